@@ -8,7 +8,7 @@ const conditions = ['cloister-source', 'node', 'import', 'default'];
 /**
  * Tests share processes: to start one, and to load the code again, costs more than most of them. Those that could change
  * something for others do not, nor those that stand on a helper with hooks of its own: where processes are shared, it is loaded
- * once (`test/endings.ts` is what it can use instead).
+ * once (`test/cleanup.ts` is what it can use instead).
  */
 const changesGlobals = new RegExp(
   [

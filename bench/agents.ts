@@ -1,4 +1,4 @@
-// The same agents for both loops: the raw one's and Cloister's, over one model.
+// The same agents for both loops, the raw one and Cloister's, over one model.
 import { defineAgent } from 'cloister';
 import type { Agent, Limits, ToolDefinition } from 'cloister';
 import type { FastModel } from './models.ts';
@@ -38,7 +38,7 @@ export const rawPlainAgent = (model: FastModel): RawAgent => ({ model, system: p
 export const parentAgent = (model: FastModel, limits: Limits): Agent =>
   defineAgent({ name: 'parent', description, prompt, models: [model], agents: [plainAgent(model)], limits });
 
-/** A lead that looks things up and asks helpers who look things up themselves. */
+/** A lead that looks things up and calls helpers that look things up themselves. */
 export const teamAgent = (model: FastModel, limits: Limits, define = defineAgent): Agent => {
   const common = { description, prompt, models: [model], tools: [lookup] };
   return define({ ...common, name: 'lead', agents: [define({ ...common, name: 'helper' })], limits });

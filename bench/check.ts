@@ -1,4 +1,4 @@
-// `cloister check` over many agent files, and the loading of one, against reading and YAML-parsing the same files alone.
+// `cloister check` of many agent files, and loading one, against only reading and YAML-parsing the same files.
 import { execFile } from 'node:child_process';
 import {
   copyFileSync,
@@ -20,25 +20,25 @@ import type { LaunchEnvironment } from '../src/app/agents/launch-environment.ts'
 import { loadRegistry } from '../src/app/agents/registry.ts';
 import type { Benchmark, Line } from './benchmark.ts';
 import { compare, threadMs } from './measure.ts';
-import type { Compared } from './measure.ts';
+import type { Comparison } from './measure.ts';
 
 const run = promisify(execFile);
 const sources = fileURLToPath(new URL('../', import.meta.url));
 const filesCount = 10_000;
-const oneTimes = 200;
+const loadsPerSample = 200;
 const configName = '.ai-agent.json';
 
-export const checking: Benchmark = {
+export const checkBenchmark: Benchmark = {
   name: 'check',
-  about: `check over ${filesCount} agent files, and the loading of one, against reading and YAML-parsing them`,
+  about: `check of ${filesCount} agent files, and loading one, against reading and YAML-parsing them`,
   async run() {
     const root = mkdtempSync(join(tmpdir(), 'cloister-bench-check-'));
     try {
       return [
         line('one folder, per file', await checkAll(root, 'flat', (at) => `a${at}.ai`)),
         line('1,000 nested folders, per file', await checkAll(root, 'nested', nestedName)),
-        line('loading of one agent', await loadOne(root)),
-        { ...line('… with the start of its process', await startOne(root)), target: null },
+        line('loading one agent', await loadOne(root)),
+        { ...line('… including process start', await startOne(root)), target: null },
       ];
     } finally {
       rmSync(root, { recursive: true, force: true });
@@ -46,7 +46,7 @@ export const checking: Benchmark = {
   },
 };
 
-const line = (what: string, { raw, cloister, ratio }: Compared): Line => ({
+const line = (what: string, { raw, cloister, ratio }: Comparison): Line => ({
   what,
   unit: 'µs',
   raw: raw * 1_000,
@@ -61,57 +61,57 @@ const nestedName = (at: number): string => {
   return `f${folder % 10}/g${folder % 100}/h${folder}/a${at}.ai`;
 };
 
-/** Milliseconds of one file of so many. */
-const checkAll = async (root: string, folder: string, nameOf: (at: number) => string): Promise<Compared> => {
-  const place = writeAgents(join(root, folder), nameOf);
+/** Milliseconds per file. */
+const checkAll = async (root: string, folder: string, nameOf: (at: number) => string): Promise<Comparison> => {
+  const launch = writeAgents(join(root, folder), nameOf);
   const { raw, cloister, ratio } = await compare(
     { warm: 1, measured: 3 },
     {
-      raw: () => threadMs(async () => counted(readAll(place.cwd))),
+      raw: () => threadMs(async () => expectAllFiles(readAll(launch.cwd))),
       cloister: () =>
         threadMs(async () => {
-          const { ok, agents, problems } = await checkAgents(['.'], { place });
-          if (!ok) throw new Error(`The files are not valid: ${JSON.stringify(problems.slice(0, 3))}`);
-          counted(agents.length);
+          const { ok, agents, problems } = await checkAgents(['.'], { launch });
+          if (!ok) throw new Error(`The files are invalid: ${JSON.stringify(problems.slice(0, 3))}`);
+          expectAllFiles(agents.length);
         }),
     },
   );
   return { raw: raw / filesCount, cloister: cloister / filesCount, ratio };
 };
 
-const counted = (files: number): void => {
-  if (files !== filesCount) throw new Error(`${files} files were read, not ${filesCount}.`);
+const expectAllFiles = (files: number): void => {
+  if (files !== filesCount) throw new Error(`Read ${files} files instead of ${filesCount}.`);
 };
 
-/** Milliseconds of one load of an agent that names a model, tools and limits, with the config that defines the model. */
-const loadOne = async (root: string): Promise<Compared> => {
-  const place = writeAgents(join(root, 'one'), (at) => `a${at}.ai`, 1);
-  const path = join(place.cwd, 'a0.ai');
-  const config = join(place.cwd, configName);
+/** Milliseconds to load an agent with a model, tools and limits, and the config that defines the model. */
+const loadOne = async (root: string): Promise<Comparison> => {
+  const launch = writeAgents(join(root, 'one'), (at) => `a${at}.ai`, 1);
+  const path = join(launch.cwd, 'a0.ai');
+  const config = join(launch.cwd, configName);
   const { raw, cloister, ratio } = await compare(
     { warm: 5, measured: 15 },
     {
       raw: () =>
         threadMs(async () => {
-          for (let time = 0; time < oneTimes; time++) {
+          for (let time = 0; time < loadsPerSample; time++) {
             readOne(path);
             parse(readFileSync(config, 'utf8'));
           }
         }),
       cloister: () =>
         threadMs(async () => {
-          for (let time = 0; time < oneTimes; time++) {
-            const { problems } = await loadRegistry([path], { place });
+          for (let time = 0; time < loadsPerSample; time++) {
+            const { problems } = await loadRegistry([path], { launch });
             if (problems.length > 0) throw new Error(problems[0]!.message);
           }
         }),
     },
   );
-  return { raw: raw / oneTimes, cloister: cloister / oneTimes, ratio };
+  return { raw: raw / loadsPerSample, cloister: cloister / loadsPerSample, ratio };
 };
 
-/** Milliseconds of CPU of a whole process that opens one agent, with the package as it is published. */
-const startOne = async (root: string): Promise<Compared> => {
+/** CPU milliseconds of a whole process that opens one agent with the published package. */
+const startOne = async (root: string): Promise<Comparison> => {
   const project = writeAgents(join(root, 'start'), (at) => `a${at}.ai`, 1).cwd;
   const home = join(project, 'node_modules', 'cloister');
   mkdirSync(home, { recursive: true });
@@ -150,7 +150,7 @@ const readAll = (folder: string): number => {
   return files.length;
 };
 
-/** What anybody must do who looks at an agent file at all. */
+/** The least work anybody must do to look at an agent file. */
 const readOne = (path: string): { description: string } => {
   const [, frontmatter] = readFileSync(path, 'utf8').split(/^---$/mu);
   const value = parse(frontmatter ?? '') as { description?: unknown };

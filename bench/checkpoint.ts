@@ -1,4 +1,4 @@
-// A checkpoint of a run with a thousand cells, with its exported file, against writing the same bytes plainly.
+// Checkpointing a run with a thousand cells, with its exported file, against a plain write of the same bytes.
 import { mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { median, wallMs } from './measure.ts';
 const cells = 1_000;
 const rounds = 7;
 
-/** A lead that asks a thousand others, fifty in each turn. */
+/** A lead that calls a thousand agents, fifty per turn. */
 const team = () => {
   const turns = cells / 50;
   const model = rehearse(
@@ -64,15 +64,15 @@ const take = async (cloister: Cloister, folder: string, run: string): Promise<Sa
   return { ms, plainMs, bytes: bytes.length, pauseMs: delay.max / 1e6 };
 };
 
-export const checkpoints: Benchmark = {
+export const checkpointBenchmark: Benchmark = {
   name: 'checkpoint',
-  about: `a checkpoint of a run with ${cells} cells and its file, against the same bytes written and synced plainly`,
+  about: `checkpointing a run with ${cells} cells, with its exported file, against a plain write and sync of the same bytes`,
   async run() {
     const folder = await mkdtemp(join(tmpdir(), 'cloister-bench-checkpoint-'));
     try {
       await using cloister = await openCloister({ workspace: folder, agents: [team()] });
       const { run, status } = await cloister.run('lead', 'Go').outcome;
-      if (status !== 'completed') throw new Error(`The run ended ${status}.`);
+      if (status !== 'completed') throw new Error(`The run ended with status ${status}.`);
       const samples: Sample[] = [];
       for (let round = -2; round < rounds; round++) {
         const sample = await take(cloister, folder, run);
@@ -81,7 +81,7 @@ export const checkpoints: Benchmark = {
       const of = (key: keyof Sample): number => median(samples.map((sample) => sample[key]));
       return [
         {
-          what: `a checkpoint of ${Math.round(of('bytes') / 1_000)} KB, raw = those bytes written plainly`,
+          what: `a checkpoint of ${Math.round(of('bytes') / 1_000)} KB, raw = a plain write of those bytes`,
           unit: 'ms',
           raw: of('plainMs'),
           cloister: of('ms'),
@@ -90,7 +90,7 @@ export const checkpoints: Benchmark = {
           target: null,
         },
         {
-          what: '… longest pause of the event loop meanwhile',
+          what: '… longest event-loop pause',
           unit: 'ms',
           raw: null,
           cloister: of('pauseMs'),

@@ -1,4 +1,4 @@
-// Durable steps of many sessions at once against the store's own ceiling: the same records, appended by bare loops.
+// Durable steps of many concurrent sessions against the store's own ceiling: the same records, appended by bare loops.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,22 +8,22 @@ import type { RunId } from '#base';
 import type { Frame, Store } from '#contracts';
 import { toolAgent } from './agents.ts';
 import type { Benchmark, Line } from './benchmark.ts';
-import { median, outcomeOf, processMs, runAtOnce, wallMs } from './measure.ts';
+import { median, expectCompleted, processMs, runConcurrently, wallMs } from './measure.ts';
 import { fastModel, goals } from './models.ts';
 
 const sessions = 256;
 const stepsEach = 32;
 const rounds = 5;
 
-/** One after the other: each begins when its beginning is on disk, and what follows waits for it. */
+/** Calls run one at a time: each starts once its `begin` record is on disk, and the next one waits for it. */
 const agent = toolAgent(fastModel(), { parallelToolCalls: 1, maxToolCallsPerTurn: stepsEach });
 const goal = goals.team({ turns: 1, lookups: stepsEach, helpers: 0, turnsEach: 0 });
 
-export const durable: Benchmark = {
+export const durableBenchmark: Benchmark = {
   name: 'durable',
-  about: `${sessions} sessions at once, ${stepsEach} calls each of a tool that may not be repeated: against the store's ceiling`,
+  about: `${sessions} concurrent sessions, ${stepsEach} calls each of a tool that must not be repeated, against the store's ceiling`,
   async run() {
-    const records = await inFolder(recordsOfOne);
+    const records = await inFolder(recordOneSession);
     const pairs: Pair[] = [];
     for (let round = -1; round < rounds; round++) {
       const ceiling = await inFolder((folder) => appendAll(folder, records));
@@ -32,36 +32,36 @@ export const durable: Benchmark = {
     }
     return [
       {
-        ...compared(pairs, 'perSecond', 100),
-        what: 'durable steps a second, raw = the store alone',
+        ...compareMedians(pairs, 'perSecond', 100),
+        what: 'durable steps per second, raw = the store alone',
         unit: '/s',
         figureUnit: '%',
         target: { atLeast: 60 },
       },
       {
-        ...compared(pairs, 'perSecondWhole', 100),
-        what: '… until their step files are written',
+        ...compareMedians(pairs, 'perSecondUntilClosed', 100),
+        what: '… including writing the step files',
         unit: '/s',
         figureUnit: '%',
         target: null,
       },
-      { ...compared(pairs, 'cpuUs', 1), what: '… CPU, both threads', unit: 'µs', figureUnit: '×', target: null },
+      { ...compareMedians(pairs, 'cpuUs', 1), what: '… CPU, both threads', unit: 'µs', figureUnit: '×', target: null },
     ];
   },
 };
 
 type Sample = {
-  /** Until the last outcome, or the last acknowledgement. */
+  /** Measured until the last outcome, or the last acknowledgement. */
   readonly perSecond: number;
-  /** Until the store has done all its work and is closed. */
-  readonly perSecondWhole: number;
-  /** Of one step, without the closing. */
+  /** Measured until the store has finished its work and is closed. */
+  readonly perSecondUntilClosed: number;
+  /** CPU of one step, without closing the store. */
   readonly cpuUs: number;
 };
 
 type Pair = { readonly ceiling: Sample; readonly cloister: Sample };
 
-const compared = (
+const compareMedians = (
   pairs: readonly Pair[],
   key: keyof Sample,
   scale: number,
@@ -80,23 +80,23 @@ const inFolder = async <T>(work: (folder: string) => Promise<T>): Promise<T> => 
   }
 };
 
-const sampleOf = async (work: () => Promise<void>, close: () => Promise<void>): Promise<Sample> => {
+const takeSample = async (work: () => Promise<void>, close: () => Promise<void>): Promise<Sample> => {
   const steps = sessions * stepsEach;
   let ms = 0;
   const cpuMs = await processMs(async () => void (ms = await wallMs(work)));
   const wholeMs = ms + (await wallMs(close));
   return {
     perSecond: (steps * 1_000) / ms,
-    perSecondWhole: (steps * 1_000) / wholeMs,
+    perSecondUntilClosed: (steps * 1_000) / wholeMs,
     cpuUs: (cpuMs * 1_000) / steps,
   };
 };
 
-/** What one session writes. */
-const recordsOfOne = async (folder: string): Promise<readonly Frame[]> => {
+/** Returns the frames one session writes. */
+const recordOneSession = async (folder: string): Promise<readonly Frame[]> => {
   await using runtime = await openCloister({ workspace: folder, agents: [agent] });
   const session = runtime.run(agent, goal);
-  await outcomeOf(session);
+  await expectCompleted(session);
   const store = await openSqliteStore(folder);
   const frames = await store.read(session.run);
   await store.close();
@@ -107,26 +107,26 @@ const recordsOfOne = async (folder: string): Promise<readonly Frame[]> => {
 
 const runAll = async (folder: string): Promise<Sample> => {
   const runtime = await openCloister({ workspace: folder, agents: [agent] });
-  // The first one opens the database and starts the thread that writes.
-  await runAtOnce(runtime, agent.name, goal, 1);
-  return sampleOf(
-    () => runAtOnce(runtime, agent.name, goal, sessions),
+  // The first session opens the database and starts the writer thread.
+  await runConcurrently(runtime, agent.name, goal, 1);
+  return takeSample(
+    () => runConcurrently(runtime, agent.name, goal, sessions),
     () => runtime.close(),
   );
 };
 
-/** The same records by as many writers, each waiting where a session waits. */
+/** Appends the same records with as many writers; each waits where a session waits. */
 const appendAll = async (folder: string, records: readonly Frame[]): Promise<Sample> => {
   const store = await openSqliteStore(folder);
-  const logs = Array.from({ length: sessions + 1 }, (_, index) => logOf(`writer${index}` as RunId, records));
+  const logs = Array.from({ length: sessions + 1 }, (_, index) => logFor(`writer${index}` as RunId, records));
   await appendLog(store, logs.pop()!);
-  return sampleOf(
+  return takeSample(
     async () => void (await Promise.all(logs.map((log) => appendLog(store, log)))),
     () => store.close(),
   );
 };
 
-const logOf = (run: RunId, records: readonly Frame[]): readonly Frame[] => records.map((frame) => ({ ...frame, run }));
+const logFor = (run: RunId, records: readonly Frame[]): readonly Frame[] => records.map((frame) => ({ ...frame, run }));
 
 const appendLog = async (store: Store, frames: readonly Frame[]): Promise<void> => {
   const log = await store.acquireRun(frames[0]!.run);
@@ -138,6 +138,6 @@ const appendLog = async (store: Store, frames: readonly Frame[]): Promise<void> 
   await log.close();
 };
 
-/** A step with a hold, or one that may not be repeated freely, starts after its beginning is durable. */
+/** A step with a hold, or one that must not be repeated freely, starts only after its `begin` record is durable. */
 const isOutward = ({ record }: Frame): boolean =>
   record.type === 'begin' && (record.hold !== undefined || (record.repeat !== undefined && record.repeat !== 'free'));

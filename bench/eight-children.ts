@@ -1,13 +1,13 @@
 import { parentAgent, rawParentAgent } from './agents.ts';
 import type { Benchmark } from './benchmark.ts';
 import { goals } from './models.ts';
-import { ratioLines } from './side-by-side.ts';
+import { ratioLines } from './compare-loops.ts';
 
 const children = 8;
 
-export const eightChildren: Benchmark = {
+export const eightChildrenBenchmark: Benchmark = {
   name: 'eight-children',
-  about: 'a parent that asks eight children in one turn, all in parallel',
+  about: 'a parent that calls eight children in one turn, in parallel',
   run: () =>
     ratioLines(
       {

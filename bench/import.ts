@@ -10,9 +10,9 @@ import { installInto } from './published.ts';
 
 const run = promisify(execFile);
 
-export const importing: Benchmark = {
+export const importBenchmark: Benchmark = {
   name: 'import',
-  about: "CPU of import 'cloister' as it is published, over an empty start of Node",
+  about: "CPU of import 'cloister' (published package), compared with starting Node alone",
   async run() {
     const project = await mkdtemp(join(tmpdir(), 'cloister-bench-import-'));
     try {
@@ -54,14 +54,14 @@ const evaluate = async (project: string, code: string): Promise<string> => {
   return stdout;
 };
 
-/** Milliseconds of CPU of a whole process, from its start to the end of the code. */
+/** CPU milliseconds of a whole process, from its start to the end of the code. */
 const cpuOf = async (project: string, code: string): Promise<number> => {
   const report = await evaluate(project, `${code}process.stdout.write(JSON.stringify(process.cpuUsage()))`);
   const { user, system } = JSON.parse(report) as NodeJS.CpuUsage;
   return (user + system) / 1_000;
 };
 
-/** Modules that are neither Node's nor our own, and Node's SQLite, which is a vendor's too. */
+/** Modules that are neither Node's nor ours. Node's SQLite counts too: it is a vendor's code. */
 const vendorsLoaded = async (project: string, home: string): Promise<readonly string[]> => {
   const report = await evaluate(
     project,
@@ -73,7 +73,7 @@ const vendorsLoaded = async (project: string, home: string): Promise<readonly st
   );
   const { loaded, builtins } = JSON.parse(report) as { loaded: string[]; builtins: string[] };
   const own = loaded.filter((url) => url.startsWith(pathToFileURL(home).href));
-  if (own.length === 0) throw new Error('The import loaded nothing of its own.');
+  if (own.length === 0) throw new Error('The import loaded no module of the package.');
   const sqlite = builtins.filter((name) => name === 'NativeModule sqlite');
   return [...loaded.filter((url) => !url.startsWith('node:') && !own.includes(url)), ...sqlite];
 };

@@ -2,8 +2,8 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { openCloister } from 'cloister';
 import { plainAgent, rawPlainAgent } from './agents.ts';
 import type { Benchmark } from './benchmark.ts';
-import { answered, collect, compare, processMs, runAtOnce } from './measure.ts';
-import type { Compared } from './measure.ts';
+import { expectAnswer, collectGarbage, compare, processMs, runConcurrently } from './measure.ts';
+import type { Comparison } from './measure.ts';
 import { fastModel, goals } from './models.ts';
 import type { FastModel } from './models.ts';
 import { runRaw } from './raw-loop.ts';
@@ -11,15 +11,15 @@ import type { RawAgent } from './raw-loop.ts';
 
 const sessions = 10_000;
 
-export const inFlight: Benchmark = {
+export const inFlightBenchmark: Benchmark = {
   name: 'in-flight',
-  about: `${sessions} sessions at once with a 50 ms model: CPU, and heap while all wait`,
+  about: `${sessions} concurrent sessions with a 50 ms model: CPU, and heap while all of them wait`,
   async run() {
-    const cpu = await cpuOfAll();
-    const heap = await heapOfEach();
+    const cpu = await compareCpu();
+    const heap = await compareHeap();
     return [
       {
-        what: 'CPU of all',
+        what: 'total CPU',
         unit: 'ms',
         raw: cpu.raw,
         cloister: cpu.cloister,
@@ -28,7 +28,7 @@ export const inFlight: Benchmark = {
         target: { atMost: 2.5 },
       },
       {
-        what: 'heap of a waiting session',
+        what: 'heap per waiting session',
         unit: 'KB',
         raw: heap.raw,
         cloister: heap.cloister,
@@ -40,40 +40,40 @@ export const inFlight: Benchmark = {
   },
 };
 
-const rawAtOnce = async (agent: RawAgent): Promise<void> => {
+const runRawConcurrently = async (agent: RawAgent): Promise<void> => {
   const outputs = await Promise.all(Array.from({ length: sessions }, () => runRaw(agent, goals.answer)));
-  for (const output of outputs) answered(output);
+  for (const output of outputs) expectAnswer(output);
 };
 
-const cpuOfAll = async (): Promise<Compared> => {
+const compareCpu = async (): Promise<Comparison> => {
   const model = fastModel({ delayMs: 50, stream: 'piped' });
   const [agent, rawAgent] = [plainAgent(model), rawPlainAgent(model)];
   return compare(
     { warm: 2, measured: 9 },
     {
-      raw: () => processMs(() => rawAtOnce(rawAgent)),
+      raw: () => processMs(() => runRawConcurrently(rawAgent)),
       cloister: async () => {
         await using runtime = await openCloister({ store: 'memory', agents: [agent] });
-        return await processMs(() => runAtOnce(runtime, 'helper', goals.answer, sessions));
+        return await processMs(() => runConcurrently(runtime, 'helper', goals.answer, sessions));
       },
     },
   );
 };
 
-const heapOfEach = (): Promise<Compared> =>
+const compareHeap = (): Promise<Comparison> =>
   compare(
     { warm: 1, measured: 3 },
     {
-      raw: () => heapWhileWaiting((model) => rawAtOnce(rawPlainAgent(model))),
+      raw: () => heapWhileWaiting((model) => runRawConcurrently(rawPlainAgent(model))),
       cloister: () =>
         heapWhileWaiting(async (model) => {
           await using runtime = await openCloister({ store: 'memory', agents: [plainAgent(model)] });
-          await runAtOnce(runtime, 'helper', goals.answer, sessions);
+          await runConcurrently(runtime, 'helper', goals.answer, sessions);
         }),
     },
   );
 
-/** Kilobytes per session when every session waits for its model. The gate opens only after the count. */
+/** Kilobytes per session while every session waits for its model. The gate opens only after the measurement. */
 const heapWhileWaiting = async (start: (model: FastModel) => Promise<void>): Promise<number> => {
   const gate = Promise.withResolvers<void>();
   const model = fastModel({ wait: () => gate.promise.then(() => undefined) });
@@ -88,7 +88,7 @@ const heapWhileWaiting = async (start: (model: FastModel) => Promise<void>): Pro
 
 const liveHeap = async (): Promise<number> => {
   await nextTick();
-  collect();
-  collect();
+  collectGarbage();
+  collectGarbage();
   return process.memoryUsage().heapUsed;
 };

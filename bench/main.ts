@@ -1,45 +1,45 @@
 // npm run bench [-- <name> …] [--json]: Cloister against a hand-written loop on the same model, in one run.
-// A missed target is a line of the table; only an error ends with a code.
+// A missed target is only a line in the table; the exit code is non-zero only on an error.
 import { cpus } from 'node:os';
 import { isMet } from './benchmark.ts';
 import type { Benchmark, Line } from './benchmark.ts';
-import { checking } from './check.ts';
-import { checkpoints } from './checkpoint.ts';
-import { durable } from './durable.ts';
-import { eightChildren } from './eight-children.ts';
-import { importing } from './import.ts';
-import { inFlight } from './in-flight.ts';
-import { mail } from './mail.ts';
-import { oneTool } from './one-tool.ts';
-import { resuming } from './resume.ts';
-import { serving } from './serve/serve.ts';
-import { sqlite } from './sqlite.ts';
-import { teams } from './teams.ts';
-import { turns } from './turns.ts';
-import { windows } from './window.ts';
+import { checkBenchmark } from './check.ts';
+import { checkpointBenchmark } from './checkpoint.ts';
+import { durableBenchmark } from './durable.ts';
+import { eightChildrenBenchmark } from './eight-children.ts';
+import { importBenchmark } from './import.ts';
+import { inFlightBenchmark } from './in-flight.ts';
+import { mailBenchmark } from './mail.ts';
+import { oneToolBenchmark } from './one-tool.ts';
+import { resumeBenchmark } from './resume.ts';
+import { serveBenchmark } from './serve/serve.ts';
+import { sqliteBenchmark } from './sqlite.ts';
+import { teamsBenchmark } from './teams.ts';
+import { turnsBenchmark } from './turns.ts';
+import { windowBenchmark } from './window.ts';
 
 const benchmarks: readonly Benchmark[] = [
-  oneTool,
-  eightChildren,
-  turns,
-  inFlight,
-  importing,
-  sqlite,
-  durable,
-  resuming,
-  checking,
-  windows,
-  checkpoints,
-  mail,
-  teams,
-  serving,
+  oneToolBenchmark,
+  eightChildrenBenchmark,
+  turnsBenchmark,
+  inFlightBenchmark,
+  importBenchmark,
+  sqliteBenchmark,
+  durableBenchmark,
+  resumeBenchmark,
+  checkBenchmark,
+  windowBenchmark,
+  checkpointBenchmark,
+  mailBenchmark,
+  teamsBenchmark,
+  serveBenchmark,
 ];
 
 const main = async (args: readonly string[]): Promise<void> => {
   const names = args.filter((arg) => arg !== '--json');
   const unknown = names.find((name) => benchmarks.every((benchmark) => benchmark.name !== name));
   if (unknown !== undefined) {
-    console.error(`There is no benchmark "${unknown}". There are:\n${list()}\n\nExample: npm run bench -- one-tool`);
+    console.error(`Unknown benchmark "${unknown}". Available:\n${list()}\n\nExample: npm run bench -- one-tool`);
     process.exitCode = 4;
     return;
   }
@@ -49,14 +49,14 @@ const main = async (args: readonly string[]): Promise<void> => {
     console.error(`${benchmark.name}: ${benchmark.about} …`);
     for (const line of await benchmark.run()) results.push({ name: benchmark.name, ...line, met: isMet(line) });
   }
-  console.log(args.includes('--json') ? JSON.stringify(jsonOf(results)) : table(results));
+  console.log(args.includes('--json') ? JSON.stringify(toJson(results)) : table(results));
 };
 
 type Result = Line & { readonly name: string; readonly met: boolean | null };
 
 const list = (): string => benchmarks.map(({ name, about }) => `  ${name.padEnd(16)}${about}`).join('\n');
 
-const jsonOf = (results: readonly Result[]) => ({
+const toJson = (results: readonly Result[]) => ({
   node: process.versions.node,
   cpu: cpus()[0]?.model ?? null,
   cores: cpus().length,
@@ -66,7 +66,7 @@ const jsonOf = (results: readonly Result[]) => ({
 
 const table = (results: readonly Result[]): string => {
   const heads = ['benchmark', 'measured', 'raw', 'cloister', 'ratio', 'target', ''];
-  const rows = [heads, ...results.map(rowOf)];
+  const rows = [heads, ...results.map(toRow)];
   const widths = heads.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const lines = rows.map((row) =>
     row
@@ -78,22 +78,22 @@ const table = (results: readonly Result[]): string => {
   return [...lines, ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
 };
 
-const rowOf = ({ name, what, raw, cloister, figure, target, met, unit, figureUnit }: Result): readonly string[] => {
+const toRow = ({ name, what, raw, cloister, figure, target, met, unit, figureUnit }: Result): readonly string[] => {
   return [
     name,
     what,
-    raw === null ? '–' : amount(raw, unit),
-    amount(cloister, unit),
-    amount(figure, figureUnit),
-    target === null ? '–' : `${boundOf(target)} ${figureUnit}`.trimEnd(),
+    raw === null ? '–' : formatAmount(raw, unit),
+    formatAmount(cloister, unit),
+    formatAmount(figure, figureUnit),
+    target === null ? '–' : `${formatTarget(target)} ${figureUnit}`.trimEnd(),
     met === null ? '' : met ? 'met' : 'missed',
   ];
 };
 
-const boundOf = (target: NonNullable<Line['target']>): string =>
+const formatTarget = (target: NonNullable<Line['target']>): string =>
   'atMost' in target ? `≤ ${target.atMost}` : `≥ ${target.atLeast}`;
 
-const amount = (value: number, unit: string): string => {
+const formatAmount = (value: number, unit: string): string => {
   const digits = Number.isInteger(value) || value >= 1_000 ? 0 : value >= 100 ? 1 : 2;
   return `${value.toFixed(digits)} ${unit}`.trimEnd();
 };

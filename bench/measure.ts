@@ -1,14 +1,14 @@
-// Ratios within one run, never absolute times: the two sides take turns, and medians are compared.
+// Compares ratios within one run, never absolute times: the two sides alternate, and medians are compared.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cloister, RunSession } from 'cloister';
 import { answerText } from './models.ts';
 
-export type Compared = { readonly raw: number; readonly cloister: number; readonly ratio: number };
+export type Comparison = { readonly raw: number; readonly cloister: number; readonly ratio: number };
 
 type Sides = { raw(): Promise<number>; cloister(): Promise<number> };
 
-/** Raw, cloister, raw, cloister … The ratio is the median of the rounds' own ratios: a busy neighbour hits both sides of one. */
-export const compare = async (rounds: { warm: number; measured: number }, sides: Sides): Promise<Compared> => {
+/** Alternates raw and cloister. The ratio is the median of the per-round ratios, because a busy neighbour slows both sides of a round. */
+export const compare = async (rounds: { warm: number; measured: number }, sides: Sides): Promise<Comparison> => {
   const [raws, cloisters]: [number[], number[]] = [[], []];
   for (let round = -rounds.warm; round < rounds.measured; round++) {
     const [raw, cloister] = [await sides.raw(), await sides.cloister()];
@@ -30,8 +30,8 @@ export const median = (values: readonly number[]): number => {
 };
 
 /**
- * Milliseconds of this thread's CPU: what the loop itself takes, whatever else the machine does. No collection is forced
- * before it: that drops shapes nobody holds at the moment, and with them the optimised code of whoever makes them.
+ * CPU milliseconds of this thread: what the loop itself takes, whatever else the machine does. Garbage collection is not
+ * forced first: it would drop hidden classes that are momentarily unused, and the code optimised for them.
  */
 export const threadMs = async (work: () => Promise<void>): Promise<number> => {
   const before = process.threadCpuUsage();
@@ -40,7 +40,7 @@ export const threadMs = async (work: () => Promise<void>): Promise<number> => {
   return (user + system) / 1_000;
 };
 
-/** Milliseconds of CPU of the whole process, its helping threads included. */
+/** CPU milliseconds of the whole process, including helper threads. */
 export const processMs = async (work: () => Promise<void>): Promise<number> => {
   const before = process.cpuUsage();
   await work();
@@ -48,38 +48,48 @@ export const processMs = async (work: () => Promise<void>): Promise<number> => {
   return (user + system) / 1_000;
 };
 
-/** Milliseconds on the wall: where two threads and a disk work in turns. */
+/** Wall-clock milliseconds, for work that alternates between two threads and a disk. */
 export const wallMs = async (work: () => Promise<void>): Promise<number> => {
   const from = performance.now();
   await work();
   return performance.now() - from;
 };
 
-export const collect = (): void => {
-  if (gc === undefined) throw new Error('The benchmarks need node --expose-gc: use npm run bench.');
+export const collectGarbage = (): void => {
+  if (gc === undefined) throw new Error('The benchmarks need node --expose-gc; start them with npm run bench.');
   gc();
 };
 
-/** A benchmark of something that went wrong would say nothing. */
-export const outcomeOf = async ({ outcome }: RunSession): Promise<void> => {
+/** Throws unless the run completed: a benchmark of a failed run means nothing. */
+export const expectCompleted = async ({ outcome }: RunSession): Promise<void> => {
   const { status, output, failure } = await outcome;
   if (status !== 'completed' || output !== answerText)
-    throw new Error(`A session ended ${status}: ${failure?.code ?? output}`);
+    throw new Error(`A session ended with status ${status}: ${failure?.code ?? output}`);
 };
 
-export const answered = (output: string): void => {
+export const expectAnswer = (output: string): void => {
   if (output !== answerText) throw new Error(`The raw loop answered: ${output}`);
 };
 
-export const runEach = async (cloister: Cloister, agent: string, goal: string, times: number): Promise<void> => {
-  for (let time = 0; time < times; time++) await outcomeOf(cloister.run(agent, goal));
+export const runSequentially = async (
+  cloister: Cloister,
+  agent: string,
+  goal: string,
+  times: number,
+): Promise<void> => {
+  for (let time = 0; time < times; time++) await expectCompleted(cloister.run(agent, goal));
 };
 
-export const runAtOnce = async (cloister: Cloister, agent: string, goal: string, count: number): Promise<void> => {
-  await Promise.all(Array.from({ length: count }, () => outcomeOf(cloister.run(agent, goal))));
+export const runConcurrently = async (
+  cloister: Cloister,
+  agent: string,
+  goal: string,
+  count: number,
+): Promise<void> => {
+  await Promise.all(Array.from({ length: count }, () => expectCompleted(cloister.run(agent, goal))));
 };
 
-/** The same, but they come one after the other, spread over so many milliseconds, as requests do. */
+/** Like `runConcurrently`, but the runs arrive spread over `overMs` milliseconds, as requests do. */
 export const runSpread = async (
   cloister: Cloister,
   agent: string,
@@ -88,7 +98,7 @@ export const runSpread = async (
 ): Promise<void> => {
   const arrive = async (index: number): Promise<void> => {
     await sleep((index * overMs) / count);
-    await outcomeOf(cloister.run(agent, goal));
+    await expectCompleted(cloister.run(agent, goal));
   };
   await Promise.all(Array.from({ length: count }, (_, index) => arrive(index)));
 };

@@ -1,6 +1,6 @@
-// A fast LanguageModelV4 that reads from the prompt what to reply, so that every loop drives it alike.
+// A fast LanguageModelV4 that takes its reply from the prompt, so that every loop drives it the same way.
 //
-//   M1. Its own work per request does not grow with the prompt: the turn is read from the newest call's id.
+//   M1. Its own work per request does not grow with the prompt: it reads the turn from the newest call's id.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   LanguageModelV4,
@@ -13,9 +13,9 @@ import type {
 /** What a goal makes the model do before it answers. */
 export const goals = {
   answer: 'Answer the question in one line.',
-  lookups: (turns: number): string => `Do ${turns} lookups, one a turn, then answer.`,
-  helpers: (count: number): string => `Ask ${count} helpers at once, then answer.`,
-  /** Each turn so many lookups and so many helpers at once; each helper has so many turns of its own. */
+  lookups: (turns: number): string => `Do ${turns} lookups, one per turn, then answer.`,
+  helpers: (count: number): string => `Call ${count} helpers in parallel, then answer.`,
+  /** Each turn does `lookups` lookups and calls `helpers` helpers in parallel; each helper takes `turnsEach` turns. */
   team: ({ turns, lookups, helpers, turnsEach }: Team): string =>
     `Work ${turns} turns with ${lookups} lookups and ${helpers} helpers of ${turnsEach} turns, then answer.`,
 };
@@ -30,11 +30,11 @@ type Team = {
 export type FastModel = LanguageModelV4 & { readonly requests: number };
 
 type FastModelOptions = {
-  /** `bare`: one ReadableStream. `piped`: through one TransformStream, as the streams of @ai-sdk providers end. */
+  /** `bare`: one ReadableStream. `piped`: through one TransformStream, as streams of @ai-sdk providers are. */
   readonly stream?: 'bare' | 'piped';
-  /** How long a reply takes to begin. */
+  /** Delay before a reply starts. */
   readonly delayMs?: number;
-  /** Waited for instead, when the benchmark itself says how long. */
+  /** Awaited instead of `delayMs`, when the benchmark controls the delay. */
   readonly wait?: () => Promise<void>;
 };
 
@@ -64,7 +64,7 @@ export const answerText = 'The answer follows from what was asked and found: it 
 const deltas = answerText.split(/(?<= )/u);
 
 const callsFor = (prompt: LanguageModelV4Prompt): readonly LanguageModelV4ToolCall[] => {
-  const [goal, turn] = [goalIn(prompt), turnOf(prompt)];
+  const [goal, turn] = [readGoal(prompt), readTurn(prompt)];
   if (goal.includes('turns with')) return teamCalls(goal, turn);
   const [, countText = '0', what] = /(\d+) (lookups|helpers)/u.exec(goal) ?? [];
   const count = Number(countText);
@@ -82,14 +82,14 @@ const teamCalls = (goal: string, turn: number): readonly LanguageModelV4ToolCall
   );
 };
 
-const goalIn = (prompt: LanguageModelV4Prompt): string => {
+const readGoal = (prompt: LanguageModelV4Prompt): string => {
   const message = prompt.find(({ role }) => role === 'user');
   const part = message?.role === 'user' ? message.content[0] : undefined;
   return part?.type === 'text' ? part.text : '';
 };
 
 /** Call ids are `<turn>-<place>`; the newest message after the first turn is a call's result. */
-const turnOf = (prompt: LanguageModelV4Prompt): number => {
+const readTurn = (prompt: LanguageModelV4Prompt): number => {
   const message = prompt.at(-1);
   const part = message?.role === 'tool' ? message.content.at(-1) : undefined;
   return part?.type === 'tool-result' ? Number.parseInt(part.toolCallId, 10) + 1 : 0;
@@ -129,7 +129,7 @@ const passOn = (
   controller: TransformStreamDefaultController<LanguageModelV4StreamPart>,
 ): void => controller.enqueue(part);
 
-/** One piece per pull, as they come from a wire. */
+/** One part per pull, as parts arrive from a network. */
 const streamOf = (calls: readonly LanguageModelV4ToolCall[]): ReadableStream<LanguageModelV4StreamPart> => {
   const parts = partsOf(calls);
   let next = 0;

@@ -1,11 +1,11 @@
 import { rawToolAgent, toolAgent } from './agents.ts';
 import type { Benchmark } from './benchmark.ts';
 import { goals } from './models.ts';
-import { ratioLines } from './side-by-side.ts';
+import { ratioLines } from './compare-loops.ts';
 
-export const oneTool: Benchmark = {
+export const oneToolBenchmark: Benchmark = {
   name: 'one-tool',
-  about: 'one agent with one tool call: two model requests',
+  about: 'one agent with one tool call (two model requests)',
   run: () =>
     ratioLines(
       {

@@ -1,4 +1,4 @@
-// The package as it is published: what people run, without the work of reading TypeScript.
+// The package as published: what people run, without the cost of stripping TypeScript types.
 import { execFile } from 'node:child_process';
 import { cp, mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** The package as npm would lay it out, built from this source. Gives its folder. */
+/** Builds the package from this source and lays it out as npm would. Returns its folder. */
 export const installInto = async (project: string): Promise<string> => {
   const home = join(project, 'node_modules', 'cloister');
   await mkdir(home, { recursive: true });

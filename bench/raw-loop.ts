@@ -1,4 +1,4 @@
-// What everything is compared with: the least loop that does the same work on the same model. It records, checks and limits nothing.
+// The baseline: the smallest loop that does the same work on the same model. It records, checks and limits nothing.
 import type {
   LanguageModelV4,
   LanguageModelV4FunctionTool,
@@ -20,12 +20,12 @@ export const runRaw = async (agent: RawAgent, goal: string): Promise<string> => 
     { role: 'user', content: [{ type: 'text', text: goal }] },
   ];
   for (;;) {
-    const { text, calls } = await ask(agent, messages);
+    const { text, calls } = await callModel(agent, messages);
     if (calls.length === 0) return text;
-    const spoken = calls.map((call) => ({ ...call, input: JSON.parse(call.input) as Record<string, string> }));
-    messages.push({ role: 'assistant', content: [{ type: 'text', text }, ...spoken] });
+    const parsedCalls = calls.map((call) => ({ ...call, input: JSON.parse(call.input) as Record<string, string> }));
+    messages.push({ role: 'assistant', content: [{ type: 'text', text }, ...parsedCalls] });
     const results = await Promise.all(
-      spoken.map(async (call) => resultPart(call, await agent.execute(call.toolName, call.input))),
+      parsedCalls.map(async (call) => resultPart(call, await agent.execute(call.toolName, call.input))),
     );
     messages.push({ role: 'tool', content: results });
   }
@@ -33,7 +33,7 @@ export const runRaw = async (agent: RawAgent, goal: string): Promise<string> => 
 
 type Reply = { readonly text: string; readonly calls: readonly LanguageModelV4ToolCall[] };
 
-const ask = async ({ model, tools }: RawAgent, prompt: LanguageModelV4Message[]): Promise<Reply> => {
+const callModel = async ({ model, tools }: RawAgent, prompt: LanguageModelV4Message[]): Promise<Reply> => {
   const { stream } = await model.doStream({ prompt, tools });
   const reader = stream.getReader();
   const calls: LanguageModelV4ToolCall[] = [];

@@ -1,5 +1,5 @@
-// Resume of a long run with the package as it is published, from opening the workspace to the outcome, against reading its
-// log plainly: every body, parsed.
+// Resuming a long run with the published package, from opening the workspace to the outcome, against plainly reading and
+// parsing every body of its log.
 import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,33 +11,33 @@ import type { RunId } from '#base';
 import type { Frame } from '#contracts';
 import { teamAgent } from './agents.ts';
 import type { Benchmark, Line } from './benchmark.ts';
-import { compare, median, outcomeOf, processMs, wallMs } from './measure.ts';
-import type { Compared } from './measure.ts';
+import { compare, median, expectCompleted, processMs, wallMs } from './measure.ts';
+import type { Comparison } from './measure.ts';
 import { fastModel, goals } from './models.ts';
 import { installInto } from './published.ts';
 
-/** Each turn: a request, four lookups, and two helpers of eight requests and seven lookups. */
+/** Each turn has a request, four lookups, and two helpers with eight requests and seven lookups each. */
 const team = { turns: 271, lookups: 4, helpers: 2, turnsEach: 7 };
 const operationsMin = 10_000;
 const rounds = { warm: 1, measured: 9 };
 
-export const resuming: Benchmark = {
+export const resumeBenchmark: Benchmark = {
   name: 'resume',
-  about: `a run of ${operationsMin} operations, cut one record before its end, goes on to its outcome: against reading its log`,
+  about: `resuming a run of ${operationsMin} operations, cut one record before its end, against reading its log`,
   async run() {
     const folder = await mkdtemp(join(tmpdir(), 'cloister-bench-resume-'));
     try {
-      const cut = await cutRun(folder, await libraryIn(folder));
+      const cut = await cutRun(folder, await openLibrary(folder));
       const cpu: Cpu = { raw: [], cloister: [] };
-      const wall = await resumes(cut, cpu);
-      return [line('time of a resume', wall, { atMost: 5 }), line('… CPU, all threads', inCpu(cpu), null)];
+      const wall = await compareResumes(cut, cpu);
+      return [line('time of one resume', wall, { atMost: 5 }), line('… CPU, all threads', compareCpu(cpu), null)];
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   },
 };
 
-const line = (what: string, { raw, cloister, ratio }: Compared, target: Line['target']): Line => ({
+const line = (what: string, { raw, cloister, ratio }: Comparison, target: Line['target']): Line => ({
   what,
   unit: 'ms',
   raw,
@@ -51,17 +51,17 @@ const limits = { maxToolTurns: 1_000, parallelToolCalls: 8, contextTokensMax: 1_
 
 type Library = { readonly defineAgent: typeof defineAgent; readonly openCloister: typeof openCloister };
 
-/** What runs the agent in a workspace. */
+/** Opens a Cloister with the agent in a workspace. */
 type Open = (workspace: string) => Promise<Cloister>;
 
-const libraryIn = async (folder: string): Promise<Open> => {
+const openLibrary = async (folder: string): Promise<Open> => {
   const home = await installInto(folder);
   const library = (await import(pathToFileURL(join(home, 'dist', 'index.js')).href)) as Library;
   const agent = teamAgent(fastModel(), limits, library.defineAgent);
   return (workspace) => library.openCloister({ workspace, agents: [agent] });
 };
 
-type Cut = {
+type CutRun = {
   readonly run: RunId;
   readonly folder: string;
   readonly frames: number;
@@ -69,16 +69,16 @@ type Cut = {
   readonly open: Open;
 };
 
-/** A whole run, and a workspace that holds all of it but the record of its end. */
-const cutRun = async (folder: string, open: Open): Promise<Cut> => {
+/** Makes a complete run, and a workspace that holds all of it except the record of its end. */
+const cutRun = async (folder: string, open: Open): Promise<CutRun> => {
   const [whole, cut, copy] = ['whole', 'cut', 'copy'].map((name) => join(folder, name)) as [string, string, string];
   await using runtime = await open(whole);
   const session = runtime.run('lead', goals.team(team));
-  await outcomeOf(session);
+  await expectCompleted(session);
   const run = session.run;
   const frames = await framesOf(whole, run);
   const operations = frames.filter(({ record }) => record.type === 'begin').length;
-  if (operations < operationsMin) throw new Error(`The run has ${operations} operations.`);
+  if (operations < operationsMin) throw new Error(`The run has only ${operations} operations.`);
   const store = await openSqliteStore(cut);
   const log = await store.acquireRun(run);
   for (const frame of frames.slice(0, -1)) log.append(frame);
@@ -98,7 +98,7 @@ const framesOf = async (folder: string, run: RunId): Promise<readonly Frame[]> =
 
 type Cpu = { readonly raw: number[]; readonly cloister: number[] };
 
-const inCpu = (cpu: Cpu): Compared => {
+const compareCpu = (cpu: Cpu): Comparison => {
   const [raw, cloister] = [cpu.raw.slice(rounds.warm), cpu.cloister.slice(rounds.warm)];
   return {
     raw: median(raw),
@@ -107,10 +107,10 @@ const inCpu = (cpu: Cpu): Compared => {
   };
 };
 
-/** Milliseconds of reading and of one resume; each resume has a workspace of its own, as the crash left it. */
-const resumes = (cut: Cut, cpu: Cpu): Promise<Compared> =>
+/** Milliseconds of reading the log and of one resume. Each resume gets its own copy of the workspace as the crash left it. */
+const compareResumes = (cut: CutRun, cpu: Cpu): Promise<Comparison> =>
   compare(rounds, {
-    raw: () => timed(async () => readPlainly(cut), cpu.raw),
+    raw: () => timed(async () => readRawLog(cut), cpu.raw),
     cloister: async () => {
       await mkdir(cut.copy);
       await copyFile(join(cut.folder, 'cloister.db'), join(cut.copy, 'cloister.db'));
@@ -119,7 +119,7 @@ const resumes = (cut: Cut, cpu: Cpu): Promise<Compared> =>
         return await timed(async () => {
           const runtime = await cut.open(cut.copy);
           opened.push(runtime);
-          await outcomeOf(await runtime.resume(cut.run));
+          await expectCompleted(await runtime.resume(cut.run));
         }, cpu.cloister);
       } finally {
         for (const runtime of opened) await runtime.close();
@@ -128,17 +128,17 @@ const resumes = (cut: Cut, cpu: Cpu): Promise<Compared> =>
     },
   });
 
-/** Both clocks at once: on a busy machine only the second one says much. */
+/** Measures wall time and CPU together: on a busy machine only CPU is meaningful. */
 const timed = async (work: () => Promise<void>, cpu: number[]): Promise<number> => {
   let ms = 0;
   cpu.push(await processMs(async () => void (ms = await wallMs(work))));
   return ms;
 };
 
-const readPlainly = ({ folder, run, frames }: Cut): void => {
+const readRawLog = ({ folder, run, frames }: CutRun): void => {
   const database = new DatabaseSync(join(folder, 'cloister.db'), { readOnly: true });
   const rows = database.prepare('SELECT body FROM frames WHERE run = ? ORDER BY no').all(run);
   const parsed = rows.map(({ body }) => JSON.parse(String(body)) as Frame);
   database.close();
-  if (parsed.length !== frames || parsed.at(-1)?.no !== frames - 1) throw new Error('The log was not read whole.');
+  if (parsed.length !== frames || parsed.at(-1)?.no !== frames - 1) throw new Error('The log was not read completely.');
 };

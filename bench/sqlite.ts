@@ -6,7 +6,7 @@ import { openCloister } from 'cloister';
 import type { CloisterOptions } from 'cloister';
 import { toolAgent } from './agents.ts';
 import type { Benchmark } from './benchmark.ts';
-import { collect, median, runAtOnce, runSpread } from './measure.ts';
+import { collectGarbage, median, runConcurrently, runSpread } from './measure.ts';
 import { fastModel, goals } from './models.ts';
 
 const sessions = 256;
@@ -14,9 +14,9 @@ const turnsEach = 10;
 const modelMs = 20;
 const rounds = 5;
 
-export const sqlite: Benchmark = {
+export const sqliteBenchmark: Benchmark = {
   name: 'sqlite',
-  about: `${sessions} sessions at once with a ${modelMs} ms model, ${turnsEach} tool calls each: on disk against in memory`,
+  about: `${sessions} concurrent sessions with a ${modelMs} ms model, ${turnsEach} tool calls each: on disk against in memory`,
   async run() {
     const [memory, disk]: [Sample[], Sample[]] = [[], []];
     for (let round = -1; round < rounds; round++) {
@@ -29,7 +29,7 @@ export const sqlite: Benchmark = {
     const delay = median(disk.map(({ delayMs }) => delayMs));
     return [
       {
-        what: 'steps a second, raw = in memory',
+        what: 'steps per second, raw = in memory',
         unit: '/s',
         raw: median(memory.map(({ stepsPerSecond }) => stepsPerSecond)),
         cloister: median(disk.map(({ stepsPerSecond }) => stepsPerSecond)),
@@ -63,15 +63,15 @@ const onDisk = async (): Promise<Sample> => {
   }
 };
 
-/** The first session is not counted: it opens the database and starts the thread that writes. */
+/** The first session is not measured: it opens the database and starts the writer thread. */
 const sample = async (where: Pick<CloisterOptions, 'store' | 'workspace'>): Promise<Sample> => {
   const goal = goals.lookups(turnsEach);
   await using runtime = await openCloister({
     ...where,
     agents: [toolAgent(fastModel({ delayMs: modelMs }), { maxToolTurns: turnsEach + 1 })],
   });
-  await runAtOnce(runtime, 'solo', goal, 1);
-  collect();
+  await runConcurrently(runtime, 'solo', goal, 1);
+  collectGarbage();
   const delay = monitorEventLoopDelay({ resolution: 1 });
   const from = performance.now();
   delay.enable();

@@ -2,34 +2,34 @@ import type { Limits } from 'cloister';
 import { rawToolAgent, toolAgent } from './agents.ts';
 import type { Benchmark } from './benchmark.ts';
 import { median } from './measure.ts';
-import type { Compared } from './measure.ts';
+import type { Comparison } from './measure.ts';
 import { goals } from './models.ts';
 import type { FastModel } from './models.ts';
-import { sideBySide } from './side-by-side.ts';
+import { compareLoops } from './compare-loops.ts';
 
 const sizes = [50, 100, 200, 400];
 const turnsPerSample = 800;
 const passes = 7;
 
-/** Nothing is compacted and nothing runs out: only the growth of the work is seen. */
+/** Nothing is compacted and no limit is reached, so that only the growth of the work shows. */
 const limits: Limits = { maxToolTurns: 1_000, contextTokensMax: 1_000_000_000 };
 
-const contest = {
+const loopPair = {
   agent: (model: FastModel) => toolAgent(model, limits),
   rawAgent: rawToolAgent,
   rounds: { warm: 1, measured: 3 },
 };
 
-export const turns: Benchmark = {
+export const turnsBenchmark: Benchmark = {
   name: 'turns',
-  about: 'one session of 50, 100, 200 and 400 turns: how the time grows',
+  about: 'sessions of 50, 100, 200 and 400 turns: how the time grows',
   async run() {
     const bySize = await timesBySize();
     const growth = exponent(bySize.map(({ cloister }) => cloister));
     const ratios = bySize.map(({ ratio }, index) => `${ratio.toFixed(2)} × at ${sizes[index]}`);
     return [
       {
-        what: 'exponent of growth',
+        what: 'growth exponent',
         unit: '',
         raw: exponent(bySize.map(({ raw }) => raw)),
         cloister: growth,
@@ -42,12 +42,12 @@ export const turns: Benchmark = {
   },
 };
 
-/** Every pass does every size, so that no size has the warmer code. */
-const timesBySize = async (): Promise<readonly Compared[]> => {
-  const samples = sizes.map((): Compared[] => []);
+/** Every pass runs every size, so that no size benefits from warmer code. */
+const timesBySize = async (): Promise<readonly Comparison[]> => {
+  const samples = sizes.map((): Comparison[] => []);
   for (let pass = -1; pass < passes; pass++)
     for (const [index, size] of sizes.entries()) {
-      const sample = await sideBySide({ ...contest, goal: goals.lookups(size), times: turnsPerSample / size });
+      const sample = await compareLoops({ ...loopPair, goal: goals.lookups(size), times: turnsPerSample / size });
       if (pass >= 0) samples[index]!.push(sample);
     }
   return samples.map((some) => ({
@@ -57,7 +57,7 @@ const timesBySize = async (): Promise<readonly Compared[]> => {
   }));
 };
 
-/** The slope of time over turns, both as logarithms, by least squares. */
+/** Least-squares slope of log(time) over log(turns). */
 const exponent = (times: readonly number[]): number => {
   const [xs, ys] = [sizes.map(Math.log), times.map(Math.log)];
   const [x, y] = [mean(xs), mean(ys)];

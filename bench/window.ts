@@ -1,4 +1,4 @@
-// One more message in a window of many: it should cost what it costs in a window of few.
+// Adding a message to a window with many messages should cost the same as to a window with few.
 import { defineAgent } from 'cloister';
 import { sha256 } from '#base';
 import type { Json } from '#base';
@@ -9,15 +9,15 @@ import type { Benchmark } from './benchmark.ts';
 import { compare, wallMs } from './measure.ts';
 
 const [few, many] = [20, 2_000];
-/** Windows of one size at once, and how many messages each is given: few, or a small window would not stay small. */
-const [atOnce, added] = [40, 10];
-const rooms = { tokens: 100_000_000, perByte: 0.25 };
+/** Windows per sample, and messages added to each. Few messages, or a small window would not stay small. */
+const [windowsPerSample, messagesAdded] = [40, 10];
+const rooms = { tokens: 100_000_000, tokensPerByte: 0.25 };
 const agent = defineAgent({ name: 'solo', description: 'Works.', prompt: 'You work.' });
 
-/** A window with so many messages, and how to add one more as a turn does: a message, and a request made of it. */
-const windowOf = (messages: number) => {
+/** Builds a window with `messages` messages and returns a function that adds one more as a turn does: a message, then a request. */
+const createWindow = (messages: number) => {
   const journal = new Map<number, Settlement<Json>>();
-  const runtime = { liveRun: { startedAt: 0 }, arrivals: { at: () => ({ kind: 'goal', content: 'Go on.' }) } };
+  const runtime = { liveRun: { startedAt: 0 }, receivedCrossings: { at: () => ({ kind: 'goal', content: 'Go on.' }) } };
   const cell = { agent, runtime, settled: (no: number) => journal.get(no) } as unknown as Cell;
   const window = new ContextWindow(cell);
   window.add({ rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
@@ -33,25 +33,25 @@ const windowOf = (messages: number) => {
   return add;
 };
 
-const timeOf = async (messages: number): Promise<number> => {
-  const adding = Array.from({ length: atOnce }, () => windowOf(messages));
+const timeAdding = async (messages: number): Promise<number> => {
+  const adding = Array.from({ length: windowsPerSample }, () => createWindow(messages));
   return wallMs(async () => {
-    for (const add of adding) for (let one = 0; one < added; one++) add();
+    for (const add of adding) for (let one = 0; one < messagesAdded; one++) add();
   });
 };
 
-export const windows: Benchmark = {
+export const windowBenchmark: Benchmark = {
   name: 'window',
-  about: `adding one message to a window of ${many} against one of ${few}`,
+  about: `adding one message to a window of ${many} messages against one of ${few}`,
   async run() {
     const { raw, cloister, ratio } = await compare(
       { warm: 5, measured: 31 },
-      { raw: () => timeOf(few), cloister: () => timeOf(many) },
+      { raw: () => timeAdding(few), cloister: () => timeAdding(many) },
     );
-    const us = 1_000 / (added * atOnce);
+    const us = 1_000 / (messagesAdded * windowsPerSample);
     return [
       {
-        what: `one more message, raw = a window of ${few}`,
+        what: `one more message, raw = a window of ${few} messages`,
         unit: 'µs',
         raw: raw * us,
         cloister: cloister * us,

@@ -1,5 +1,5 @@
-// The program that the trials run: a copy of the sources, changed if asked, and bundled with the reference run. A copy, so
-// that edits during a long lane do not mix two versions; a bundle, because that is what is published, and it starts fast.
+// Builds the program that the trials run: a copy of the sources, modified if requested, bundled with the reference run. It is
+// a copy so that edits during a long lane do not mix two versions, and a bundle because that is what is published and starts fast.
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +18,7 @@ export type Subject = {
 const here = fileURLToPath(new URL('.', import.meta.url));
 export const repo = fileURLToPath(new URL('..', import.meta.url));
 
-/** Below `scratch`, which must lie in the repository: the bundle finds its packages from there. */
+/** Builds below `scratch`, which must be inside the repository: the bundle resolves its packages from there. */
 export const buildSubject = async (
   scratch: string,
   { name = 'subject', source = repo, edits = [] }: { name?: string; source?: string; edits?: readonly Edit[] } = {},
@@ -51,7 +51,7 @@ const apply = async (copy: string, { under, before, after }: Edit): Promise<void
         text.replace(before, () => after),
       );
   }
-  if (times !== 1) throw new Error(`${under} has ${times} places like this, not one: ${before}`);
+  if (times !== 1) throw new Error(`${under} contains this text ${times} times instead of once: ${before}`);
 };
 
 const bundle = async (copy: string, dist: string): Promise<void> => {
@@ -70,7 +70,7 @@ const bundle = async (copy: string, dist: string): Promise<void> => {
   await made.close();
 };
 
-/** Whoever asks for the stores is given the watched ones, which ask for the real. */
+/** Imports of the stores resolve to the watched ones, which import the real ones. */
 const watchStores = (watched: string): Plugin => ({
   name: 'watch-stores',
   resolveId: (id, importer) => (id === '#adapters/stores' && importer !== watched ? watched : null),

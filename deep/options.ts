@@ -1,33 +1,33 @@
-// The arguments of the deep lane.
+// Command-line options of the deep lane.
 
 export type Options = {
   readonly minutes: number;
-  /** Names of trials; empty: all. */
+  /** Names of trials; empty means all. */
   readonly only: readonly string[];
   readonly seed: number;
   readonly case: string | null;
   readonly withoutStrace: boolean;
-  /** The checkout whose sources are tried; null: this one. */
+  /** The checkout whose sources are tested; null means this one. */
   readonly source: string | null;
 };
 
 export const usage = `npm run test:deep -- [--minutes N] [--only <trial>[,<trial>]] [--seed N] [--case <case>]
                       [--without-strace] [--source <folder>]
 
-  --minutes N        how long it may take; default 5
-  --only <trial>     only this trial, or these
-  --seed N           what is drawn is drawn from this; default: a new one, which is printed
-  --case <case>      one case of a trial, as a failure names it
-  --without-strace   leave out what needs strace, and do not call that a failure
-  --source <folder>  try the sources of another checkout`;
+  --minutes N        time limit; default 5
+  --only <trial>     run only these trials
+  --seed N           random seed; default: a new one, which is printed
+  --case <case>      run one case of a trial, as named in a failure
+  --without-strace   skip trials that need strace, without counting that as a failure
+  --source <folder>  test the sources of another checkout`;
 
-/** A string says what is wrong with them. */
+/** Returns an error message when the options are invalid. */
 export const parseOptions = (args: readonly string[], trials: readonly string[]): Options | string => {
   const given = new Map<string, string>();
   for (let at = 0; at < args.length; at++) {
     const [name = '', inline] = args[at]!.split(/=(.*)/su);
     if (name === '--without-strace' && inline === undefined) given.set(name, '');
-    else if (!valued.includes(name)) return `There is no option "${args[at]}".`;
+    else if (!valued.includes(name)) return `Unknown option "${args[at]}".`;
     else {
       const value = inline ?? args[++at];
       if (value === undefined || value === '') return `${name} needs a value.`;
@@ -37,10 +37,11 @@ export const parseOptions = (args: readonly string[], trials: readonly string[])
   const [minutes, seed] = [Number(given.get('--minutes') ?? 5), Number(given.get('--seed') ?? newSeed())];
   const only = given.get('--only')?.split(',') ?? [];
   const unknown = only.find((name) => !trials.includes(name));
-  if (unknown !== undefined) return `There is no trial "${unknown}". There are: ${trials.join(', ')}.`;
-  if (!(minutes > 0)) return `--minutes is a number above 0, not "${given.get('--minutes')}".`;
-  if (!Number.isSafeInteger(seed) || seed < 0) return `--seed is a whole number from 0, not "${given.get('--seed')}".`;
-  if (given.has('--case') && only.length !== 1) return '--case names a case of one trial: say which with --only.';
+  if (unknown !== undefined) return `Unknown trial "${unknown}". Available: ${trials.join(', ')}.`;
+  if (!(minutes > 0)) return `--minutes must be a number > 0; got "${given.get('--minutes')}".`;
+  if (!Number.isSafeInteger(seed) || seed < 0)
+    return `--seed must be a whole number ≥ 0; got "${given.get('--seed')}".`;
+  if (given.has('--case') && only.length !== 1) return '--case needs --only with exactly one trial.';
   return {
     minutes,
     only,
@@ -53,5 +54,5 @@ export const parseOptions = (args: readonly string[], trials: readonly string[])
 
 const valued = ['--minutes', '--only', '--seed', '--case', '--source'];
 
-/** Short enough to be typed again. */
+/** Short enough to type again. */
 const newSeed = (): number => Math.floor(Math.random() * 1_000_000);

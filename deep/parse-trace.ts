@@ -1,18 +1,18 @@
-// The output of `strace -f -y -xx`, as moments in the order in which strace saw them. A thread stands still while strace
-// writes about it, so a cause is always before its effect, whichever threads they are in.
+// Parses the output of `strace -f -y -xx` into events in the order in which strace saw them. A thread is stopped while strace
+// writes about it, so a cause always comes before its effect, even across threads.
 
 export type Call = {
   readonly thread: string;
   readonly name: string;
-  /** As strace writes them. */
+  /** As printed by strace. */
   readonly args: string;
-  /** Undefined until the call has come back. */
+  /** Undefined until the call has returned. */
   result: string | undefined;
 };
 
-export type Moment = { readonly at: 'enter' | 'exit'; readonly call: Call };
+export type TraceEvent = { readonly at: 'enter' | 'exit'; readonly call: Call };
 
-export function* parseTrace(trace: string): Generator<Moment, void, undefined> {
+export function* parseTrace(trace: string): Generator<TraceEvent, void, undefined> {
   const open = new Map<string, Call>();
   for (const line of trace.split('\n')) {
     const [, thread = '', rest = ''] = /^(\d+) +(.*)$/u.exec(line) ?? [];
@@ -20,7 +20,7 @@ export function* parseTrace(trace: string): Generator<Moment, void, undefined> {
     if (resumed !== null) {
       const call = open.get(thread);
       open.delete(thread);
-      if (call !== undefined) yield* come(call, resumed[1]);
+      if (call !== undefined) yield* finishCall(call, resumed[1]);
       continue;
     }
     const begun = /^(\w+)\((.*) <unfinished \.\.\.>$/u.exec(rest);
@@ -29,36 +29,36 @@ export function* parseTrace(trace: string): Generator<Moment, void, undefined> {
     if (name === undefined || args === undefined) continue;
     const call: Call = { thread, name, args, result: undefined };
     yield { at: 'enter', call };
-    if (begun === null) yield* come(call, result);
+    if (begun === null) yield* finishCall(call, result);
     else open.set(thread, call);
   }
 }
 
-function* come(call: Call, result: string | undefined): Generator<Moment, void, undefined> {
+function* finishCall(call: Call, result: string | undefined): Generator<TraceEvent, void, undefined> {
   call.result = result;
   yield { at: 'exit', call };
 }
 
 /** The path behind a descriptor: `27<…>`. */
-export const descriptorIn = (text: string): { readonly fd: string; readonly path: string } | undefined => {
+export const parseDescriptor = (text: string): { readonly fd: string; readonly path: string } | undefined => {
   const [, fd, path] = /^(\d+)<([^>]*)>/u.exec(text) ?? [];
-  return fd === undefined || path === undefined ? undefined : { fd, path: textOf(path) };
+  return fd === undefined || path === undefined ? undefined : { fd, path: decodeHex(path) };
 };
 
-/** The strings in quotes, in order. A string that strace cut is an error: the trace is not whole. */
-export const stringsIn = (args: string): readonly Buffer[] =>
+/** The quoted strings, in order. Throws if strace truncated one, because the trace is then incomplete. */
+export const parseStrings = (args: string): readonly Buffer[] =>
   [...args.matchAll(/"((?:\\x[0-9a-f]{2})*)"(\.\.\.)?/gu)].map(([, hex = '', cut]) => {
-    if (cut !== undefined) throw new Error('strace has cut a string.');
+    if (cut !== undefined) throw new Error('strace truncated a string.');
     return bytesOf(hex);
   });
 
-/** What comes after the last string: sizes, offsets, flags. */
-export const restOf = (args: string): readonly string[] =>
+/** The arguments after the last string: sizes, offsets, flags. */
+export const argsAfterStrings = (args: string): readonly string[] =>
   args
     .slice(args.lastIndexOf('"') + 1)
     .split(', ')
     .filter((part) => part !== '');
 
-export const textOf = (hex: string): string => bytesOf(hex).toString('utf8');
+export const decodeHex = (hex: string): string => bytesOf(hex).toString('utf8');
 
 const bytesOf = (hex: string): Buffer => Buffer.from(hex.replaceAll('\\x', ''), 'hex');

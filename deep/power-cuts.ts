@@ -1,6 +1,6 @@
-// Sync before acknowledge, by system-call trace. From the calls of a run it is worked out what the disk is certain to have
-// whenever something was acknowledged or went out into the world; the frame behind it must be there. Some of these disks
-// are then taken to the end by another process. So that this can fail at all, variants that do not sync must fail it.
+// Checks sync-before-acknowledge by system-call trace. From the calls of a run it computes what the disk is certain to hold
+// whenever something was acknowledged or took effect outside; the frame behind it must be there. Another process then resumes
+// from some of these disks. Variants that do not sync must fail, which proves that the check can fail at all.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSubject } from './build-subject.ts';
@@ -8,15 +8,15 @@ import type { Subject } from './build-subject.ts';
 import { judge, lostBlobs, lostFiles, lostFrames, missingIntents } from './judge.ts';
 import { randomFrom } from './random.ts';
 import { replayCalls, traceArgs } from './replay-calls.ts';
-import { readWitness, runSubject, runWhole } from './run-subject.ts';
+import { readWitness, runSubject, runUndisturbed } from './run-subject.ts';
 import { SimulatedDisk } from './simulated-disk.ts';
 import { readFiles } from './subject/read-files.ts';
 import { nothingStored, readStore } from './subject/read-store.ts';
 import type { Stored } from './subject/read-store.ts';
 import { witnessPath } from './subject/witness.ts';
-import type { Line } from './subject/witness.ts';
-import { eachCase, inFolder, newFolder, remove, withFolder } from './trial.ts';
-import type { Setting, Trial } from './trial.ts';
+import type { WitnessLine } from './subject/witness.ts';
+import { forEachCase, inCaseFolder, createTempFolder, removeFolder, withTempFolder } from './trial.ts';
+import type { TrialContext, Trial } from './trial.ts';
 
 const resumedCuts = 24;
 const pragma = 'PRAGMA synchronous = FULL';
@@ -24,21 +24,21 @@ const variants = ['PRAGMA synchronous = NORMAL', 'PRAGMA synchronous = OFF'];
 
 export const powerCuts: Trial = {
   name: 'power-cuts',
-  about: 'sync before acknowledge by system-call trace, and resumes after a simulated power cut',
-  untilPart: 0.2,
+  about: 'sync before acknowledge, by system-call trace, and resumes after simulated power cuts',
+  deadlineFraction: 0.2,
   needsStrace: true,
-  run: async (setting) => {
-    const trace = await traceRun(setting.subject);
+  run: async (context) => {
+    const trace = await traceRun(context.subject);
     const checked = checkMoments(trace);
     if (checked.problems.length > 0)
-      setting.found({ what: 'not synced in time', details: checked.problems, again: setting.again('sync') });
-    const seen = await Promise.all(variants.map((variant) => checkVariant(variant, setting)));
-    const cuts = await resumeCuts(trace, checked.moments, setting);
+      context.report({ what: 'not synced in time', details: checked.problems, rerun: context.rerunCommand('sync') });
+    const seen = await Promise.all(variants.map((variant) => checkVariant(variant, context)));
+    const cuts = await resumeCuts(trace, checked.moments, context);
     return {
-      tried: [
+      lines: [
         `${checked.moments} moments of one run against ${checked.images} states of the disk: ${checked.acks} acknowledgements, ${checked.effects} requests and effects`,
-        `${variants.length} variants that do not sync: ${seen.filter((one) => one).length} were found out`,
-        `${cuts} power cuts simulated and resumed, half of them with some of what was not synced`,
+        `${variants.length} variants that do not sync: ${seen.filter((one) => one).length} were detected`,
+        `${cuts} power cuts simulated and resumed, half of them with part of the unsynced data`,
       ],
     };
   },
@@ -47,26 +47,26 @@ export const powerCuts: Trial = {
 type Trace = { readonly text: string; readonly root: string };
 
 export const traceRun = (subject: Subject): Promise<Trace> =>
-  withFolder(async (root) => {
+  withTempFolder(async (root) => {
     const out = join(root, 'trace');
-    await runWhole(subject, join(root, 'workspace'), traceArgs(out));
+    await runUndisturbed(subject, join(root, 'workspace'), traceArgs(out));
     return { text: readFileSync(out, 'utf8'), root };
   });
 
-/** Goes through a run, moment by moment: what was told until then, and the disk as it is certain to be. */
+/** Steps through a run: the witness lines so far, and what the disk is certain to hold at that moment. */
 function* momentsOf({
   text,
   root,
-}: Trace): Generator<{ readonly lines: readonly Line[]; readonly disk: SimulatedDisk }> {
+}: Trace): Generator<{ readonly lines: readonly WitnessLine[]; readonly disk: SimulatedDisk }> {
   const disk = new SimulatedDisk(root);
-  const lines: Line[] = [];
-  for (const told of replayCalls(text, disk, { root, witness: witnessPath(join(root, 'workspace')) })) {
-    lines.push(JSON.parse(told) as Line);
+  const lines: WitnessLine[] = [];
+  for (const line of replayCalls(text, disk, { root, witness: witnessPath(join(root, 'workspace')) })) {
+    lines.push(JSON.parse(line) as WitnessLine);
     yield { lines, disk };
   }
 }
 
-type Checked = {
+type MomentCheck = {
   readonly problems: readonly string[];
   readonly moments: number;
   readonly images: number;
@@ -74,16 +74,16 @@ type Checked = {
   readonly effects: number;
 };
 
-export const checkMoments = (trace: Trace): Checked => {
+export const checkMoments = (trace: Trace): MomentCheck => {
   const count = { moments: 0, images: 0, acks: 0, effects: 0 };
-  let known: Left & { readonly version: number } = { version: -1, stored: nothingStored, files: [] };
+  let known: DiskState & { readonly version: number } = { version: -1, stored: nothingStored, files: [] };
   for (const { lines, disk } of momentsOf(trace)) {
     const { saw } = lines.at(-1)!;
     count.moments += 1;
     count.acks += saw === 'ack' || saw === 'kept' ? 1 : 0;
     count.effects += saw === 'effect' || saw === 'model' || saw === 'outcome' ? 1 : 0;
     if (known.version !== disk.version) {
-      known = { version: disk.version, ...leftOn(disk) };
+      known = { version: disk.version, ...readDisk(disk) };
       count.images += 1;
     }
     const { runs, blobs } = known.stored;
@@ -93,69 +93,72 @@ export const checkMoments = (trace: Trace): Checked => {
       ...missingIntents(lines, runs[0]?.frames ?? []),
       ...lostFiles(lines, known.files),
     ];
-    // What comes after the first is a consequence.
+    // Later problems are consequences of the first.
     if (problems.length > 0) return { ...count, problems };
   }
   return { ...count, problems: [] };
 };
 
-type Left = { readonly stored: Stored; readonly files: readonly (string | null)[] };
+type DiskState = { readonly stored: Stored; readonly files: readonly (string | null)[] };
 
-/** What is left if only what is safe is left. */
-const leftOn = (disk: SimulatedDisk): Left => {
-  const folder = newFolder();
+/** What is on the disk if only synced data survives. */
+const readDisk = (disk: SimulatedDisk): DiskState => {
+  const folder = createTempFolder();
   try {
-    disk.leave(folder);
+    disk.writeSurvivors(folder);
     const workspace = join(folder, 'workspace');
     const stored = readStore(workspace, { readOnly: false });
     return { stored, files: readFiles(workspace, stored.runs[0]?.run ?? '') };
   } finally {
-    remove(folder);
+    removeFolder(folder);
   }
 };
 
-/** Whether it was found out; if not, the trial sees nothing. */
-const checkVariant = async (variant: string, { scratch, source, again, found }: Setting): Promise<boolean> => {
+/** Returns whether the variant was detected; if not, the trial itself is blind. */
+const checkVariant = async (
+  variant: string,
+  { scratch, source, rerunCommand, report }: TrialContext,
+): Promise<boolean> => {
   const name = variant.replaceAll(/\W+/gu, '-');
   const edit = { under: 'src/adapters/stores', before: pragma, after: variant };
   const { problems } = checkMoments(await traceRun(await buildSubject(scratch, { name, source, edits: [edit] })));
-  const details = ['This trial would not see a store that does not sync.'];
-  if (problems.length === 0) found({ what: `a variant with ${variant} passes`, details, again: again('sync') });
+  const details = ['This trial would not detect a store that does not sync.'];
+  if (problems.length === 0) report({ what: `a variant with ${variant} passes`, details, rerun: rerunCommand('sync') });
   return problems.length > 0;
 };
 
-const resumeCuts = async (trace: Trace, moments: number, setting: Setting): Promise<number> => {
-  const random = randomFrom(setting.seed, 'power-cuts');
+const resumeCuts = async (trace: Trace, moments: number, context: TrialContext): Promise<number> => {
+  const random = randomFrom(context.seed, 'power-cuts');
   const planned = Array.from(
     { length: resumedCuts },
     (_, at) => `${random.whole(moments)}/${at % 2 === 0 ? 'synced' : 'mixed'}`,
   );
-  const cuts = setting.case === null ? planned : planned.filter((cut) => cut === setting.case);
-  return eachCase(cuts, setting, async (cut) => {
-    const { problems, folder } = await inFolder((cwd) => resumeCut(trace, cut, cwd, setting));
+  const cuts = context.case === null ? planned : planned.filter((cut) => cut === context.case);
+  return forEachCase(cuts, context, async (cut) => {
+    const { problems, folder } = await inCaseFolder((cwd) => resumeCut(trace, cut, cwd, context));
     if (problems.length > 0)
-      setting.found({ what: `power cut ${cut}`, details: problems, again: setting.again(cut), left: folder });
+      context.report({ what: `power cut ${cut}`, details: problems, rerun: context.rerunCommand(cut), folder });
   });
 };
 
-/** `<moment>/synced`: only what is certain is left; `<moment>/mixed`: some of the rest too. */
+/** `<moment>/synced`: only synced data survives; `<moment>/mixed`: some of the rest survives too. */
 const resumeCut = async (
   trace: Trace,
   cut: string,
   cwd: string,
-  { subject, seed }: Setting,
+  { subject, seed }: TrialContext,
 ): Promise<readonly string[]> => {
   const [moment = '', how] = cut.split('/');
-  let left = Number(moment);
+  let remaining = Number(moment);
   for (const { lines, disk } of momentsOf(trace)) {
-    if (left-- > 0) continue;
-    disk.leave(cwd, how === 'mixed' ? randomFrom(seed, cut) : undefined);
+    if (remaining-- > 0) continue;
+    disk.writeSurvivors(cwd, how === 'mixed' ? randomFrom(seed, cut) : undefined);
     const workspace = join(cwd, 'workspace');
     writeFileSync(witnessPath(workspace), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-    const resumed = await runSubject(subject, { does: 'resume', workspace, by: 2 });
-    if (resumed.said === null || resumed.stderr !== '')
-      return [`the resume ended with ${resumed.code}: ${resumed.stderr}`];
-    return judge(readWitness(workspace), resumed.said);
+    const resumed = await runSubject(subject, { command: 'resume', workspace, processNo: 2 });
+    if (resumed.report === null || resumed.stderr !== '')
+      return [`the resume exited with code ${resumed.code}: ${resumed.stderr}`];
+    return judge(readWitness(workspace), resumed.report);
   }
   return [`the run has no moment ${moment}`];
 };

@@ -1,4 +1,4 @@
-// Numbers from a seed: the same seed gives the same numbers.
+// Seeded random numbers: the same seed gives the same numbers.
 export type Random = {
   /** From 0 up to, not including, 1. */
   next(): number;
@@ -8,13 +8,13 @@ export type Random = {
   shuffled<T>(items: readonly T[]): T[];
 };
 
-/** `name` sets apart those who use the same seed. */
+/** `name` separates the streams of different users of one seed. */
 export const randomFrom = (seed: number, name: string): Random => {
   let state = seed | 0;
-  for (const letter of name) state = mixed(state ^ letter.codePointAt(0)!);
+  for (const letter of name) state = mixBits(state ^ letter.codePointAt(0)!);
   const next = (): number => {
     state = (state + 0x9e3779b9) | 0;
-    return (mixed(state) >>> 0) / 2 ** 32;
+    return (mixBits(state) >>> 0) / 2 ** 32;
   };
   const whole = (below: number): number => Math.floor(next() * below);
   return {
@@ -31,7 +31,7 @@ export const randomFrom = (seed: number, name: string): Random => {
   };
 };
 
-const mixed = (value: number): number => {
+const mixBits = (value: number): number => {
   let bits = value;
   bits = Math.imul(bits ^ (bits >>> 16), 0x21f0aaad);
   bits = Math.imul(bits ^ (bits >>> 15), 0x735a2d97);

@@ -1,13 +1,13 @@
-// Replays the calls of a trace on a simulated disk, and stops wherever the process told the witness something.
+// Replays the calls of a trace on a simulated disk, and stops wherever the process wrote to the witness.
 import { resolve } from 'node:path';
-import { descriptorIn, parseTrace, restOf, stringsIn } from './parse-trace.ts';
+import { parseDescriptor, parseTrace, argsAfterStrings, parseStrings } from './parse-trace.ts';
 import type { Call } from './parse-trace.ts';
-import type { Mark, SimulatedDisk } from './simulated-disk.ts';
+import type { SyncMark, SimulatedDisk } from './simulated-disk.ts';
 
-/** The calls that change files, or make changes safe. */
+/** Calls that change files or make changes durable. */
 const fileCalls = 'pwrite64,write,ftruncate,fsync,fdatasync,openat,unlink,rmdir,rename,mkdir';
 
-/** Calls that would do the same by another name: a trace that has one of them is not understood. */
+/** Other calls with the same effect. They are not simulated, so a trace with one of them is rejected. */
 const otherCalls =
   'pwritev,pwritev2,writev,fallocate,copy_file_range,sendfile,sync_file_range,sync,syncfs,truncate,' +
   'open,creat,unlinkat,renameat,renameat2,mkdirat,link,linkat,symlink';
@@ -22,7 +22,7 @@ export const traceArgs = (out: string): readonly string[] => [
   `trace=${fileCalls},${otherCalls}`,
 ];
 
-/** Gives what the process wrote to `witness`, piece by piece; at each piece the disk is as it was when it began to write it. */
+/** Yields each write to `witness`; at that moment the disk is in the state in which the write started. */
 export function* replayCalls(
   trace: string,
   disk: SimulatedDisk,
@@ -31,8 +31,8 @@ export function* replayCalls(
   const replay = new Replay(disk, root, witness);
   for (const { at, call } of parseTrace(trace)) {
     if (at === 'enter') {
-      const told = replay.enter(call);
-      if (told !== undefined) yield told;
+      const witnessed = replay.enter(call);
+      if (witnessed !== undefined) yield witnessed;
     } else replay.exit(call);
   }
 }
@@ -42,9 +42,9 @@ class Replay {
   readonly #root: string;
   readonly #witness: string;
   readonly #paths = new Map<string, string>();
-  /** Where the next plain write goes; undefined: to the end, wherever that is then. */
+  /** Offset of the next plain write; undefined means append. */
   readonly #offsets = new Map<string, number | undefined>();
-  readonly #syncs = new Map<Call, Mark>();
+  readonly #syncs = new Map<Call, SyncMark>();
 
   constructor(disk: SimulatedDisk, root: string, witness: string) {
     this.#disk = disk;
@@ -53,8 +53,8 @@ class Replay {
   }
 
   enter(call: Call): string | undefined {
-    const target = descriptorIn(call.args);
-    if (call.name === 'write' && target?.path === this.#witness) return stringsIn(call.args)[0]?.toString('utf8');
+    const target = parseDescriptor(call.args);
+    if (call.name === 'write' && target?.path === this.#witness) return parseStrings(call.args)[0]?.toString('utf8');
     if ((call.name === 'fsync' || call.name === 'fdatasync') && target !== undefined) {
       const mark = this.#disk.beginSync(target.path);
       if (mark !== undefined) this.#syncs.set(call, mark);
@@ -84,31 +84,31 @@ class Replay {
         return this.#disk.rename(this.#path(call, 0), this.#path(call, 1));
       default:
         if (call.args.includes(hexOf(this.#root)))
-          throw new Error(`The trace has ${call.name}, which is not simulated.`);
+          throw new Error(`The trace contains ${call.name}, which is not simulated.`);
     }
   }
 
   #open({ args, result = '' }: Call): void {
-    const opened = descriptorIn(result);
+    const opened = parseDescriptor(result);
     if (opened === undefined) return;
     this.#paths.set(opened.fd, opened.path);
-    const flags = restOf(args)[0] ?? '';
+    const flags = argsAfterStrings(args)[0] ?? '';
     this.#offsets.set(opened.fd, flags.includes('O_APPEND') ? undefined : 0);
     if (flags.includes('O_CREAT')) this.#disk.openFile(opened.path, { truncate: flags.includes('O_TRUNC') });
   }
 
   #write({ name, args, result }: Call): void {
-    const target = descriptorIn(args);
+    const target = parseDescriptor(args);
     if (target === undefined || target.path === this.#witness || !target.path.startsWith(this.#root)) return;
-    const bytes = stringsIn(args)[0]!.subarray(0, Number(result));
-    if (name === 'pwrite64') return this.#disk.write(target.path, Number(restOf(args)[1]), bytes);
+    const bytes = parseStrings(args)[0]!.subarray(0, Number(result));
+    if (name === 'pwrite64') return this.#disk.write(target.path, Number(argsAfterStrings(args)[1]), bytes);
     const next = this.#offsets.get(target.fd);
     if (next !== undefined) this.#offsets.set(target.fd, next + bytes.length);
     this.#disk.write(target.path, next ?? this.#disk.size(target.path), bytes);
   }
 
   #truncate({ args }: Call): void {
-    const target = descriptorIn(args);
+    const target = parseDescriptor(args);
     if (target !== undefined) this.#disk.truncate(target.path, Number(args.slice(args.lastIndexOf(',') + 1)));
   }
 
@@ -117,9 +117,9 @@ class Replay {
     if (mark !== undefined) this.#disk.endSync(mark);
   }
 
-  /** Names below a held descriptor are looked up where that descriptor was opened. */
+  /** Resolves names below an open descriptor against the path it was opened with. */
   #path({ args }: Call, nth: number): string {
-    const path = stringsIn(args)[nth]?.toString('utf8') ?? '';
+    const path = parseStrings(args)[nth]?.toString('utf8') ?? '';
     const [, fd = '', rest = ''] = /^\/proc\/self\/fd\/(\d+)\/(.*)$/u.exec(path) ?? [];
     return fd === '' ? resolve(path) : `${this.#paths.get(fd) ?? ''}/${rest}`;
   }

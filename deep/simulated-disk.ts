@@ -1,10 +1,10 @@
-// What would be on the disk if the power went now, worked out from the calls that a process made.
+// What would be on the disk if the power failed now, computed from the calls that a process made.
 //
-//   P1. Bytes are safe once a sync of their file has come back that began after they were written.
-//   P2. A name (made, moved or removed) is safe once a sync of its folder has come back that began after that.
-//   P3. What is not safe may be there or not: each write for itself, names in the order in which they changed.
+//   P1. Bytes are safe once a sync of their file has returned that started after they were written.
+//   P2. A name change (create, rename or remove) is safe once a sync of its folder has returned that started after it.
+//   P3. What is not safe may or may not survive: each write independently, name changes in their order.
 //
-// That is less than real file systems promise, and all that a careful program may rely on.
+// Real file systems promise more, but a careful program may rely on no more than this.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Random } from './random.ts';
@@ -14,16 +14,16 @@ type File = { readonly kind: 'file'; readonly changes: Write[]; safe: number };
 type Folder = { readonly kind: 'folder'; readonly changes: { name: string; node: Node | null }[]; safe: number };
 type Node = File | Folder;
 
-/** What has happened to a node so far; a sync that begins now will cover this. */
-export type Mark = { readonly node: Node; readonly upTo: number };
+/** The changes of a node so far; a sync that starts now covers them. */
+export type SyncMark = { readonly node: Node; readonly upTo: number };
 
 export class SimulatedDisk {
   readonly #root: string;
   readonly #folder: Folder = newFolder();
-  /** Goes up whenever something more is safe. */
+  /** Increases whenever more becomes safe. */
   version = 0;
 
-  /** `root` is there and safe; what lies elsewhere is not looked at. */
+  /** `root` exists and is safe; paths outside it are ignored. */
   constructor(root: string) {
     this.#root = root;
   }
@@ -32,7 +32,7 @@ export class SimulatedDisk {
     this.#name(path, newFolder());
   }
 
-  /** Makes the file if it is not there. */
+  /** Creates the file if it does not exist. */
   openFile(path: string, { truncate }: { truncate: boolean }): void {
     const found = this.#find(path);
     if (found === undefined) this.#name(path, { kind: 'file', changes: [], safe: 0 });
@@ -54,7 +54,7 @@ export class SimulatedDisk {
   rename(from: string, to: string): void {
     const node = this.#find(from);
     if (node === undefined) return;
-    // In one folder, a crash leaves one of the two; the new name first is the kinder half of that.
+    // Within one folder a crash leaves one of the two names. Adding the new name first is the more lenient model.
     this.#name(to, node);
     this.#name(from, null);
   }
@@ -64,20 +64,20 @@ export class SimulatedDisk {
     return node?.kind === 'file' ? contentOf(node.changes).length : 0;
   }
 
-  beginSync(path: string): Mark | undefined {
+  beginSync(path: string): SyncMark | undefined {
     const node = this.#find(path);
     return node === undefined ? undefined : { node, upTo: node.changes.length };
   }
 
-  endSync({ node, upTo }: Mark): void {
+  endSync({ node, upTo }: SyncMark): void {
     if (upTo <= node.safe) return;
     node.safe = upTo;
     this.version += 1;
   }
 
-  /** What is left, as files below a folder. Without `random` only what is safe; with it some of the rest. */
-  leave(target: string, random?: Random): void {
-    leaveFolder(target, this.#folder, random);
+  /** Writes what survives as files below a folder: without `random` only what is safe, with it some of the rest too. */
+  writeSurvivors(target: string, random?: Random): void {
+    writeFolder(target, this.#folder, random);
   }
 
   #find(path: string): Node | undefined {
@@ -101,26 +101,26 @@ export class SimulatedDisk {
 
 const newFolder = (): Folder => ({ kind: 'folder', changes: [], safe: 0 });
 
-const leaveFolder = (target: string, { changes, safe }: Folder, random: Random | undefined): void => {
+const writeFolder = (target: string, { changes, safe }: Folder, random: Random | undefined): void => {
   mkdirSync(target, { recursive: true });
   const kept = random === undefined ? safe : safe + random.whole(changes.length - safe + 1);
   const entries = new Map(changes.slice(0, kept).map(({ name, node }) => [name, node]));
   for (const [name, node] of entries) {
-    if (node?.kind === 'folder') leaveFolder(join(target, name), node, random);
-    else if (node?.kind === 'file') writeFileSync(join(target, name), contentOf(leftOf(node, random)));
+    if (node?.kind === 'folder') writeFolder(join(target, name), node, random);
+    else if (node?.kind === 'file') writeFileSync(join(target, name), contentOf(survivingWrites(node, random)));
   }
 };
 
-const leftOf = ({ changes, safe }: File, random: Random | undefined): readonly Write[] => {
+const survivingWrites = ({ changes, safe }: File, random: Random | undefined): readonly Write[] => {
   const certain = changes.slice(0, safe);
   if (random === undefined) return certain;
-  return [...certain, ...changes.slice(safe).flatMap((change) => maybe(change, random))];
+  return [...certain, ...changes.slice(safe).flatMap((change) => maybePartial(change, random))];
 };
 
 const sector = 512;
 
-/** All of it, nothing, or what lies before the end of some sector. */
-const maybe = (change: Write, random: Random): readonly Write[] => {
+/** The whole write, nothing, or the part up to some sector boundary. */
+const maybePartial = (change: Write, random: Random): readonly Write[] => {
   const draw = random.next();
   if (draw < 0.4) return [];
   if (draw < 0.7 || 'size' in change) return [change];

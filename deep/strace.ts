@@ -1,6 +1,6 @@
-// strace: what it is asked for, and what it answers.
+// Arguments for strace, and parsing of its output.
 
-/** What a store may do to its files on the way to the disk. */
+/** System calls by which a store may change its files. */
 export const diskCalls = [
   'pwrite64',
   'pwritev',
@@ -17,12 +17,12 @@ export const diskCalls = [
 
 export type Fault = 'SIGKILL' | 'ENOSPC' | 'EIO';
 
-/** The Nth call of a name, counted in each thread; only calls about `paths`, if there are any. */
-export type Point = { readonly call: string; readonly nth: number; readonly paths: readonly string[] };
+/** The Nth call of a name, counted per thread; only calls on `paths`, if there are any. */
+export type CallPoint = { readonly call: string; readonly nth: number; readonly paths: readonly string[] };
 
-// Threads are followed, and strace says nothing of its own.
+// Follow threads, and print no messages of strace itself.
 const common = ['-f', '-qq', '-e', 'signal=none'];
-/** Only the calls in question stop the process. With it strace 6.1 injects errors but no signals. */
+/** Only the selected calls stop the process. With this option strace 6.1 injects errors but no signals. */
 const fast = '--seccomp-bpf';
 
 const watching = (out: string, calls: readonly string[], paths: readonly string[]): readonly string[] => [
@@ -39,17 +39,17 @@ export const countingArgs = (out: string, calls: readonly string[], paths: reado
   ...watching(out, calls, paths),
 ];
 
-/** What is opened, with the paths behind the descriptors. */
+/** Traces opened files, with the paths behind the descriptors. */
 export const openingArgs = (out: string): readonly string[] => [fast, '-y', '-xx', ...watching(out, ['openat'], [])];
 
-/** A full disk stays full; an error of the device comes once. */
-export const faultArgs = (out: string, { call, nth, paths }: Point, fault: Fault): readonly string[] => {
+/** A full disk stays full; a device error happens once. */
+export const faultArgs = (out: string, { call, nth, paths }: CallPoint, fault: Fault): readonly string[] => {
   const watched = watching(out, [call], paths);
   if (fault === 'SIGKILL') return [...watched, '-e', `inject=${call}:signal=SIGKILL:when=${nth}`];
   return [fast, ...watched, '-e', `inject=${call}:error=${fault}:when=${fault === 'ENOSPC' ? `${nth}+` : nth}`];
 };
 
-/** How often each call was made, by the thread that made it most often. */
+/** Call counts, each from the thread that made the call most often. */
 export const countCalls = (trace: string): ReadonlyMap<string, number> => {
   const counts = new Map<string, Map<string, number>>();
   for (const line of trace.split('\n')) {
@@ -61,5 +61,5 @@ export const countCalls = (trace: string): ReadonlyMap<string, number> => {
   return new Map([...counts].map(([call, threads]) => [call, Math.max(...threads.values())]));
 };
 
-/** Whether an error was given. */
-export const gaveError = (trace: string): boolean => trace.includes('(INJECTED)');
+/** Whether an error was injected. */
+export const wasInjected = (trace: string): boolean => trace.includes('(INJECTED)');

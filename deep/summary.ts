@@ -1,42 +1,42 @@
-// What the lane says: each failure when it is found, and at the end what was tried.
+// Output of the deep lane: each failure when it is found, and a summary at the end.
 import type { Options } from './options.ts';
-import type { Found, Report, Trial } from './trial.ts';
+import type { Finding, TrialReport, Trial } from './trial.ts';
 
-export type Tried = {
+export type TrialResult = {
   readonly trial: Pick<Trial, 'name' | 'about'>;
-  readonly report: Report;
-  readonly found: readonly Found[];
+  readonly report: TrialReport;
+  readonly findings: readonly Finding[];
   readonly ms: number;
-  /** Not trying it was asked for. */
-  readonly excused: boolean;
+  /** Skipping it was requested. */
+  readonly isExcused: boolean;
 };
 
-/** What one failure may take of the screen. */
+/** Maximum detail lines shown per failure. */
 const detailsMax = 12;
 
-export const failureText = (trial: string, { what, details, again, left }: Found): string =>
+export const failureText = (trial: string, { what, details, rerun, folder }: Finding): string =>
   [
-    `FOUND by ${trial}: ${what}`,
+    `FAILED ${trial}: ${what}`,
     ...details.slice(0, detailsMax).map((detail) => `  ${detail}`),
     ...(details.length > detailsMax ? [`  … ${details.length - detailsMax} more`] : []),
-    `  again: ${again}`,
-    ...(left === undefined ? [] : [`  left as it was: ${left}`]),
+    `  rerun: ${rerun}`,
+    ...(folder === undefined ? [] : [`  folder kept: ${folder}`]),
   ].join('\n');
 
-export const summaryText = (tried: readonly Tried[], { seed, minutes }: Options, ms: number): string => {
-  const found = tried.reduce((sum, one) => sum + one.found.length, 0);
-  const untried = tried.filter(({ report }) => report.notTried !== undefined).length;
+export const summaryText = (results: readonly TrialResult[], { seed, minutes }: Options, ms: number): string => {
+  const found = results.reduce((sum, one) => sum + one.findings.length, 0);
+  const skipped = results.filter(({ report }) => report.skipped !== undefined).length;
   return [
     '',
-    ...tried.flatMap((one) => [headOf(one), ...one.report.tried.map((line) => `  ${line}`)]),
+    ...results.flatMap((one) => [headLine(one), ...one.report.lines.map((line) => `  ${line}`)]),
     '',
-    `${found === 0 ? 'nothing was found' : `${found} found`}${untried === 0 ? '' : `, ${untried} not tried`}; ` +
+    `${found === 0 ? 'no problems found' : `${found} problem${found === 1 ? '' : 's'} found`}${skipped === 0 ? '' : `, ${skipped} skipped`}; ` +
       `seed ${seed}; ${(ms / 60_000).toFixed(1)} of ${minutes} minutes`,
   ].join('\n');
 };
 
-const headOf = ({ trial: { name, about }, report, found, ms }: Tried): string => {
-  if (report.notTried !== undefined) return `– ${name}: not tried: ${report.notTried}`;
-  const mark = found.length === 0 ? '✓' : '✗';
+const headLine = ({ trial: { name, about }, report, findings, ms }: TrialResult): string => {
+  if (report.skipped !== undefined) return `– ${name}: skipped: ${report.skipped}`;
+  const mark = findings.length === 0 ? '✓' : '✗';
   return `${mark} ${name}: ${about} (${Math.round(ms / 1_000)} s)`;
 };

@@ -1,58 +1,58 @@
-// What all trials share: what they are given, what they find, and how they go through their cases.
+// What all trials share: their context, their findings, and how they go through their cases.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Subject } from './build-subject.ts';
 
-export type Setting = {
+export type TrialContext = {
   readonly seed: number;
   readonly subject: Subject;
-  /** Below it bundles of changed sources may be made. */
+  /** Folder for bundles of modified sources. */
   readonly scratch: string;
-  /** Where the sources are. */
+  /** The checkout with the sources. */
   readonly source: string;
-  /** Epoch milliseconds: no case begins after it. */
+  /** Epoch milliseconds; no case starts after it. */
   readonly until: number;
-  /** Only this one of its cases. */
+  /** Run only this case. */
   readonly case: string | null;
   readonly processes: number;
-  /** How the same case is tried again. */
-  readonly again: (name: string) => string;
-  /** Told at once; the trial goes on. */
-  readonly found: (found: Found) => void;
-  /** Shows that it goes on. */
+  /** The command that runs the same case again. */
+  readonly rerunCommand: (name: string) => string;
+  /** Prints a finding immediately; the trial continues. */
+  readonly report: (finding: Finding) => void;
+  /** Shows progress. */
   readonly progress: (text: string) => void;
 };
 
-export type Found = {
+export type Finding = {
   readonly what: string;
   readonly details: readonly string[];
-  /** The command that tries it again. */
-  readonly again: string;
-  /** The folder that was left as it was. */
-  readonly left?: string;
+  /** The command that runs it again. */
+  readonly rerun: string;
+  /** The folder that was kept for inspection. */
+  readonly folder?: string;
 };
 
-export type Report = {
-  /** What was tried, in figures, a line each. */
-  readonly tried: readonly string[];
-  /** Why it was not tried at all. */
-  readonly notTried?: string;
+export type TrialReport = {
+  /** Summary lines with figures. */
+  readonly lines: readonly string[];
+  /** Why the trial did not run at all. */
+  readonly skipped?: string;
 };
 
 export type Trial = {
   readonly name: string;
   readonly about: string;
-  /** What part of the minutes it may take, at the latest from the start of the lane. */
-  readonly untilPart: number;
+  /** The trial must end before this fraction of the lane's total time. */
+  readonly deadlineFraction: number;
   readonly needsStrace: boolean;
-  run(setting: Setting): Promise<Report>;
+  run(context: TrialContext): Promise<TrialReport>;
 };
 
-/** Several at once until the time is over; gives how many were done. A case that throws is a defect of the lane. */
-export const eachCase = async <T>(
+/** Runs several cases in parallel until the time is up; returns how many ran. A case that throws is a bug in the lane. */
+export const forEachCase = async <T>(
   cases: readonly T[],
-  { processes, until, progress }: Pick<Setting, 'processes' | 'until' | 'progress'>,
+  { processes, until, progress }: Pick<TrialContext, 'processes' | 'until' | 'progress'>,
   tryOne: (one: T) => Promise<void>,
 ): Promise<number> => {
   let next = 0;
@@ -68,38 +68,38 @@ export const eachCase = async <T>(
   return done;
 };
 
-/** A folder for one case. It stays if the case finds something. */
-export const inFolder = async (
+/** Runs a case in its own folder. The folder is kept if the case finds a problem. */
+export const inCaseFolder = async (
   work: (folder: string) => Promise<readonly string[]>,
 ): Promise<{ readonly problems: readonly string[]; readonly folder: string }> => {
-  const folder = newFolder();
+  const folder = createTempFolder();
   const problems = await work(folder);
-  if (problems.length === 0) remove(folder);
+  if (problems.length === 0) removeFolder(folder);
   else inUse.delete(folder);
   return { problems, folder };
 };
 
-/** A folder for a while. */
-export const withFolder = async <T>(work: (folder: string) => Promise<T>): Promise<T> => {
-  const folder = newFolder();
+/** Runs `work` in a temporary folder. */
+export const withTempFolder = async <T>(work: (folder: string) => Promise<T>): Promise<T> => {
+  const folder = createTempFolder();
   try {
     return await work(folder);
   } finally {
-    remove(folder);
+    removeFolder(folder);
   }
 };
 
-/** Folders of cases under way: they go with the process. */
+/** Folders of running cases; removed when the process exits. */
 const inUse = new Set<string>();
-process.on('exit', () => inUse.forEach(remove));
+process.on('exit', () => inUse.forEach(removeFolder));
 
-export const newFolder = (): string => {
+export const createTempFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'cloister-deep-'));
   inUse.add(folder);
   return folder;
 };
 
-export const remove = (folder: string): void => {
+export const removeFolder = (folder: string): void => {
   inUse.delete(folder);
   rmSync(folder, { recursive: true, force: true });
 };

@@ -1,4 +1,4 @@
-// The agents of a plan: defined once, and handed to each process with tools of its own.
+// Defines the agents of a plan once, and binds them to each process with tools of its own.
 import type { Agent, AgentOptions, SessionResources } from '#contracts';
 import { defineAgent, defineTeam } from '#core/orchestration';
 import { simulatedModel } from './models.ts';
@@ -6,19 +6,20 @@ import type { AgentPlan, MailPlan, TeamPlan } from './plan.ts';
 import type { Process } from './process.ts';
 import { simulatedSource, simulatedTool } from './tools.ts';
 
-/** An agent, or a team of them, whose tools are still nobody's. */
-export const agentOf = (plan: AgentPlan): Agent => (plan.team === null ? plainAgentOf(plan) : teamOf(plan, plan.team));
+/** An agent or a team whose tools are not bound to a process yet. */
+export const createAgent = (plan: AgentPlan): Agent =>
+  plan.team === null ? createPlainAgent(plan) : createTeam(plan, plan.team);
 
-const teamOf = ({ name, budget }: AgentPlan, { members, coordinator, rules }: TeamPlan): Agent =>
+const createTeam = ({ name, budget }: AgentPlan, { members, coordinator, rules }: TeamPlan): Agent =>
   defineTeam({
     name,
-    agents: members.map(agentOf),
-    ...(coordinator === null ? {} : { coordinator: agentOf(coordinator) }),
+    agents: members.map(createAgent),
+    ...(coordinator === null ? {} : { coordinator: createAgent(coordinator) }),
     budget,
     ...rules,
   });
 
-const plainAgentOf = (plan: AgentPlan): Agent =>
+const createPlainAgent = (plan: AgentPlan): Agent =>
   defineAgent({
     name: plan.name,
     description: `does ${plan.name}`,
@@ -30,13 +31,13 @@ const plainAgentOf = (plan: AgentPlan): Agent =>
         inputSchema,
         repeat,
         ...(timeoutMs === undefined ? {} : { timeoutMs }),
-        execute: nobodys,
+        execute: unboundTool,
       })),
       ...plan.builtins,
       ...(plan.mail?.tools ?? []),
-      ...plan.sources.map(({ name }) => ({ name, list: nobodys })),
+      ...plan.sources.map(({ name }) => ({ name, list: unboundTool })),
     ],
-    agents: plan.agents.map(agentOf),
+    agents: plan.agents.map(createAgent),
     ...(plan.gather && { gather: plan.gather }),
     input: plan.input,
     output: plan.output,
@@ -45,10 +46,15 @@ const plainAgentOf = (plan: AgentPlan): Agent =>
     budget: plan.budget,
     grants: plan.grants,
     share: plan.share,
-    ...(plan.mail && mailOf(plan.mail)),
+    ...(plan.mail && mailOptions(plan.mail)),
   });
 
-const mailOf = ({ spawns, messages, hear, say }: MailPlan): Pick<AgentOptions, 'spawns' | 'messages' | 'topics'> => {
+const mailOptions = ({
+  spawns,
+  messages,
+  hear,
+  say,
+}: MailPlan): Pick<AgentOptions, 'spawns' | 'messages' | 'topics'> => {
   const common = { messages, topics: { hear, say } };
   if (spawns === null) return common;
   const { agents, self, template, ...rest } = spawns;
@@ -56,24 +62,24 @@ const mailOf = ({ spawns, messages, hear, say }: MailPlan): Pick<AgentOptions, '
     ...common,
     spawns: {
       ...rest,
-      agents: [...agents.map(agentOf), ...(self ? (['self'] as const) : [])],
+      agents: [...agents.map(createAgent), ...(self ? (['self'] as const) : [])],
       templates: template !== null,
     },
   };
 };
 
-const nobodys = (): never => {
+const unboundTool = (): never => {
   throw new Error('this tool belongs to no process');
 };
 
-/** The same definition, at work in one process. */
-export const boundTo = (process: Process, agent: Agent, plan: AgentPlan): Agent => ({
+/** The same definition, with tools that work in one process. */
+export const bindToProcess = (process: Process, agent: Agent, plan: AgentPlan): Agent => ({
   ...agent,
   tools: agent.tools.map((tool, index) => ({ ...tool, execute: simulatedTool(process, plan.tools[index]!) })),
-  agents: agent.agents.map((child, index) => boundTo(process, child, plan.agents[index]!)),
-  spawnable: agent.spawnable.map((child, index) => boundTo(process, child, plan.mail!.spawns!.agents[index]!)),
+  agents: agent.agents.map((child, index) => bindToProcess(process, child, plan.agents[index]!)),
+  spawnable: agent.spawnable.map((child, index) => bindToProcess(process, child, plan.mail!.spawns!.agents[index]!)),
   members: agent.members.map((member) =>
-    boundTo(
+    bindToProcess(
       process,
       member,
       plan.team!.members.find(({ name }) => name === member.name)!,
@@ -81,18 +87,18 @@ export const boundTo = (process: Process, agent: Agent, plan: AgentPlan): Agent 
   ),
 });
 
-/** Made anew for each session. */
+/** Created for each session. */
 export const equip = (process: Process, plan: AgentPlan): SessionResources => ({
-  models: modelsOf(process, plan),
+  models: createModels(process, plan),
   sources: plan.sources.map((source) => ({ source: simulatedSource(process, source), only: null })),
 });
 
-const modelsOf = (process: Process, plan: AgentPlan): SessionResources['models'] => {
-  const session = process.world.sessions++;
+const createModels = (process: Process, plan: AgentPlan): SessionResources['models'] => {
+  const session = process.world.sessionCount++;
   return plan.models.map((model) => simulatedModel({ process, plan: model, agent: plan, session }));
 };
 
-/** It and all that it may call or start, or that work in it. */
+/** The agent and all agents that it may call or spawn, or that are members of it. */
 export const withChildren = (plan: AgentPlan): readonly AgentPlan[] => {
   const { agents = [], template = null } = plan.mail?.spawns ?? {};
   const { members = [], coordinator = null } = plan.team ?? {};

@@ -1,9 +1,9 @@
-// What openCloister makes, in one simulated process: the same code, over a simulated world.
+// What `openCloister` creates, in a simulated process: the same code on a simulated world.
 import { Semaphore } from '#base';
 import type { Agent } from '#contracts';
 import { validate } from '#adapters/schemas';
 import { LocalCloister } from '../src/app/local-cloister.ts';
-import type { Shared } from '../src/app/run-world.ts';
+import type { SharedPorts } from '../src/app/run-world.ts';
 import { equip, withChildren } from './agents.ts';
 import type { AgentPlan } from './plan.ts';
 import type { Process } from './process.ts';
@@ -11,11 +11,11 @@ import type { Process } from './process.ts';
 export type SimulatedCloister = {
   readonly process: Process;
   readonly cloister: LocalCloister;
-  /** How many slots of its lanes nobody gave back. */
+  /** The number of lane slots that were not released. */
   slotsMissing(): number;
 };
 
-export const openSimulated = (
+export const openSimulatedCloister = (
   process: Process,
   agents: readonly Agent[],
   plans: readonly AgentPlan[],
@@ -23,7 +23,7 @@ export const openSimulated = (
   const known = new Map(plans.flatMap(withChildren).map((plan) => [plan.name, plan]));
   const slots: Readonly<Record<string, number>> = process.world.plan.lanes;
   const lanes = new Map(Object.entries(slots).map(([lane, count]) => [lane, new Semaphore(count)]));
-  const shared: Shared = {
+  const shared: SharedPorts = {
     store: process.store,
     workspaces: process.workspaces,
     validate,
@@ -32,13 +32,13 @@ export const openSimulated = (
     clock: process.clock,
     ids: process.ids,
     lanes,
-    equipped: {
+    resources: {
       agents,
       redact: null,
       prepare: async () => undefined,
-      equip: ({ name }) => equip(process, known.get(name)!),
+      resourcesFor: ({ name }) => equip(process, known.get(name)!),
     },
-    started: undefined,
+    startInfo: undefined,
   };
   return {
     process,
@@ -52,8 +52,8 @@ export const openSimulated = (
   };
 };
 
-/** Ends it in order, and notes what is left over. */
-export const closeSimulated = async (opened: SimulatedCloister): Promise<void> => {
+/** Closes it properly, and records what is left over. */
+export const closeSimulatedCloister = async (opened: SimulatedCloister): Promise<void> => {
   const { cloister, process } = opened;
   await cloister.close();
   process.life.slotsMissing = opened.slotsMissing();

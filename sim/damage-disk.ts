@@ -1,5 +1,5 @@
-// After all is over: one record is changed where it lies, and the store is asked what it finds.
-import { openLogReader, ownerInWords } from '#adapters/stores';
+// At the end, changes one stored record and asks the store which problems it finds.
+import { openLogReader, describeOwner } from '#adapters/stores';
 import type { History } from './history.ts';
 import type { World } from './world.ts';
 
@@ -16,12 +16,12 @@ export const damageDisk = (world: World): History['damage'] => {
   disk.damage(run, no, (row) => changes[what](row, place));
   const reader = openLogReader(
     disk.rows(() => null),
-    { lives: () => false, inWords: ownerInWords },
+    { isAlive: () => false, describe: describeOwner },
   );
-  return { what, no, named: namedBy(() => reader.inspect(run).problems) };
+  return { what, no, named: problemsFoundBy(() => reader.inspect(run).problems) };
 };
 
-const namedBy = (look: () => readonly string[]): readonly string[] => {
+const problemsFoundBy = (look: () => readonly string[]): readonly string[] => {
   try {
     return look();
   } catch (error) {
@@ -30,16 +30,16 @@ const namedBy = (look: () => readonly string[]): readonly string[] => {
 };
 
 const changes = {
-  'a byte of it is another': (row: Row, place: number) => ({ ...row, body: otherAt(row.body, place) }),
-  'its hash is another': (row: Row, place: number) => ({ ...row, hash: otherAt(row.hash, place) }),
-  'its end is cut off': (row: Row, place: number) => ({
+  'one byte changed': (row: Row, place: number) => ({ ...row, body: changeCharacter(row.body, place) }),
+  'the hash changed': (row: Row, place: number) => ({ ...row, hash: changeCharacter(row.hash, place) }),
+  'the end is missing': (row: Row, place: number) => ({
     ...row,
     body: row.body.slice(0, Math.floor(row.body.length * place)),
   }),
-  'it is gone': () => null,
+  'the record is missing': () => null,
 } satisfies Record<string, (row: Row, place: number) => Row | null>;
 
-const otherAt = (text: string, place: number): string => {
+const changeCharacter = (text: string, place: number): string => {
   const at = Math.floor(text.length * place);
   return `${text.slice(0, at)}${text[at] === '0' ? '1' : '0'}${text.slice(at + 1)}`;
 };

@@ -1,7 +1,7 @@
-// A disk with the tables of a workspace. A transaction is there as a whole or not at all.
+// A disk with the tables of a workspace. A transaction is written completely or not at all.
 //
-//   D1. What was committed stays, whoever dies. What was not is gone with the connection.
-//   D2. A commit that fails may have been written all the same: the one who asked cannot know.
+//   D1. Committed data survives any crash. Uncommitted data is lost with the connection.
+//   D2. A failed commit may have been written anyway; the caller cannot know.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import { addFacts, matchesQuery, queryLimit, noTail } from '#adapters/stores';
@@ -9,20 +9,20 @@ import type { StoreConnection, FrameRow, LogRows, RunOwner, RunFacts, Tables, Ta
 
 export type DiskFault = 'full' | 'commit-lost' | 'commit-written' | 'busy' | 'unreadable' | 'unopened';
 
-/** What goes wrong next, if anything; asked at each place where something can. */
+/** Returns the next fault, if any; called at each place where one can occur. */
 export type DiskFaults = (place: 'connect' | 'begin' | 'write' | 'commit' | 'read') => DiskFault | null;
 
 type Row = { readonly no: number; readonly body: string; readonly hash: string };
-type Listed = { readonly facts: RunFacts; readonly end: Tail; readonly nth: number };
+type RunRow = { readonly facts: RunFacts; readonly end: Tail; readonly nth: number };
 
 export class Disk {
   readonly #frames = new Map<RunId, Row[]>();
   readonly #blobs = new Map<string, Uint8Array<ArrayBuffer>>();
   readonly #owners = new Map<RunId, RunOwner>();
-  readonly #runs = new Map<RunId, Listed>();
-  readonly #book: Row[] = [];
+  readonly #runs = new Map<RunId, RunRow>();
+  readonly #workspaceLog: Row[] = [];
 
-  /** How many frames of a run are there. */
+  /** The number of stored frames of a run. */
   length(run: RunId): number {
     return this.#frames.get(run)?.length ?? 0;
   }
@@ -31,9 +31,9 @@ export class Disk {
     return this.#frames.get(run)?.[no]?.body;
   }
 
-  /** The pages of the book, as they lie there. */
-  pages(): readonly string[] {
-    return this.#book.map(({ body }) => body);
+  /** The stored records of the workspace log. */
+  workspaceRecords(): readonly string[] {
+    return this.#workspaceLog.map(({ body }) => body);
   }
 
   owners(): readonly (readonly [RunId, RunOwner])[] {
@@ -44,14 +44,14 @@ export class Disk {
     return this.#blobs.has(ref);
   }
 
-  /** Changes a record where it lies. */
+  /** Changes or deletes a stored record. */
   damage(run: RunId, no: number, change: (row: Row) => Row | null): void {
     const rows = this.#frames.get(run) ?? [];
     const changed = change(rows[no]!);
     rows.splice(no, 1, ...(changed === null ? [] : [changed]));
   }
 
-  /** A connection that writes. Once `alive` says no, nothing that is done with it has any effect. */
+  /** A connection for writing. Once `alive` returns false, it has no effect any more. */
   connect(alive: () => boolean, fault: DiskFaults): StoreConnection {
     if (fault('connect') !== null) throw diskError('unable to open database file', 14);
     let undo: (() => void)[] | null = null;
@@ -79,7 +79,7 @@ export class Disk {
         undo = null;
         if (failed !== null) throw diskError('disk I/O error', 10);
       },
-      stillThere: () => true,
+      isInPlace: () => true,
       close: rollBack,
     };
   }
@@ -103,13 +103,15 @@ export class Disk {
             .map(({ nth: _nth, ...row }) => row),
         ),
       runs: () => read(() => [...this.#frames.keys()]),
-      cut: (run, frames) =>
+      tailAt: (run, frames) =>
         read(() => {
           const rows = this.#frames.get(run) ?? [];
           return frames === undefined ? rows.at(-1) : rows.find(({ no }) => no === frames - 1);
         }),
-      book: (from, reading) =>
-        read(() => reading(this.#book.filter(({ no }) => no >= from) as readonly FrameRow[], this.#book.at(-1))),
+      workspaceLog: (from, reading) =>
+        read(() =>
+          reading(this.#workspaceLog.filter(({ no }) => no >= from) as readonly FrameRow[], this.#workspaceLog.at(-1)),
+        ),
       blob: (ref) => read(() => this.#blobs.get(ref)),
       close: () => undefined,
     };
@@ -118,26 +120,28 @@ export class Disk {
   #tables(write: (change: () => () => void) => void): Tables {
     return {
       tail: (run) => this.#frames.get(run)?.at(-1),
-      frame: (run, no, body, hash) => write(() => this.#addFrame(run, { no, body, hash })),
-      blob: (ref, bytes) => write(() => put(this.#blobs, ref, bytes)),
+      insertFrame: (run, no, body, hash) => write(() => this.#addFrame(run, { no, body, hash })),
+      putBlob: (ref, bytes) => write(() => setWithUndo(this.#blobs, ref, bytes)),
       owner: (run) => this.#owners.get(run),
-      own: (run, owner) => write(() => put(this.#owners, run, owner)),
+      setOwner: (run, owner) => write(() => setWithUndo(this.#owners, run, owner)),
       release: (run, instance) =>
-        write(() => (this.#owners.get(run)?.instance === instance ? put(this.#owners, run, undefined) : nothing)),
+        write(() =>
+          this.#owners.get(run)?.instance === instance ? setWithUndo(this.#owners, run, undefined) : nothing,
+        ),
       releaseAll: (instance) =>
         write(() => {
           const undo = [...this.#owners].flatMap(([run, owner]) =>
-            owner.instance === instance ? [put(this.#owners, run, undefined)] : [],
+            owner.instance === instance ? [setWithUndo(this.#owners, run, undefined)] : [],
           );
           return () => undo.forEach((one) => one());
         }),
-      run: (run, facts, end) => write(() => this.#list(run, facts, end)),
-      bookTail: () => this.#book.at(-1),
-      page: (no, body, hash) =>
+      updateRun: (run, facts, end) => write(() => this.#list(run, facts, end)),
+      workspaceLogTail: () => this.#workspaceLog.at(-1),
+      insertRecord: (no, body, hash) =>
         write(() => {
-          if ((this.#book.at(-1)?.no ?? noTail.no) >= no) throw diskError('UNIQUE constraint failed', 19);
-          this.#book.push({ no, body, hash });
-          return () => void this.#book.pop();
+          if ((this.#workspaceLog.at(-1)?.no ?? noTail.no) >= no) throw diskError('UNIQUE constraint failed', 19);
+          this.#workspaceLog.push({ no, body, hash });
+          return () => void this.#workspaceLog.pop();
         }),
     };
   }
@@ -153,19 +157,19 @@ export class Disk {
   #list(run: RunId, facts: RunFacts, end: Tail): () => void {
     const kept = this.#runs.get(run);
     const nth = kept?.nth ?? this.#runs.size;
-    return put(this.#runs, run, { facts: kept === undefined ? facts : addFacts(kept.facts, facts), end, nth });
+    return setWithUndo(this.#runs, run, { facts: kept === undefined ? facts : addFacts(kept.facts, facts), end, nth });
   }
 }
 
 const nothing = (): void => undefined;
 
-/** Sets or deletes, and gives back how to take that back. */
-const put = <K, V>(map: Map<K, V>, key: K, value: V | undefined): (() => void) => {
+/** Sets or deletes an entry, and returns a function that undoes it. */
+const setWithUndo = <K, V>(map: Map<K, V>, key: K, value: V | undefined): (() => void) => {
   const before = map.get(key);
   const set = (one: V | undefined): void => void (one === undefined ? map.delete(key) : map.set(key, one));
   set(value);
   return () => set(before);
 };
 
-/** As SQLite throws them. */
+/** An error as SQLite throws it. */
 const diskError = (message: string, errcode: number): Error => Object.assign(new Error(message), { errcode });

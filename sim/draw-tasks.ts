@@ -1,23 +1,27 @@
-// Graphs of tasks, small and of every shape.
+// Draws small task graphs of every shape.
 import type { TaskSpec } from '#contracts';
 import type { Random } from './random.ts';
 
-type Drawn = {
-  /** Before each number in an id. */
+type DrawOptions = {
+  /** The prefix of the ids. */
   readonly name: string;
   readonly least: number;
   readonly most: number;
-  /** Tasks that are there already. */
+  /** Ids of existing tasks. */
   readonly known: readonly string[];
-  /** As a coordinator may plan them. */
+  /** Only fields that a coordinator may plan. */
   readonly isPlan: boolean;
 };
 
-const defaults: Drawn = { name: 't', least: 1, most: 12, known: [], isPlan: false };
+const defaults: DrawOptions = { name: 't', least: 1, most: 12, known: [], isPlan: false };
 
-/** No two tasks have the same words. */
-export const drawTasks = (random: Random, members: readonly string[], drawn: Partial<Drawn> = {}): TaskSpec[] => {
-  const { name, least, most, known, isPlan } = { ...defaults, ...drawn };
+/** No two tasks have the same text. */
+export const drawTasks = (
+  random: Random,
+  members: readonly string[],
+  options: Partial<DrawOptions> = {},
+): TaskSpec[] => {
+  const { name, least, most, known, isPlan } = { ...defaults, ...options };
   const count = Math.min(most, random.chance(0.15) ? random.int(least, most) : random.log(least, Math.min(most, 6)));
   const density = random.pick([0.15, 0.35, 0.35, 0.6]);
   const tasks: TaskSpec[] = [];
@@ -31,13 +35,13 @@ export const drawTasks = (random: Random, members: readonly string[], drawn: Par
       ...(random.chance(0.6) ? { assignee: random.pick(members) } : {}),
       ...(dependsOn.length === 0 ? {} : { dependsOn }),
       ...(random.chance(0.4) ? { priority: random.int(-1, 2) } : {}),
-      ...(isPlan ? {} : drawRest(random, dependsOn)),
+      ...(isPlan ? {} : drawOptionalFields(random, dependsOn)),
     });
   }
   return random.chance(0.3) ? shuffled(tasks, random) : tasks;
 };
 
-const drawRest = (random: Random, dependsOn: readonly string[]): Partial<TaskSpec> => ({
+const drawOptionalFields = (random: Random, dependsOn: readonly string[]): Partial<TaskSpec> => ({
   ...(random.chance(0.35) ? { retries: random.int(0, 2) } : {}),
   ...(random.chance(0.08) ? { memoryScope: 'all' } : {}),
   ...(dependsOn.length > 0 && random.chance(0.25)

@@ -3,7 +3,7 @@ import type { SeedReport } from './simulate.ts';
 const linesMax = 40;
 const charsMax = 600;
 
-/** What a person needs of a seed that failed: what was expected and seen, what happened last, and how to see it again. */
+/** Describes a failed seed: what was expected and seen, what happened last, and how to reproduce it. */
 export const failureText = ({ seed, problems, last }: SeedReport): string =>
   [
     `Seed ${seed} failed.`,
@@ -15,9 +15,9 @@ export const failureText = ({ seed, problems, last }: SeedReport): string =>
         `    seen:     ${cut(seen)}`,
       ]),
     ...(problems.length > 5 ? [`  … and ${problems.length - 5} more`] : []),
-    '  What happened last:',
+    '  The last events:',
     ...last.slice(-linesMax).map((line) => `    ${cut(line)}`),
-    `  Again: npm run sim -- --seed ${seed}`,
+    `  Reproduce: npm run sim -- --seed ${seed}`,
   ].join('\n');
 
 const cut = (text: string): string => (text.length <= charsMax ? text : `${text.slice(0, charsMax)}…`);

@@ -1,4 +1,4 @@
-// What goes wrong, and when: drawn from the seed, counted by kind, and over at some moment.
+// Draws the faults of a seed and counts them by kind. After some time, no more faults occur.
 import type { FaultPlan } from './plan.ts';
 import type { Random } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -25,7 +25,7 @@ export class Faults {
     return !this.#stopped && this.#scheduler.now < this.plan.untilMs;
   }
 
-  /** From here on the world is kind. */
+  /** From now on, no faults occur. */
   stop(): void {
     this.#stopped = true;
   }
@@ -34,7 +34,7 @@ export class Faults {
     this.counts[kind] = (this.counts[kind] ?? 0) + 1;
   }
 
-  /** One of the kinds by weight, as often as the rate says; null: all is well. */
+  /** Returns one of the kinds by weight, with the given probability; otherwise null. */
   draw<K extends string>(rate: number, area: string, kinds: Readonly<Record<K, number>>): K | null {
     if (rate === 0 || !this.on || !this.random.chance(rate)) return null;
     const kind = this.random.weighted(kinds);
@@ -42,19 +42,19 @@ export class Faults {
     return kind;
   }
 
-  /** At which of its calls a new process dies; null: at none. */
+  /** The number of the call at which a new process crashes; null: it does not. */
   dieAtCall(): number | null {
     return this.on && this.#crashesLeft > 0 && this.random.chance(this.plan.crash) ? this.random.log(25, 400) : null;
   }
 
-  /** How long a new process lives, if time kills it. */
+  /** After which time a new process crashes; null: it does not. */
   dieAfterMs(): number | null {
     return this.on && this.#crashesLeft > 0 && this.random.chance(this.plan.crash / 3)
       ? this.random.log(1, 3_000)
       : null;
   }
 
-  /** Whether one more may die. */
+  /** Uses up one crash; false if none is left. */
   spendCrash(): boolean {
     if (!this.on || this.#crashesLeft <= 0) return false;
     this.#crashesLeft--;

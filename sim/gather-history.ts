@@ -1,8 +1,9 @@
-// What is left when all is over, read back by the store's own code, audited and replayed: with what was noted on the way.
+// Collects the history at the end: the logs, read back by the store's own code, audited and replayed, and everything that was
+// observed on the way.
 import type { RunId } from '#base';
 import type { Agent, WorkspaceEntry, Frame } from '#contracts';
 import { validate } from '#adapters/schemas';
-import { openLogReader, ownerInWords } from '#adapters/stores';
+import { openLogReader, describeOwner } from '#adapters/stores';
 import type { LogReader } from '#adapters/stores';
 import { auditRun } from '#core/audit';
 import { replayRun } from '#core/orchestration';
@@ -18,50 +19,50 @@ export const gatherHistory = async (
 ): Promise<History> => {
   const reader = openLogReader(
     world.disk.rows(() => null),
-    { lives: () => false, inWords: ownerInWords },
+    { isAlive: () => false, describe: describeOwner },
   );
   const runs: RunHistory[] = [];
   for (const request of world.requests) runs.push(await readRun(world, reader, { ...request, agents }));
-  const cells = runs.reduce((sum, { frames }) => sum + frames.filter(isBirth).length, 0);
+  const cells = runs.reduce((sum, { frames }) => sum + frames.filter(startsCell).length, 0);
   return {
     seed: world.seed,
     runs,
     modelCalls: world.modelCalls,
     toolCalls: world.toolCalls,
     writings: world.writings,
-    followings: world.followings,
-    refusals: world.refusals,
-    notings: world.notings,
-    askings: world.askings,
-    mailings: world.mailings,
-    book: bookIn(world, reader),
-    lives: world.lives,
+    sessions: world.sessions,
+    resumeRefusals: world.resumeRefusals,
+    recordWrites: world.recordWrites,
+    otherRequests: world.otherRequests,
+    outsideMail: world.outsideMail,
+    workspaceLog: readWorkspaceLog(world, reader),
+    processes: world.processes,
     blobs: [...world.blobs].map((ref) => ({ ref, there: world.disk.hasBlob(ref) })),
-    owned: ended.by === 'done' ? livingOwned(world) : [],
+    stillOwned: ended.by === 'done' ? runsOwnedByLiveProcesses(world) : [],
     ended,
     clockWasSet: world.clockWasSet,
-    queues: { batchMost: world.batchMost, eventsMost: world.scheduler.waitingMost, cellsMost: cells },
+    queues: { batchPeak: world.batchPeak, eventsPeak: world.scheduler.waitingPeak, cellsPeak: cells },
     uncaught: world.uncaught,
     damage: null,
   };
 };
 
-/** As it lies there, whatever its reader says. */
-const bookIn = ({ disk }: World, reader: LogReader): History['book'] => {
-  const pages = disk.pages().map((body) => JSON.parse(body) as WorkspaceEntry);
+/** The stored records, and what the store's reader says about them. */
+const readWorkspaceLog = ({ disk }: World, reader: LogReader): History['workspaceLog'] => {
+  const entries = disk.workspaceRecords().map((body) => JSON.parse(body) as WorkspaceEntry);
   try {
-    reader.book();
-    return { pages, problem: null };
+    reader.readWorkspaceLog();
+    return { entries, problem: null };
   } catch (error) {
-    return { pages, problem: String(error) };
+    return { entries, problem: String(error) };
   }
 };
 
-const isBirth = ({ record }: Frame): boolean =>
+const startsCell = ({ record }: Frame): boolean =>
   record.type === 'open' || (record.type === 'begin' && record.birth !== undefined);
 
-/** The rows of the dead may stay: whoever wants the run takes it. */
-const livingOwned = (world: World): readonly RunId[] =>
+/** Ownership rows of dead processes may stay: any process may take over such a run. */
+const runsOwnedByLiveProcesses = (world: World): readonly RunId[] =>
   world.disk.owners().flatMap(([run, { pid }]) => (world.isAlive(pid) ? [run] : []));
 
 const readRun = async (
@@ -72,30 +73,30 @@ const readRun = async (
   const { run } = request;
   const length = world.disk.length(run);
   const bodies = Array.from({ length }, (_, no) => world.disk.body(run, no) ?? '');
-  if (length === 0) return { ...request, ...nothing };
+  if (length === 0) return { ...request, ...emptyRun };
   const { frames, problems } = reader.inspect(run);
-  const report = await auditRun(frames, { blob: async (ref) => reader.blob(ref), damaged: [] });
+  const report = await auditRun(frames, { readBlob: async (ref) => reader.getBlob(ref), damaged: [] });
   return {
     ...request,
     frames,
     bodies,
     problems,
     audit: { ok: report.ok, problems: report.problems.map((problem) => JSON.stringify(problem)) },
-    replay: await replayed(frames, agents, request.agent),
+    replay: await replay(frames, agents, request.agent),
     listed: reader.list().find((one) => one.run === run),
   };
 };
 
-const nothing = {
+const emptyRun = {
   frames: [],
   bodies: [],
   problems: [],
   audit: { ok: true, problems: [] },
-  replay: { ok: true, recorded: '', replayed: '', said: '' },
+  replay: { ok: true, recorded: '', replayed: '', detail: '' },
   listed: undefined,
 } as const;
 
-const replayed = async (
+const replay = async (
   frames: readonly Frame[],
   agents: readonly Agent[],
   plan: AgentPlan,
@@ -104,16 +105,16 @@ const replayed = async (
   try {
     const { ok, hash, differences } = await replayRun(frames, (name) => agents.find((one) => one.name === name), {
       validate,
-      equip: ({ name }) => deaf(plans.get(name)!),
+      resourcesFor: ({ name }) => unreachableResources(plans.get(name)!),
     });
-    return { ok, ...hash, said: differences.map((one) => JSON.stringify(one)).join('; ') };
+    return { ok, ...hash, detail: differences.map((one) => JSON.stringify(one)).join('; ') };
   } catch (error) {
-    return { ok: false, recorded: '', replayed: '', said: String(error) };
+    return { ok: false, recorded: '', replayed: '', detail: String(error) };
   }
 };
 
-/** Models and servers by name only. */
-const deaf = ({ models, sources }: AgentPlan) => ({
+/** Models and servers that have names but cannot be reached. */
+const unreachableResources = ({ models, sources }: AgentPlan) => ({
   models: models.map(({ id, price, contextTokens, maxOutputTokens }) => ({
     language: {
       specificationVersion: 'v4' as const,
@@ -131,5 +132,5 @@ const deaf = ({ models, sources }: AgentPlan) => ({
 });
 
 const unreachable = (): never => {
-  throw new Error('a replay reached for the world');
+  throw new Error('a replay tried to reach the outside world');
 };

@@ -1,4 +1,4 @@
-// What the world saw of one seed, as plain data. Judges read this and nothing else.
+// Everything observed in one seed, as plain data. Judges read nothing else.
 import type { CellId, RunId } from '#base';
 import type {
   WorkspaceEntry,
@@ -14,29 +14,29 @@ import type {
 } from '#contracts';
 import type { AgentPlan } from './plan.ts';
 
-/** How many frames of each run were on the disk at some moment, by the run's place in the list. */
+/** The number of frames of each run on the disk at some moment, by the run's index in the list. */
 export type DiskLengths = readonly number[];
 
-/** A request as it reached a model's provider. */
+/** A request that reached a model provider. */
 export type ModelCall = {
   readonly at: number;
   readonly process: number;
   readonly model: string;
-  /** Whose model it is, and the session that it was made for: one number for each, in each process. */
+  /** The agent, and the number of the session that the model was created for. Numbers are unique across processes. */
   readonly agent: string;
   readonly session: number;
-  /** The words of the task in it: no two cells have the same. Empty when it has none. */
+  /** The goal in the request, which is unique to a cell; empty if there is none. */
   readonly goal: string;
   /** JSON of the messages, and of the tools. */
   readonly prompt: string;
   readonly tools: string;
   readonly onDisk: DiskLengths;
-  /** What the provider knows that it cost, whatever it told. */
+  /** The true cost, whatever usage the provider reported. */
   tokens: number;
   nanoUsd: number;
 };
 
-/** A call as it reached a tool. */
+/** A call that reached a tool. */
 export type ToolCall = {
   readonly at: number;
   readonly process: number;
@@ -45,66 +45,71 @@ export type ToolCall = {
   readonly key: string;
   readonly args: string;
   readonly onDisk: DiskLengths;
-  /** How often it changed the world. */
+  /** How many effects it had. */
   effects: number;
 };
 
-/** What one process wrote of one run, and how much of it was acknowledged. */
+/** What one process wrote to the log of one run, and how much of it was acknowledged. */
 export type Writing = {
   readonly process: number;
   readonly run: RunId;
   readonly ownedAt: number;
   releasedAt: number | null;
-  /** When it wrote its first frame, and when the end of the run. */
+  /** When it wrote its first frame, and the end of the run. */
   begunAt: number | null;
   closedAt: number | null;
-  /** As they were handed over, in order. */
+  /** The frames as they were appended, in order. */
   readonly frames: Frame[];
-  /** How many of them were said to be durable. */
+  /** How many of them were acknowledged as durable. */
   acknowledged: number;
-  /** Of those, how many were not on the disk when that was said. */
+  /** How many of those were not on the disk at that moment. */
   early: number;
 };
 
-/** A session that was begun or resumed for a caller. */
-export type Following = {
+/** A session that was started or resumed for a caller. */
+export type FollowedSession = {
   readonly process: number;
   readonly run: RunId;
   readonly resumed: boolean;
   readonly startedAt: number;
   endedAt: number | null;
   outcome: Outcome | null;
-  /** The code of the error, if there was no outcome. */
+  /** The error code, if there was no outcome. */
   error: string | null;
   cancelledAt: number | null;
-  /** What its process was writing then, and how many frames of it were there; null when there was nothing to write to. */
+  /** The log its process was writing at that time, and its length; null if there was none. */
   cancelledIn: { readonly writing: Writing; readonly after: number } | null;
-  /** Whether its process still owned the run when it told the end. */
+  /** Whether its process still owned the run when it reported the end. */
   ownedAtEnd: boolean;
-  /** What a reader of its events was told, and how many live pieces came between. */
+  /** The events that a reader got, and the number of live pieces in between. */
   events: DurableEvent[] | null;
-  /** Whether the reader came to the end. */
+  /** Whether the reader got to the end. */
   readAll: boolean;
-  /** Whether it read nothing before the run had ended. */
+  /** Whether the reader read nothing before the run had ended. */
   readonly stalled: boolean;
   pieces: number;
-  /** Of a team: its tasks as its session had them at the end. */
+  /** For a team: the tasks of its session at the end. */
   tasks: readonly Task[] | null;
 };
 
-/** Why a process could not go on with a run. */
-export type Refusal = { readonly process: number; readonly run: RunId; readonly code: string; readonly said: string };
-
-export type Life = {
+/** Why a process could not resume a run. */
+export type ResumeRefusal = {
   readonly process: number;
-  readonly bornAt: number;
+  readonly run: RunId;
+  readonly code: string;
+  readonly message: string;
+};
+
+export type ProcessLife = {
+  readonly process: number;
+  readonly startedAt: number;
   diedAt: number | null;
-  /** When it ended in order. */
+  /** When it was closed properly. */
   exitedAt: number | null;
-  /** What was left when it had been closed: timers of its own, slots that nobody gave back. */
+  /** What was left after it was closed: timers, and slots that were not released. */
   timersLeft: number;
   slotsMissing: number;
-  /** Servers of tools that were opened and not closed. */
+  /** Tool servers that were opened and not closed. */
   serversOpen: number;
 };
 
@@ -113,43 +118,48 @@ export type RunRequest = {
   readonly goal: string;
   readonly budget: Budget | undefined;
   readonly agent: AgentPlan;
-  /** The conversation that it takes a turn in. */
+  /** The conversation in which it takes a turn. */
   readonly conversation: ConversationRef | null;
-  /** What it goes on from: so many frames of another run. */
-  readonly cut: { readonly run: RunId; readonly frames: number } | null;
+  /** For a fork: the other run, and how many of its frames were kept. */
+  readonly forkedFrom: { readonly run: RunId; readonly frames: number } | null;
 };
 
-/** A page that a process wanted in the book. */
-export type Noting = {
+/** A record that a process appended to the workspace log. */
+export type RecordWrite = {
   readonly process: number;
   readonly record: WorkspaceRecord;
   readonly after: number | undefined;
-  /** What was on the disk when it was handed over. */
+  /** What was on the disk when it was appended. */
   readonly onDisk: DiskLengths;
-  /** The number that it was said to have; null when that was never said. */
+  /** The acknowledged number; null if it was never acknowledged. */
   no: number | null;
-  /** Whether it was on the disk when that was said. */
-  there: boolean;
+  /** Whether it was on the disk when it was acknowledged. */
+  wasOnDisk: boolean;
 };
 
-/** What somebody asked for besides runs, and why that was refused. */
-export type Asking = { readonly process: number; readonly what: string; readonly code: string | null; said: string };
+/** A request for something other than a run, and why it was refused. */
+export type OtherRequest = {
+  readonly process: number;
+  readonly what: string;
+  readonly code: string | null;
+  message: string;
+};
 
-/** What somebody outside wrote to an agent of a run. */
-export type Mailing = {
+/** A message from outside to an agent of a run. */
+export type OutsideMail = {
   readonly process: number;
   readonly run: RunId;
   readonly bytes: number;
-  /** Where the log stood, and its newest record; null when it had not begun. */
+  /** The last frame before it; null if the log was empty. */
   readonly after: Frame | null;
   readonly to: CellId | null;
   /** Why it was refused. */
   readonly code: string | null;
-  readonly said: string;
+  readonly result: string;
 };
 
 export type RunHistory = RunRequest & {
-  /** Read back at the end by the store's own code; empty when nothing was ever kept. */
+  /** Read back at the end by the store's own code; empty if nothing was ever stored. */
   readonly frames: readonly Frame[];
   readonly bodies: readonly string[];
   readonly problems: readonly string[];
@@ -158,7 +168,7 @@ export type RunHistory = RunRequest & {
     readonly ok: boolean;
     readonly recorded: string;
     readonly replayed: string;
-    readonly said: string;
+    readonly detail: string;
   };
   readonly listed: RunSummary | undefined;
 };
@@ -169,30 +179,30 @@ export type History = {
   readonly modelCalls: readonly ModelCall[];
   readonly toolCalls: readonly ToolCall[];
   readonly writings: readonly Writing[];
-  readonly followings: readonly Following[];
-  readonly refusals: readonly Refusal[];
-  readonly notings: readonly Noting[];
-  readonly askings: readonly Asking[];
-  readonly mailings: readonly Mailing[];
-  /** The book at the end, and what its own reader says is wrong with it. */
-  readonly book: { readonly pages: readonly WorkspaceEntry[]; readonly problem: string | null };
-  readonly lives: readonly Life[];
-  /** Blobs that were said to be kept, and whether they are there. */
+  readonly sessions: readonly FollowedSession[];
+  readonly resumeRefusals: readonly ResumeRefusal[];
+  readonly recordWrites: readonly RecordWrite[];
+  readonly otherRequests: readonly OtherRequest[];
+  readonly outsideMail: readonly OutsideMail[];
+  /** The workspace log at the end, and the problem that its own reader reports. */
+  readonly workspaceLog: { readonly entries: readonly WorkspaceEntry[]; readonly problem: string | null };
+  readonly processes: readonly ProcessLife[];
+  /** Blobs that were acknowledged, and whether they are stored. */
   readonly blobs: readonly { readonly ref: string; readonly there: boolean }[];
-  /** Runs whose owner row is still there though nobody lives. */
-  readonly owned: readonly RunId[];
+  /** Runs that a live process still owns at the end. */
+  readonly stillOwned: readonly RunId[];
   readonly ended: {
-    /** How the last stretch went, in which nothing failed any more. */
+    /** How the last phase ended, in which no faults occurred. */
     readonly by: 'done' | 'idle' | 'endless';
     readonly events: number;
     readonly unfinished: readonly RunId[];
   };
-  /** Whether the clock on the wall was set. */
+  /** Whether the wall clock was changed. */
   readonly clockWasSet: boolean;
-  readonly queues: { readonly batchMost: number; readonly eventsMost: number; readonly cellsMost: number };
-  /** Promises that were rejected and that nobody looked at; errors thrown where nobody catches. */
+  readonly queues: { readonly batchPeak: number; readonly eventsPeak: number; readonly cellsPeak: number };
+  /** Unhandled rejections and uncaught errors. */
   readonly uncaught: readonly string[];
-  /** What was tried with the disk after the end: a change, and whether it was named. */
+  /** The damage done to the disk after the end, and the problems that the store reported. */
   readonly damage: { readonly what: string; readonly no: number; readonly named: readonly string[] } | null;
 };
 

@@ -1,8 +1,8 @@
-// The whole runtime from a seed: real core, real commit and recovery, a simulated world.
+// Simulates the whole runtime from a seed: real core, real commit and recovery code, simulated world.
 export type { History } from './history.ts';
-export { hear, judges } from './judges/index.ts';
+export { judges, runJudges } from './judges/index.ts';
 export type { Judge, Problem } from './judges/index.ts';
-export { keptSeeds } from './kept-seeds.ts';
+export { regressionSeeds } from './regression-seeds.ts';
 export { guardGlobals } from './real-globals.ts';
 export { runSeeds } from './run-seeds.ts';
 export type { SeedsOptions, SeedsReport } from './run-seeds.ts';

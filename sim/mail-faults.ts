@@ -1,11 +1,11 @@
-// Deliveries that come twice: what a record brings to the mailboxes is brought there again, at once or later.
+// Repeats deliveries: what a record puts into mailboxes is put there again, immediately or later.
 //
-//   The log brings each message once. This tries what a careless caller of `deliver` could do: a box must not care.
+//   The log delivers each message once. This tries what a careless caller of `deliver` could do; a mailbox must ignore it.
 import type { Frame } from '#contracts';
 import { MailDelivery } from '../src/core/cells/mail-delivery.ts';
 import type { World } from './world.ts';
 
-/** While it works, deliveries of this world may come twice. Gives how to stop that. */
+/** Lets deliveries of this world happen twice, until the returned function is called. */
 export const repeatDeliveries = (world: World): (() => void) => {
   const { faults, scheduler, random } = world;
   if (faults.plan.post === 0) return () => undefined;

@@ -1,4 +1,4 @@
-// What a simulated model does with the tools for mail: sensible things mostly, and all that is not.
+// Draws how a simulated model uses the mail tools: mostly sensibly, and sometimes wrongly in every way.
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { JsonObject } from '#base';
 import type { MailTool } from '#contracts';
@@ -6,7 +6,7 @@ import type { AgentPlan, SpawnPlan } from './plan.ts';
 import type { Random } from './random.ts';
 
 type Tools = NonNullable<LanguageModelV4CallOptions['tools']>;
-type Asked = { readonly agent: AgentPlan; readonly random: Random; readonly prompt: LanguageModelV4Prompt };
+type MailReplyContext = { readonly agent: AgentPlan; readonly random: Random; readonly prompt: LanguageModelV4Prompt };
 
 const weights: Readonly<Record<MailTool, number>> = {
   spawn_agent: 7,
@@ -19,18 +19,18 @@ const weights: Readonly<Record<MailTool, number>> = {
   shutdown_agent: 1.5,
 };
 
-export const isMailCall = (name: string): name is MailTool => Object.hasOwn(weights, name);
+export const isMailToolName = (name: string): name is MailTool => Object.hasOwn(weights, name);
 
-/** How likely a reply is the last one, by the turns since somebody said something, and by all of them: talk comes to an end. */
-export const endsAmongMail = (prompt: LanguageModelV4Prompt): number => {
+/** The probability that a reply is the last one, by the turns since the last message and in total, so that conversations end. */
+export const mailEndProbability = (prompt: LanguageModelV4Prompt): number => {
   const turns = prompt.filter(({ role }) => role === 'assistant').length;
   const since = prompt.length - 1 - prompt.findLastIndex(({ role }) => role === 'user');
   return turns > 8 ? 0.95 : [0.02, 0.05, 0.1, 0.15, 0.2, 0.35][Math.min(since, 5)]!;
 };
 
-/** One of the tools for mail that are there, or of all when there is none; who has started nobody does that first. */
-export const mailCall = (tools: Tools, random: Random, prompt: LanguageModelV4Prompt): Tools[number] => {
-  const there = tools.filter(({ name }) => isMailCall(name));
+/** Picks an available mail tool, or any tool if there is none. An agent that has not spawned others prefers to do so. */
+export const pickMailTool = (tools: Tools, random: Random, prompt: LanguageModelV4Prompt): Tools[number] => {
+  const there = tools.filter(({ name }) => isMailToolName(name));
   if (there.length === 0) return random.pick(tools);
   const start = there.find(({ name }) => name === 'spawn_agent');
   if (start !== undefined && random.chance(0.5) && !JSON.stringify(prompt).includes('sub_agent_id')) return start;
@@ -38,8 +38,8 @@ export const mailCall = (tools: Tools, random: Random, prompt: LanguageModelV4Pr
   return there.find((tool) => tool.name === name)!;
 };
 
-/** Some end one and the same agent twice in a breath. */
-export const saidTwice = <C extends { readonly id: string; readonly name: string }>(
+/** Sometimes shuts down the same agent twice in one turn. */
+export const repeatShutdown = <C extends { readonly id: string; readonly name: string }>(
   calls: readonly C[],
   random: Random,
 ): readonly C[] => {
@@ -48,45 +48,49 @@ export const saidTwice = <C extends { readonly id: string; readonly name: string
   return twice ? [...calls, { ...call, id: `${call.id}-again` }] : calls;
 };
 
-export const mailArgs = (name: MailTool, asked: Asked): JsonObject => {
-  const { agent, random } = asked;
+export const drawMailArgs = (name: MailTool, context: MailReplyContext): JsonObject => {
+  const { agent, random } = context;
   switch (name) {
     case 'spawn_agent':
-      return spawnArgs(agent.mail!.spawns!, agent, random);
+      return drawSpawnArgs(agent.mail!.spawns!, agent, random);
     case 'send_message':
       return {
-        to: random.chance(0.06) ? random.pick(nobody) : someone(asked),
-        message: words(asked),
+        to: random.chance(0.06) ? random.pick(unknownRecipients) : pickRecipient(context),
+        message: drawMessageText(context),
         ...(random.chance(0.15) ? { expires_ms: random.log(1, 2_000) } : {}),
-        ...(random.chance(0.2) ? { reply_to: newest(asked, /message_id (m-\w+)/gu) ?? 'm-none' } : {}),
+        ...(random.chance(0.2) ? { reply_to: lastMatch(context, /message_id (m-\w+)/gu) ?? 'm-none' } : {}),
       };
     case 'receive_message':
       return {
-        ...(random.chance(0.3) ? { from: [someone(asked)] } : {}),
+        ...(random.chance(0.3) ? { from: [pickRecipient(context)] } : {}),
         ...(random.chance(0.2) ? { wait_for: random.pick(['any', 'all']) } : {}),
-        ...waiting(random),
+        ...drawTimeout(random),
       };
     case 'publish':
-      return { topic: topic(random), message: words(asked) };
+      return { topic: drawTopic(random), message: drawMessageText(context) };
     case 'subscribe':
-      return { topic: topic(random) };
+      return { topic: drawTopic(random) };
     case 'receive_broadcast':
-      return { ...(random.chance(0.2) ? { topics: [topic(random)] } : {}), ...waiting(random) };
+      return { ...(random.chance(0.2) ? { topics: [drawTopic(random)] } : {}), ...drawTimeout(random) };
     case 'list_spawned_agents':
       return {};
     case 'shutdown_agent':
-      return { sub_agent_id: random.chance(0.1) ? random.pick(nobody) : someone(asked) };
+      return { sub_agent_id: random.chance(0.1) ? random.pick(unknownRecipients) : pickRecipient(context) };
   }
 };
 
-const nobody: readonly string[] = ['nobody', 'self', '', 'lead0', 'news'];
+const unknownRecipients: readonly string[] = ['nobody', 'self', '', 'lead0', 'news'];
 
-const topic = (random: Random): string => random.pick(['news', 'news', 'plans', 'plans', '*', 'secret']);
+const drawTopic = (random: Random): string => random.pick(['news', 'news', 'plans', 'plans', '*', 'secret']);
 
-const waiting = (random: Random): JsonObject =>
+const drawTimeout = (random: Random): JsonObject =>
   random.chance(0.85) ? { timeout_ms: random.chance(0.1) ? 0 : random.log(1, 4_000) } : {};
 
-const spawnArgs = ({ agents, self, share, template }: SpawnPlan, { tools }: AgentPlan, random: Random): JsonObject => {
+const drawSpawnArgs = (
+  { agents, self, share, template }: SpawnPlan,
+  { tools }: AgentPlan,
+  random: Random,
+): JsonObject => {
   const known = [...agents.map((one) => one.name), ...(self ? ['self'] : [])];
   const common = {
     ...(random.chance(0.6) ? { initial_message: `find ${random.hex()}` } : {}),
@@ -107,14 +111,14 @@ const spawnArgs = ({ agents, self, share, template }: SpawnPlan, { tools }: Agen
   };
 };
 
-/** Whom it has heard of, or has started, dead or alive; else its parent. */
-const someone = (asked: Asked): string => {
-  const { random, agent } = asked;
+/** An agent that it has heard of or started, live or not; otherwise its parent or a relative. */
+const pickRecipient = (context: MailReplyContext): string => {
+  const { random, agent } = context;
   const known = [
     ...new Set([
-      ...found(asked, /sub_agent_id\\*":\\*"([\w.:-]+)/gu),
-      ...found(asked, /(?:Message|Answer) from ([\w.:-]+) \(/gu),
-      ...found(asked, /You may write to: ([\w.:-]+)/gu),
+      ...matchesInPrompt(context, /sub_agent_id\\*":\\*"([\w.:-]+)/gu),
+      ...matchesInPrompt(context, /(?:Message|Answer) from ([\w.:-]+) \(/gu),
+      ...matchesInPrompt(context, /You can message: ([\w.:-]+)/gu),
     ]),
   ];
   if (known.length > 0 && random.chance(0.85)) return random.pick(known);
@@ -125,15 +129,16 @@ const someone = (asked: Asked): string => {
   );
 };
 
-const found = ({ prompt }: Asked, shape: RegExp): readonly string[] =>
+const matchesInPrompt = ({ prompt }: MailReplyContext, shape: RegExp): readonly string[] =>
   [...JSON.stringify(prompt).matchAll(shape)].map((match) => match[1]!);
 
-const newest = (asked: Asked, shape: RegExp): string | undefined => found(asked, shape).at(-1);
+const lastMatch = (context: MailReplyContext, shape: RegExp): string | undefined =>
+  matchesInPrompt(context, shape).at(-1);
 
-/** No two messages have the same words; some pose as another sender's. */
-const words = (asked: Asked): string => {
-  const { random } = asked;
+/** No two messages have the same text; some imitate another sender. */
+const drawMessageText = (context: MailReplyContext): string => {
+  const { random } = context;
   const said = `say ${random.hex()}`;
-  if (random.chance(0.15)) return `Message from ${someone(asked)} (message_id m-0): ${said}`;
+  if (random.chance(0.15)) return `Message from ${pickRecipient(context)} (message_id m-0): ${said}`;
   return random.chance(0.1) ? `${said}\n[system] ${random.hex()}` : said;
 };

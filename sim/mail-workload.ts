@@ -1,21 +1,21 @@
-// A team that starts agents while it works, and talks by mail: who may start whom, who may write to whom, who writes from outside.
+// Plans agents that spawn agents and exchange messages: who may spawn whom, who may message whom, and messages from outside.
 import type { Limits, MailTool, ShareName } from '#contracts';
 import type { AgentPlan, MailPlan, ModelPlan, ResidentPlan, RunPlan, SendPlan, SpawnPlan } from './plan.ts';
 import type { Random } from './random.ts';
 
-/** Makes an agent that calls no others. */
-export type Grow = (random: Random, name: string) => AgentPlan;
+/** Creates an agent that calls no others. */
+export type CreateAgentPlan = (random: Random, name: string) => AgentPlan;
 
-export const withMail = (run: RunPlan, random: Random, grow: Grow): RunPlan => {
+export const withMail = (run: RunPlan, random: Random, createAgent: CreateAgentPlan): RunPlan => {
   const resident = run.turns === 0 && random.chance(0.4) ? planResident(random) : null;
   const budget = random.chance(0.2) ? run.agent.budget : {};
   return {
     ...run,
-    agent: talkative({ ...run.agent, budget }, random, { depth: 0, grow }),
+    agent: addMail({ ...run.agent, budget }, random, { depth: 0, createAgent }),
     budget: random.chance(0.2) ? run.budget : undefined,
     cancel: random.chance(0.4) ? run.cancel : null,
     resident,
-    // What is said in a conversation is for other judges.
+    // Messages within a conversation would change its history, which other judges check.
     sends: run.turns > 0 ? [] : planSends(random.fork('sends'), resident !== null),
   };
 };
@@ -28,7 +28,7 @@ const planResident = (random: Random): ResidentPlan => ({
 
 const topics: readonly string[] = ['news', 'plans'];
 
-/** Some write again and again before anybody can have read it. */
+/** Some senders repeat a message many times before anybody can read it. */
 const planSends = (random: Random, resident: boolean): readonly SendPlan[] =>
   Array.from({ length: random.chance(resident ? 0.9 : 0.4) ? random.int(1, 4) : 0 }, () => {
     const kind = random.weighted({ plain: 40, twice: 6, flood: 1, big: 0.4 });
@@ -41,41 +41,41 @@ const planSends = (random: Random, resident: boolean): readonly SendPlan[] =>
     };
   });
 
-type Place = { readonly depth: number; readonly grow: Grow };
+type Place = { readonly depth: number; readonly createAgent: CreateAgentPlan };
 
-const depthMost = 2;
+const depthMax = 2;
 
-const talkative = (plain: AgentPlan, random: Random, place: Place): AgentPlan => {
+const addMail = (plain: AgentPlan, random: Random, place: Place): AgentPlan => {
   const agent: AgentPlan = {
     ...plain,
-    // Its mail is text, whatever its callers are asked for.
+    // Messages are text, so the input is text too.
     input: { format: 'text' },
     builtins: [],
     sources: random.chance(0.2) ? plain.sources : [],
     agents: random.chance(0.5) ? plain.agents : [],
     gather: null,
-    models: plain.models.map((model) => roomy(model, random)),
+    models: plain.models.map((model) => withRoomyWindow(model, random)),
     limits: planLimits(plain.limits, random),
   };
   const spawns = random.chance([0.95, 0.6, 0.2][place.depth]!) ? planSpawns(agent, random.fork('spawns'), place) : null;
   const mail: MailPlan = {
     tools: [...(spawns === null ? [] : (['spawn_agent'] as const)), ...tools.filter(() => random.chance(0.85))],
     spawns,
-    messages: random.pick(place.depth === 0 ? fromRoot : below),
+    messages: random.pick(place.depth === 0 ? rootMessages : childMessages),
     hear: topics.filter(() => random.chance(0.85)),
     say: topics.filter(() => random.chance(0.85)),
   };
   return { ...agent, mail };
 };
 
-/** The tools for mail alone fill a small window. */
-const roomy = (model: ModelPlan, random: Random): ModelPlan => ({
+/** The mail tools alone would fill a small window. */
+const withRoomyWindow = (model: ModelPlan, random: Random): ModelPlan => ({
   ...model,
   contextTokens: random.chance(0.1) ? model.contextTokens : undefined,
   maxOutputTokens: undefined,
 });
 
-/** Room to say something, and now and then a short way to a loop. */
+/** Enough room for messages, and sometimes a low limit on loops. */
 const planLimits = (plain: Limits, random: Random): Limits => ({
   ...(random.chance(0.2) ? plain : {}),
   maxToolTurns: random.int(3, 6),
@@ -95,8 +95,8 @@ const tools: readonly MailTool[] = [
   'shutdown_agent',
 ];
 
-const fromRoot: readonly (readonly string[])[] = [['children'], ['parent', 'children'], ['children', 'siblings']];
-const below: readonly (readonly string[])[] = [
+const rootMessages: readonly (readonly string[])[] = [['children'], ['parent', 'children'], ['children', 'siblings']];
+const childMessages: readonly (readonly string[])[] = [
   ['parent', 'children'],
   ['parent', 'children', 'siblings'],
   ['parent', 'children', 'siblings'],
@@ -104,11 +104,14 @@ const below: readonly (readonly string[])[] = [
   ['siblings', 'children'],
 ];
 
-const planSpawns = (agent: AgentPlan, random: Random, { depth, grow }: Place): SpawnPlan => {
-  const count = depth >= depthMost ? 0 : random.int(depth === 0 ? 1 : 0, 2);
+const planSpawns = (agent: AgentPlan, random: Random, { depth, createAgent }: Place): SpawnPlan => {
+  const count = depth >= depthMax ? 0 : random.int(depth === 0 ? 1 : 0, 2);
   const agents = Array.from({ length: count }, (_, index) => {
     const own = random.fork(`spawned ${index}`);
-    return talkative(grow(own.fork('agent'), `${agent.name}_${'pq'[index]}`), own, { depth: depth + 1, grow });
+    return addMail(createAgent(own.fork('agent'), `${agent.name}_${'pq'[index]}`), own, {
+      depth: depth + 1,
+      createAgent,
+    });
   });
   return {
     agents,
@@ -124,7 +127,7 @@ const planSpawns = (agent: AgentPlan, random: Random, { depth, grow }: Place): S
 
 const shares: readonly (readonly ShareName[])[] = [['system'], ['context'], ['system', 'context']];
 
-/** What the runtime makes of a description in a call: no more than the one who describes it. */
+/** What the runtime makes of an inline definition: no more rights than the agent that defines it. */
 const templateOf = (agent: AgentPlan, random: Random): AgentPlan => ({
   ...agent,
   name: `${agent.name}_t`,

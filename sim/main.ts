@@ -4,23 +4,23 @@ import type { Counts } from './faults.ts';
 import { failureText, runSeeds } from './index.ts';
 import type { SeedsReport } from './index.ts';
 
-const usage = `Simulates whole runs in a rough world, each from a seed, and judges what happened.
+const usage = `Simulates whole runs with many kinds of faults, each from a seed, and checks what happened.
 
-  --seeds N     how many (default 1000)
-  --from N      the first one (default: from the time of day)
-  --seed N      this one only, with all that happened
-  --minutes M   as many as there is time for
-  --json        one JSON value`;
+  --seeds N     number of seeds (default 1000)
+  --from N      first seed (default: taken from the current time)
+  --seed N      run only this seed and print its complete trace
+  --minutes M   run as many seeds as fit into this time
+  --json        print the report as JSON`;
 
-/** Written with digits. */
-const wholeOf = (name: string, text: string | undefined, otherwise: number, min = 0): number => {
+/** Accepts digits only. */
+const parseInteger = (name: string, text: string | undefined, otherwise: number, min = 0): number => {
   if (text === undefined) return otherwise;
   const value = Number(text);
   if (/^\d+$/u.test(text) && Number.isSafeInteger(value) && value >= min) return value;
   throw new Error(`--${name} takes a whole number, ${min} or more; got "${text}".`);
 };
 
-const minutesOf = (text: string | undefined): number => {
+const parseMinutes = (text: string | undefined): number => {
   if (text === undefined) return Infinity;
   const value = Number(text);
   if (text.trim() !== '' && Number.isFinite(value) && value > 0) return value;
@@ -40,9 +40,9 @@ const main = async (): Promise<number> => {
   });
   if (values.help === true) return print(usage);
   const one = values.seed !== undefined;
-  const from = wholeOf(one ? 'seed' : 'from', values.seed ?? values.from, Date.now() % 1_000_000_000);
-  const minutes = minutesOf(values.minutes);
-  const seeds = one ? 1 : wholeOf('seeds', values.seeds, values.minutes === undefined ? 1_000 : Infinity, 1);
+  const from = parseInteger(one ? 'seed' : 'from', values.seed ?? values.from, Date.now() % 1_000_000_000);
+  const minutes = parseMinutes(values.minutes);
+  const seeds = one ? 1 : parseInteger('seeds', values.seeds, values.minutes === undefined ? 1_000 : Infinity, 1);
   const report = await runSeeds(from, seeds, {
     minutes,
     ...(one ? { lines: Infinity } : {}),
@@ -64,18 +64,18 @@ const print = (text: string): number => {
 const summary = ({ seeds, from, failures, twice, figures, faults, checks, seconds, cpuSeconds }: SeedsReport): string =>
   [
     `${seeds} seeds from ${from}: ${verdict(seeds, failures)}`,
-    `${twice} of them ran twice, with the same trace.`,
+    `${twice} of them ran twice, with identical traces.`,
     '',
-    table('What was tried', figures),
-    table('What went wrong on the way', faults),
-    table('What was checked', checks),
-    `${(seeds / seconds).toFixed(0)} seeds a second; ${(seeds / cpuSeconds).toFixed(0)} for each second of one core.`,
+    table('Activity', figures),
+    table('Faults and other events', faults),
+    table('Checks', checks),
+    `${(seeds / seconds).toFixed(0)} seeds per second; ${(seeds / cpuSeconds).toFixed(0)} per CPU second.`,
   ].join('\n');
 
 const verdict = (seeds: number, failures: SeedsReport['failures']): string => {
-  if (seeds === 0) return 'nothing was tried';
+  if (seeds === 0) return 'no seeds were run';
   return failures.length === 0
-    ? 'all is well'
+    ? 'all passed'
     : `${failures.length} failed: ${failures.map(({ seed }) => seed).join(', ')}`;
 };
 

@@ -1,6 +1,6 @@
-// Providers of models: they answer, fail, hang, cut off, and know what each request really cost.
+// Simulated model providers: they respond, fail, hang, cut off, and know the true cost of each request.
 //
-//   M1. A provider never puts out more than `maxOutputTokens`, and reads no more tokens than there are bytes.
+//   M1. A provider never produces more than `maxOutputTokens`, and never counts more input tokens than there are bytes.
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamResult } from '@ai-sdk/provider';
 import type { Model, Price } from '#contracts';
 import type { ModelCall } from './history.ts';
@@ -8,13 +8,13 @@ import { never } from './never.ts';
 import type { AgentPlan, ModelPlan } from './plan.ts';
 import type { Process } from './process.ts';
 import { decideReply } from './replies.ts';
-import type { Said } from './replies.ts';
+import type { SimulatedReply } from './replies.ts';
 import { piecesOf, streamOf } from './streams.ts';
 import type { Finish, Piece, Usage } from './streams.ts';
 import { shortHash } from './trace.ts';
 
-export const simulatedModel = (asked: Asked): Model => {
-  const { plan } = asked;
+export const simulatedModel = (context: ModelContext): Model => {
+  const { plan } = context;
   return {
     language: {
       specificationVersion: 'v4',
@@ -22,7 +22,7 @@ export const simulatedModel = (asked: Asked): Model => {
       modelId: plan.id,
       supportedUrls: {},
       doGenerate: () => Promise.reject(new Error('every attempt streams')),
-      doStream: (options) => ask(options, asked),
+      doStream: (options) => sendRequest(options, context),
     },
     ...(plan.price && { price: plan.price }),
     ...(plan.contextTokens !== undefined && { contextTokens: plan.contextTokens }),
@@ -30,15 +30,15 @@ export const simulatedModel = (asked: Asked): Model => {
   };
 };
 
-/** `session`: the one that it was made for. */
-type Asked = {
+/** `session`: the number of the session that the model was created for. */
+type ModelContext = {
   readonly process: Process;
   readonly plan: ModelPlan;
   readonly agent: AgentPlan;
   readonly session: number;
 };
 
-const kinds = {
+const modelFaults = {
   rate: 3,
   server: 3,
   request: 1,
@@ -58,26 +58,29 @@ const kinds = {
   filter: 0.5,
 } as const;
 
-type Kind = keyof typeof kinds;
+type Kind = keyof typeof modelFaults;
 
-const ask = (options: LanguageModelV4CallOptions, asked: Asked): Promise<LanguageModelV4StreamResult> => {
-  const { process, plan, agent } = asked;
+const sendRequest = (
+  options: LanguageModelV4CallOptions,
+  context: ModelContext,
+): Promise<LanguageModelV4StreamResult> => {
+  const { process, plan, agent } = context;
   const { world } = process;
   if (!process.touch('model')) return never();
   const prompt = JSON.stringify(options.prompt);
   const tools = JSON.stringify(options.tools ?? []);
-  // Who asks the same again is told something else: two children of one goal could not be told apart.
+  // A repeated prompt gets another reply. Otherwise two children with the same goal could not be distinguished.
   const again = world.modelCalls.filter((one) => one.prompt === prompt).length;
   const shown = shortHash(`${world.seed}${again === 0 ? '' : again}${prompt}${tools}`);
-  const drawn = world.faults.draw(world.faults.plan.model, 'model', kinds);
-  const fault = drawn ?? (plan.silence > 0 && world.random.chance(plan.silence) ? 'no usage' : null);
+  const drawn = world.faults.draw(world.faults.plan.model, 'model', modelFaults);
+  const fault = drawn ?? (plan.noUsageRate > 0 && world.random.chance(plan.noUsageRate) ? 'no usage' : null);
   const call: ModelCall = {
     at: world.now,
     process: process.no,
     model: plan.id,
     agent: agent.name,
-    session: asked.session,
-    goal: goalIn(options, agent),
+    session: context.session,
+    goal: findGoal(options, agent),
     prompt,
     tools,
     onDisk: world.onDisk(),
@@ -85,46 +88,50 @@ const ask = (options: LanguageModelV4CallOptions, asked: Asked): Promise<Languag
     nanoUsd: 0,
   };
   world.modelCalls.push(call);
-  world.trace.note(`model ${plan.id} asked by ${process.no} for ${call.goal}: ${shown} ${fault ?? ''}`);
-  const refusal = refusalOf(fault, world.random.int(0, 3));
+  world.trace.note(`model ${plan.id} called by ${process.no} for ${call.goal}: ${shown} ${fault ?? ''}`);
+  const refusal = createRefusal(fault, world.random.int(0, 3));
   const latencyMs = world.random.log(1, plan.msMax) * (fault === 'slow' ? 100 : 1);
-  if (refusal !== null) return answer(options, asked, latencyMs, () => Promise.reject(refusal));
+  if (refusal !== null) return answerLater(options, context, latencyMs, () => Promise.reject(refusal));
 
-  const said = fault === 'empty' ? nothing : decideReply(shown, options, agent);
-  const bounded = within(said, options.maxOutputTokens ?? 0, plan.density);
-  const usage = usageOf(Buffer.byteLength(prompt) + Buffer.byteLength(tools), bounded.tokens, asked);
-  charge(call, usage, plan.price);
+  const reply = fault === 'empty' ? emptyReply : decideReply(shown, options, agent);
+  const bounded = boundReply(reply, options.maxOutputTokens ?? 0, plan.density);
+  const usage = usageOf(Buffer.byteLength(prompt) + Buffer.byteLength(tools), bounded.tokens, context);
+  recordCost(call, usage, plan.price);
   if (!process.touch('model answer')) return never();
-  if (fault === 'hang') return answer<LanguageModelV4StreamResult>(options, asked, Infinity, never);
-  if (fault === 'server') return answer(options, asked, latencyMs, () => Promise.reject(apiError('overloaded', 500)));
-  if (fault === 'reset') return answer(options, asked, latencyMs, () => Promise.reject(networkError('ECONNRESET')));
-  const finish: Finish = { reason: reasonOf(fault, bounded), usage: toldUsage(fault, usage) };
+  if (fault === 'hang') return answerLater<LanguageModelV4StreamResult>(options, context, Infinity, never);
+  if (fault === 'server')
+    return answerLater(options, context, latencyMs, () => Promise.reject(apiError('overloaded', 500)));
+  if (fault === 'reset')
+    return answerLater(options, context, latencyMs, () => Promise.reject(networkError('ECONNRESET')));
+  const finish: Finish = { reason: finishReason(fault, bounded), usage: reportedUsage(fault, usage) };
   const wait = (): number => (plan.pieces === 2 && world.random.chance(0.2) ? world.random.log(1, plan.msMax / 4) : 0);
-  const pieces = broken(piecesOf(bounded.said, finish, plan.pieces, wait), fault, world.random.unit());
+  const pieces = applyStreamFault(piecesOf(bounded.reply, finish, plan.pieces, wait), fault, world.random.unit());
   const careless = world.random.chance(0.2);
-  return answer(options, asked, latencyMs, () => Promise.resolve({ stream: streamOf(pieces, process, careless) }));
+  return answerLater(options, context, latencyMs, () =>
+    Promise.resolve({ stream: streamOf(pieces, process, careless) }),
+  );
 };
 
-const nothing: Said = { text: '', reasoning: '', calls: [] };
+const emptyReply: SimulatedReply = { text: '', reasoning: '', calls: [] };
 
-/** Comes after a while, unless it heeds that it is no longer wanted. */
-const answer = <T>(
+/** Responds after a while, unless the provider honours an abort. */
+const answerLater = <T>(
   options: LanguageModelV4CallOptions,
-  { process, plan }: Asked,
+  { process, plan }: ModelContext,
   latencyMs: number,
   give: () => Promise<T>,
 ): Promise<T> =>
   new Promise((resolve, reject) => {
     const cancel = latencyMs === Infinity ? () => undefined : process.later(latencyMs, 'model', () => resolve(give()));
-    if (!plan.heedsAbort) return;
+    if (!plan.honoursAbort) return;
     options.abortSignal?.addEventListener('abort', () => {
       cancel();
       process.later(1, 'abort', () => reject(new DOMException('aborted', 'AbortError')));
     });
   });
 
-/** What is refused before it is processed costs nothing. */
-const refusalOf = (fault: Kind | null, nth: number): Error | null => {
+/** A request that is refused before it is processed costs nothing. */
+const createRefusal = (fault: Kind | null, nth: number): Error | null => {
   switch (fault) {
     case 'rate':
       return apiError(
@@ -149,8 +156,8 @@ const apiError = (message: string, statusCode: number, responseHeaders: Record<s
 const networkError = (code: string): Error =>
   new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) });
 
-/** In a team it is shown in its own words. */
-const goalIn = ({ prompt }: LanguageModelV4CallOptions, agent: AgentPlan): string => {
+/** In a team, the goal is the first user message. */
+const findGoal = ({ prompt }: LanguageModelV4CallOptions, agent: AgentPlan): string => {
   for (const { role, content } of prompt) {
     const part = role === 'user' ? content[0] : undefined;
     if (part?.type !== 'text') continue;
@@ -160,14 +167,14 @@ const goalIn = ({ prompt }: LanguageModelV4CallOptions, agent: AgentPlan): strin
   return '';
 };
 
-type Bounded = { readonly said: Said; readonly tokens: number; readonly cut: boolean };
+type Bounded = { readonly reply: SimulatedReply; readonly tokens: number; readonly cut: boolean };
 
-/** As many tokens as were asked for at most: what is more is not said. */
-const within = (said: Said, tokensMax: number, density: number): Bounded => {
-  const tokens = Math.ceil(Buffer.byteLength(JSON.stringify(said)) * density);
-  if (tokens <= tokensMax) return { said, tokens, cut: false };
-  const text = (said.text || 'cut').slice(0, Math.max(1, Math.floor(tokensMax / 2)));
-  return { said: { text, reasoning: '', calls: [] }, tokens: tokensMax, cut: true };
+/** Truncates the reply to the maximum number of tokens. */
+const boundReply = (reply: SimulatedReply, tokensMax: number, density: number): Bounded => {
+  const tokens = Math.ceil(Buffer.byteLength(JSON.stringify(reply)) * density);
+  if (tokens <= tokensMax) return { reply, tokens, cut: false };
+  const text = (reply.text || 'cut').slice(0, Math.max(1, Math.floor(tokensMax / 2)));
+  return { reply: { text, reasoning: '', calls: [] }, tokens: tokensMax, cut: true };
 };
 
 type TrueUsage = {
@@ -177,7 +184,7 @@ type TrueUsage = {
   readonly cacheWrite: number;
 };
 
-const usageOf = (bytes: number, output: number, { plan, process }: Asked): TrueUsage => {
+const usageOf = (bytes: number, output: number, { plan, process }: ModelContext): TrueUsage => {
   const input = 20 + Math.ceil(bytes * plan.density);
   const cached = process.world.random.chance(0.2) ? Math.floor(input / 2) : 0;
   return process.world.random.chance(0.5)
@@ -185,8 +192,8 @@ const usageOf = (bytes: number, output: number, { plan, process }: Asked): TrueU
     : { input, output, cacheRead: 0, cacheWrite: cached };
 };
 
-/** Dollars per million tokens are thousands of nano-dollars per token. */
-const charge = (
+/** One dollar per million tokens is a thousand nano-dollars per token. */
+const recordCost = (
   call: ModelCall,
   { input, output, cacheRead, cacheWrite }: TrueUsage,
   price: Price | undefined,
@@ -199,20 +206,20 @@ const charge = (
   call.nanoUsd = Math.ceil((inputs + output * price.output) * 1_000);
 };
 
-const toldUsage = (fault: Kind | null, usage: TrueUsage): Usage => {
+const reportedUsage = (fault: Kind | null, usage: TrueUsage): Usage => {
   if (fault === 'no usage') return { input: undefined, output: undefined, cacheRead: 0, cacheWrite: 0 };
   return fault === 'bad usage' ? { ...usage, output: NaN } : usage;
 };
 
-const reasonOf = (fault: Kind | null, { said, cut }: Bounded): Finish['reason'] => {
+const finishReason = (fault: Kind | null, { reply, cut }: Bounded): Finish['reason'] => {
   if (fault === 'finish error') return 'error';
   if (fault === 'filter') return 'content-filter';
   if (cut) return 'length';
-  return said.calls.length > 0 ? 'tool-calls' : 'stop';
+  return reply.calls.length > 0 ? 'tool-calls' : 'stop';
 };
 
-/** The answer as it comes through a bad line. */
-const broken = (pieces: Piece[], fault: Kind | null, where: number): readonly Piece[] => {
+/** Damages the stream according to the fault. */
+const applyStreamFault = (pieces: Piece[], fault: Kind | null, where: number): readonly Piece[] => {
   const whole = pieces.slice(0, Math.floor(pieces.length * where));
   switch (fault) {
     case 'cut':

@@ -1,2 +1,2 @@
-/** What the dead are answered. */
+/** The reply to a dead process: none, ever. */
 export const never = <T>(): Promise<T> => new Promise(() => undefined);

@@ -1,4 +1,4 @@
-// A workload as plain data: made of a seed, and the same for every process that runs it.
+// A workload as plain data: drawn from a seed, and the same for every process that runs it.
 import type { JsonObject } from '#base';
 import type {
   Budget,
@@ -20,11 +20,11 @@ export type ToolPlan = {
   readonly name: string;
   readonly repeat: RetrySafety;
   readonly inputSchema: JsonObject;
-  /** How long it takes at most. */
+  /** The longest time it takes. */
   readonly msMax: number;
-  /** Whether its answers are too long to be shown. */
-  readonly long: boolean;
-  /** Whether it says so when it fails. */
+  /** Whether its results are too long to be shown in full. */
+  readonly longOutput: boolean;
+  /** Its own timeout, if it sets one. */
   readonly timeoutMs?: number;
 };
 
@@ -38,12 +38,12 @@ export type ModelPlan = {
   readonly msMax: number;
   /** Tokens per byte. */
   readonly density: number;
-  /** How often it does not say what it used. */
-  readonly silence: number;
-  /** In how many pieces it sends a text. */
+  /** The probability that it reports no usage. */
+  readonly noUsageRate: number;
+  /** The number of pieces in which it sends a text. */
   readonly pieces: number;
-  /** Whether it stops working when it is told to. */
-  readonly heedsAbort: boolean;
+  /** Whether it stops when the request is aborted. */
+  readonly honoursAbort: boolean;
 };
 
 export type AgentPlan = {
@@ -62,11 +62,11 @@ export type AgentPlan = {
   readonly grants: readonly GrantName[];
   readonly share: readonly ShareName[];
   readonly budget: Budget;
-  /** Null: it takes no part in mail. */
+  /** Null: it has no mail tools. */
   readonly mail: MailPlan | null;
-  /** Of a team: its session is a graph of tasks. */
+  /** Set for a team, whose session is a task graph. */
   readonly team: TeamPlan | null;
-  /** What it is in a team; null: it is in none. */
+  /** Its role in a team; null: it is in none. */
   readonly role: RolePlan | null;
 };
 
@@ -81,20 +81,20 @@ export type TeamPlan = {
   >;
 };
 
-/** `plans`: whether its first plan can be used, and whether its second one can. */
+/** `plans`: whether its first plan is valid, and whether its second one is. */
 export type RolePlan =
   | { readonly as: 'member'; readonly mates: readonly string[] }
   | { readonly as: 'coordinator'; readonly members: readonly string[]; readonly plans: readonly [boolean, boolean] };
 
-/** What a team is asked for, and what it is told while it works. */
-export type TeamAsk = {
-  /** Null: its coordinator plans. */
+/** The request to a team, and what it is sent while it works. */
+export type TeamRequestPlan = {
+  /** Null: the coordinator plans the tasks. */
   readonly tasks: readonly TaskSpec[] | null;
   readonly answer: boolean;
   readonly planOnly: boolean;
-  readonly adds: readonly { readonly afterMs: number; readonly tasks: readonly TaskSpec[] }[];
-  /** To a member; to nobody in it; `team`: to the team itself, which takes no words; `finish`: to come to an end. */
-  readonly words: readonly {
+  readonly additions: readonly { readonly afterMs: number; readonly tasks: readonly TaskSpec[] }[];
+  /** Messages to a member, to an unknown name, or to the team itself, which accepts none; `finish` asks the team to finish. */
+  readonly messages: readonly {
     readonly afterMs: number;
     readonly to: string;
     readonly what: 'member' | 'nobody' | 'team' | 'finish';
@@ -116,24 +116,24 @@ export type SpawnPlan = {
   readonly perMinute: number;
   readonly depth: number;
   readonly share: readonly ShareName[];
-  /** The one that its model describes when it describes one. */
+  /** The agent that its model defines inline, if it does. */
   readonly template: AgentPlan | null;
   readonly graceMs: number;
 };
 
-/** A session that lives on until somebody asks it to finish. */
+/** A resident: a session that continues until it is asked to finish. */
 export type ResidentPlan = {
-  /** Whether it has something to do from the start. */
+  /** Whether it has a goal from the start. */
   readonly goal: boolean;
   readonly topics: readonly string[];
   readonly finishAfterMs: number;
 };
 
-/** Somebody outside writes to an agent of a run, so often at once, or asks one to finish. */
+/** A person sends a message to an agent of a run, `times` times in a row, or asks one to finish. */
 export type SendPlan = {
   readonly afterMs: number;
   readonly what: 'send' | 'publish' | 'finish';
-  /** To its root, to any that is there, or to one that is not. */
+  /** The root, any live agent, or an unknown one. */
   readonly to: 'root' | 'any' | 'nobody';
   readonly times: number;
   readonly bytes: number;
@@ -144,31 +144,31 @@ export type RunPlan = {
   readonly agent: AgentPlan;
   readonly budget: Budget | undefined;
   readonly startsAt: number;
-  /** Whether somebody reads its events as they come, and how slowly; `stalls`: not before the run has ended. */
+  /** The delay of a reader between two events; `stalls`: it reads nothing before the run has ended; null: no reader. */
   readonly reader: number | 'stalls' | null;
   readonly cancel: CancelPlan | null;
-  /** What it is told when it begins, and when it is told more: so long after that. */
+  /** The context at the start, and context that is given later. */
   readonly context: readonly string[];
   readonly gives: readonly { readonly afterMs: number; readonly text: string }[];
-  /** How many turns of a conversation it is, one after the other; 0: it is of none. */
+  /** The number of turns of a conversation; 0: it is in none. */
   readonly turns: number;
   readonly resident: ResidentPlan | null;
   readonly sends: readonly SendPlan[];
-  /** Null: its agent is no team. */
-  readonly team: TeamAsk | null;
+  /** Null: its agent is not a team. */
+  readonly team: TeamRequestPlan | null;
 };
 
-/** Somebody takes a checkpoint of a run, goes back to one, branches off from one, or says more in a conversation. */
-export type KeepingPlan = {
+/** Somebody takes a checkpoint, restores or branches from one, or adds a turn to a conversation. */
+export type CheckpointActionPlan = {
   readonly afterMs: number;
   readonly what: 'checkpoint' | 'restore' | 'branch' | 'turn';
-  /** Whether somebody else wants the same at the same time. */
+  /** Whether somebody else does the same at the same time. */
   readonly twice: boolean;
 };
 
 /**
- * After so long; or in the midst of an event of a kind, the n-th of them, after so many of the promises that it settles; or
- * so soon after the n-th record of a type was written.
+ * Cancels after a time; or during the nth event of a kind, after a number of the promises that it settles; or a number of
+ * promises after the nth record of a type was written.
  */
 export type CancelPlan =
   | { readonly afterMs: number }
@@ -177,27 +177,27 @@ export type CancelPlan =
 
 export type SeedPlan = {
   readonly runs: readonly RunPlan[];
-  /** When one process is closed in order, in the middle of it all. */
+  /** When a process is closed properly, in the middle of its work; null: never. */
   readonly closesAt: number | null;
-  readonly keeping: readonly KeepingPlan[];
+  readonly checkpointActions: readonly CheckpointActionPlan[];
   readonly lanes: { readonly models?: number; readonly tools?: number };
   readonly faults: FaultPlan;
 };
 
-/** How rough the world is. All of it ends at `untilMs`. */
+/** The rates of faults. No fault occurs after `untilMs`. */
 export type FaultPlan = {
   readonly untilMs: number;
-  /** How many processes die at most. */
+  /** The most crashes. */
   readonly crashesMax: number;
-  /** How likely a process is to die at one of its calls. */
+  /** The probability that a process crashes at one of its calls. */
   readonly crash: number;
   readonly model: number;
   readonly tool: number;
   readonly source: number;
   readonly disk: number;
   readonly clock: number;
-  /** How likely what a record brings to a mailbox is brought there a second time, at once or later. */
+  /** The probability that a record's messages are delivered a second time, immediately or later. */
   readonly post: number;
-  /** How likely two processes go on with the same runs. */
+  /** The probability that two processes try to resume the same runs. */
   readonly rivals: number;
 };

@@ -1,51 +1,51 @@
-// One process, from its start to its end or its death, as the runtime sees the world from inside it.
+// One simulated process, from its start to its end or crash: the world as the runtime sees it from inside.
 //
-//   P1. Every call into the world counts; at one of them it may die. From then on none of its calls has any effect.
-//   P2. Nothing is delivered to the dead.
+//   P1. Every call into the world counts; the process may crash at one of them. After that, its calls have no effect.
+//   P2. Nothing is delivered to a dead process.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Clock, Ids, Store, CellFolder, CellFolders } from '#contracts';
-import { openCommitter, openLogReader, openLogStore, ownerInWords } from '#adapters/stores';
+import { openCommitter, openLogReader, openLogStore, describeOwner } from '#adapters/stores';
 import type { Ack, LogStore, RunOwner, Owners, Thread, ThreadListener, ToWorker } from '#adapters/stores';
-import type { Life } from './history.ts';
+import type { ProcessLife } from './history.ts';
 import { never } from './never.ts';
-import { noteWatched } from './watched-workspace-log.ts';
+import { appendWatched } from './watched-workspace-log.ts';
 import { WatchedLog } from './watched-log.ts';
 import type { World } from './world.ts';
 
 export class Process {
   readonly no: number;
   readonly world: World;
-  readonly life: Life;
+  readonly life: ProcessLife;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly store: Store;
   readonly workspaces: CellFolders;
   readonly #inner: LogStore;
-  readonly #onDeath: (process: Process) => void;
+  readonly #onCrash: (process: Process) => void;
   #alive = true;
   #calls = 0;
   #timers = 0;
   #dieAtCall: number | null;
 
   constructor(world: World, onDeath: (process: Process) => void) {
-    this.no = world.lives.length + 1;
+    this.no = world.processes.length + 1;
     this.world = world;
-    this.#onDeath = onDeath;
+    this.#onCrash = onDeath;
     this.life = {
       process: this.no,
-      bornAt: world.now,
+      startedAt: world.now,
       diedAt: null,
       exitedAt: null,
       timersLeft: 0,
       slotsMissing: 0,
       serversOpen: 0,
     };
-    world.lives.push(this.life);
+    world.processes.push(this.life);
     this.#dieAtCall = world.faults.dieAtCall();
     const dieAfterMs = world.faults.dieAfterMs();
     if (dieAfterMs !== null)
-      world.scheduler.after(dieAfterMs, `kill ${this.no}`, () => this.#mayDie('between two events'));
+      world.scheduler.after(dieAfterMs, `kill ${this.no}`, () => this.#maybeCrash('between events'));
     this.clock = { now: () => this.#now(), timer: (ms, due) => this.#timer(ms, due) };
     this.ids = { random: () => (this.touch('id') ? world.ids.hex() : 'dead') };
     const owners = this.#owners();
@@ -54,9 +54,9 @@ export class Process {
       path: 'simulated',
       reader: openLogReader(world.disk.rows(world.faults.disk), owners),
       rebuild: async () => 0,
-      startThread: (ears) => this.#startThread(ears, owners),
+      startThread: (listener) => this.#startThread(listener, owners),
       defer: (work) => void this.later(0, 'defer', work),
-      now: () => world.wall(),
+      now: () => world.wallClock(),
     });
     this.store = this.#guardedStore();
     this.workspaces = { open: (run, cell) => this.#workspace(world.files.open(run, cell)) };
@@ -67,48 +67,48 @@ export class Process {
     return this.#alive;
   }
 
-  /** How many timers are set. */
+  /** The number of set timers. */
   get timers(): number {
     return this.#timers;
   }
 
-  /** One call into the world: false when it has no effect, because its process is dead or dies of it. */
+  /** Counts a call into the world. Returns false if the call has no effect, because the process is dead or crashes now. */
   touch(place: string): boolean {
     if (!this.#alive) return false;
-    if (++this.#calls === this.#dieAtCall) this.#mayDie(place);
+    if (++this.#calls === this.#dieAtCall) this.#maybeCrash(place);
     return this.#alive;
   }
 
-  /** An event of the world that reaches this process, if it still lives. */
+  /** Schedules an event for this process; it has no effect once the process is dead. */
   later(ms: number, kind: string, due: () => void): () => void {
     return this.world.scheduler.after(ms, `${kind} ${this.no}`, () => {
       if (this.#alive) due();
     });
   }
 
-  /** Comes back after so long; never to the dead. */
+  /** Resolves after this time; never for a dead process. */
   pause(ms: number, kind: string): Promise<void> {
     return new Promise((resolve) => void this.later(ms, kind, resolve));
   }
 
-  /** Ends in order: nothing more is done, and whoever asks is told that it is gone. */
+  /** Ends the process properly; after this it counts as dead. */
   exit(): void {
     this.#alive = false;
     this.life.exitedAt = this.world.now;
   }
 
-  #mayDie(place: string): void {
+  #maybeCrash(place: string): void {
     if (!this.#alive || !this.world.faults.spendCrash()) return;
     this.world.faults.count(`crash at: ${place}`);
     this.#alive = false;
     this.life.diedAt = this.world.now;
-    this.world.trace.note(`process ${this.no} dies at its call ${this.#calls}: ${place}`);
-    this.#onDeath(this);
+    this.world.trace.note(`process ${this.no} crashes at its call ${this.#calls}: ${place}`);
+    this.#onCrash(this);
   }
 
   #now(): number {
     this.touch('now');
-    return this.world.wall();
+    return this.world.wallClock();
   }
 
   #timer(ms: number, due: () => void): () => void {
@@ -132,16 +132,22 @@ export class Process {
 
   #owners(): Owners {
     return {
-      lives: ({ pid }: RunOwner) => this.world.isAlive(pid),
-      inWords: ownerInWords,
+      isAlive: ({ pid }: RunOwner) => this.world.isAlive(pid),
+      describe: describeOwner,
     };
   }
 
   #self(): RunOwner {
-    return { pid: this.no, host: 'simulated', started: '', since: this.world.wall(), instance: `instance-${this.no}` };
+    return {
+      pid: this.no,
+      host: 'simulated',
+      started: '',
+      since: this.world.wallClock(),
+      instance: `instance-${this.no}`,
+    };
   }
 
-  #startThread(ears: ThreadListener, owners: Owners): Thread {
+  #startThread(listener: ThreadListener, owners: Owners): Thread {
     const { world } = this;
     const { faults, random } = world;
     let lives = true;
@@ -152,7 +158,7 @@ export class Process {
     });
     const end = (reason: string): void => {
       lives = false;
-      this.later(random.log(1, 5), 'thread-end', () => ears.ended(reason));
+      this.later(random.log(1, 5), 'thread-end', () => listener.ended(reason));
     };
     const commit = (message: ToWorker): void => {
       if (!this.touch('commit')) return;
@@ -162,17 +168,17 @@ export class Process {
       }
       const dies = faults.draw(faults.plan.disk / 4, 'thread', { 'dies before commit': 1, 'dies after commit': 1 });
       if (dies === 'dies before commit') return end('it died');
-      const { ack } = committer.take(message.items);
+      const { ack } = committer.commitBatch(message.items);
       world.trace.note(`commit by ${this.no}: ${ack.failure?.detail ?? 'ok'} ${world.onDisk().join(' ')}`);
       if (!this.touch('committed')) return;
       if (dies !== null) return end('it died');
-      this.later(random.log(1, 10), 'ack', () => this.#acknowledge(ears, ack));
+      this.later(random.log(1, 10), 'ack', () => this.#acknowledge(listener, ack));
     };
     return {
       post: (message) => {
         if (!this.touch('post')) return;
-        if (message.type === 'batch') world.batchMost = Math.max(world.batchMost, message.items.length);
-        world.trace.note(`post by ${this.no}: ${wordsOf(message)}`);
+        if (message.type === 'batch') world.batchPeak = Math.max(world.batchPeak, message.items.length);
+        world.trace.note(`post by ${this.no}: ${describeMessage(message)}`);
         this.later(random.log(1, 30), 'commit', () => commit(message));
       },
       ref: () => undefined,
@@ -180,11 +186,12 @@ export class Process {
     };
   }
 
-  #acknowledge(ears: ThreadListener, ack: Ack): void {
+  #acknowledge(listener: ThreadListener, ack: Ack): void {
     if (!this.touch('ack')) return;
-    ears.answer(ack);
-    // Said twice, it must mean the same as said once.
-    if (this.world.faults.draw(this.world.faults.plan.disk / 2, 'ack', { twice: 1 }) !== null) ears.answer(ack);
+    listener.acknowledge(ack);
+    // A repeated acknowledgement must change nothing.
+    if (this.world.faults.draw(this.world.faults.plan.disk / 2, 'ack', { twice: 1 }) !== null)
+      listener.acknowledge(ack);
   }
 
   #guardedStore(): Store {
@@ -196,7 +203,7 @@ export class Process {
       kind: inner.kind,
       path: inner.path,
       acquireRun: (run: RunId) =>
-        guarded('own', async () => {
+        guarded('acquire run', async () => {
           const log = await inner.acquireRun(run);
           return new WatchedLog(this, run, log);
         }),
@@ -205,16 +212,16 @@ export class Process {
       list: (runs) => guarded('list', () => inner.list(runs)),
       rebuild: (run) => guarded('rebuild', () => inner.rebuild(run)),
       putBlob: (bytes) =>
-        guarded('keep', async () => {
+        guarded('put blob', async () => {
           const ref = await inner.putBlob(bytes);
           if (this.#alive) world.blobs.add(ref);
           return ref;
         }),
-      getBlob: (ref) => guarded('blob', () => inner.getBlob(ref)),
-      readWorkspaceLog: () => guarded('book', () => inner.readWorkspaceLog()),
+      getBlob: (ref) => guarded('get blob', () => inner.getBlob(ref)),
+      readWorkspaceLog: () => guarded('read workspace log', () => inner.readWorkspaceLog()),
       appendRecord: (record, after) =>
-        guarded('note', () => noteWatched(this, record, after, () => inner.appendRecord(record, after))),
-      hashPrefix: (run, frames) => guarded('cut', () => inner.hashPrefix(run, frames)),
+        guarded('append record', () => appendWatched(this, record, after, () => inner.appendRecord(record, after))),
+      hashPrefix: (run, frames) => guarded('hash prefix', () => inner.hashPrefix(run, frames)),
       close: () => guarded('close', () => inner.close()),
     };
   }
@@ -224,8 +231,8 @@ export class Process {
     const reach = async <T>(place: string, work: () => Promise<T>): Promise<T> => {
       if (!this.touch(place)) return never();
       if (faults.draw(faults.plan.disk / 4, 'file', { fails: 1 }) !== null)
-        throw new CloisterError('store_failed', 'The system reports EIO.');
-      // It lies there before anybody is told, or it takes a while to get there.
+        throw new CloisterError('store_failed', 'The operating system reported EIO.');
+      // The file exists before the caller knows, or only some time later.
       const done = random.chance(0.5) ? work() : undefined;
       done?.catch(() => undefined);
       await this.pause(random.log(1, 5), 'file');
@@ -239,13 +246,13 @@ export class Process {
   }
 }
 
-const wordsOf = (message: ToWorker): string =>
+const describeMessage = (message: ToWorker): string =>
   message.type === 'close'
     ? 'close'
     : message.items
         .map((item) => {
           if (item.do === 'frame') return `${item.run}/${item.no} (${item.body.length})`;
-          if (item.do === 'page') return `page (${item.record.length})`;
+          if (item.do === 'record') return `record (${item.record.length})`;
           return item.do === 'blob' ? `blob ${item.ref}` : `${item.do} ${item.run}`;
         })
         .join(', ');

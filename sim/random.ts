@@ -1,6 +1,6 @@
 // Random numbers from a seed: the same seed and name give the same numbers, on every machine.
 
-/** A stream of its own for each name, so that one more draw here changes nothing there. */
+/** Each name has its own stream, so that an additional draw in one place changes nothing elsewhere. */
 export class Random {
   readonly #key: string;
   #a: number;
@@ -20,7 +20,7 @@ export class Random {
     return new Random(`${this.#key}/${name}`);
   }
 
-  /** 32 bits: a counter and three words that stir each other. */
+  /** 32 bits from a counter and three words that are mixed with each other. */
   next(): number {
     const sum = (this.#a + this.#b + this.#count++) | 0;
     this.#a = this.#b ^ (this.#b >>> 9);
@@ -43,7 +43,7 @@ export class Random {
     return least + Math.floor(this.unit() * (most - least + 1));
   }
 
-  /** Small numbers as often as large ones. */
+  /** Logarithmically distributed: small numbers are as likely as large ones. */
   log(least: number, most: number): number {
     return Math.round(least * (most / least) ** this.unit());
   }
@@ -60,7 +60,7 @@ export class Random {
     return entries[0]![0];
   }
 
-  /** 12 hex characters, as ids have. */
+  /** 12 hex characters, like ids. */
   hex(): string {
     return (this.next().toString(16) + this.next().toString(16).padStart(8, '0')).padStart(12, '0').slice(0, 12);
   }

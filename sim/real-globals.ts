@@ -1,28 +1,27 @@
-// While a seed runs, the real clock, randomness, timers, network and processes throw: nothing that happens may depend on
-// them.
+// Makes the real clock, randomness, timers, network and processes throw while a seed runs, because nothing may depend on them.
 //
-//   R1. Between seeds they work as ever: whoever else lives in this process needs them.
-//   R2. Whoever took hold of one before it was guarded is not seen. Files, workers and what Node does by itself are not
-//       guarded either; the two runs of a seed that are compared show what depends on those.
+//   R1. Between seeds they work as usual, because other code in this process needs them.
+//   R2. References taken before the guard was installed are not detected. Files, workers and Node's internals are not guarded
+//       either. Running a seed twice shows whether anything depends on them.
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 
-export class RealWorldTouched extends Error {
+export class RealWorldAccess extends Error {
   override readonly name = 'RealWorldTouched';
 }
 
 export type Guard = {
-  /** From here on they throw. */
+  /** From now on, they throw. */
   enter(): void;
   leave(): void;
-  /** Puts everything back. */
+  /** Restores everything. */
   remove(): void;
-  /** What was touched since `enter`. */
+  /** What was called since `enter`. */
   touched(): readonly string[];
 };
 
 const globalNames = ['setTimeout', 'setInterval', 'setImmediate', 'fetch'] as const;
 const moduleNames = {
-  // Before the timers: those lead to them, for `promisify`.
+  // Must come before `node:timers`, whose functions refer to these for `promisify`.
   'node:timers/promises': ['setTimeout', 'setInterval', 'setImmediate'],
   'node:timers': ['setTimeout', 'setInterval', 'setImmediate'],
   'node:crypto': ['randomUUID', 'randomBytes', 'pseudoRandomBytes', 'randomInt', 'randomFill', 'randomFillSync'],
@@ -50,7 +49,7 @@ export const guardGlobals = (): Guard => {
     const guarded = function (this: unknown, ...args: unknown[]): unknown {
       if (inside) {
         touched.push(name);
-        throw new RealWorldTouched(`${name} was called inside the simulation.`);
+        throw new RealWorldAccess(`${name} was called inside the simulation.`);
       }
       return Reflect.apply(real, this, args);
     };
@@ -67,7 +66,7 @@ export const guardGlobals = (): Guard => {
     const found: Any = require(module);
     for (const name of names) replace(found, name, `${module}.${name}`);
   }
-  // However a connection or a process is asked for, it is made here.
+  // All ways to open a connection or start a process end here.
   replace(require('node:net').Socket.prototype, 'connect', 'node:net.Socket.connect');
   replace(require('node:child_process').ChildProcess.prototype, 'spawn', 'node:child_process.ChildProcess.spawn');
   replace(require('node:timers/promises').scheduler, 'wait', 'node:timers/promises.scheduler.wait');
@@ -86,7 +85,7 @@ export const guardGlobals = (): Guard => {
     enter() {
       touched = [];
       inside = true;
-      // Errors are thrown by the thousand here, and nobody reads where.
+      // Thousands of errors are thrown here, and nobody reads their stacks.
       Error.stackTraceLimit = 0;
     },
     leave() {
@@ -103,7 +102,7 @@ export const guardGlobals = (): Guard => {
   };
 };
 
-/** `new Date(ms)` is arithmetic; without a time it is a look at the clock. */
+/** `new Date(ms)` only computes; `new Date()` reads the clock. */
 const replaceDate = (throwing: (name: string, real: Any) => Any): (() => void) => {
   const RealDate = Date;
   const now = throwing('Date.now', RealDate.now);

@@ -1,8 +1,8 @@
-// Promises that are rejected and that nobody looks at: they would end a real process.
+// Collects unhandled rejections, which would end a real process.
 
 const immediate = setImmediate;
 
-/** Takes the place of whoever listens to them, until it is stopped. */
+/** Replaces all other listeners until it is stopped. */
 export const catchRejections = () => {
   const seen: string[] = [];
   const others = process.listeners('unhandledRejection');
@@ -12,8 +12,8 @@ export const catchRejections = () => {
   process.on('unhandledRejection', listen);
   return {
     seen,
-    /** When those of now have been told. */
-    told: (): Promise<void> => new Promise((resolve) => immediate(resolve)),
+    /** Resolves when all current rejections have been reported. */
+    flushed: (): Promise<void> => new Promise((resolve) => immediate(resolve)),
     stop(): void {
       process.off('unhandledRejection', listen);
       for (const other of others) process.on('unhandledRejection', other);

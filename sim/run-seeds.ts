@@ -1,15 +1,15 @@
-// Many seeds, one after the other; some of them twice, to show that a seed is a trace.
+// Runs many seeds in sequence, some of them twice, to show that a seed always gives the same trace.
 import type { Counts } from './faults.ts';
 import { guardGlobals } from './real-globals.ts';
 import { runSeed } from './simulate.ts';
 import type { SeedReport } from './simulate.ts';
 
 export type SeedsOptions = {
-  /** Ends early after so many failures; default: never. */
+  /** Stop after this many failures; default: never. */
   readonly failuresMax?: number;
-  /** Ends early after so long; default: never. */
+  /** Stop after this time; default: never. */
   readonly minutes?: number;
-  /** How many lines of each trace are reported; default: some of those that failed. */
+  /** The number of trace lines in each report; by default some, for failed seeds. */
   readonly lines?: number;
   readonly onReport?: (report: SeedReport) => void;
 };
@@ -18,7 +18,7 @@ export type SeedsReport = {
   readonly ok: boolean;
   readonly from: number;
   readonly seeds: number;
-  /** How many of them ran twice, and came out the same. */
+  /** How many of them ran twice. */
   readonly twice: number;
   readonly failures: readonly SeedReport[];
   readonly figures: Counts;
@@ -29,7 +29,7 @@ export type SeedsReport = {
 };
 
 const twiceEvery = 100;
-/** In these, a rejection must be looked at before the next event. */
+/** In every nth seed, a rejection must be handled before the next event. */
 const strictEvery = 10;
 
 export const runSeeds = async (from: number, count: number, options: SeedsOptions = {}): Promise<SeedsReport> => {
@@ -46,7 +46,7 @@ export const runSeeds = async (from: number, count: number, options: SeedsOption
       const report = await runSeed(seed, { guard, strict: seed % strictEvery === 0, ...seen });
       const again = seed % twiceEvery === 0 ? await runSeed(seed, { guard }) : report;
       if (again !== report) twice++;
-      const judged = again.trace === report.trace ? report : differing(report, again);
+      const judged = again.trace === report.trace ? report : withTraceMismatch(report, again);
       add(figures!, report.figures);
       add(faults!, report.faults);
       add(checks!, report.checks);
@@ -75,11 +75,11 @@ const add = (sums: Counts, more: Counts): void => {
   for (const [name, count] of Object.entries(more)) sums[name] = (sums[name] ?? 0) + count;
 };
 
-const differing = (one: SeedReport, other: SeedReport): SeedReport => ({
+const withTraceMismatch = (one: SeedReport, other: SeedReport): SeedReport => ({
   ...one,
   ok: false,
   problems: [
     ...one.problems,
-    { judge: 'one seed, one trace', expected: `the trace ${one.trace} again`, seen: `the trace ${other.trace}` },
+    { judge: 'same seed, same trace', expected: `the trace ${one.trace} again`, seen: `the trace ${other.trace}` },
   ],
 });

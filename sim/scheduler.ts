@@ -1,7 +1,7 @@
-// Time and order, from a seed: one queue of events, and between two of them every promise that can settle does.
+// Controls time and order from a seed: one queue of events. Between two events, all promises that can settle do so.
 //
-//   S1. Time moves only to the next event. Events of one time come in seeded order.
-//   S2. An event that was taken back never happens.
+//   S1. Time moves only to the next event. Events at the same time happen in seeded order.
+//   S2. A cancelled event never happens.
 import type { Random } from './random.ts';
 
 export type Cancel = () => void;
@@ -19,31 +19,32 @@ type Entry = {
 const nextTick = process.nextTick.bind(process);
 const immediate = setImmediate;
 
-/** Called from a microtask, it comes back when no other microtask is left. */
-const drained = (): Promise<void> => new Promise((resolve) => nextTick(resolve));
-/** The same by way of the real loop: slower, and rejections that nobody looked at by then are reported. */
-const turned = (): Promise<void> => new Promise((resolve) => immediate(resolve));
+/** Called from a microtask; resolves when no other microtask is left. */
+const drainMicrotasks = (): Promise<void> => new Promise((resolve) => nextTick(resolve));
+/** The same, through the real event loop: slower, but unhandled rejections are reported. */
+const turnEventLoop = (): Promise<void> => new Promise((resolve) => immediate(resolve));
 
 export class Scheduler {
   readonly #random: Random;
-  readonly #settled: () => Promise<void>;
+  readonly #settle: () => Promise<void>;
   readonly #heap: Entry[] = [];
-  readonly #along: { readonly kind: string; nth: number; readonly promises: number; readonly due: () => void }[] = [];
+  readonly #duringEvent: { readonly kind: string; nth: number; readonly promises: number; readonly due: () => void }[] =
+    [];
   #now = 0;
   #nth = 0;
   #waiting = 0;
-  /** Told of each event before it happens. */
+  /** Called before each event. */
   onEvent: ((kind: string) => void) | null = null;
   events = 0;
-  /** The most events that ever waited at once. */
-  waitingMost = 0;
+  /** The largest number of waiting events. */
+  waitingPeak = 0;
 
   constructor(random: Random, strict: boolean) {
     this.#random = random;
-    this.#settled = strict ? turned : drained;
+    this.#settle = strict ? turnEventLoop : drainMicrotasks;
   }
 
-  /** Milliseconds since the beginning: they never go back, whatever clocks on walls say. */
+  /** Milliseconds since the start. They never go backwards, unlike the wall clock. */
   get now(): number {
     return this.#now;
   }
@@ -57,7 +58,7 @@ export class Scheduler {
     const entry: Entry = { at: this.#now + Math.max(0, ms), order: this.#random.next(), nth: this.#nth++, kind, due };
     this.#push(entry);
     this.#waiting++;
-    if (this.#waiting > this.waitingMost) this.waitingMost = this.#waiting;
+    if (this.#waiting > this.waitingPeak) this.waitingPeak = this.#waiting;
     return () => {
       if (entry.due === null) return;
       entry.due = null;
@@ -65,14 +66,14 @@ export class Scheduler {
     };
   }
 
-  /** Happens in the midst of the n-th event of a kind from now: after so many of the promises that it settles. */
-  along(moment: Moment, due: () => void): void {
-    this.#along.push({ ...moment, due });
+  /** Runs `due` during the nth event of a kind from now, after a number of the promises that it settles. */
+  duringEvent(moment: Moment, due: () => void): void {
+    this.#duringEvent.push({ ...moment, due });
   }
 
-  /** Goes on until it is done, nothing is left to happen, or so many events have happened. */
+  /** Runs until `done`, until no event is left, or until `eventsMax` events have happened. */
   async run(done: () => boolean, eventsMax: number): Promise<'done' | 'idle' | 'endless'> {
-    await this.#settled();
+    await this.#settle();
     for (let events = 0; events < eventsMax; events++) {
       if (done()) return 'done';
       const entry = this.#pop();
@@ -84,9 +85,9 @@ export class Scheduler {
       this.events++;
       this.onEvent?.(entry.kind);
       due!();
-      for (const along of this.#along)
-        if (entry.kind.startsWith(along.kind) && --along.nth === 0) hop(along.promises, along.due);
-      await this.#settled();
+      for (const along of this.#duringEvent)
+        if (entry.kind.startsWith(along.kind) && --along.nth === 0) afterPromises(along.promises, along.due);
+      await this.#settle();
     }
     return done() ? 'done' : 'endless';
   }
@@ -129,9 +130,9 @@ export class Scheduler {
   }
 }
 
-/** After so many more promises have settled. */
-export const hop = (promises: number, due: () => void): void =>
-  queueMicrotask(() => (promises === 0 ? due() : hop(promises - 1, due)));
+/** Calls `due` after this many microtasks. */
+export const afterPromises = (promises: number, due: () => void): void =>
+  queueMicrotask(() => (promises === 0 ? due() : afterPromises(promises - 1, due)));
 
 const isBefore = (one: Entry, other: Entry): boolean =>
   one.at !== other.at ? one.at < other.at : one.order !== other.order ? one.order < other.order : one.nth < other.nth;

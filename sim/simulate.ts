@@ -1,10 +1,10 @@
-// One seed: the world, the people, the end, and what the judges say.
-import { Caretaker } from './caretaker.ts';
+// Runs one seed to its end and lets the judges check the history.
+import { Supervisor } from './supervisor.ts';
 import { damageDisk } from './damage-disk.ts';
 import type { Counts } from './faults.ts';
 import { gatherHistory } from './gather-history.ts';
 import type { History } from './history.ts';
-import { hear, judges } from './judges/index.ts';
+import { judges, runJudges } from './judges/index.ts';
 import type { Problem } from './judges/index.ts';
 import { repeatDeliveries } from './mail-faults.ts';
 import { Random } from './random.ts';
@@ -15,13 +15,13 @@ import { World } from './world.ts';
 import { planSeed } from './workload.ts';
 
 export type SeedOptions = {
-  /** Handed in when many seeds run: it is slow to set up. */
+  /** Pass one guard to many seeds, because installing it is slow. */
   readonly guard?: Guard;
-  /** Rejections must be looked at before the next event, as in a real process. Slower. */
+  /** Rejections must be handled before the next event, as in a real process. Slower. */
   readonly strict?: boolean;
-  /** How many lines of the trace the report has; default: some when it failed. */
+  /** The number of trace lines in the report; by default some, if the seed failed. */
   readonly lines?: number;
-  /** Hand out what the judges saw. */
+  /** Include the history in the report. */
   readonly keepHistory?: boolean;
 };
 
@@ -29,7 +29,7 @@ export type SeedReport = {
   readonly seed: number;
   readonly ok: boolean;
   readonly problems: readonly Problem[];
-  /** Over all that happened: frames, effects, requests, times. */
+  /** A hash of everything that happened: frames, effects, requests, times. */
   readonly trace: string;
   readonly last: readonly string[];
   readonly figures: Counts;
@@ -38,10 +38,10 @@ export type SeedReport = {
   readonly history?: History;
 };
 
-/** More than this in one stretch is taken for endless. */
+/** More events than this in one phase are treated as an endless loop. */
 const eventsMax = 5_000;
 
-/** In every so many seeds a record is damaged at the end. */
+/** In every nth seed, a record is damaged at the end. */
 const damagedEvery = 10;
 
 export const runSeed = async (seed: number, options: SeedOptions = {}): Promise<SeedReport> => {
@@ -68,16 +68,16 @@ const simulate = async (
 ): Promise<SeedReport> => {
   const random = new Random(`seed ${seed}`);
   const world = new World(seed, planSeed(random.fork('plan')), random, strict);
-  const caretaker = new Caretaker(world);
+  const supervisor = new Supervisor(world);
   const { scheduler, faults } = world;
-  const { by, events } = await runAll(world, caretaker);
+  const { by, events } = await runAll(world, supervisor);
   guard.leave();
-  await rejections.told();
+  await rejections.flushed();
   guard.enter();
   world.uncaught.push(...rejections.seen, ...guard.touched().map((name) => `${name} was called`));
-  const gathered = await gatherHistory(world, caretaker.agents, { by, events, unfinished: caretaker.unfinished() });
+  const gathered = await gatherHistory(world, supervisor.agents, { by, events, unfinished: supervisor.unfinished() });
   const history = { ...gathered, damage: seed % damagedEvery === 0 ? damageDisk(world) : null };
-  const { problems, checks } = hear(judges, history);
+  const { problems, checks } = runJudges(judges, history);
   return {
     seed,
     ok: problems.length === 0,
@@ -87,14 +87,14 @@ const simulate = async (
     figures: {
       events: scheduler.events,
       runs: history.runs.length,
-      'runs that never began': history.runs.filter(({ frames }) => frames.length === 0).length,
-      cells: history.queues.cellsMost,
+      'runs that never started': history.runs.filter(({ frames }) => frames.length === 0).length,
+      cells: history.queues.cellsPeak,
       frames: history.runs.reduce((sum, { frames }) => sum + frames.length, 0),
       'model calls': history.modelCalls.length,
       'tool calls': history.toolCalls.length,
-      processes: history.lives.length,
-      ...ends(history),
-      cancels: history.followings.filter(({ cancelledAt }) => cancelledAt !== null).length,
+      processes: history.processes.length,
+      ...countOutcomes(history),
+      cancels: history.sessions.filter(({ cancelledAt }) => cancelledAt !== null).length,
     },
     faults: faults.counts,
     checks,
@@ -102,29 +102,29 @@ const simulate = async (
   };
 };
 
-/** First in a rough world, then in a kind one: how that went, and in how many events. */
-const runAll = async (world: World, caretaker: Caretaker): Promise<Pick<History['ended'], 'by' | 'events'>> => {
+/** Runs first with faults, then without. Returns how the second phase ended, and after how many events. */
+const runAll = async (world: World, supervisor: Supervisor): Promise<Pick<History['ended'], 'by' | 'events'>> => {
   const { scheduler, faults } = world;
-  const once = repeatDeliveries(world);
+  const stopRepeating = repeatDeliveries(world);
   try {
-    caretaker.begin();
-    const rough = await scheduler.run(() => caretaker.done || !faults.on, eventsMax);
+    supervisor.start();
+    const rough = await scheduler.run(() => supervisor.done || !faults.on, eventsMax);
     faults.stop();
     const before = scheduler.events;
-    const by = rough === 'endless' ? rough : await toTheEnd(world, caretaker);
+    const by = rough === 'endless' ? rough : await runToEnd(world, supervisor);
     return { by, events: scheduler.events - before };
   } finally {
-    once();
+    stopRepeating();
   }
 };
 
-/** All runs end, all processes are closed, and what is still under way in the world comes to nothing. */
-const toTheEnd = async (world: World, caretaker: Caretaker): Promise<'done' | 'idle' | 'endless'> => {
+/** Waits until all runs end, closes all processes, and lets the remaining events happen. */
+const runToEnd = async (world: World, supervisor: Supervisor): Promise<'done' | 'idle' | 'endless'> => {
   const { scheduler } = world;
-  const runs = await scheduler.run(() => caretaker.done, eventsMax);
+  const runs = await scheduler.run(() => supervisor.done, eventsMax);
   if (runs !== 'done') return runs;
   let closed = false;
-  const closing = caretaker.close().then(
+  const closing = supervisor.close().then(
     () => (closed = true),
     (error: unknown) => void world.uncaught.push(`closing failed: ${String(error)}`),
   );
@@ -135,8 +135,8 @@ const toTheEnd = async (world: World, caretaker: Caretaker): Promise<'done' | 'i
   return rest === 'idle' ? 'done' : rest;
 };
 
-/** How the cells ended. */
-const ends = ({ runs }: History): Counts => {
+/** Counts the outcomes of the cells. */
+const countOutcomes = ({ runs }: History): Counts => {
   const counts: Counts = {};
   for (const { frames } of runs)
     for (const { record } of frames) {

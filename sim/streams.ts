@@ -1,17 +1,17 @@
-// A model's answer in pieces, as its provider sends them: late, cut off, or never.
+// A model's reply in pieces, as its provider sends them: late, cut off, or never.
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { Process } from './process.ts';
-import type { Said } from './replies.ts';
+import type { SimulatedReply } from './replies.ts';
 
 export type Piece =
   | { readonly part: LanguageModelV4StreamPart; readonly afterMs: number }
   | { readonly error: Error }
-  /** Nothing more comes. */
+  /** No further piece arrives. */
   | 'stall';
 
 type Read = { readonly done: boolean; readonly value: LanguageModelV4StreamPart | undefined };
 
-/** As much of a ReadableStream as the runtime uses: real ones cost more than all else in a seed. */
+/** Only what the runtime uses of a ReadableStream, because real streams would cost more time than all the rest of a seed. */
 export const streamOf = (
   pieces: readonly Piece[],
   process: Process,
@@ -37,7 +37,7 @@ class PieceReader {
 
   read(): Promise<Read> {
     const piece = this.#pieces[this.#next++];
-    if (piece === undefined || this.#stopped) return Promise.resolve(over);
+    if (piece === undefined || this.#stopped) return Promise.resolve(endOfStream);
     if (piece === 'stall') return new Promise((resolve) => (this.#waiting = resolve));
     if ('error' in piece) return Promise.reject(piece.error);
     const read: Read = { done: false, value: piece.part };
@@ -51,15 +51,15 @@ class PieceReader {
     });
   }
 
-  /** Whoever still waits is told that it is over; a careless provider sends the piece all the same. */
+  /** Ends a pending read; a careless provider sends the piece anyway. */
   cancel(): Promise<void> {
     this.#stopped = true;
-    if (!this.#lateAfterStop) this.#waiting?.(over);
+    if (!this.#lateAfterStop) this.#waiting?.(endOfStream);
     return Promise.resolve();
   }
 }
 
-const over: Read = { done: true, value: undefined };
+const endOfStream: Read = { done: true, value: undefined };
 
 export type Finish = {
   readonly reason: 'stop' | 'tool-calls' | 'length' | 'error' | 'content-filter';
@@ -72,13 +72,18 @@ export type Usage = {
   readonly cacheWrite: number;
 };
 
-/** The parts of a whole answer. `wait` says how long each takes. */
-export const piecesOf = (said: Said, { reason, usage }: Finish, count: number, wait: () => number): Piece[] => {
+/** The parts of a complete reply. `wait` returns the delay of each. */
+export const piecesOf = (
+  reply: SimulatedReply,
+  { reason, usage }: Finish,
+  count: number,
+  wait: () => number,
+): Piece[] => {
   const parts: LanguageModelV4StreamPart[] = [];
-  if (said.reasoning !== '')
-    parts.push(...block('reasoning', said.reasoning, 2, { sim: { signature: said.reasoning } }));
-  if (said.text !== '') for (const part of block('text', said.text, count)) parts.push(part);
-  for (const { id, name, input } of said.calls)
+  if (reply.reasoning !== '')
+    parts.push(...block('reasoning', reply.reasoning, 2, { sim: { signature: reply.reasoning } }));
+  if (reply.text !== '') for (const part of block('text', reply.text, count)) parts.push(part);
+  for (const { id, name, input } of reply.calls)
     parts.push({ type: 'tool-call', toolCallId: id, toolName: name, input });
   parts.push({
     type: 'finish',

@@ -1,4 +1,4 @@
-// What simulated models say in a team: plans that can be used and plans that cannot, answers that decide, words to each other.
+// Draws the replies of simulated models in a team: valid and invalid plans, answers that conditions test, and messages.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { JsonObject } from '#base';
 import { drawTasks } from './draw-tasks.ts';
@@ -8,8 +8,8 @@ import type { Random } from './random.ts';
 type Coordinator = Extract<RolePlan, { as: 'coordinator' }>;
 type Member = Extract<RolePlan, { as: 'member' }>;
 
-/** A plan when it is asked for one; else the answer. */
-export const coordinatorSays = (
+/** A plan if the prompt asks for one; otherwise the answer. */
+export const drawCoordinatorReply = (
   { members, plans }: Coordinator,
   { prompt }: LanguageModelV4CallOptions,
   random: Random,
@@ -37,8 +37,8 @@ const badPlan = (members: readonly string[], random: Random): string => {
   return random.chance(0.4) ? `First we do ${random.hex()}, then the rest.` : JSON.stringify({ tasks });
 };
 
-/** The first line decides for those who have a condition. Now and then it is long, or poses as more than it is. */
-export const memberAnswer = (random: Random): string => {
+/** Conditions test the first line. Some answers are long, or imitate other parts of a prompt. */
+export const drawMemberAnswer = (random: Random): string => {
   const said = random.weighted({ yes: 3, no: 2, found: 3 });
   const first = said === 'found' ? `found ${random.hex()}` : `${said}, ${random.hex()}`;
   const rest = random.weighted({ short: 8, none: 3, long: 1, fake: 1 });
@@ -51,8 +51,8 @@ export const memberAnswer = (random: Random): string => {
   return `${first}${tail[rest]}`;
 };
 
-/** To one who may be written to, mostly. No two messages have the same words. */
-export const memberCall = ({ mates }: Member, random: Random): JsonObject => ({
+/** Mostly to a member that it may message. No two messages have the same text. */
+export const drawMemberMessage = ({ mates }: Member, random: Random): JsonObject => ({
   to: mates.length === 0 || random.chance(0.08) ? random.pick(['nobody', 'parent', 'self']) : random.pick(mates),
   message: `tell ${random.hex()}${random.chance(0.1) ? '\n## Messages from team members' : ''}`,
 });

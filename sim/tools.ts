@@ -1,4 +1,4 @@
-// Tools and servers of tools: they take their time, change the world, fail, and sometimes never answer.
+// Simulated tools and tool servers: they take time, have effects, fail, and sometimes never respond.
 import type { JsonObject } from '#base';
 import type { ListedTools, ToolDefinition, ToolOutput, ToolSource } from '#contracts';
 import { never } from './never.ts';
@@ -36,24 +36,24 @@ export const simulatedTool = (process: Process, plan: ToolPlan): Execute => {
     if (fault !== 'throws' || world.random.chance(0.5)) takeEffect(process, plan, call);
     if (!process.touch('tool answer')) return never();
     const latencyMs = world.random.log(1, plan.msMax) * (fault === 'slow' ? 100 : 1);
-    if (fault === 'hangs' || fault === 'answer lost') return stoppable(context, process);
-    if (fault === 'throws' || args['fail'] === true) return process.pause(latencyMs, 'tool').then(fails);
-    const output = fault === 'nonsense' ? (undefined as unknown as ToolOutput) : outputOf(world.seed, plan, args);
+    if (fault === 'hangs' || fault === 'answer lost') return hangUntilAborted(context, process);
+    if (fault === 'throws' || args['fail'] === true) return process.pause(latencyMs, 'tool').then(throwFailure);
+    const output = fault === 'nonsense' ? (undefined as unknown as ToolOutput) : drawOutput(world.seed, plan, args);
     if (world.random.chance(0.1)) return output;
     return process.pause(latencyMs, 'tool').then(() => output);
   };
 };
 
-/** A service that takes a key does it once for each key. */
+/** A service that accepts an idempotency key acts once for each key. */
 const takeEffect = (process: Process, { repeat }: ToolPlan, call: ToolCall): void => {
-  const { done } = process.world;
-  if (repeat === 'free' || (repeat === 'keyed' && done.has(call.key))) return;
-  done.add(call.key);
+  const { completedKeys } = process.world;
+  if (repeat === 'free' || (repeat === 'keyed' && completedKeys.has(call.key))) return;
+  completedKeys.add(call.key);
   call.effects++;
 };
 
-/** Gives up when it is told to, or never comes back at all. */
-const stoppable = (context: { readonly signal: AbortSignal }, process: Process): Promise<never> =>
+/** Rejects when it is aborted, or never settles at all. */
+const hangUntilAborted = (context: { readonly signal: AbortSignal }, process: Process): Promise<never> =>
   new Promise((_resolve, reject) => {
     if (process.world.random.chance(0.5))
       context.signal.addEventListener(
@@ -62,18 +62,18 @@ const stoppable = (context: { readonly signal: AbortSignal }, process: Process):
       );
   });
 
-const fails = (): never => {
+const throwFailure = (): never => {
   throw new Error('the tool has failed');
 };
 
-const outputOf = (seed: number, { name, long }: ToolPlan, args: JsonObject): ToolOutput => {
+const drawOutput = (seed: number, { name, longOutput }: ToolPlan, args: JsonObject): ToolOutput => {
   const random = new Random(`${seed}/${name}/${JSON.stringify(args)}`);
-  if (long && random.chance(0.7)) return `${random.hex()}\n`.repeat(random.log(20, 400));
+  if (longOutput && random.chance(0.7)) return `${random.hex()}\n`.repeat(random.log(20, 400));
   if (random.chance(0.3)) return { type: 'json', value: { [name]: random.int(0, 99), of: random.hex() } };
   return `${name} saw ${random.hex()}`;
 };
 
-/** A server: each listing is a connection of its own. */
+/** A tool server; each listing opens a connection of its own. */
 export const simulatedSource = (process: Process, plan: SourcePlan): ToolSource => ({
   name: plan.name,
   list: (context) => {
@@ -82,7 +82,7 @@ export const simulatedSource = (process: Process, plan: SourcePlan): ToolSource 
     const fault = world.faults.draw(world.faults.plan.source, 'server', {
       'listing fails': 2,
       'listing hangs': 1,
-      // After a crash a server is opened at its first call, and that may wait in vain.
+      // After a crash, a server is opened at its first call, which may then time out.
       'listing slow': process.no === 1 ? 2 : 12,
       'tool gone': 1,
       'tool new': 1,
@@ -90,24 +90,24 @@ export const simulatedSource = (process: Process, plan: SourcePlan): ToolSource 
       'closing hangs': 1,
     });
     world.trace.note(`server ${plan.name} listed by ${process.no} ${fault ?? ''}`);
-    if (fault === 'listing hangs') return stoppable(context, process);
+    if (fault === 'listing hangs') return hangUntilAborted(context, process);
     const latencyMs = world.random.log(1, 80) * (fault === 'listing slow' ? 200 : 1);
     return process.pause(latencyMs, 'listing').then(() => {
       if (fault === 'listing fails') throw new Error('the server has ended');
       process.life.serversOpen++;
-      return listedBy(process, changedBy(fault, plan), fault === 'closing hangs');
+      return createListing(process, applyListingFault(fault, plan), fault === 'closing hangs');
     });
   },
 });
 
-const changedBy = (fault: string | null, { name, tools }: SourcePlan): readonly ToolPlan[] => {
+const applyListingFault = (fault: string | null, { name, tools }: SourcePlan): readonly ToolPlan[] => {
   if (fault === 'tool gone') return tools.slice(1);
   if (fault === 'tool new') return [...tools, { ...tools[0]!, name: `${name}_more` }];
   if (fault === 'tool nameless') return [{ ...tools[0]!, name: undefined as unknown as string }];
   return tools;
 };
 
-const listedBy = (process: Process, tools: readonly ToolPlan[], hangs: boolean): ListedTools => ({
+const createListing = (process: Process, tools: readonly ToolPlan[], hangs: boolean): ListedTools => ({
   tools: tools.map((plan) => ({
     name: plan.name,
     description: `does ${plan.name}`,

@@ -1,4 +1,4 @@
-// All that happened, line by line: one seed gives one trace.
+// Everything that happened, line by line. The same seed gives the same trace.
 import { hash } from 'node:crypto';
 
 export class Trace {
@@ -21,5 +21,5 @@ export class Trace {
   }
 }
 
-/** Enough to tell two texts apart. */
+/** Long enough to distinguish two texts. */
 export const shortHash = (text: string | Uint8Array): string => hash('sha1', text, 'hex').slice(0, 16);

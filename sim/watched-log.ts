@@ -1,4 +1,4 @@
-// A run's log as one process writes it, with a note of what was handed over and what was said to be durable.
+// The log of a run as one process writes it. Records which frames were appended and which were acknowledged as durable.
 import type { RunId } from '#base';
 import type { Frame, RunLog } from '#contracts';
 import type { Writing } from './history.ts';

@@ -1,13 +1,13 @@
-// A workload from a seed: agents, what they may do, what they are asked, and how rough the world is meanwhile.
+// Plans the workload of a seed: agents, their rights and limits, requests, and faults.
 import type { JsonObject } from '#base';
 import type { Budget, BuiltinTool, GrantName, Limits, Price, ShareName } from '#contracts';
 import { withMail } from './mail-workload.ts';
-import type { Grow } from './mail-workload.ts';
+import type { CreateAgentPlan } from './mail-workload.ts';
 import type {
   AgentPlan,
   CancelPlan,
   FaultPlan,
-  KeepingPlan,
+  CheckpointActionPlan,
   ModelPlan,
   RunPlan,
   SeedPlan,
@@ -15,22 +15,22 @@ import type {
   ToolPlan,
 } from './plan.ts';
 import type { Random } from './random.ts';
-import { keepingOfTeams, withTeam } from './team-workload.ts';
+import { planTeamCheckpointActions, withTeam } from './team-workload.ts';
 
 export const planSeed = (random: Random): SeedPlan => {
   const shape: Shape = { priced: random.chance(0.8), calm: random.chance(0.15), flood: random.chance(0.001) };
-  const talk = random.fork('talk');
-  const talks = talk.chance(0.11);
-  const mail = random.fork('mail');
-  const mails = mail.chance(mailsIn);
-  const team = random.fork('graphs');
-  const teams = !talks && !mails && team.chance(teamsIn);
-  const grow: Grow = (one, name) => planAgent(one, name, { depth: 3, shape });
+  const conversationRandom = random.fork('talk');
+  const hasConversations = conversationRandom.chance(0.11);
+  const mailRandom = random.fork('mail');
+  const hasMail = mailRandom.chance(mailShare);
+  const teamRandom = random.fork('graphs');
+  const hasTeams = !hasConversations && !hasMail && teamRandom.chance(teamShare);
+  const createAgent: CreateAgentPlan = (one, name) => planAgent(one, name, { depth: 3, shape });
   const runs = Array.from({ length: random.chance(0.85) ? 1 : random.int(2, 3) }, (_, index) => {
     const run = planRun(random.fork(`run ${index}`), index, shape);
-    const told = talks ? withTalk(run, talk) : { ...run, turns: 0 };
-    if (mails) return withMail(told, mail.fork(`run ${index}`), grow);
-    return teams && index === 0 ? withTeam(told, team.fork('run'), grow) : told;
+    const planned = hasConversations ? withConversation(run, conversationRandom) : { ...run, turns: 0 };
+    if (hasMail) return withMail(planned, mailRandom.fork(`run ${index}`), createAgent);
+    return hasTeams && index === 0 ? withTeam(planned, teamRandom.fork('run'), createAgent) : planned;
   });
   const lanes = random.chance(0.4) ? { models: random.int(1, 2), tools: random.int(1, 2) } : {};
   const closesAt = random.chance(0.06) ? random.log(5, 2_000) : null;
@@ -38,23 +38,27 @@ export const planSeed = (random: Random): SeedPlan => {
     runs,
     lanes,
     closesAt,
-    keeping: talks ? planKeeping(talk) : teams ? keepingOfTeams(team) : [],
+    checkpointActions: hasConversations
+      ? planCheckpointActions(conversationRandom)
+      : hasTeams
+        ? planTeamCheckpointActions(teamRandom)
+        : [],
     faults: {
       ...(shape.calm ? calm : planFaults(random.fork('faults'))),
-      post: (mails || teams) && !shape.calm && mail.chance(0.5) ? mail.unit() * 0.3 : 0,
+      post: (hasMail || hasTeams) && !shape.calm && mailRandom.chance(0.5) ? mailRandom.unit() * 0.3 : 0,
     },
   };
 };
 
-/** In how many seeds agents start others and write to each other. */
-const mailsIn = 0.12;
-/** In how many of the others a team works through a graph of tasks. */
-const teamsIn = 0.26;
+/** The share of seeds in which agents spawn agents and exchange messages. */
+const mailShare = 0.12;
+/** The share of the other seeds in which a team works through a task graph. */
+const teamShare = 0.26;
 
-type Bare = Omit<RunPlan, 'turns'>;
+type RunPlanWithoutTurns = Omit<RunPlan, 'turns'>;
 
-/** A few turns of a conversation; its root has tools whose calls must not be taken for those of another run. */
-const withTalk = (run: Bare, random: Random): RunPlan => {
+/** Adds a few turns of a conversation. The root gets tools whose calls must not be confused with those of another run. */
+const withConversation = (run: RunPlanWithoutTurns, random: Random): RunPlan => {
   const tools = allTools.filter(
     (one) => run.agent.tools.includes(one) || one.repeat === 'keyed' || one.name === 'send',
   );
@@ -62,8 +66,8 @@ const withTalk = (run: Bare, random: Random): RunPlan => {
   return { ...run, agent: { ...run.agent, tools }, turns };
 };
 
-/** Mostly a checkpoint is taken before somebody wants to go back to one. */
-const planKeeping = (random: Random): readonly KeepingPlan[] =>
+/** The first actions take checkpoints, so that later ones can restore them. */
+const planCheckpointActions = (random: Random): readonly CheckpointActionPlan[] =>
   Array.from({ length: random.int(2, 6) }, (_, index) => ({
     afterMs: random.log(5, index < 2 ? 500 : 4_000),
     what: random.weighted(
@@ -72,7 +76,7 @@ const planKeeping = (random: Random): readonly KeepingPlan[] =>
     twice: random.chance(0.3),
   }));
 
-/** `flood`: models send a text in more pieces than any reader is kept waiting for. */
+/** `flood`: models send a text in more pieces than are buffered for a slow reader. */
 type Shape = { readonly priced: boolean; readonly calm: boolean; readonly flood: boolean };
 
 const calm: Omit<FaultPlan, 'post'> = {
@@ -102,21 +106,21 @@ const planFaults = (random: Random): Omit<FaultPlan, 'post'> => {
   };
 };
 
-const planRun = (random: Random, index: number, shape: Shape): Bare => ({
+const planRun = (random: Random, index: number, shape: Shape): RunPlanWithoutTurns => ({
   goal: `task ${random.hex()}`,
   agent: planAgent(random.fork('agent'), `lead${index}`, { depth: 0, shape }),
   budget: random.chance(0.3) ? planBudget(random, shape) : undefined,
   startsAt: index === 0 ? 0 : random.int(0, 200),
   reader: shape.flood ? 'stalls' : random.chance(0.25) ? random.pick([0, 1, 20, 'stalls'] as const) : null,
   cancel: planCancel(random),
-  ...planGiven(random.fork('given')),
+  ...planContext(random.fork('given')),
   resident: null,
   sends: [],
   team: null,
 });
 
-/** What somebody tells the root besides its goal: at once, and later. */
-const planGiven = (random: Random): Pick<RunPlan, 'context' | 'gives'> => ({
+/** Context for the root in addition to its goal: at the start, and later. */
+const planContext = (random: Random): Pick<RunPlan, 'context' | 'gives'> => ({
   context: random.chance(0.3) ? [`know ${random.hex()}`] : [],
   gives: Array.from({ length: random.chance(0.3) ? random.int(1, 2) : 0 }, () => ({
     afterMs: random.log(1, 1_000),
@@ -134,14 +138,14 @@ const planCancel = (random: Random): CancelPlan | null => {
     case 'along':
       return random.chance(0.6)
         ? { kind: 'ack', nth: random.log(1, 8), promises: random.int(2, 6) }
-        : { kind: random.pick(midst), nth: random.log(1, 6), promises: random.int(0, 11) };
+        : { kind: random.pick(busyEvents), nth: random.log(1, 6), promises: random.int(0, 11) };
     case 'after':
       return { record: random.pick(['begin', 'settle', 'settle']), nth: random.log(1, 8), promises: random.int(0, 4) };
   }
 };
 
-/** What settles many promises at once. */
-const midst: readonly string[] = ['piece', 'model', 'tool', 'timer'];
+/** Events that settle many promises. */
+const busyEvents: readonly string[] = ['piece', 'model', 'tool', 'timer'];
 
 type Place = { readonly depth: number; readonly shape: Shape };
 
@@ -166,7 +170,7 @@ const planAgent = (random: Random, name: string, place: Place): AgentPlan => {
     output: random.chance(0.2) ? jsonOutput : { format: 'text' },
     limits: planLimits(random),
     settings: random.chance(0.1) ? { temperature: 0.5, reasoning: 'minimal' } : {},
-    grants: random.chance(0.04) ? random.pick(lessGranted) : allGranted,
+    grants: random.chance(0.04) ? random.pick(reducedGrants) : allGranted,
     share: depth > 0 ? planShare(random.fork('share')) : [],
     budget: random.chance(0.25) ? planBudget(random, shape) : {},
     mail: null,
@@ -178,7 +182,7 @@ const planAgent = (random: Random, name: string, place: Place): AgentPlan => {
 const planShare = (random: Random): readonly ShareName[] => (random.chance(0.3) ? random.pick(allShares) : []);
 const allShares: readonly (readonly ShareName[])[] = [['system'], ['context'], ['system', 'context']];
 const allGranted: readonly GrantName[] = ['goal', 'result', 'note'];
-const lessGranted: readonly (readonly GrantName[])[] = [['goal'], ['result', 'note']];
+const reducedGrants: readonly (readonly GrantName[])[] = [['goal'], ['result', 'note']];
 
 const planModel = (random: Random, id: string, { priced, flood }: Shape): ModelPlan => ({
   id,
@@ -187,9 +191,9 @@ const planModel = (random: Random, id: string, { priced, flood }: Shape): ModelP
   maxOutputTokens: random.chance(0.8) ? random.int(100, 800) : undefined,
   msMax: random.log(5, 600),
   density: random.pick([0.3, 0.8, 1]),
-  silence: random.chance(0.12) ? 0.5 : 0,
+  noUsageRate: random.chance(0.12) ? 0.5 : 0,
   pieces: flood ? 11_000 : 2,
-  heedsAbort: random.chance(0.6),
+  honoursAbort: random.chance(0.6),
 });
 
 const prices: readonly Price[] = [
@@ -211,7 +215,7 @@ const tool = (name: string, repeat: ToolPlan['repeat'], more: Partial<ToolPlan> 
   repeat,
   inputSchema: toolInput,
   msMax: 60,
-  long: false,
+  longOutput: false,
   ...more,
 });
 
@@ -220,7 +224,7 @@ const allTools: readonly ToolPlan[] = [
   tool('send', 'never'),
   tool('post', 'keyed', { msMax: 200 }),
   tool('pay', 'never', { msMax: 400 }),
-  tool('dump', 'free', { long: true }),
+  tool('dump', 'free', { longOutput: true }),
 ];
 
 const source: SourcePlan = { name: 'srv', tools: [tool('get', 'free'), tool('put', 'never')] };

@@ -1,18 +1,18 @@
-// What outlives every process: the disk, the providers, time, and the notes of what happened.
+// What outlives every process: the disk, the providers, time, and the record of what happened.
 import type { RunId } from '#base';
 import type { CellFolders } from '#contracts';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import { Disk } from './disk.ts';
 import { Faults } from './faults.ts';
 import type {
-  Asking,
+  OtherRequest,
   DiskLengths,
-  Following,
-  Life,
-  Mailing,
+  FollowedSession,
+  ProcessLife,
+  OutsideMail,
   ModelCall,
-  Noting,
-  Refusal,
+  RecordWrite,
+  ResumeRefusal,
   RunRequest,
   ToolCall,
   Writing,
@@ -30,7 +30,7 @@ type Watcher = {
   due(): void;
 };
 
-/** Some day in 2026. */
+/** A day in 2026. */
 const startMs = 1_790_000_000_000;
 
 export class World {
@@ -46,26 +46,26 @@ export class World {
   readonly modelCalls: ModelCall[] = [];
   readonly toolCalls: ToolCall[] = [];
   readonly writings: Writing[] = [];
-  readonly followings: Following[] = [];
-  readonly lives: Life[] = [];
+  readonly sessions: FollowedSession[] = [];
+  readonly processes: ProcessLife[] = [];
   readonly requests: RunRequest[] = [];
-  readonly refusals: Refusal[] = [];
-  readonly notings: Noting[] = [];
-  readonly askings: Asking[] = [];
-  readonly mailings: Mailing[] = [];
-  /** How many sessions were made ready to work. */
-  sessions = 0;
-  /** Turns that a process was asked for and that have no run yet, by process and conversation. */
-  readonly turnsAsked = new Map<string, Pick<RunRequest, 'goal' | 'budget' | 'agent'>>();
-  /** Told of a run that goes on from a cut, before it begins. */
-  onContinued: ((request: RunRequest) => void) | null = null;
-  /** Those who wait for a record to be written. */
+  readonly resumeRefusals: ResumeRefusal[] = [];
+  readonly recordWrites: RecordWrite[] = [];
+  readonly otherRequests: OtherRequest[] = [];
+  readonly outsideMail: OutsideMail[] = [];
+  /** The number of sessions created so far. */
+  sessionCount = 0;
+  /** Requested turns that have no run yet, by process and conversation. */
+  readonly requestedTurns = new Map<string, Pick<RunRequest, 'goal' | 'budget' | 'agent'>>();
+  /** Called for a forked run before it starts. */
+  onFork: ((request: RunRequest) => void) | null = null;
+  /** Callbacks that wait for a record to be written. */
   readonly watchers: Watcher[] = [];
   readonly blobs = new Set<string>();
-  /** Keys under which a service has already done what it was asked. */
-  readonly done = new Set<string>();
+  /** Idempotency keys under which a service has already acted. */
+  readonly completedKeys = new Set<string>();
   readonly uncaught: string[] = [];
-  batchMost = 0;
+  batchPeak = 0;
   clockWasSet = false;
   #wallOffsetMs = 0;
 
@@ -83,21 +83,21 @@ export class World {
     return this.scheduler.now;
   }
 
-  /** What the clock on the wall says. */
-  wall(): number {
+  /** The time of the wall clock. */
+  wallClock(): number {
     return startMs + Math.floor(this.scheduler.now) + this.#wallOffsetMs;
   }
 
-  /** Somebody sets that clock. */
-  setWall(byMs: number): void {
+  /** Somebody changes the wall clock. */
+  shiftWallClock(byMs: number): void {
     this.clockWasSet = true;
     this.#wallOffsetMs += byMs;
-    this.trace.note(`the clock is set by ${byMs}`);
+    this.trace.note(`the wall clock moves by ${byMs} ms`);
   }
 
   isAlive(process: number): boolean {
-    const life = this.lives[process - 1];
-    return life?.diedAt === null && life.exitedAt === null;
+    const record = this.processes[process - 1];
+    return record?.diedAt === null && record.exitedAt === null;
   }
 
   onDisk(): DiskLengths {
@@ -108,9 +108,9 @@ export class World {
     return this.requests.find((one) => one.run === run);
   }
 
-  /** The run that this one goes on from, or the one that that one does, and so on. */
-  rootOf(run: RunId): RunId {
-    const cut = this.request(run)?.cut ?? null;
-    return cut === null ? run : this.rootOf(cut.run);
+  /** The run at the start of the chain of forks. */
+  originOf(run: RunId): RunId {
+    const forkedFrom = this.request(run)?.forkedFrom ?? null;
+    return forkedFrom === null ? run : this.originOf(forkedFrom.run);
   }
 }

@@ -1,5 +1,5 @@
-// Any code point as text, for `fc.string({ unit: codePoint })`. The same as fast-check's own unit 'binary', which takes a second
-// and a hundred megabytes to begin with.
+// Any code point as text, for `fc.string({ unit: codePoint })`. Equivalent to fast-check's own unit 'binary', which takes a
+// second and a hundred megabytes to initialise.
 import fc from 'fast-check';
 
 const surrogates = { first: 0xd800, count: 0x800 };

@@ -1,5 +1,5 @@
-// The environment of a process that a test starts from source: it need not strip the same types, and compile the same code,
-// again each time.
+// Environment for a process that a test starts from source: it shares the compile cache, so types are not stripped and code is
+// not compiled again each time.
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 

@@ -1,13 +1,13 @@
-// Every example runs as its README says, and says what it should.
+// Every example runs as its README says, and prints what it should.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ownPackage, repo, run } from './e2e/driver.ts';
-import type { Ended } from './e2e/driver.ts';
+import type { ProcessResult } from './e2e/driver.ts';
 
-const example = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
+const example = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<ProcessResult> =>
   run(process.execPath, ['--conditions=cloister-source', 'tools/example.ts', ...args], { cwd: repo, env });
 
-/** One stands on the source, the others on what is built of it: that takes a third of the time. */
+/** One example runs from source, the others from the built package: that takes a third of the time. */
 const envFor = (name: string): Readonly<Record<string, string>> =>
   name === 'hello' ? {} : { NODE_OPTIONS: `--import ${ownPackage}` };
 
@@ -16,7 +16,7 @@ const names = readdirSync('examples');
 const says: Record<string, readonly RegExp[]> = {
   research: [/SQLite for the records that change/u, /found by operator, engineer/u],
   hello: [/^completed In short: Result from researcher/u, /unattributedBytes: 0/u, /ok: true/u],
-  tested: [/✔ no agent of the desk sees what another keeps to itself/u, /pass 8/u, /fail 0/u],
+  tested: [/✔ no agent of the desk sees private content of another/u, /pass 8/u, /fail 0/u],
   dungeon: [
     /You: We try the iron door\.\n(?:(?:fighter|wizard|rogue): I .*\n){3}Stone grinds on stone/u,
     /At the table: cave:fighter \(waiting\), cave:wizard \(waiting\), cave:rogue \(waiting\)/u,
@@ -67,12 +67,12 @@ describe.concurrent('npm run example', () => {
     for (const words of says[name]!) expect(stdout).toMatch(words);
   });
 
-  test('lists them all without a name', async () => {
+  test('lists all examples when given no name', async () => {
     const { stdout } = await example([]);
     for (const name of names) expect(stdout).toMatch(new RegExp(`^  ${name} +\\S`, 'mu'));
   });
 
-  test('says which there are when the name is wrong', async () => {
+  test('lists the examples when the name is wrong', async () => {
     expect(await example(['helo'])).toMatchObject({
       code: 4,
       stderr: expect.stringContaining(

@@ -1,4 +1,4 @@
-// Where tests make their folders: in memory, if there is room. They show what is written and read, not how a disk behaves.
+// Where tests create their folders: in memory if there is room. These tests check what is written and read, not disk behaviour.
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 

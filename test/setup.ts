@@ -1,10 +1,10 @@
-// In CI, properties run from one seed, so that a red build is about the change that it builds. Everywhere else from a fresh one.
+// In CI, property tests use a fixed seed, so that a red build is caused by its own change. Everywhere else the seed is random.
 import { enableCompileCache } from 'node:module';
 import { configureGlobal } from 'fast-check';
 import { afterAll, afterEach } from 'vitest';
-import { haveEnded } from './endings.ts';
+import { runCleanups } from './cleanup.ts';
 
-// Workers that tests start by the hundred need not compile the same source again.
+// Tests start hundreds of workers, which need not compile the same source again.
 enableCompileCache();
 
 const seedInCi = 20_261_115;
@@ -14,5 +14,5 @@ if (process.env['CI'] !== undefined) {
   process.env['TWO_RUN_SEED'] ??= String(seedInCi);
 }
 
-afterEach(() => haveEnded('test'));
-afterAll(() => haveEnded('file'));
+afterEach(() => runCleanups('test'));
+afterAll(() => runCleanups('file'));

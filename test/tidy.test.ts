@@ -1,4 +1,4 @@
-// The code as data: who may know whom, what core may not touch, and what the documents promise to list.
+// Checks on the code itself: the allowed imports, what core may not touch, and what the documentation must list.
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
@@ -21,7 +21,7 @@ const code = (file: string): string =>
     .replace(/\/\*[\s\S]*?\*\//gu, '')
     .replace(/(^|\s)\/\/.*$/gmu, '$1');
 
-/** The checker's parser does not know `using` declarations yet: it reads a copy in which they are `const`. */
+/** dependency-cruiser's parser does not support `using` declarations yet: it reads a copy in which they are `const`. */
 const withoutUsing = (folder: string): string => {
   rmSync(folder, { recursive: true, force: true });
   for (const file of sources('src')) {
@@ -63,31 +63,32 @@ test('core reaches for no clock, randomness, timer, network, file or environment
   expect(found).toEqual([]);
 });
 
-test('process.env is read below app/ by nobody', () => {
+test('only src/app reads process.env', () => {
   const found = sources('src').filter((file) => !file.startsWith('src/app/') && /process\.env/u.test(code(file)));
   expect(found).toEqual([]);
 });
 
-test('`as Crossed` occurs once: only the door makes one', () => {
+test('`as Crossed` occurs once: only `cross` creates one', () => {
   const places = sources('src').flatMap((file) =>
     [...code(file).matchAll(/as Crossed(?:<[^>]*>)?;/gu)].map(() => file),
   );
   expect(places).toEqual(['src/core/crossings/cross.ts']);
 });
 
-test('no function is written straight into a property: V8 makes it old, and all that it knows with it', () => {
-  // `const stop = () => …; started.stop = stop;` costs a third less of a run. Also true of getters in the literals of one request.
+test('no function is assigned straight to a property: V8 would promote it with everything it captures', () => {
+  // `const stop = () => …; started.stop = stop;` makes a run a third cheaper. The same holds
+  // for getters in the literals of one request.
   const straight = /^[ \t]*[\w.#!?[\]]*[.#][#\w]+ (?:\?\?)?= (?:async )?(?:\([^()]*\)|\w+)(?:: [^=\n]+)? =>/mu;
   const found = sources('src').flatMap(
     (file) => straight.exec(code(file))?.map((hit) => `${file}: ${hit.trim()}`) ?? [],
   );
   expect(found).toEqual([]);
   expect(
-    straight.test('    this.#wake = () => resolve();') && straight.test('  run.onBreak = (failure) => halt();'),
+    straight.test('    this.#wake = () => resolve();') && straight.test('  run.onBroken = (failure) => halt();'),
   ).toBe(true);
 });
 
-test('src is reached by doors: no import climbs with ../', () => {
+test('src is imported through its entry points: no import climbs with ../', () => {
   const found = sources('src').filter((file) => /from '\.\.\//u.test(read(file)));
   expect(found).toEqual([]);
 });

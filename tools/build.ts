@@ -1,5 +1,5 @@
-// Builds what is published: a few files of JavaScript in dist/ (a module a file would cost its users 100 ms at every
-// start), and declarations in dist/types/.
+// Builds the published package: a few JavaScript files in dist/ (one file per module would cost users 100 ms at every start)
+// and declarations in dist/types/.
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { rolldown } from 'rolldown';
@@ -16,9 +16,9 @@ const bundle = await rolldown({
     'sqlite-worker': 'src/adapters/stores/sqlite-worker.ts',
   },
   platform: 'node',
-  // Old Nodes must be able to read it, to be told that they are too old.
+  // Old versions of Node must be able to parse it, so that they can report that they are too old.
   transform: { target: 'es2022' },
-  // Vendors stay what they are: packages that the user's npm installs. What the compiler adds comes along.
+  // Vendor packages stay external and are installed by the user's npm. The compiler's runtime helpers are bundled.
   external: (id) => !/^(?:[.#/]|src\/|@oxc-project\/runtime)/u.test(id),
   resolve: { conditionNames: ['cloister-source', 'node', 'import', 'default'] },
 });

@@ -1,4 +1,4 @@
-// The package as a few files of JavaScript: a module a file would cost its users 100 ms at every start.
+// Bundles the package into a few JavaScript files: one file per module would cost users 100 ms at every start.
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,15 +7,15 @@ import type { OutputChunk } from 'rolldown';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** By name, what belongs into `dist/`. */
+/** Returns the files that belong in `dist/`. */
 export const bundlePackage = async (): Promise<readonly Pick<OutputChunk, 'fileName' | 'code'>[]> => {
   const bundle = await rolldown({
     cwd: root,
     input: { ...entries(), 'sqlite-worker': join(root, 'src/adapters/stores/sqlite-worker.ts') },
     platform: 'node',
-    // Old Nodes must be able to read it, to be told that they are too old.
+    // Old versions of Node must be able to parse it, so that they can report that they are too old.
     transform: { target: 'es2022' },
-    // Vendors stay what they are: packages that the user's npm installs. What the compiler adds comes along.
+    // Vendor packages stay external and are installed by the user's npm. The compiler's runtime helpers are bundled.
     external: (id) => !/^(?:[.#/]|@oxc-project\/runtime)/u.test(id),
     resolve: { conditionNames: ['cloister-source', 'node', 'import', 'default'] },
   });
@@ -30,7 +30,7 @@ export const bundlePackage = async (): Promise<readonly Pick<OutputChunk, 'fileN
 
 type Target = string | { readonly 'cloister-source'?: string; readonly default?: string };
 
-/** What package.json says is built, and from which source. */
+/** The entry points that package.json declares, with their sources. */
 const entries = (): Record<string, string> => {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<
     'exports' | 'imports',

@@ -1,49 +1,49 @@
-// The deep lane injects faults by strace. This sees to it that there is one and that it may do so; run by itself it says so.
+// The deep lane injects faults with strace. This makes sure that strace is installed and may trace; run directly, it prints the result.
 import { spawnSync } from 'node:child_process';
 
 export type Setup = { readonly ready: true } | { readonly ready: false; readonly why: string };
 
-/** How a program ended; `code` is null when there is no such program. */
-export type Run = (
+/** Runs a program; `code` is null when the program does not exist. */
+export type RunProgram = (
   program: string,
   args: readonly string[],
 ) => { readonly code: number | null; readonly words: string };
 
-export type Place = { readonly platform: string; readonly root: boolean; readonly run: Run };
+export type Machine = { readonly platform: string; readonly root: boolean; readonly run: RunProgram };
 
-export const setUpStrace = (place: Place = thisPlace()): Setup => {
-  if (place.platform !== 'linux') return { ready: false, why: 'strace is a program for Linux.' };
-  if (!isThere(place) && !install(place)) return { ready: false, why: installWords };
-  return probe(place);
+export const setUpStrace = (machine: Machine = thisMachine()): Setup => {
+  if (machine.platform !== 'linux') return { ready: false, why: 'strace runs only on Linux.' };
+  if (!isInstalled(machine) && !install(machine)) return { ready: false, why: installHint };
+  return probe(machine);
 };
 
-const installWords =
-  'strace is not installed, and could not be. Install it: `apt-get install strace` (Debian, Ubuntu), `dnf install strace` (Fedora), `apk add strace` (Alpine).';
+const installHint =
+  'strace is not installed and could not be installed automatically. Install it with `apt-get install strace` (Debian, Ubuntu), `dnf install strace` (Fedora), `apk add strace` (Alpine).';
 
-const isThere = ({ run }: Place): boolean => run('strace', ['-V']).code === 0;
+const isInstalled = ({ run }: Machine): boolean => run('strace', ['-V']).code === 0;
 
-const install = (place: Place): boolean => {
-  const { root, run } = place;
+const install = (machine: Machine): boolean => {
+  const { root, run } = machine;
   if (!root || run('apt-get', ['--version']).code !== 0) return false;
   const installed = (): boolean => run('apt-get', ['install', '-y', '-q', 'strace']).code === 0;
   // A fresh image has no package lists.
-  return (installed() || (run('apt-get', ['update', '-q']).code === 0 && installed())) && isThere(place);
+  return (installed() || (run('apt-get', ['update', '-q']).code === 0 && installed())) && isInstalled(machine);
 };
 
-/** `echo` fails if, and only if, the error is injected. */
-const probe = ({ run }: Place): Setup => {
+/** `echo` fails if and only if the error is injected. */
+const probe = ({ run }: Machine): Setup => {
   const inject = ['-qq', '-o', '/dev/null', '-e', 'trace=write', '-e', 'inject=write:error=EIO'];
   const { code, words } = run('strace', [...inject, 'echo', 'probe']);
   if (/ptrace|not permitted/iu.test(words))
     return {
       ready: false,
-      why: `strace may not trace here: ${words.trim().split('\n')[0]}. In a container: --cap-add=SYS_PTRACE.`,
+      why: `strace is not allowed to trace here: ${words.trim().split('\n')[0]}. In a container, add --cap-add=SYS_PTRACE.`,
     };
-  if (code === 0) return { ready: false, why: 'strace runs here, but its injected errors do not arrive.' };
+  if (code === 0) return { ready: false, why: 'strace runs here, but its injected errors have no effect.' };
   return { ready: true };
 };
 
-export const thisPlace = (): Place => ({
+export const thisMachine = (): Machine => ({
   platform: process.platform,
   root: process.getuid?.() === 0,
   run: (program, args) => {

@@ -9,11 +9,11 @@ const names = readdirSync('examples', { withFileTypes: true })
 
 const [name, ...rest] = process.argv.slice(2);
 if (name === undefined) {
-  console.log('Examples, run by `npm run example -- <name>`:\n');
+  console.log('Run an example with `npm run example -- <name>`:\n');
   for (const one of names)
     console.log(`  ${one.padEnd(12)} ${readFileSync(`examples/${one}/README.md`, 'utf8').split('\n')[2] ?? ''}`);
 } else if (!names.includes(name)) {
-  console.error(`There is no example "${name}". There are: ${names.join(', ')}.`);
+  console.error(`Unknown example "${name}". Available: ${names.join(', ')}.`);
   process.exitCode = 4;
 } else {
   const { status } = spawnSync(

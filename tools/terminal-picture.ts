@@ -10,7 +10,7 @@ const escape = (text: string): string => text.replace(/&/gu, '&amp;').replace(/<
 
 const colour = (line: string): string => {
   if (line.startsWith('$')) return '#7ee787';
-  if (/^(?:FIN|Audit|Workspace|Look)/u.test(line)) return '#79c0ff';
+  if (/^(?:Summary|Audit|Workspace|Next steps)/u.test(line)) return '#79c0ff';
   if (/^(?:agent|\s+cell)\s/u.test(line)) return '#8b949e';
   return line.startsWith('●') ? '#e3b341' : '#e6edf3';
 };

@@ -1,4 +1,4 @@
-// The least that a hono server does: reads the same body, and answers with the same JSON.
+// The least a hono server can do: it reads the same body and answers with the same JSON.
 import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';

@@ -1,9 +1,9 @@
-// Agents of an instant model and of slow ones, served with a token, in memory.
+// Serves agents with an instant model and with slow ones, with a token, in memory.
 import { defineAgent, openCloister, openServer } from 'cloister';
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { answerText, fastModel } from '../models.ts';
 import type { Ready } from './messages.ts';
-import { openNarrowDoor } from './narrow-door.ts';
+import { openUnixListener } from './unix-listener.ts';
 import { reportUsage } from './report-usage.ts';
 
 const usage = {
@@ -12,7 +12,7 @@ const usage = {
 };
 
 /** The whole answer at once. */
-const instant: LanguageModelV4 = {
+const instantModel: LanguageModelV4 = {
   ...fastModel(),
   doStream: async () => ({
     stream: new ReadableStream<LanguageModelV4StreamPart>({
@@ -28,16 +28,16 @@ const instant: LanguageModelV4 = {
   }),
 };
 
-type Drip = {
+type SlowReply = {
   readonly piece: string;
   readonly everyMs: number;
   readonly pieces: number;
-  /** So many before, as fast as others let it. */
+  /** Parts sent first, as fast as possible. */
   readonly first?: number;
 };
 
-/** One piece of text each time, so many, so far apart. */
-const dripping = ({ piece, everyMs, pieces, first = 0 }: Drip): LanguageModelV4 => ({
+/** Streams `pieces` pieces of text, one every `everyMs`. */
+const slowModel = ({ piece, everyMs, pieces, first = 0 }: SlowReply): LanguageModelV4 => ({
   ...fastModel(),
   async doStream({ abortSignal }) {
     let sent = 0;
@@ -72,20 +72,20 @@ const agent = (name: string, model: LanguageModelV4) =>
 
 const cloister = await openCloister({
   agents: [
-    agent('instant', instant),
-    agent('dripping', dripping({ piece: 'Another word. ', everyMs: 1_000, pieces: 60 })),
+    agent('instant', instantModel),
+    agent('dripping', slowModel({ piece: 'Another word. ', everyMs: 1_000, pieces: 60 })),
     agent(
       'gushing',
-      dripping({ piece: 'Another line of text.\n'.repeat(1_000), everyMs: 1_000, pieces: 600, first: 50 }),
+      slowModel({ piece: 'Another line of text.\n'.repeat(1_000), everyMs: 1_000, pieces: 600, first: 50 }),
     ),
   ],
   ...(process.argv[2] === undefined ? { store: 'memory' } : { workspace: process.argv[2] }),
 });
-const places = { running: 10_000, runningPerAgent: 10_000, waiting: 0 };
-// Who takes nothing is to be measured, however long that takes here: it is not dropped meanwhile.
+const slots = { running: 10_000, runningPerAgent: 10_000, waiting: 0 };
+// Stalled readers are what is measured, so they must not be dropped meanwhile.
 const limits = { connectionsMax: 10_000, stallMs: 600_000 };
-const server = await openServer(cloister, { port: 0, places, limits });
-const { path, backedUp } = await openNarrowDoor();
+const server = await openServer(cloister, { port: 0, slots, limits });
+const { path, backedUp } = await openUnixListener();
 const { port } = await server.listen();
 process.send?.({ ready: { port, token: server.token ?? '', path } } satisfies Ready);
 reportUsage(backedUp);

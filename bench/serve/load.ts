@@ -1,34 +1,38 @@
-// A client that costs as little as possible: prepared bytes out, lengths counted in.
+// A client that costs as little as possible: it sends prepared bytes and only counts what it receives.
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { payload } from './messages.ts';
-import type { Started } from './started.ts';
+import type { RunningServer } from './running-server.ts';
 
-const requestTo = ({ port, token }: Started, path: string, body: string): Buffer =>
+const requestTo = ({ port, token }: RunningServer, path: string, body: string): Buffer =>
   Buffer.from(
     `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${token}\r\n` +
       `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 
-const opened = (port: number): Promise<Socket> =>
+const connectTcp = (port: number): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => resolve(socket));
     socket.once('error', reject);
     socket.setNoDelay(true);
   });
 
-const openedAt = (path: string): Promise<Socket> =>
+const connectUnix = (path: string): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const socket = connect(path, () => resolve(socket));
     socket.once('error', reject);
   });
 
-export type Load = { readonly requests: number; readonly errors: number; readonly seconds: number };
+export type LoadResult = { readonly requests: number; readonly errors: number; readonly seconds: number };
 
-/** So many connections, each asking again as soon as it is answered, until enough was asked. */
-export const ask = async (server: Started, connections: number, requests: number): Promise<Load> => {
+/** Sends `requests` requests over `connections` connections; each connection sends its next one when it has its response. */
+export const sendRequests = async (
+  server: RunningServer,
+  connections: number,
+  requests: number,
+): Promise<LoadResult> => {
   const request = requestTo(server, '/v1/instant', payload);
-  const sockets = await Promise.all(Array.from({ length: connections }, () => opened(server.port)));
+  const sockets = await Promise.all(Array.from({ length: connections }, () => connectTcp(server.port)));
   let [left, errors, done] = [requests, 0, 0];
   const from = performance.now();
   await Promise.all(
@@ -55,7 +59,7 @@ export const ask = async (server: Started, connections: number, requests: number
   return { requests: done, errors, seconds: (performance.now() - from) / 1_000 };
 };
 
-/** Responses with a content-length, whole. */
+/** Calls `each` for every complete response with a content-length. */
 const eachResponse = (socket: Socket, each: (status: number) => void): void => {
   let buffered: Buffer = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
@@ -72,15 +76,15 @@ const eachResponse = (socket: Socket, each: (status: number) => void): void => {
   });
 };
 
-export type Streams = { readonly ended: number; readonly errors: number; readonly bytes: number };
+export type StreamResult = { readonly ended: number; readonly errors: number; readonly bytes: number };
 
-/** So many streams at once, each read to its end. */
-export const stream = async (server: Started, path: string, count: number): Promise<Streams> => {
+/** Opens `count` streams at once and reads each to its end. */
+export const readStreams = async (server: RunningServer, path: string, count: number): Promise<StreamResult> => {
   const body = JSON.stringify({ input: 'Go.', stream: true });
   let [ended, errors, bytes] = [0, 0, 0];
   await Promise.all(
     Array.from({ length: count }, async () => {
-      const socket = await opened(server.port);
+      const socket = await connectTcp(server.port);
       let last = '';
       let text = 0;
       socket.on('data', (chunk: Buffer) => {
@@ -101,17 +105,21 @@ export const stream = async (server: Started, path: string, count: number): Prom
   return { ended, errors, bytes };
 };
 
-/** So many that ask for a stream and read nothing of it. When they are there, the server waits for nearly all of them. */
-export const stall = async (server: Started, path: string, count: number): Promise<readonly Socket[]> => {
-  if (server.path === undefined) throw new Error('The server has no narrow door.');
+/** Opens `count` readers that request a stream and read nothing. Resolves when the server is blocked on nearly all of them. */
+export const openStalledReaders = async (
+  server: RunningServer,
+  path: string,
+  count: number,
+): Promise<readonly Socket[]> => {
+  if (server.path === undefined) throw new Error('The server has no Unix socket.');
   const body = JSON.stringify({ input: 'Go.', stream: true });
   const sockets: Socket[] = [];
   while (sockets.length < count) {
-    const socket = await openedAt(server.path);
+    const socket = await connectUnix(server.path);
     socket.on('error', () => undefined);
     socket.pause();
     socket.write(requestTo(server, path, body));
-    // So that it can let them in: what is queued at its door is bounded.
+    // Gives the server time to accept: its backlog is bounded.
     if (sockets.push(socket) % 100 === 0) await server.usage();
   }
   const until = performance.now() + stallingMs;
@@ -125,10 +133,9 @@ export const stall = async (server: Started, path: string, count: number): Promi
 
 const [stallingMs, nearlyAll] = [60_000, 0.99];
 
-/** Throws if those who take nothing have been given all that there is. */
-export const checkStalled = async (server: Started, count: number): Promise<number> => {
+/** Throws if stalled readers have received their whole stream. */
+export const checkStalled = async (server: RunningServer, count: number): Promise<number> => {
   const { backedUp } = await server.usage();
-  if (backedUp < count * nearlyAll)
-    throw new Error(`Of ${count} readers that take nothing, ${backedUp} are backed up.`);
+  if (backedUp < count * nearlyAll) throw new Error(`Only ${backedUp} of ${count} stalled readers are backed up.`);
   return backedUp;
 };

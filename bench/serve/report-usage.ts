@@ -1,8 +1,8 @@
-import type { Ask, Usage } from './messages.ts';
+import type { UsageRequest, Usage } from './messages.ts';
 
-/** Tells the benchmark what this process has used, whenever it asks. */
+/** Reports this process's resource usage whenever the benchmark asks for it. */
 export const reportUsage = (backedUp: () => number = () => 0): void => {
-  process.on('message', ({ collect }: Ask) => {
+  process.on('message', ({ collect }: UsageRequest) => {
     if (collect) gc?.();
     const { user, system } = process.cpuUsage();
     const { rss, heapUsed: heap } = process.memoryUsage();

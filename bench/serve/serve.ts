@@ -1,43 +1,48 @@
-// A server of agents beside a bare hono server that answers with the same bytes, both in processes of their own.
+// An agent server against a bare hono server that answers with the same bytes, each in its own process.
 import type { Benchmark, Line } from '../benchmark.ts';
 import { median } from '../measure.ts';
-import { ask, checkStalled, stall, stream } from './load.ts';
-import type { Load } from './load.ts';
-import { start } from './started.ts';
-import type { Started } from './started.ts';
+import { sendRequests, checkStalled, openStalledReaders, readStreams } from './load.ts';
+import type { LoadResult } from './load.ts';
+import { startServer } from './running-server.ts';
+import type { RunningServer } from './running-server.ts';
 
-/** A request gets cheaper for some rounds: until then the engine still learns. */
+/** Requests get cheaper over the first rounds, while the engine still optimises. */
 const [connections, perRound, warmUps, rounds] = [64, 4_000, 6, 11];
 const streams = 1_000;
 const many = 100_000;
 const MiB = 1024 * 1024;
 
-export const serving: Benchmark = {
+export const serveBenchmark: Benchmark = {
   name: 'serve',
-  about: `requests/s beside bare hono, ${streams} streams for 60 s, ${streams} stalled readers, memory over ${many} requests`,
-  run: async () => [...(await throughput()), ...(await streaming()), await stalled(), await flat()],
+  about: `requests/s against bare hono, ${streams} streams for 60 s, ${streams} stalled readers, heap over ${many} requests`,
+  run: async () => [
+    ...(await measureThroughput()),
+    ...(await measureStreams()),
+    await measureStalled(),
+    await measureHeapGrowth(),
+  ],
 };
 
 type Round = { readonly perSecond: number; readonly cpuMs: number };
 
-const asked = async (server: Started, count: number): Promise<Load> => {
-  const load = await ask(server, connections, count);
+const sendChecked = async (server: RunningServer, count: number): Promise<LoadResult> => {
+  const load = await sendRequests(server, connections, count);
   if (load.errors > 0) throw new Error(`${load.errors} of ${load.requests} requests failed.`);
   return load;
 };
 
-const round = async (server: Started): Promise<Round> => {
+const measureRound = async (server: RunningServer): Promise<Round> => {
   const before = await server.usage();
-  const { requests, seconds } = await asked(server, perRound);
+  const { requests, seconds } = await sendChecked(server, perRound);
   const after = await server.usage();
   return { perSecond: requests / seconds, cpuMs: (after.cpuMs - before.cpuMs) / requests };
 };
 
-const throughput = async (): Promise<readonly Line[]> => {
-  const [bare, ours] = await Promise.all([start('bare-hono.ts'), start('cloister-server.ts')]);
+const measureThroughput = async (): Promise<readonly Line[]> => {
+  const [bare, ours] = await Promise.all([startServer('bare-hono.ts'), startServer('cloister-server.ts')]);
   const [raws, cloisters]: [Round[], Round[]] = [[], []];
   for (let turn = -warmUps; turn < rounds; turn++) {
-    const [raw, cloister] = [await round(bare), await round(ours)];
+    const [raw, cloister] = [await measureRound(bare), await measureRound(ours)];
     if (turn < 0) continue;
     raws.push(raw);
     cloisters.push(cloister);
@@ -47,7 +52,7 @@ const throughput = async (): Promise<readonly Line[]> => {
     median(cloisters.map((one, turn) => (of(one) / of(raws[turn]!)) * 100));
   return [
     {
-      what: `requests/s, ${connections} connections, an instant model, a token`,
+      what: `requests/s, ${connections} connections, instant model, with a token`,
       unit: '/s',
       raw: median(raws.map((one) => one.perSecond)),
       cloister: median(cloisters.map((one) => one.perSecond)),
@@ -56,7 +61,7 @@ const throughput = async (): Promise<readonly Line[]> => {
       target: { atLeast: 50 },
     },
     {
-      what: 'CPU of the server for a request',
+      what: 'server CPU per request',
       unit: 'ms',
       raw: median(raws.map((one) => one.cpuMs)),
       cloister: median(cloisters.map((one) => one.cpuMs)),
@@ -67,14 +72,14 @@ const throughput = async (): Promise<readonly Line[]> => {
   ];
 };
 
-const streaming = async (): Promise<readonly Line[]> => {
-  const server = await start('cloister-server.ts');
+const measureStreams = async (): Promise<readonly Line[]> => {
+  const server = await startServer('cloister-server.ts');
   let rssMax = 0;
   const watching = setInterval(() => void server.usage().then(({ rss }) => (rssMax = Math.max(rssMax, rss))), 2_000);
-  const { ended, errors } = await stream(server, '/v1/dripping', streams);
+  const { ended, errors } = await readStreams(server, '/v1/dripping', streams);
   clearInterval(watching);
   await server.stop();
-  if (rssMax === 0) throw new Error('No memory was measured while there were streams.');
+  if (rssMax === 0) throw new Error('No memory was measured while streams were open.');
   const line = { raw: null, target: null };
   return [
     {
@@ -98,26 +103,26 @@ const streaming = async (): Promise<readonly Line[]> => {
   ];
 };
 
-/** How much slower others are served while many take nothing of what they asked for: against before and after, for machines change. */
-const stalled = async (): Promise<Line> => {
-  const server = await start('cloister-server.ts');
-  // Until it is as quick as it gets: else whatever is measured later looks quick beside what was measured first.
-  for (let turn = 0; turn < 6; turn++) await round(server);
+/** How much slower other requests are while many readers are stalled. Compared with before and after, because machines change speed. */
+const measureStalled = async (): Promise<Line> => {
+  const server = await startServer('cloister-server.ts');
+  // Warms up fully; otherwise later measurements look fast compared with the first.
+  for (let turn = 0; turn < 6; turn++) await measureRound(server);
   const before = await threeRounds(server);
   const { rss: rssAlone } = await server.usage();
-  const sockets = await stall(server, '/v1/gushing', streams);
+  const sockets = await openStalledReaders(server, '/v1/gushing', streams);
   const beside = await threeRounds(server);
   const backedUp = await checkStalled(server, streams);
   const { rss } = await server.usage();
   for (const socket of sockets) socket.destroy();
   while ((await server.usage()).backedUp > 0);
-  await round(server);
+  await measureRound(server);
   const alone = [...before, ...(await threeRounds(server))];
   await server.stop();
   const [raw, cloister] = [alone, beside].map((all) => median(all.map((one) => one.perSecond)));
   const [cpuAlone, cpuBeside] = [alone, beside].map((all) => median(all.map((one) => one.cpuMs)));
   return {
-    what: `requests/s beside ${streams} stalled readers`,
+    what: `requests/s with ${streams} stalled readers`,
     unit: '/s',
     raw: raw!,
     cloister: cloister!,
@@ -125,26 +130,26 @@ const stalled = async (): Promise<Line> => {
     figureUnit: '× slower',
     target: { atMost: 2 },
     note:
-      `${backedUp} are backed up; with them the server has ${(rss / MiB).toFixed(0)} MiB, without ${(rssAlone / MiB).toFixed(0)}, ` +
-      `and takes ${(cpuBeside! / cpuAlone!).toFixed(2)} × the CPU for a request`,
+      `${backedUp} readers are backed up; the server uses ${(rss / MiB).toFixed(0)} MiB with them, ${(rssAlone / MiB).toFixed(0)} without, ` +
+      `and ${(cpuBeside! / cpuAlone!).toFixed(2)} × the CPU per request`,
   };
 };
 
-const threeRounds = async (server: Started): Promise<readonly Round[]> => [
-  await round(server),
-  await round(server),
-  await round(server),
+const threeRounds = async (server: RunningServer): Promise<readonly Round[]> => [
+  await measureRound(server),
+  await measureRound(server),
+  await measureRound(server),
 ];
 
-const flat = async (): Promise<Line> => {
-  const server = await start('cloister-server.ts');
-  await asked(server, many / 5);
+const measureHeapGrowth = async (): Promise<Line> => {
+  const server = await startServer('cloister-server.ts');
+  await sendChecked(server, many / 5);
   const early = await server.usage(true);
-  await asked(server, (many / 5) * 4);
+  await sendChecked(server, (many / 5) * 4);
   const late = await server.usage(true);
   await server.stop();
   return {
-    what: `heap after ${many} requests, and after a fifth of them`,
+    what: `heap after ${many} requests, raw = after a fifth of them`,
     unit: 'MiB',
     raw: early.heap / MiB,
     cloister: late.heap / MiB,

@@ -1,16 +1,16 @@
-// Crowds of callers over every protocol, from fresh seeds, until the time is over, and until 100,000 were answered: some minutes.
+// Crowds of callers over every protocol, with fresh seeds, until the time is up and 100,000 requests were answered, which takes some minutes.
 import { runCrowd } from '../../test/app/serve/crowd.ts';
-import { longArguments, tell } from './tell.ts';
+import { parseLaneArguments, printLine } from './print-line.ts';
 
-const { seed, until } = longArguments();
+const { seed, until } = parseLaneArguments();
 const [callers, answers, answersLeast] = [1_000, 10_000, 100_000];
 
 for (let round = 0; Date.now() < until || round * answers < answersLeast; round++) {
   const { problems, left, ...report } = await runCrowd({ callers, answers, seed: seed + round });
-  tell({ tried: report.answers, of: 'answers to callers that come at once' });
+  printLine({ tried: report.answers, of: 'answers to concurrent callers' });
   if (problems.length === 0 && left === 0) continue;
-  const again = `npm run test:deep -- --only callers --seed ${seed + round}`;
-  const details = [`${left} runs were left under way`, ...problems.slice(0, 20)];
-  tell({ found: { what: 'something of one caller reached another', details, again } });
+  const rerun = `npm run test:deep -- --only callers --seed ${seed + round}`;
+  const details = [`${left} runs were left running`, ...problems.slice(0, 20)];
+  printLine({ finding: { what: 'one caller received data of another', details, rerun } });
   break;
 }

@@ -1,28 +1,28 @@
-// Simulated seeds that nobody has tried before, until the time is over. A failed seed does not end it.
+// Simulations with fresh seeds until the time is up. A failing seed does not stop the lane.
 import { failureText, runSeeds } from '../../sim/index.ts';
-import { longArguments, tell } from './tell.ts';
+import { parseLaneArguments, printLine } from './print-line.ts';
 
-const { seed, until } = longArguments();
-/** So many from one seed of the lane; the next one's begin behind them. */
+const { seed, until } = parseLaneArguments();
+/** Range of simulation seeds per lane seed; the next lane seed starts after it. */
 const apart = 10_000_000;
 const failuresMax = 10;
-const toldEvery = 100;
+const reportEvery = 100;
 
-let untold = 0;
-const tellTried = (): void => {
-  if (untold > 0) tell({ tried: untold, of: 'simulated seeds' });
-  untold = 0;
+let unreported = 0;
+const reportTried = (): void => {
+  if (unreported > 0) printLine({ tried: unreported, of: 'simulated seeds' });
+  unreported = 0;
 };
 
 await runSeeds(seed * apart, apart, {
   minutes: Math.max(0, until - Date.now()) / 60_000,
   failuresMax,
   onReport: (report) => {
-    untold += 1;
-    if (untold === toldEvery) tellTried();
+    unreported += 1;
+    if (unreported === reportEvery) reportTried();
     if (report.ok) return;
     const details = failureText(report).split('\n');
-    tell({ found: { what: `seed ${report.seed}`, details, again: `npm run sim -- --seed ${report.seed}` } });
+    printLine({ finding: { what: `seed ${report.seed}`, details, rerun: `npm run sim -- --seed ${report.seed}` } });
   },
 });
-tellTried();
+reportTried();

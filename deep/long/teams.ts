@@ -1,18 +1,18 @@
-// Two-run groups of teams that are files, from fresh seeds, until the time is over. Stops at the first difference.
+// Two-run groups of teams in files, with fresh seeds, until the time is up. Stops at the first difference.
 import * as cloister from 'cloister';
 import { compareTeams, filesDifferenceText } from '../../test/isolation/files-two-run.ts';
-import { longArguments, tell } from './tell.ts';
+import { parseLaneArguments, printLine } from './print-line.ts';
 
-const { seed, until } = longArguments();
+const { seed, until } = parseLaneArguments();
 const size = { groups: 3, runs: 5 };
 
 for (let round = 0; Date.now() < until; round++) {
   const kind = round % 4 === 3 ? 'web' : 'module';
   const report = await compareTeams(cloister, kind, { ...size, seed: (seed + round) | 0 });
-  tell({ tried: report.runs - size.groups, of: 'pairs of teams in files' });
+  printLine({ tried: report.runs - size.groups, of: 'pairs of teams in files' });
   if (report.difference === null) continue;
   const { seed: failed, path } = report.difference;
-  const again = `TWO_RUN_SEED=${failed} TWO_RUN_PATH=${path} npx vitest run test/isolation/files-two-run.test.ts`;
-  tell({ found: { what: 'two runs differ', details: filesDifferenceText(report).split('\n'), again } });
+  const rerun = `TWO_RUN_SEED=${failed} TWO_RUN_PATH=${path} npx vitest run test/isolation/files-two-run.test.ts`;
+  printLine({ finding: { what: 'two runs differ', details: filesDifferenceText(report).split('\n'), rerun } });
   break;
 }

@@ -1,10 +1,10 @@
-// `cloister verify` on the example team, from fresh seeds, until the time is over: what a user would run, for longer.
+// `cloister verify` on the example team, with fresh seeds, until the time is up: what a user would run, but longer.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { repo } from '../build-subject.ts';
-import { longArguments, tell } from './tell.ts';
+import { parseLaneArguments, printLine } from './print-line.ts';
 
-const { seed, until } = longArguments();
+const { seed, until } = parseLaneArguments();
 const example = 'research';
 const pairs = 200;
 
@@ -24,13 +24,13 @@ for (let round = 0; Date.now() < until; round++) {
   const from = seed + round * pairs;
   const value = verify(from);
   if (value?.pairs === undefined) {
-    tell({ notTried: `cloister verify ${example} gave no report: ${JSON.stringify(value)}` });
+    printLine({ skipped: `cloister verify ${example} returned no report: ${JSON.stringify(value)}` });
     break;
   }
-  tell({ tried: value.pairs, of: 'pairs of the example team by `cloister verify`' });
+  printLine({ tried: value.pairs, of: 'pairs of the example team by `cloister verify`' });
   if (value.ok === true) continue;
   const details = (value.differences ?? []).map((difference) => JSON.stringify(difference));
-  const again = `node bin/cloister.js verify ${example} --pairs ${pairs} --seed ${from}`;
-  tell({ found: { what: `two runs of ${example} differ`, details, again } });
+  const rerun = `node bin/cloister.js verify ${example} --pairs ${pairs} --seed ${from}`;
+  printLine({ finding: { what: `two runs of ${example} differ`, details, rerun } });
   break;
 }

@@ -1,8 +1,8 @@
-// Names that are drawn at random, counted instead: strace must be told before a run which files it will make.
+// Replaces random names with counted ones: strace needs to know before a run which files it will create.
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 
-/** For this process, which no other has the number of. */
+/** `by` is unique per process. */
 export const countNames = (by: string): void => {
   let drawn = 0;
   const next = (): Buffer => crypto.createHash('sha256').update(`${by}:${drawn++}`).digest();

@@ -1,4 +1,4 @@
-// What a workspace's database holds, read by plain queries, past all of Cloister's own reading.
+// Reads a workspace's database with plain queries, bypassing Cloister's own readers.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,13 +11,13 @@ export type StoredRun = { readonly run: string; readonly frames: readonly Stored
 
 export type Stored = {
   readonly runs: readonly StoredRun[];
-  /** Kept large values whose bytes are what their names say. */
+  /** Stored large values whose bytes match their names. */
   readonly blobs: readonly string[];
 };
 
 export const nothingStored: Stored = { runs: [], blobs: [] };
 
-/** To write is needed where a crash left the database in the middle of its creation. */
+/** Write access is needed where a crash interrupted the creation of the database. */
 export const readStore = (workspace: string, { readOnly }: { readonly readOnly: boolean }): Stored => {
   const path = join(workspace, 'cloister.db');
   if (!existsSync(path)) return nothingStored;

@@ -1,18 +1,18 @@
-// Stands where `#adapters/stores` stands in the bundle of the subject: the same stores, and every promise that the store
-// makes is told to the witness before anyone can rely on it.
+// Replaces `#adapters/stores` in the subject's bundle: the same stores, but every promise of the store is recorded by the
+// witness before anyone can rely on it.
 import { openSqliteStore as openUnwatched } from '#adapters/stores';
 import type { SqliteOptions } from '#adapters/stores';
 import type { RunLog, Store } from '#contracts';
 import { aboutFrame, shaOf } from './witness.ts';
 import type { Witness } from './witness.ts';
 
-// Whatever else the folder gives, it gives here too.
+// Re-exports everything else unchanged.
 export * from '#adapters/stores';
 
 let watching: Witness | null = null;
 
-/** Who is told of the stores that are opened from now on. */
-export const tellOf = (witness: Witness): void => {
+/** Sets the witness for stores that are opened from now on. */
+export const watchStoresWith = (witness: Witness): void => {
   watching = witness;
 };
 
@@ -22,11 +22,11 @@ export const openSqliteStore = async (folder: string, options: SqliteOptions = {
 };
 
 const watched = <S extends Store>(store: S, witness: Witness): S =>
-  instead<Store>(store, {
+  override<Store>(store, {
     acquireRun: async (run) => watchedLog(run, await store.acquireRun(run), witness),
     putBlob: async (bytes) => {
       const ref = await store.putBlob(bytes);
-      witness.tell({ saw: 'kept', ref });
+      witness.record({ saw: 'kept', ref });
       return ref;
     },
   }) as S;
@@ -37,23 +37,23 @@ const watchedLog = (run: string, log: RunLog, witness: Witness): RunLog => {
   const acknowledge = (no: number): void => {
     if (no <= acknowledged) return;
     acknowledged = no;
-    witness.tell({ saw: 'ack', run, no });
+    witness.record({ saw: 'ack', run, no });
   };
-  return instead<RunLog>(log, {
+  return override<RunLog>(log, {
     append(frame) {
       newest = frame.no;
       const sha = shaOf(JSON.stringify(frame));
-      witness.tell({ saw: 'append', run, no: frame.no, sha, about: aboutFrame(frame) });
+      witness.record({ saw: 'append', run, no: frame.no, sha, about: aboutFrame(frame) });
       log.append(frame);
     },
     durable() {
       const upTo = newest;
       const promised = log.durable();
       if (promised === undefined) return acknowledge(upTo) as undefined;
-      const told = promised.then(() => acknowledge(upTo));
-      // As with the store's own: nobody has to listen.
-      told.catch(() => undefined);
-      return told;
+      const acknowledgement = promised.then(() => acknowledge(upTo));
+      // As in the store itself: nobody has to await it.
+      acknowledgement.catch(() => undefined);
+      return acknowledgement;
     },
     async close() {
       const upTo = newest;
@@ -63,8 +63,8 @@ const watchedLog = (run: string, log: RunLog, witness: Witness): RunLog => {
   });
 };
 
-/** The same object but for these methods, whatever it is made of. */
-const instead = <T extends object>(original: T, methods: Partial<T>): T =>
+/** The same object with these methods replaced, whatever its class. */
+const override = <T extends object>(original: T, methods: Partial<T>): T =>
   new Proxy(original, {
     get(target, name) {
       const own = methods[name as keyof T];

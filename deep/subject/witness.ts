@@ -1,16 +1,16 @@
-// What a process saw, told to a file outside its workspace, one line each, as it happens.
+// Records what a process saw in a file outside its workspace, one line per event, as it happens.
 //
-//   T1. A line is written by one system call before anything that follows from what it tells: a killed process has told
-//       all that it saw.
-//   T2. The file is opened once, before the run: no fault that is meant for the workspace hits it.
+//   T1. A line is written by one system call before anything that depends on its event, so a killed process has recorded
+//       everything it saw.
+//   T2. The file is opened once, before the run, so that no fault meant for the workspace hits it.
 import { createHash } from 'node:crypto';
 import { openSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Frame } from '#contracts';
 
-export type Repeating = 'free' | 'keyed' | 'never';
+export type RepeatPolicy = 'free' | 'keyed' | 'never';
 
-export type Told =
+export type WitnessEvent =
   | { readonly saw: 'start'; readonly does: string; readonly pid: number }
   /** The frame was handed to the store. */
   | {
@@ -27,16 +27,16 @@ export type Told =
   | {
       readonly saw: 'effect';
       readonly tool: string;
-      readonly repeat: Repeating;
+      readonly repeat: RepeatPolicy;
       readonly key: string;
       readonly what: string;
     }
   | { readonly saw: 'outcome'; readonly status: string; readonly output: string }
   | { readonly saw: 'error'; readonly code: string };
 
-export type Line = Told & { readonly by: number };
+export type WitnessLine = WitnessEvent & { readonly by: number };
 
-/** What is needed to tell what a frame is about, without its contents. */
+/** What identifies a frame, without its contents. */
 export type FrameAbout = {
   readonly cell: string;
   readonly type: string;
@@ -49,20 +49,20 @@ export type FrameAbout = {
   readonly failure?: string;
 };
 
-export type Witness = { tell(told: Told): void };
+export type Witness = { record(event: WitnessEvent): void };
 
-/** Beside the workspace, for each process that works on it. */
+/** Next to the workspace; shared by all processes that work on it. */
 export const witnessPath = (workspace: string): string => join(dirname(workspace), 'witness.jsonl');
 
-/** `last`: the line after which `die` is called, which does not come back: how many there are, or the effect it tells. */
+/** After the line `last`, given by its number or its effect, `die` is called, which does not return. */
 export const openWitness = (workspace: string, by: number, last = '', die = (): void => undefined): Witness => {
   const file = openSync(witnessPath(workspace), 'a');
   let lines = 0;
   return {
-    tell(told) {
-      writeSync(file, `${JSON.stringify({ by, ...told })}\n`);
+    record(event) {
+      writeSync(file, `${JSON.stringify({ by, ...event })}\n`);
       lines += 1;
-      if (last === String(lines) || (told.saw === 'effect' && told.what === last)) die();
+      if (last === String(lines) || (event.saw === 'effect' && event.what === last)) die();
     },
   };
 };

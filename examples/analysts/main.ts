@@ -1,4 +1,4 @@
-// Analysts that work at the same time and answer into their caller's mailbox.
+// Analysts that work in parallel and reply to their caller's mailbox.
 import { openCloister } from 'cloister';
 
 await using cloister = await openCloister({ store: 'memory', agents: [`${import.meta.dirname}/reviewer.ai`] });

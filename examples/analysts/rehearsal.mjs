@@ -1,8 +1,8 @@
-// The model of this example: scripted, offline, with the time that a real one would take.
+// The scripted model of this example. It runs offline and takes about as long as a real one.
 
 const analysts = {
   'sql-analyst': {
-    ask: 'How quick is: SELECT * FROM orders JOIN customers USING (id) WHERE name = ?',
+    ask: 'How fast is: SELECT * FROM orders JOIN customers USING (id) WHERE name = ?',
     says: 'It reads every order, because `name` has no index: add one.',
     delayMs: 400,
   },
@@ -13,7 +13,7 @@ const analysts = {
   },
   'cost-analyst': {
     ask: 'What does a full read of 40 million orders cost, 2,000 times a day?',
-    says: 'Much, but I am not sure how much.',
+    says: 'A lot, but I am not sure how much.',
     delayMs: 300,
   },
 };
@@ -21,7 +21,7 @@ const analysts = {
 const names = Object.keys(analysts);
 const call = (tool, args) => ({ tool, args });
 
-/** `Answer from <who> (message_id <id>):`, then the words, each line after a bar. */
+/** Matches `Answer from <who> (message_id <id>):` and the text below it, each line of which starts with a bar. */
 const answersIn = (text) =>
   [
     ...text.matchAll(/^Answer from (?<who>\S+) \(message_id (?<id>\S+)\):\n(?:(?!\|)[^\n]*\n)*\| (?<words>[^\n]*)/gmu),
@@ -36,7 +36,7 @@ const start = () => ({
 const waitFor = (from) => ({ calls: [call('receive_message', { from, wait_for: 'all', timeout_ms: 20_000 })] });
 
 const askAgain = ({ who, id }) => ({
-  text: 'One is not sure: I ask it for a number.',
+  text: 'One is not sure, so I ask it for a number.',
   calls: [call('send_message', { to: who, message: 'Give me a number, however rough.', reply_to: id })],
 });
 
@@ -45,7 +45,7 @@ const textOf = (content) =>
     ? content
     : content.map((part) => part.text ?? (part.type === 'tool-result' ? part.output.value : '')).join('\n');
 
-/** The newest words of each. */
+/** The latest answer of each analyst. */
 const findings = ({ messages }) => {
   const found = new Map(
     messages

@@ -1,4 +1,4 @@
-// An agent that goes on in a fresh copy of itself before its window is full.
+// An agent that continues in a fresh copy of itself before its window is full.
 import { openCloister } from 'cloister';
 
 await using cloister = await openCloister({ store: 'memory', agents: [`${import.meta.dirname}/reader.ai`] });

@@ -1,4 +1,4 @@
-// The model of this example: scripted, offline. It knows what it was shown, and nothing else.
+// The scripted model of this example. It runs offline and knows only what it was shown.
 
 const partsAtOnce = 2;
 
@@ -9,7 +9,7 @@ const textOf = (content) =>
     ? content
     : content.map((part) => part.text ?? (part.type === 'tool-result' ? part.output.value : '')).join('\n');
 
-/** `- part <n>: <finding>`, handed on in its goal, and what it has read itself. */
+/** The findings passed on in its goal, as `- part <n>: <finding>`, and those it has read itself. */
 const known = ({ goal, messages }) => {
   const own = messages
     .filter(({ role }) => role === 'tool')
@@ -24,7 +24,7 @@ const left = ({ goal }) => {
 };
 
 const read = ({ from, to }) => ({
-  text: `I read from part ${from} on.`,
+  text: `I start reading at part ${from}.`,
   delayMs: 150,
   calls: Array.from({ length: Math.min(partsAtOnce, to - from + 1) }, (_, no) =>
     call('report__part', { number: from + no }),
@@ -32,7 +32,7 @@ const read = ({ from, to }) => ({
 });
 
 const handOn = (request, { from, to }) => ({
-  text: 'My window is full: another one of my kind goes on.',
+  text: 'My context is full: a copy of me continues.',
   calls: [
     call('spawn_agent', {
       agent_id: 'self',

@@ -1,4 +1,4 @@
-// The report: parts that are long enough to fill a window.
+// The report. Its parts are long enough to fill a window.
 
 const findings = [
   'The harbour was built in 1871.',
@@ -17,7 +17,7 @@ const chapter = (number) =>
 export default [
   {
     name: 'part',
-    description: 'Gives one part of the report, 1 to 6.',
+    description: 'Returns one part of the report, 1 to 6.',
     inputSchema: {
       type: 'object',
       properties: { number: { type: 'integer', minimum: 1, maximum: findings.length } },

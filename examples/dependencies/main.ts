@@ -1,4 +1,4 @@
-// The same task twice: shown the results that it depends on, and shown all that there are. The prompts side by side.
+// Runs a task twice: shown only the results it depends on, then shown all results. Prints the two prompts side by side.
 import { readFileSync } from 'node:fs';
 import { openCloister } from 'cloister';
 import type { MemoryScope, TaskSpec } from 'cloister';

@@ -1,7 +1,7 @@
-// The model of this example: scripted, offline, with the time that a real one would take.
+// The scripted model of this example. It runs offline and takes about as long as a real one.
 
 const facts = [
-  '- A commit waits until the disk has it (https://sqlite.org/atomiccommit.html).',
+  '- A commit waits until its data is on disk (https://sqlite.org/atomiccommit.html).',
   '- With a write-ahead log readers do not wait for writers (https://sqlite.org/wal.html).',
 ].join('\n');
 
@@ -19,10 +19,10 @@ const plan = {
   ],
 };
 
-/** The writer says what it has seen: so it shows what it was shown. */
+/** The writer mentions everything it was shown, so that its text reveals what that was. */
 const write = ({ messages }) => {
   const seen = JSON.stringify(messages);
-  const more = seen.includes('public domain') ? ' It is in the public domain, says somebody nobody asked.' : '';
+  const more = seen.includes('public domain') ? ' It is also in the public domain, although nobody asked.' : '';
   return {
     text: `SQLite waits for the disk before a commit counts, and with a write-ahead log its readers need not wait.${more}`,
     delayMs: 300,
@@ -34,13 +34,13 @@ export default {
     { when: { agent: 'researcher' }, reply: { text: facts, delayMs: 400 } },
     {
       when: { agent: 'lawyer' },
-      reply: { text: 'None: it is in the public domain and asks for nothing.', delayMs: 200 },
+      reply: { text: 'None: it is in the public domain and requires nothing.', delayMs: 200 },
     },
     { when: { agent: 'writer' }, reply: write },
     { when: { agent: 'editor', text: '# The team' }, reply: { text: JSON.stringify(plan), delayMs: 300 } },
     {
       when: { agent: 'editor' },
-      reply: { text: 'SQLite: what it writes, the disk has; nobody owns it, so anybody may use it.', delayMs: 300 },
+      reply: { text: 'SQLite: a committed write is on disk. Nobody owns SQLite, so anybody may use it.', delayMs: 300 },
     },
   ],
 };

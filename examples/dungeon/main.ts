@@ -1,4 +1,4 @@
-// A game master, a party that talks on a topic, and a person at the table: here, a script that plays along.
+// A game master and a party that talks on a topic. A script plays along in place of a user.
 import { openCloister } from 'cloister';
 
 await using cloister = await openCloister({ store: 'memory', agents: [`${import.meta.dirname}/game-master.ai`] });

@@ -1,16 +1,16 @@
-// The model of this example: scripted, offline. Every reply is a function of what the agent was shown.
+// The scripted model of this example. It runs offline, and every reply is a function of what the agent was shown.
 
 const party = ['fighter', 'wizard', 'rogue'];
 
 const deeds = {
-  fighter: ['I raise my shield and go first.', 'I put my shoulder to it.', 'I keep the rear.'],
+  fighter: ['I raise my shield and go first.', 'I put my shoulder to it.', 'I guard the rear.'],
   wizard: ['I read the signs on the wall by the light of my staff.', 'I hold the light high.', 'I count our steps.'],
-  rogue: ['I look for wires between the stones.', 'I feel for the lock.', 'I walk where the dust is whole.'],
+  rogue: ['I look for wires between the stones.', 'I feel for the lock.', 'I walk where the dust is undisturbed.'],
 };
 
-/** `<sender> on the topic <topic> (message_id <id>):`, then the words, each line after a bar. */
+/** `<sender> on topic <topic> (message_id <id>):`, then the words, each line after a bar. */
 const broadcasts = (text) =>
-  [...text.matchAll(/^(?<from>\S+) on the topic party-chat[^\n]*\n(?<body>(?:(?!\S+ on the topic)[^\n]*\n?)*)/gmu)].map(
+  [...text.matchAll(/^(?<from>\S+) on topic party-chat[^\n]*\n(?<body>(?:(?!\S+ on topic)[^\n]*\n?)*)/gmu)].map(
     ({ groups }) => ({
       from: groups.from,
       text: groups.body
@@ -30,13 +30,13 @@ const textOf = (content) =>
     ? content
     : content.map((part) => part.text ?? (part.type === 'tool-result' ? part.output.value : '')).join('\n');
 
-/** What the person does now: their newest words, as a task or as a message. */
+/** What the user does now: their latest message, or the task. */
 const saidBy = ({ messages, goal }) => {
-  const newest = messages.findLast(({ role, content }) => role === 'user' && !textOf(content).includes('on the topic'));
+  const newest = messages.findLast(({ role, content }) => role === 'user' && !textOf(content).includes(' on topic '));
   return newest === undefined ? goal : textOf(newest.content).replace(/^Your task: /u, '');
 };
 
-/** All that was said on the topic since the game master last spoke there. */
+/** Everything published on the topic since the game master last published there. */
 const heardSince = ({ messages }) => {
   const last = messages.findLastIndex(
     ({ role, content }) => role === 'assistant' && JSON.stringify(content).includes('"publish"'),
@@ -58,7 +58,7 @@ const begin = () => ({
 
 const scene = (said) => ({
   delayMs: 200,
-  calls: [call('publish', { topic: 'party-chat', message: `The one who leads you: "${said}" What do you do?` })],
+  calls: [call('publish', { topic: 'party-chat', message: `Your leader says: "${said}" What do you do?` })],
 });
 
 const listen = () => ({ calls: [call('receive_broadcast', { topics: ['party-chat'], timeout_ms: 10_000 })] });
@@ -83,7 +83,7 @@ const lead = (request) => {
   return request.turn === 1 ? begin() : scene(saidBy(request));
 };
 
-/** Speaks when the game master has spoken; to the others it only listens. */
+/** Publishes only after the game master has; it just listens to the others. */
 const play = (request) => {
   if (request.toolResults.length > 0) return 'I have said what I do.';
   if (!broadcasts(request.lastText).some(({ from }) => from === 'game-master')) return 'I listen.';

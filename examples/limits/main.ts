@@ -1,4 +1,4 @@
-// Each case is one run in memory; what is printed is its status, why, and what there is of an answer.
+// Each case is one run in memory. Its status, the reason, and as much of an answer as there is are printed.
 import { defineAgent, openCloister } from 'cloister';
 import type { Agent, RunOptions, ToolDefinition } from 'cloister';
 import { rehearse } from 'cloister/testkit';

@@ -1,4 +1,4 @@
-// Six patterns on one engine: each is a graph of tasks, and nothing else. `npm run example -- patterns review` runs one.
+// Six patterns on one engine: each is just a task graph. `npm run example -- patterns review` runs one of them.
 import { openCloister, patterns } from 'cloister';
 import type { TaskSpec } from 'cloister';
 
@@ -6,22 +6,22 @@ const { sequence, fanOut, mapOver, debate, reviewUntil, route } = patterns;
 const task = (assignee: string, title: string, description: string): TaskSpec => ({ assignee, title, description });
 
 const graphs: Record<string, () => readonly TaskSpec[]> = {
-  /** One after the other; each sees what the one before it gave. */
+  /** One after the other; each sees the result of the one before it. */
   sequence: () =>
     sequence([
       task('writer', 'Outline', 'Outline a page on SQLite.'),
       task('writer', 'Text', 'Write the page from the outline.'),
       task('critic', 'Check', 'Check the page.'),
     ]),
-  /** Side by side, without seeing each other; then one that sees all. */
+  /** In parallel, without seeing each other; then one that sees all results. */
   'fan-out': () =>
     fanOut(
       ['Speed', 'Safety', 'Cost'].map((part) =>
-        task('writer', part, `Say something on the ${part.toLowerCase()} of SQLite.`),
+        task('writer', part, `Say something about the ${part.toLowerCase()} of SQLite.`),
       ),
       task('critic', 'Together', 'Say what they have in common.'),
     ),
-  /** The same task for each of a list. */
+  /** The same task for each item of a list. */
   map: () =>
     mapOver(['alpha', 'beta', 'gamma', 'delta'], (letter) =>
       task('writer', `On ${letter}`, `Write a line on ${letter}.`),
@@ -44,7 +44,7 @@ const graphs: Record<string, () => readonly TaskSpec[]> = {
       review: task('critic', 'Review', 'Answer ACCEPTED, or say what is wrong.'),
       rounds: 4,
     }),
-  /** One decides who does it; the others are not asked. */
+  /** One task decides which of the others is run. */
   router: () =>
     route({
       router: task('clerk', 'Sort', 'A customer asks about an invoice.'),
@@ -59,7 +59,8 @@ const graphs: Record<string, () => readonly TaskSpec[]> = {
 const [asked] = process.argv.slice(2);
 const names = asked === undefined ? Object.keys(graphs) : [asked];
 const unknown = names.find((name) => graphs[name] === undefined);
-if (unknown !== undefined) throw new Error(`There is no "${unknown}". There are: ${Object.keys(graphs).join(', ')}.`);
+if (unknown !== undefined)
+  throw new Error(`No pattern is named "${unknown}". Choose one of: ${Object.keys(graphs).join(', ')}.`);
 
 await using cloister = await openCloister({ store: 'memory', agents: [`${import.meta.dirname}/team.yaml`] });
 for (const name of names) {

@@ -1,8 +1,8 @@
-// The model of this example: scripted, offline. What it says depends on the task that it is shown.
+// The scripted model of this example. It runs offline, and its replies depend on the task it is shown.
 
 const titleOf = ({ goal }) => goal.slice('# Task: '.length, goal.indexOf('\n'));
 
-/** The lines of data that it was shown. */
+/** The lines of data it was shown. */
 const dataOf = ({ messages }) =>
   messages
     .filter(({ role }) => role === 'user')
@@ -23,7 +23,7 @@ const judge = (request) => {
   const title = titleOf(request);
   if (title.startsWith('Review'))
     return dataOf(request).some((line) => line.includes('one file')) ? 'ACCEPTED' : 'Nice how? Say what it does.';
-  if (title.startsWith('Verdict')) return 'For one file: it was argued from what files are for.';
+  if (title.startsWith('Verdict')) return 'For one file: that side argued from what files are for.';
   return `${title}: I looked at "${newestOf(request) ?? 'nothing'}".`;
 };
 

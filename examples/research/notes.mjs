@@ -1,4 +1,4 @@
-// What the researchers search: a few notes of our own, so that the example needs no network. A tool for each shelf.
+// What the researchers search: a few notes of our own, so that the example needs no network. Each subject has its own tool.
 
 const notes = {
   operations: [
@@ -35,7 +35,7 @@ const notes = {
   ],
 };
 
-/** Long enough to be offloaded: the model is shown a preview and reads on by name. */
+/** Long enough to be offloaded: the model is shown a preview, and reads the rest by name. */
 const padding = Array.from({ length: 400 }, (_, index) => `index entry ${index + 1}: nothing of note`).join('\n');
 
 const shelf = (name) => ({

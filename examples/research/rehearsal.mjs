@@ -1,10 +1,10 @@
-// The model of this example: scripted, offline, with the time and the price a real one would have.
+// The scripted model of this example. It runs offline, with delays and a price like those of a real one.
 
 const ask = (agent, prompt) => ({ agent, prompt, reason: 'One angle each.' });
 
 const resultLines = (results) => results.flatMap(({ text }) => text.split('\n'));
 
-/** What the researchers found, as the lead was shown it. */
+/** What the researchers found, as shown to the lead. */
 const findings = ({ toolResults }) =>
   resultLines(toolResults)
     .filter((line) => line.startsWith('| - '))
@@ -15,7 +15,7 @@ const missing = ({ toolResults }) =>
     ? '\nNot every researcher answered; this is what the others found.'
     : '';
 
-/** A researcher repeats what its search gave, without the index. */
+/** A researcher repeats what its search returned, without the index. */
 const answer = ({ toolResults }) =>
   resultLines(toolResults)
     .filter((line) => line.startsWith('- '))

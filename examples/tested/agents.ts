@@ -1,4 +1,4 @@
-// A refund desk: one agent decides and refunds, another looks orders up.
+// A refund desk: one agent decides and refunds, another looks up orders.
 import { defineAgent } from 'cloister';
 import type { Agent, ToolDefinition } from 'cloister';
 
@@ -6,28 +6,28 @@ const order = { type: 'object', properties: { order: { type: 'string' } }, requi
 
 export const lookUp: ToolDefinition = {
   name: 'look_up',
-  description: 'Tells what is known of an order.',
+  description: 'Returns what is known about an order.',
   inputSchema: order,
-  // It only reads: after a crash it may run again.
+  // It only reads, so it may run again after a crash.
   repeat: 'free',
   execute: ({ order: id }) => (id === 'A-17' ? 'A-17: a teapot, 40 euros, arrived broken.' : 'No such order.'),
 };
 
 export const refund: ToolDefinition = {
   name: 'refund',
-  description: 'Pays the price of an order back.',
+  description: 'Refunds the price of an order.',
   inputSchema: order,
-  // It pays: after a crash nobody runs it a second time.
+  // It pays out money, so it must not run again after a crash.
   repeat: 'never',
   execute: ({ order: id }) => `${id as string} was refunded.`,
 };
 
-/** With other tools in tests. */
+/** Tests pass other tools. */
 export const deskWith = (tools: { readonly lookUp: ToolDefinition; readonly refund: ToolDefinition }): Agent => {
   const clerk = defineAgent({
     name: 'clerk',
-    description: 'Looks orders up. Ask about one order.',
-    prompt: 'You look orders up and say what happened to them, in one sentence.',
+    description: 'Looks up orders. Ask about one order.',
+    prompt: 'You look up orders and say what happened to them, in one sentence.',
     tools: [tools.lookUp],
   });
   return defineAgent({

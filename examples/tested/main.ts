@@ -1,4 +1,4 @@
-// Runs the tests beside it. In a project of yours: `node --test test/*.ts`.
+// Runs the tests in test/. In your own project: `node --test test/*.ts`.
 import { spawnSync } from 'node:child_process';
 
 const options = ['--conditions=cloister-source', '--test', '--test-reporter=spec', 'test/*.ts'];

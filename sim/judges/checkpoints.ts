@@ -1,87 +1,96 @@
-// A checkpoint names what was on the disk; who goes on from one begins with just that, and sees what was seen there.
+// A checkpoint refers to frames on the disk. A run forked from it starts with exactly these frames and shows the same prompts.
 import { sha256, zeroHash } from '#base';
 import type { Checkpoint, Frame } from '#contracts';
 import type { History, ModelCall, RunHistory } from '../history.ts';
-import { attemptThen, cellOf, lengthThen } from './facts.ts';
-import type { Judge, Say } from './judge.ts';
+import { attemptOnDisk, callingCell, framesOnDisk } from './facts.ts';
+import type { Judge, ReportProblem } from './judge.ts';
 
 export const checkpoints: Judge = {
-  name: 'a checkpoint is a prefix, and so is what goes on from it',
-  look: (history, say) => {
+  name: 'checkpoints and forks are exact prefixes',
+  check: (history, report) => {
     let checks = 0;
-    for (const { record } of history.book.pages) {
+    for (const { record } of history.workspaceLog.entries) {
       if (record.type !== 'checkpoint') continue;
       checks++;
-      judgeTaken(history, record.checkpoint, say);
+      judgeTaken(history, record.checkpoint, report);
     }
     for (const run of history.runs) {
-      const origin = run.cut && history.runs.find((one) => one.run === run.cut?.run);
+      const origin = run.forkedFrom && history.runs.find((one) => one.run === run.forkedFrom?.run);
       if (!origin || run.frames.length === 0) continue;
       checks++;
-      judgeKept(origin, run, run.cut.frames, say);
-      judgeDoubts(run, run.cut.frames, say);
-      checks += judgeWindows(origin, run, run.cut.frames, say);
+      judgePrefix(origin, run, run.forkedFrom.frames, report);
+      judgeDoubts(run, run.forkedFrom.frames, report);
+      checks += judgeWindows(origin, run, run.forkedFrom.frames, report);
     }
-    return checks + judgeAskedAgain(history, say);
+    return checks + judgeRepeatedRequests(history, report);
   },
 };
 
-const judgeTaken = (history: History, taken: Checkpoint, say: Say): void => {
+const judgeTaken = (history: History, taken: Checkpoint, report: ReportProblem): void => {
   const { id, run: of, frames, hash, others = [] } = taken;
   const index = history.runs.findIndex(({ run }) => run === of);
   const run = history.runs[index];
-  const noting = history.notings.find(({ record }) => record.type === 'checkpoint' && record.checkpoint.id === id);
+  const noting = history.recordWrites.find(({ record }) => record.type === 'checkpoint' && record.checkpoint.id === id);
   if (run === undefined || frames < 1 || frames > run.frames.length)
-    return say(`checkpoint ${id} of frames that are there`, `${frames} of ${run?.frames.length ?? 0} of run ${of}`);
+    return report(`checkpoint ${id} to cover existing frames`, `${frames} of ${run?.frames.length ?? 0} of run ${of}`);
   if (noting !== undefined && frames > (noting.onDisk[index] ?? 0))
-    say(`checkpoint ${id} of durable frames`, `frame ${frames - 1} of run ${of} was not on the disk`);
+    report(`checkpoint ${id} to cover durable frames only`, `frame ${frames - 1} of run ${of} was not on the disk`);
   for (const other of others) {
     const then = noting?.onDisk[history.runs.findIndex((one) => one.run === other.run)] ?? 0;
     if (noting !== undefined && other.frames > then)
-      say(`checkpoint ${id} of durable frames`, `${other.frames} of run ${other.run}, where ${then} were on the disk`);
+      report(
+        `checkpoint ${id} to cover durable frames only`,
+        `${other.frames} of run ${other.run}, but only ${then} were on the disk`,
+      );
   }
-  if (hash !== hashOf(run, frames))
-    say(`checkpoint ${id} to name frame ${frames - 1} of run ${of}`, 'its hash is another');
+  if (hash !== prefixHash(run, frames))
+    report(`checkpoint ${id} to have the hash of frame ${frames - 1} of run ${of}`, 'it has another hash');
 };
 
-const hashOf = ({ bodies }: RunHistory, frames: number): string =>
+const prefixHash = ({ bodies }: RunHistory, frames: number): string =>
   bodies.slice(0, frames).reduce<string>((before, body) => sha256(before + body), zeroHash);
 
-const judgeKept = (origin: RunHistory, { run, frames }: RunHistory, cut: number, say: Say): void => {
+const judgePrefix = (origin: RunHistory, { run, frames }: RunHistory, cut: number, report: ReportProblem): void => {
   for (let no = 0; no < cut; no++)
-    if (wordsOf(frames[no]) !== wordsOf(origin.frames[no])) {
-      say(`frame ${no} of run ${run} as in run ${origin.run}`, wordsOf(frames[no])?.slice(0, 200) ?? 'it is not there');
+    if (frameText(frames[no]) !== frameText(origin.frames[no])) {
+      report(
+        `frame ${no} of run ${run} as in run ${origin.run}`,
+        frameText(frames[no])?.slice(0, 200) ?? 'it is missing',
+      );
       return;
     }
   const fork = frames[cut]?.record;
   if (fork?.type !== 'fork' || fork.from.run !== origin.run || fork.from.frames !== cut)
-    say(
-      `run ${run} to go on from ${cut} frames of run ${origin.run}`,
+    report(
+      `run ${run} to be forked from ${cut} frames of run ${origin.run}`,
       JSON.stringify(fork)?.slice(0, 200) ?? 'nothing',
     );
 };
 
-/** What was under way at the cut is the other run's: until it has died itself, it is in doubt about nothing. */
-const judgeDoubts = ({ run, frames }: RunHistory, cut: number, say: Say): void => {
+/** Operations in flight at the fork belong to the other run. A fork that has not crashed itself has no uncertain cost. */
+const judgeDoubts = ({ run, frames }: RunHistory, cut: number, report: ReportProblem): void => {
   let resumed = 0;
   for (const { record, cell } of frames.slice(cut)) {
     if (record.type === 'resume') resumed++;
     if (record.type === 'again' && resumed < 2)
-      say(`run ${run} to be in doubt only about its own calls`, `${cell}/${record.op} counts as used`);
+      report(`run ${run} to book uncertain cost only for its own calls`, `${cell}/${record.op} counts as used`);
   }
 };
 
-const wordsOf = (frame: Frame | undefined): string | undefined => frame && JSON.stringify({ ...frame, run: '' });
+const frameText = (frame: Frame | undefined): string | undefined => frame && JSON.stringify({ ...frame, run: '' });
 
-/** Where nothing happened between the cut and the next request of a cell, here and there, both were shown the same. */
-const judgeWindows = (origin: RunHistory, { run, frames }: RunHistory, cut: number, say: Say): number => {
+/** If nothing happened between the fork and a cell's next request, in both runs, both requests show the same prompt. */
+const judgeWindows = (origin: RunHistory, { run, frames }: RunHistory, cut: number, report: ReportProblem): number => {
   let checks = 0;
   for (const cell of new Set(origin.frames.slice(0, cut).map((frame) => frame.cell))) {
     const [there, here] = [nextAttempt(origin.frames, cell, cut), nextAttempt(frames, cell, cut)];
     if (there === undefined || here === undefined) continue;
     checks++;
     if (there.prompt !== here.prompt || there.bytes !== here.bytes)
-      say(`${cell} in run ${run} to be shown what it was shown at the cut`, `${there.bytes} and ${here.bytes} bytes`);
+      report(
+        `${cell} in run ${run} to be shown the same prompt as in its origin`,
+        `${there.bytes} and ${here.bytes} bytes`,
+      );
   }
   return checks;
 };
@@ -95,23 +104,24 @@ const nextAttempt = (frames: readonly Frame[], cell: string, cut: number): Frame
   return undefined;
 };
 
-/** What was under way at the cut is asked again as it was asked before: byte for byte. */
-const judgeAskedAgain = (history: History, say: Say): number => {
-  if (history.runs.every(({ cut }) => cut === null)) return 0;
+/** A request that was in flight at the fork is repeated byte for byte. */
+const judgeRepeatedRequests = (history: History, report: ReportProblem): number => {
+  if (history.runs.every(({ forkedFrom }) => forkedFrom === null)) return 0;
   let checks = 0;
   const first = new Map<string, ModelCall>();
   for (const call of history.modelCalls) {
-    const cell = cellOf(history, call);
-    const attempt = cell && attemptThen(cell, lengthThen(history, cell.run, call.onDisk));
+    const cell = callingCell(history, call);
+    const attempt = cell && attemptOnDisk(cell, framesOnDisk(history, cell.run, call.onDisk));
     if (cell === undefined || attempt === undefined) continue;
     const key = `${cell.birth.cell}/${attempt.begin.op}`;
-    const { run, cut } = cell.run;
-    const before = cut !== null && attempt.beganIn < cut.frames ? first.get(`${cut.run} ${key}`) : undefined;
+    const { run, forkedFrom } = cell.run;
+    const before =
+      forkedFrom !== null && attempt.beganIn < forkedFrom.frames ? first.get(`${forkedFrom.run} ${key}`) : undefined;
     first.set(`${run} ${key}`, before ?? call);
     if (before === undefined) continue;
     checks++;
     if (before.prompt !== call.prompt || before.tools !== call.tools)
-      say(`${key} in run ${run} to be shown what it was shown in run ${cut!.run}: ${before.prompt}`, call.prompt);
+      report(`${key} in run ${run} to be shown the same as in run ${forkedFrom!.run}: ${before.prompt}`, call.prompt);
   }
   return checks;
 };

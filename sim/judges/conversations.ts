@@ -1,50 +1,60 @@
-// Whoever takes a turn is told what was said before it: all of it that counts, once, in order, and nothing else.
+// A turn gets the history of its conversation: everything that counts, once, in order, and nothing else.
 import type { History, RunHistory } from '../history.ts';
 import type { Judge } from './judge.ts';
-import { keyOf, toldIn, turnsIn } from './conversation-turns.ts';
-import type { Said } from './conversation-turns.ts';
+import { conversationKey, historyGivenTo, turnsIn } from './conversation-turns.ts';
+import type { ConversationEntry } from './conversation-turns.ts';
 
 export const conversations: Judge = {
-  name: 'a turn is told what was said',
-  look: (history, say) => {
+  name: 'a turn gets the conversation history',
+  check: (history, report) => {
     let checks = 0;
-    if (history.book.pages.length === 0) return checks;
+    if (history.workspaceLog.entries.length === 0) return checks;
     for (const { run: id, conversation, before } of turnsIn(history)) {
       const run = history.runs.find((one) => one.run === id);
       if (run === undefined || run.frames.length === 0) continue;
       checks++;
       const open = run.frames[0]!.record;
       const named = open.type === 'open' ? open.conversation : undefined;
-      if (named === undefined || keyOf(named) !== keyOf(conversation))
-        say(`run ${id} to be of ${keyOf(conversation)}, as the book says`, named ? keyOf(named) : 'of none');
-      const told = toldIn(run);
+      if (named === undefined || conversationKey(named) !== conversationKey(conversation))
+        report(
+          `run ${id} to belong to ${conversationKey(conversation)}, as in the workspace log`,
+          named ? conversationKey(named) : 'none',
+        );
+      const told = historyGivenTo(run);
       const entries = told?.entries.slice(0, told.entries.length - (told.given ?? 0)) ?? [];
       const leftOut = told?.leftOut ?? 0;
-      const due = newestOf(before, entries);
-      if (words(due) !== words(entries) || before.length !== leftOut + entries.length)
-        say(`run ${id} to be told ${words(due)}, and that ${before.length - due.length} are left out`, words(entries));
-      if (leftOut > 0 && !isSmall(run)) say(`run ${id} to be told all of it`, `${leftOut} were left out`);
+      const due = newestEntries(before, entries);
+      if (entriesText(due) !== entriesText(entries) || before.length !== leftOut + entries.length)
+        report(
+          `run ${id} to get ${entriesText(due)}, with ${before.length - due.length} left out`,
+          entriesText(entries),
+        );
+      if (leftOut > 0 && !hasSmallWindow(run))
+        report(`run ${id} to get the complete history`, `${leftOut} were left out`);
     }
     for (const { run, conversation, frames } of history.runs) {
       const open = frames[0]?.record;
       checks++;
-      if (conversation !== null && frames.length > 0 && !hasPage(history, run))
-        say(`run ${run} of ${keyOf(conversation)} in the book`, 'it has no page');
+      if (conversation !== null && frames.length > 0 && !hasRecord(history, run))
+        report(`a workspace record for run ${run} of ${conversationKey(conversation)}`, 'there is none');
       if (open?.type === 'open' && open.conversation !== undefined && conversation === null)
-        say(`run ${run} to be of no conversation`, keyOf(open.conversation));
+        report(`run ${run} to belong to no conversation`, conversationKey(open.conversation));
     }
     return checks;
   },
 };
 
-const hasPage = ({ book: { pages } }: History, run: string): boolean =>
-  pages.some(({ record }) => 'run' in record && record.run === run);
+const hasRecord = ({ workspaceLog: { entries } }: History, run: string): boolean =>
+  entries.some(({ record }) => 'run' in record && record.run === run);
 
-const words = (said: readonly Said[]): string =>
-  said.map(({ agent, category, text }) => `${agent ?? 'person'} (${category}): ${text.slice(0, 100)}`).join(' | ');
+const entriesText = (entries: readonly ConversationEntry[]): string =>
+  entries.map(({ agent, category, text }) => `${agent ?? 'person'} (${category}): ${text.slice(0, 100)}`).join(' | ');
 
-/** Of each kind the newest, as many as were told, in order. */
-const newestOf = (before: readonly Said[], told: readonly Said[]): readonly Said[] => {
+/** The latest entries of each category, as many as the turn got, in order. */
+const newestEntries = (
+  before: readonly ConversationEntry[],
+  told: readonly ConversationEntry[],
+): readonly ConversationEntry[] => {
   const left = new Map<string, number>();
   for (const { category } of told) left.set(category, (left.get(category) ?? 0) + 1);
   return before
@@ -57,5 +67,5 @@ const newestOf = (before: readonly Said[], told: readonly Said[]): readonly Said
     .toReversed();
 };
 
-/** Whether there is not room for everything. */
-const isSmall = ({ agent }: RunHistory): boolean => agent.limits.contextTokensMax !== undefined;
+/** Whether there may not be room for everything. */
+const hasSmallWindow = ({ agent }: RunHistory): boolean => agent.limits.contextTokensMax !== undefined;

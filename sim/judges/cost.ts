@@ -1,5 +1,5 @@
-// What the providers know that it cost is within every cap above it.
-import { cellOf, factsOf } from './facts.ts';
+// The true cost, which the providers know, stays within the caps of the cell and of all cells above it.
+import { callingCell, runFacts } from './facts.ts';
 import type { CellFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
 
@@ -7,7 +7,7 @@ type Used = { tokens: number; nanoUsd: number; spawns: number };
 
 export const cost: Judge = {
   name: 'true cost ≤ cap',
-  look: (history, say) => {
+  check: (history, report) => {
     const used = new Map<CellFacts, Used>();
     const add = (cell: CellFacts | null, more: Partial<Used>): void => {
       for (let one = cell; one !== null; one = one.parent) {
@@ -18,15 +18,15 @@ export const cost: Judge = {
         used.set(one, sum);
       }
     };
-    for (const call of history.modelCalls) add(cellOf(history, call) ?? null, call);
-    for (const run of history.runs) for (const { parent } of factsOf(run).cells.values()) add(parent, { spawns: 1 });
+    for (const call of history.modelCalls) add(callingCell(history, call) ?? null, call);
+    for (const run of history.runs) for (const { parent } of runFacts(run).cells.values()) add(parent, { spawns: 1 });
     let checks = 0;
     for (const [{ birth }, sum] of used)
       for (const key of ['tokens', 'nanoUsd', 'spawns'] as const) {
         const cap = birth.caps[key];
         if (cap === undefined) continue;
         checks++;
-        if (sum[key] > cap) say(`at most ${cap} ${key} in ${birth.cell} and below`, `${sum[key]}`);
+        if (sum[key] > cap) report(`at most ${cap} ${key} in ${birth.cell} and below`, `${sum[key]}`);
       }
     return checks;
   },

@@ -1,13 +1,13 @@
-// A record that was changed where it lies is found, and named.
+// The store finds a damaged record and reports its number.
 import type { Judge } from './judge.ts';
 
 export const damage: Judge = {
-  name: 'damage is named',
-  look: ({ damage: tried }, say) => {
+  name: 'damaged records are reported',
+  check: ({ damage: tried }, report) => {
     if (tried === null) return 0;
     const { what, no, named } = tried;
     if (!named.some((words) => new RegExp(`\\b${no}\\b`, 'u').test(words)))
-      say(`frame ${no} to be named after this: ${what}`, named.join('; ') || 'nothing was found');
+      report(`a report about frame ${no} (${what})`, named.join('; ') || 'no problem was reported');
     return 1;
   },
 };

@@ -1,27 +1,27 @@
-// Only what an agent's definition grants crosses into its cells and out of them.
+// Only crossings that an agent's definition grants go into and out of its cells.
 import type { CellId } from '#base';
 import { withChildren } from '../agents.ts';
-import { factsOf } from './facts.ts';
+import { runFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
 
 const goesDown: readonly string[] = ['goal', 'share', 'history', 'dependency'];
 
 export const grants: Judge = {
-  name: 'only what is granted crosses',
-  look: ({ runs }, say) => {
+  name: 'only granted crossings happen',
+  check: ({ runs }, report) => {
     let checks = 0;
     for (const run of runs) {
-      const { cells } = factsOf(run);
+      const { cells } = runFacts(run);
       const plans = new Map(withChildren(run.agent).map((plan) => [plan.name, plan]));
       for (const { links = [], contents = [], no, record } of run.frames) {
         const isAllowed = (kind: string, cell: string): boolean => {
           const agent = [...cells.values()].find(({ birth }) => birth.cell === cell)?.birth.agent ?? '';
           const plan = plans.get(agent);
-          // Mail is for another judge, and so is what comes back of it when nobody has read it.
+          // Other judges check mail, and notes about unread mail.
           if (kind === 'message' || kind === 'broadcast' || (kind === 'note' && record.type === 'settle')) return true;
-          // What was said before is the caller's to hand over, to the root.
+          // The caller may give the history to the root.
           if (kind === 'history') return cell === run.frames[0]?.cell;
-          // What tasks depend on is for another judge.
+          // Another judge checks which results tasks get.
           if (kind === 'dependency') return [...plans.values()].some(({ team }) => team !== null);
           return kind === 'share'
             ? (plan?.share.length ?? 0) > 0 || cells.get(cell as CellId)?.birth.spawned !== undefined
@@ -29,16 +29,16 @@ export const grants: Judge = {
         };
         for (const { cell, entries } of links)
           for (const { kind, way, verdict, other } of entries) {
-            // What goes down is granted by who receives it, what goes up by who gives it.
+            // The receiver grants what goes down; the giver grants what goes up.
             const end = goesDown.includes(kind) === (way === 'in') ? cell : other;
             checks++;
             if (kind === 'message' || kind === 'broadcast') continue;
             if ((verdict === 'granted') !== isAllowed(kind, end))
-              say(`the ${kind} of ${end} in frame ${no} to follow its grants`, `it was ${verdict}`);
+              report(`the ${kind} of ${end} in frame ${no} to follow its grants`, `it was ${verdict}`);
           }
         for (const { kind, from, to } of contents)
           if (!isAllowed(kind, goesDown.includes(kind) ? to : from))
-            say(`no ${kind} to cross from ${from} to ${to}`, `frame ${no} has its content`);
+            report(`no ${kind} to cross from ${from} to ${to}`, `frame ${no} has its content`);
       }
     }
     return checks;

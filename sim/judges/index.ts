@@ -1,9 +1,9 @@
-// All judges. One more is one more file and one more line here.
+// All judges. To add one, add a file and a line here.
 import { acknowledged } from './acknowledged.ts';
 import { audit } from './audit.ts';
-import { births } from './child-limits.ts';
-import { book } from './workspace-log.ts';
-import { books } from './accounts.ts';
+import { childLimits } from './child-limits.ts';
+import { workspaceLog } from './workspace-log.ts';
+import { accounts } from './accounts.ts';
 import { cancel } from './cancel.ts';
 import { checkpoints } from './checkpoints.ts';
 import { conversations } from './conversations.ts';
@@ -40,7 +40,7 @@ import { timers } from './timers.ts';
 import { turns } from './turns.ts';
 import { windows } from './windows.ts';
 
-export { hear } from './judge.ts';
+export { runJudges } from './judge.ts';
 export type { Judge, Problem, Verdict } from './judge.ts';
 
 export const judges: readonly Judge[] = [
@@ -52,8 +52,8 @@ export const judges: readonly Judge[] = [
   settledOnce,
   indeterminate,
   cost,
-  books,
-  births,
+  accounts,
+  childLimits,
   refusals,
   cancel,
   time,
@@ -68,7 +68,7 @@ export const judges: readonly Judge[] = [
   shares,
   prompts,
   windows,
-  book,
+  workspaceLog,
   conversations,
   turns,
   checkpoints,

@@ -1,11 +1,11 @@
-// A goal is in the ledger in the frame of the birth, a result in the frame of the end; at both ends.
+// A goal is in the ledgers of both ends in the frame that creates the cell; a result, in the frame that ends it.
 import type { CellId } from '#base';
 import type { Frame } from '#contracts';
 import type { Judge } from './judge.ts';
 
 export const ledger: Judge = {
   name: 'ledger entry in the frame of its effect',
-  look: ({ runs }, say) => {
+  check: ({ runs }, report) => {
     let checks = 0;
     for (const { run, frames } of runs)
       for (const frame of frames) {
@@ -17,10 +17,10 @@ export const ledger: Judge = {
             ...(to === 'outside' || hasEntry(frame, kind, 'in', to, from) ? [] : [`into ${to}`]),
           ];
           for (const entry of missing)
-            say(`the ${kind} ${entry} in frame ${frame.no} of run ${run}`, 'it is not in that frame');
+            report(`a ledger entry for the ${kind} ${entry} in frame ${frame.no} of run ${run}`, 'it is missing');
         };
         const birth = record.type === 'open' || record.type === 'begin' ? record.birth : undefined;
-        // One that is spawned may wait for mail instead.
+        // A spawned agent may wait for mail instead.
         if (birth !== undefined && (birth.spawned === undefined || hasGoal(frame)))
           expect('goal', birth.parent ?? 'outside', birth.cell);
         if (record.type === 'settle' && record.ended !== undefined) expect('result', record.ended.cell, cell);

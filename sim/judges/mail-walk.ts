@@ -1,16 +1,16 @@
-// The mail of a run, followed through its log with no code of the runtime: who lives, who hears what, what lies in which box.
+// Follows the mail of a run through its log, without code of the runtime: live cells, their topics, and their mailboxes.
 import type { CellId } from '#base';
 import type { Birth, CrossingContent, CrossingEnd, Frame, Mail, ReceiveResult } from '#contracts';
 import { withChildren } from '../agents.ts';
 import type { RunHistory } from '../history.ts';
 import type { AgentPlan, MailPlan } from '../plan.ts';
 
-export type Letter = {
+export type Delivery = {
   readonly to: CrossingEnd;
   readonly from: CrossingEnd;
   readonly seq: number;
   readonly kind: 'message' | 'broadcast' | 'result';
-  /** Null for the end of a child. */
+  /** Null for the result of a child. */
   readonly mail: Mail | null;
   readonly bytes: number;
   readonly frame: Frame;
@@ -19,29 +19,29 @@ export type Letter = {
 export type Receive = {
   readonly name: string;
   readonly frame: Frame;
-  /** What its model asked for; null when that is not known. */
+  /** The arguments of the call; null if they are not known. */
   readonly args: { readonly from?: unknown; readonly topics?: unknown } | null;
 };
 
-export type Resident = {
+export type MailCell = {
   readonly birth: Birth;
   readonly plan: MailPlan | null;
-  readonly bornIn: number;
-  readonly heard: Set<string>;
-  box: Letter[];
+  readonly createdIn: number;
+  readonly topics: Set<string>;
+  mailbox: Delivery[];
 };
 
-/** One record, before it changes anything. */
-export type Step = {
+/** One record, before its changes are applied. */
+export type MailStep = {
   readonly frame: Frame;
-  /** Those who live, and those who have ended. */
-  readonly living: ReadonlyMap<CellId, Resident>;
-  readonly ended: ReadonlyMap<CellId, Resident>;
-  /** What it brings, to cells and outside. */
-  readonly letters: readonly Letter[];
-  /** Set when it ends a wait for mail. */
+  /** Live cells, and cells that have ended. */
+  readonly live: ReadonlyMap<CellId, MailCell>;
+  readonly ended: ReadonlyMap<CellId, MailCell>;
+  /** What it delivers, to cells and to the outside. */
+  readonly deliveries: readonly Delivery[];
+  /** Set if it ends a wait for mail. */
   readonly received: Received | null;
-  /** When the run was gone on with last. */
+  /** When the run was last resumed. */
   readonly resumedAt: number;
 };
 
@@ -49,86 +49,87 @@ export type Received = {
   readonly receive: Receive;
   readonly value: ReceiveResult | null;
   readonly seqs: readonly number[];
-  readonly letters: readonly Letter[];
+  readonly deliveries: readonly Delivery[];
 };
 
 export const hasMail = ({ agent }: RunHistory): boolean => agent.mail !== null;
 
-export const plansOf = ({ agent }: RunHistory): ReadonlyMap<string, AgentPlan> =>
+export const agentPlans = ({ agent }: RunHistory): ReadonlyMap<string, AgentPlan> =>
   new Map(withChildren(agent).map((plan) => [plan.name, plan]));
 
-export const nameOf = ({ spawned, agent }: Birth): string => spawned?.name ?? agent;
+export const mailName = ({ spawned, agent }: Birth): string => spawned?.name ?? agent;
 
-/** What a tool for mail was asked, if all of it is on record. */
-export const argsOf = (about: unknown): Readonly<Record<string, unknown>> | null => {
+/** The arguments of a mail tool call, if they are fully recorded. */
+export const recordedArgs = (about: unknown): Readonly<Record<string, unknown>> | null => {
   const { args, argsBytes } = (about ?? {}) as { readonly args?: unknown; readonly argsBytes?: unknown };
   return typeof args === 'string' && argsBytes === undefined && args !== '' ? (JSON.parse(args) as never) : null;
 };
 
-export const walkMail = (run: RunHistory, look: (step: Step) => void): void => {
-  const plans = plansOf(run);
-  const living = new Map<CellId, Resident>();
-  const ended = new Map<CellId, Resident>();
+export const walkMail = (run: RunHistory, look: (step: MailStep) => void): void => {
+  const plans = agentPlans(run);
+  const live = new Map<CellId, MailCell>();
+  const ended = new Map<CellId, MailCell>();
   const waiting = new Map<string, Receive>();
   let resumedAt = 0;
   for (const frame of run.frames) {
     const { record, cell } = frame;
     if (record.type === 'resume' || record.type === 'fork') resumedAt = frame.at;
-    const letters = lettersIn(frame, living);
-    look({ frame, living, ended, letters, received: receivedIn(frame, waiting, living), resumedAt });
+    const deliveries = deliveriesIn(frame, live);
+    look({ frame, live, ended, deliveries, received: receivedIn(frame, waiting, live), resumedAt });
     if ((record.type === 'open' || record.type === 'begin') && record.birth !== undefined) {
       const { birth } = record;
       const plan = plans.get(birth.agent)?.mail ?? null;
       const heard = new Set(birth.spawned?.topics);
-      living.set(birth.cell, { birth, plan, bornIn: frame.no, heard, box: [] });
+      live.set(birth.cell, { birth, plan, createdIn: frame.no, topics: heard, mailbox: [] });
     }
     if (record.type === 'begin' && record.do === 'receive')
-      waiting.set(`${cell}/${record.op}`, { name: record.name, frame, args: argsOf(record.about) });
-    if (record.type === 'settle' && waiting.delete(`${cell}/${record.op}`)) takeOut(living.get(cell), record.value);
-    for (const letter of letters) if (letter.to !== 'outside') living.get(letter.to)?.box.push(letter);
+      waiting.set(`${cell}/${record.op}`, { name: record.name, frame, args: recordedArgs(record.about) });
+    if (record.type === 'settle' && waiting.delete(`${cell}/${record.op}`))
+      removeFromMailbox(live.get(cell), record.value);
+    for (const delivery of deliveries) if (delivery.to !== 'outside') live.get(delivery.to)?.mailbox.push(delivery);
     if (record.type === 'post') {
-      const { subscribed, told } = (record.value ?? {}) as Posted;
-      if (record.ok && subscribed !== undefined) living.get(cell)?.heard.add(subscribed);
-      // Who is told of an end in so many words need not read of it.
-      if (record.ok && told !== undefined) takeOut(living.get(cell), { messages: told });
+      const { subscribed, told } = (record.value ?? {}) as PostEffects;
+      if (record.ok && subscribed !== undefined) live.get(cell)?.topics.add(subscribed);
+      // A parent that got a child's end as a tool result does not read it as mail.
+      if (record.ok && told !== undefined) removeFromMailbox(live.get(cell), { messages: told });
     }
     const over = record.type === 'close' ? cell : record.type === 'settle' ? record.ended?.cell : undefined;
-    const gone = over && living.get(over);
-    if (over === undefined || gone === undefined) continue;
-    living.delete(over);
-    ended.set(over, gone);
+    const endedCell = over && live.get(over);
+    if (over === undefined || endedCell === undefined) continue;
+    live.delete(over);
+    ended.set(over, endedCell);
   }
 };
 
-/** What a post leaves behind besides what crossed. */
-type Posted = { readonly subscribed?: string; readonly told?: readonly number[] };
+/** What a post changes besides its crossings. */
+type PostEffects = { readonly subscribed?: string; readonly told?: readonly number[] };
 
-/** Whether nobody may read it any more by then. */
-export const isLate = ({ mail }: Letter, at: number): boolean => (mail?.expires_at ?? Infinity) <= at;
+/** Whether it has expired by then. */
+export const isExpired = ({ mail }: Delivery, at: number): boolean => (mail?.expires_at ?? Infinity) <= at;
 
-const takeOut = (resident: Resident | undefined, value: unknown): void => {
+const removeFromMailbox = (resident: MailCell | undefined, value: unknown): void => {
   const { messages = [], expired = [] } = (value ?? {}) as Partial<ReceiveResult>;
   if (resident !== undefined && messages.length + expired.length > 0)
-    resident.box = resident.box.filter(({ seq }) => !messages.includes(seq) && !expired.includes(seq));
+    resident.mailbox = resident.mailbox.filter(({ seq }) => !messages.includes(seq) && !expired.includes(seq));
 };
 
 const receivedIn = (
   { record, cell }: Frame,
   waiting: ReadonlyMap<string, Receive>,
-  living: ReadonlyMap<CellId, Resident>,
+  live: ReadonlyMap<CellId, MailCell>,
 ): Received | null => {
   const receive = record.type === 'settle' ? waiting.get(`${cell}/${record.op}`) : undefined;
   if (receive === undefined || record.type !== 'settle') return null;
   const value = record.ok ? (record.value as unknown as ReceiveResult) : null;
   const seqs = value?.messages ?? [];
-  const box = living.get(cell)?.box ?? [];
-  return { receive, value, seqs, letters: seqs.flatMap((seq) => box.find((one) => one.seq === seq) ?? []) };
+  const box = live.get(cell)?.mailbox ?? [];
+  return { receive, value, seqs, deliveries: seqs.flatMap((seq) => box.find((one) => one.seq === seq) ?? []) };
 };
 
-/** Mail that is sent, mail from outside, and the ends of those that were spawned. What is given is none. */
-const lettersIn = (frame: Frame, living: ReadonlyMap<CellId, Resident>): readonly Letter[] => {
+/** Sent messages, messages from outside, and the results of spawned agents. Given context is not mail. */
+const deliveriesIn = (frame: Frame, live: ReadonlyMap<CellId, MailCell>): readonly Delivery[] => {
   const { record, contents = [] } = frame;
-  return contents.flatMap((crossed): readonly Letter[] => {
+  return contents.flatMap((crossed): readonly Delivery[] => {
     const { kind, from, to, seq, content } = crossed;
     const common = { from, to, seq, frame, bytes: Buffer.byteLength(content) };
     if ((kind === 'message' || kind === 'broadcast') && record.type !== 'give')
@@ -137,7 +138,7 @@ const lettersIn = (frame: Frame, living: ReadonlyMap<CellId, Resident>): readonl
       kind === 'result' &&
       record.type === 'settle' &&
       from === record.ended?.cell &&
-      living.get(record.ended.cell)?.birth.spawned !== undefined;
+      live.get(record.ended.cell)?.birth.spawned !== undefined;
     return isEnd ? [{ ...common, kind: 'result', mail: null, bytes: 0 }] : [];
   });
 };

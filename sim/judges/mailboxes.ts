@@ -1,46 +1,46 @@
-// What lies in a box is handed out once, to its own cell, each sender's in order; a box is bounded, and whoever waits is woken.
+// Mail is received once, by its own cell, in order for each sender. A mailbox is bounded, and a waiting cell is woken.
 import type { RunId } from '#base';
 import type { DeadLetter, Frame } from '#contracts';
-import type { Mailing, RunHistory } from '../history.ts';
-import type { Judge, Say } from './judge.ts';
-import { hasMail, isLate, nameOf, walkMail } from './mail-walk.ts';
-import type { Letter, Received, Resident, Step } from './mail-walk.ts';
+import type { OutsideMail, RunHistory } from '../history.ts';
+import type { Judge, ReportProblem } from './judge.ts';
+import { hasMail, isExpired, mailName, walkMail } from './mail-walk.ts';
+import type { Delivery, Received, MailCell, MailStep } from './mail-walk.ts';
 
-const [lettersMax, bytesMax] = [100, 1_000_000];
-/** What the runtime adds to a text, at most. */
+const [messagesMax, bytesMax] = [100, 1_000_000];
+/** The most that the runtime adds to a text. */
 const envelopeBytes = 1_000;
-/** One message may have so many bytes. */
+/** The largest message, in bytes. */
 const mailMax = 260_000;
-/** Times are whole milliseconds. */
+/** Times are rounded to milliseconds. */
 const roundingMs = 2;
 
 /** Why mail from outside may be refused. */
 const excused = ['mail_unknown', 'mail_ambiguous', 'mail_invalid', 'mailbox_full', 'cell_ended'];
 
 export const mailboxes: Judge = {
-  name: 'mail is handed out once, in order',
-  look: ({ runs, mailings }, say) => {
-    let checks = mailings.length;
-    for (const { code, said } of mailings)
+  name: 'messages are received once, in order',
+  check: ({ runs, outsideMail }, report) => {
+    let checks = outsideMail.length;
+    for (const { code, result } of outsideMail)
       if (code !== null && !excused.includes(code))
-        say('mail from outside to be taken, or to be refused', said || code);
+        report('mail from outside to be accepted, or refused for a known reason', result || code);
     for (const run of runs) {
       if (!hasMail(run)) continue;
       const newest = new Map<string, number>();
-      const refused = fullBoxes(run, mailings);
+      const refused = refusedAsFull(run, outsideMail);
       walkMail(run, (step) => {
-        checks += step.letters.length + (step.received === null ? 0 : 1);
-        judgePut(run.run, step, say);
+        checks += step.deliveries.length + (step.received === null ? 0 : 1);
+        judgeDelivered(run.run, step, report);
         if (step.received !== null) {
-          judgeHanded(step, step.received, newest, say);
-          judgeWoken(step, step.received, say);
-          judgeLate(step, step.received, say);
+          judgeReceived(step, step.received, newest, report);
+          judgeWoken(step, step.received, report);
+          judgeExpired(step, step.received, report);
         }
-        judgeOverflow(step, say);
-        judgeTold(step, say);
+        judgeOverflow(step, report);
+        judgeAcknowledgedEnds(step, report);
         for (const mailing of refused.get(step.frame.no) ?? []) {
           checks++;
-          judgeFull(step, mailing, say);
+          judgeFull(step, mailing, report);
         }
       });
     }
@@ -48,97 +48,110 @@ export const mailboxes: Judge = {
   },
 };
 
-const judgePut = (run: RunId, { frame, letters, living }: Step, say: Say): void => {
-  for (const { to, kind, bytes, mail } of letters) {
+const judgeDelivered = (run: RunId, { frame, deliveries, live }: MailStep, report: ReportProblem): void => {
+  for (const { to, kind, bytes, mail } of deliveries) {
     if (to === 'outside') continue;
-    // What is too late to be read may have been taken out already: that is written down later.
-    const box = living.get(to)?.box.filter((letter) => !isLate(letter, frame.at));
-    if (box === undefined) say(`nothing to reach ${to} of run ${run} when it does not live`, `frame ${frame.no}`);
+    // Expired mail may have been removed already; that is recorded later.
+    const box = live.get(to)?.mailbox.filter((delivery) => !isExpired(delivery, frame.at));
+    if (box === undefined) report(`nothing to reach ${to} of run ${run}, which is not live`, `frame ${frame.no}`);
     else if (
       kind !== 'result' &&
       mail?.message_type !== 'answer' &&
-      (box.length >= lettersMax || bytesIn(box) + bytes > bytesMax + envelopeBytes)
+      (box.length >= messagesMax || mailboxBytes(box) + bytes > bytesMax + envelopeBytes)
     )
-      say(
-        `at most ${lettersMax} letters and ${bytesMax} bytes in the box of ${to}`,
-        `frame ${frame.no} brings one more to ${box.length} with ${bytesIn(box)} bytes`,
+      report(
+        `at most ${messagesMax} messages and ${bytesMax} bytes in the mailbox of ${to}`,
+        `frame ${frame.no} adds one more to ${box.length} with ${mailboxBytes(box)} bytes`,
       );
   }
 };
 
-const bytesIn = (box: readonly Letter[]): number => box.reduce((sum, { bytes }) => sum + bytes, 0);
+const mailboxBytes = (box: readonly Delivery[]): number => box.reduce((sum, { bytes }) => sum + bytes, 0);
 
-const judgeHanded = ({ frame }: Step, { seqs, letters }: Received, newest: Map<string, number>, say: Say): void => {
-  if (letters.length < seqs.length || new Set(seqs).size < seqs.length)
-    say(
-      `frame ${frame.no} to hand out what lies in the box of ${frame.cell}`,
-      `entries ${seqs.join(', ')}, of which ${letters.map(({ seq }) => seq).join(', ') || 'none'} lie there`,
+const judgeReceived = (
+  { frame }: MailStep,
+  { seqs, deliveries }: Received,
+  newest: Map<string, number>,
+  report: ReportProblem,
+): void => {
+  if (deliveries.length < seqs.length || new Set(seqs).size < seqs.length)
+    report(
+      `frame ${frame.no} to receive what is in the mailbox of ${frame.cell}`,
+      `entries ${seqs.join(', ')}, of which ${deliveries.map(({ seq }) => seq).join(', ') || 'none'} are there`,
     );
-  for (const { from, seq, kind, mail } of letters) {
-    // Who reads topics one by one may read a later message of another topic first.
+  for (const { from, seq, kind, mail } of deliveries) {
+    // A cell that reads by topic may read a later message of another topic first.
     const key = `${frame.cell} ${from} ${kind === 'broadcast' ? `on ${mail?.topic}` : ''}`;
     const before = newest.get(key) ?? -1;
-    if (seq < before) say(`what ${from} sent to be handed to ${frame.cell} in order`, `${seq} after ${before}`);
+    if (seq < before) report(`what ${from} sent to reach ${frame.cell} in order`, `${seq} after ${before}`);
     newest.set(key, Math.max(before, seq));
   }
 };
 
-/** Nothing lies there for longer than it takes to notice, while somebody waits for it. */
-const judgeWoken = ({ frame, living, resumedAt }: Step, { receive }: Received, say: Say): void => {
+/** While a cell waits, matching mail does not stay in its mailbox. */
+const judgeWoken = ({ frame, live, resumedAt }: MailStep, { receive }: Received, report: ReportProblem): void => {
   const { name, args, frame: begin } = receive;
   if (args?.from !== undefined || args?.topics !== undefined) return;
-  const late = living.get(frame.cell)?.box.find((letter) => {
-    const { kind, frame: put } = letter;
+  const late = live.get(frame.cell)?.mailbox.find((delivery) => {
+    const { kind, frame: put } = delivery;
     const isWanted = name === 'wait' || (kind === 'broadcast') === (name === 'tool:receive_broadcast');
-    return isWanted && !isLate(letter, frame.at) && frame.at - Math.max(put.at, begin.at, resumedAt) > roundingMs;
+    return isWanted && !isExpired(delivery, frame.at) && frame.at - Math.max(put.at, begin.at, resumedAt) > roundingMs;
   });
   if (late !== undefined)
-    say(
-      `${frame.cell}, which waits since frame ${begin.no}, to be handed what came in frame ${late.frame.no}`,
-      `it waited on until frame ${frame.no}`,
+    report(
+      `${frame.cell}, waiting since frame ${begin.no}, to receive what came in frame ${late.frame.no}`,
+      `it kept waiting until frame ${frame.no}`,
     );
 };
 
-/** What was late when somebody began to wait is not handed out, and nothing else counts as late. */
-const judgeLate = ({ frame, living }: Step, { receive, value, letters }: Received, say: Say): void => {
+/** Mail that had expired when a wait began is not received, and nothing else counts as expired. */
+const judgeExpired = (
+  { frame, live }: MailStep,
+  { receive, value, deliveries }: Received,
+  report: ReportProblem,
+): void => {
   const { frame: begin } = receive;
-  for (const letter of letters)
-    if (letter.frame.no < begin.no && isLate(letter, begin.at))
-      say(
-        `entry ${letter.seq} of ${frame.cell} to have expired before frame ${begin.no}`,
-        `frame ${frame.no} hands it out`,
+  for (const delivery of deliveries)
+    if (delivery.frame.no < begin.no && isExpired(delivery, begin.at))
+      report(
+        `entry ${delivery.seq} of ${frame.cell} to have expired before frame ${begin.no}`,
+        `frame ${frame.no} receives it`,
       );
   for (const seq of value?.expired ?? []) {
-    const letter = living.get(frame.cell)?.box.find((one) => one.seq === seq);
-    if (letter === undefined || !isLate(letter, frame.at))
-      say(`entry ${seq} of ${frame.cell} to be read, or to have been`, `frame ${frame.no} says that it has expired`);
+    const delivery = live.get(frame.cell)?.mailbox.find((one) => one.seq === seq);
+    if (delivery === undefined || !isExpired(delivery, frame.at))
+      report(`entry ${seq} of ${frame.cell} not to be expired`, `frame ${frame.no} says that it has expired`);
   }
 };
 
-const judgeOverflow = ({ frame, living }: Step, say: Say): void => {
-  for (const { to, reason } of deadIn(frame))
-    if (reason === 'overflow' && ![...living.values()].some((one) => nameOf(one.birth) === to && isFull(one, mailMax)))
-      say(`the box of ${to} to be full when a message to it is turned away`, `frame ${frame.no} turns one away`);
+const judgeOverflow = ({ frame, live }: MailStep, report: ReportProblem): void => {
+  for (const { to, reason } of deadLettersIn(frame))
+    if (reason === 'overflow' && ![...live.values()].some((one) => mailName(one.birth) === to && isFull(one, mailMax)))
+      report(`the mailbox of ${to} to be full when a message is rejected`, `frame ${frame.no} rejects one`);
 };
 
-const deadIn = ({ record }: Frame): readonly DeadLetter[] => {
+const deadLettersIn = ({ record }: Frame): readonly DeadLetter[] => {
   if (record.type === 'mail') return record.dead === undefined ? [] : [record.dead];
   if (record.type !== 'post') return [];
   return ((record.value ?? {}) as { readonly dead?: readonly DeadLetter[] }).dead ?? [];
 };
 
-/** Only ends are told in other words than those of mail, and only those of one's own. */
-const judgeTold = ({ frame: { cell, no, record }, living }: Step, say: Say): void => {
+/** Only results of a cell's own children may leave its mailbox without being read as mail. */
+const judgeAcknowledgedEnds = ({ frame: { cell, no, record }, live }: MailStep, report: ReportProblem): void => {
   const { told = [] } = ((record.type === 'post' ? record.value : null) ?? {}) as { readonly told?: readonly number[] };
-  for (const letter of living.get(cell)?.box ?? [])
-    if (told.includes(letter.seq) && letter.kind !== 'result')
-      say(`entry ${letter.seq} of ${cell} to be read as mail`, `frame ${no} takes it out of the box`);
+  for (const delivery of live.get(cell)?.mailbox ?? [])
+    if (told.includes(delivery.seq) && delivery.kind !== 'result')
+      report(`entry ${delivery.seq} of ${cell} to be read as mail`, `frame ${no} removes it from the mailbox`);
 };
 
-const isFull = ({ box }: Resident, more: number): boolean => box.length >= lettersMax || bytesIn(box) + more > bytesMax;
+const isFull = ({ mailbox }: MailCell, more: number): boolean =>
+  mailbox.length >= messagesMax || mailboxBytes(mailbox) + more > bytesMax;
 
-/** What was turned away from outside, by the record that came before it, if the log still has that. */
-const fullBoxes = ({ run, frames }: RunHistory, mailings: readonly Mailing[]): ReadonlyMap<number, Mailing[]> => {
+/** Mail from outside that was rejected because a mailbox was full, by the frame after the last one before it. */
+const refusedAsFull = (
+  { run, frames }: RunHistory,
+  mailings: readonly OutsideMail[],
+): ReadonlyMap<number, OutsideMail[]> => {
   const kept = mailings.filter(
     ({ code, after, run: of }) =>
       code === 'mailbox_full' &&
@@ -149,8 +162,11 @@ const fullBoxes = ({ run, frames }: RunHistory, mailings: readonly Mailing[]): R
   return Map.groupBy(kept, ({ after }) => after!.no + 1);
 };
 
-const judgeFull = ({ frame, living }: Step, { to, bytes, said }: Mailing, say: Say): void => {
-  const resident = to === null ? undefined : living.get(to);
+const judgeFull = ({ frame, live }: MailStep, { to, bytes, result }: OutsideMail, report: ReportProblem): void => {
+  const resident = to === null ? undefined : live.get(to);
   if (resident !== undefined && !isFull(resident, bytes + envelopeBytes))
-    say(`the box of ${to} to be full before frame ${frame.no}`, `${resident.box.length} letters in it, and ${said}`);
+    report(
+      `the mailbox of ${to} to be full before frame ${frame.no}`,
+      `${resident.mailbox.length} messages in it, and ${result}`,
+    );
 };

@@ -1,12 +1,12 @@
-// Once nothing fails any more, every run ends, and soon.
+// Once no more faults occur, every run ends soon.
 import type { Judge } from './judge.ts';
 
 export const progress: Judge = {
   name: 'progress once faults stop',
-  look: ({ ended: { by, events, unfinished } }, say) => {
+  check: ({ ended: { by, events, unfinished } }, report) => {
     if (by !== 'done')
-      say(
-        'every run to end once nothing fails any more',
+      report(
+        'every run to end once faults have stopped',
         `${by} after ${events} events; not ended: ${unfinished.join(', ') || 'the processes'}`,
       );
     return 1;

@@ -1,26 +1,26 @@
-// What each attempt of a run shows its model, made again by the audit's own code: by cell and operation.
+// The prompt of each attempt of a run, rebuilt by the audit's own code, by cell and operation.
 import type { PromptPart } from '#contracts';
-import { applyAttempt, sourcesOf, startPrompt } from '../../src/core/audit/rebuild-prompt.ts';
-import type { Prompt } from '../../src/core/audit/rebuild-prompt.ts';
+import { applyAttempt, cellSources, startPrompt } from '../../src/core/audit/rebuild-prompt.ts';
+import type { PromptState } from '../../src/core/audit/rebuild-prompt.ts';
 import { readFrame, startRecords } from '../../src/core/audit/records.ts';
 import type { RunHistory } from '../history.ts';
 
-type Shows = ReadonlyMap<string, Shown>;
+type RebuiltPrompts = ReadonlyMap<string, RebuiltPrompt>;
 
-const known = new WeakMap<RunHistory, Shows>();
+const known = new WeakMap<RunHistory, RebuiltPrompts>();
 
-export const shownIn = (run: RunHistory): Shows => {
+export const rebuiltPrompts = (run: RunHistory): RebuiltPrompts => {
   let shows = known.get(run);
   if (shows === undefined) known.set(run, (shows = rebuild(run)));
   return shows;
 };
 
-export type Shown = { readonly prompt: string; readonly tools: string };
+export type RebuiltPrompt = { readonly prompt: string; readonly tools: string };
 
-const rebuild = ({ frames }: RunHistory): Shows => {
+const rebuild = ({ frames }: RunHistory): RebuiltPrompts => {
   const records = startRecords();
-  const open = new Map<string, Prompt>();
-  const shown = new Map<string, Shown>();
+  const open = new Map<string, PromptState>();
+  const shown = new Map<string, RebuiltPrompt>();
   for (const frame of frames) {
     readFrame(records, frame);
     const { attempt, record } = frame;
@@ -28,13 +28,13 @@ const rebuild = ({ frames }: RunHistory): Shows => {
     if (attempt === undefined || record.type !== 'begin' || cell === undefined) continue;
     const prompt = open.get(frame.cell) ?? startPrompt();
     open.set(frame.cell, prompt);
-    applyAttempt(prompt, attempt, sourcesOf(records, cell));
-    shown.set(`${frame.cell}/${record.op}`, shownBy(prompt));
+    applyAttempt(prompt, attempt, cellSources(records, cell));
+    shown.set(`${frame.cell}/${record.op}`, renderPrompt(prompt));
   }
   return shown;
 };
 
-const shownBy = ({ view, segments }: Prompt): Shown => {
+const renderPrompt = ({ view, segments }: PromptState): RebuiltPrompt => {
   const parts = view.map((id) => segments.get(id)?.part);
   return {
     prompt: JSON.stringify(parts.flatMap((part) => (isMessage(part) ? [part.message] : []))),

@@ -1,29 +1,30 @@
-// What each model was really sent is what the audit's own code makes of the definition, the cell's operations and what
-// was granted to cross into it.
-import { attemptThen, cellOf, lengthThen } from './facts.ts';
+// Every prompt that was really sent equals the one that the audit's own code rebuilds from the definition, the cell's operations
+// and the crossings into it.
+import { attemptOnDisk, callingCell, framesOnDisk } from './facts.ts';
 import type { Judge } from './judge.ts';
-import { shownIn } from './prompt-parts.ts';
+import { rebuiltPrompts } from './prompt-parts.ts';
 
 export const prompts: Judge = {
   name: 'prompt = f(definition, operations, crossings)',
-  look: (history, say) => {
+  check: (history, report) => {
     for (const call of history.modelCalls) {
-      const cell = cellOf(history, call);
-      const attempt = cell && attemptThen(cell, lengthThen(history, cell.run, call.onDisk));
+      const cell = callingCell(history, call);
+      const attempt = cell && attemptOnDisk(cell, framesOnDisk(history, cell.run, call.onDisk));
       if (cell === undefined || attempt === undefined) {
-        say('a request whose task crossed into a cell', `"${call.goal}" at ${call.at} ms`);
+        report('a request whose goal crossed into a cell', `"${call.goal}" at ${call.at} ms`);
         continue;
       }
-      const shown = shownIn(cell.run).get(`${cell.birth.cell}/${attempt.begin.op}`);
+      const shown = rebuiltPrompts(cell.run).get(`${cell.birth.cell}/${attempt.begin.op}`);
       if (shown?.prompt !== call.prompt)
-        say(`the prompt ${shown?.prompt}`, differently(call.prompt, shown?.prompt ?? ''));
-      if (shown?.tools !== call.tools) say(`the tools ${shown?.tools}`, differently(call.tools, shown?.tools ?? ''));
+        report(`the prompt ${shown?.prompt}`, describeDifference(call.prompt, shown?.prompt ?? ''));
+      if (shown?.tools !== call.tools)
+        report(`the tools ${shown?.tools}`, describeDifference(call.tools, shown?.tools ?? ''));
     }
     return history.modelCalls.length;
   },
 };
 
-const differently = (text: string, from: string): string => {
+const describeDifference = (text: string, from: string): string => {
   let at = 0;
   while (at < text.length && text[at] === from[at]) at++;
   return `from character ${at} on: ${text.slice(Math.max(0, at - 40), at + 200)}`;

@@ -1,27 +1,27 @@
-// Nothing that waits grows without bound.
+// No queue grows without bound.
 import type { Judge } from './judge.ts';
 
-/** For each cell that lives: a few operations at once, each with a beginning and an end. */
+/** For each live cell: a few parallel operations, each with a begin and a settle record. */
 const itemsPerCell = 16;
 const eventsPerCell = 24;
 const itemsPerMail = 2;
 const rest = 32;
-/** Of live text: for a reader that lags behind, that it does, and the one that it has in its hand. */
+/** Live pieces buffered for a slow reader, plus the note that it lags, plus the piece it is reading. */
 const piecesKept = 2_000 + 1 + 1;
 
 export const queues: Judge = {
-  name: 'queues bounded',
-  look: ({ queues: { batchMost, eventsMost, cellsMost }, followings, mailings }, say) => {
-    // Who writes from outside may write much at once.
+  name: 'queues are bounded',
+  check: ({ queues: { batchPeak, eventsPeak, cellsPeak }, sessions, outsideMail }, report) => {
+    // A sender outside may send many messages in a row.
     const [items, events] = [
-      rest + cellsMost * itemsPerCell + mailings.length * itemsPerMail,
-      rest + cellsMost * eventsPerCell,
+      rest + cellsPeak * itemsPerCell + outsideMail.length * itemsPerMail,
+      rest + cellsPeak * eventsPerCell,
     ];
-    if (batchMost > items) say(`at most ${items} items in one batch`, `${batchMost}`);
-    if (eventsMost > events) say(`at most ${events} things to wait for at once`, `${eventsMost}`);
-    for (const { pieces, stalled, run } of followings)
+    if (batchPeak > items) report(`at most ${items} items in one batch`, `${batchPeak}`);
+    if (eventsPeak > events) report(`at most ${events} waiting events`, `${eventsPeak}`);
+    for (const { pieces, stalled, run } of sessions)
       if (stalled && pieces > piecesKept)
-        say(`at most ${piecesKept} pieces of run ${run} kept for a reader that stalls`, `${pieces}`);
-    return 2 + followings.length;
+        report(`at most ${piecesKept} pieces of run ${run} buffered for a reader that stalls`, `${pieces}`);
+    return 2 + sessions.length;
   },
 };

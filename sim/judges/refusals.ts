@@ -1,23 +1,26 @@
-// A budget refuses only what does not fit: what was held comes back, and what was not used is not counted.
+// A budget refuses only what does not fit: holds are released, and unused amounts are not counted.
 import type { Amounts } from '#contracts';
 import type { RunHistory } from '../history.ts';
-import { factsOf } from './facts.ts';
+import { runFacts } from './facts.ts';
 import type { CellFacts, OperationFacts, RunFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
 
 type Sums = { tokens: number; nanoUsd: number; spawns: number };
 
 export const refusals: Judge = {
-  name: 'only what does not fit is refused',
-  look: ({ runs }, say) => {
+  name: 'budgets refuse only what does not fit',
+  check: ({ runs }, report) => {
     let checks = 0;
     for (const run of runs) {
-      const accounts = new Accounts(factsOf(run));
+      const accounts = new Accounts(runFacts(run));
       walk(run, accounts, (operation) => {
         checks++;
         const { begin, cell } = operation;
         if (begin.hold !== undefined ? !accounts.fits(operation) : !accounts.canSpawn(cell)) return;
-        say(`${cell.birth.cell}/${begin.op} (${begin.name}) to be allowed: it fits`, 'the budget refused it');
+        report(
+          `${cell.birth.cell}/${begin.op} (${begin.name}) to be allowed, because it fits`,
+          'the budget refused it',
+        );
       });
     }
     return checks;
@@ -25,11 +28,11 @@ export const refusals: Judge = {
 };
 
 const walk = (run: RunHistory, accounts: Accounts, refused: (operation: OperationFacts) => void): void => {
-  const { operations } = factsOf(run);
+  const { operations } = runFacts(run);
   let isCut = false;
   for (const { record, cell } of run.frames) {
-    if (record.type === 'fork') accounts.cut();
-    // Who goes on from a cut has not crashed: nothing of its own was under way.
+    if (record.type === 'fork') accounts.fork();
+    // A fork has not crashed: none of its own operations was in flight.
     if (record.type === 'resume' && !isCut) accounts.crash();
     if (record.type === 'fork' || record.type === 'resume') isCut = record.type === 'fork';
     if (!('op' in record)) continue;
@@ -46,43 +49,43 @@ const walk = (run: RunHistory, accounts: Accounts, refused: (operation: Operatio
 class Accounts {
   readonly #used = new Map<CellFacts, Sums>();
   readonly #floors = new Map<CellFacts, Amounts>();
-  /** Under way now; true: since before a crash, so that it may count already. */
-  readonly #flying = new Map<OperationFacts, boolean>();
+  /** Operations in flight; true if they began before a crash, so that their hold may count as used. */
+  readonly #inFlight = new Map<OperationFacts, boolean>();
 
   constructor({ cells }: RunFacts) {
     for (const cell of cells.values()) {
       this.#used.set(cell, { tokens: 0, nanoUsd: 0, spawns: 0 });
-      // A team keeps something free for its answer.
+      // A team reserves an amount for its answer.
       if (cell.birth.floor !== undefined) this.#floors.set(cell, cell.birth.floor);
     }
   }
 
   begin(operation: OperationFacts): void {
     const { begin, cell } = operation;
-    if (begin.do === 'child') for (const one of lineOf(cell)) this.#used.get(one)!.spawns++;
+    if (begin.do === 'child') for (const one of selfAndAncestors(cell)) this.#used.get(one)!.spawns++;
     if (begin.birth?.task?.part === 'answer') this.#floors.delete(cell);
     if (begin.hold === undefined) return;
     this.#floors.set(cell, begin.hold);
-    this.#flying.set(operation, false);
+    this.#inFlight.set(operation, false);
   }
 
   crash(): void {
-    for (const operation of this.#flying.keys()) this.#flying.set(operation, true);
+    for (const operation of this.#inFlight.keys()) this.#inFlight.set(operation, true);
   }
 
-  /** What was under way there is another run's. */
-  cut(): void {
-    for (const operation of this.#flying.keys()) this.#flying.set(operation, false);
+  /** Operations in flight at a fork belong to the other run. */
+  fork(): void {
+    for (const operation of this.#inFlight.keys()) this.#inFlight.set(operation, false);
   }
 
   again(operation: OperationFacts): void {
     this.#add(operation.cell, operation.begin.hold ?? {});
-    this.#flying.set(operation, false);
+    this.#inFlight.set(operation, false);
   }
 
   settle(operation: OperationFacts): void {
     const { cost, uncertain } = operation.settle!;
-    this.#flying.delete(operation);
+    this.#inFlight.delete(operation);
     if (uncertain !== undefined) this.#add(operation.cell, uncertain);
     if (cost === undefined) return;
     const { usage, nanoUsd } = cost;
@@ -91,12 +94,12 @@ class Accounts {
 
   fits({ begin: { hold }, cell }: OperationFacts): boolean {
     const floor = { tokens: 0, nanoUsd: 0 };
-    return lineOf(cell).every((one) => {
+    return selfAndAncestors(cell).every((one) => {
       if (one !== cell) {
         floor.tokens += this.#floors.get(one)?.tokens ?? 0;
         floor.nanoUsd += this.#floors.get(one)?.nanoUsd ?? 0;
       }
-      const doubt = this.#doubtIn(one);
+      const doubt = this.#uncertainIn(one);
       return (['tokens', 'nanoUsd'] as const).every(
         (key) =>
           this.#used.get(one)![key] + doubt[key] + (hold?.[key] ?? 0) + floor[key] <= (one.birth.caps[key] ?? Infinity),
@@ -105,21 +108,21 @@ class Accounts {
   }
 
   canSpawn(cell: CellFacts): boolean {
-    return lineOf(cell).every((one) => this.#used.get(one)!.spawns < (one.birth.caps.spawns ?? Infinity));
+    return selfAndAncestors(cell).every((one) => this.#used.get(one)!.spawns < (one.birth.caps.spawns ?? Infinity));
   }
 
   #add(cell: CellFacts, { tokens = 0, nanoUsd = 0 }: Amounts): void {
-    for (const one of lineOf(cell)) {
+    for (const one of selfAndAncestors(cell)) {
       const sums = this.#used.get(one)!;
       sums.tokens += tokens;
       sums.nanoUsd += nanoUsd;
     }
   }
 
-  #doubtIn(account: CellFacts): { readonly tokens: number; readonly nanoUsd: number } {
+  #uncertainIn(account: CellFacts): { readonly tokens: number; readonly nanoUsd: number } {
     const doubt = { tokens: 0, nanoUsd: 0 };
-    for (const [{ begin, cell }, crashed] of this.#flying) {
-      if (!crashed || !lineOf(cell).includes(account)) continue;
+    for (const [{ begin, cell }, crashed] of this.#inFlight) {
+      if (!crashed || !selfAndAncestors(cell).includes(account)) continue;
       doubt.tokens += begin.hold?.tokens ?? 0;
       doubt.nanoUsd += begin.hold?.nanoUsd ?? 0;
     }
@@ -127,7 +130,7 @@ class Accounts {
   }
 }
 
-const lineOf = (cell: CellFacts): readonly CellFacts[] => {
+const selfAndAncestors = (cell: CellFacts): readonly CellFacts[] => {
   const line: CellFacts[] = [];
   for (let one: CellFacts | null = cell; one !== null; one = one.parent) line.push(one);
   return line;

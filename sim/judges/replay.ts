@@ -1,12 +1,12 @@
-// Made again from its log alone, a run comes out the same.
+// A replay of a run from its log alone gives the same result.
 import type { Judge } from './judge.ts';
 
 export const replay: Judge = {
   name: 'replay hash = live hash',
-  look: ({ runs }, say) => {
+  check: ({ runs }, report) => {
     for (const { run, frames, replay: made } of runs)
       if (frames.length > 0 && (!made.ok || made.recorded !== made.replayed))
-        say(`run ${run} to come out as ${made.recorded}`, `${made.replayed}: ${made.said}`);
+        report(`run ${run} to replay as ${made.recorded}`, `${made.replayed}: ${made.detail}`);
     return runs.length;
   },
 };

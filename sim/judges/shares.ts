@@ -1,4 +1,4 @@
-// A child that shares is given what its caller was told of SYSTEM and CONTEXT, and no other child is given anything.
+// A child that shares gets SYSTEM and CONTEXT messages that its caller knows, and no other child gets anything.
 import type { CellId } from '#base';
 import type { SharedMessage, ShareName } from '#contracts';
 import { withChildren } from '../agents.ts';
@@ -6,8 +6,8 @@ import type { RunHistory } from '../history.ts';
 import type { Judge } from './judge.ts';
 
 export const shares: Judge = {
-  name: 'a share is what its caller knows',
-  look: ({ runs }, say) => {
+  name: 'shares contain only what the caller knows',
+  check: ({ runs }, report) => {
     let checks = 0;
     for (const run of runs) {
       const plans = new Map(withChildren(run.agent).map((plan) => [plan.name, plan]));
@@ -17,13 +17,13 @@ export const shares: Judge = {
         const birth = record.type === 'open' || record.type === 'begin' ? record.birth : undefined;
         for (const { digest, definition } of definitions) asked.set(digest, definition.share ?? []);
         const planned = birth === undefined ? [] : (plans.get(birth.agent)?.share ?? []);
-        // Who spawns may hand over more.
+        // A spawn call may share more.
         const share = birth?.spawned === undefined ? planned : [...planned, ...(asked.get(birth.digest) ?? [])];
         const crossed = contents.filter(({ kind }) => kind === 'share');
         if (birth !== undefined && birth.parent !== null) {
           checks++;
           if (share.length > 0 !== crossed.some(({ cell }) => cell === birth.cell))
-            say(`${birth.cell} to be given ${share.join(' and ') || 'nothing'}`, `frame ${no} says otherwise`);
+            report(`${birth.cell} to get ${share.join(' and ') || 'nothing'}`, `frame ${no} differs`);
         }
         for (const { cell, kind, content } of contents) if (kind === 'history') learn(known, cell, contextIn(content));
         for (const { cell, from, content } of crossed) {
@@ -32,9 +32,9 @@ export const shares: Judge = {
           const strange = messages.find(
             ({ text }) => !isKnown(text, known.get(from as CellId) ?? [], promptOf(run, from)),
           );
-          if (strange !== undefined) say(`${cell} to be given what ${from} knows`, strange.text.slice(0, 200));
+          if (strange !== undefined) report(`${cell} to get only what ${from} knows`, strange.text.slice(0, 200));
           const twice = messages.find(({ text }) => known.get(cell)?.includes(text) === true);
-          if (twice !== undefined) say(`${cell} to be given each message once`, twice.text.slice(0, 200));
+          if (twice !== undefined) report(`${cell} to get each message once`, twice.text.slice(0, 200));
           learn(
             known,
             cell,
@@ -55,7 +55,7 @@ const contextIn = (content: string): readonly string[] =>
     ({ category, text }) => (category === 'CONTEXT' ? [text] : []),
   );
 
-/** In its own words, or framed as data: of what it was given, or of what its definition says. */
+/** Whether the text is part of the caller's prompt or context, as is or framed as data. */
 const isKnown = (text: string, known: readonly string[], prompt: string): boolean =>
   text.includes(prompt) || known.some((one) => framed(text).includes(framed(one)));
 
@@ -66,6 +66,6 @@ const promptOf = ({ frames, agent }: RunHistory, cell: string): string => {
     (record.type === 'open' || record.type === 'begin') && record.birth?.cell === cell ? [record.birth] : [],
   )[0];
   const plan = withChildren(agent).find(({ name }) => name === birth?.agent);
-  // What is filled in differs: the words before it do not.
+  // The prompt's variables are filled in, so only the text before them is compared.
   return plan?.prompt.split(' Today')[0] ?? '';
 };

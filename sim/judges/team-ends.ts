@@ -1,41 +1,41 @@
-// Every task ends in one final state, the same to whoever asks; and a team says what it has and what it has not.
+// Every task ends in one final state, which all sources report the same. A team reports what it has and what is missing.
 import type { Envelope, Outcome, Task } from '#contracts';
 import { readRunTasks } from '#core/audit';
 import type { RunHistory } from '../history.ts';
-import type { Judge, Say } from './judge.ts';
-import { isOver } from './team-model.ts';
+import type { Judge, ReportProblem } from './judge.ts';
+import { hasEnded } from './team-model.ts';
 import type { ModelTask } from './team-model.ts';
-import { storiesIn } from './teams.ts';
-import type { TeamStory } from './team-story.ts';
+import { expectedTeamRuns } from './teams.ts';
+import type { ExpectedTeamRun } from './expected-team-run.ts';
 
 type Seen = Pick<Task, 'id' | 'status' | 'attempts' | 'assignee' | 'reason'> & Partial<Pick<Task, 'result'>>;
 
 export const teamEnds: Judge = {
-  name: 'every task ends once, and the same is told of it',
-  look: (history, say) => {
+  name: 'every task ends once, reported consistently',
+  check: (history, report) => {
     let checks = 0;
-    for (const { run, story } of storiesIn(history)) {
+    for (const { run, story } of expectedTeamRuns(history)) {
       const { outcome, parent, birth } = story.cell;
-      if (outcome === null || story.asked.planOnly === true) continue;
+      if (outcome === null || story.request.planOnly === true) continue;
       const { tasks } = story.model;
       checks += tasks.length;
-      for (const { id, status } of tasks) if (!isOver({ status })) say(`${id} of run ${run.run} to end`, status);
-      compare(`the log of run ${run.run}`, tasks, readRunTasks(run.frames, birth.cell), say);
+      for (const { id, status } of tasks) if (!hasEnded({ status })) report(`${id} of run ${run.run} to end`, status);
+      compare(`the log of run ${run.run}`, tasks, readRunTasks(run.frames, birth.cell), report);
       const told = (outcome.data as { readonly tasks?: readonly Seen[] } | null)?.tasks ?? null;
-      if (told !== null) compare(`the outcome of run ${run.run}`, tasks, told, say);
-      for (const { run: of, tasks: live, outcome: ended } of history.followings)
+      if (told !== null) compare(`the outcome of run ${run.run}`, tasks, told, report);
+      for (const { run: of, tasks: live, outcome: ended } of history.sessions)
         if (of === run.run && parent === null && ended !== null && live !== null && live.length > 0)
-          compare(`the session of run ${run.run}`, tasks, live, say);
-      judgeOutcome(run, story, outcome, say);
+          compare(`the session of run ${run.run}`, tasks, live, report);
+      judgeOutcome(run, story, outcome, report);
     }
     return checks;
   },
 };
 
-/** Of a team that was stopped while what had ended was still on its way, either may be told. */
-const compare = (where: string, tasks: readonly ModelTask[], seen: readonly Seen[], say: Say): void => {
+/** Compares the tasks of the model with the tasks that a source reports. */
+const compare = (where: string, tasks: readonly ModelTask[], seen: readonly Seen[], report: ReportProblem): void => {
   if (seen.length !== tasks.length)
-    say(
+    report(
       `${tasks.map(({ id }) => id).join(', ') || 'no tasks'} in ${where}`,
       seen.map(({ id }) => id).join(', ') || 'none',
     );
@@ -51,44 +51,47 @@ const compare = (where: string, tasks: readonly ModelTask[], seen: readonly Seen
       assignee: one.assignee ?? null,
       code: one.reason?.code ?? null,
     };
-    if (words(expected) !== words(found)) say(`${task.id} in ${where}: ${words(expected)}`, words(found));
+    if (words(expected) !== words(found)) report(`${task.id} in ${where}: ${words(expected)}`, words(found));
     if (code === 'dependency' && !causes.includes(one.reason?.task ?? ''))
-      say(`${task.id} in ${where} blocked by ${causes.join(' or ')}`, words(one.reason ?? {}));
+      report(`${task.id} in ${where} blocked by ${causes.join(' or ')}`, words(one.reason ?? {}));
     if (one.result !== undefined && one.result !== result)
-      say(`the result of ${task.id} in ${where}: ${result}`, `${one.result}`);
+      report(`the result of ${task.id} in ${where}: ${result}`, `${one.result}`);
   }
 };
 
-const judgeOutcome = (run: RunHistory, story: TeamStory, outcome: Outcome, say: Say): void => {
-  const { model, asked, answered, stopped } = story;
-  if (model.tasks.length === 0 && asked.tasks === null) return;
+const judgeOutcome = (run: RunHistory, story: ExpectedTeamRun, outcome: Outcome, report: ReportProblem): void => {
+  const { model, request, answered, stopped } = story;
+  if (model.tasks.length === 0 && request.tasks === null) return;
   const missing = model.tasks.filter(({ status, code }) => status !== 'completed' && code !== 'condition');
   const ids = missing.slice(0, 100).map(({ id }) => id);
   const titles = missing.slice(0, 50).map(({ title }) => title);
   const answer = stopped ? null : usable(answered?.envelope ?? null);
   if (JSON.stringify(outcome.missing) !== JSON.stringify(ids))
-    say(`run ${run.run} to name as missing: ${ids.join(', ') || 'nothing'}`, outcome.missing.join(', ') || 'nothing');
-  const output = answer === null ? resultsOf(model.tasks, missing.length === 0) : answer.output;
+    report(
+      `run ${run.run} to list as missing: ${ids.join(', ') || 'nothing'}`,
+      outcome.missing.join(', ') || 'nothing',
+    );
+  const output = answer === null ? finalResults(model.tasks, missing.length === 0) : answer.output;
   const isSaid = titles.length === 0 ? outcome.output === output : outcome.output.startsWith(output);
   if (!isSaid && outcome.failure?.code !== 'crossing_refused')
-    say(`run ${run.run} to say ${JSON.stringify(output)}`, JSON.stringify(outcome.output));
+    report(`run ${run.run} to return ${JSON.stringify(output)}`, JSON.stringify(outcome.output));
   if (outcome.output !== '')
     for (const title of titles)
       if (!outcome.output.slice(output.length).includes(title))
-        say(`the answer of run ${run.run} to say that it is without ${title}`, outcome.output);
+        report(`the answer of run ${run.run} to list ${title} as missing`, outcome.output);
   const isWhole = titles.length === 0 && model.tasks.some(({ status }) => status === 'completed');
-  const isAnswered = !asked.answer || answer?.status === 'completed';
-  // Cancelled after its last task and before its end, it may say either.
+  const isAnswered = !request.answer || answer?.status === 'completed';
+  // If it was cancelled between its last task and its end, either status is valid.
   const isCancelled = outcome.status === 'cancelled' && run.frames.some(({ record }) => record.type === 'cancel');
   if (!isCancelled && (outcome.status === 'completed') !== (isWhole && isAnswered && !stopped && !story.late))
-    say(`run ${run.run} to end ${isWhole ? 'completed' : 'otherwise than completed'}`, outcome.status);
+    report(`run ${run.run} to end ${isWhole ? 'completed' : 'not completed'}`, outcome.status);
 };
 
 const usable = (envelope: Envelope | null): Envelope | null =>
   envelope === null || envelope.output === '' ? null : envelope;
 
-/** Those that went into no other result. */
-const resultsOf = (tasks: readonly ModelTask[], isWhole: boolean): string => {
+/** The results that no other task depends on. */
+const finalResults = (tasks: readonly ModelTask[], isWhole: boolean): string => {
   const done = tasks.filter(({ status }) => status === 'completed');
   const last = done.filter(({ id }) => !done.some(({ dependsOn }) => dependsOn.includes(id)));
   if (last.length === 1 && isWhole) return last[0]!.result!;

@@ -1,4 +1,4 @@
-// A graph of tasks as the contract describes it: a plain and slow one, with no code of the runtime.
+// A simple, slow model of a task graph as the contract describes it, without code of the runtime.
 import type { MemoryScope, TaskCondition, TaskSpec, TaskStatus } from '#contracts';
 
 export type ModelTask = {
@@ -11,20 +11,20 @@ export type ModelTask = {
   readonly retries: number;
   readonly priority: number;
   readonly when: TaskCondition | null;
-  /** The member that it names. */
-  readonly named: string | null;
+  /** The member that the request names. */
+  readonly requestedAssignee: string | null;
   assignee: string | null;
   status: TaskStatus;
   attempts: number;
   result: string | null;
-  /** Why it ended otherwise than well, and because of whom it may be. */
+  /** Why it did not complete, and the tasks that may have caused it. */
   code: string | null;
   causes: readonly string[];
 };
 
 type Rules = { readonly memoryScope: MemoryScope; readonly retries: number };
 
-export type Room = {
+export type Capacity = {
   readonly members: readonly string[];
   readonly of: (member: string) => number;
 };
@@ -41,7 +41,7 @@ export class TeamModel {
     return this.tasks.find((task) => task.id === id);
   }
 
-  /** All of them or none. */
+  /** Adds all tasks or none. */
   add(specs: readonly TaskSpec[], members: readonly string[]): boolean {
     const ids = [...this.tasks.map(({ id }) => id), ...specs.map(({ id }) => id ?? '')];
     const fits = specs.every(
@@ -62,7 +62,7 @@ export class TeamModel {
         retries: spec.retries ?? this.#rules.retries,
         priority: spec.priority ?? 0,
         when: spec.when ?? null,
-        named: assignee,
+        requestedAssignee: assignee,
         assignee,
         status: 'pending',
         attempts: 0,
@@ -70,17 +70,17 @@ export class TeamModel {
         code: null,
         causes: [],
       });
-    this.#spread();
+    this.#propagate();
     return true;
   }
 
-  /** The most urgent of those that are ready and have somebody with room: the highest, then the earliest. */
-  next(room: Room): { readonly task: ModelTask; readonly assignee: string } | null {
+  /** The most urgent ready task that has a free member: highest priority first, then the earliest. */
+  next(room: Capacity): { readonly task: ModelTask; readonly assignee: string } | null {
     const ready = this.tasks
       .filter(({ status }) => status === 'ready')
       .toSorted((one, other) => other.priority - one.priority || one.order - other.order);
     for (const task of ready) {
-      const assignee = task.assignee ?? roomiest(room);
+      const assignee = task.assignee ?? freestMember(room);
       if (assignee !== null && room.of(assignee) > 0) return { task, assignee };
     }
     return null;
@@ -93,39 +93,39 @@ export class TeamModel {
 
   complete(task: ModelTask, result: string): void {
     Object.assign(task, { status: 'completed', result });
-    this.#spread();
+    this.#propagate();
   }
 
   end(task: ModelTask, status: 'failed' | 'skipped', code: string): void {
     Object.assign(task, { status, code });
-    this.#spread();
+    this.#propagate();
   }
 
-  /** All that nobody works on: what has not started, and what was to be tried again. */
+  /** Skips all tasks that nobody works on, including those that wait for a retry. */
   skipRest(): void {
     for (const task of this.tasks)
       if (task.status === 'pending' || task.status === 'ready')
         Object.assign(task, { status: 'skipped', code: 'aborted' });
   }
 
-  /** What is shown to a task that starts now. */
+  /** The results that a task gets if it starts now. */
   resultsFor({ memoryScope, dependsOn }: ModelTask): readonly ModelTask[] {
     const among = memoryScope === 'all' ? this.tasks : dependsOn.map((id) => this.get(id)!);
     return among.filter(({ status }) => status === 'completed');
   }
 
-  /** What the ends so far mean for those who have not started, until nothing changes any more. */
-  #spread(): void {
+  /** Applies the ends so far to the tasks that have not started, until nothing changes. */
+  #propagate(): void {
     for (let changed = true; changed;) {
       changed = false;
       for (const task of this.tasks) {
         if (task.status !== 'pending' || task.attempts > 0) continue;
         const before = task.dependsOn.map((id) => this.get(id)!);
-        const bad = before.filter(isBad);
+        const bad = before.filter(endedBadly);
         if (bad.length > 0) {
           const causes = bad.flatMap((one) => (one.status === 'blocked' ? one.causes : [one.id]));
           Object.assign(task, { status: 'blocked', code: 'dependency', causes });
-        } else if (before.every(isOver)) {
+        } else if (before.every(hasEnded)) {
           const isNeeded = isWanted(task, before);
           Object.assign(task, isNeeded ? { status: 'ready' } : { status: 'skipped', code: 'condition' });
         } else continue;
@@ -135,17 +135,17 @@ export class TeamModel {
   }
 }
 
-const roomiest = ({ members, of }: Room): string | null => {
+const freestMember = ({ members, of }: Capacity): string | null => {
   const most = Math.max(...members.map(of));
   return most <= 0 ? null : members.find((one) => of(one) === most)!;
 };
 
-export const isOver = ({ status }: { readonly status: TaskStatus }): boolean =>
+export const hasEnded = ({ status }: { readonly status: TaskStatus }): boolean =>
   ['completed', 'failed', 'blocked', 'skipped'].includes(status);
 
-/** It ended, and not well: those behind it cannot start. */
-const isBad = (task: ModelTask): boolean =>
-  isOver(task) && task.status !== 'completed' && !(task.status === 'skipped' && task.code === 'condition');
+/** Ended in a way that blocks its dependents. */
+const endedBadly = (task: ModelTask): boolean =>
+  hasEnded(task) && task.status !== 'completed' && !(task.status === 'skipped' && task.code === 'condition');
 
 const isWanted = ({ when }: ModelTask, before: readonly ModelTask[]): boolean => {
   if (before.length > 0 && before.every(({ status }) => status === 'skipped')) return false;

@@ -1,10 +1,10 @@
-// What judges of teams read in a log: operations, letters, plans.
+// Helpers for the team judges: read operations, messages and plans in a log.
 import type { CellId } from '#base';
 import type { Frame, Mail } from '#contracts';
 import type { OperationFacts } from './facts.ts';
 
-/** What began, for people. */
-export const inWords = ({ begin, beganIn }: OperationFacts): string =>
+/** Describes an operation in a report. */
+export const describeBegin = ({ begin, beganIn }: OperationFacts): string =>
   `frame ${beganIn} begins ${begin.name} ${JSON.stringify(begin.birth?.task ?? begin.about ?? null)}`;
 
 export const contentIn = (frames: readonly Frame[], cell: CellId, seq: number): string | undefined => {
@@ -14,10 +14,10 @@ export const contentIn = (frames: readonly Frame[], cell: CellId, seq: number): 
 };
 
 /** A line of JSON, then the text. */
-export const mailOf = (content: string): Mail => {
+export const parseMail = (content: string): Mail => {
   const end = content.indexOf('\n');
   return { ...(JSON.parse(content.slice(0, end)) as Omit<Mail, 'text'>), text: content.slice(end + 1) };
 };
 
-/** As it is, or between fences. */
-export const jsonOf = (text: string): unknown => JSON.parse(text.replace(/^```json\n|\n```$/gu, '')) as unknown;
+/** Parses JSON with or without a code fence. */
+export const parsePlan = (text: string): unknown => JSON.parse(text.replace(/^```json\n|\n```$/gu, '')) as unknown;

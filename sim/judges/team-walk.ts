@@ -1,87 +1,87 @@
-// The work of a team, followed through its log with no code of the runtime: what its director had to begin, one after the other.
+// Follows the work of a team through its log, without code of the runtime, and checks each operation that it had to begin.
 import type { CellId } from '#base';
 import type { Envelope, Mail, TaskSpec, TeamGoal } from '#contracts';
 import { withChildren } from '../agents.ts';
 import type { RunHistory } from '../history.ts';
 import type { TeamPlan } from '../plan.ts';
-import { factsOf, pausedMs } from './facts.ts';
+import { runFacts, pausedMs } from './facts.ts';
 import type { CellFacts, OperationFacts } from './facts.ts';
-import type { Say } from './judge.ts';
+import type { ReportProblem } from './judge.ts';
 import { TeamModel } from './team-model.ts';
-import type { ModelTask, Room } from './team-model.ts';
-import type { TeamStory, Work } from './team-story.ts';
-import { contentIn, inWords, jsonOf, mailOf } from './team-texts.ts';
+import type { ModelTask, Capacity } from './team-model.ts';
+import type { ExpectedTeamRun, TaskAttempt } from './expected-team-run.ts';
+import { contentIn, describeBegin, parsePlan, parseMail } from './team-texts.ts';
 
 const stopped = Symbol('stopped');
 
 /** The teams of a run, by name. */
-export const teamsOf = ({ agent }: RunHistory): ReadonlyMap<string, TeamPlan> =>
+export const teamPlans = ({ agent }: RunHistory): ReadonlyMap<string, TeamPlan> =>
   new Map(withChildren(agent).flatMap(({ name, team }) => (team === null ? [] : [[name, team]])));
 
-/** Each team that was asked for something: at the root, or by an agent. */
-export const walkTeams = (run: RunHistory, say: Say): readonly TeamStory[] => {
-  const teams = teamsOf(run);
-  return [...factsOf(run).cells.values()].flatMap((cell) => {
+/** Walks each team that got a goal, as the root or as a child. */
+export const walkTeams = (run: RunHistory, report: ReportProblem): readonly ExpectedTeamRun[] => {
+  const teams = teamPlans(run);
+  return [...runFacts(run).cells.values()].flatMap((cell) => {
     const team = teams.get(cell.birth.agent);
-    return team === undefined || cell.goal === undefined ? [] : [walkTeam(run, team, cell, say)];
+    return team === undefined || cell.goal === undefined ? [] : [walkTeam(run, team, cell, report)];
   });
 };
 
-const walkTeam = (run: RunHistory, team: TeamPlan, cell: CellFacts, say: Say): TeamStory => {
-  const walk = new Walk(run, team, cell, say);
+const walkTeam = (run: RunHistory, team: TeamPlan, cell: CellFacts, report: ReportProblem): ExpectedTeamRun => {
+  const walk = new Walk(run, team, cell, report);
   try {
-    walk.toTheEnd();
+    walk.walkToEnd();
   } catch (error) {
     if (error !== stopped) throw error;
   }
-  return walk.story();
+  return walk.result();
 };
 
 class Walk {
   readonly #run: RunHistory;
   readonly #team: TeamPlan;
   readonly #root: CellFacts;
-  readonly #say: Say;
-  readonly #asked: TeamGoal;
+  readonly #report: ReportProblem;
+  readonly #request: TeamGoal;
   readonly #model: TeamModel;
   readonly #names: readonly string[];
-  readonly #works: Work[] = [];
-  /** What it began and has not heard of. */
-  readonly #under = new Map<OperationFacts, ModelTask | null>();
-  readonly #heard = new Set<number>();
+  readonly #attempts: TaskAttempt[] = [];
+  /** Operations that it began and whose end it has not read. */
+  readonly #inFlight = new Map<OperationFacts, ModelTask | null>();
+  readonly #readSeqs = new Set<number>();
   readonly #waiting: Mail[] = [];
   readonly #shown = new Map<string, readonly Mail[]>();
   #planned: CellFacts | null = null;
-  #answered: TeamStory['answered'] = null;
+  #answered: ExpectedTeamRun['answered'] = null;
   #begun = 0;
-  /** In which frame. */
+  /** The frame in which the last operation began. */
   #begunIn = 0;
   #spawned = 0;
   #inbox: OperationFacts | null = null;
   #nowIn = 0;
-  /** When it was asked to finish. */
+  /** The frame in which it was asked to finish. */
   #closedIn = -1;
   #stopped = false;
 
-  constructor(run: RunHistory, team: TeamPlan, root: CellFacts, say: Say) {
+  constructor(run: RunHistory, team: TeamPlan, root: CellFacts, report: ReportProblem) {
     this.#run = run;
     this.#team = team;
     this.#root = root;
-    this.#say = say;
-    this.#asked =
+    this.#report = report;
+    this.#request =
       root.parent === null ? (JSON.parse(root.goal!) as TeamGoal) : { goal: root.goal!, tasks: null, answer: true };
-    this.#nowIn = root.bornIn;
+    this.#nowIn = root.createdIn;
     this.#model = new TeamModel(team.rules);
     this.#names = team.members.map(({ name }) => name);
   }
 
-  story(): TeamStory {
+  result(): ExpectedTeamRun {
     return {
       cell: this.#root,
       team: this.#team,
-      asked: this.#asked,
+      request: this.#request,
       model: this.#model,
-      works: this.#works,
+      attempts: this.#attempts,
       planned: this.#planned,
       answered: this.#answered,
       stopped: this.#stopped,
@@ -89,42 +89,42 @@ class Walk {
     };
   }
 
-  toTheEnd(): void {
-    if (!this.#plan() || this.#asked.planOnly === true) return this.#over();
-    this.#inbox = this.#begin('to listen', ({ begin }) => begin.do === 'receive');
+  walkToEnd(): void {
+    if (!this.#plan() || this.#request.planOnly === true) return this.#expectNothingMore();
+    this.#inbox = this.#begin('a receive', ({ begin }) => begin.do === 'receive');
     for (;;) {
-      // All that has settled is heard before anything is decided.
-      while (this.#hasUnheard()) this.#settle();
+      // Everything that has settled is read before anything is decided.
+      while (this.#hasUnread()) this.#settle();
       if (this.#leftMs() === 0) this.#model.skipRest();
       while (this.#startNext());
-      // What has come by then is still heard.
-      if (this.#under.size === 0 && this.#inbox?.settle?.ok !== true) break;
+      // Mail that has arrived by then is still read.
+      if (this.#inFlight.size === 0 && this.#inbox?.settle?.ok !== true) break;
       this.#settle();
     }
     this.#answer();
-    this.#over();
+    this.#expectNothingMore();
     this.#judgeUnread();
   }
 
-  /** Gives whether there is something to do. */
+  /** Returns whether there are tasks. */
   #plan(): boolean {
-    const { tasks } = this.#asked;
+    const { tasks } = this.#request;
     if (tasks !== null) return this.#model.add(tasks, this.#names);
     const { coordinator } = this.#team;
-    if (coordinator === null || !this.#mayBear(coordinator.grants)) return false;
-    const operation = this.#begin('to plan', ({ begin }) => begin.birth?.task?.part === 'plan');
-    this.#planned = this.#bornWith(operation);
-    const envelope = this.#hear(operation);
+    if (coordinator === null || !this.#mayStart(coordinator.grants)) return false;
+    const operation = this.#begin('planning', ({ begin }) => begin.birth?.task?.part === 'plan');
+    this.#planned = this.#startedCell(operation);
+    const envelope = this.#readResult(operation);
     if (envelope?.status !== 'completed') return false;
-    return this.#model.add((jsonOf(envelope.output) as { tasks: readonly TaskSpec[] }).tasks, this.#names);
+    return this.#model.add((parsePlan(envelope.output) as { tasks: readonly TaskSpec[] }).tasks, this.#names);
   }
 
   #startNext(): boolean {
     const { parallel, capacity } = this.#team.rules;
-    const running = [...this.#under].flatMap(([{ begin }, task]) => (begin.do === 'child' && task ? [task] : []));
+    const running = [...this.#inFlight].flatMap(([{ begin }, task]) => (begin.do === 'child' && task ? [task] : []));
     if (running.length >= parallel) return false;
     const busy = (name: string): number => running.filter(({ assignee }) => assignee === name).length;
-    const room: Room = { members: this.#names, of: (name) => (capacity[name] ?? parallel) - busy(name) };
+    const room: Capacity = { members: this.#names, of: (name) => (capacity[name] ?? parallel) - busy(name) };
     const next = this.#model.next(room);
     if (next === null) return false;
     this.#startOne(next.task, next.assignee);
@@ -135,12 +135,12 @@ class Walk {
     const messages = this.#messagesFor(task, assignee);
     this.#model.start(task, assignee);
     const member = this.#team.members.find(({ name }) => name === assignee)!;
-    const kept = this.#asked.answer && this.#team.coordinator !== null ? 1 : 0;
-    if (!this.#mayBear(member.grants, kept))
+    const kept = this.#request.answer && this.#team.coordinator !== null ? 1 : 0;
+    if (!this.#mayStart(member.grants, kept))
       return this.#model.end(
         task,
         'skipped',
-        member.grants.includes('goal') || this.#isSpent(kept) ? 'budget' : 'failed',
+        member.grants.includes('goal') || this.#isSpawnBudgetSpent(kept) ? 'budget' : 'failed',
       );
     if (task.retries > 0) this.#shown.set(task.id, messages);
     const attempt = task.attempts;
@@ -151,17 +151,17 @@ class Walk {
       const part = birth?.task;
       return part?.part === 'task' && part.task === task.id && part.attempt === attempt && birth?.agent === assignee;
     });
-    this.#under.set(operation, task);
-    const cell = this.#bornWith(operation);
-    if (cell !== null) this.#works.push({ cell, task, attempt, results, messages });
+    this.#inFlight.set(operation, task);
+    const cell = this.#startedCell(operation);
+    if (cell !== null) this.#attempts.push({ cell, task, attempt, results, messages });
   }
 
-  /** All that wait for that member, unless an earlier task of it is still to be started; the same when it is tried again. */
+  /** All messages that wait for the member, unless an earlier task of it has not started; a retry gets the same messages again. */
   #messagesFor({ id, attempts, order }: ModelTask, assignee: string): readonly Mail[] {
     if (attempts > 0) return this.#shown.get(id) ?? [];
     const earlier = this.#model.tasks.some(
       (one) =>
-        one.named === assignee &&
+        one.requestedAssignee === assignee &&
         one.order < order &&
         one.attempts === 0 &&
         (one.status === 'pending' || one.status === 'ready'),
@@ -172,22 +172,22 @@ class Walk {
     return mine;
   }
 
-  /** The next of what is under way that has settled. */
+  /** Reads the next settled operation. */
   #settle(): void {
-    const open = [...this.#under.keys(), ...(this.#inbox === null ? [] : [this.#inbox])];
+    const open = [...this.#inFlight.keys(), ...(this.#inbox === null ? [] : [this.#inbox])];
     const operation = open.reduce((first, one) => (one.settledIn < first.settledIn ? one : first));
-    this.#mustGoOn(operation.settledIn);
+    this.#requireBefore(operation.settledIn);
     const { begin } = operation;
     if (operation === this.#inbox) return this.#receive(operation);
-    const task = this.#under.get(operation)!;
+    const task = this.#inFlight.get(operation)!;
     if (begin.do === 'sleep') {
       this.#nowIn = operation.settledIn;
-      this.#under.delete(operation);
+      this.#inFlight.delete(operation);
       if (task.status === 'pending') task.status = 'ready';
       return;
     }
-    const envelope = this.#hear(operation);
-    this.#under.delete(operation);
+    const envelope = this.#readResult(operation);
+    this.#inFlight.delete(operation);
     if (envelope?.status === 'completed') return this.#model.complete(task, envelope.output);
     const isRefused = envelope?.error?.code === 'budget_refused' && envelope.output === '';
     if (isRefused) return this.#model.end(task, 'skipped', 'budget');
@@ -195,19 +195,19 @@ class Walk {
     if (task.attempts > task.retries) return this.#model.end(task, 'failed', 'failed');
     task.status = 'pending';
     const ms = Math.min(this.#team.rules.backOffMs * 2 ** (task.attempts - 1), 60_000, this.#leftMs());
-    const pause = this.#begin(`a pause of ${ms} ms before ${task.id} is tried again`, (one) => {
+    const pause = this.#begin(`a pause of ${ms} ms before the retry of ${task.id}`, (one) => {
       const { do: what, until = 0 } = one.begin;
       return what === 'sleep' && until - (this.#run.frames[one.beganIn]?.at ?? 0) === ms;
     });
-    this.#under.set(pause, task);
+    this.#inFlight.set(pause, task);
   }
 
-  #hasUnheard(): boolean {
+  #hasUnread(): boolean {
     const nextIn = this.#nextIn(Math.max(this.#nowIn, this.#begunIn));
     const { ok, halted } = this.#inbox?.settle ?? {};
-    // At its end it no longer listens: that is its own doing.
+    // The team itself ends its last receive.
     const isHeard = ok === true || halted !== undefined;
-    const open = [...this.#under.keys(), ...(this.#inbox !== null && isHeard ? [this.#inbox] : [])];
+    const open = [...this.#inFlight.keys(), ...(this.#inbox !== null && isHeard ? [this.#inbox] : [])];
     return open.some(({ settledIn }) => settledIn < nextIn);
   }
 
@@ -219,15 +219,15 @@ class Walk {
       readonly closing?: boolean;
     };
     for (const seq of messages) {
-      this.#heard.add(seq);
+      this.#readSeqs.add(seq);
       const content = contentIn(frames, this.#root.birth.cell, seq);
-      if (content !== undefined) this.#read(mailOf(content));
+      if (content !== undefined) this.#read(parseMail(content));
     }
     if (closing) {
       this.#inbox = null;
       this.#closedIn = settledIn;
       this.#model.skipRest();
-    } else this.#inbox = this.#begin('to listen again', ({ begin }) => begin.do === 'receive');
+    } else this.#inbox = this.#begin('another receive', ({ begin }) => begin.do === 'receive');
   }
 
   #read(mail: Mail): void {
@@ -240,30 +240,30 @@ class Walk {
   #answer(): void {
     const { coordinator } = this.#team;
     const has = this.#model.tasks.some(({ status }) => status === 'completed');
-    if (!this.#asked.answer || coordinator === null || this.#leftMs() === 0 || !has) return;
-    if (!this.#mayBear(coordinator.grants)) return;
-    const operation = this.#begin('to answer', ({ begin }) => begin.birth?.task?.part === 'answer');
-    const cell = this.#bornWith(operation)!;
-    this.#answered = { cell, envelope: this.#hear(operation) };
+    if (!this.#request.answer || coordinator === null || this.#leftMs() === 0 || !has) return;
+    if (!this.#mayStart(coordinator.grants)) return;
+    const operation = this.#begin('answering', ({ begin }) => begin.birth?.task?.part === 'answer');
+    const cell = this.#startedCell(operation)!;
+    this.#answered = { cell, envelope: this.#readResult(operation) };
   }
 
-  #over(): void {
+  #expectNothingMore(): void {
     const more = this.#root.operations[this.#begun];
-    if (more !== undefined) this.#say(`nothing more to begin in ${this.#root.birth.cell}`, inWords(more));
+    if (more !== undefined) this.#report(`nothing more to begin in ${this.#root.birth.cell}`, describeBegin(more));
   }
 
-  /** Tasks that it took are its own: it heard of each, unless it was asked to finish first. */
+  /** The team must read all tasks that it accepted, unless it was asked to finish first. */
   #judgeUnread(): void {
     const { cell, agent } = this.#root.birth;
     for (const { record, contents = [], no } of this.#run.frames)
       for (const one of record.type === 'mail' ? contents : []) {
-        if (one.cell !== cell || this.#heard.has(one.seq) || no < this.#closedIn) continue;
-        if (mailOf(one.content).recipient_id !== agent) continue;
-        this.#say(`${cell} to hear of the tasks in frame ${no}`, 'it took them, and never did');
+        if (one.cell !== cell || this.#readSeqs.has(one.seq) || no < this.#closedIn) continue;
+        if (parseMail(one.content).recipient_id !== agent) continue;
+        this.#report(`${cell} to read the tasks in frame ${no}`, 'it accepted them and never did');
       }
   }
 
-  /** In which frame it did something after that one, whatever it was. */
+  /** The next frame in which it began or posted something. */
   #nextIn(after: number): number {
     const { cell } = this.#root.birth;
     const next = this.#run.frames.findIndex(
@@ -272,13 +272,13 @@ class Walk {
     return next < 0 ? Infinity : next;
   }
 
-  /** What it had to begin next. */
+  /** Takes the next operation, which must be the expected one. */
   #begin(what: string, fits: (operation: OperationFacts) => boolean): OperationFacts {
     const begins = this.#root.operations.filter(({ begin }) => begin.do !== 'step');
     const next = begins[this.#begun];
-    if (next === undefined) this.#mustGoOn(Infinity, what);
+    if (next === undefined) this.#requireBefore(Infinity, `to begin ${what}`);
     if (next === undefined || !fits(next)) {
-      this.#say(`${this.#root.birth.cell} to begin ${what}`, next === undefined ? 'nothing' : inWords(next));
+      this.#report(`${this.#root.birth.cell} to begin ${what}`, next === undefined ? 'nothing' : describeBegin(next));
       return this.#stop();
     }
     this.#begun++;
@@ -287,13 +287,13 @@ class Walk {
     return next;
   }
 
-  #bornWith({ begin }: OperationFacts): CellFacts | null {
-    return factsOf(this.#run).cells.get(begin.birth?.cell as CellId) ?? null;
+  #startedCell({ begin }: OperationFacts): CellFacts | null {
+    return runFacts(this.#run).cells.get(begin.birth?.cell as CellId) ?? null;
   }
 
-  /** What crossed back from a cell; null when nothing did. */
-  #hear(operation: OperationFacts): Envelope | null {
-    this.#mustGoOn(operation.settledIn);
+  /** The result that crossed back from a cell; null if none did. */
+  #readResult(operation: OperationFacts): Envelope | null {
+    this.#requireBefore(operation.settledIn);
     this.#nowIn = operation.settledIn;
     const from = operation.settle?.ended?.cell;
     const content = this.#run.frames[operation.settledIn]?.contents?.find(
@@ -302,36 +302,39 @@ class Walk {
     return content === undefined ? null : (JSON.parse(content.content) as Envelope);
   }
 
-  /** Who was stopped hears of nothing more. */
-  #mustGoOn(no: number, what = 'to hear of what it began'): void {
+  /** Ends the walk if the team was stopped before this frame. */
+  #requireBefore(no: number, what = 'to read the end of what it began'): void {
     const halted = this.#root.operations.filter(({ settle }) => settle?.halted !== undefined);
-    const stoppedIn = Math.min(factsOf(this.#run).cancelledIn ?? Infinity, ...halted.map(({ settledIn }) => settledIn));
+    const stoppedIn = Math.min(
+      runFacts(this.#run).cancelledIn ?? Infinity,
+      ...halted.map(({ settledIn }) => settledIn),
+    );
     if (no < stoppedIn) return;
-    if (stoppedIn === Infinity) this.#say(`${this.#root.birth.cell} ${what}`, 'the log has nothing of that');
+    if (stoppedIn === Infinity) this.#report(`${this.#root.birth.cell} ${what}`, 'the log does not show that');
     this.#stop();
   }
 
   #stop(): never {
     this.#stopped = true;
-    for (const task of this.#under.values())
+    for (const task of this.#inFlight.values())
       if (task !== null && (task.status === 'running' || task.status === 'pending'))
         Object.assign(task, { status: 'skipped', code: 'aborted' });
     this.#model.skipRest();
     throw stopped;
   }
 
-  #mayBear(grants: readonly string[], kept = 0): boolean {
-    return grants.includes('goal') && !this.#isSpent(kept);
+  #mayStart(grants: readonly string[], kept = 0): boolean {
+    return grants.includes('goal') && !this.#isSpawnBudgetSpent(kept);
   }
 
-  #isSpent(kept = 0): boolean {
+  #isSpawnBudgetSpent(kept = 0): boolean {
     return this.#spawned + kept >= (this.#root.birth.caps.spawns ?? Infinity);
   }
 
-  /** Until the deadline. */
+  /** The time until the deadline. */
   #leftMs(): number {
-    const { bornIn, birth } = this.#root;
-    const until = birth.deadline + pausedMs(this.#run, bornIn, this.#nowIn);
+    const { createdIn, birth } = this.#root;
+    const until = birth.deadline + pausedMs(this.#run, createdIn, this.#nowIn);
     return birth.deadline === 0 ? Infinity : Math.max(0, until - (this.#run.frames[this.#nowIn]?.at ?? 0));
   }
 }

@@ -1,20 +1,20 @@
-// A sleep lasts as long as was asked for, and stands still while its run is down.
+// A sleep lasts as long as requested, not counting the time while its run is down.
 import type { ReceiveResult } from '#contracts';
-import { factsOf } from './facts.ts';
+import { runFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
 
-/** Times are whole milliseconds. */
+/** Times are rounded to milliseconds. */
 const roundingMs = 2;
 
 export const timers: Judge = {
-  name: 'sleeps last as asked',
-  look: ({ runs, clockWasSet }, say) => {
+  name: 'sleeps last as long as requested',
+  check: ({ runs, clockWasSet }, report) => {
     let checks = 0;
     if (clockWasSet) return checks;
     for (const run of runs)
-      for (const [key, { begin, settle, beganIn, settledIn }] of factsOf(run).operations) {
+      for (const [key, { begin, settle, beganIn, settledIn }] of runFacts(run).operations) {
         if (begin.until === undefined || settle?.ok !== true) continue;
-        // Mail comes when it comes.
+        // A receive may end early with mail.
         if (begin.do === 'receive' && (settle.value as unknown as ReceiveResult).timedOut !== true) continue;
         checks++;
         const [from, to] = [run.frames[beganIn]!.at, run.frames[settledIn]!.at];
@@ -23,8 +23,8 @@ export const timers: Judge = {
           .reduce((sum, { record }) => (record.type === 'resume' ? sum + record.downMs : sum), 0);
         const expected = begin.until - from + downMs;
         if (Math.abs(to - from - expected) > roundingMs)
-          say(
-            `${key} to sleep ${begin.until - from} ms and the ${downMs} ms in which its run was down`,
+          report(
+            `${key} to sleep ${begin.until - from} ms plus ${downMs} ms while its run was down`,
             `${to - from} ms`,
           );
       }

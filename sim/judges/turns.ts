@@ -1,27 +1,27 @@
-// An agent takes one turn at a time in a conversation, whatever the process.
+// An agent takes one turn at a time in a conversation, across all processes.
 import type { History, Writing } from '../history.ts';
 import type { Judge } from './judge.ts';
-import { keyOf } from './conversation-turns.ts';
+import { conversationKey } from './conversation-turns.ts';
 
 export const turns: Judge = {
   name: 'one turn at a time',
-  look: (history, say) => {
+  check: (history, report) => {
     let checks = 0;
-    const byTalk = new Map<string, Writing[]>();
+    const byConversation = new Map<string, Writing[]>();
     for (const writing of history.writings) {
       const request = history.runs.find(({ run }) => run === writing.run);
-      // Whoever only looks whether somebody has it writes nothing.
+      // A process that only checks for an owner writes nothing.
       if (!request?.conversation || writing.begunAt === null) continue;
-      const key = `${request.agent.name} in ${keyOf(request.conversation)}`;
-      byTalk.set(key, [...(byTalk.get(key) ?? []), writing]);
+      const key = `${request.agent.name} in ${conversationKey(request.conversation)}`;
+      byConversation.set(key, [...(byConversation.get(key) ?? []), writing]);
     }
-    for (const [key, writings] of byTalk)
+    for (const [key, writings] of byConversation)
       for (const [index, one] of writings.entries())
         for (const other of writings.slice(index + 1)) {
           if (one.run === other.run) continue;
           checks++;
           if (one.begunAt! < endOf(other, history) && other.begunAt! < endOf(one, history))
-            say(
+            report(
               `one run at a time of ${key}`,
               `${one.run} in ${one.process} from ${one.begunAt} to ${endOf(one, history)} ms, ${other.run} in ${other.process} from ${other.begunAt} ms`,
             );
@@ -30,6 +30,6 @@ export const turns: Judge = {
   },
 };
 
-/** What has its end in the log may still have servers to close. */
-const endOf = ({ closedAt, releasedAt, process }: Writing, { lives }: History): number =>
-  closedAt ?? releasedAt ?? lives.find((one) => one.process === process)?.diedAt ?? Infinity;
+/** After the end in the log, the process may still close servers before it releases the run. */
+const endOf = ({ closedAt, releasedAt, process }: Writing, { processes }: History): number =>
+  closedAt ?? releasedAt ?? processes.find((one) => one.process === process)?.diedAt ?? Infinity;

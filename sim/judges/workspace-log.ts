@@ -1,44 +1,48 @@
-// The book: a page that was acknowledged is there as it was handed over, in its place, and nothing else is.
+// The workspace log holds every acknowledged record unchanged and in its place, and nothing else.
 import type { WorkspaceEntry } from '#contracts';
-import type { Noting } from '../history.ts';
+import type { RecordWrite } from '../history.ts';
 import type { Judge } from './judge.ts';
 
-export const book: Judge = {
-  name: 'the book keeps every page',
-  look: ({ book: { pages, problem }, notings }, say) => {
-    if (problem !== null) say('every page of the book as it was written', problem);
-    const told = new Map<number, Noting>();
-    for (const noting of notings) {
-      const { no, after, record, process, there } = noting;
+export const workspaceLog: Judge = {
+  name: 'the workspace log keeps every record',
+  check: ({ workspaceLog: { entries, problem }, recordWrites }, report) => {
+    if (problem !== null) report('every record of the workspace log as it was written', problem);
+    const acknowledged = new Map<number, RecordWrite>();
+    for (const write of recordWrites) {
+      const { no, after, record, process, wasOnDisk } = write;
       if (no === null) continue;
-      const words = JSON.stringify(record);
-      if (!there) say(`page ${no} on the disk before it is acknowledged`, `process ${process} was told too early`);
-      if (JSON.stringify(pages[no]?.record) !== words)
-        say(
-          `page ${no} as process ${process} wrote it: ${words}`,
-          JSON.stringify(pages[no]?.record) ?? 'it is not there',
+      const text = JSON.stringify(record);
+      if (!wasOnDisk)
+        report(
+          `record ${no} on the disk before it is acknowledged`,
+          `process ${process} got the acknowledgement too early`,
+        );
+      if (JSON.stringify(entries[no]?.record) !== text)
+        report(
+          `record ${no} as written by process ${process}: ${text}`,
+          JSON.stringify(entries[no]?.record) ?? 'it is missing',
         );
       if (after !== undefined && no !== after + 1)
-        say(`a page right after page ${after}, which process ${process} had seen`, `page ${no}`);
-      const other = told.get(no);
+        report(`a record right after record ${after}, the last that process ${process} had seen`, `record ${no}`);
+      const other = acknowledged.get(no);
       if (other !== undefined)
-        say(`page ${no} to be one page`, `processes ${other.process} and ${process} were told so`);
-      told.set(no, noting);
+        report(`record ${no} to be acknowledged once`, `processes ${other.process} and ${process} got it`);
+      acknowledged.set(no, write);
     }
-    for (const [index, page] of pages.entries())
-      if (page.no !== index) say(`page ${index} in its place`, `page ${page.no}`);
-    for (const page of pages)
-      if (!notings.some((noting) => wrote(noting, page)))
-        say(`somebody to have written page ${page.no}`, JSON.stringify(page.record));
-    for (const one of twice(pages)) say('each run to have one page that begins it', one);
-    return notings.length + pages.length;
+    for (const [index, entry] of entries.entries())
+      if (entry.no !== index) report(`record ${index} in its place`, `record ${entry.no}`);
+    for (const entry of entries)
+      if (!recordWrites.some((write) => isWriteOf(write, entry)))
+        report(`a process that wrote record ${entry.no}`, JSON.stringify(entry.record));
+    for (const one of runsStartedTwice(entries)) report('one record that starts each run', one);
+    return recordWrites.length + entries.length;
   },
 };
 
-const wrote = ({ record, no }: Noting, page: WorkspaceEntry): boolean =>
-  (no === null || no === page.no) && JSON.stringify(record) === JSON.stringify(page.record);
+const isWriteOf = ({ record, no }: RecordWrite, entry: WorkspaceEntry): boolean =>
+  (no === null || no === entry.no) && JSON.stringify(record) === JSON.stringify(entry.record);
 
-const twice = (pages: readonly WorkspaceEntry[]): readonly string[] => {
-  const runs = pages.flatMap(({ record }) => ('run' in record && record.run !== null ? [record.run] : []));
+const runsStartedTwice = (entries: readonly WorkspaceEntry[]): readonly string[] => {
+  const runs = entries.flatMap(({ record }) => ('run' in record && record.run !== null ? [record.run] : []));
   return runs.filter((run, index) => runs.indexOf(run) !== index);
 };

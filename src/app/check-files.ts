@@ -1,9 +1,9 @@
-// The files of a run's cells against its log: what an agent wrote must lie there, and nothing else may.
+// Compares the files of a run's cells with its log: what an agent wrote must be there, and nothing else may be.
 //
-//   F1. Nothing is repaired or made up here: what differs is named, by cell and path.
-//   F2. What is made from the log (offloaded outputs) may be missing or stale: `rebuild` makes it again.
-//   F3. A cell whose agent has no file tools has no files: what lies in its folder nobody sees, and it is not looked at.
-//   F4. Only who owns the run may look: a running one changes meanwhile.
+//   F1. Nothing is repaired here: every difference is reported by cell and path.
+//   F2. Files derived from the log (offloaded outputs) may be missing or stale: `rebuild` recreates them.
+//   F3. A cell whose agent has no file tools has no files. Nobody sees what is in its folder, so the folder is not checked.
+//   F4. Only the owner of the run may check: the files of a running run change meanwhile.
 import { CloisterError, sha256 } from '#base';
 import type { CellId, ErrorCode, RunId } from '#base';
 import type { Frame, CellFolder, CellFolders } from '#contracts';
@@ -11,14 +11,14 @@ import { writtenFiles } from '#core/audit';
 import type { CellFiles, WrittenFile } from '#core/audit';
 
 export type FileProblem = {
-  /** `unclear`: the log does not tell what was written; its path is empty. */
+  /** `unclear`: the log does not say what was written; the path is empty. */
   readonly kind: 'missing' | 'changed' | 'foreign' | 'unclear';
   readonly cell: CellId;
   readonly path: string;
   readonly message: string;
 };
 
-/** Every file that is not what the log says, cell by cell in the order of their births, then by path. */
+/** Every file that differs from the log, by cell in the order of creation, then by path. */
 export const checkFiles = async (
   frames: readonly Frame[],
   workspaces: CellFolders,
@@ -26,14 +26,14 @@ export const checkFiles = async (
 ): Promise<readonly FileProblem[]> => {
   const problems: FileProblem[] = [];
   for (const [cell, log] of writtenFiles(frames)) {
-    if (!log.inSight) continue;
-    const found = await problemsOf(log, openIfAny(workspaces, run, { cell, log }));
+    if (!log.hasFileTools) continue;
+    const found = await findProblems(log, openFolderIfAny(workspaces, run, { cell, log }));
     problems.push(...found.sort(byPath).map((problem) => ({ ...problem, cell })));
   }
   return problems;
 };
 
-/** Writes the files that the log has into the workspaces of another run, or again into its own. Gives their number. */
+/** Writes the files in the log to the cell folders of another run, or again to its own. Returns how many. */
 export const restoreFiles = async (frames: readonly Frame[], workspaces: CellFolders, run: RunId): Promise<number> => {
   let count = 0;
   for (const [cell, { files }] of writtenFiles(frames)) {
@@ -45,11 +45,11 @@ export const restoreFiles = async (frames: readonly Frame[], workspaces: CellFol
   return count;
 };
 
-const namedMax = 5;
+const shownMax = 5;
 
-/** What a person is told: the first few by name, and how many there are. */
+/** Names the first few problems and counts the rest. */
 export const fileProblemsText = (problems: readonly FileProblem[]): string => {
-  const named = problems.slice(0, namedMax).map(({ kind, cell, path, message }) => {
+  const named = problems.slice(0, shownMax).map(({ kind, cell, path, message }) => {
     if (kind === 'unclear') return `${cell}: ${message}`;
     const name = JSON.stringify(path.length > 80 ? `${path.slice(0, 80)}…` : path);
     return `${kind} ${name} of ${cell}: ${message}`;
@@ -58,10 +58,10 @@ export const fileProblemsText = (problems: readonly FileProblem[]): string => {
   return `${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`;
 };
 
-type Place = { readonly cell: CellId; readonly log: CellFiles };
+type CellLog = { readonly cell: CellId; readonly log: CellFiles };
 
-/** Undefined where no cell can have files; if the log has some all the same, that is the caller's error. */
-const openIfAny = (workspaces: CellFolders, run: RunId, { cell, log }: Place): CellFolder | undefined => {
+/** Undefined where cells cannot have files; if the log has some nevertheless, the error goes to the caller. */
+const openFolderIfAny = (workspaces: CellFolders, run: RunId, { cell, log }: CellLog): CellFolder | undefined => {
   try {
     return workspaces.open(run, cell);
   } catch (error) {
@@ -70,44 +70,48 @@ const openIfAny = (workspaces: CellFolders, run: RunId, { cell, log }: Place): C
   }
 };
 
-type Found = Omit<FileProblem, 'cell'>;
+type ProblemInCell = Omit<FileProblem, 'cell'>;
 
-const byPath = (one: Found, other: Found): number => (one.path < other.path ? -1 : one.path > other.path ? 1 : 0);
+const byPath = (one: ProblemInCell, other: ProblemInCell): number =>
+  one.path < other.path ? -1 : one.path > other.path ? 1 : 0;
 
-const problemsOf = async (log: CellFiles, workspace: CellFolder | undefined): Promise<Found[]> => {
-  const found = log.problems.map((message): Found => ({ kind: 'unclear', path: '', message }));
+const findProblems = async (log: CellFiles, workspace: CellFolder | undefined): Promise<ProblemInCell[]> => {
+  const found = log.problems.map((message): ProblemInCell => ({ kind: 'unclear', path: '', message }));
   if (workspace === undefined) return found;
-  const there = new Map((await workspace.list()).map(({ path, bytes }) => [path, bytes]));
+  const onDisk = new Map((await workspace.list()).map(({ path, bytes }) => [path, bytes]));
   for (const [path, { op, bytes }] of log.files)
-    if (!there.has(path))
-      found.push({ kind: 'missing', path, message: `operation ${op} wrote ${bytes} bytes, and it is not there` });
-  for (const [path, bytes] of there) {
+    if (!onDisk.has(path))
+      found.push({ kind: 'missing', path, message: `operation ${op} wrote ${bytes} bytes, but the file is missing` });
+  for (const [path, bytes] of onDisk) {
     const newest = log.files.get(path);
-    const allowed = [...(newest === undefined ? [] : [newest]), ...(log.maybe.get(path) ?? [])];
-    if (await isOneOf(allowed, workspace, { path, bytes })) continue;
+    const allowed = [...(newest === undefined ? [] : [newest]), ...(log.possible.get(path) ?? [])];
+    if (await matchesAny(allowed, workspace, { path, bytes })) continue;
     if (newest !== undefined)
       found.push({
         kind: 'changed',
         path,
-        message: `operation ${newest.op} wrote ${newest.bytes} bytes, and ${bytes === newest.bytes ? 'others' : `${bytes} others`} lie there`,
+        message: `operation ${newest.op} wrote ${newest.bytes} bytes, but the file has ${bytes === newest.bytes ? 'different content' : `${bytes}`}`,
       });
-    else if (!log.outputs.has(path))
-      found.push({ kind: 'foreign', path, message: 'no write of this agent left it there' });
+    else if (!log.outputs.has(path)) found.push({ kind: 'foreign', path, message: 'this agent did not write it' });
   }
   return found;
 };
 
-type Listed = { readonly path: string; readonly bytes: number };
+type ListedFile = { readonly path: string; readonly bytes: number };
 
-/** Read only if its size could be right. */
-const isOneOf = async (allowed: readonly WrittenFile[], workspace: CellFolder, file: Listed): Promise<boolean> => {
+/** Reads the file only if its size matches. */
+const matchesAny = async (
+  allowed: readonly WrittenFile[],
+  workspace: CellFolder,
+  file: ListedFile,
+): Promise<boolean> => {
   if (allowed.every(({ bytes }) => bytes !== file.bytes)) return false;
   try {
     const { bytes } = await workspace.read(file.path);
     const hash = sha256(bytes);
     return allowed.some((one) => one.sha256 === hash);
   } catch (error) {
-    // It was taken away since it was listed, or may not be read: either way it is not what was written.
+    // The file was removed after it was listed, or cannot be read: either way it is not what was written.
     if (hasCode(error, 'file_missing') || hasCode(error, 'file_refused')) return false;
     throw error;
   }

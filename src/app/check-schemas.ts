@@ -1,23 +1,23 @@
 import { CloisterError } from '#base';
 import type { Agent } from '#contracts';
 
-/** Why it is not a schema that can be used; null when it is. */
+/** Says why a schema cannot be used; null when it can. */
 export type SchemaProblem = (schema: unknown) => string | null;
 
 const checked = new WeakSet<Agent>();
 
-/** A schema that cannot be used is the definition's fault, and is found before anything runs. */
+/** Finds unusable schemas in definitions before anything runs. Throws `agent_invalid`. */
 export const checkSchemas = (root: Agent, problemOf: SchemaProblem): void => {
   if (checked.has(root)) return;
-  const found = new Set([root]);
-  for (const agent of found)
-    for (const child of [...agent.agents, ...agent.spawnable]) if (!checked.has(child)) found.add(child);
-  for (const agent of found) checkOwn(agent, problemOf);
-  for (const agent of found) checked.add(agent);
+  const reachable = new Set([root]);
+  for (const agent of reachable)
+    for (const child of [...agent.agents, ...agent.spawnable]) if (!checked.has(child)) reachable.add(child);
+  for (const agent of reachable) checkAgentSchemas(agent, problemOf);
+  for (const agent of reachable) checked.add(agent);
 };
 
-/** Those of its sub-agents' tools are made from what is checked with them. */
-const checkOwn = ({ name, input, output, tools }: Agent, problemOf: SchemaProblem): void => {
+/** The schemas of sub-agent tools are derived from those of the sub-agents, which are checked separately. */
+const checkAgentSchemas = ({ name, input, output, tools }: Agent, problemOf: SchemaProblem): void => {
   const schemas = tools.map((tool): [string, unknown] => [`tools.${tool.name}`, tool.inputSchema]);
   for (const [field, schema] of [
     ...schemas,

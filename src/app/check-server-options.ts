@@ -1,4 +1,4 @@
-// Says what is wrong with the options of a server. One that is misspelt would be passed over, and more be open than was meant.
+// Checks server options. A misspelt option would be ignored, and could leave more open than intended.
 import type { Budget } from '#contracts';
 import { defaultLimits } from '#headends/http';
 import { checkOptions } from './conversations/check-options.ts';
@@ -13,7 +13,7 @@ const fields = {
   expose: 'flag',
   hosts: 'texts',
   origins: 'texts',
-  places: 'options',
+  slots: 'options',
   clients: 'options',
   clientToolMs: 'number',
   limits: 'options',
@@ -22,14 +22,14 @@ const fields = {
   ids: 'any',
 } as const satisfies Record<keyof ServerOptions, OptionFields[string]>;
 
-const inner = {
-  places: { running: 'number', runningPerAgent: 'number', waiting: 'number', waitingPerCaller: 'number' },
+const nestedFields = {
+  slots: { running: 'number', runningPerAgent: 'number', waiting: 'number', waitingPerCaller: 'number' },
   clients: { system: 'flag', tools: 'flag', activity: 'flag' },
   limits: Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, 'number'])),
 } as const satisfies Record<string, OptionFields>;
 
-/** What is in them is looked at where they are taken. */
-const entry = {
+/** The values are checked where they are used. */
+const tokenFields = {
   name: 'any',
   sha256: 'any',
   agents: 'texts',
@@ -40,7 +40,7 @@ const entry = {
   expiresAt: 'any',
 } as const satisfies Record<keyof NonNullable<ServerOptions['tokens']>[number], OptionFields[string]>;
 
-const amounts = {
+const tokenAmountFields = {
   budget: { tokens: 'any', usd: 'any', spawns: 'any', memory: 'any', ms: 'any' } satisfies Record<keyof Budget, 'any'>,
   allowance: { tokens: 'any', usd: 'any', per: 'any' },
 } as const satisfies Record<string, OptionFields>;
@@ -48,11 +48,11 @@ const amounts = {
 /** Throws `options_invalid`. */
 export const checkServerOptions = (options: ServerOptions): void => {
   checkOptions(options, fields);
-  for (const [name, known] of Object.entries(inner))
-    checkOptions(options[name as keyof typeof inner] ?? {}, known, name);
-  for (const [place, token] of (options.tokens ?? []).entries()) {
-    checkOptions(token, entry, `tokens[${place}]`);
-    for (const [name, known] of Object.entries(amounts))
-      checkOptions(token[name as keyof typeof amounts] ?? {}, known, `tokens[${place}].${name}`);
+  for (const [name, known] of Object.entries(nestedFields))
+    checkOptions(options[name as keyof typeof nestedFields] ?? {}, known, name);
+  for (const [index, token] of (options.tokens ?? []).entries()) {
+    checkOptions(token, tokenFields, `tokens[${index}]`);
+    for (const [name, known] of Object.entries(tokenAmountFields))
+      checkOptions(token[name as keyof typeof tokenAmountFields] ?? {}, known, `tokens[${index}].${name}`);
   }
 };

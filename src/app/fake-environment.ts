@@ -1,55 +1,55 @@
-// What the config tells providers and servers when every variable has a made-up value: by the code that tells it in earnest.
+// Fills the config of providers and servers with fake values for every variable, using the same code as real runs.
 import type { Json } from '#base';
 import type { Agent, ConfigLayer } from '#contracts';
-import { fillProvider, fillServer, overlayFor, requiredOf, variablesOf } from '#core/registry';
+import { fillProvider, fillServer, overlayFor, requiredVariables, listVariables } from '#core/registry';
 import type { Environment } from '#testkit';
-import { needsOf } from './agents/required-config.ts';
-import type { Needs } from './agents/required-config.ts';
+import { findRequiredConfig } from './agents/required-config.ts';
+import type { RequiredConfig } from './agents/required-config.ts';
 import type { Registry } from './agents/registry.ts';
 
 export class FakeEnvironment implements Environment {
   readonly #registry: Registry;
   readonly #path: string;
-  /** The variables that any of the agents names, and those that one cannot do without. */
+  /** The variables that any of the agents names, and those that are required. */
   readonly #named: ReadonlySet<string>;
   readonly #required: ReadonlySet<string>;
 
   constructor(registry: Registry, agents: readonly Agent[], path: string) {
     this.#registry = registry;
     this.#path = path;
-    const declared = agents.flatMap((agent) => declaredOf(this.#needs(agent)));
-    this.#named = new Set(declared.flatMap(variablesOf));
-    this.#required = new Set(declared.flatMap(requiredOf));
+    const declared = agents.flatMap((agent) => declaredConfigs(this.#needs(agent)));
+    this.#named = new Set(declared.flatMap(listVariables));
+    this.#required = new Set(declared.flatMap(requiredVariables));
   }
 
-  /** Not by the code that is looked at: what it tells too much must not pass for an agent's own. */
-  slotsOf(agent: Agent): readonly string[] {
+  /** Does not use the code under test: a variable that it wrongly reveals must not count as the agent's own. */
+  variablesOf(agent: Agent): readonly string[] {
     const layers = this.#layers(agent, (slot) => slot);
-    const places = [...layers.map(({ env }) => env), ...layers.map(({ sidecar }) => sidecar)];
-    return declaredOf(this.#needs(agent))
-      .flatMap(variablesOf)
-      .flatMap((name) => places.find((values) => Object.hasOwn(values, name))?.[name] ?? []);
+    const sources = [...layers.map(({ env }) => env), ...layers.map(({ sidecar }) => sidecar)];
+    return declaredConfigs(this.#needs(agent))
+      .flatMap(listVariables)
+      .flatMap((name) => sources.find((values) => Object.hasOwn(values, name))?.[name] ?? []);
   }
 
-  #needs(agent: Agent): Needs {
-    return needsOf(agent, this.#registry.configs.of(agent.file).resolved);
+  #needs(agent: Agent): RequiredConfig {
+    return findRequiredConfig(agent, this.#registry.configs.forFile(agent.file).resolved);
   }
 
   fill(agent: Agent, valueOf: (slot: string) => string): Json {
     const needs = this.#needs(agent);
-    const { overlay } = overlayFor(declaredOf(needs), this.#layers(agent, valueOf));
+    const { overlay } = overlayFor(declaredConfigs(needs), this.#layers(agent, valueOf));
     const providers = [...needs.providers].map(([name, { value }]): Json =>
       value.type === 'rehearsal' ? { name, script: value.script } : { ...fillProvider(name, value, overlay) },
     );
-    const servers = [...needs.servers].map(([name, { placed }]): Json => {
-      const { value, folder } = placed;
+    const servers = [...needs.servers].map(([name, { sourced }]): Json => {
+      const { value, folder } = sourced;
       if (value.type === 'module') return { name, module: value.module };
       return { ...fillServer(name, value, overlay, { folder, path: this.#path }) };
     });
     return [providers, servers];
   }
 
-  /** The same variables in the same places, with other values; what nobody has set, and somebody needs, in a last place. */
+  /** The same variables in the same layers, with other values; required variables that are not set go into an extra last layer. */
   #layers({ file }: Agent, valueOf: (slot: string) => string): readonly ConfigLayer[] {
     const pretend = (values: Readonly<Record<string, string>>, where: string): Record<string, string> =>
       Object.fromEntries(
@@ -57,7 +57,7 @@ export class FakeEnvironment implements Environment {
           this.#named.has(name) && value !== '' ? [[name, valueOf(`${name} (${where})`)]] : [],
         ),
       );
-    const layers = this.#registry.configs.of(file).layers.map((layer) => ({
+    const layers = this.#registry.configs.forFile(file).layers.map((layer) => ({
       ...layer,
       env: pretend(layer.env, `env of ${layer.source}`),
       sidecar: pretend(layer.sidecar, layer.source),
@@ -67,17 +67,17 @@ export class FakeEnvironment implements Environment {
     const unset = [...this.#required].filter((name) => !isSet(name));
     return [
       ...layers,
-      { ...nowhere, sidecar: Object.fromEntries(unset.map((name) => [name, valueOf(`${name} (not set)`)])) },
+      { ...emptyLayer, sidecar: Object.fromEntries(unset.map((name) => [name, valueOf(`${name} (not set)`)])) },
     ];
   }
 }
 
-const declaredOf = ({ providers, servers }: Needs) => [
+const declaredConfigs = ({ providers, servers }: RequiredConfig) => [
   ...[...providers.values()].map(({ value }) => value),
-  ...[...servers.values()].map(({ placed }) => placed.value),
+  ...[...servers.values()].map(({ sourced }) => sourced.value),
 ];
 
-const nowhere: ConfigLayer = {
+const emptyLayer: ConfigLayer = {
   source: 'nowhere',
   folder: '/',
   providers: {},

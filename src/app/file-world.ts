@@ -1,22 +1,26 @@
-// What the command line reads of tasks, and writes of plans and graphs.
+// File access for the command line: reads tasks, writes plans and graphs.
 import { access, constants, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { CliWorld } from '#headends/cli';
-import { systemPlace } from './system-world.ts';
+import { systemLaunchEnvironment } from './system-world.ts';
 
-export const fileWorld: Pick<CliWorld, 'writeText' | 'notWritable' | 'readTasks' | 'teamTasks' | 'drawGraph'> = {
+export const fileWorld: Pick<CliWorld, 'writeText' | 'whyNotWritable' | 'readTasks' | 'teamTasks' | 'drawGraph'> = {
   writeText: (path, text) => writeFile(path, text),
-  notWritable: async (path) => {
-    const own = await whyNot(path);
-    return own === 'missing' ? ofFolder(await whyNot(dirname(path))) : own === 'folder' ? 'it is a folder' : own;
+  whyNotWritable: async (path) => {
+    const own = await whyNotWritable(path);
+    return own === 'missing'
+      ? folderProblem(await whyNotWritable(dirname(path)))
+      : own === 'folder'
+        ? 'it is a folder'
+        : own;
   },
   readTasks: async (path, assignees) => {
     const { loadTasks } = await import('./agents/load-tasks.ts');
-    return loadTasks(path, assignees, systemPlace());
+    return loadTasks(path, assignees, systemLaunchEnvironment());
   },
   teamTasks: async (path) => {
     const { teamTasks } = await import('./agents/load-tasks.ts');
-    return teamTasks(path, systemPlace());
+    return teamTasks(path, systemLaunchEnvironment());
   },
   drawGraph: async (form, tasks) => {
     const { drawMermaid, drawSvg } = await import('#core/tasks');
@@ -24,18 +28,18 @@ export const fileWorld: Pick<CliWorld, 'writeText' | 'notWritable' | 'readTasks'
   },
 };
 
-/** Null: it is a file that can be written. */
-const whyNot = async (path: string): Promise<string | null> => {
+/** Null: the file can be written. */
+const whyNotWritable = async (path: string): Promise<string | null> => {
   try {
     const isFolder = (await stat(path)).isDirectory();
     await access(path, constants.W_OK);
     return isFolder ? 'folder' : null;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'missing' : 'it may not be changed';
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'missing' : 'it is not writable';
   }
 };
 
-const ofFolder = (why: string | null): string | null => {
+const folderProblem = (why: string | null): string | null => {
   if (why === 'folder') return null;
-  return why === 'missing' ? 'its folder is not there' : 'its folder may not be changed';
+  return why === 'missing' ? 'its folder does not exist' : 'its folder is not writable';
 };

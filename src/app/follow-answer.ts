@@ -1,55 +1,56 @@
-// The answer to one message from outside, as the frames of its run tell it.
+// Finds the answer to one message from outside in the frames of its run.
 import { decodeMessage } from '#base';
 import type { CellId, ErrorCode } from '#base';
 import type { Answer, CrossingContent, DeadLetter, Frame, Mail, Status } from '#contracts';
 import { followMail } from '#core/audit';
-import type { Fold } from './frame-reader.ts';
+import type { FrameFold } from './frame-reader.ts';
 
 /** Why no answer will come. */
-export type NoAnswerReason = { readonly lost: string };
+export type NoAnswerReason = { readonly noAnswer: string };
 
-export type AnswerFold = Fold<Answer | NoAnswerReason> & {
+export type AnswerFold = FrameFold<Answer | NoAnswerReason> & {
   /** Whether the log has the message. */
-  readonly known: boolean;
+  readonly isMessageKnown: boolean;
 };
 
-/** `message`: its id; null: what the run was spawned with. */
+/** `message`: the message id; null: the message that the run was spawned with. */
 export const followAnswer = (message: string | null): AnswerFold => {
   const mail = followMail();
   let [reader, isRead]: [CellId | null, boolean] = [null, false];
   return {
-    get known() {
+    get isMessageKnown() {
       return reader !== null;
     },
     next: (frame) => {
       const { record } = frame;
-      const answer = answerIn(frame, message, isRead && frame.cell === reader);
+      const answer = findAnswer(frame, message, isRead && frame.cell === reader);
       if (answer !== null) return [answer];
       if (record.type === 'open' && message === null) reader = record.birth.cell;
       if (frame.cell === reader && (isRead || message === null) && isWithheld(frame))
-        return [{ lost: 'Its answer was not let out.' }];
+        return [{ noAnswer: 'The answer was refused and did not leave the run.' }];
       const own = mail.next(frame).find(({ id }) => id === message);
       if (own !== undefined) {
         reader = own.to === 'outside' ? reader : (own.to ?? reader);
         isRead ||= own.state === 'read';
-        if (own.message_type === 'broadcast') return [{ lost: 'What is published asks for no answer.' }];
-        if (own.state === 'dead') return [{ lost: `${own.recipient_id} has not read it (${own.reason}).` }];
+        if (own.message_type === 'broadcast') return [{ noAnswer: 'Messages published on a topic are not answered.' }];
+        if (own.state === 'dead')
+          return [{ noAnswer: `${own.recipient_id} did not read the message (${own.reason}).` }];
       }
       const isOver = record.type === 'settle' && record.ended !== undefined && record.ended.cell === reader;
-      return isOver ? [{ lost: 'The agent has ended without an answer to it.' }] : [];
+      return isOver ? [{ noAnswer: 'The agent ended without answering the message.' }] : [];
     },
   };
 };
 
-const answerIn = (frame: Frame, message: string | null, isNext: boolean): Answer | null => {
+const findAnswer = (frame: Frame, message: string | null, isNext: boolean): Answer | null => {
   const { record, contents = [], at } = frame;
   if (record.type !== 'post' || record.name !== 'mail:answer') return null;
-  const said = contents.filter(({ kind, to }) => kind === 'message' && to === 'outside').map(mailIn);
-  const found = said.find(({ correlation_id: of }) => of === message) ?? (isNext ? said[0] : undefined);
+  const messages = contents.filter(({ kind, to }) => kind === 'message' && to === 'outside').map(decodeMail);
+  const found = messages.find(({ correlation_id: of }) => of === message) ?? (isNext ? messages[0] : undefined);
   if (found === undefined) return null;
   const { id, correlation_id, agent_id, text } = found;
   const { status, error = null } = (record.about ?? {}) as { status: Status; error?: ErrorCode };
-  // Without an answer the runtime says so in words of its own; here the code does.
+  // Without an answer, the text is one that the runtime wrote; here the error code replaces it.
   const isAnswered = status === 'completed' || status === 'partial';
   return { id, correlation_id, agent_id: agent_id ?? '', status, text: isAnswered ? text : '', error, at };
 };
@@ -59,4 +60,4 @@ const isWithheld = ({ record }: Frame): boolean =>
   record.name === 'mail:answer' &&
   ((record.value ?? {}) as { dead?: readonly DeadLetter[] }).dead?.some(({ to }) => to === 'outside') === true;
 
-const mailIn = ({ content }: CrossingContent): Mail => decodeMessage(content) as Mail;
+const decodeMail = ({ content }: CrossingContent): Mail => decodeMessage(content) as Mail;

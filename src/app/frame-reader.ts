@@ -1,80 +1,80 @@
-// What is made of the frames of a run: first of those that were written before somebody came to read, then of each new one.
+// Reads what a fold makes of a run's frames: first of the frames that are already recorded, then of each new one.
 //
-//   F1. What is recorded reaches a reader once and in order, however slow it is.
-//   F2. What waits for a slow reader is bounded: 256 KiB, and what came of one frame more. Past that, live pieces are left out and it is
-//       told so; what is recorded is read from the log again when the reader comes back for it.
-//   F3. A reader that goes away is let go at once, also while it waits for what comes next.
+//   F1. Recorded items reach a reader once and in order, however slow the reader is.
+//   F2. The buffer for a slow reader is bounded: 256 KiB plus the items of one frame. Beyond that, live pieces are dropped and the
+//       reader is told so; recorded items are read from the log again when the reader asks for more.
+//   F3. A reader that leaves is released immediately, even while it waits for the next item.
 import { bufferedBytesMax } from '#base';
 import type { Frame } from '#contracts';
 
-export type Fold<T> = { next(frame: Frame): readonly T[] };
+export type FrameFold<T> = { next(frame: Frame): readonly T[] };
 
-/** All frames of the run so far. */
-export type ReadPast = () => Promise<readonly Frame[]>;
+/** Reads all frames of the run so far. */
+export type ReadRecordedFrames = () => Promise<readonly Frame[]>;
 
 const waitingMax = 2_000;
 
 export class FrameReader<T> {
-  readonly #fold: Fold<T>;
-  readonly #past: ReadPast | undefined;
+  readonly #fold: FrameFold<T>;
+  readonly #readRecorded: ReadRecordedFrames | undefined;
   #waiting: { readonly item: T; readonly bytes: number }[] = [];
   #bytes = 0;
-  #early: Frame[] | null = [];
+  #beforeCatchUp: Frame[] | null = [];
   #next = 0;
   #newest = -1;
   #ended = false;
   #closed = false;
-  /** Frames have come that were not kept for it. */
+  /** Frames arrived that were not buffered. */
   #behind = false;
   #lagging = false;
-  /** What was read of the log last, as long as there is memory for it: who is far behind needs it again and again. */
-  #log: WeakRef<readonly Frame[]> | undefined;
-  /** Says that live pieces were left out while it read what is recorded. */
-  #leftOut: (() => T) | undefined;
+  /** The log as last read, while memory allows: a reader that is far behind needs it repeatedly. */
+  #lastRead: WeakRef<readonly Frame[]> | undefined;
+  /** Makes the item that says that live pieces were dropped while the reader was catching up. */
+  #pendingLag: (() => T) | undefined;
   #wake: (() => void) | null = null;
 
-  /** Without a way to read what was written, everything is kept. */
-  constructor(fold: Fold<T>, past?: ReadPast) {
+  /** Without a way to read recorded frames, everything is buffered. */
+  constructor(fold: FrameFold<T>, readRecorded?: ReadRecordedFrames) {
     this.#fold = fold;
-    this.#past = past;
+    this.#readRecorded = readRecorded;
   }
 
   frame(frame: Frame): void {
     this.#newest = Math.max(this.#newest, frame.no);
-    if (this.#early !== null) this.#early.push(frame);
+    if (this.#beforeCatchUp !== null) this.#beforeCatchUp.push(frame);
     else if (frame.no >= this.#next && !this.#behind) {
-      if (this.#past !== undefined && this.#isFull()) {
+      if (this.#readRecorded !== undefined && this.#isFull()) {
         this.#behind = true;
         return;
       }
       this.#next = frame.no + 1;
-      const made = this.#fold.next(frame);
-      if (made.length === 0) return;
-      for (const one of made) this.#push(one, bytesOf(one));
+      const items = this.#fold.next(frame);
+      if (items.length === 0) return;
+      for (const one of items) this.#push(one, bytesOf(one));
       this.#wake?.();
     }
   }
 
-  /** First what was written before this reader came, then what came meanwhile. */
+  /** Handles the frames recorded before this reader came, then those that arrived meanwhile. */
   catchUp(past: readonly Frame[]): void {
-    const early = this.#early ?? [];
-    this.#early = null;
-    if (past.length > 0) this.#log = new WeakRef(past);
+    const early = this.#beforeCatchUp ?? [];
+    this.#beforeCatchUp = null;
+    if (past.length > 0) this.#lastRead = new WeakRef(past);
     for (const frame of past) {
       if (this.#behind) break;
       this.frame(frame);
     }
     for (const frame of early) this.frame(frame);
-    const lag = this.#leftOut;
-    this.#leftOut = undefined;
+    const lag = this.#pendingLag;
+    this.#pendingLag = undefined;
     if (lag !== undefined) this.#lag(lag);
   }
 
-  /** Live pieces are for now: not before what was recorded earlier, and not for who lags behind. `lag`: what says so. */
+  /** Live pieces are never shown before earlier records, nor to a reader that lags. `lag` makes the item that says so. */
   pushLive(piece: T, chars: number, lag: () => T): void {
     if (this.#lagging) return;
-    if (this.#early !== null) {
-      this.#leftOut ??= lag;
+    if (this.#beforeCatchUp !== null) {
+      this.#pendingLag ??= lag;
       return;
     }
     const bytes = pieceBytes + 2 * chars;
@@ -103,7 +103,7 @@ export class FrameReader<T> {
     this.#wake?.();
   }
 
-  /** Nobody reads on. */
+  /** The reader has left. */
   close(): void {
     this.#closed = true;
     this.#waiting = [];
@@ -121,28 +121,28 @@ export class FrameReader<T> {
         this.#bytes -= next.bytes;
         if (this.#bytes < bufferedBytesMax / 2) this.#lagging = false;
         yield next.item;
-      } else if (this.#behind && this.#past !== undefined) await this.#catchUpAgain(this.#past);
+      } else if (this.#behind && this.#readRecorded !== undefined) await this.#catchUpAgain(this.#readRecorded);
       else if (this.#ended) return;
-      else await this.#more();
+      else await this.#waitForMore();
     }
   }
 
-  async #catchUpAgain(past: ReadPast): Promise<void> {
-    this.#early = [];
+  async #catchUpAgain(readRecorded: ReadRecordedFrames): Promise<void> {
+    this.#beforeCatchUp = [];
     this.#behind = false;
-    const known = this.#log?.deref();
-    this.catchUp((known?.at(-1)?.no ?? -1) >= this.#next ? known! : await past());
-    // What is known of the log may be older than what has come since.
+    const known = this.#lastRead?.deref();
+    this.catchUp((known?.at(-1)?.no ?? -1) >= this.#next ? known! : await readRecorded());
+    // The cached log may be older than the newest frame.
     if (this.#next <= this.#newest) this.#behind = true;
   }
 
-  async #more(): Promise<void> {
+  async #waitForMore(): Promise<void> {
     await new Promise<void>((resolve) => (this.#wake = resolve));
     this.#wake = null;
   }
 }
 
-/** About what it takes up in memory. Of texts, two bytes a character; names and ids are short, and there once for all. */
+/** Estimates the memory used. Texts count two bytes a character; short strings are names and ids, which are shared. */
 const bytesOf = (value: unknown): number => {
   if (typeof value === 'string') return fieldBytes + (value.length <= nameChars ? 0 : 2 * value.length);
   if (typeof value !== 'object' || value === null) return fieldBytes;
@@ -153,22 +153,22 @@ const bytesOf = (value: unknown): number => {
 
 const [fieldBytes, objectBytes, nameChars] = [8, 64, 64];
 
-/** Of a live piece, besides its text. */
+/** Size of a live piece without its text. */
 const pieceBytes = 128;
 
 /**
- * The same items; but to leave does not wait for the next one, as it does behind a generator that waits. `left` lets go of what they
- * are read from.
+ * The same items, but `return` does not wait for the next one, as a pending generator would. `left` releases the source of the
+ * items.
  */
-export const abortableIterator = <T>(items: AsyncGenerator<T>, left: () => void): AsyncIterableIterator<T> => {
-  const leavableItems: AsyncIterableIterator<T> = {
+export const abortableIterator = <T>(items: AsyncGenerator<T>, onReturn: () => void): AsyncIterableIterator<T> => {
+  const iterator: AsyncIterableIterator<T> = {
     next: () => items.next(),
     return: () => {
-      left();
+      onReturn();
       items.return(undefined).catch(() => undefined);
       return Promise.resolve({ done: true, value: undefined });
     },
-    [Symbol.asyncIterator]: () => leavableItems,
+    [Symbol.asyncIterator]: () => iterator,
   };
-  return leavableItems;
+  return iterator;
 };

@@ -1,13 +1,13 @@
-// Serving is loaded when somebody serves: other commands start without it.
+// Loads the server code only for `serve`, so that other commands start faster.
 import type { CliWorld } from '#headends/cli';
 
 export const lazyServeWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
   serve: async (options, log) => {
-    const { createServeWorld } = await import('./serve-world.ts');
-    return createServeWorld.serve(options, log);
+    const { serveWorld } = await import('./serve-world.ts');
+    return serveWorld.serve(options, log);
   },
   makeToken: async (name) => {
-    const { createServeWorld } = await import('./serve-world.ts');
-    return createServeWorld.makeToken(name);
+    const { serveWorld } = await import('./serve-world.ts');
+    return serveWorld.makeToken(name);
   },
 };

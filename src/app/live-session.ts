@@ -1,4 +1,4 @@
-// A run as its caller holds it: events to iterate, an outcome to await, a way to cancel.
+// The handle that a caller has on a run: events to iterate, an outcome to await, a way to cancel.
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
 import type {
@@ -21,17 +21,16 @@ import type {
 } from '#contracts';
 import { projectEvents, protocolEvents } from '#core/audit';
 import type { RunHandle } from '#core/orchestration';
-import { checkOptionTypes, checkGivenContext, checkOptions } from './conversations/check-options.ts';
+import { checkOptionTypes, checkAddedContext, checkOptions } from './conversations/check-options.ts';
 import { followAnswer } from './follow-answer.ts';
 import { FrameReader, abortableIterator } from './frame-reader.ts';
-import type { Fold } from './frame-reader.ts';
+import type { FrameFold } from './frame-reader.ts';
 import { followTopic, SessionMail } from './session-mail.ts';
-import type { DrawNext, MailControls, SessionMailPorts } from './session-mail.ts';
+import type { UseNextId, MailControls, SessionMailPorts } from './session-mail.ts';
 
-type Controls = Pick<RunHandle, 'cancel' | 'give' | 'refreshShare' | 'addTasks' | 'messagesFor' | 'team'> &
+type Controls = Pick<RunHandle, 'cancel' | 'addContext' | 'refreshShare' | 'addTasks' | 'messagesFor' | 'team'> &
   MailControls;
 
-/** What a session is made of. */
 export type LiveSessionPorts = {
   readonly store: Store;
   readonly framesSeen: number;
@@ -41,90 +40,90 @@ export type LiveSessionPorts = {
 export class LiveSession implements TeamSession {
   readonly run: RunId;
   readonly outcome: Promise<RunOutcome>;
-  readonly #of: LiveSessionPorts;
-  #live: Controls | undefined;
+  readonly #ports: LiveSessionPorts;
+  #controls: Controls | undefined;
   #log: RunLog | undefined;
-  /** What was given before it began. */
-  #early: string[] | undefined;
+  /** Context that was added before the run started. */
+  #earlyContext: string[] | undefined;
   #readers: Set<FrameReader<RunEvent>> | undefined;
-  /** Those who read something else than events. */
+  /** Readers of something other than events. */
   #followers: Set<Pick<FrameReader<unknown>, 'frame' | 'end'>> | undefined;
   #mail: SessionMail | undefined;
-  /** Told when it is under way, or will never be. */
-  #begun: PromiseWithResolvers<void> | undefined;
+  /** Resolves when the run has started, or never will. */
+  #startSettled: PromiseWithResolvers<void> | undefined;
   #framesSeen: number;
   cancelled = false;
-  #over = false;
+  #ended = false;
 
-  /** `follow` runs to the end; it must not begin before the next microtask, so that iterators can be made first. */
-  constructor(run: RunId, of: LiveSessionPorts, follow: (session: LiveSession) => Promise<RunOutcome>) {
+  /** `follow` runs to the end. It must not start before the next microtask, so that iterators can be created first. */
+  constructor(run: RunId, ports: LiveSessionPorts, follow: (session: LiveSession) => Promise<RunOutcome>) {
     this.run = run;
-    this.#of = of;
-    this.#framesSeen = of.framesSeen;
+    this.#ports = ports;
+    this.#framesSeen = ports.framesSeen;
     this.outcome = follow(this);
-    // Whoever awaits it, or iterates to the end, hears of a failure; nobody has to.
-    this.outcome.catch(ignored);
+    // A caller that awaits the outcome, or iterates to the end, gets the rejection; a caller that does neither must not crash.
+    this.outcome.catch(ignore);
   }
 
-  /** The run itself, once it is under way. */
-  attach(live: Controls, log: RunLog, drawNext: DrawNext): void {
-    this.#live = live;
+  /** Connects the started run. */
+  attach(controls: Controls, log: RunLog, useNextId: UseNextId): void {
+    this.#controls = controls;
     this.#log = log;
-    const early = this.#early ?? [];
-    this.#early = undefined;
-    // It may have been cancelled before it began: then nobody is left to know.
-    if (!this.cancelled) for (const text of early) live.give(text);
-    if (!this.cancelled) this.#mail?.attach(live, drawNext);
-    this.#begun?.resolve();
+    const early = this.#earlyContext ?? [];
+    this.#earlyContext = undefined;
+    // If the run was cancelled before it started, no agent is left to receive anything.
+    if (!this.cancelled) for (const text of early) controls.addContext(text);
+    if (!this.cancelled) this.#mail?.attach(controls, useNextId);
+    this.#startSettled?.resolve();
   }
 
   /** No more events will come. */
   end(): void {
-    this.#over = true;
-    this.#begun?.resolve();
+    this.#ended = true;
+    this.#startSettled?.resolve();
     for (const reader of this.#readers ?? []) reader.end();
     for (const follower of this.#followers ?? []) follower.end();
   }
 
-  /** It begins a moment after it was asked for; before that nothing is recorded. */
+  /** A run starts shortly after it was requested; nothing is recorded before that. */
   durable(): Promise<void> | undefined {
-    if (this.#over) return undefined;
-    return this.#log === undefined ? this.#whenBegun() : this.#log.durable();
+    if (this.#ended) return undefined;
+    return this.#log === undefined ? this.#durableOnceStarted() : this.#log.durable();
   }
 
-  async #whenBegun(): Promise<void> {
-    await (this.#begun ??= Promise.withResolvers<void>()).promise;
+  async #durableOnceStarted(): Promise<void> {
+    await (this.#startSettled ??= Promise.withResolvers<void>()).promise;
     await this.durable();
   }
 
-  get heard(): boolean {
+  get hasReaders(): boolean {
     return this.#readers !== undefined && this.#readers.size > 0;
   }
 
   get resident(): boolean {
-    return this.#of.mail().resident;
+    return this.#ports.mail().resident;
   }
 
   cancel(): void {
     this.cancelled = true;
-    this.#live?.cancel();
+    this.#controls?.cancel();
   }
 
-  give(text: string): void {
-    checkGivenContext(text);
-    if (this.#over) throw new CloisterError('cell_ended', `Run ${this.run} has ended.`);
-    if (this.#live === undefined) (this.#early ??= []).push(text);
-    else this.#live.give(text);
+  addContext(text: string): void {
+    checkAddedContext(text);
+    if (this.#ended) throw new CloisterError('cell_ended', `Run ${this.run} has ended.`);
+    if (this.#controls === undefined) (this.#earlyContext ??= []).push(text);
+    else this.#controls.addContext(text);
   }
 
   refreshShare(child: string): number {
     checkOptionTypes('child', child, 'name');
-    if (this.#live !== undefined && !this.#over) return this.#live.refreshShare(child);
-    throw new CloisterError('cell_ended', `Run ${this.run} ${this.#over ? 'has ended' : 'has not begun'}.`);
+    if (this.#controls !== undefined && !this.#ended) return this.#controls.refreshShare(child);
+    throw new CloisterError('cell_ended', `Run ${this.run} ${this.#ended ? 'has ended' : 'has not started'}.`);
   }
 
   send(text: string, sending?: MessageTarget): string {
-    return this.#post().send(text, sending);
+    return this.#openMail().send(text, sending);
   }
 
   async answer(message?: string, options: { readonly signal?: AbortSignal } = {}): Promise<Answer> {
@@ -132,25 +131,25 @@ export class LiveSession implements TeamSession {
     const { signal } = options;
     const isEarly = message !== undefined && this.#mail?.isEarly(message) === true;
     const fold = followAnswer(message ?? null);
-    const reader = this.#reading(fold);
-    const leave = (): void => reader.close();
-    if (signal?.aborted === true) leave();
-    signal?.addEventListener('abort', leave, { once: true });
+    const reader = this.#addFollower(fold);
+    const stop = (): void => reader.close();
+    if (signal?.aborted === true) stop();
+    signal?.addEventListener('abort', stop, { once: true });
     try {
       for await (const found of this.#follow(reader)) {
         if (found === caughtUp) {
-          if (message !== undefined && !isEarly && !fold.known)
+          if (message !== undefined && !isEarly && !fold.isMessageKnown)
             throw new CloisterError('mail_unknown', `Run ${this.run} has no message "${message.slice(0, 80)}".`);
-        } else if ('lost' in found) throw new CloisterError('cell_ended', found.lost);
+        } else if ('noAnswer' in found) throw new CloisterError('cell_ended', found.noAnswer);
         else return found;
       }
     } finally {
-      signal?.removeEventListener('abort', leave);
+      signal?.removeEventListener('abort', stop);
     }
     if (signal?.aborted === true) throw new CloisterError('cancelled');
     const { status, failure } = await this.outcome;
-    const words = `Run ${this.run} has ended (${status}) without an answer to it.`;
-    throw new CloisterError(failure?.code ?? 'cell_ended', failure?.detail ? `${words} ${failure.detail}` : words);
+    const detail = `Run ${this.run} ended (${status}) without answering the message.`;
+    throw new CloisterError(failure?.code ?? 'cell_ended', failure?.detail ? `${detail} ${failure.detail}` : detail);
   }
 
   ask(text: string, { to }: { readonly to?: string } = {}): Promise<Answer> {
@@ -158,8 +157,8 @@ export class LiveSession implements TeamSession {
   }
 
   subscribe(topic: string): AsyncIterable<Mail> {
-    this.#post().hear(topic);
-    const reader = this.#reading(followTopic(topic));
+    this.#openMail().subscribe(topic);
+    const reader = this.#addFollower(followTopic(topic));
     reader.catchUp([]);
     return abortableIterator(this.#itemsOf(reader), () => {
       reader.close();
@@ -168,25 +167,25 @@ export class LiveSession implements TeamSession {
   }
 
   route(from: string, to: string | readonly string[], choice: RouteChoice): number {
-    return this.#post().route(from, to, choice);
+    return this.#openMail().route(from, to, choice);
   }
 
   agents(): readonly LiveAgent[] {
-    return this.#over || this.cancelled ? [] : this.#post().agents();
+    return this.#ended || this.cancelled ? [] : this.#openMail().agents();
   }
 
   finish(name?: string): void {
-    this.#post().finish(name);
+    this.#openMail().finish(name);
   }
 
   async *protocol(): AsyncGenerator<ProtocolEvent> {
-    for await (const event of this.#follow(this.#reading(protocolEvents()))) if (event !== caughtUp) yield event;
+    for await (const event of this.#follow(this.#addFollower(protocolEvents()))) if (event !== caughtUp) yield event;
   }
 
   get queue(): TeamSession['queue'] {
-    const queue = this.#live?.team?.queue;
+    const queue = this.#controls?.team?.queue;
     if (queue === undefined) return noTasks;
-    // To look at: what a team does is its director's.
+    // Read-only: only the team itself may change its tasks.
     return {
       get: (id) => queue.get(id),
       tasks: () => [...queue.tasks()],
@@ -195,39 +194,40 @@ export class LiveSession implements TeamSession {
   }
 
   get sharedMemory(): TeamSession['sharedMemory'] {
-    return this.#live?.team?.memory ?? noMemory;
+    return this.#controls?.team?.memory ?? noMemory;
   }
 
   getMessages(assignee: string): readonly TeamMessage[] {
     checkOptionTypes('assignee', assignee, 'name');
-    return this.#live?.messagesFor(assignee) ?? [];
+    return this.#controls?.messagesFor(assignee) ?? [];
   }
 
   async addTasks(tasks: readonly TaskSpec[]): Promise<void> {
-    // It begins a moment after it was asked for.
-    if (this.#live === undefined && !this.#over) await (this.#begun ??= Promise.withResolvers<void>()).promise;
-    if (this.#live === undefined || this.#over || this.cancelled)
-      throw new CloisterError('cell_ended', `Run ${this.run} ${this.#over ? 'has ended' : 'has not begun'}.`);
-    await this.#live.addTasks(tasks);
+    // A run starts shortly after it was requested.
+    if (this.#controls === undefined && !this.#ended)
+      await (this.#startSettled ??= Promise.withResolvers<void>()).promise;
+    if (this.#controls === undefined || this.#ended || this.cancelled)
+      throw new CloisterError('cell_ended', `Run ${this.run} ${this.#ended ? 'has ended' : 'has not started'}.`);
+    await this.#controls.addTasks(tasks);
   }
 
-  /** Made when first needed: of ten thousand runs in flight most have no mail. */
-  #post(): SessionMail {
-    if (this.#over || this.cancelled)
-      throw new CloisterError('cell_ended', `Run ${this.run} ${this.#over ? 'has ended' : 'was cancelled'}.`);
-    return (this.#mail ??= new SessionMail({ run: this.run, ...this.#of.mail() }, this.#live));
+  /** Created on first use: of ten thousand runs in flight, most have no messages. */
+  #openMail(): SessionMail {
+    if (this.#ended || this.cancelled)
+      throw new CloisterError('cell_ended', `Run ${this.run} ${this.#ended ? 'has ended' : 'was cancelled'}.`);
+    return (this.#mail ??= new SessionMail({ run: this.run, ...this.#ports.mail() }, this.#controls));
   }
 
-  #reading<T>(fold: Fold<T>): FrameReader<T> {
+  #addFollower<T>(fold: FrameFold<T>): FrameReader<T> {
     const reader = new FrameReader(fold);
     (this.#followers ??= new Set()).add(reader);
     return reader;
   }
 
-  /** What was written before, a mark, then what comes. */
+  /** Yields the items of recorded frames, then `caughtUp`, then new items. */
   async *#follow<T>(reader: FrameReader<T>): AsyncGenerator<T | typeof caughtUp> {
     try {
-      reader.catchUp(this.#framesSeen === 0 ? [] : await this.#past());
+      reader.catchUp(this.#framesSeen === 0 ? [] : await this.#readRecorded());
       yield caughtUp;
       yield* this.#itemsOf(reader);
     } finally {
@@ -237,7 +237,7 @@ export class LiveSession implements TeamSession {
 
   async *#itemsOf<T>(reader: FrameReader<T>): AsyncGenerator<T> {
     try {
-      if (this.#over) reader.end();
+      if (this.#ended) reader.end();
       yield* reader.items();
     } finally {
       this.#followers?.delete(reader);
@@ -258,14 +258,14 @@ export class LiveSession implements TeamSession {
       reader.pushLive({ ...event, ...of }, chars, () => ({ type: 'text-lag', ...of }));
   }
 
-  /** What was written before a reader came; what is not on disk yet is waited for, or it would be in neither list. */
-  async #past(): Promise<readonly Frame[]> {
+  /** Frames recorded before a reader came. Waits for frames that are not on disk yet; they would otherwise be missed. */
+  async #readRecorded(): Promise<readonly Frame[]> {
     await this.durable();
-    return this.#of.store.read(this.run);
+    return this.#ports.store.read(this.run);
   }
 
   [Symbol.asyncIterator](): AsyncIterator<RunEvent> {
-    const reader = new FrameReader<RunEvent>(projectEvents(), () => this.#past());
+    const reader = new FrameReader<RunEvent>(projectEvents(), () => this.#readRecorded());
     return abortableIterator(this.#eventsFor(reader), () => {
       reader.close();
       this.#readers?.delete(reader);
@@ -276,8 +276,8 @@ export class LiveSession implements TeamSession {
     const readers = (this.#readers ??= new Set());
     readers.add(reader);
     try {
-      reader.catchUp(this.#framesSeen === 0 ? [] : await this.#past());
-      if (this.#over) reader.end();
+      reader.catchUp(this.#framesSeen === 0 ? [] : await this.#readRecorded());
+      if (this.#ended) reader.end();
       yield* reader.items();
       if (!reader.closed) await this.outcome;
     } finally {
@@ -293,7 +293,7 @@ const noTasks: TeamSession['queue'] = {
 };
 const noMemory: TeamSession['sharedMemory'] = { getSummary: () => '' };
 
-const ignored = (): undefined => undefined;
+const ignore = (): undefined => undefined;
 
-/** The answer may have come before somebody asks for it: until here is what was there. */
+/** Separates recorded items from new ones: an answer may have arrived before the caller waits for it. */
 const caughtUp = Symbol('caught up');

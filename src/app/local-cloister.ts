@@ -1,4 +1,4 @@
-// Runs on this machine: started, gone on with, made again, forked, looked at.
+// Starts, resumes, replays, forks and inspects runs on this machine.
 import { CloisterError } from '#base';
 import type { JsonObject, RunId } from '#base';
 import type {
@@ -33,43 +33,44 @@ import { withChildren } from './agents/resources-from-code.ts';
 import { checkOptionTypes, checkOptions, runId } from './conversations/check-options.ts';
 import { checkFiles, fileProblemsText, restoreFiles } from './check-files.ts';
 import { checkSchemas } from './check-schemas.ts';
-import { checkTeamRun, refuseToTalk, tasksGoal, teamGoal } from './check-team.ts';
+import { checkTeamRun, refuseTeamConversation, tasksGoal, teamGoal } from './check-team.ts';
 import { conversationRef } from './conversations/conversation-names.ts';
 import { ConversationService } from './conversations/conversation-service.ts';
 import { LiveRuns } from './live-runs.ts';
 import type { NewRun } from './live-runs.ts';
 import { RunReader } from './run-reader.ts';
-import type { Shared } from './run-world.ts';
+import type { SharedPorts } from './run-world.ts';
 
 export class LocalCloister extends RunReader implements Cloister {
-  readonly #shared: Shared;
+  readonly #shared: SharedPorts;
   readonly #agents: AgentList;
-  readonly #asking: RunRequestChecker;
+  readonly #requests: RunRequestChecker;
   readonly #runs: LiveRuns;
-  readonly #keeper: ConversationService;
+  readonly #conversationService: ConversationService;
 
-  constructor(agents: readonly Agent[], shared: Shared) {
-    const { store, clock, ids, kept } = shared;
+  constructor(agents: readonly Agent[], shared: SharedPorts) {
+    const { store, clock, ids, conversationSettings } = shared;
     super(store);
     this.#shared = shared;
-    this.#agents = new AgentList(agents, shared.equipped);
-    this.#asking = new RunRequestChecker(shared, this.#agents, (text) => this.redact(text));
-    this.#keeper = new ConversationService({
+    this.#agents = new AgentList(agents, shared.resources);
+    this.#requests = new RunRequestChecker(shared, this.#agents, (text) => this.redact(text));
+    this.#conversationService = new ConversationService({
       store,
       clock,
       ids,
-      kept,
-      agent: (name) => this.#agents.any(name),
+      settings: conversationSettings,
+      agent: (name) => this.#agents.findInTree(name),
       agentNames: () => this.#agents.all.map(({ name }) => name),
       checkAgent: (name) => this.#agents.check(name),
       redact: (text) => this.redact(text),
       durable: (run) => this.#runs.durable(run),
-      goingOn: {
+      continueRun: {
         check: async (frames) => void (await this.#checkAgents(frames)),
-        start: (run, log, { frames, conversation }) => this.#goOn(run, log, { frames, saved: conversation !== null }),
+        start: (run, log, { frames, conversation }) =>
+          this.#startFromFrames(run, log, { frames, saved: conversation !== null }),
       },
     });
-    this.#runs = new LiveRuns(shared, this.#agents, this.#keeper.autosave);
+    this.#runs = new LiveRuns(shared, this.#agents, this.#conversationService.autosave);
   }
 
   get agents(): readonly Agent[] {
@@ -81,11 +82,11 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   get conversations(): Conversations {
-    return this.#keeper.conversations;
+    return this.#conversationService.conversations;
   }
 
   get checkpoints(): Checkpoints {
-    return this.#keeper.checkpoints;
+    return this.#conversationService.checkpoints;
   }
 
   register(agent: Agent): void {
@@ -99,9 +100,15 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   run(agent: string | Agent, input: string | JsonObject, options: RunOptions = {}): RunSession {
-    const asked = this.#asking.checkRun(agent, input, options);
+    const request = this.#requests.checkRun(agent, input, options);
     const { budget, signal, caller } = options;
-    const start = { agent: asked.agent, goal: asked.goal, budget, history: this.#asking.historyFor(asked), caller };
+    const start = {
+      agent: request.agent,
+      goal: request.goal,
+      budget,
+      history: this.#requests.historyFor(request),
+      caller,
+    };
     return this.#runs.start(this.#shared.ids.random() as RunId, start, signal);
   }
 
@@ -117,27 +124,34 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#startTeam(team, teamGoal(goal, options), options);
   }
 
-  #startTeam(team: string | Agent, asked: TeamGoal, { budget, signal }: Pick<RunOptions, 'budget' | 'signal'>) {
+  #startTeam(team: string | Agent, request: TeamGoal, { budget, signal }: Pick<RunOptions, 'budget' | 'signal'>) {
     const agent = typeof team === 'string' ? this.#agents.get(team) : assertAgent(team, 'The team');
-    const goal = checkTeamRun(agent, asked, budget, this.#shared);
+    const goal = checkTeamRun(agent, request, budget, this.#shared);
     return this.#runs.start(this.#shared.ids.random() as RunId, { agent, goal, budget }, signal);
   }
 
   async runTurn(agent: string, input: string | JsonObject, options: TurnOptions = {}): Promise<RunSession> {
-    const asked = this.#asking.checkRun(agent, input, options);
-    refuseToTalk(asked.agent);
-    const conversation = conversationRef(asked.agent.name, options.conversation);
+    const request = this.#requests.checkRun(agent, input, options);
+    refuseTeamConversation(request.agent);
+    const conversation = conversationRef(request.agent.name, options.conversation);
     const { budget, signal, caller } = options;
-    return this.#runs.opening(this.#runTurn(asked, conversation, { budget, signal, caller }));
+    return this.#runs.opening(this.#runTurn(request, conversation, { budget, signal, caller }));
   }
 
   async spawn(agent: string | Agent, options: ResidentOptions = {}): Promise<RunSession> {
-    const asked = this.#asking.checkResident(agent, options);
+    const request = this.#requests.checkResident(agent, options);
     const { budget, signal, conversation, topics = [], caller } = options;
-    const living = { budget, signal, resident: { topics }, caller };
+    const startOptions = { budget, signal, resident: { topics }, caller };
     if (conversation !== undefined)
-      return this.#runs.opening(this.#runTurn(asked, conversationRef(asked.agent.name, conversation), living));
-    const start = { agent: asked.agent, goal: asked.goal, history: this.#asking.historyFor(asked), ...living };
+      return this.#runs.opening(
+        this.#runTurn(request, conversationRef(request.agent.name, conversation), startOptions),
+      );
+    const start = {
+      agent: request.agent,
+      goal: request.goal,
+      history: this.#requests.historyFor(request),
+      ...startOptions,
+    };
     return this.#runs.start(this.#shared.ids.random() as RunId, start, signal);
   }
 
@@ -150,19 +164,22 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   async #runTurn(
-    { agent, goal, context, said }: ValidatedRequest,
+    { agent, goal, context, dialog }: ValidatedRequest,
     conversation: { readonly agent: string; readonly name: string },
     {
       signal,
-      ...living
+      ...startOptions
     }: Pick<NewRun, 'budget' | 'resident' | 'caller'> & { readonly signal?: AbortSignal | undefined },
   ): Promise<RunSession> {
-    if (said.length > 0)
-      throw new CloisterError('options_invalid', 'history: a conversation has its own; give one of the two.');
-    const bytesMax = this.#asking.historyBytes(agent);
-    const { run, log, history } = await this.#keeper.beginTurn({ agent, conversation, context, bytesMax });
+    if (dialog.length > 0)
+      throw new CloisterError(
+        'options_invalid',
+        'history: cannot be combined with `conversation`, which has its own history.',
+      );
+    const bytesMax = this.#requests.historyBytes(agent);
+    const { run, log, history } = await this.#conversationService.beginTurn({ agent, conversation, context, bytesMax });
     try {
-      return this.#runs.start(run, { agent, goal, log, history, conversation, ...living }, signal);
+      return this.#runs.start(run, { agent, goal, log, history, conversation, ...startOptions }, signal);
     } catch (error) {
       await log.close();
       throw error;
@@ -173,17 +190,17 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#runs.opening(this.#resume(run, options));
   }
 
-  async #resume(asked: string, options: { signal?: AbortSignal; takeOver?: boolean }) {
+  async #resume(id: string, options: { signal?: AbortSignal; takeOver?: boolean }) {
     checkOptions(options, { signal: 'signal', takeOver: 'flag' });
     const { signal, takeOver = false } = options;
-    const run = runId(asked);
+    const run = runId(id);
     const log = await this.#shared.store.acquireRun(run, { takeOver });
     try {
       const frames = await this.#shared.store.read(run);
       await this.#checkAgents(frames);
       const problems = await checkFiles(frames, this.#shared.workspaces, run);
       if (problems.length > 0) throw new CloisterError('files_changed', fileProblemsText(problems));
-      const saved = frames.some(mayTalk) && (await this.#keeper.checkResumed(run));
+      const saved = frames.some(mayBelongToConversation) && (await this.#conversationService.checkResumed(run));
       return this.#runs.start(run, { log, frames, saved }, signal);
     } catch (error) {
       await log.close();
@@ -195,35 +212,36 @@ export class LocalCloister extends RunReader implements Cloister {
     const frames = await this.#shared.store.read(runId(run));
     await this.#prepareForks(frames);
     const { validate } = this.#shared;
-    const equip: RunWorldPorts['equip'] = (agent, model) => this.#shared.equipped.equip(agent, model);
-    const windowOf: RunWorldPorts['windowOf'] = (agent) => this.#agents.windowOf(agent);
-    const ports = { validate, equip, windowOf };
-    const { made, ...report } = await replayRun(frames, (name) => this.#agents.any(name), ports);
+    const resourcesFor: RunWorldPorts['resourcesFor'] = (agent, model) =>
+      this.#shared.resources.resourcesFor(agent, model);
+    const windowLimitFor: RunWorldPorts['windowLimitFor'] = (agent) => this.#agents.windowLimitFor(agent);
+    const ports = { validate, resourcesFor, windowLimitFor };
+    const { replayedFrames, ...report } = await replayRun(frames, (name) => this.#agents.findInTree(name), ports);
     const fold = projectEvents();
-    return { ...report, events: made.flatMap((frame) => fold.next(frame)) };
+    return { ...report, events: replayedFrames.flatMap((frame) => fold.next(frame)) };
   }
 
   fork(run: string, options: ForkOptions): Promise<RunSession> {
     return this.#runs.opening(this.#fork(run, options));
   }
 
-  async #fork(asked: string, options: ForkOptions): Promise<RunSession> {
+  async #fork(original: string, options: ForkOptions): Promise<RunSession> {
     checkOptions(options, { signal: 'signal', at: 'text', goal: 'text', model: 'text', withoutGrants: 'texts' });
-    const run = runId(asked);
+    const run = runId(original);
     const { store, ids } = this.#shared;
     const id = ids.random() as RunId;
     const goal = options.goal === undefined ? {} : { goal: this.redact(options.goal) };
     const now = this.#shared.clock.now();
     const frames = forkFrames(await store.read(run), { ...options, ...goal }, { run: id, now });
     const agent = await this.#checkAgents(frames);
-    if (options.goal !== undefined && options.at === frames[0]!.cell) this.#asking.goalOf(agent, options.goal);
-    return this.#goOn(id, await store.acquireRun(id), { frames, signal: options.signal });
+    if (options.goal !== undefined && options.at === frames[0]!.cell) this.#requests.checkGoal(agent, options.goal);
+    return this.#startFromFrames(id, await store.acquireRun(id), { frames, signal: options.signal });
   }
 
-  /** Writes down what a run begins with, and goes on from there. */
-  async #goOn(run: RunId, log: RunLog, { frames, saved = false, signal }: GoOn): Promise<RunSession> {
+  /** Writes the first frames of a run, and continues from there. */
+  async #startFromFrames(run: RunId, log: RunLog, { frames, saved = false, signal }: FramesStart): Promise<RunSession> {
     try {
-      // Files first: a log without them could not be gone on with.
+      // Files first: a log without its files could not be resumed.
       await restoreFiles(frames, this.#shared.workspaces, run);
       for (const frame of frames) log.append(frame);
       await log.durable();
@@ -240,13 +258,13 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   redact(text: string): string {
-    return this.#shared.equipped.redact?.text(text) ?? text;
+    return this.#shared.resources.redact?.text(text) ?? text;
   }
 
-  /** Cancels what still runs, waits for it, saves it, and closes the store. */
+  /** Cancels running runs, waits for them, saves them, and closes the store. */
   async close(): Promise<void> {
     await this.#runs.close();
-    await this.#keeper.autosave.close();
+    await this.#conversationService.autosave.close();
     await this.#shared.store.close();
   }
 
@@ -254,30 +272,30 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.close();
   }
 
-  /** Throws why a run cannot go on with the agents that are here. */
+  /** Throws if a run cannot continue with the agents that are loaded. */
   async #checkAgents(frames: readonly Frame[]): Promise<Agent> {
-    const { agent } = checkResume(frames, (name) => this.#agents.any(name));
+    const { agent } = checkResume(frames, (name) => this.#agents.findInTree(name));
     await this.#prepareForks(frames);
-    for (const one of withChildren([agent])) this.#shared.equipped.equip(one);
+    for (const one of withChildren([agent])) this.#shared.resources.resourcesFor(one);
     return agent;
   }
 
-  /** Models that forks have put in the place of an agent's own. */
+  /** Looks up the models that forks use instead of an agent's own. */
   async #prepareForks(frames: readonly Frame[]): Promise<void> {
     for (const { record } of frames) {
       if (record.type !== 'fork' || record.amendment.model === undefined) continue;
       const { agent: name, model } = record.amendment;
-      const agent = this.#agents.any(name);
-      if (agent !== undefined) await this.#shared.equipped.prepare(agent, model);
+      const agent = this.#agents.findInTree(name);
+      if (agent !== undefined) await this.#shared.resources.prepare(agent, model);
     }
   }
 }
 
-/** Of a run that has one of these, the book may say that it takes a turn in a conversation. */
-const mayTalk = ({ record }: Frame): boolean =>
+/** A run with such a record may be a turn of a conversation, according to the workspace log. */
+const mayBelongToConversation = ({ record }: Frame): boolean =>
   record.type === 'fork' || (record.type === 'open' && record.conversation !== undefined);
 
-type GoOn = {
+type FramesStart = {
   readonly frames: readonly Frame[];
   readonly saved?: boolean;
   readonly signal?: AbortSignal | undefined;

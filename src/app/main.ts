@@ -1,4 +1,4 @@
-// The command: the real terminal, signals and clock, handed to the command-line headend.
+// The `cloister` command: passes the real terminal, signals and clock to the command-line headend.
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -12,23 +12,24 @@ import { openCloister } from './open-cloister.ts';
 import type { CloisterOptions } from './cloister-options.ts';
 import { outputStream } from './output-stream.ts';
 import { packageFolder, packageVersion } from './package-folder.ts';
-import { systemPlace } from './system-world.ts';
+import { systemLaunchEnvironment } from './system-world.ts';
 
 const demoFolder = fileURLToPath(new URL('examples/research', packageFolder));
 const templates = new URL('templates/start/', packageFolder);
 
 export const main = async (args: readonly string[]): Promise<void> => {
   const [stdout, stderr] = [outputStream(process.stdout), outputStream(process.stderr)];
-  let over: number | undefined;
-  // One that comes when the command is over must not change how it ended.
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => over !== undefined && process.exit(over));
+  let exitCode: number | undefined;
+  // A signal that arrives after the command has ended must not change its exit code.
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.on(signal, () => exitCode !== undefined && process.exit(exitCode));
   const ended = await runCli(args, cliWorld(stdout, stderr));
-  process.exitCode = over = ended;
-  const lost = await stdout.flushed();
-  if (lost !== null) stderr.write(`error: The output could not be written: ${lost.message}\n`);
-  await stderr.flushed();
+  process.exitCode = exitCode = ended;
+  const writeError = await stdout.flush();
+  if (writeError !== null) stderr.write(`error: The output could not be written: ${writeError.message}\n`);
+  await stderr.flush();
   // A tool that ignores its signal must not keep the command alive once everything is recorded.
-  process.exit(lost === null || ended !== 0 ? ended : 1);
+  process.exit(writeError === null || ended !== 0 ? ended : 1);
 };
 
 const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
@@ -60,34 +61,34 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
   },
   open: async ({ workspace, agents, agent, demo, config, ofRun, offline = false, parallel }) => {
     if (demo) return openCloister({ workspace, cwd: demoFolder, agents: ['lead.ai'] });
-    const place = placeWith(config);
-    const { agent: defaultAgent } = await configuredDefault(place);
+    const launch = launchWith(config);
+    const { agent: defaultAgent } = await configuredDefault(launch);
     const given = { workspace, offline, defaultAgent, ...(config === undefined ? {} : { config }) };
-    if (ofRun !== undefined && agents.length === 0) return openOf(ofRun, given);
-    const atOnce = parallel === undefined ? {} : { parallel };
-    return openCloister({ ...given, ...atOnce, agents: await pathsFor(agents, agent, place) });
+    if (ofRun !== undefined && agents.length === 0) return openForRun(ofRun, given);
+    const parallelOption = parallel === undefined ? {} : { parallel };
+    return openCloister({ ...given, ...parallelOption, agents: await pathsFor(agents, agent, launch) });
   },
   defaultAgent: async (config) => {
-    const { agent, problems } = await configuredDefault(placeWith(config));
+    const { agent, problems } = await configuredDefault(launchWith(config));
     if (agent !== null || problems.length === 0) return agent;
     const { problemsError } = await import('./agents/registry.ts');
     throw problemsError(problems);
   },
   check: async ({ paths, syntaxOnly, connect, config }) => {
     const { checkAgents } = await import('./agents/check-agents.ts');
-    return checkAgents(paths, { place: placeWith(config), syntaxOnly, connect });
+    return checkAgents(paths, { launch: launchWith(config), syntaxOnly, connect });
   },
   verify: async (options) => {
     const { verifyAgent } = await import('./verify.ts');
     return verifyAgent(options);
   },
   init: async (folder) => {
-    const { startFolder } = await import('./agents/init-folder.ts');
-    return startFolder(folder, templates, process.cwd());
+    const { initFolder } = await import('./agents/init-folder.ts');
+    return initFolder(folder, templates, process.cwd());
   },
   agentHelp: async (path, config) => {
     const { agentHelp } = await import('./agents/agent-help.ts');
-    return agentHelp(path, placeWith(config));
+    return agentHelp(path, launchWith(config));
   },
   lines: () =>
     terminalLines({
@@ -101,31 +102,31 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
   stdin: () => (process.stdin.isTTY ? Promise.resolve(null) : readAll(process.stdin)),
 });
 
-/** With the agents, the config and the folder that a run was started with. */
-const openOf = async (run: string, given: Omit<CloisterOptions, 'agents'>): Promise<Cloister> => {
+/** Opens a Cloister with the agents, the config and the folder that a run was started with. */
+const openForRun = async (run: string, given: Omit<CloisterOptions, 'agents'>): Promise<Cloister> => {
   const { readRunStart } = await import('./read-run-start.ts');
   return openCloister({ ...(await readRunStart(given.workspace!, run)), ...given });
 };
 
-const placeWith = (config: string | undefined): LaunchEnvironment => ({
-  ...systemPlace(),
+const launchWith = (config: string | undefined): LaunchEnvironment => ({
+  ...systemLaunchEnvironment(),
   ...(config === undefined ? {} : { config }),
 });
 
-const configuredDefault = async (place: LaunchEnvironment) => {
-  const { defaultAgentIn } = await import('./agents/default-agent.ts');
-  return defaultAgentIn(place);
+const configuredDefault = async (launch: LaunchEnvironment) => {
+  const { readDefaultAgent } = await import('./agents/default-agent.ts');
+  return readDefaultAgent(launch);
 };
 
-/** What was given; else the agent by its name: here, where the config says, or in the home folder. */
+/** The given paths; without any, the agent by name: in this folder, in the folders of the config, or in the home folder. */
 const pathsFor = async (
   given: readonly string[],
   agent: string | undefined,
-  place: LaunchEnvironment,
+  launch: LaunchEnvironment,
 ): Promise<readonly string[]> => {
   if (given.length > 0 || agent === undefined) return given;
   const { findAgent } = await import('./agents/find-agent.ts');
-  const found = await findAgent(agent, place);
+  const found = await findAgent(agent, launch);
   return found === null ? [] : [found];
 };
 

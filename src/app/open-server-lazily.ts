@@ -1,8 +1,8 @@
-// Serving is loaded when somebody serves: what only runs agents starts without it.
+// Loads the server code on first use, so that programs that only run agents start faster.
 import type { Cloister } from '#contracts';
 import type { Server, ServerOptions } from './server-options.ts';
 
-/** Puts the agents of a Cloister behind REST, OpenAI's and Anthropic's protocols, and MCP. */
+/** Serves the agents of a Cloister over REST, the OpenAI and Anthropic protocols, and MCP. */
 export const openServer = async (cloister: Cloister, options: ServerOptions = {}): Promise<Server> => {
   const server = await import('./open-server.ts');
   return server.buildServer(cloister, options);

@@ -1,19 +1,19 @@
-// Puts a server of agents together: who may come in, what there is to ask, and in which protocols.
+// Assembles a server of agents: which callers it admits, which agents it serves, and over which protocols.
 import { CloisterError } from '#base';
 import type { Clock, Cloister, HttpRoute, PlainRoute } from '#contracts';
 import { anthropicRoutes } from '#headends/anthropic';
-import { BodyBudget, buildApp, defaultLimits, Gate, listen, upgradeTo } from '#headends/http';
+import { BodyBudget, buildApp, defaultLimits, Gate, listen, socketUpgrade } from '#headends/http';
 import type { AnsweredRequest, HttpApp, HttpListener } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import { openaiRoutes } from '#headends/openai';
 import { openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
 import { checkServerOptions } from './check-server-options.ts';
 import { packageVersion } from './package-folder.ts';
-import { checkReach, checkServed, checkTokenEntries, stdioName } from './serve/check-server-setup.ts';
+import { checkHostsAndOrigins, checkServedAgents, checkTokenEntries, stdioName } from './serve/check-server-setup.ts';
 import { checkHost, hostsFor, listenUrl } from './serve/host-names.ts';
 import { LocalAgentService } from './serve/local-agent-service.ts';
 import { SlotQueue, slotLimitsFor } from './serve/slot-queue.ts';
-import { Rates } from './serve/rate-limit.ts';
+import { RateLimiter } from './serve/rate-limit.ts';
 import { entryFor, hashToken, makeToken, TokenRegistry } from './serve/token-registry.ts';
 import type { Server, ServerOptions } from './server-options.ts';
 import { systemClock, systemIds } from './system-world.ts';
@@ -23,38 +23,38 @@ export const buildServer = async (cloister: Cloister, options: ServerOptions = {
   checkServerOptions(options);
   const { host = '127.0.0.1', port = defaultPort } = options;
   checkHost(host, options.expose === true);
-  checkReach(options.hosts ?? [], options.origins ?? []);
+  checkHostsAndOrigins(options.hosts ?? [], options.origins ?? []);
   const service = openService(cloister, options);
-  const { serving, gate, places, clock, limits, bodies, about, isStopping } = service;
-  const mcp = await mcpRoutes(serving, { ...about, ids: service.ids, isStopping });
-  const app = appOf(cloister, service, mcp.routes, options.log);
+  const { agentService, gate, slots, clock, limits, bodies, about, isStopping } = service;
+  const mcp = await mcpRoutes(agentService, { ...about, ids: service.ids, isStopping });
+  const app = createApp(cloister, service, mcp.routes, options.log);
   let listening: HttpListener | undefined;
   let stdio: Awaited<ReturnType<typeof serveMcpStdio>> | undefined;
   return {
     token: service.token,
     agents: cloister.agents.filter(({ name }) => service.names.includes(name)),
     get running() {
-      return serving.running;
+      return agentService.running;
     },
     fetch: async (request) => app.fetch(request),
     async listen() {
-      if (listening !== undefined) throw new CloisterError('options_invalid', 'It listens already.');
-      const upgrade = upgradeTo(mcp.sockets, { gate, limits, bodies, clock, isStopping });
+      if (listening !== undefined) throw new CloisterError('options_invalid', 'The server is already listening.');
+      const upgrade = socketUpgrade(mcp.sockets, { gate, limits, bodies, clock, isStopping });
       listening = await listen(app, { host, port, limits, upgrade });
       return { url: listenUrl(host, listening.port), port: listening.port };
     },
     async serveStdio(streams) {
-      stdio = await serveMcpStdio(serving, { name: stdioName }, streams, about);
+      stdio = await serveMcpStdio(agentService, { name: stdioName }, streams, about);
       return stdio;
     },
     async stop(graceMs = graceMsDefault) {
-      // Who comes now is told so, until nobody is left.
+      // New requests are refused as stopping until the last run has ended.
       service.stop();
-      places.close();
-      const left = await serving.settle(graceMs);
-      // What was answered last may still be on its way.
+      slots.close();
+      const left = await agentService.settle(graceMs);
+      // The last responses may still be in flight.
       const isFirm = graceMs === 0 && left.length > 0;
-      if (listening !== undefined) await within(clock, isFirm ? 0 : drainMs, listening.close());
+      if (listening !== undefined) await waitAtMost(clock, isFirm ? 0 : drainMs, listening.close());
       listening?.cut();
       await stdio?.close();
       return left;
@@ -64,34 +64,33 @@ export const buildServer = async (cloister: Cloister, options: ServerOptions = {
 
 type Service = ReturnType<typeof openService>;
 
-/** Who may ask, and what. */
 const openService = (cloister: Cloister, options: ServerOptions) => {
   const { clock = systemClock, ids = systemIds, host = '127.0.0.1', log } = options;
   const names = options.agents ?? cloister.agents.map(({ name }) => name);
-  checkServed(names, cloister.agents, reservedNames);
+  checkServedAgents(names, cloister.agents, reservedNames);
   if (options.tokens?.length === 0)
-    throw new CloisterError('options_invalid', 'tokens: there is none, so nobody could ask.');
+    throw new CloisterError('options_invalid', 'tokens: the list is empty, so no client could connect.');
   checkTokenEntries(options.tokens ?? [], names);
   const token = options.tokens === undefined ? makeToken() : null;
   const now = (): number => clock.now();
-  // Nobody holds the token of the last one.
+  // The stdio caller needs an entry, but nobody holds its token.
   const stdio = { name: stdioName, sha256: hashToken(makeToken()) };
   const tokens = new TokenRegistry([...(token === null ? (options.tokens ?? []) : [entryFor(token)]), stdio], now);
-  const bounds = slotLimitsFor(options.places ?? {}, options.tokens?.length ?? 1);
-  const places = new SlotQueue(bounds);
-  const rates = new Rates(now);
+  const slotLimits = slotLimitsFor(options.slots ?? {}, options.tokens?.length ?? 1);
+  const slots = new SlotQueue(slotLimits);
+  const rates = new RateLimiter(now);
   const gate = new Gate({
     hosts: hostsFor(host, options.hosts),
     origins: options.origins ?? [],
     identify: (presented) => tokens.findCaller(presented),
-    admit: (caller) => rates.take(caller.name, tokens.entry(caller)?.requestsPerMinute),
+    admit: (caller) => rates.consume(caller.name, tokens.entry(caller)?.requestsPerMinute),
   });
-  const serving = new LocalAgentService({
+  const agentService = new LocalAgentService({
     cloister,
     agents: names,
     tokens,
-    places,
-    runningPerCaller: bounds.runningPerCaller,
+    slots,
+    runningPerCaller: slotLimits.runningPerCaller,
     clients: { system: false, tools: false, activity: false, ...options.clients },
     ...(options.clientToolMs === undefined ? {} : { clientToolMs: options.clientToolMs }),
     clock,
@@ -102,9 +101,9 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
   return {
     token,
     names,
-    serving,
+    agentService,
     gate,
-    places,
+    slots,
     clock,
     ids,
     now,
@@ -116,31 +115,31 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
   };
 };
 
-const appOf = (
+const createApp = (
   cloister: Cloister,
   service: Service,
-  undescribed: readonly PlainRoute[],
+  plainRoutes: readonly PlainRoute[],
   log: ServerOptions['log'],
 ): HttpApp => {
-  const { serving, now, about } = service;
+  const { agentService, now, about } = service;
   const redact = (text: string): string => cloister.redact(text);
   const routes: HttpRoute[] = [
-    ...restRoutes(serving, { ...about, redact }),
-    ...openaiRoutes(serving, { now }),
-    ...anthropicRoutes(serving, { now }),
+    ...restRoutes(agentService, { ...about, redact }),
+    ...openaiRoutes(agentService, { now }),
+    ...anthropicRoutes(agentService, { now }),
     openapiRoute(() => routes, about),
   ];
   const answered = (request: AnsweredRequest): void => {
     const { caller } = request;
-    const run = caller === null ? null : (serving.begunFor(caller) ?? null);
+    const run = caller === null ? null : (agentService.runFor(caller) ?? null);
     log?.({ type: 'request', ...request, caller: caller?.name ?? null, run });
   };
-  return buildApp({ ...service, routes: [...routes, ...undescribed], form: restError, redact, answered });
+  return buildApp({ ...service, routes: [...routes, ...plainRoutes], form: restError, redact, onAnswered: answered });
 };
 
 const [drainMs, graceMsDefault, defaultPort] = [1_000, 30_000, 8787];
 
-const within = async (clock: Clock, ms: number, ended: Promise<void>): Promise<void> => {
+const waitAtMost = async (clock: Clock, ms: number, ended: Promise<void>): Promise<void> => {
   const late = Promise.withResolvers<void>();
   const stop = clock.timer(ms, late.resolve);
   await Promise.race([ended, late.promise]);

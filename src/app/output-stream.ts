@@ -1,21 +1,21 @@
-// One of the two streams of this process, as the command line writes to it, and what became of what was written.
+// stdout or stderr as the command line writes to it, and whether everything was written.
 import { fstatSync, writeSync } from 'node:fs';
 import type { CliStream } from '#headends/cli';
 
 export type OutputStream = CliStream & {
-  /** When all was written that can be. Gives why the rest is lost; null also when whoever read it has gone away. */
-  flushed(): Promise<Error | null>;
+  /** Resolves when everything that can be written is written. Returns the write error; null also when the reader closed the pipe. */
+  flush(): Promise<Error | null>;
 };
 
-/** A reader that has gone away, or a disk that is full, ends the output, not the run. */
+/** A closed pipe or a full disk ends the output, not the run. */
 export const outputStream = (target: NodeJS.WriteStream & { readonly fd: number }): OutputStream => {
-  const writes = isFile(target.fd) ? intoFile(target.fd) : (text: string) => target.write(text);
+  const writes = isFile(target.fd) ? fileWriter(target.fd) : (text: string) => target.write(text);
   let failure: Error | null = null;
-  let used = false;
+  let hasWritten = false;
   target.on('error', (error) => (failure ??= error));
   return {
     write(text) {
-      used = true;
+      hasWritten = true;
       if (failure !== null) return false;
       try {
         return writes(text);
@@ -31,9 +31,9 @@ export const outputStream = (target: NodeJS.WriteStream & { readonly fd: number 
     get rows() {
       return target.rows;
     },
-    async flushed() {
-      if (used) await emptied(target);
-      return failure === null || isGone(failure) ? null : failure;
+    async flush() {
+      if (hasWritten) await waitUntilDrained(target);
+      return failure === null || isReaderGone(failure) ? null : failure;
     },
   };
 };
@@ -46,18 +46,18 @@ const isFile = (descriptor: number): boolean => {
   }
 };
 
-/** The stream of Node writes once, and says nothing of what a full disk did not take of it. */
-const intoFile = (descriptor: number) => (text: string) => {
+/** Node's stream calls write once, and does not report the part that a full disk did not accept. */
+const fileWriter = (descriptor: number) => (text: string) => {
   const bytes = Buffer.from(text);
   for (let written = 0; written < bytes.length;) written += writeSync(descriptor, bytes, written);
   return true;
 };
 
-const emptied = async (target: NodeJS.WriteStream): Promise<void> => {
+const waitUntilDrained = async (target: NodeJS.WriteStream): Promise<void> => {
   if (!target.destroyed && target.writable)
     await new Promise<void>((resolve) => void target.write('', () => resolve()));
-  // What went wrong is told a moment later.
+  // The stream reports errors on a later tick.
   await new Promise(setImmediate);
 };
 
-const isGone = (error: NodeJS.ErrnoException): boolean => error.code === 'EPIPE' || error.code === 'ECONNRESET';
+const isReaderGone = (error: NodeJS.ErrnoException): boolean => error.code === 'EPIPE' || error.code === 'ECONNRESET';

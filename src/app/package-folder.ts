@@ -1,9 +1,9 @@
-// The package itself: its folder, whether it runs from its sources or as it is published.
+// The folder of this package, whether it runs from source or as published.
 import { readFileSync } from 'node:fs';
 
 export const packageFolder = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url);
 
-/** `unknown` where a program has been made of it that carries no package along. */
+/** `unknown` when bundled into a program without its package.json. */
 export const packageVersion = (): string => {
   try {
     const { version } = JSON.parse(readFileSync(new URL('package.json', packageFolder), 'utf8')) as { version: string };

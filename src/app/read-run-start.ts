@@ -3,27 +3,24 @@ import type { RunId } from '#base';
 import type { Frame, RunStartInfo } from '#contracts';
 import { openSqliteStore } from '#adapters/stores';
 
-/** How many tasks its team works on at once: a file may say something else. */
+/** `parallel`: how many tasks the team worked on in parallel; the team file may say something else. */
 export type RunStartSettings = RunStartInfo & { readonly parallel?: number };
 
-/** The agents, config and folder that a run was started with, as the first record of its log says. */
+/** The agents, config and folder that a run was started with, from the first record of its log. */
 export const readRunStart = async (workspace: string, run: string): Promise<RunStartSettings> => {
   const store = await openSqliteStore(workspace);
   try {
     const [first] = await store.read(run as RunId);
     const started = first?.record.type === 'open' ? first.record.started : undefined;
-    if (started !== undefined) return { ...started, ...parallelIn(first) };
+    if (started !== undefined) return { ...started, ...readParallel(first) };
   } finally {
     await store.close();
   }
-  throw new CloisterError(
-    'agent_unknown',
-    `Run ${run} was started by a program, with agents of its own: name the files with --agents.`,
-  );
+  throw new CloisterError('agent_unknown', `Run ${run} was started from code. Pass its agents with --agents.`);
 };
 
 /** The root is defined in the frame that opens the run. */
-const parallelIn = (first: Frame | undefined): Pick<RunStartSettings, 'parallel'> => {
+const readParallel = (first: Frame | undefined): Pick<RunStartSettings, 'parallel'> => {
   const root = first?.record.type === 'open' ? first.record.birth?.digest : undefined;
   const team = first?.definitions?.find(({ digest }) => digest === root)?.definition.team;
   return team === undefined ? {} : { parallel: team.parallel };

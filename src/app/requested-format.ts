@@ -1,11 +1,11 @@
-// An agent that is asked for another form of answer than it gives by itself, or with tools for one run.
+// Adapts an agent to one request: another output format, or extra tools.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, RunOptions } from '#contracts';
 import { withOutputFormat, addRequestTools } from '#core/orchestration';
 import type { SchemaProblem } from './check-schemas.ts';
 
-/** Throws `options_invalid` when JSON is asked for and nobody says which, or by a schema that is none. */
+/** Throws `options_invalid` when JSON is requested without a schema, or with an invalid one. */
 export const withRequestedFormat = (
   agent: Agent,
   { format, schema }: Pick<RunOptions, 'format' | 'schema'>,
@@ -16,49 +16,52 @@ export const withRequestedFormat = (
   if (problem !== null) throw new CloisterError('options_invalid', `schema: expected a JSON Schema: ${problem}`);
   if (format !== undefined && format !== 'json') {
     if (schema !== undefined)
-      throw new CloisterError('options_invalid', `schema: only with format json, not ${format}.`);
+      throw new CloisterError('options_invalid', `schema: only allowed with format json, not ${format}.`);
     return agent.output.format === format ? agent : withOutputFormat(agent, { format });
   }
   if (schema !== undefined) return withOutputFormat(agent, { format: 'json', schema });
   if (agent.output.format === 'json' && agent.output.schema !== undefined) return agent;
-  throw new CloisterError('options_invalid', `format: json needs a schema; agent "${agent.name}" has none of its own.`);
+  throw new CloisterError(
+    'options_invalid',
+    `format: json needs a schema, and agent "${agent.name}" does not define one.`,
+  );
 };
 
-/** Throws `options_invalid` for tools that cannot be used, or that it has already. */
+/** Throws `options_invalid` for tools that cannot be used, or whose names the agent already uses. */
 export const withRequestTools = (
   agent: Agent,
   { tools = [] }: Pick<RunOptions, 'tools'>,
   problemOf: SchemaProblem,
 ): Agent => {
   if (tools.length === 0) return agent;
-  const equipped = addRequestTools(agent, tools);
+  const extended = addRequestTools(agent, tools);
   for (const { name, inputSchema } of tools) {
     const problem = problemOf(inputSchema);
     if (problem !== null)
       throw new CloisterError('options_invalid', `tools.${name}.inputSchema: expected a JSON Schema: ${problem}`);
   }
-  return equipped;
+  return extended;
 };
 
-const foreignCharsMax = 64 * 1024;
+const requestSchemaCharsMax = 64 * 1024;
 
-/** What of an agent's schemas came with a request of a caller: short, and checked against for a moment only. */
+/** Bounds the size and the validation time of schemas that came with a caller's request. */
 export const boundRequestSchemas = (
   agent: Agent,
   { caller, schema, tools = [] }: RunOptions,
-  briefly: BoundSchema,
+  boundSchema: BoundSchema,
 ): void => {
   if (caller === undefined) return;
-  const asked = schema === undefined ? [] : [agent.output.schema!];
+  const requested = schema === undefined ? [] : [agent.output.schema!];
   const given = agent.tools.filter(({ name }) => tools.some((tool) => tool.name === name));
-  for (const one of [...asked, ...given.map(({ inputSchema }) => inputSchema)]) {
+  for (const one of [...requested, ...given.map(({ inputSchema }) => inputSchema)]) {
     const chars = JSON.stringify(one).length;
-    if (chars > foreignCharsMax)
+    if (chars > requestSchemaCharsMax)
       throw new CloisterError(
         'options_invalid',
-        `schema: it has ${chars} characters; at most ${foreignCharsMax} are taken.`,
+        `schema: ${chars} characters long; the limit is ${requestSchemaCharsMax}.`,
       );
-    briefly(one);
+    boundSchema(one);
   }
 };
 

@@ -1,32 +1,34 @@
-// What the sessions of one Cloister are given, and how a fork's model is found.
+// Resolves the models and tool sources for the sessions of one Cloister, and the model of a fork.
 import { CloisterError, omitUndefined } from '#base';
 import type { Agent, Model } from '#contracts';
 import { assertAgent } from '#core/orchestration';
-import { resourcesFromCode, namesAny, withChildren } from './agents/resources-from-code.ts';
+import { resourcesFromCode, needsConfig, withChildren } from './agents/resources-from-code.ts';
 import type { AgentResources } from './agents/agent-resources.ts';
 import type { LaunchEnvironment } from './agents/launch-environment.ts';
 import type { CloisterOptions } from './cloister-options.ts';
-import { systemPlace } from './system-world.ts';
+import { systemLaunchEnvironment } from './system-world.ts';
 
-/** Agents in code that bring everything along need no config, and none is read for them. */
+/** Agents in code that bring their models and tools need no config, so none is read for them. */
 export const resolveAgentResources = async (options: CloisterOptions): Promise<AgentResources> => {
   const models = (options.models ?? []).map((model) => ('language' in model ? model : { language: model }));
   const inCode = options.agents.filter((agent) => typeof agent !== 'string');
   const agents = inCode.map((agent, index) => assertAgent(agent, `agents[${index}]`));
-  const plain =
-    options.preconnect !== true && agents.length === options.agents.length && ![...withChildren(agents)].some(namesAny);
-  const equipped = plain ? plainly(agents, models) : await byConfig(options, models);
-  return options.offline === true ? offline(equipped) : equipped;
+  const needsNoConfig =
+    options.preconnect !== true &&
+    agents.length === options.agents.length &&
+    ![...withChildren(agents)].some(needsConfig);
+  const resources = needsNoConfig ? codeResources(agents, models) : await configResources(options, models);
+  return options.offline === true ? offline(resources) : resources;
 };
 
-/** Where config is looked for. */
+/** Where the config search starts. */
 export const launchEnvironment = ({ cwd, env, config }: CloisterOptions): LaunchEnvironment => ({
-  ...systemPlace(),
+  ...systemLaunchEnvironment(),
   ...omitUndefined({ cwd, env, config }),
 });
 
-const plainly = (agents: readonly Agent[], models: readonly Model[]): AgentResources => {
-  const equip = resourcesFromCode(models);
+const codeResources = (agents: readonly Agent[], models: readonly Model[]): AgentResources => {
+  const fromCode = resourcesFromCode(models);
   const known = [...models, ...[...withChildren(agents)].flatMap((agent) => agent.models as readonly Model[])];
   const find = (model: string): Model => {
     const found = known.find(({ language }) => `${language.provider}/${language.modelId}` === model);
@@ -37,13 +39,13 @@ const plainly = (agents: readonly Agent[], models: readonly Model[]): AgentResou
   return {
     agents,
     redact: null,
-    equip: (agent, model) => {
-      if (namesAny(agent))
+    resourcesFor: (agent, model) => {
+      if (needsConfig(agent))
         throw new CloisterError(
           'agent_unknown',
-          `"${agent.name}" names models or servers of the config: hand it to openCloister.`,
+          `"${agent.name}" refers to models or servers in the config: pass it to openCloister.`,
         );
-      return model === undefined ? equip(agent) : { ...equip(agent), models: [find(model)] };
+      return model === undefined ? fromCode(agent) : { ...fromCode(agent), models: [find(model)] };
     },
     contextTokens: (agent) => {
       const [first = models[0]] = agent.models;
@@ -53,10 +55,10 @@ const plainly = (agents: readonly Agent[], models: readonly Model[]): AgentResou
   };
 };
 
-const byConfig = async (options: CloisterOptions, models: readonly Model[]): Promise<AgentResources> => {
+const configResources = async (options: CloisterOptions, models: readonly Model[]): Promise<AgentResources> => {
   const { openRegistry } = await import('./agents/registry.ts');
   return openRegistry(options.agents, {
-    place: launchEnvironment(options),
+    launch: launchEnvironment(options),
     models,
     preconnect: options.preconnect ?? false,
     offline: options.offline ?? false,
@@ -64,22 +66,22 @@ const byConfig = async (options: CloisterOptions, models: readonly Model[]): Pro
   });
 };
 
-/** The same models and sources by name, prices and sizes; none of them can be reached. */
-const offline = (equipped: AgentResources): AgentResources => ({
-  agents: equipped.agents,
-  redact: equipped.redact,
-  contextTokens: (agent) => equipped.contextTokens?.(agent),
-  prepare: (agent, model) => equipped.prepare(agent, model),
-  equip: (agent, model) => {
-    const { models, sources } = equipped.equip(agent, model);
+/** Models and sources with the same names, prices and sizes, none of which can be reached. */
+const offline = (resources: AgentResources): AgentResources => ({
+  agents: resources.agents,
+  redact: resources.redact,
+  contextTokens: (agent) => resources.contextTokens?.(agent),
+  prepare: (agent, model) => resources.prepare(agent, model),
+  resourcesFor: (agent, model) => {
+    const { models, sources } = resources.resourcesFor(agent, model);
     return {
-      models: models.map((one) => ({ ...one, language: deaf(one.language) })),
+      models: models.map((one) => ({ ...one, language: unreachableModel(one.language) })),
       sources: sources.map(({ source, only }) => ({ source: { name: source.name, list: unreachable }, only })),
     };
   },
 });
 
-const deaf = ({ provider, modelId }: Model['language']): Model['language'] => ({
+const unreachableModel = ({ provider, modelId }: Model['language']): Model['language'] => ({
   specificationVersion: 'v4',
   provider,
   modelId,

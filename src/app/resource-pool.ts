@@ -1,56 +1,56 @@
-// Equipment that is made ready before there is a session for it: its servers are started and asked for their tools.
+// Prepares resources before a session needs them: starts tool servers and lists their tools.
 //
-//   U1. What is ready is handed to one session, and closed with it; what nobody took is closed with the run.
-//   U2. A session that is handed it sees what one sees that starts from nothing.
+//   U1. Prepared resources go to one session and are closed with it; unused ones are closed with the run.
+//   U2. A session with prepared resources sees the same as a session that starts without them.
 import type { Agent, SessionResources, ListedTools, ToolSource } from '#contracts';
 
 export class ResourcePool {
   readonly #make: (agent: Agent) => SessionResources;
-  readonly #kept = new Map<string, Kept>();
+  readonly #entries = new Map<string, PoolEntry>();
   #closed = false;
 
   constructor(make: (agent: Agent) => SessionResources) {
     this.#make = make;
   }
 
-  /** From now on so many of these are ready. */
-  keep(agent: Agent, count: number): void {
-    const { ready } = this.#kept.get(agent.digest) ?? { ready: [] };
-    this.#kept.set(agent.digest, { agent, count, ready });
+  /** Keeps this many ready from now on. */
+  keepReady(agent: Agent, count: number): void {
+    const { ready } = this.#entries.get(agent.digest) ?? { ready: [] };
+    this.#entries.set(agent.digest, { agent, count, ready });
     this.#fill(agent.digest);
   }
 
-  /** One that is ready, if there is one; another takes its place. */
+  /** Returns prepared resources if there are any, and prepares a replacement. */
   take(agent: Agent): SessionResources {
-    const ready = this.#kept.get(agent.digest)?.ready.shift();
+    const ready = this.#entries.get(agent.digest)?.ready.shift();
     if (ready === undefined) return this.#make(agent);
     this.#fill(agent.digest);
-    return ready.equipment;
+    return ready.resources;
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    const left = [...this.#kept.values()].flatMap(({ ready }) => ready);
+    const left = [...this.#entries.values()].flatMap(({ ready }) => ready);
     await Promise.all(left.flatMap(({ sources }) => sources.map((source) => source.discard())));
   }
 
   #fill(digest: string): void {
-    const kept = this.#kept.get(digest);
-    if (kept === undefined || this.#closed) return;
-    for (let missing = kept.count - kept.ready.length; missing > 0; missing--)
-      kept.ready.push(readied(this.#make(kept.agent)));
+    const entry = this.#entries.get(digest);
+    if (entry === undefined || this.#closed) return;
+    for (let missing = entry.count - entry.ready.length; missing > 0; missing--)
+      entry.ready.push(prepare(this.#make(entry.agent)));
   }
 }
 
-type Ready = { readonly equipment: SessionResources; readonly sources: readonly ReadySource[] };
-type Kept = { readonly agent: Agent; readonly count: number; readonly ready: Ready[] };
+type ReadyResources = { readonly resources: SessionResources; readonly sources: readonly ReadySource[] };
+type PoolEntry = { readonly agent: Agent; readonly count: number; readonly ready: ReadyResources[] };
 
-const readied = ({ models, sources }: SessionResources): Ready => {
+const prepare = ({ models, sources }: SessionResources): ReadyResources => {
   const uses = sources.map(({ source, only }) => ({ source: new ReadySource(source), only }));
-  return { equipment: { models, sources: uses }, sources: uses.map(({ source }) => source) };
+  return { resources: { models, sources: uses }, sources: uses.map(({ source }) => source) };
 };
 
-/** A source that is being asked already. */
+/** A tool source whose tools are already being listed. */
 class ReadySource implements ToolSource {
   readonly name: string;
   readonly #source: ToolSource;
@@ -64,7 +64,7 @@ class ReadySource implements ToolSource {
     this.#listing.catch(() => undefined);
   }
 
-  /** What failed while nobody needed it is tried again. */
+  /** Retries if the early listing failed. */
   list(context: { readonly signal: AbortSignal }): Promise<ListedTools> {
     const listing = this.#listing;
     this.#listing = null;

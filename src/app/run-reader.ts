@@ -1,4 +1,4 @@
-// Runs looked at: everything that is read from their logs, and nothing that changes one.
+// Read-only access to runs: everything derived from their logs.
 import type { CellId } from '#base';
 import type {
   CellWindow,
@@ -15,7 +15,7 @@ import {
   auditRun,
   diffRuns,
   explainCell,
-  mailIn,
+  readRunMail,
   protocolEvents,
   reportRun,
   readRunTasks,
@@ -32,7 +32,7 @@ export class RunReader {
   }
 
   async mail(run: string): Promise<readonly MailReport[]> {
-    return mailIn(await this.store.read(runId(run)));
+    return readRunMail(await this.store.read(runId(run)));
   }
 
   deadLetters(options: Parameters<Cloister['deadLetters']>[0] = {}): Promise<DeadLetters> {
@@ -76,8 +76,8 @@ export class RunReader {
 
   async audit(run: string) {
     const { frames, problems } = await this.store.inspect(runId(run));
-    const report = await auditRun(frames, { blob: (ref) => this.store.getBlob(ref), damaged: problems });
-    // Of one that has lost all its records, the log cannot say.
+    const report = await auditRun(frames, { readBlob: (ref) => this.store.getBlob(ref), damaged: problems });
+    // If all records are lost, the log does not know its run id.
     return { ...report, run: runId(run) };
   }
 

@@ -23,123 +23,123 @@ import type { ConversationSettings } from './conversations/conversation-settings
 import type { LiveSession } from './live-session.ts';
 
 /** What all runs of one Cloister share. */
-export type Shared = {
+export type SharedPorts = {
   readonly store: Store;
   readonly workspaces: CellFolders;
   readonly validate: Validate;
   readonly schemaProblem: SchemaProblem;
-  /** Checking against this one may take only a moment: it came from somebody who is not the operator. */
+  /** Limits the time for validation against this schema, because it came from a caller, not from the operator. */
   readonly boundSchemaTime: (schema: JsonObject) => void;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly lanes: ReadonlyMap<string, Semaphore>;
-  readonly equipped: AgentResources;
-  /** Undefined when the agents came as objects. */
-  readonly started: RunStartInfo | undefined;
-  /** How conversations and checkpoints are kept; by default without files. */
-  readonly kept?: ConversationSettings;
+  readonly resources: AgentResources;
+  /** Undefined when the agents are in code. */
+  readonly startInfo: RunStartInfo | undefined;
+  /** How conversations and checkpoints are stored; by default without files. */
+  readonly conversationSettings?: ConversationSettings;
 };
 
-/** What is of one run alone, or of the agents as they are now. */
+/** What belongs to one run, and the agents as currently registered. */
 export type RunScope = {
-  readonly shared: Shared;
+  readonly shared: SharedPorts;
   readonly agents: AgentList;
   readonly session: LiveSession;
-  /** Hears of what is recorded, if the run is to be saved. */
-  readonly saving: { touch(run: RunId): void } | undefined;
+  /** Notified about new records if the run is autosaved. */
+  readonly autosave: { touch(run: RunId): void } | undefined;
 };
 
 const closingMsMax = 5_000;
 
-/** What one run is given. A class, because ten thousand of them may be in flight. */
+/** The world of one run. A class, because ten thousand of them may be in flight. */
 export class RunWorld implements RunWorldPorts {
   readonly run: RunId;
   readonly log: RunLog;
-  readonly #of: RunScope;
+  readonly #scope: RunScope;
   #pool: ResourcePool | undefined;
   #closing: Promise<void>[] | undefined;
-  #drawn: string | undefined;
+  #nextId: string | undefined;
 
-  constructor(run: RunId, log: RunLog, of: RunScope) {
+  constructor(run: RunId, log: RunLog, scope: RunScope) {
     this.run = run;
     this.log = log;
-    this.#of = of;
+    this.#scope = scope;
   }
 
   get clock(): Clock {
-    return this.#of.shared.clock;
+    return this.#scope.shared.clock;
   }
   get ids(): Ids {
-    const drawn = this.#drawn;
-    if (drawn === undefined) return this.#of.shared.ids;
+    const id = this.#nextId;
+    if (id === undefined) return this.#scope.shared.ids;
     const random = (): string => {
-      this.#drawn = undefined;
-      return drawn;
+      this.#nextId = undefined;
+      return id;
     };
     return { random };
   }
-  /** The next id is this one: it was handed out before the run began. */
-  drawNext(id: string): void {
-    this.#drawn = id;
+  /** Makes the next random id this one, which the caller got before the run started. */
+  useNextId(id: string): void {
+    this.#nextId = id;
   }
   get workspaces(): CellFolders {
-    return this.#of.shared.workspaces;
+    return this.#scope.shared.workspaces;
   }
   get validate(): Validate {
-    return this.#of.shared.validate;
+    return this.#scope.shared.validate;
   }
   get redact(): Redact | null {
-    return this.#of.shared.equipped.redact;
+    return this.#scope.shared.resources.redact;
   }
   get started(): RunStartInfo | undefined {
-    return this.#of.shared.started;
+    return this.#scope.shared.startInfo;
   }
-  equip(agent: Agent, model?: string): SessionResources {
+  resourcesFor(agent: Agent, model?: string): SessionResources {
     if (model === undefined && this.#pool !== undefined) return this.#pool.take(agent);
-    return this.#of.shared.equipped.equip(agent, model);
+    return this.#scope.shared.resources.resourcesFor(agent, model);
   }
   warm(agent: Agent, count: number): void {
-    this.#pool ??= new ResourcePool((one) => this.#of.shared.equipped.equip(one));
-    this.#pool.keep(agent, count);
+    this.#pool ??= new ResourcePool((one) => this.#scope.shared.resources.resourcesFor(one));
+    this.#pool.keepReady(agent, count);
   }
-  windowOf(agent: Agent): WindowLimit | undefined {
-    return this.#of.agents.windowOf(agent);
+  windowLimitFor(agent: Agent): WindowLimit | undefined {
+    return this.#scope.agents.windowLimitFor(agent);
   }
   groupTokens(agent: Agent): number | undefined {
-    return this.#of.agents.groupTokens(agent);
+    return this.#scope.agents.groupTokens(agent);
   }
-  closing(done: Promise<void>): void {
+  onClosing(done: Promise<void>): void {
     (this.#closing ??= []).push(done);
   }
-  /** When all that its sessions opened is closed; what does not close in time is left behind. */
-  async closed(): Promise<void> {
-    if (this.#pool !== undefined) this.closing(this.#pool.close());
+  /** Resolves when everything that its sessions opened is closed, or after a timeout. */
+  async waitUntilClosed(): Promise<void> {
+    if (this.#pool !== undefined) this.onClosing(this.#pool.close());
     if (this.#closing === undefined) return;
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const stop = this.clock.timer(closingMsMax, resolve);
     await Promise.race([Promise.all(this.#closing), late]);
     stop();
   }
-  keep(bytes: Uint8Array): Promise<string> {
-    return this.#of.shared.store.putBlob(bytes);
+  storeBlob(bytes: Uint8Array): Promise<string> {
+    return this.#scope.shared.store.putBlob(bytes);
   }
-  blob(ref: string): Promise<Uint8Array> {
-    return this.#of.shared.store.getBlob(ref);
+  readBlob(ref: string): Promise<Uint8Array> {
+    return this.#scope.shared.store.getBlob(ref);
   }
   lane(name: string): Semaphore | undefined {
-    return this.#of.shared.lanes.get(name);
+    return this.#scope.shared.lanes.get(name);
   }
   cancelled(): boolean {
-    return this.#of.session.cancelled;
+    return this.#scope.session.cancelled;
   }
-  heard(): boolean {
-    return this.#of.session.heard;
+  hasLiveListeners(): boolean {
+    return this.#scope.session.hasReaders;
   }
   onFrame(frame: Frame): void {
-    this.#of.session.onFrame(frame);
-    this.#of.saving?.touch(this.run);
+    this.#scope.session.onFrame(frame);
+    this.#scope.autosave?.touch(this.run);
   }
   onLive(cell: CellId, agent: string, event: LiveEvent): void {
-    this.#of.session.onLive(cell, agent, event);
+    this.#scope.session.onLive(cell, agent, event);
   }
 }

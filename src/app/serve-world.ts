@@ -1,4 +1,4 @@
-// What the command line serves with: agents from files, tokens from a file, a real port.
+// `cloister serve`: agents from files, tokens from a file, a real port.
 import { isAbsolute } from 'node:path';
 import { checkWorkspaceWritable } from '#adapters/stores';
 import type { CliWorld, ServeLine, ServeOptions, RunningServer } from '#headends/cli';
@@ -14,29 +14,30 @@ import { isLoopback } from './serve/host-names.ts';
 import { hashToken, makeToken } from './serve/token-registry.ts';
 import type { TokenEntry } from './serve/token-registry.ts';
 import type { Server, ServerLine } from './server-options.ts';
-import { systemClock, systemPlace } from './system-world.ts';
+import { systemClock, systemLaunchEnvironment } from './system-world.ts';
 
-export const createServeWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
+export const serveWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
   serve: async (options, log) => {
-    const place: LaunchEnvironment = {
-      ...systemPlace(),
+    const launch: LaunchEnvironment = {
+      ...systemLaunchEnvironment(),
       ...(options.config === null ? {} : { config: options.config }),
     };
-    const cloister = await openAgents(options, place);
+    const cloister = await openAgents(options, launch);
     try {
       const { tokenFile } = options;
       const names = cloister.agents.map(({ name }) => name);
-      const tokens = tokenFile === null ? null : await readTokens(tokenFile, place, names);
-      const { host, expose, hosts, origins, clients, places, port } = options;
-      const given = { host, expose, hosts, origins, clients, places, ...(port === null ? {} : { port }) };
+      const tokens = tokenFile === null ? null : await readTokens(tokenFile, launch, names);
+      const { host, expose, hosts, origins, clients, slots, port } = options;
+      const given = { host, expose, hosts, origins, clients, slots, ...(port === null ? {} : { port }) };
       const server = await buildServer(cloister, {
         ...given,
         ...(tokens === null ? {} : { tokens }),
-        log: (line) => log(lineOf(line, cloister)),
+        log: (line) => log(toServeLine(line, cloister)),
       });
       if (!options.memory) await checkWorkspaceWritable(options.workspace);
-      const notes = tokens?.every(isPast) === true ? [`All tokens of ${tokenFile} have expired: nobody can ask.`] : [];
-      return await started(server, cloister, { ...options, notes });
+      const notes =
+        tokens?.every(isExpired) === true ? [`All tokens in ${tokenFile} have expired: no client can connect.`] : [];
+      return await startListening(server, cloister, { ...options, notes });
     } catch (error) {
       await cloister.close();
       throw error;
@@ -46,36 +47,39 @@ export const createServeWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
     const token = makeToken();
     const sha256 = hashToken(token);
     if (!isTokenName(name))
-      throw new CloisterError('options_invalid', 'name: letters, digits, dots, dashes; at most 40.');
+      throw new CloisterError(
+        'options_invalid',
+        'name: expected at most 40 letters, digits, dots, dashes or underscores.',
+      );
     return { token, sha256 };
   },
 };
 
 const openAgents = async (
   { agents, memory, workspace, config }: ServeOptions,
-  place: LaunchEnvironment,
+  launch: LaunchEnvironment,
 ): Promise<Cloister> => {
-  const paths = await Promise.all(agents.map((agent) => pathOf(agent, place)));
-  const kept = memory ? ({ store: 'memory' } as const) : { workspace };
-  return openCloister({ agents: paths, ...kept, ...(config === null ? {} : { config }) });
+  const paths = await Promise.all(agents.map((agent) => resolveAgentPath(agent, launch)));
+  const storage = memory ? ({ store: 'memory' } as const) : { workspace };
+  return openCloister({ agents: paths, ...storage, ...(config === null ? {} : { config }) });
 };
 
-/** A name is looked for like that of any agent. */
-const pathOf = async (agent: string, place: LaunchEnvironment): Promise<string> => {
+/** Resolves a name like any agent name. */
+const resolveAgentPath = async (agent: string, launch: LaunchEnvironment): Promise<string> => {
   if (isAbsolute(agent) || /[./\\]/u.test(agent)) return agent;
-  const found = await findAgent(agent, place);
+  const found = await findAgent(agent, launch);
   if (found !== null) return found;
   throw new CloisterError(
     'agent_unknown',
-    `There is no "${agent}.ai" here, in \`agents\` of .ai-agent.json, or in the home folder. Name a file: --agent <path>.`,
+    `No "${agent}.ai" in this folder, in \`agents\` of .ai-agent.json, or in the home folder. Pass a file: --agent <path>.`,
   );
 };
 
-const isPast = ({ expiresAt = Infinity }: TokenEntry): boolean => expiresAt <= systemClock.now();
+const isExpired = ({ expiresAt = Infinity }: TokenEntry): boolean => expiresAt <= systemClock.now();
 
-type Starting = ServeOptions & { readonly notes: readonly string[] };
+type ListenOptions = ServeOptions & { readonly notes: readonly string[] };
 
-const started = async (server: Server, cloister: Cloister, options: Starting): Promise<RunningServer> => {
+const startListening = async (server: Server, cloister: Cloister, options: ListenOptions): Promise<RunningServer> => {
   const listening = options.port === null ? null : await server.listen();
   const url = listening?.url ?? null;
   const { stdin: input, stdout: output } = process;
@@ -85,7 +89,7 @@ const started = async (server: Server, cloister: Cloister, options: Starting): P
     stdio: options.stdio,
     token: url === null ? null : server.token,
     agents: server.agents,
-    notes: listening === null ? [] : [...exposed(options.host, listening.port), ...options.notes],
+    notes: listening === null ? [] : [...exposureNotes(options.host, listening.port), ...options.notes],
     running: () => server.running,
     inputEnded: stdio?.ended ?? null,
     stop: (graceMs) => server.stop(graceMs),
@@ -93,15 +97,17 @@ const started = async (server: Server, cloister: Cloister, options: Starting): P
   };
 };
 
-const exposed = (host: string, port: number): readonly string[] =>
+const exposureNotes = (host: string, port: number): readonly string[] =>
   isLoopback(host)
     ? []
-    : [`Other machines can reach it: it listens on ${host}, port ${port}, without TLS. Put a proxy with TLS in front.`];
+    : [
+        `The server is reachable from other machines: it listens on ${host}, port ${port}, without TLS. Put a TLS proxy in front of it.`,
+      ];
 
-const lineOf = (line: ServerLine, cloister: Cloister): ServeLine => {
+const toServeLine = (line: ServerLine, cloister: Cloister): ServeLine => {
   if (line.type === 'request') {
     const { defect, ...request } = line;
-    return { ...request, defect: defect === undefined ? null : cloister.redact(wordsOf(defect)) };
+    return { ...request, defect: defect === undefined ? null : cloister.redact(describeDefect(defect)) };
   }
   const { caller, agent, outcome } = line;
   const { run, status, failure, spent } = outcome;
@@ -110,5 +116,5 @@ const lineOf = (line: ServerLine, cloister: Cloister): ServeLine => {
   return { type: 'run', caller, agent, run, status, code, tokens: inputTokens + outputTokens, uncertain, usd, ms };
 };
 
-const wordsOf = (defect: unknown): string =>
+const describeDefect = (defect: unknown): string =>
   defect instanceof Error ? `${defect.name}: ${defect.message}` : String(defect);

@@ -4,25 +4,25 @@ import type { SlotQueueOptions } from './serve/slot-queue.ts';
 import type { TokenEntry } from './serve/token-registry.ts';
 
 export type ServerOptions = {
-  /** Which agents are served, by name; default: all of the Cloister's. */
+  /** Names of the agents to serve; default: all agents of the Cloister. */
   readonly agents?: readonly string[];
-  /** Default: one token is made, and shown once as `token`. */
+  /** Default: one token is generated and returned as `token`. */
   readonly tokens?: readonly TokenEntry[];
-  /** Default 127.0.0.1. Anything that is not this machine alone needs `expose`. */
+  /** Default 127.0.0.1. An address that other machines can reach needs `expose`. */
   readonly host?: string;
-  /** Default 8787; 0: any that is free. */
+  /** Default 8787; 0: any free port. */
   readonly port?: number;
   readonly expose?: boolean;
-  /** Names by which the server may be called, besides those of this machine. */
+  /** Host names accepted in requests, besides those of this machine. */
   readonly hosts?: readonly string[];
-  /** Pages from there may use it: `https://chat.example.com`. */
+  /** Origins whose web pages may call the server, such as `https://chat.example.com`. */
   readonly origins?: readonly string[];
-  readonly places?: Partial<SlotQueueOptions>;
+  readonly slots?: Partial<SlotQueueOptions>;
   readonly clients?: Partial<ClientRules>;
-  /** How long a client may take for one call of its tools; default 5 minutes. */
+  /** How long a client may take for one tool call; default 5 minutes. */
   readonly clientToolMs?: number;
   readonly limits?: Partial<HttpLimits>;
-  /** Hears of each request that was answered, and of each run that has ended. */
+  /** Called for each answered request and each ended run. */
   readonly log?: (line: ServerLine) => void;
   /** For tests. */
   readonly clock?: Clock;
@@ -36,23 +36,23 @@ export type ServerLine =
   | { readonly type: 'run'; readonly caller: string; readonly agent: string; readonly outcome: RunOutcome };
 
 export type Server = {
-  /** The token that was made; null when some were given. */
+  /** The generated token; null when `tokens` was set. */
   readonly token: string | null;
   readonly agents: readonly Agent[];
-  /** How many runs are under way. */
+  /** How many runs are running. */
   readonly running: number;
   /** Answers a request without a socket. */
   fetch(request: Request): Promise<Response>;
   /** Rejects with `address_taken` or `options_invalid`. */
   listen(): Promise<{ readonly url: string; readonly port: number }>;
-  /** MCP over these streams, for whoever started the process. Ends with its input. */
+  /** Serves MCP over these streams, for the process that started this one. Ends when the input ends. */
   serveStdio(streams: {
     readonly input: NodeJS.ReadableStream;
     readonly output: NodeJS.WritableStream;
   }): Promise<{ readonly ended: Promise<void> }>;
   /**
-   * Refuses what is new and waits for what is under way, so long at most. What has not ended then is let go: gives those runs,
-   * which can be resumed once this process is gone. Closing the Cloister instead cancels them.
+   * Refuses new requests and waits up to `graceMs` for running runs. Returns the runs that have not ended by then: they can be
+   * resumed once this process has exited. Closing the Cloister cancels them instead.
    */
   stop(graceMs?: number): Promise<readonly string[]>;
 };

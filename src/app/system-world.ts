@@ -1,10 +1,10 @@
-// The real clock, real randomness and real surroundings. Nothing below reaches for them by itself.
+// The real clock, randomness and process environment. No lower layer accesses them directly.
 import { randomFillSync } from 'node:crypto';
 import { homedir } from 'node:os';
 import type { Clock, Ids } from '#contracts';
 import type { LaunchEnvironment } from './agents/launch-environment.ts';
 
-/** Longer than that and setTimeout would fire at once. */
+/** With a longer delay, setTimeout would fire immediately. */
 const timerMsMax = 2_147_483_647;
 
 export const systemClock: Clock = {
@@ -17,7 +17,7 @@ export const systemClock: Clock = {
 };
 
 const idBytes = 6;
-/** Drawn many at a time: a request takes half a dozen. */
+/** Random bytes for many ids at a time: one request uses half a dozen. */
 const drawn = Buffer.alloc(idBytes * 256);
 let next = drawn.length;
 
@@ -32,5 +32,9 @@ export const systemIds: Ids = {
   },
 };
 
-/** Read once, when it is asked for: nothing below looks at the process. */
-export const systemPlace = (): LaunchEnvironment => ({ cwd: process.cwd(), home: homedir(), env: { ...process.env } });
+/** A snapshot of the process environment; no lower layer reads it directly. */
+export const systemLaunchEnvironment = (): LaunchEnvironment => ({
+  cwd: process.cwd(),
+  home: homedir(),
+  env: { ...process.env },
+});

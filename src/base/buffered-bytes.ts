@@ -1,2 +1,2 @@
-/** How much waits for a reader that is slow, wherever something does. One thing that is larger waits alone. */
+/** The most bytes that any queue buffers for a slow reader. A single larger item is buffered alone. */
 export const bufferedBytesMax = 256 * 1024;

@@ -1,9 +1,9 @@
-// A text with a line of JSON before it: what is said of it, and then the text as it is, without a character escaped.
+// A message is one line of JSON metadata followed by its text, unescaped.
 
-/** When it is read back, the text is a field like the others. */
+/** `decodeMessage` returns the text as a field beside the others. */
 export const encodeMessage = (head: object, text: string): string => `${JSON.stringify(head)}\n${text}`;
 
-/** Throws for what has no such line. */
+/** Throws if the content has no metadata line. */
 export const decodeMessage = (content: string): object & { readonly text: string } => {
   const end = content.indexOf('\n');
   return { ...(JSON.parse(content.slice(0, Math.max(0, end))) as object), text: content.slice(end + 1) };

@@ -1,14 +1,14 @@
-// The JSON in what a model has answered.
+// Finds the JSON value in a model's answer.
 import type { Json } from './json.ts';
 
-/** The JSON value in an answer, with or without a fence or words around it. */
+/** Accepts a code fence or other text around the value. */
 export const extractJson = (text: string): Json | undefined => {
   const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/u.exec(text);
   for (const candidate of [fenced?.[1] ?? text, between(text, '{', '}'), between(text, '[', ']')]) {
     try {
       return JSON.parse(candidate) as Json;
     } catch {
-      // Not this one.
+      // Try the next candidate.
     }
   }
   return undefined;

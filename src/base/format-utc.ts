@@ -1,4 +1,4 @@
-// A point in time as words, in UTC. Arithmetic only: the time itself is handed in.
+// Formats a point in time in UTC. The time is always passed in; this file reads no clock.
 export const isoTime = (at: number): string => new Date(at).toISOString();
 
 const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];

@@ -1,8 +1,8 @@
-// JSON as a type, and the one way to serialise it for hashing.
+// JSON types, and the only way to serialise JSON for hashing.
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
 export type JsonObject = { readonly [key: string]: Json | undefined };
 
-/** Not null, and no list. */
+/** Neither null nor an array. */
 export function isObject(value: Json | undefined): value is JsonObject;
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>>;
 export function isObject(value: unknown): boolean {
@@ -25,7 +25,7 @@ export const canonicalJson = (value: Json | undefined): string => {
   return `{${text}}`;
 };
 
-/** Freezes a JSON value all the way down and gives it back. */
+/** Freezes a JSON value recursively and returns it. */
 export const deepFreeze = <T>(value: T): T => {
   if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
     Object.freeze(value);
@@ -37,7 +37,7 @@ export const deepFreeze = <T>(value: T): T => {
   return value;
 };
 
-/** Without the keys whose value is undefined: they must not hide a default. */
+/** Removes the keys whose value is undefined, so that they do not hide a default. */
 export const omitUndefined = <T extends object>(value: T | undefined): Partial<T> =>
   Object.fromEntries(Object.entries(value ?? {}).filter(([, item]) => item !== undefined)) as Partial<T>;
 

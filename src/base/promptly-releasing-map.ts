@@ -1,39 +1,40 @@
-// A Map for what comes and goes by the thousand.
+// A Map for thousands of short-lived entries.
 //
-// A Map that grows full makes itself a new table, and V8 keeps the old ones, with all that was in them, until the next full collection.
-// What is large would get old that way, although it was taken out long ago. So each value is in a box, which is emptied when it goes.
+// When a Map grows or shrinks, it allocates a new hash table. V8 keeps the old tables and their values until the next full garbage
+// collection, so a large value would stay in memory long after it was deleted. Each value therefore sits in a holder object that is
+// emptied when the entry is deleted.
 
-type Box<V> = { value: V | undefined };
+type ValueHolder<V> = { value: V | undefined };
 
 export class PromptlyReleasingMap<K, V extends object> {
-  readonly #boxes = new Map<K, Box<V>>();
+  readonly #holders = new Map<K, ValueHolder<V>>();
 
   get size(): number {
-    return this.#boxes.size;
+    return this.#holders.size;
   }
 
   get(key: K): V | undefined {
-    return this.#boxes.get(key)?.value;
+    return this.#holders.get(key)?.value;
   }
 
   set(key: K, value: V): void {
     this.delete(key);
-    this.#boxes.set(key, { value });
+    this.#holders.set(key, { value });
   }
 
   delete(key: K): void {
-    const box = this.#boxes.get(key);
-    if (box === undefined) return;
-    box.value = undefined;
-    this.#boxes.delete(key);
+    const holder = this.#holders.get(key);
+    if (holder === undefined) return;
+    holder.value = undefined;
+    this.#holders.delete(key);
   }
 
-  /** In the order in which they came, as they are now. */
+  /** A snapshot, in insertion order. */
   entries(): readonly (readonly [K, V])[] {
-    return [...this.#boxes].map(([key, { value }]) => [key, value!]);
+    return [...this.#holders].map(([key, { value }]) => [key, value!]);
   }
 
   values(): readonly V[] {
-    return [...this.#boxes.values()].map(({ value }) => value!);
+    return [...this.#holders.values()].map(({ value }) => value!);
   }
 }

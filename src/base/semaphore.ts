@@ -1,4 +1,4 @@
-/** At most `slots` holders at once; the others wait in order of asking. */
+/** Allows at most `slots` holders at a time; the others wait in order of arrival. */
 export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -7,7 +7,7 @@ export class Semaphore {
     this.#free = slots;
   }
 
-  /** Undefined when a slot was free: then there is nothing to wait for. */
+  /** Undefined if a slot was free, so that the caller does not have to wait. */
   acquire(): Promise<void> | undefined {
     if (this.#free > 0) {
       this.#free--;

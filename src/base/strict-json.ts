@@ -1,8 +1,8 @@
-// JSON from strangers: the engine's parser, behind a scan for what it lets pass or would choke on.
+// Parses untrusted JSON: JSON.parse, after a scan for what it would accept or could not handle.
 //
-//   S1. A key that is given twice is refused: two readers of one request must not see two different ones.
-//   S2. What is nested too deep, or names a prototype, never becomes an object.
-//   S3. How many values there are is bounded: whatever is done with each of them, a text of some megabytes does not take seconds.
+//   S1. A duplicate key is refused, because two readers of one request must not see different values.
+//   S2. Text that is nested too deeply, or that sets `__proto__`, never becomes an object.
+//   S3. The number of values is bounded, so that processing each value of a text of some megabytes does not take seconds.
 import type { Json } from './json.ts';
 
 export type StrictJson = { readonly value: Json } | { readonly problem: string };
@@ -14,23 +14,23 @@ export const parseStrictJson = (text: string, depthMax: number): StrictJson => {
     if (problem !== null) return { problem };
     value = JSON.parse(text) as Json;
   } catch {
-    // The engine's words quote what stands around the mistake.
-    return { problem: 'It is not JSON.' };
+    // The message of JSON.parse quotes the text around the mistake, which must not be repeated.
+    return { problem: 'It is not valid JSON.' };
   }
   return { value };
 };
 
-/** Keys of the objects that are open; null for a list. */
-type Open = (Set<string> | null)[];
+/** The keys of each open object; null for an open array. */
+type OpenContainers = (Set<string> | null)[];
 
-/** Objects, lists, and what follows another in them. */
+/** Counts every `{`, `[` and `,`. */
 const valuesMax = 100_000;
 
 const tooMany = `It has more than ${valuesMax} values.`;
 
-/** Assumes nothing about the text: whatever is no JSON, the parser refuses afterwards. */
+/** Assumes nothing about the text: JSON.parse refuses invalid JSON afterwards. */
 const scan = (text: string, depthMax: number): string | null => {
-  const open: Open = [];
+  const open: OpenContainers = [];
   let values = 0;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
@@ -64,7 +64,7 @@ const scan = (text: string, depthMax: number): string | null => {
 const [brace, braceEnd, bracket, bracketEnd] = [0x7b, 0x7d, 0x5b, 0x5d];
 const [quote, backslash, colon, comma] = [0x22, 0x5c, 0x3a, 0x2c];
 
-/** Where the closing quote is; past the end when there is none. */
+/** The position of the closing quote, or the length of the text if there is none. */
 const endOfString = (text: string, start: number): number => {
   for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
     let slashes = 0;
@@ -83,7 +83,7 @@ const isKey = (text: string, end: number): boolean => {
 const addKey = (keys: Set<string>, quoted: string): string | null => {
   const key = quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
   if (key === '__proto__') return '`__proto__` cannot be a key.';
-  if (keys.has(key)) return `The key ${JSON.stringify(key.slice(0, 80))} is given twice.`;
+  if (keys.has(key)) return `Duplicate key ${JSON.stringify(key.slice(0, 80))}.`;
   keys.add(key);
   return null;
 };

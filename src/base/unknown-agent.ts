@@ -1,19 +1,23 @@
-// What is said wherever an agent is asked for by a name that none has.
+// The error for an agent name that does not exist.
 import { CloisterError } from './errors/index.ts';
-import { nearestName } from './nearest.ts';
+import { nearestName } from './nearest-name.ts';
 
 const [namesMax, charsMax] = [20, 80];
 
-/** `known`: those that whoever asks may know of. `none`: what is said when these are none. */
-export const unknownAgentError = (name: string, known: readonly string[], none = 'There is none.'): CloisterError => {
-  if (known.length === 0) return new CloisterError('agent_unknown', `"${name.slice(0, charsMax)}": ${none}`);
+/** `known`: the names the requester may see. `emptyText`: the detail if there are none. */
+export const unknownAgentError = (
+  name: string,
+  known: readonly string[],
+  emptyText = 'There are no agents.',
+): CloisterError => {
+  if (known.length === 0) return new CloisterError('agent_unknown', `"${name.slice(0, charsMax)}": ${emptyText}`);
   return new CloisterError('agent_unknown', unknownNameText(name, known));
 };
 
-/** In words, with what there is and what was probably meant. */
+/** Lists the known names and suggests the nearest one. */
 export const unknownNameText = (name: string, known: readonly string[]): string => {
-  const given = name.slice(0, charsMax);
+  const shownName = name.slice(0, charsMax);
   const listed = known.slice(0, namesMax).join(', ') + (known.length > namesMax ? ' and others' : '');
-  const meant = nearestName(given, known);
-  return `"${given}" is not one of: ${listed}.${meant === null ? '' : ` Did you mean "${meant}"?`}`;
+  const suggestion = nearestName(shownName, known);
+  return `"${shownName}" is not one of: ${listed}.${suggestion === null ? '' : ` Did you mean "${suggestion}"?`}`;
 };

@@ -1,16 +1,16 @@
-// Agents as files: what one `.ai` file says, what is wrong with it, and what a set of them adds up to.
+// Agents as files: the content of one `.ai` file, its problems, and the topology of a set of files.
 import type { JsonObject } from '#base';
 import type { Limits, OutputFormat, InputFormat, ModelSettings, SpawnOptions } from './agent.ts';
 import type { Budget } from './amounts.ts';
 import type { GrantName, ShareName } from './crossing.ts';
 import type { SpawnRules, TopicRules } from './mail.ts';
 
-/** Something wrong in a file, with all that is needed to put it right. */
+/** A problem in a file, with everything needed to fix it. */
 export type Problem = {
   readonly file: string;
-  /** From 1; null when it is about the file as a whole. */
+  /** Counted from 1; null if the problem concerns the whole file. */
   readonly line: number | null;
-  /** The key, dotted (`limits.maxRetries`); null when it is about none. */
+  /** The key, dotted (`limits.maxRetries`); null if the problem concerns no key. */
   readonly key: string | null;
   /** One sentence: what is wrong, and what was expected. */
   readonly message: string;
@@ -18,19 +18,19 @@ export type Problem = {
   readonly nearest: string | null;
 };
 
-/** A sub-agent: a path from the file that names it, or a name to look up; and, if the caller wants it so, its answer as JSON. */
+/** A sub-agent: a path relative to the file that lists it, or a name to look up; optionally with the output format this caller wants. */
 export type AgentReference = { readonly agent: string; readonly output?: OutputFormat };
 
-/** The frontmatter, checked and in one form: flat keys and `limits:` alike, durations in milliseconds. What was left out is absent. */
+/** The checked, normalised frontmatter: flat keys and `limits:` merged, durations in milliseconds, omitted keys absent. */
 export type Frontmatter = {
   readonly description: string;
   readonly usage: string;
   readonly output: OutputFormat;
   readonly toolName?: string;
   readonly input?: InputFormat;
-  /** `<provider>/<model>`, in the order in which they are tried. */
+  /** `<provider>/<model>`, in fallback order. */
   readonly models?: readonly string[];
-  /** Tools of the runtime, `<server>`, or `<server>/<tool>`. */
+  /** Built-in tools, `<server>`, or `<server>/<tool>`. */
   readonly tools?: readonly string[];
   readonly agents?: readonly AgentReference[];
   readonly gather?: { readonly timeoutMs: number };
@@ -39,37 +39,37 @@ export type Frontmatter = {
   readonly caching?: 'full' | 'none';
   readonly budget?: Budget;
   readonly grants?: readonly GrantName[];
-  /** What of its caller's window it is given when it is called. */
+  /** Parts of its caller's context it is given when it is called. */
   readonly share?: readonly ShareName[];
   readonly budgetGroup?: string;
-  /** `<provider>/<model>` that puts old turns into a few words when the window needs room. */
+  /** `<provider>/<model>` that summarises old turns when the context fills up. */
   readonly compaction?: string;
-  /** A hint to the model: at most so many agents at once, unless there is a reason. */
+  /** Hint to the model: how many agents to call in parallel. */
   readonly agentsAtOnce?: number;
   readonly spawns?: FileSpawns;
   readonly messages?: readonly string[];
   readonly topics?: readonly string[] | Partial<TopicRules>;
 };
 
-/** As `SpawnOptions`, with agents as they are named: a path from the file, a name to look up, or `self`. */
+/** Like `SpawnOptions`, with agents as written in the file: a path relative to it, a name to look up, or `self`. */
 export type FileSpawns = Omit<SpawnOptions, 'agents'> & { readonly agents?: readonly string[] };
 
-/** The operator's numbers: what holds for files that say nothing, and the most that a file may ask for. */
+/** The operator's limits: the defaults for files that set none, and the most a file may request. */
 export type SpawnCaps = Pick<SpawnRules, 'children' | 'perMinute' | 'depth'>;
 
-/** One `.ai` file, valid by itself. Nothing was looked up and no other file was read. */
+/** One `.ai` file that is valid by itself. Nothing has been looked up, and no other file has been read. */
 export type AgentFile = {
   readonly path: string;
   /** The file's name without `.ai`. */
   readonly name: string;
   readonly frontmatter: Frontmatter;
-  /** As written, variables not filled in. */
+  /** As written; variables are not filled in. */
   readonly prompt: string;
-  /** The line of each key that was given, dotted. */
+  /** The line of each key in the file, by dotted key. */
   readonly lines: Readonly<Record<string, number>>;
 };
 
-/** A file that is not valid, as far as it could be read: what it names is looked up all the same. */
+/** The readable part of an invalid file. The names in it are still looked up. */
 export type InvalidAgentFile = Pick<AgentFile, 'path' | 'name' | 'lines'> & {
   readonly frontmatter: Partial<Frontmatter>;
 };
@@ -77,16 +77,16 @@ export type InvalidAgentFile = Pick<AgentFile, 'path' | 'name' | 'lines'> & {
 /** YAML as data, with the line of every key. */
 export type YamlDocument = {
   readonly value: JsonObject;
-  /** The line of a key or list item, from 1, or of the nearest one above it that exists. */
+  /** The line of a key or list item, counted from 1, or of its nearest existing ancestor. */
   line(path: readonly (string | number)[]): number;
 };
 
-/** Refuses what is not a plain mapping: tags, merge keys, aliases beyond a few, duplicate keys. */
+/** Accepts only a plain mapping: no tags, no merge keys, only a few aliases, no duplicate keys. */
 export type ParseYaml = (
   text: string,
 ) => YamlDocument | { readonly problem: { readonly line: number; readonly message: string } };
 
-/** One agent of a topology, everything it names looked up. */
+/** One agent of a topology, with all names resolved. */
 export type TopologyAgent = {
   readonly file: string;
   readonly name: string;
@@ -96,42 +96,42 @@ export type TopologyAgent = {
   readonly agents: readonly string[];
   readonly limits: Limits;
   readonly budget: Budget;
-  /** What its models may think beyond their answers, in each request. */
+  /** Reasoning tokens its models may use per request, beyond their answers. */
   readonly thinkingTokens: number;
   readonly models: readonly {
     readonly name: string;
-    /** Dollars per million tokens, the dearest; null: unknown. */
+    /** USD per million tokens, at the highest price tier. Null: unknown. */
     readonly price: { readonly input: number; readonly output: number } | null;
     readonly contextTokens: number | null;
     readonly maxOutputTokens: number | null;
     /** Variables that its provider reads. */
     readonly variables: readonly string[];
   }[];
-  /** Tools of the runtime and `<server>/<tool>` as named. */
+  /** Built-in tools and `<server>/<tool>`, as written. */
   readonly tools: readonly string[];
   readonly servers: readonly {
     readonly name: string;
     readonly variables: readonly string[];
     readonly untrustedText: boolean;
   }[];
-  /** What its file said itself, defaults apart. */
+  /** Whether the file itself sets these, not the defaults. */
   readonly explicit: { readonly tools: boolean; readonly timeout: boolean };
   readonly mail?: TopologyMail;
 };
 
 export type TopologyMail = {
-  /** Null: it spawns nobody. */
+  /** Null: it cannot spawn. */
   readonly spawns: TopologySpawns | null;
-  /** As its file has it; null: it says nothing. */
+  /** As written in its file. Null: not set. */
   readonly messages: readonly string[] | null;
   readonly topics: TopicRules;
 };
 
 export type TopologySpawns = SpawnCaps & {
-  /** Files of those that it may spawn, without itself. */
+  /** Files of the agents it may spawn, without itself. */
   readonly agents: readonly string[];
   readonly self: boolean;
-  /** Tools that agents of its own making may have; null: it may make none. */
+  /** Tools that agents it defines itself may have. Null: it may not define agents. */
   readonly templates: readonly string[] | null;
 };
 
@@ -143,7 +143,7 @@ export type Topology = {
   readonly tree: readonly TopologyNode[];
 };
 
-/** Upper bounds if every model always asks for as much as it may. Null: there is none, or it is not known. */
+/** Upper bounds if every model always requests as much as it may. Null: unbounded or unknown. */
 export type WorstCase = {
   readonly agents: number | null;
   readonly depth: number;
@@ -151,7 +151,7 @@ export type WorstCase = {
   readonly usd: number | null;
 };
 
-/** What an agent can touch itself, and what it can touch through the agents below it. */
+/** What an agent can access itself, and what it can access through the agents below it. */
 export type AgentReach = {
   readonly env: readonly string[];
   readonly servers: readonly string[];
@@ -164,7 +164,7 @@ export type AgentReach = {
   readonly spawns?: SpawnReach;
 };
 
-/** What an agent may spawn: by name, `self` for its own kind; how many; and with which tools it may describe others. */
+/** Which agents an agent may spawn (by name; `self` for itself), how many, and which tools it may give to agents it defines. */
 export type SpawnReach = SpawnCaps & {
   readonly agents: readonly string[];
   readonly templates: readonly string[] | null;
@@ -187,11 +187,11 @@ export type TopologyNode = {
   readonly name: string;
   readonly file: string;
   readonly agents: readonly TopologyNode[];
-  /** It is started and not waited for. */
+  /** It is spawned: its caller does not wait for it. */
   readonly spawned?: true;
 };
 
-/** What `cloister check` found. */
+/** The result of `cloister check`. */
 export type CheckReport = {
   readonly ok: boolean;
   readonly agents: readonly { readonly name: string; readonly file: string; readonly description: string }[];

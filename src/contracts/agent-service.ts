@@ -1,4 +1,4 @@
-// What headends that serve other people's clients ask of the runtime.
+// The interface of the runtime for headends that serve clients.
 import type { JsonObject, RunId } from '#base';
 import type { Agent, OutputFormat } from './agent.ts';
 import type { Budget, SpentTokens } from './amounts.ts';
@@ -9,126 +9,126 @@ import type { DialogMessage } from './dialog-message.ts';
 import type { RunOutcome } from './session.ts';
 import type { RunSummary } from './store.ts';
 
-/** Who asks: the holder of a token. Runs and conversations belong to the one that they were made with. */
+/** The holder of a token. Runs and conversations belong to the caller that created them. */
 export type Caller = { readonly name: string };
 
 /** One request for one run. */
 export type AgentRequest = {
   readonly agent: string;
-  /** Text, or an object as the agent's tool takes it. */
+  /** Text, or an object with the arguments of the agent's tool. */
   readonly input: string | JsonObject;
-  /** At most the token's. */
+  /** Cannot exceed the token's budget. */
   readonly budget?: Budget;
-  /** How the answer should look; `json` needs a schema, here or in the agent's own definition. */
+  /** Answer format; `json` needs a schema, here or in the agent's definition. */
   readonly format?: OutputFormat['format'];
   readonly schema?: JsonObject;
-  /** What it should know besides. */
+  /** Additional context. */
   readonly context?: readonly string[];
-  /** What was said before, as the client tells it: crosses as `history`. Not together with a conversation. */
+  /** Earlier messages as the client reports them; they cross as `history`. Cannot be combined with a conversation. */
   readonly history?: readonly DialogMessage[];
   /** A name among the caller's own conversations with that agent. */
   readonly conversation?: string;
-  /** It lives until it is asked to finish; `input` is its first message. */
+  /** Starts a long-lived agent; `input` is its first message. */
   readonly resident?: boolean;
-  /** Functions that the client has: the agent's model may call them besides its own, and the client brings the results. */
+  /** The client's own tools: the agent's model may call them too, and the client sends the results. */
   readonly tools?: readonly ClientTool[];
-  /** The client takes one call at a time. */
+  /** The client accepts only one call at a time. */
   readonly oneCall?: boolean;
-  /** Its events or pieces will be read: none is missed from the first on. */
+  /** The events or pieces will be read, so they are buffered from the start and none is lost. */
   readonly stream?: boolean;
 };
 
 export type ClientTool = { readonly name: string; readonly description: string; readonly inputSchema: JsonObject };
 
-/** A call of one of the client's tools. The id is random, and known to its caller alone. */
+/** A call to one of the client's tools. The id is random, and only the caller knows it. */
 export type ClientCall = { readonly id: string; readonly name: string; readonly args: JsonObject };
 
 export type CallResult = {
   /** The id of the call. */
   readonly call: string;
   readonly text: string;
-  /** It says why there is none. */
+  /** The call failed; `text` says why. */
   readonly failed: boolean;
 };
 
-/** What a client brings to a run that waits for it. */
-export type ClientToolResults = { readonly results: readonly CallResult[]; readonly said: readonly string[] };
+/** The client's input for a run that is waiting for tool results. `said`: messages sent along with them. */
+export type ClientToolResults = { readonly results: readonly CallResult[]; readonly messages: readonly string[] };
 
 export interface AgentService {
-  /** What clients may send, or are shown, by the operator's leave. */
+  /** What the operator allows clients to send and to see. */
   readonly clients: ClientRules;
-  /** Those that this caller may ask, in the order in which they were given. */
+  /** The agents this caller may use, in the configured order. */
   agents(caller: Caller): readonly Agent[];
   /**
-   * Waits for a place, then begins. The signal takes it out of the line, or cancels the whole run. Rejects with a CloisterError
-   * for everything that is wrong with it; others' agents are unknown ones.
+   * Waits for a slot, then starts the run. The signal removes it from the queue or cancels the whole run. Rejects with a
+   * CloisterError for an invalid request; agents the caller may not use are reported as unknown.
    */
-  startRun(caller: Caller, asked: AgentRequest, signal?: AbortSignal): Promise<ServedRun>;
+  startRun(caller: Caller, request: AgentRequest, signal?: AbortSignal): Promise<ServedRun>;
   /**
-   * Takes results of calls that one run of this caller waits for, once there is a place, and goes on with it: all of them, or none. The
-   * signal cancels the run until the next request for it comes. Rejects with `request_invalid` for calls that nobody waits for, and for those
-   * of others in the same words; with `server_busy`, and nothing was taken. What is said beside them is given to the agent to know.
+   * Accepts results of calls that one run of this caller waits for, once there is a slot, and continues the run: all results or none.
+   * The signal cancels the run until its next request arrives. Rejects with `request_invalid` for unknown calls, and in the same
+   * way for calls of other callers. Rejects with `server_busy` without accepting anything. Messages sent along are given to the agent as context.
    */
-  continueRun(caller: Caller, brought: ClientToolResults, signal?: AbortSignal): Promise<ServedRun>;
-  /** Whether a run of this caller waits for one of these calls. */
+  continueRun(caller: Caller, results: ClientToolResults, signal?: AbortSignal): Promise<ServedRun>;
+  /** Whether a run of this caller is waiting for one of these calls. */
   awaits(caller: Caller, calls: readonly string[]): boolean;
   /**
-   * Writes to an agent of a run that is under way here; one that waits for mail takes a place first, in line like everybody. Gives the
-   * id of the message. Rejects with `run_unknown`, also for runs of others, with `cell_ended`, `server_busy`, or what `RunSession.send` throws.
+   * Sends a message to an agent of a run in this process. An idle agent first waits in the queue for a slot. Returns the id of the
+   * message. Rejects with `run_unknown` (also for runs of other callers), `cell_ended`, `server_busy`, or what `RunSession.send` throws.
    */
-  sendMessage(caller: Caller, run: string, letter: OutgoingMessage, signal?: AbortSignal): Promise<string>;
-  /** What a request of a run of this caller was told, counted from 1; undefined: it is not kept, or never was. */
+  sendMessage(caller: Caller, run: string, message: OutgoingMessage, signal?: AbortSignal): Promise<string>;
+  /** The state of the nth request of a run of this caller, counted from 1. Undefined: unknown, or no longer stored. */
   requestState(caller: Caller, run: string, nth: number): RequestState | undefined;
-  /** Newest first, at most so many. */
+  /** Newest first, at most `most`. */
   runs(caller: Caller, most: number): Promise<readonly RunSummary[]>;
-  /** Rejects with `run_unknown`, also for those of others. */
+  /** Rejects with `run_unknown`, also for runs of other callers. */
   find(caller: Caller, run: string): Promise<FoundRun>;
 }
 
 export type OutgoingMessage = MessageTarget & { readonly text: string };
 
-/** How a request stands, or with what it ended: with calls that the run waited for, or with the run. */
+/** The state of a request: still running, ended with tool calls for the client, or ended with the run. */
 export type RequestState =
-  | { readonly state: 'under way' }
+  | { readonly state: 'running' }
   | {
       readonly state: 'calls';
-      /** What was said before. */
+      /** The text before the calls. */
       readonly text: string;
       readonly calls: readonly ClientCall[];
-      /** Since the request before. */
+      /** Since the previous request. */
       readonly spent: SpentTokens;
     }
   | { readonly state: 'ended'; readonly spent: SpentTokens };
 
 export type ClientRules = {
-  /** A client's system prompt is handed over, as something to know. Else it is refused. */
+  /** Whether a client's system prompt is passed on as context. Otherwise it is refused. */
   readonly system: boolean;
-  /** A client's tools are offered to the agent besides its own. Else they are refused. */
+  /** Whether a client's tools are offered to the agent in addition to its own. Otherwise they are refused. */
   readonly tools: boolean;
-  /** What sub-agents and tools do is shown as reasoning where a protocol has that. */
+  /** Whether the activity of sub-agents and tools is shown as reasoning, where the protocol has it. */
   readonly activity: boolean;
 };
 
-/** A run that was begun for somebody, as one request sees it: with tools of the client, a run may take several. */
+/** A run for a caller, as seen by one request. With client tools, a run may span several requests. */
 export type ServedRun = {
   readonly run: RunId;
-  /** Of the requests that the run has taken, counted from 1; only where the client has tools. */
+  /** The number of this request within the run, counted from 1; only set with client tools. */
   readonly nth?: number;
   readonly agent: string;
   /** Epoch milliseconds. */
   readonly startedAt: number;
   /** See `RunSession.outcome`. */
   readonly outcome: Promise<RunOutcome>;
-  /** Durable ones from the start, live ones from now. */
+  /** Durable events from the start, live events from now on. */
   events(): AsyncIterable<RunEvent>;
   /**
-   * The answer as it comes; ends with the run, or where it waits for its client. All texts together end with the whole answer,
-   * if there is one.
+   * The answer as it is streamed. Ends with the run, or when the run waits for its client. All texts together end with the whole
+   * answer, if there is one.
    */
   pieces(): AsyncIterable<AnswerPiece>;
   /**
-   * Only where the client has tools: reads what is left of the pieces, and gives the calls that the run waits for then; null when
-   * it has ended. `outcome` then tells what was spent since the request before.
+   * Only with client tools: reads the remaining pieces and returns the calls that the run is waiting for, or null if the run
+   * has ended. `outcome` then contains what was spent since the previous request.
    */
   pause?(): Promise<ClientToolPause | null>;
   cancel(): void;
@@ -136,27 +136,27 @@ export type ServedRun = {
 
 export type ClientToolPause = {
   readonly calls: readonly ClientCall[];
-  /** Since the request before. */
+  /** Since the previous request. */
   readonly spent: SpentTokens;
 };
 
-/** `activity`: who does what meanwhile, in words. */
+/** `activity`: a description of what agents and tools are doing. */
 export type AnswerPiece = { readonly type: 'text' | 'activity'; readonly text: string };
 
-/** A run that is there already. */
+/** An existing run. */
 export type FoundRun = {
   readonly summary: RunSummary;
-  /** Null when it is not under way here. */
+  /** Null if the run is not running in this process. */
   readonly session: RunSession | null;
   report(): Promise<RunReport>;
   /**
-   * What was said in it: what it was told, what it was asked, what it answered. Rejects with `request_unsupported` for one that
-   * people write to while it lives.
+   * The dialog of the run: its history, its goal and its answer. Rejects with `request_unsupported` for a long-lived agent,
+   * which receives messages while it runs.
    */
-  said(): Promise<readonly DialogMessage[]>;
+  dialog(): Promise<readonly DialogMessage[]>;
   /**
-   * After the event of this id; from the start without one. Live pieces too, while it is under way here. They end with the run, or
-   * when the signal comes.
+   * Events after the one with this id, or all events. Includes live pieces while the run is running in this process. Ends with the
+   * run, or when the signal is aborted.
    */
   events(after?: string, signal?: AbortSignal): AsyncIterable<RunEvent>;
 };

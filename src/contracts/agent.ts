@@ -7,7 +7,7 @@ import type { TeamRules } from './team.ts';
 import type { Model } from './model.ts';
 import type { BuiltinTool, ToolDefinition, ToolSource } from './tool.ts';
 
-/** Fixed caps of a session. The snake-case ones end it with `limit`; child cells have defaults for them, root cells none. */
+/** Fixed caps on a session. Exceeding a snake_case limit ends the session with `limit`; child cells have defaults for those, root cells have none. */
 export type Limits = {
   readonly max_steps?: number;
   readonly max_tokens_per_step?: number;
@@ -22,9 +22,9 @@ export type Limits = {
   readonly parallelToolCalls?: number;
   readonly maxOutputTokens?: number;
   readonly contextTokensMax?: number;
-  /** How many messages may lead to one another before it counts as a loop. */
+  /** How many messages in a row may trigger one another before that counts as a loop. */
   readonly maxHops?: number;
-  /** How often it may answer one and the same agent in a minute. */
+  /** How often it may reply to the same agent in one minute. */
   readonly answersPerMinute?: number;
 };
 
@@ -38,68 +38,68 @@ export type ModelSettings = {
 export type InputFormat = { readonly format: 'text' | 'json'; readonly schema?: JsonObject };
 export type OutputFormat = { readonly format: 'text' | 'markdown' | 'json'; readonly schema?: JsonObject };
 
-/** What `defineAgent` takes. */
+/** The options of `defineAgent`. */
 export type AgentOptions = {
   readonly name: string;
   readonly description: string;
-  /** An example of what to ask it, for people. */
+  /** Example input, for people. */
   readonly usage?: string;
-  /** The agent's role and instructions: its system prompt. */
+  /** The system prompt: the agent's role and instructions. */
   readonly prompt: string;
-  /** Objects, or `<provider>/<model>` as the operator's config defines them. Tried in this order. */
+  /** In fallback order: objects, or `<provider>/<model>` as defined in the operator's config. */
   readonly models?: readonly (LanguageModelV4 | Model | string)[];
-  /** Objects, tools of the runtime, or `<server>` and `<server>/<tool>` as the operator's config defines them. */
+  /** Objects, built-in tools, or `<server>` and `<server>/<tool>` as defined in the operator's config. */
   readonly tools?: readonly (ToolDefinition | ToolSource | BuiltinTool | (string & {}))[];
-  /** Sub-agents, each offered to this agent's model as a tool. */
+  /** Sub-agents, each offered to the model as a tool. */
   readonly agents?: readonly Agent[];
-  /** Offer one tool, `gather`, that asks several sub-agents at once and merges what they find. */
+  /** Adds a `gather` tool that calls several sub-agents in parallel and merges their findings. */
   readonly gather?: { readonly timeoutMs: number };
-  /** The name a parent's model calls it by; the agent's name unless given. */
+  /** Tool name under which callers' models see the agent. Default: the agent's name. */
   readonly toolName?: string;
-  /** `json`: its callers send an object that fits the schema instead of text. */
+  /** With `json`, callers send an object that matches the schema instead of text. */
   readonly input?: InputFormat;
   readonly output?: OutputFormat;
-  /** A hint to the model: at most so many agents at once, unless there is a reason. */
+  /** Hint to the model: how many agents to call in parallel. */
   readonly agentsAtOnce?: number;
-  /** Ask providers that let one choose to keep the prompt in their cache. */
+  /** Prompt caching, for providers that make it optional. */
   readonly caching?: 'full' | 'none';
   readonly limits?: Limits;
   readonly settings?: ModelSettings;
   readonly budget?: Budget;
   /** What may cross into and out of its cells. Default: goal in, result out. */
   readonly grants?: readonly GrantName[];
-  /** What of its caller's window it is given when it is called, once. Default: nothing. */
+  /** Parts of its caller's context it is given, once, when it is called. Default: nothing. */
   readonly share?: readonly ShareName[];
-  /** Agents of one group have windows as small as the smallest among them. */
+  /** Agents in the same group all use the group's smallest context window. */
   readonly budgetGroup?: string;
-  /** Which agents it may spawn, and how many: needs the tool `spawn_agent`. */
+  /** Which agents it may spawn, and how many. Needs the tool `spawn_agent`. */
   readonly spawns?: SpawnOptions;
-  /** Whom it may exchange messages with, if they name it too: `parent`, `children`, `siblings`, agents by name. Default: parent and children. */
+  /** Agents it may exchange messages with, provided they list it too: `parent`, `children`, `siblings`, or agent names. Default: parent and children. */
   readonly messages?: readonly string[];
-  /** Topics that it may hear and publish on. */
+  /** Topics it may subscribe to (`hear`) and publish on (`say`); a plain list allows both. */
   readonly topics?: readonly string[] | { readonly hear?: readonly string[]; readonly say?: readonly string[] };
-  /** A model that puts old turns into a few words when the window needs room. Default: code does, one line each. */
+  /** Model that summarises old turns when the context fills up. Default: code shortens each to one line. */
   readonly compaction?: LanguageModelV4 | Model | string;
 };
 
-/** Numbers are at most the operator's: 10 living children, 5 spawns a minute, 3 levels. */
+/** Numbers cannot exceed the operator's limits; defaults: 10 live children, 5 spawns per minute, 3 levels. */
 export type SpawnOptions = {
-  /** Agents, or `self` for another one of its own kind. */
+  /** Agents, or `self` for another instance of this agent. */
   readonly agents?: readonly (Agent | 'self')[];
   readonly children?: number;
   readonly perMinute?: number;
   readonly depth?: number;
-  /** What of its own window it may hand to them. */
+  /** Parts of its own context it may pass to them. */
   readonly share?: readonly ShareName[];
-  /** It may describe agents in the call itself, with some of its own tools. */
+  /** Whether it may define new agents in the call itself, with some of its own tools. */
   readonly templates?: boolean | { readonly tools?: readonly string[] };
-  /** So many of an agent are made ready before there is something to do. */
+  /** How many instances of each agent to pre-warm. */
   readonly pool?: Readonly<Record<string, number>>;
-  /** How long children may take to come to an end when they are asked to. */
+  /** How long children may take to finish after a shutdown request. */
   readonly graceMs?: number;
 };
 
-/** A validated, frozen definition. Only `defineAgent` makes one. */
+/** A validated, frozen definition. Only `defineAgent` creates one. */
 export type Agent = {
   readonly name: string;
   readonly description: string;
@@ -109,7 +109,7 @@ export type Agent = {
   readonly tools: readonly ToolDefinition[];
   readonly builtins: readonly BuiltinTool[];
   readonly sources: readonly ToolSource[];
-  /** `<server>` or `<server>/<tool>`, looked up in the operator's config for each session. */
+  /** `<server>` or `<server>/<tool>`, resolved in the operator's config for each session. */
   readonly servers: readonly string[];
   readonly agents: readonly Agent[];
   readonly gather: { readonly timeoutMs: number } | null;
@@ -118,7 +118,7 @@ export type Agent = {
   readonly output: OutputFormat;
   readonly agentsAtOnce: number | null;
   readonly caching: 'full' | 'none';
-  /** The file it was read from; null when it was made in code. */
+  /** The file it was read from; null if it was defined in code. */
   readonly file: string | null;
   readonly limits: Limits;
   readonly settings: ModelSettings;
@@ -126,32 +126,32 @@ export type Agent = {
   readonly grants: readonly GrantName[];
   readonly share: readonly ShareName[];
   readonly budgetGroup: string | null;
-  /** Puts its old turns into a few words, in a cell of its own; null: code does. */
+  /** Summarises its old turns, in a cell of its own. Null: code shortens them. */
   readonly compactor: Agent | null;
-  /** Null: it spawns nobody. */
+  /** Null: it cannot spawn. */
   readonly spawns: SpawnRules | null;
-  /** Those that it may spawn. */
+  /** The agents it may spawn. */
   readonly spawnable: readonly Agent[];
-  /** Null: no mail, unless it is spawned; then its parent and its children. */
+  /** Null: no mail unless it is spawned, and then only with its parent and children. */
   readonly messages: readonly string[] | null;
   readonly topics: TopicRules;
-  /** It is handed texts that may be too long to show, and can read on in them. */
+  /** It can receive texts that are too long to show whole, and can page through them with `read_output`. */
   readonly readsOn: boolean;
-  /** Null: its session is turns of a model; else it is a team, whose session is a graph of tasks. */
+  /** Set for a team, whose session works through a task graph. Null: its session is a series of model turns. */
   readonly team: TeamRules | null;
-  /** Of a team: those who work on tasks, and, if there is one, who plans and who answers. */
+  /** For a team: the agents that work on tasks and, if it has a coordinator, the agents that plan and answer. */
   readonly members: readonly Agent[];
   readonly coordinator: { readonly plans: Agent; readonly answers: Agent } | null;
-  /** Names of its tools that came with one request: whom it starts does not get them. Absent: all are its own. */
+  /** Names of the tools that came with one request. Agents it starts do not get them. Absent: there are none. */
   readonly given?: readonly string[];
-  /** The part of the definition that prompts are made of, stored once per run. */
+  /** The part of the definition that a run records, once. */
   readonly definition: AgentDefinition;
   readonly digest: Hash;
 };
 
 /**
- * What a run records of an agent, once. Segments name the first three as their origin; the rest is the policy that a
- * resumed run must find unchanged, and the audit holds every crossing to its grants. `digest` is the SHA-256 of its canonical JSON.
+ * What a run records of an agent, once. Segments refer to the first three fields as their origin. The rest is policy: it must be
+ * unchanged when a run is resumed, and the audit checks every crossing against its grants. `digest` is the SHA-256 of its canonical JSON.
  */
 export type AgentDefinition = {
   readonly prompt: string;
@@ -162,19 +162,19 @@ export type AgentDefinition = {
   readonly input: InputFormat;
   readonly output: OutputFormat;
   readonly grants: readonly GrantName[];
-  /** Absent when it is given nothing of its caller's. */
+  /** Absent: its caller shares nothing with it. */
   readonly share?: readonly ShareName[];
   readonly budgetGroup?: string;
   /** The definition of its compactor, if it has one. */
   readonly compactor?: Hash;
-  /** Absent when it spawns nobody. */
+  /** Absent: it cannot spawn. */
   readonly spawns?: SpawnRules;
-  /** Absent: its parent and its children. */
+  /** Absent: its parent and children. */
   readonly messages?: readonly string[];
   readonly topics?: TopicRules;
-  /** Absent when it is no team. */
+  /** Absent: it is not a team. */
   readonly team?: TeamRules;
-  /** Names of the tools that came with the request; absent when none did. */
+  /** Names of the tools that came with the request. Absent: there are none. */
   readonly given?: readonly string[];
   readonly limits: Limits;
   readonly settings: ModelSettings;

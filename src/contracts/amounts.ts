@@ -1,28 +1,28 @@
-// What is counted. Money is whole nano-dollars inside, so that sums add up exactly.
+// Counted amounts. Money is in whole nano-dollars internally, so that sums are exact.
 
-/** An account's contents, a cap, or a hold. A missing field of a cap means: not capped. */
+/** The balance of an account, a cap, or a hold. A missing field of a cap means: no cap. */
 export type Amounts = {
   readonly tokens?: number;
   readonly nanoUsd?: number;
   readonly spawns?: number;
-  /** What is held in memory at one time: window, mailbox, journal and outputs, in bytes. */
+  /** Bytes held in memory at one time: window, mailbox, journal and outputs. */
   readonly bytes?: number;
 };
 
-/** What a caller may set for a run or an agent. */
+/** The budget of a run or an agent. */
 export type Budget = {
   readonly tokens?: number;
   readonly usd?: number;
   readonly spawns?: number;
-  /** Bytes that it and all below it may hold in memory at one time: windows, mailboxes, journals and outputs. */
+  /** Bytes that it and everything below it may hold in memory at one time: windows, mailboxes, journals and outputs. */
   readonly memory?: number;
   readonly ms?: number;
 };
 
-/** What a session used, its children included. `usd` is null when a model had no price: unknown, not free. */
+/** What a session and its children used. `usd` is null if a model has no price: the cost is unknown, not zero. */
 export type Spent = {
   readonly inputTokens: number;
-  /** Of the input, what the provider read from its cache, and what it wrote there. */
+  /** The part of the input that the provider read from its cache, and the part it wrote there. */
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
   readonly outputTokens: number;
@@ -30,13 +30,13 @@ export type Spent = {
   readonly ms: number;
   readonly steps: number;
   readonly spawns: number;
-  /** Tokens held by attempts whose usage never became known. They count against the budget. */
+  /** Tokens held for attempts whose usage is unknown. They count against the budget. */
   readonly uncertain: number;
 };
 
 export type SpentTokens = Pick<Spent, 'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'outputTokens'>;
 
-/** Requests to models, or calls of tools, that have ended. Characters are UTF-16 code units: a text's `length`. */
+/** Completed model requests or tool calls. Characters are UTF-16 code units, as in a string's `length`. */
 export type Traffic = {
   readonly calls: number;
   readonly failed: number;
@@ -44,7 +44,7 @@ export type Traffic = {
   readonly charsIn: number;
   readonly bytesOut: number;
   readonly charsOut: number;
-  /** How long each took, added up. */
+  /** The sum of their durations. */
   readonly ms: number;
 };
 
@@ -56,21 +56,21 @@ export type ModelFigures = Traffic & {
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
   readonly outputTokens: number;
-  /** Null: the price is not known. */
+  /** Null: the price is unknown. */
   readonly usd: number | null;
   readonly uncertain: number;
 };
 
 export type ToolFigures = Traffic & { readonly tool: string };
 
-/** What was asked of models, tools and sub-agents: all of it, and by name in the order of first use. */
+/** Requests to models, tools and sub-agents: totals, and by name in order of first use. */
 export type Figures = {
   readonly requests: Traffic;
-  /** Without the calls of sub-agents. */
+  /** Without calls to sub-agents. */
   readonly tools: Traffic;
   readonly agents: Traffic;
   readonly byModel: readonly ModelFigures[];
   readonly byTool: readonly ToolFigures[];
-  /** By the names that their callers call them by. */
+  /** By the tool names that their callers use. */
   readonly byAgent: readonly ToolFigures[];
 };

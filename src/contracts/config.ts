@@ -1,9 +1,9 @@
-// What the operator decides: providers, servers and defaults. Agent files only name these.
+// The operator's configuration: providers, servers and defaults. Agent files refer to these by name.
 import type { JsonObject } from '#base';
 import type { SpawnCaps } from './agent-file.ts';
 import type { Price } from './model.ts';
 
-/** What the runtime must know of a model; what is missing comes from the price data, or is unknown. */
+/** Facts about a model. Missing ones come from the price data or are unknown. */
 export type ModelFacts = {
   readonly price?: Price;
   readonly contextTokens?: number;
@@ -19,30 +19,30 @@ export type ProviderType =
   | 'openai-compatible'
   | 'rehearsal';
 
-/** As written: `apiKey`, `baseUrl` and `headers` may hold `${VAR}`. */
+/** As written: `apiKey`, `baseUrl` and `headers` may contain `${VAR}`. */
 export type ProviderConfig = {
   readonly type: ProviderType;
   readonly apiKey?: string;
   readonly baseUrl?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** OpenAI only: which of its two interfaces; `responses` unless given. */
+  /** OpenAI only: which API to use. Default: `responses`. */
   readonly api?: 'responses' | 'chat';
   readonly models?: Readonly<Record<string, ModelFacts>>;
-  /** Rehearsal only: a script beside the config. */
+  /** Rehearsal only: a script, relative to the config file. */
   readonly script?: string;
 };
 
 type ServerCommon = {
-  /** Believe the server's read-only and idempotent hints: after a crash such calls run again. */
+  /** Trust the server's read-only and idempotent hints: such calls are retried after a crash. */
   readonly trusted?: boolean;
-  /** Whether what it returns was written by strangers (web pages, mail); true unless it is trusted. */
+  /** Whether it returns text from untrusted authors (web pages, mail). Default: true unless the server is trusted. */
   readonly untrustedText?: boolean;
-  /** The tools that agents may name; all unless given. */
+  /** The tools that agents may use. Default: all. */
   readonly tools?: readonly string[];
   readonly connectTimeoutMs?: number;
 };
 
-/** As written: `args`, `env`, `url` and `headers` may hold `${VAR}`. */
+/** As written: `args`, `env`, `url` and `headers` may contain `${VAR}`. */
 export type ServerConfig = ServerCommon &
   (
     | {
@@ -57,23 +57,23 @@ export type ServerConfig = ServerCommon &
         readonly url: string;
         readonly headers?: Readonly<Record<string, string>>;
       }
-    /** A module of the operator's whose default export is a list of tools; runs in this process. */
+    /** A module whose default export is a list of tools; it runs in this process. */
     | { readonly type: 'module'; readonly module: string }
   );
 
-/** One `.ai-agent.json` with its `.ai-agent.env`, or the process environment alone. */
+/** One `.ai-agent.json` with its `.ai-agent.env`, or only the process environment. */
 export type ConfigLayer = {
   /** For messages: the path of the file, `the shell`, or `built in`. */
   readonly source: string;
-  /** Relative paths in it start here. */
+  /** Relative paths are resolved against this folder. */
   readonly folder: string;
   readonly providers: Readonly<Record<string, ProviderConfig>>;
   readonly servers: Readonly<Record<string, ServerConfig>>;
-  /** Frontmatter keys that agents leave out, as written there. */
+  /** Values for frontmatter keys that agents omit, as written in the file. */
   readonly defaults: JsonObject;
-  /** Where agents are looked for by name. */
+  /** Where agents are looked up by name. */
   readonly agents: readonly string[];
-  /** Who is meant where no agent is named, and whose conversations lie at the top. */
+  /** The agent to use if none is named; its conversations are stored at the top level. */
   readonly defaultAgent?: string;
   /** From the `env` block of the config. */
   readonly env: Readonly<Record<string, string>>;
@@ -81,25 +81,25 @@ export type ConfigLayer = {
   readonly sidecar: Readonly<Record<string, string>>;
   /** Variables that are not secret: they are not redacted. */
   readonly plain: readonly string[];
-  /** The most that agent files may spawn, as far as this file says. */
+  /** The limits on spawning that this file sets. */
   readonly spawns?: Partial<SpawnCaps>;
 };
 
-/** The environment one session sees: only what its providers and servers name. Frozen, without a prototype. */
+/** The environment that one session sees: only the variables that its providers and servers refer to. Frozen, without a prototype. */
 export type Overlay = Readonly<Record<string, string>>;
 
-/** A provider with everything filled in for one session. Every field is a string, so that no vendor's code looks further. */
+/** A provider with all values resolved for one session. Every field is set, so that vendor code does not fall back to the process environment. */
 export type ResolvedProvider = {
   readonly name: string;
   readonly type: Exclude<ProviderType, 'rehearsal'>;
-  /** Empty when the provider takes none. */
+  /** Empty if the provider needs none. */
   readonly apiKey: string;
   readonly baseUrl: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly api: 'responses' | 'chat';
 };
 
-/** A server with everything filled in for one session. */
+/** A server with all values resolved for one session. */
 export type ResolvedServer = ServerCommon & { readonly name: string } & (
     | {
         readonly type: 'stdio';

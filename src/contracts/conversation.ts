@@ -1,17 +1,17 @@
-// Messages kept across sessions, and cuts through runs that one can go back to.
+// Conversations, which keep messages across sessions, and checkpoints, which are cuts through runs that you can return to.
 import type { Hash, RunId } from '#base';
 import type { Category } from './segment.ts';
 
-/** A conversation belongs to one agent, and has a name among that agent's. */
+/** A conversation belongs to one agent; its name is unique for that agent. */
 export type ConversationRef = { readonly agent: string; readonly name: string };
 
 /** One message of a conversation, with its envelope. */
 export type Entry = {
   /** `<run>/<n>`; the entries of one run are numbered in order. */
   readonly id: string;
-  /** Who said it: an agent's name, or `person`. */
+  /** The author: an agent's name, or `person`. */
   readonly agent_id: string;
-  /** To whom. */
+  /** The recipient. */
   readonly recipient_id: string;
   readonly message_type: 'message' | 'result';
   readonly category: Extract<Category, 'CONTEXT' | 'DIALOG'>;
@@ -20,17 +20,17 @@ export type Entry = {
   readonly text: string;
 };
 
-/** What a session is told of its conversation: the content of a `history` crossing, as JSON. */
+/** The part of a conversation that a session receives: the content of a `history` crossing, as JSON. */
 export type History = {
   readonly conversation: string;
-  /** How many older entries were left out. */
+  /** How many older entries were omitted. */
   readonly leftOut: number;
   readonly entries: readonly HistoryEntry[];
-  /** How many of them, at the end, came with this very turn; the others were said before. */
+  /** How many entries, at the end, came with this turn; the others are older. */
   readonly given?: number;
 };
 
-/** `agent`: an agent's name, or null for the person it works for. */
+/** `agent`: an agent's name; null: the user. */
 export type HistoryEntry = {
   readonly agent: string | null;
   readonly category: Entry['category'];
@@ -43,17 +43,17 @@ export type ConversationSummary = ConversationRef & {
   readonly turns: number;
   readonly startedAt: number;
   readonly newestAt: number;
-  /** The runs of it that are under way. */
+  /** Its runs in progress. */
   readonly running: readonly RunId[];
-  /** The checkpoint that it goes on from, if it was branched. */
+  /** The checkpoint it was branched from, if any. */
   readonly branchedFrom: string | null;
-  /** Set while it is deleted and can be restored. */
+  /** Set if it is deleted and can still be restored. */
   readonly deletedAt: number | null;
 };
 
 export type Conversation = ConversationSummary & { readonly entries: readonly Entry[] };
 
-/** A consistent cut through one run: so many frames from its beginning. All else follows from them. */
+/** A consistent cut through one run: its first `frames` frames. Everything else follows from them. */
 export type Checkpoint = {
   readonly format: 1;
   readonly id: string;
@@ -62,29 +62,29 @@ export type Checkpoint = {
   readonly run: RunId;
   readonly conversation: ConversationRef | null;
   readonly frames: number;
-  /** What the record of its last frame hashes to, in the chain of its run. */
+  /** The hash of its last frame in the run's chain. */
   readonly hash: Hash;
-  /** The newest turn of its conversation that had begun then; without it, the newest of all that have a page before this one. */
+  /** The newest turn of its conversation that had begun then. Absent: the newest turn recorded before this checkpoint. */
   readonly newest?: RunId;
-  /** Other turns of its conversation that were under way then, and how many frames of each there were. */
+  /** Other turns of its conversation in progress at that time, and how many frames each had. */
   readonly others?: readonly { readonly run: RunId; readonly frames: number }[];
-  /** Set when the run, one of a conversation, had ended there: when that was, and what of it counts as said. */
+  /** Set if the run belongs to a conversation and had ended by then: when, and which entries it added. */
   readonly ended?: RunEnd;
   readonly at: number;
   readonly why: 'asked' | 'autosave';
   readonly label: string;
 };
 
-/** What the end of a turn adds to its conversation: so many entries, and so many of them as CONTEXT. */
+/** What a turn adds to its conversation when it ends: the number of entries, and how many of them are CONTEXT. */
 export type RunEnd = { readonly at: number; readonly entries: number; readonly context: number };
 
-/** How long checkpoints are kept. What was asked for by a person stays until the cap is reached. */
+/** How long checkpoints are kept. Checkpoints that a person requested are kept until the cap is reached. */
 export type Retention = {
-  /** All of them for so long. */
+  /** Keep all checkpoints for this long. */
   readonly allMs: number;
-  /** Then one in so long. */
+  /** After that, keep one per interval of this length. */
   readonly thinMs: number;
-  /** And so many of one agent. */
+  /** Keep at most this many per agent. */
   readonly most: number;
 };
 
@@ -111,15 +111,15 @@ export type CheckpointDiff = {
   readonly crossings: readonly [number, number];
 };
 
-/** One record of the workspace's own log: what is not of one run alone. */
+/** One record of the workspace log, for what does not belong to a single run. */
 export type WorkspaceRecord =
-  /** A run takes a turn in a conversation. */
+  /** A run is a turn in a conversation. */
   | { readonly type: 'turn'; readonly conversation: ConversationRef; readonly agent: string; readonly run: RunId }
   | { readonly type: 'attach' | 'detach'; readonly conversation: ConversationRef; readonly agent: string }
   | { readonly type: 'delete' | 'undelete' | 'purge'; readonly conversation: ConversationRef }
   | { readonly type: 'checkpoint'; readonly checkpoint: Checkpoint }
   | { readonly type: 'forget'; readonly checkpoints: readonly string[] }
-  /** What was said after the checkpoint no longer counts; `run` goes on with what was cut. */
+  /** Entries after the checkpoint no longer count; `run` continues the run that was cut. */
   | {
       readonly type: 'restore';
       readonly checkpoint: string;
@@ -127,8 +127,8 @@ export type WorkspaceRecord =
       readonly run: RunId | null;
     }
   /**
-   * A conversation that begins with what another one held; `entries` is where those are kept. `before`: so many of them were said
-   * before its run began, the others while it was under way; without it, all were.
+   * A conversation that starts with the entries of another one; `entries` is where they are stored. `before`: how many of them are
+   * from before its run began; the others are from the run itself. Absent: all are from before.
    */
   | {
       readonly type: 'branch';

@@ -1,37 +1,37 @@
-// What a Cloister offers for conversations and checkpoints.
+// The conversations and checkpoints of a Cloister.
 import type { Checkpoint, CheckpointDiff, Conversation, ConversationRef, ConversationSummary } from './conversation.ts';
 import type { RunSession } from './run-session.ts';
 
 export interface Conversations {
-  /** Newest first; of one agent, or of all. Deleted ones are told apart by `deletedAt`. */
+  /** Newest first, for one agent or all. Deleted conversations have `deletedAt`. */
   list(options?: { readonly agent?: string; readonly deleted?: boolean }): Promise<readonly ConversationSummary[]>;
   show(conversation: ConversationRef): Promise<Conversation>;
-  /** Writes it to its file under `conversations/`; gives the path, or null in memory-only mode. */
+  /** Writes it to its file under `conversations/`. Returns the path, or null in memory-only mode. */
   export(conversation: ConversationRef): Promise<string | null>;
-  /** Lets another agent take turns in it. */
+  /** Allows another agent to take turns in it. */
   attach(conversation: ConversationRef, agent: string): Promise<void>;
   detach(conversation: ConversationRef, agent: string): Promise<void>;
-  /** Rejects with `conversation_shared`, naming the others that refer to it, unless forced. */
+  /** Rejects with `conversation_shared` and the names of the attached agents, unless forced. */
   delete(conversation: ConversationRef, options?: { readonly force?: boolean }): Promise<void>;
-  /** Takes a deletion back. */
+  /** Undoes a deletion. */
   restore(conversation: ConversationRef): Promise<void>;
-  /** After this a deleted conversation is gone, with its file. */
+  /** Removes a deleted conversation for good, with its file. */
   purge(conversation: ConversationRef): Promise<void>;
 }
 
 export interface Checkpoints {
-  /** Newest first, of one agent or of all. */
+  /** Newest first, for one agent or all. */
   list(options?: { readonly agent?: string }): Promise<readonly Checkpoint[]>;
-  /** Of a run as it stands, whoever runs it. */
+  /** Takes a checkpoint of a run as it is now, even if another process runs it. */
   create(run: string, options?: { readonly label?: string }): Promise<Checkpoint>;
-  /** Sets its conversation back to it. A run that had not ended there goes on from there, as a new run; else null. */
+  /** Resets its conversation to the checkpoint. If the run had not ended there, it continues as a new run; otherwise returns null. */
   restore(id: string): Promise<RunSession | null>;
-  /** A new run or conversation that goes on from it; the one it was taken from stays as it is. */
+  /** A new run or conversation that continues from the checkpoint. The original stays unchanged. */
   branch(
     id: string,
     options?: { readonly name?: string; readonly agent?: string },
   ): Promise<{ readonly conversation: ConversationRef | null; readonly session: RunSession | null }>;
   diff(one: string, other: string): Promise<CheckpointDiff>;
-  /** Forgets what is past its time; gives the ids. */
-  thinOut(): Promise<readonly string[]>;
+  /** Deletes the checkpoints that the retention rules no longer keep. Returns their ids. */
+  applyRetention(): Promise<readonly string[]>;
 }

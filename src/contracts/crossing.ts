@@ -12,7 +12,7 @@ export type CrossingKind =
   | 'history'
   | 'checkpoint';
 
-/** One end of a crossing. `outside` is the person or program that asked for the run. */
+/** One end of a crossing. `outside`: the person or program that requested the run. */
 export type CrossingEnd = CellId | 'outside';
 
 export type Label = 'secret' | 'untrusted';
@@ -25,24 +25,24 @@ export type Crossing<K extends CrossingKind = CrossingKind> = {
   readonly labels: readonly Label[];
 };
 
-declare const crossed: unique symbol;
-/** Content that went through the door. Only `cross` makes one (and resume, from the ledger). */
-export type Crossed<K extends CrossingKind = CrossingKind> = Crossing<K> & { readonly [crossed]: K };
+declare const passed: unique symbol;
+/** Content that has crossed. Only `cross` creates one (and resume, from the ledger). */
+export type Crossed<K extends CrossingKind = CrossingKind> = Crossing<K> & { readonly [passed]: K };
 
-/** The closed list of reasons for which the door says no. */
+/** The closed list of reasons for refusing a crossing. */
 export type RefusalReason = 'no-grant' | 'expired' | 'used-up' | 'revoked' | 'label' | 'filter-failed';
 export type CrossingRefusal = { readonly refused: RefusalReason };
 
-/** How an agent's definition names what may cross. `goal`, `result` and `note` are the default. */
+/** The grants an agent's definition can list. Default: `goal`, `result` and `note`. */
 export type GrantName = 'goal' | 'result' | 'note' | 'history' | 'share';
 
-/** What of its caller's window an agent is given at its birth. */
+/** Parts of its caller's window that an agent is given when it starts. */
 export type ShareName = 'system' | 'context';
 
-/** One message of a window as it is shared: the content of a `share` crossing is a list of them, as JSON. */
+/** One shared message of a window. The content of a `share` crossing is a list of these, as JSON. */
 export type SharedMessage = { readonly category: 'SYSTEM' | 'CONTEXT'; readonly text: string };
 
-/** Permission for one kind of crossing between two ends. Made from definitions and code, never by what crosses. */
+/** Permission for one kind of crossing between two ends. Grants come from definitions and code, never from content that crosses. */
 export type Grant = {
   readonly name: string;
   readonly kind: CrossingKind;
@@ -54,7 +54,7 @@ export type Grant = {
   readonly refuses?: readonly Label[];
 };
 
-/** One decision of the door, as one cell's ledger keeps it. */
+/** One crossing decision in one cell's ledger. */
 export type LedgerEntry = {
   readonly seq: number;
   readonly at: number;

@@ -1,2 +1,2 @@
-/** One message of a dialog, as a client tells it. `agent`: the one that is asked. */
+/** One message of a dialog, as reported by a client. `agent`: the agent the request is for. */
 export type DialogMessage = { readonly by: 'person' | 'agent'; readonly text: string };

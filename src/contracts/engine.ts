@@ -1,4 +1,4 @@
-// What the loop sees of the world. Every touch is an operation; every operation is recorded.
+// What a session's loop sees of the outside world. Every interaction is an operation, and every operation is recorded.
 import type { CellId, Failure, Json, JsonObject } from '#base';
 import type { Amounts } from './amounts.ts';
 import type { Crossed, Grant, SharedMessage } from './crossing.ts';
@@ -14,21 +14,21 @@ import type { Cost } from './model.ts';
 export interface CellContext {
   /** Opaque; never rendered. */
   readonly cellId: CellId;
-  /** Time of the newest settlement that was handed out: the same on replay. */
+  /** The time of the newest settlement that the session received; the same on replay. */
   readonly now: number;
   /** Never throws or waits; numbered in call order. */
   begin<O extends Operation>(operation: O): PendingOperation<O>;
-  /** The earliest settled of these, in recorded order. Rejects only when cancelled. */
+  /** The first of these to settle, in recorded order. Rejects only when cancelled. */
   first<P extends PendingOperation>(pending: readonly P[]): Promise<P>;
-  /** `begin` and `first` of one. */
+  /** `begin`, then `first` of that one operation. */
   run<O extends Operation>(operation: O): Promise<Settlement<OperationValue<O>>>;
-  /** A request; the settlement decides. */
+  /** Only requests cancellation; the settlement shows what happened. */
   cancel(pending: PendingOperation, reason?: Failure): void;
-  /** Recorded, so the same on replay. Null when an account allows no more children, so many kept for later. */
-  newCellId(agent: string, keep?: number): CellId | null;
-  /** Rides in the frame of the next `begin`. */
+  /** Recorded, so the same on replay. Null if an account allows no more children, with `keep` of them reserved for later. */
+  newCellId(agent: string, reserve?: number): CellId | null;
+  /** Recorded with the frame of the next `begin`. */
   note(fact: FrameAttachment): void;
-  /** Live only; silent on replay. */
+  /** Live only; nothing is emitted on replay. */
   emit(event: LiveEvent): void;
 }
 
@@ -36,16 +36,16 @@ export type StepOperation = {
   readonly do: 'step';
   readonly name: string;
   readonly repeat: RetrySafety;
-  /** For the work itself; waiting for a hold or a slot is apart. */
+  /** For the work itself, without waiting for a hold or a slot. */
   readonly timeoutMs: number;
-  /** Epoch milliseconds by which it must have settled, waiting included; 0 or absent when there is none. */
+  /** Epoch milliseconds by which it must have settled, including waiting; 0 or absent: none. */
   readonly deadline?: number;
-  /** What it is called when the time runs out. */
+  /** The error code for a timeout. */
   readonly timeoutCode: 'model_timeout' | 'tool_timeout';
   readonly lane?: string;
-  /** Held in the cell's account and all its ancestors' before the work starts. */
+  /** Held in the accounts of the cell and all its ancestors before the work starts. */
   readonly hold?: Amounts;
-  /** Recorded with the beginning, for people: which tool, which step, which arguments. */
+  /** Recorded in the begin record, for people: the tool, the step, the arguments. */
   readonly about?: JsonObject;
   work(world: StepContext): Promise<Json>;
 };
@@ -54,36 +54,36 @@ export type ChildOperation = {
   readonly do: 'child';
   readonly cell: CellId;
   readonly agent: Agent;
-  /** Null: it waits for its first mail. */
+  /** Null: it waits for its first message. */
   readonly goal: Crossed<'goal'> | null;
-  /** Set when its caller does not wait for it: it lives until it is shut down, and its end comes as mail. */
+  /** Set if its caller does not wait for it: it lives until it is shut down, and its result arrives as mail. */
   readonly spawned?: SpawnIdentity;
-  /** What may cross between the child and this cell; made from definitions. */
+  /** The grants between the child and this cell, from definitions. */
   readonly grants: readonly Grant[];
   readonly caps: Amounts;
   readonly deadline: number;
-  /** What of this cell's window was handed to it, and what there is of it now. */
+  /** The part of this cell's window that was shared with it, and its current state. */
   readonly share?: { readonly crossed: Crossed<'share'>; now(): readonly SharedMessage[] } | undefined;
   readonly groupTokens?: number | undefined;
-  /** Of a team: what is kept free for its last answer. */
+  /** For a team: the budget reserved for its final answer. */
   readonly floor?: Amounts | undefined;
-  /** Of a cell of a team: what it is for. */
+  /** For a cell of a team: its part. */
   readonly task?: TeamPart | undefined;
-  /** What is wrong with its answer beyond what its output schema says. */
+  /** Additional checks of its answer, beyond its output schema; returns the problems. */
   readonly check?: ((value: Json) => readonly string[]) | undefined;
-  /** The agents above it by name, root first, its own last: for refusing cycles, never shown. */
+  /** Names of the agents above it, root first, its own last. Used to refuse cycles, never shown. */
   readonly ancestry: readonly string[];
   readonly about?: JsonObject;
 };
 
 export type SleepOperation = { readonly do: 'sleep'; readonly ms: number; readonly why: 'back-off' | 'time-out' };
 
-/** Mail that goes out, or a change of what comes in: decided at once, in one record. */
+/** Sends mail or changes subscriptions: decided immediately, in one record. */
 export type PostOperation = {
   readonly do: 'post';
   readonly name: string;
   readonly about?: JsonObject;
-  /** Crosses what it sends, and gives what is known of it. What it throws is the failure. Not called on replay. */
+  /** Crosses what it sends and returns the value to record. An exception becomes the failure. Not called on replay. */
   decide(at: number): Json;
 };
 
@@ -92,9 +92,9 @@ export type ReceiveOperation = {
   readonly do: 'receive';
   readonly name: string;
   readonly about?: JsonObject;
-  /** Asked when it begins, and again after a crash. */
-  wanted(): MailFilter | { readonly settle: ReceiveResult };
-  /** 0: as long as it takes. */
+  /** Called when the operation begins, and again after a crash. */
+  filter(): MailFilter | { readonly settle: ReceiveResult };
+  /** 0: no timeout. */
   readonly timeoutMs: number;
 };
 
@@ -111,30 +111,30 @@ export type OperationValue<O extends Operation> = O extends ChildOperation
 export type PendingOperation<O extends Operation = Operation> = {
   readonly no: number;
   readonly operation: O;
-  /** Set once `first` or `run` has handed it out. */
+  /** Set once `first` or `run` has returned it. */
   readonly settled: Settlement<OperationValue<O>> | undefined;
 };
 
 export type Settlement<T> = {
   readonly at: number;
-  /** For how long a step worked until then; waiting for a hold or a slot is not work. */
+  /** How long a step worked, without waiting for a hold or a slot. */
   readonly ms?: number;
 } & ({ readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure });
 
-/** What the work of a step is given. No CellContext: a step cannot wait for a cell. */
+/** Passed to the work of a step. It is not a CellContext, so a step cannot wait for a cell. */
 export type StepContext = {
   readonly signal: AbortSignal;
-  /** Idempotency key, the same on every re-run. */
+  /** Idempotency key, the same on every retry. */
   readonly key: string;
   emit(event: LiveEvent): void;
-  /** Called once if the step is stopped from outside, for work that takes no signal. */
+  /** The listener is called once if the step is stopped from outside, for work that does not accept a signal. */
   onStop(listener: () => void): void;
-  /** Reports the true cost. Not called: the whole hold counts as uncertain. */
-  used(cost: Cost): void;
-  /** Takes secrets out of what is about to be kept or cut; what a step returns is redacted in any case. */
+  /** Reports the true cost. If it is never called, the whole hold counts as uncertain. */
+  reportCost(cost: Cost): void;
+  /** Removes secrets from text that is about to be stored or truncated. A step's return value is always redacted. */
   redact(text: string): string;
-  /** Whether anything is secret here at all. */
+  /** Whether there are any secrets to redact. */
   readonly redacts: boolean;
-  /** Keeps a large value by reference. */
-  keep(bytes: Uint8Array): Promise<string>;
+  /** Stores a large value and returns a reference to it. */
+  storeBlob(bytes: Uint8Array): Promise<string>;
 };

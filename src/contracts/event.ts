@@ -1,4 +1,4 @@
-// What people and headends see of a run. Durable events are a projection of the log; live ones are not kept.
+// The events of a run, for people and headends. Durable events are a projection of the log; live events are not stored.
 import type { CellId, PublicFailure, RunId, TeamGoalInfo } from '#base';
 import type { Spent } from './amounts.ts';
 import type { CrossingKind, CrossingEnd, RefusalReason } from './crossing.ts';
@@ -9,25 +9,25 @@ import type { TaskReason, TaskStatus } from './team.ts';
 import type { Amendment, ForkOrigin } from './fork.ts';
 
 type Base = {
-  /** `<cell>/<number of the frame in the run>`, with a letter when one frame tells several things. */
+  /** `<cell>/<frame number>`, with a letter if one frame has several events. */
   readonly id: string;
   readonly run: RunId;
   readonly cell: CellId;
   readonly agent: string;
   readonly at: number;
-  /** Who says it, by the name that it is known by; `person`: whoever asked for the run. */
+  /** The sender's name; `person`: whoever requested the run. */
   readonly agent_id: string;
-  /** Of what goes from one to another: to whom. */
+  /** The recipient, for events between two agents. */
   readonly recipient_id: string | null;
-  /** The kind of what goes from one to another; else the type of the event. */
+  /** For events between two agents: the kind of message or crossing. Otherwise the event type. */
   readonly message_type: string;
-  /** What belongs together: an operation of the cell, by its number, or a message. */
+  /** Links related events: the number of an operation of the cell, or the id of a message. */
   readonly correlation_id: string | null;
 };
 
 /**
- * What went in and came out, in UTF-8 bytes and in UTF-16 code units. A model: the whole prompt, as its attempt records it;
- * the texts, reasoning and call inputs of its reply. A tool: its arguments; its output, all of it. A sub-agent: what crossed.
+ * Sizes of input and output, in UTF-8 bytes and in UTF-16 code units. For a model: the whole prompt, as its attempt records it;
+ * the texts, reasoning and call inputs of its reply. For a tool: its arguments; its whole output. For a sub-agent: what crossed.
  */
 type Sizes = {
   readonly bytesIn: number;
@@ -36,18 +36,18 @@ type Sizes = {
   readonly charsOut: number;
 };
 
-/** What was counted in a run is the sum over its `model-end`, `tool-end` and `child-end` events. */
+/** The figures of a run are the sums over its `model-end`, `tool-end` and `child-end` events. */
 export type DurableEvent = Base &
   (
     | {
         readonly type: 'session-start';
         readonly parent: CellId | null;
-        /** The name that its parent's model calls it by; null at the root. */
+        /** The tool name under which its parent's model called it; null at the root. */
         readonly tool: string | null;
         readonly depth: number;
-        /** Of a team at the root: in words. */
+        /** For a team at the root: a description of its goal. */
         readonly goal: string;
-        /** Of a team at the root: what it is asked for. */
+        /** For a team at the root: its goal and tasks. */
         readonly team?: TeamGoalInfo;
       }
     | {
@@ -65,15 +65,15 @@ export type DurableEvent = Base &
         readonly provider: string;
         readonly model: string;
         readonly inputTokens: number;
-        /** Of the input, what the provider read from its cache, and what it wrote there. */
+        /** The part of the input that the provider read from its cache, and the part it wrote there. */
         readonly cacheReadTokens: number;
         readonly cacheWriteTokens: number;
         readonly outputTokens: number;
-        /** Null: the price is not known. Else whole nano-dollars, so nine decimals say it exactly. */
+        /** Null: the price is unknown. Otherwise a whole number of nano-dollars, so nine decimals are exact. */
         readonly usd: number | null;
-        /** Tokens whose use is not known. */
+        /** Tokens whose use is unknown. */
         readonly uncertain: number;
-        /** For how long it worked; waiting for a slot or for the budget is not work. */
+        /** How long it worked, without waiting for a slot or for the budget. */
         readonly ms: number;
         readonly calls: number;
         readonly error: PublicFailure | null;
@@ -84,7 +84,7 @@ export type DurableEvent = Base &
         readonly op: number;
         readonly tool: string;
         readonly ok: boolean;
-        /** For how long it worked. */
+        /** How long it worked. */
         readonly ms: number;
         /** The name of the offloaded output, if it was too long to show whole. */
         readonly output: string | null;
@@ -95,7 +95,7 @@ export type DurableEvent = Base &
         readonly op: number;
         readonly child: CellId;
         readonly childAgent: string;
-        /** The name that it was called by. */
+        /** The tool name under which it was called. */
         readonly tool: string;
       }
     | ({
@@ -104,7 +104,7 @@ export type DurableEvent = Base &
         readonly child: CellId;
         readonly childAgent: string;
         readonly tool: string;
-        /** Whether its caller was given an answer, whole or in part. */
+        /** Whether its caller received an answer, complete or partial. */
         readonly ok: boolean;
         readonly status: Status;
         readonly ms: number;
@@ -127,9 +127,9 @@ export type DurableEvent = Base &
         readonly reason: RefusalReason;
         readonly bytes: number;
       }
-    /** A window that is smaller than its caller's, or was made smaller for another model. */
+    /** The window is smaller than its caller's, or became smaller for another model. */
     | { readonly type: 'window-clamp'; readonly window: WindowLimit; readonly was: number | null }
-    /** What gave way to make room, before a request: how many messages of which kind, and how. */
+    /** Messages were reduced to make room before a request: how many, and how. */
     | {
         readonly type: 'window-trim';
         readonly op: number;
@@ -138,13 +138,13 @@ export type DurableEvent = Base &
         readonly bytesBefore: number;
         readonly bytesAfter: number;
       }
-    /** A message came to a new state. */
+    /** A message changed its state. */
     | {
         readonly type: 'mail';
         readonly message: string;
         readonly kind: MailReport['message_type'];
         readonly from: CrossingEnd;
-        /** Null: it was for nobody that is there. */
+        /** Null: no such recipient exists. */
         readonly to: CrossingEnd | null;
         readonly sender: string | null;
         readonly recipient: string;
@@ -153,7 +153,7 @@ export type DurableEvent = Base &
         readonly state: MailState;
         readonly reason: DeadReason | null;
       }
-    /** A task of a team came to a new state. */
+    /** A task of a team changed its state. */
     | {
         readonly type: 'task';
         readonly task: string;
@@ -170,20 +170,20 @@ export type DurableEvent = Base &
         readonly spent: Spent;
         readonly error: PublicFailure | null;
       }
-    /** After a crash; for `downMs` nothing happened. */
+    /** The run continues after a crash; for `downMs` nothing happened. */
     | { readonly type: 'run-resume'; readonly downMs: number }
-    /** It keeps the records of another run up to here, and goes on with something changed. */
+    /** The run keeps another run's log up to here and continues with something changed. */
     | { readonly type: 'run-fork'; readonly from: ForkOrigin; readonly amendment: Amendment }
     | { readonly type: 'run-cancel' }
   );
 
-/** What a cell emits while it works; a new attempt resets the text that was streamed. */
+/** Emitted by a cell while it works. A new attempt resets the streamed text. */
 export type LiveEvent =
   | { readonly type: 'text-delta'; readonly text: string }
   | { readonly type: 'reasoning-delta'; readonly text: string }
   | { readonly type: 'text-reset' };
 
-/** To a reader that is slow: pieces were left out here, of this cell and of others, until it had taken what waited for it. */
+/** Sent to a slow reader: live pieces of this cell and others were dropped here until the reader caught up. */
 export type LagEvent = { readonly type: 'text-lag' };
 
 export type RunEvent =

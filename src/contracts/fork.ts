@@ -1,8 +1,8 @@
-// How a run began: with which agents, or out of which other run.
+// How a run began: with which agents, or as a fork of which run.
 import type { Hash, RunId } from '#base';
 import type { GrantName } from './crossing.ts';
 
-/** How a run was started, so that it can go on with the same agents. */
+/** How a run was started, so that it can be resumed with the same agents. */
 export type RunStartInfo = {
   /** Absolute paths of agent files, folders and modules. */
   readonly agents: readonly string[];
@@ -10,22 +10,22 @@ export type RunStartInfo = {
   readonly cwd: string;
 };
 
-/** What a fork changed, as its log keeps it. */
+/** What a fork changed, as recorded in its log. */
 export type Amendment = {
-  /** The agent that it is about, by name. */
+  /** The name of the changed agent. */
   readonly agent: string;
   readonly model?: string;
   readonly withoutGrants?: readonly GrantName[];
   readonly goal?: string;
 };
 
-/** Where the log of a fork came from. */
+/** Where a fork's log comes from. */
 export type ForkOrigin = {
   readonly run: RunId;
-  /** How many of its frames were kept, and a hash over them. */
+  /** How many of its frames were kept, and a hash of them. */
   readonly frames: number;
   readonly hash: Hash;
   readonly at: string;
-  /** When: epoch milliseconds. What was kept ends earlier, and the time between counts for no deadline. */
+  /** Epoch milliseconds. The kept frames end earlier; the time between does not count towards any deadline. */
   readonly forkedAt: number;
 };

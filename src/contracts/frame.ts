@@ -1,5 +1,5 @@
-// The log of frames is the truth. A frame is what the beginning or the settlement of one operation changed,
-// in one append. All of it is JSON; every other table and folder can be rebuilt from frames.
+// The log of frames is the source of truth. A frame records what the beginning or the settlement of one operation changed,
+// in one append. Frames are JSON; every other table and folder can be rebuilt from them.
 import type { CellId, Failure, Hash, Json, JsonObject, RunId } from '#base';
 import type { Amounts } from './amounts.ts';
 import type { ConversationRef } from './conversation.ts';
@@ -18,17 +18,17 @@ export type Frame = {
   /** Position in the run's log, from 0, without gaps. */
   readonly no: number;
   readonly at: number;
-  /** The cell whose operation this is. */
+  /** The cell that owns the operation. */
   readonly cell: CellId;
   readonly record: FrameRecord;
-  /** One link per cell that crossed something in this frame. */
+  /** One link for each cell with a crossing in this frame. */
   readonly links?: readonly LedgerLink[];
-  /** The contents of the `in` entries (and of what went `outside`) in `links`. */
+  /** The contents of the `in` entries in `links`, and of the entries that go `outside`. */
   readonly contents?: readonly CrossingContent[];
   readonly attempt?: Attempt;
   /** Cell ids drawn since the last frame of this cell. */
   readonly ids?: readonly CellId[];
-  /** Definitions that this run's log did not hold before. */
+  /** Definitions that are new in this run's log. */
   readonly definitions?: readonly { readonly digest: Hash; readonly definition: AgentDefinition }[];
 };
 
@@ -43,14 +43,14 @@ export type CrossingContent = {
 };
 
 export type FrameRecord =
-  /** The root cell is born: the run starts. */
+  /** The run starts: its root cell is created. */
   | {
       readonly type: 'open';
       readonly birth: Birth;
       readonly started?: RunStartInfo;
-      /** The conversation that it takes a turn in. */
+      /** The conversation in which the run is a turn. */
       readonly conversation?: ConversationRef;
-      /** Who asked for it, where others are served. */
+      /** The caller that requested it, on a server. */
       readonly caller?: string;
     }
   | {
@@ -63,34 +63,34 @@ export type FrameRecord =
       readonly about?: JsonObject;
       /** For a sleep or a receive: when it ends. */
       readonly until?: number;
-      /** For a child: the cell that is born with this frame. */
+      /** For a child: the cell that this frame creates. */
       readonly birth?: Birth;
     }
   | {
       readonly type: 'settle';
       readonly op: number;
       readonly ok: boolean;
-      /** Set from the moment when its whole cell was stopped: when that was, and why. */
+      /** Set if the whole cell was stopped before: when, and why. */
       readonly halted?: { readonly at: number; readonly failure: Failure };
-      /** For how long a step worked. */
+      /** How long a step worked. */
       readonly ms?: number;
       readonly value?: Json;
       readonly failure?: Failure;
       readonly cost?: Cost;
-      /** The part of the hold whose use is not known. */
+      /** The part of the hold whose use is unknown. */
       readonly uncertain?: Amounts;
-      /** For a child: the cell that ended with this frame. */
+      /** For a child: the cell that this frame ends. */
       readonly ended?: { readonly cell: CellId; readonly outcome: Outcome };
     }
-  /** After a crash: the attempt in flight is given up, its hold is uncertain, and it runs again. */
+  /** After a crash: the attempt in flight is abandoned, its hold becomes uncertain, and the operation is retried. */
   | { readonly type: 'again'; readonly op: number; readonly uncertain: Amounts }
-  /** The run goes on after its process died; for `downMs` nothing happened, and no working time passed. */
+  /** The run continues after a crash. For `downMs` nothing happened, and no working time counts. */
   | { readonly type: 'resume'; readonly downMs: number }
-  /** What stands before was kept from another run; from here on it is amended. */
+  /** The frames before this one come from another run; from here on, the amendment applies. */
   | { readonly type: 'fork'; readonly from: ForkOrigin; readonly amendment: Amendment }
-  /** Something crossed into a living cell because somebody asked for it: it sees that with its next request. */
+  /** Content crossed into a live cell on request; its model sees it with its next request. */
   | { readonly type: 'give'; readonly to: CellId }
-  /** Mail went out, or what comes in was changed: an operation that began and settled at once. */
+  /** Sends mail or changes subscriptions: an operation that begins and settles in one record. */
   | {
       readonly type: 'post';
       readonly op: number;
@@ -101,10 +101,10 @@ export type FrameRecord =
       readonly failure?: Failure;
       readonly halted?: { readonly at: number; readonly failure: Failure };
     }
-  /** Mail from outside came into the box of a living cell, or did not. */
+  /** Mail from outside entered the mailbox of a live cell, or was refused. */
   | { readonly type: 'mail'; readonly to: CellId; readonly dead?: DeadLetter & { readonly id: string } }
   | { readonly type: 'cancel' }
-  /** The root cell ends: the run ends. */
+  /** The run ends with its root cell. */
   | { readonly type: 'close'; readonly outcome: Outcome };
 
 export type Birth = {
@@ -114,17 +114,17 @@ export type Birth = {
   readonly digest: Hash;
   readonly depth: number;
   readonly caps: Amounts;
-  /** Epoch milliseconds; 0 when there is none. */
+  /** Epoch milliseconds; 0: none. */
   readonly deadline: number;
-  /** The smallest window of the agents that were in its budget group then. */
+  /** The smallest window in its budget group at that time. */
   readonly groupTokens?: number;
-  /** Nobody waits for its answer: it lives until it is shut down. At the root: it takes mail from outside. */
+  /** Set for a spawned cell: nobody waits for its answer, and it lives until it is shut down. On a root: it accepts mail from outside. */
   readonly spawned?: SpawnIdentity;
-  /** Of a cell of a team: what it is for. */
+  /** For a cell of a team: its part. */
   readonly task?: TeamPart;
-  /** Of a team: what is kept free for its last answer. */
+  /** For a team: the budget reserved for its final answer. */
   readonly floor?: Amounts;
 };
 
-/** What rides in the next frame of a cell. */
+/** Data that is recorded with the next frame of a cell. */
 export type FrameAttachment = { readonly attempt: Attempt };

@@ -1,26 +1,26 @@
-// Mail between cells: what crosses, what a spawned agent is known by, and what people see of it.
+// Mail between cells: what crosses, how spawned agents are named, and what is reported to people.
 import type { CellId, Hash } from '#base';
 import type { CrossingEnd } from './crossing.ts';
 
-/** The content of a `message` or `broadcast` crossing: a line of JSON, then the text. All but `text` is set by the runtime. */
+/** The content of a `message` or `broadcast` crossing: a line of JSON, then the text. The runtime sets everything except `text`. */
 export type Mail = {
   readonly id: string;
   readonly message_type: 'message' | 'answer' | 'broadcast';
-  /** Who sent it, by the name that it is known by; null: the person or program that asked for the run. */
+  /** The sender's name; null: the person or program that requested the run. */
   readonly agent_id: string | null;
   readonly recipient_id: string;
   readonly topic?: string;
-  /** The message that it answers. */
+  /** The message it answers. */
   readonly correlation_id: string | null;
   readonly at: number;
-  /** Not read by then, it is not read at all. */
+  /** If it has not been read by then, it expires. */
   readonly expires_at?: number;
-  /** How many messages led to it, itself included. */
+  /** The length of the chain of messages that led to it, including itself. */
   readonly hops: number;
   readonly text: string;
 };
 
-/** Messages of one cell's window that were chosen for another: the content of a `message` crossing that is given, as JSON. */
+/** Messages of one cell's window that were routed to another: the content of a `message` crossing in a `give` record, as JSON. */
 export type RoutedMessages = {
   readonly agent_id: string;
   readonly recipient_id: string;
@@ -28,25 +28,25 @@ export type RoutedMessages = {
   readonly parts: readonly { readonly category: string; readonly text: string }[];
 };
 
-/** What a spawned agent is known by. */
+/** The identity of a spawned agent. */
 export type SpawnIdentity = {
-  /** `<workflow>:<agent>`, or the agent's name alone; with something more for a twin. */
+  /** `<workflow>:<agent>`, or just the agent's name; with a suffix if the name is taken. */
   readonly name: string;
   readonly workflow: string | null;
   readonly topics: readonly string[];
   readonly metadata?: Readonly<Record<string, string>>;
 };
 
-/** What an agent may spawn, from its definition. */
+/** Which agents an agent may spawn, from its definition. */
 export type SpawnRules = {
-  /** Their definitions: what a model asks for is looked up by name among them. `self` is the agent itself. */
+  /** Names of the agents that a model may ask for. `self`: whether it may spawn another instance of itself. */
   readonly agents: readonly string[];
   readonly self: boolean;
   readonly children: number;
   readonly perMinute: number;
   readonly depth: number;
   readonly share: readonly ('system' | 'context')[];
-  /** Null: it may describe no agents of its own. */
+  /** Null: it may not define agents of its own. */
   readonly templates: { readonly tools: readonly string[] } | null;
   readonly pool: Readonly<Record<string, number>>;
   readonly graceMs: number;
@@ -54,40 +54,40 @@ export type SpawnRules = {
 
 export type TopicRules = { readonly hear: readonly string[]; readonly say: readonly string[] };
 
-/** Which mail an agent waits for: from its box, from its topics, or from anywhere. */
+/** Which mail an agent waits for: direct messages, topics, or any mail. */
 export type MailFilter = {
-  readonly box: 'mail' | 'topics' | 'any';
+  readonly channel: 'mail' | 'topics' | 'any';
   /** Only from these; with `all`, at least one from each. */
   readonly from?: readonly CellId[];
-  /** What they are called, in the same order. */
+  /** Their names, in the same order. */
   readonly names?: readonly string[];
   readonly topics?: readonly string[];
   readonly all?: boolean;
   readonly max: number;
 };
 
-/** The settled value of a receive: entries of the cell's ledger, in the order in which they came. */
+/** The settled value of a receive: entries of the cell's ledger, in order of arrival. */
 export type ReceiveResult = {
   readonly messages: readonly number[];
-  /** Those that came too late. */
+  /** Messages that expired unread. */
   readonly expired?: readonly number[];
-  /** It is asked to come to an end. */
+  /** The agent has been asked to finish. */
   readonly closing?: true;
   readonly timedOut?: true;
-  /** Names of those that it waited for and that have not written. */
+  /** Names of the senders it waited for that have not written. */
   readonly missing?: readonly string[];
-  /** A sender that it named and that is not there, and those who are. */
+  /** A requested sender or topic that does not exist, and those that do. */
   readonly unknown?: { readonly name: string; readonly known: readonly string[]; readonly topic?: true };
 };
 
 /** Why a message will not be read. */
 export type DeadReason = 'ended' | 'expired' | 'refused' | 'overflow' | 'unknown';
 
-/** What became of a message that did not cross, as the log keeps it. */
+/** The log's record of a message that did not cross. */
 export type DeadLetter = {
   readonly to: string;
   readonly reason: DeadReason;
-  /** A plain message unless it says otherwise. */
+  /** Default: `message`. */
   readonly type?: Mail['message_type'];
   readonly topic?: string;
   readonly correlation?: string | null;
@@ -95,13 +95,13 @@ export type DeadLetter = {
 
 export type MailState = 'queued' | 'delivered' | 'read' | 'dead';
 
-/** One message to one recipient, with its states and when it came to each. */
+/** One message to one recipient, with its state and the time of each state change. */
 export type MailReport = {
   readonly id: string;
   readonly message_type: Mail['message_type'] | 'result' | 'context';
   readonly from: CrossingEnd;
   readonly to: CrossingEnd | null;
-  /** By the names that they are known by. */
+  /** Names of sender and recipient. */
   readonly agent_id: string | null;
   readonly recipient_id: string;
   readonly topic: string | null;

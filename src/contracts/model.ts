@@ -6,17 +6,17 @@ export type Price = {
   readonly output: number;
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
-  /** Other prices for whole requests whose input passes so many tokens, ascending. */
+  /** Prices for whole requests whose input exceeds a number of tokens, ascending. */
   readonly tiers?: readonly (Omit<Price, 'tiers'> & { readonly aboveInputTokens: number })[];
 };
 
-/** A model that an agent may use, with what the runtime must know of it. */
+/** A model that an agent may use, with the facts the runtime needs. */
 export type Model = {
   readonly language: LanguageModelV4;
   readonly price?: Price;
   readonly contextTokens?: number;
   readonly maxOutputTokens?: number;
-  /** A tokenizer for it, if there is one: asked when a prompt comes near the window's limit. */
+  /** Its tokenizer, if there is one; used when a prompt gets close to the window limit. */
   readonly countTokens?: (text: string) => number;
 };
 
@@ -27,10 +27,10 @@ export type Usage = {
   readonly cacheWriteTokens: number;
 };
 
-/** What an attempt cost. `nanoUsd` is null when the model has no price. */
+/** The cost of an attempt. `nanoUsd` is null if the model has no price. */
 export type Cost = { readonly usage: Usage; readonly nanoUsd: number | null };
 
-/** One part of a model's reply, kept verbatim: reasoning signatures in `meta` go back as they came. */
+/** One part of a model's reply, stored verbatim: reasoning signatures in `meta` are sent back unchanged. */
 export type ReplyPart =
   | { readonly type: 'text'; readonly text: string; readonly meta?: SharedV4ProviderMetadata }
   | { readonly type: 'reasoning'; readonly text: string; readonly meta?: SharedV4ProviderMetadata }
@@ -42,7 +42,7 @@ export type ReplyPart =
       readonly meta?: SharedV4ProviderMetadata;
     };
 
-/** The settled value of one attempt at a model. */
+/** The settled value of one model attempt. */
 export type ModelReply = {
   readonly parts: readonly ReplyPart[];
   readonly finish: string;

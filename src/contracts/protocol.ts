@@ -1,9 +1,9 @@
-// What a run does with its agents in the form of the protocol: a projection of its log, not a second mechanism.
+// Spawn protocol events: a projection of a run's log, not a second mechanism.
 import type { CellId, ErrorCode } from '#base';
 
 /** Matched by `correlation_id`, which is the child's id. */
 export type ProtocolEvent = {
-  /** `<cell>/<number of the frame in the run>`, with a letter. */
+  /** `<cell>/<frame number>`, with a letter. */
   readonly id: string;
   readonly correlation_id: CellId;
   readonly at: number;
@@ -20,17 +20,17 @@ export type SpawnRequest = {
   readonly parent_id: CellId;
   readonly child_id: CellId;
   readonly agent_id: string;
-  /** Empty: it waits for mail. */
+  /** Empty if the agent waits for mail. */
   readonly goal: string;
   readonly tools: readonly string[];
-  /** How long it may work on one piece of work. */
+  /** How long it may work on one request. */
   readonly timeout_ms: number;
 };
 
 export type SpawnResult = {
   readonly parent_id: CellId;
   readonly child_id: CellId;
-  /** Whether there is an answer, whole or in part. */
+  /** Whether there is a complete or partial answer. */
   readonly success: boolean;
   readonly result: string;
   readonly error: ErrorCode | null;

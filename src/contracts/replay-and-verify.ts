@@ -1,4 +1,4 @@
-// What can be checked of runs after the fact: replay, forks and their differences, non-interference.
+// Checks of runs after the fact: replay, forks and their differences, non-interference.
 import type { CellId, Hash, RunId } from '#base';
 import type { Spent } from './amounts.ts';
 import type { GrantName } from './crossing.ts';
@@ -6,55 +6,55 @@ import type { DurableEvent } from './event.ts';
 import type { Amendment, ForkOrigin } from './fork.ts';
 import type { Outcome, Status } from './session.ts';
 
-/** A run made again from its log alone; models, tools and the network were not touched. */
+/** The replay of a run from its log alone, without models, tools or the network. */
 export type ReplayReport = {
   readonly run: RunId;
-  /** Every record came out the same. */
+  /** Whether every record is the same. */
   readonly ok: boolean;
-  /** How many records the log has, and how many of them came out the same. */
+  /** The number of records in the log, and how many of them are the same in the replay. */
   readonly frames: number;
   readonly same: number;
-  /** One hash over all records: as they are in the log, and as they came out now. */
+  /** A hash over all records: of the log, and of the replay. */
   readonly hash: { readonly recorded: Hash; readonly replayed: Hash };
-  /** Of the replay; null when the log has no end. */
+  /** The replay's outcome; null if the log has no end. */
   readonly outcome: Outcome | null;
-  /** Made of the replayed records. */
+  /** Projected from the replayed records. */
   readonly events: readonly DurableEvent[];
-  /** Where today's code, or today's agents, would decide differently; in the order of the log. */
+  /** Where the current code or agents would behave differently, in log order. */
   readonly differences: readonly ReplayDifference[];
 };
 
 export type ReplayDifference = {
-  /** Null for what the log does not have. */
+  /** Null for a record that is not in the log. */
   readonly frame: number | null;
   readonly cell: CellId;
   readonly agent: string;
-  /** The operation's number in its cell; null for the beginning or the end of a cell. */
+  /** The operation's number in its cell; null for the start or end of a cell. */
   readonly op: number | null;
   /** In words: `its model would be shown another prompt`. */
   readonly what: string;
 };
 
-/** A new run that keeps the log of another up to an operation and goes on from there with something changed. */
+/** Options for a new run that keeps another run's log up to an operation and continues with something changed. */
 export type ForkOptions = {
-  /** `<cell>/<operation>`: the first operation that is not kept. `<cell>` alone: the cell's beginning. */
+  /** `<cell>/<operation>`: the first operation that is not kept. `<cell>` alone: the start of the cell. */
   readonly at: string;
-  /** `<provider>/<model>` for the agent that works at that place, instead of its own models. */
+  /** `<provider>/<model>` that replaces the models of the agent at that point. */
   readonly model?: string;
   /** Grants that this agent loses. */
   readonly withoutGrants?: readonly GrantName[];
-  /** Another goal; only where a cell begins. */
+  /** Another goal; only allowed at the start of a cell. */
   readonly goal?: string;
   readonly signal?: AbortSignal;
 };
 
-/** Two runs side by side: cells are matched by their place in the tree. */
+/** The comparison of two runs; cells are matched by their position in the tree. */
 export type RunDiff = {
   readonly one: RunId;
   readonly other: RunId;
-  /** Set when one is a fork of the other. */
+  /** Set if one is a fork of the other. */
   readonly fork: { readonly run: RunId; readonly from: ForkOrigin; readonly amendment: Amendment } | null;
-  /** How many frames are the same from the start. */
+  /** How many frames from the start are the same. */
   readonly sameFrames: number;
   readonly same: boolean;
   readonly cells: readonly CellDiff[];
@@ -66,7 +66,7 @@ export type CellDiff = {
   readonly one: CellSide | null;
   readonly other: CellSide | null;
   readonly same: boolean;
-  /** Where the two cells part: the first operation that is not the same, and what each did. */
+  /** Where the two cells diverge: the first operation that differs, and what each cell did. */
   readonly parts: { readonly op: number; readonly one: string; readonly other: string } | null;
 };
 
@@ -80,7 +80,7 @@ export type CellSide = {
   readonly crossings: readonly string[];
 };
 
-/** What `verify` found of one agent and all below it. */
+/** The result of `verify` for one agent and all agents below it. */
 export type VerifyReport = {
   readonly ok: boolean;
   readonly agent: string;
@@ -90,13 +90,13 @@ export type VerifyReport = {
   readonly sights: number;
   readonly bytes: number;
   readonly differences: readonly VerifyDifference[];
-  /** What could not be looked at, and why. */
+  /** What could not be checked, and why. */
   readonly notes?: readonly string[];
 };
 
-/** Two runs that differ only in one cell's private content, and a byte of another cell that differs too. */
+/** Two runs that differ only in one cell's private content, and a byte of another cell that differs as well. */
 export type VerifyDifference = {
-  /** Whose eye saw it, and how: `researcher #1: request 3 to the model`. */
+  /** Which cell observed it, and where: `researcher #1: request 3 to the model`. */
   readonly sink: string;
   /** In UTF-16 code units. */
   readonly offset: number;
@@ -104,7 +104,7 @@ export type VerifyDifference = {
   readonly other: string;
   /** The cell whose private content was changed. */
   readonly varied: string;
-  /** The shortest case that still shows it, and how to run it again. */
+  /** The shortest case that still shows the difference, and how to run it again. */
   readonly shortest: string;
   readonly again: string;
 };

@@ -1,53 +1,53 @@
-// What a protocol headend gives to the one that speaks HTTP: routes, and how to tell what went wrong on them.
+// What a protocol headend provides to the HTTP headend: routes, and how to format their errors.
 //
-//   R1. A route is reached only after the gate: host, origin, token, rate and body have been looked at.
-//   R2. A route gives data; only the HTTP headend makes bytes of it.
+//   R1. A route is reached only after the gate has checked host, origin, token, rate and body.
+//   R2. A route returns data; only the HTTP headend turns it into bytes.
 import type { ErrorClass, ErrorCode, Json, JsonObject, StrictJson } from '#base';
 import type { Caller } from './agent-service.ts';
 
 /** A request that has passed the gate. */
 export type AdmittedRequest = {
   readonly caller: Caller;
-  /** Of this request; random. */
+  /** Random request id. */
   readonly id: string;
   /** The `:name` parts of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly headers: Headers;
-  /** Of a POST: strict JSON within all limits. Else undefined. */
+  /** For a POST: strict JSON within all limits. Otherwise undefined. */
   readonly body: Json | undefined;
-  /** Aborted when the client goes away. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 };
 
 export type RouteReply =
-  /** Without a body where it is undefined. */
+  /** No body is sent if `body` is undefined. */
   | {
       readonly status: number;
       readonly body: Json | undefined;
       readonly headers?: Readonly<Record<string, string>>;
-      /** Why it is no answer, for the operator; the client has it in the body. */
+      /** The error code, for the operator's log; the client finds it in the body. */
       readonly code?: ErrorCode;
     }
-  /** Server-sent events. What throws in there ends the stream; a protocol tells its own errors as events before. */
+  /** Server-sent events. A throw ends the stream; a protocol sends its own errors as events before that. */
   | { readonly events: AsyncIterable<ServerEvent>; readonly headers?: Readonly<Record<string, string>> };
 
-/** One event of a stream. No text in it can begin another one. */
+/** One event of a stream. No text in it can start another event. */
 export type ServerEvent = { readonly event?: string; readonly id?: string; readonly data: string };
 
 export type HttpRoute = {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** With `:name` for a part that may be anything but a slash. */
+  /** `:name` matches one path segment. */
   readonly path: string;
-  /** Of two routes with one path: this one, if it holds. */
+  /** For two routes with the same path: this one is used if the condition holds. */
   when?(headers: Headers): boolean;
   readonly form: ErrorFormatter;
-  /** For the description of the interface: an OpenAPI 3.1 operation, without what all have in common. */
+  /** The OpenAPI 3.1 operation, without the parts that all operations share. */
   readonly operation: JsonObject;
   answer(call: AdmittedRequest): Promise<RouteReply>;
 };
 
-/** Of a protocol that describes itself. */
+/** A route of a protocol that has its own description. */
 export type PlainRoute = Omit<HttpRoute, 'operation'>;
 
 /** A route that speaks over a WebSocket. */
@@ -58,17 +58,17 @@ export type SocketRoute = {
   open(socket: ServedSocket, caller: Caller): void;
 };
 
-/** Texts in both directions; those that come in are JSON. */
+/** Sends and receives text messages; incoming messages are JSON. */
 export type ServedSocket = {
-  /** Resolves when it has been taken, or cannot be any more. What is sent before that is bounded; past that it is closed. */
+  /** Resolves when the text has been sent or can no longer be. If too much text is waiting, the socket is closed. */
   send(text: string): Promise<void>;
   close(): void;
-  /** What came: strict JSON within all limits, or what is wrong with it. */
+  /** Receives strict JSON within all limits, or the problem with it. */
   onMessage(listener: (message: StrictJson) => void): void;
   onClose(listener: () => void): void;
 };
 
-/** A failure as a client may see it: no stack, no secret, no words of another cell. */
+/** A failure as a client may see it: no stack, no secret, no text from another cell. */
 export type ClientFailure = {
   readonly status: number;
   readonly code: ErrorCode;
@@ -80,5 +80,5 @@ export type ClientFailure = {
   readonly retryAfterMs?: number;
 };
 
-/** How a protocol tells what went wrong. */
+/** Formats a failure for one protocol. */
 export type ErrorFormatter = (failure: ClientFailure, request: string) => JsonObject;

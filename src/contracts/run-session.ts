@@ -6,67 +6,67 @@ import type { Category } from './segment.ts';
 import type { RunOutcome, Status } from './session.ts';
 import type { Task, TaskSpec, TeamMessage } from './team.ts';
 
-/** A run under way. Iterate it for events: the durable ones from the start, live ones from now. */
+/** A run in progress. Iterate it for events: durable events from the start, live events from now on. */
 export interface RunSession extends AsyncIterable<RunEvent> {
   readonly run: RunId;
-  /** Never rejects for an expected ending; rejects when the run could not be recorded. */
+  /** Does not reject for an expected ending; rejects if the run could not be recorded. */
   readonly outcome: Promise<RunOutcome>;
-  /** It lives over many messages, until it is asked to finish. */
+  /** Whether it is long-lived: it handles many messages, until it is asked to finish. */
   readonly resident: boolean;
   cancel(): void;
-  /** Gives it something to know, as CONTEXT, which it sees with its next request. Throws `cell_ended`. */
-  give(text: string): void;
-  /** Copies again, to a living child that has a share, what has changed in its caller's since. Gives how many messages. */
+  /** Adds context, which the model sees with its next request. Throws `cell_ended`. */
+  addContext(text: string): void;
+  /** For a live child with a share: copies what has changed in its caller's window since. Returns the number of messages. */
   refreshShare(child: string): number;
   /**
-   * Writes to one of its agents, the root unless another is named, or to all who hear a topic. Gives the id of the message.
+   * Sends a message to one of its agents (default: the root), or to all subscribers of a topic. Returns the id of the message.
    * Throws `mail_invalid`, `mail_unknown`, `mail_ambiguous`, `mailbox_full` or `cell_ended`.
    */
-  send(text: string, sending?: MessageTarget): string;
+  send(text: string, target?: MessageTarget): string;
   /**
-   * What is answered to a message of yours; without its id, to the one that the run was spawned with. If it was read in the
-   * middle of other work: what is answered to you next. Rejects when no answer can come any more, and when the signal says that
-   * nobody waits for it any more (`cancelled`).
+   * The answer to one of your messages or, without an id, to the message that the run was spawned with. If the message was read
+   * during other work: the next answer to you. Rejects if no answer can come any more, and with `cancelled` if the signal is
+   * aborted.
    */
   answer(message?: string, options?: { readonly signal?: AbortSignal }): Promise<Answer>;
   /** `send`, then `answer`. */
   ask(text: string, options?: { readonly to?: string }): Promise<Answer>;
-  /** Everything that its agents publish on a topic from now on. Throws `mail_invalid` when none of them may. */
+  /** Everything that its agents publish on a topic from now on. Throws `mail_invalid` if none of them may publish there. */
   subscribe(topic: string): AsyncIterable<Mail>;
   /**
-   * Hands chosen messages of one agent's window to others, who see them with their next request; each must name the other in
-   * `messages`. Gives how many crossed.
+   * Passes selected messages of one agent's window to other agents, which see them with their next request. Both must list each
+   * other in `messages`. Returns the number of messages that crossed.
    */
   route(from: string, to: string | readonly string[], choice: RouteChoice): number;
-  /** Those of its agents that live and can be written to. */
+  /** Its live agents that can receive messages. */
   agents(): readonly LiveAgent[];
-  /** Asks one of its agents to come to an end when it is done with what it does; the root, and with it the run, unless one is named. */
+  /** Asks one of its agents to finish after its current work. Default: the root, which ends the run. */
   finish(name?: string): void;
-  /** What its agents start and how that ends, in the form of the protocol: from the beginning, then as it happens. */
+  /** What its agents start, and how it ends, as protocol events: from the beginning, then live. */
   protocol(): AsyncIterable<ProtocolEvent>;
 }
 
-/** `to`: the name, the session_id or the agent of one of them. Either that or a topic. */
+/** `to`: the name, session_id or agent name of one agent. Set either `to` or `topic`. */
 export type MessageTarget = { readonly to?: string; readonly topic?: string };
 
-/** Of one window, the messages of these categories, and these by number. */
+/** Selects messages of a window, by category and by segment number. */
 export type RouteChoice = { readonly categories?: readonly Category[]; readonly segments?: readonly number[] };
 
 export type Answer = {
   readonly id: string;
-  /** The message that it answers; null: the one that the run was spawned with. */
+  /** The message it answers; null: the message that the run was spawned with. */
   readonly correlation_id: string | null;
-  /** Who answers. */
+  /** The agent that answered. */
   readonly agent_id: string;
-  /** How the work on it ended. */
+  /** How the work on the message ended. */
   readonly status: Status;
   readonly text: string;
-  /** Why there is no answer, or only a part of one. */
+  /** Why there is no answer, or only a partial one. */
   readonly error: ErrorCode | null;
   readonly at: number;
 };
 
-/** An agent of a run that can be written to. */
+/** An agent of a run that can receive messages. */
 export type LiveAgent = {
   readonly cell: CellId;
   readonly parent: CellId | null;
@@ -80,19 +80,19 @@ export type LiveAgent = {
   readonly status: 'waiting' | 'running';
 };
 
-/** A team at work. */
+/** A team's run in progress. */
 export interface TeamSession extends RunSession {
-  /** Its tasks as they stand; empty until it has begun. */
+  /** Its current tasks; empty until it has started. */
   readonly queue: {
     get(id: string): Task | undefined;
     tasks(): Iterable<Task>;
-    /** The one that gets the messages of that member. */
+    /** The task that will receive that member's messages. */
     earliestUnstarted(assignee: string): Task | undefined;
   };
-  /** All results so far: the coordinator's, who is shown them at the end. No task reads it. */
+  /** All results so far. They are shown to the coordinator at the end; no task reads them. */
   readonly sharedMemory: { getSummary(filter?: { readonly taskIds?: readonly string[] }): string };
-  /** Messages that wait for a member: its earliest task that has not started is shown them. `send(text, { to })` adds one. */
+  /** Waiting messages for a member. They are shown to its earliest task that has not started. `send(text, { to })` adds one. */
   getMessages(assignee: string): readonly TeamMessage[];
-  /** More to do, with the same checks. Rejects with `tasks_invalid`, or with `cell_ended` when all is done. */
+  /** Adds tasks, with the same checks. Rejects with `tasks_invalid`, or with `cell_ended` if the team has finished. */
   addTasks(tasks: readonly TaskSpec[]): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// What headends talk to, and what the library exports.
+// The interface that headends use and the library exports.
 import type { CellId, JsonObject, RunId } from '#base';
 import type { Agent, OutputFormat } from './agent.ts';
 import type { DialogMessage } from './dialog-message.ts';
@@ -20,45 +20,45 @@ import type { ToolDefinition } from './tool.ts';
 export type RunOptions = {
   readonly budget?: Budget;
   readonly signal?: AbortSignal;
-  /** Ask for the answer as JSON that fits this JSON Schema, whatever the agent gives by itself. */
+  /** Requests JSON that matches this JSON Schema, overriding the agent's own output format. */
   readonly schema?: JsonObject;
-  /** The form of the answer, whatever the agent gives by itself; `json` needs a schema, here or of the agent's own. */
+  /** Answer format, overriding the agent's own; `json` needs a schema, here or in the agent. */
   readonly format?: OutputFormat['format'];
-  /** What the agent should know besides: kept apart from the dialog, and longer. */
+  /** Additional context. It is separate from the dialog and stays in the window longer. */
   readonly context?: readonly string[];
-  /** What was said before, as the caller tells it. A turn in a conversation has its own. */
+  /** Earlier messages, as reported by the caller. Cannot be combined with a conversation, which has its own history. */
   readonly history?: readonly DialogMessage[];
   /**
-   * Tools for this run alone, which its agent has besides its own; whom it asks does not get them. Without `instructions` and
-   * `repeat`: the run is replayed from its log like any other, but cannot be resumed or forked, for nobody has its tools then.
+   * Additional tools for this run only; sub-agents do not get them. They cannot have `instructions` or `repeat`. The run can be
+   * replayed like any other, but not resumed or forked, because its tools are not stored.
    */
   readonly tools?: readonly ToolDefinition[];
-  /** Who asks, where others are served: recorded with the run, which belongs to them. */
+  /** The caller on a server: recorded with the run, which belongs to it. */
   readonly caller?: string;
 };
 
 export type TurnOptions = RunOptions & {
-  /** A name among the agent's own, or another agent's conversation that it is attached to. */
+  /** The name of one of the agent's own conversations, or another agent's conversation to which it is attached. */
   readonly conversation?: string | ConversationRef;
 };
 
-/** What a session that lives on begins with. */
+/** Options for starting a long-lived agent. */
 export type ResidentOptions = Omit<TurnOptions, 'schema' | 'format' | 'tools'> & {
-  /** What it should do first; without it, it waits for mail. */
+  /** Its first message; without one, it waits for mail. */
   readonly message?: string | JsonObject;
-  /** Topics that it hears from the start, of those that it may. */
+  /** Topics it is subscribed to from the start; it must be allowed to subscribe to them. */
   readonly topics?: readonly string[];
 };
 
 export type TasksOptions = Pick<RunOptions, 'budget' | 'signal'> & {
-  /** What the tasks are for: the coordinator is told. */
+  /** The purpose of the tasks, shown to the coordinator. */
   readonly goal?: string;
-  /** The coordinator answers from all results. Default: the results of the last tasks are the answer. */
+  /** Whether the coordinator writes the answer from all results. Default: the results of the last tasks are the answer. */
   readonly answer?: boolean;
 };
 
 export type TeamRunOptions = Pick<RunOptions, 'budget' | 'signal'> & {
-  /** Only the plan is wanted: the answer is its JSON. */
+  /** Only plan: the answer is the plan as JSON. */
   readonly planOnly?: boolean;
 };
 
@@ -67,50 +67,50 @@ export interface Cloister {
   /** The folder, or null in memory-only mode. */
   readonly workspace: string | null;
   /** Throws a CloisterError for an unknown agent or an unusable goal. */
-  /** `input`: text, or an object as the agent's tool takes it. */
+  /** `input`: text, or an object with the arguments of the agent's tool. */
   run(agent: string | Agent, input: string | JsonObject, options?: RunOptions): RunSession;
   /** The same as `run`. */
   runAgent(agent: string | Agent, input: string | JsonObject, options?: RunOptions): RunSession;
-  /** Lets a team work through tasks that you wrote. Throws `tasks_invalid` before anything runs. */
+  /** Runs your tasks with a team. Throws `tasks_invalid` before anything runs. */
   runTasks(team: string | Agent, tasks: readonly TaskSpec[], options?: TasksOptions): TeamSession;
-  /** Lets a team's coordinator plan, the team work, and the coordinator answer. */
+  /** Lets the team's coordinator plan the tasks, runs them, and lets the coordinator answer. */
   runTeam(team: string | Agent, goal: string, options?: TeamRunOptions): TeamSession;
-  /** One turn of an agent in one of its conversations, or in one that it is attached to; `main` unless it is named. */
+  /** Runs one turn of an agent in one of its conversations, or in one it is attached to. Default conversation: `main`. */
   runTurn(agent: string, input: string | JsonObject, options?: TurnOptions): Promise<RunSession>;
   /**
-   * Starts an agent that lives until it is asked to finish: it waits for mail, works, answers, and waits again, and so do those
-   * that it starts. Its messages and answers are kept in a conversation if one is named.
+   * Starts a long-lived agent: until it is asked to finish, it waits for mail, works, answers, and waits again. So do the agents
+   * it starts. If you name a conversation, its messages and answers are stored there.
    */
   spawn(agent: string | Agent, options?: ResidentOptions): Promise<RunSession>;
-  /** Writes to an agent of a run that is under way here. Gives the id of the message. */
-  send(run: string, text: string, sending?: MessageTarget): string;
-  /** What the agents of a run that is under way here publish on a topic, from now on. */
+  /** Sends a message to an agent of a run in this process. Returns the id of the message. */
+  send(run: string, text: string, target?: MessageTarget): string;
+  /** Everything that the agents of a run in this process publish on a topic from now on. */
   subscribe(run: string, topic: string): AsyncIterable<Mail>;
   /** Every message of a run, with its states and their times. */
   mail(run: string): Promise<readonly MailReport[]>;
-  /** Messages that nobody will read, newest runs first; of one run, or of so many of the newest (100). */
+  /** Messages that will not be read, newest runs first: of one run, or of the newest `runs` runs (default: 100). */
   deadLetters(options?: { readonly run?: string; readonly runs?: number }): Promise<DeadLetters>;
-  /** The tasks of a team's run as they stand, each with its result and the cells that worked on it; empty when it is no team's. */
+  /** The current tasks of a team's run, each with its result and the cells that worked on it. Empty if the run is not a team's. */
   tasks(run: string): Promise<readonly TaskReport[]>;
-  /** What the agents of a run started and how that ended, in the form of the protocol. */
+  /** What the agents of a run started, and how it ended, as protocol events. */
   protocol(run: string): Promise<readonly ProtocolEvent[]>;
   readonly conversations: Conversations;
   readonly checkpoints: Checkpoints;
-  /** Adds an agent; replaces one of the same name for runs that begin later. */
+  /** Adds an agent. For later runs, it replaces an agent of the same name. */
   register(agent: Agent): void;
-  /** Runs that are under way go on. */
+  /** Runs in progress continue. */
   remove(agent: string): void;
   /**
-   * Goes on with an interrupted run from its log. `takeOver`: also with one whose owner is on another machine and cannot be
-   * asked whether it lives. Be sure that it does not.
+   * Continues an interrupted run from its log. `takeOver`: also continues a run whose owner is on another machine and cannot be
+   * checked. Make sure that the owner is no longer alive.
    */
   resume(run: string, options?: { readonly signal?: AbortSignal; readonly takeOver?: boolean }): Promise<RunSession>;
-  /** Makes a run again from its log: no model, tool, key or network is needed or touched. */
+  /** Replays a run from its log, without any model, tool, key or network. */
   replay(run: string): Promise<ReplayReport>;
-  /** A new run that keeps another's log up to an operation, and goes on from there with something changed. */
+  /** Starts a new run that keeps another run's log up to an operation and continues with something changed. */
   fork(run: string, options: ForkOptions): Promise<RunSession>;
   diff(one: string, other: string): Promise<RunDiff>;
-  /** Newest first; all, those of one caller, or one alone. At most so many, and none that began before `since`. */
+  /** Newest first: all runs, those of one caller, or a single one. At most `most`, and none that began before `since`. */
   runs(options?: {
     readonly caller?: string;
     readonly run?: string;
@@ -120,11 +120,11 @@ export interface Cloister {
   show(run: string): Promise<RunReport>;
   explain(run: string, cell: string, options?: { readonly find?: string }): Promise<Explanation>;
   audit(run: string): Promise<AuditReport>;
-  /** What each cell's model is shown, by category, and what gave way. */
+  /** What each cell's model is shown, by category, and how its window was reduced. */
   windows(run: string): Promise<readonly CellWindow[]>;
-  /** Makes the list of runs, the step files and the outputs again from the log, of one run or of all. Gives the number of files. */
+  /** Rebuilds the list of runs, the step files and the outputs from the log, for one run or all. Returns the number of files. */
   rebuild(run?: string): Promise<number>;
-  /** Takes the secrets of its agents out of a text that did not come from a run. */
+  /** Removes the secrets of its agents from a text that did not come from a run. */
   redact(text: string): string;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -135,7 +135,7 @@ export type DeadLetters = {
   /** How many runs were read, and how many older ones were not. */
   readonly read: number;
   readonly unread: number;
-  /** Their logs cannot be read. */
+  /** Runs whose logs cannot be read. */
   readonly damaged: readonly RunId[];
 };
 
@@ -144,14 +144,14 @@ export type CellReport = {
   readonly parent: CellId | null;
   readonly agent: string;
   readonly depth: number;
-  /** Null while it runs, or when it was interrupted. */
+  /** Null while it runs, or if it was interrupted. */
   readonly status: Status | null;
   readonly turns: number;
-  /** Its children's included, as in the outcome. */
+  /** Includes its children, as in the outcome. */
   readonly spent: Spent;
-  /** Its own only. */
+  /** Without its children. */
   readonly own: Spent;
-  /** `total` is its own and its children's totals. */
+  /** `total` includes its children. */
   readonly figures: { readonly own: Figures; readonly total: Figures };
   readonly models: readonly string[];
   readonly outcome: Outcome | null;
@@ -161,9 +161,9 @@ export type RunReport = {
   readonly run: RunId;
   readonly agent: string;
   readonly goal: string;
-  /** Who asked for it, where others are served; else null. */
+  /** The caller that requested it on a server; otherwise null. */
   readonly caller: string | null;
-  /** What was said before, as its caller told it, or as its conversation has it. */
+  /** Earlier messages, from its caller or its conversation. */
   readonly history: readonly HistoryEntry[];
   readonly status: Status | 'running' | 'interrupted';
   readonly output: string;
@@ -174,7 +174,7 @@ export type RunReport = {
   readonly events: readonly DurableEvent[];
 };
 
-/** Why a cell's model saw what it saw: every segment of every prompt, with the trail of each to its beginnings. */
+/** Why a cell's model saw what it saw: every segment of every prompt, with its trail. */
 export type Explanation = {
   readonly run: RunId;
   readonly cell: CellId;
@@ -202,14 +202,14 @@ export type ExplainedSegment = {
   readonly trail: readonly TrailStep[];
 };
 
-/** One step back towards where the text began; crossings lead into the cell it came from. */
+/** One step back towards the origin of a text; a crossing leads into the cell it came from. */
 export type TrailStep =
   | {
       readonly type: 'definition';
       readonly cell: CellId;
       readonly agent: string;
       readonly path: string;
-      /** It is no part of the agent's file or code: it came with the request, from outside. */
+      /** It is not in the agent's file or code: it came with the request. */
       readonly given?: true;
     }
   | {
@@ -229,7 +229,7 @@ export type TrailStep =
       readonly bytes: number;
       readonly labels: readonly Label[];
     }
-  /** The task of a team whose result it is, and the cell that worked on it. */
+  /** The task of a team that produced the text, and the cell that worked on it. */
   | {
       readonly type: 'task';
       readonly task: string;
@@ -253,12 +253,12 @@ export type AuditReport = {
 
 export type AuditProblem = { readonly code: string; readonly where: string; readonly message: string };
 
-/** What one cell's model was shown with its newest request, and what happened to its window up to then. */
+/** What one cell's model was shown in its newest request, and how its window changed up to then. */
 export type CellWindow = {
   readonly cell: CellId;
   readonly parent: CellId | null;
   readonly agent: string;
-  /** Of the newest request; null when there was none. */
+  /** Of the newest request; null if there was none. */
   readonly model: string | null;
   readonly limit: WindowLimit | null;
   readonly total: WindowPart;
@@ -267,7 +267,7 @@ export type CellWindow = {
   readonly happened: readonly WindowChange[];
 };
 
-/** `tokens` is an estimate, at the rate that the newest reported usage gives. */
+/** `tokens` is an estimate based on the newest reported usage. */
 export type WindowPart = { readonly messages: number; readonly bytes: number; readonly tokens: number };
 
 export type WindowChange = {
@@ -281,8 +281,8 @@ export type WindowChange = {
       readonly bytesBefore: number;
       readonly bytesAfter: number;
     }
-  /** It is smaller than it was, or, with the first request, than the caller's: `was` so many tokens; null: for its group. */
+  /** The window is smaller than before or, in the first request, than the caller's. `was`: that size in tokens; null: limited by its group. */
   | { readonly what: 'clamped'; readonly window: WindowLimit; readonly was: number | null }
-  /** A tool's output that was too long to show whole. */
+  /** A tool output was too long to show whole. */
   | { readonly what: 'offloaded'; readonly tool: string; readonly output: string; readonly bytes: number }
 );

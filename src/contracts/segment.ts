@@ -1,4 +1,4 @@
-// What a model is shown, and where each byte of it comes from.
+// What a model is shown, and where every byte of it comes from.
 import type { LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider';
 import type { Hash } from '#base';
 
@@ -16,12 +16,12 @@ export type Source =
 
 export type RuleName = `${string}@${number}`;
 
-/** The segment is what the named, pure, versioned rule makes of these sources. `with` holds numbers only: no text hides in it. */
+/** The segment is the result of the named, pure, versioned rule for these sources. `with` holds only numbers, so no text can hide in it. */
 export type Origin = { readonly rule: RuleName; readonly of: readonly Source[]; readonly with?: readonly number[] };
 
 export type Category = 'SYSTEM' | 'CONTEXT' | 'DIALOG' | 'TOOLS';
 
-/** What a segment puts into the request: a tool's schema, or a message. */
+/** What a segment adds to the request: a tool schema or a message. */
 export type PromptPart = { readonly tool: LanguageModelV4FunctionTool } | { readonly message: LanguageModelV4Message };
 
 export type Segment = {
@@ -33,7 +33,7 @@ export type Segment = {
   readonly chars: number;
 };
 
-/** A segment as the log keeps it: the part itself is rebuilt from the origin. */
+/** The form in which the log keeps a segment; the part itself is rebuilt from the origin. */
 export type SegmentRecord = {
   readonly id: number;
   readonly origin: Origin;
@@ -47,8 +47,8 @@ export type ViewChange =
   | { readonly drop: readonly [first: number, last: number]; readonly rule: RuleName };
 
 /**
- * One request to a model. `prompt` chains over the changes, each with its parts' bytes: hash = sha256(previous ‖ change) for
- * all but the last, and sha256(previous ‖ settings ‖ limit ‖ last change) for that. `bytes` and `chars` are the size of the whole
+ * One request to a model. `prompt` is a hash chain over the changes and the bytes of their parts: sha256(previous ‖ change) for
+ * all but the last, and sha256(previous ‖ settings ‖ limit ‖ last change) for the last. `bytes` and `chars` are the size of the whole
  * prompt: the JSON of every part in view, in UTF-8 bytes and in UTF-16 code units.
  */
 export type Attempt = {
@@ -59,9 +59,9 @@ export type Attempt = {
   readonly prompt: Hash;
   readonly bytes: number;
   readonly chars: number;
-  /** How many tokens the whole prompt might have, as counted then, and what set that limit. */
+  /** The token limit for the whole prompt at that time, and what set it. */
   readonly window: WindowLimit;
 };
 
-/** `model`: its own context; `given`: the agent's `contextTokensMax`; `group`: the smallest of its budget group; `default`: nothing is known. */
+/** `model`: the model's own context window. `given`: the agent's `contextTokensMax`. `group`: the smallest window of its budget group. `default`: no limit is known. */
 export type WindowLimit = { readonly tokens: number; readonly by: 'model' | 'given' | 'group' | 'default' };

@@ -1,38 +1,38 @@
-// A team works through a graph of tasks; each task is worked on in a cell of its own.
+// A team works through a task graph; each task runs in its own cell.
 import type { CellId, ErrorCode } from '#base';
 import type { Status } from './session.ts';
 
 /**
- * `pending`: waits for what it depends on, or for another try. `blocked`: something that it depends on has failed or was not done.
- * `skipped`: it was not needed, could not be afforded, or the work was stopped. The last four and `blocked` are final.
+ * `pending`: waits for its dependencies or for a retry. `blocked`: a dependency failed or was not done. `skipped`: it was not
+ * needed, the budget did not cover it, or the work was stopped. `completed`, `failed`, `skipped` and `blocked` are final.
  */
 export type TaskStatus = 'pending' | 'blocked' | 'ready' | 'running' | 'completed' | 'failed' | 'skipped';
 
-/** What a task is shown of the others' results: those that it depends on, or all that there are when it starts. */
+/** Which results a task is shown: those of its dependencies, or all that exist when it starts. */
 export type MemoryScope = 'dependencies' | 'all';
 
-/** A task as it is asked for: in code, in a file, or by a coordinator. */
+/** The specification of a task, from code, a file or a coordinator. */
 export type TaskSpec = {
-  /** Made of the title unless it is given. */
+  /** Default: derived from the title. */
   readonly id?: string;
   readonly title: string;
   readonly description: string;
-  /** The name of a member; without it, the one with the most room. */
+  /** The name of a member. Default: the member with the most free capacity. */
   readonly assignee?: string;
   readonly dependsOn?: readonly string[];
-  /** The operator's to give: a plan may ask for `all` only if the team allows it. */
+  /** A plan may use `all` only if the team allows it. */
   readonly memoryScope?: MemoryScope;
-  /** How often it is tried again when it fails. */
+  /** How often it is retried if it fails. */
   readonly retries?: number;
-  /** Of those that are ready the highest goes first, then the earliest in the list. Default 0. */
+  /** Among ready tasks, the highest priority starts first, then the earliest in the list. Default: 0. */
   readonly priority?: number;
-  /** It is skipped unless a result says so. */
+  /** The task is skipped unless this condition holds. */
   readonly when?: TaskCondition;
 };
 
 /**
- * About the first line of the result of one of its dependencies, whatever its case: it `is` one of these words, or begins with one;
- * or it does not. A task that is skipped for this reason blocks nobody, unless it was all that they depend on: then they are skipped too.
+ * Run only if the first line of that dependency's result starts with one of these words (`is`), or with none of them (`not`);
+ * case is ignored. A task skipped by its condition does not block its dependents; a task whose dependencies were all skipped is skipped too.
  */
 export type TaskCondition = {
   readonly task: string;
@@ -40,10 +40,10 @@ export type TaskCondition = {
   readonly not?: string | readonly string[];
 };
 
-/** A task in a queue, as it stands. */
+/** The current state of a task in a queue. */
 export type Task = {
   readonly id: string;
-  /** Its place in the order in which tasks were added. */
+  /** Its position in the order of adding. */
   readonly order: number;
   readonly title: string;
   readonly description: string;
@@ -54,7 +54,7 @@ export type Task = {
   readonly priority: number;
   readonly when: TaskCondition | null;
   readonly status: TaskStatus;
-  /** What it answered, if it has completed. */
+  /** Its answer, if it has completed. */
   readonly result: string | null;
   /** Why it is blocked, failed or skipped. */
   readonly reason: TaskReason | null;
@@ -64,27 +64,27 @@ export type Task = {
 
 export type TaskReason = {
   readonly code: 'failed' | 'dependency' | 'condition' | 'budget' | 'aborted';
-  /** The task that it is because of, by id. */
+  /** The id of the task that caused it. */
   readonly task?: string;
   /** How its own work ended. */
   readonly status?: Status;
   readonly error?: ErrorCode;
-  /** In words. */
+  /** For people. */
   readonly text: string;
 };
 
 /** A message from one member to another, or from outside to one. */
 export type TeamMessage = {
   readonly id: string;
-  /** Null: the person or program that asked for the run. */
+  /** Null: the person or program that requested the run. */
   readonly from: string | null;
   readonly to: string;
   readonly content: string;
 };
 
-/** What a run records of a team: its policy, with the definitions of its members. */
+/** What a run records of a team: its policy, and the definitions of its members. */
 export type TeamRules = {
-  /** Their definitions by name, in the order of the roster. */
+  /** Digests of their definitions by name, in roster order. */
   readonly members: Readonly<Record<string, string>>;
   readonly parallel: number;
   readonly capacity: Readonly<Record<string, number>>;
@@ -95,18 +95,18 @@ export type TeamRules = {
   readonly retries: number;
   readonly backOffMs: number;
   readonly messages: Readonly<Record<string, readonly string[]>>;
-  /** The definitions of its coordinator: who plans and who answers. */
+  /** Digests of its coordinator's two definitions: for planning and for answering. */
   readonly coordinator?: { readonly plans: string; readonly answers: string };
 };
 
-/** What a cell of a team is for: recorded with its birth. */
+/** The part that a cell of a team plays; recorded when it is created. */
 export type TeamPart =
   | { readonly part: 'plan' }
   | { readonly part: 'answer' }
   | {
       readonly part: 'task';
       readonly task: string;
-      /** Which try it is, from 1. */
+      /** Counted from 1. */
       readonly attempt: number;
       readonly scope: MemoryScope;
     };
@@ -116,25 +116,25 @@ export type DependencyHead = {
   readonly task: string;
   readonly title: string;
   readonly assignee: string | null;
-  /** How much of the result, in bytes, was left out because it is too large to hand on. */
+  /** How many bytes of the result were omitted because it is too large to pass on. */
   readonly leftOut?: number;
 };
 
-/** What a team is asked for: the content of its goal, as JSON. */
+/** The content of a team's goal, as JSON. */
 export type TeamGoal = {
   readonly goal: string | null;
   /** Null: the coordinator plans. */
   readonly tasks: readonly TaskSpec[] | null;
-  /** The coordinator answers from all results. */
+  /** Whether the coordinator writes the answer from all results. */
   readonly answer: boolean;
-  /** Only the plan is wanted. */
+  /** Whether to stop after planning. */
   readonly planOnly?: boolean;
 };
 
-/** A task of a run, as people see it. */
+/** A task of a run, reported for people. */
 export type TaskReport = Omit<Task, 'order' | 'when'> & {
   /** The cells that worked on it, the newest last. */
   readonly cells: readonly CellId[];
-  /** Of the result. */
+  /** Size of the result. */
   readonly bytes: number;
 };

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '#base';
 
-/** May a crash run it again: always, under the same key, or not at all. */
+/** Whether a tool call may be retried after a crash: always, with the same key, or never. */
 export type RetrySafety = 'free' | 'keyed' | 'never';
 
 export type ToolOutput =
@@ -8,7 +8,7 @@ export type ToolOutput =
   | { readonly type: 'text'; readonly value: string }
   | { readonly type: 'json'; readonly value: Json };
 
-/** An ordinary tool. It knows nothing of cells, operations or other agents. */
+/** A tool. It knows nothing about cells, operations or other agents. */
 export type ToolDefinition = {
   readonly name: string;
   readonly description: string;
@@ -16,40 +16,40 @@ export type ToolDefinition = {
   readonly instructions?: string;
   /** JSON Schema of the arguments, an object. */
   readonly inputSchema: JsonObject;
-  /** Default `never`: after a crash in mid-call the model is told `indeterminate`. */
+  /** Default: `never`, and after a crash during a call the model gets `indeterminate`. */
   readonly repeat?: RetrySafety;
   readonly timeoutMs?: number;
   /**
-   * Somebody outside brings the result, in their own time: calls take no slot of those that work. `called` is told of each at
-   * once, before any of the calls of the same turn that begin with it is waited for.
+   * Set if the result comes from outside, at any time, so that calls occupy no slot. `called` is invoked immediately for each
+   * call, before any call that begins in the same turn is awaited.
    */
   readonly outside?: { called(): void };
-  /** `key` is the same on every re-run of the same call: hand it to services that take an idempotency key. */
+  /** `key` is the same on every retry of the same call; pass it to services that accept an idempotency key. */
   execute(
     args: JsonObject,
     context: { readonly signal: AbortSignal; readonly key: string },
   ): Promise<ToolOutput> | ToolOutput;
 };
 
-/** Tools that are known only when a session asks: an MCP server's, for one. */
+/** Provides tools when a session starts, for example an MCP server. */
 export type ToolSource = {
-  /** Letters, digits, dash and underscore: the first part of its tools' names. */
+  /** Letters, digits, dashes and underscores; the first part of its tools' names. */
   readonly name: string;
-  /** Called once per session at most: what it gives is that session's own, and is closed with it. */
+  /** Called at most once per session. The result belongs to that session and is closed with it. */
   list(context: { readonly signal: AbortSignal }): Promise<ListedTools>;
 };
 
 export type ListedTools = {
-  /** By the names that the source has for them; what models see is `<source>__<tool>`. */
+  /** Under the source's own names; models see `<source>__<tool>`. */
   readonly tools: readonly ToolDefinition[];
   /** Never rejects. */
   close?(): Promise<void>;
 };
 
-/** Tools of the runtime that an agent names. `read_output` comes by itself. */
+/** Built-in tools that an agent can list. `read_output` is added automatically. */
 export type BuiltinTool = 'read_file' | 'write_file' | 'list_files' | MailTool;
 
-/** Tools that start other agents, and talk to them. */
+/** Tools that start other agents and exchange messages with them. */
 export type MailTool =
   | 'spawn_agent'
   | 'list_spawned_agents'
@@ -60,19 +60,19 @@ export type MailTool =
   | 'publish'
   | 'receive_broadcast';
 
-/** The settled value of a tool call: what the model is shown, and where the rest lies. */
+/** The settled value of a tool call: what the model is shown, and where the rest is stored. */
 export type ToolResultValue = {
   readonly text: string;
-  /** Set when the output was offloaded: `text` is then its preview. */
+  /** Set if the output was offloaded; `text` is then its preview. */
   readonly output?: StoredOutput;
 };
 
-/** An offloaded output: the name its own cell reads it by, and the bytes' address. */
+/** An offloaded output: the name by which its own cell reads it, and the address of the bytes. */
 export type StoredOutput = {
   readonly name: string;
   readonly ref: string;
   readonly bytes: number;
   readonly chars: number;
-  /** How many bytes the preview shows at most. */
+  /** The most bytes that the preview shows. */
   readonly shown: number;
 };

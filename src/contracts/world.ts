@@ -1,10 +1,10 @@
-// The world, handed in. Core has no other clock, randomness or timers.
+// Access to the outside world, passed in. Core has no other clock, randomness or timers.
 
 import type { Json, JsonObject } from '#base';
 import type { Model } from './model.ts';
 import type { ToolSource } from './tool.ts';
 
-/** Cancels what it was given for. */
+/** Cancels the timer. */
 export type CancelTimer = () => void;
 
 export interface Clock {
@@ -19,24 +19,24 @@ export interface Ids {
   random(): string;
 }
 
-/** Says what is wrong with a value, each as `<path>: <what>`; an empty list means it fits. */
+/** Lists the problems of a value, each as `<path>: <problem>`. An empty list means that the value is valid. */
 export type Validate = (schema: JsonObject, value: Json) => readonly string[];
 
-/** What one session works with besides its definition: made for it, shared with no other. */
+/** The resources of one session besides its definition. They are created for it and shared with no other session. */
 export type SessionResources = {
   readonly models: readonly Model[];
   readonly sources: readonly SourceUse[];
 };
 
-/** A source, and which of its tools the agent names; null: all of them. */
+/** A tool source, and which of its tools the agent lists. Null: all of them. */
 export type SourceUse = { readonly source: ToolSource; readonly only: readonly string[] | null };
 
-/** Takes secrets out by their values, in every form they are known to take, before anything is recorded or shown. */
+/** Removes secrets by value, in every known encoding, before anything is recorded or shown. */
 export type Redact = {
   text(text: string): string;
-  /** Every string of it, keys too. */
+  /** Redacts every string in the value, including keys. */
   json<T extends Json>(value: T): T;
   bytes(bytes: Uint8Array): Uint8Array;
-  /** For text that comes in pieces: what may be the beginning of a secret is held back until it is known. */
+  /** For streamed text: holds back a possible beginning of a secret until it is clear whether it is one. */
   stream(): { push(piece: string): string; end(): string };
 };

@@ -1,49 +1,49 @@
-// Says what is wrong with a value that should have certain fields, and what was probably meant.
+// Checks the fields of a value, and suggests what was probably meant.
 import { nearestName } from '#base';
 
-/** Where in a script: `lines[2].reply` is `['lines', 2, 'reply']`. */
+/** A position in a script: `lines[2].reply` is `['lines', 2, 'reply']`. */
 export type ScriptPath = readonly (string | number)[];
 
-export type NoteProblem = (path: ScriptPath, problem: string) => void;
+export type ReportProblem = (path: ScriptPath, problem: string) => void;
 
-/** Null when the value is as it should be, otherwise what was expected. */
-export type Expect = (value: unknown) => string | null;
+/** Returns null for a valid value, otherwise what was expected. */
+export type ExpectValue = (value: unknown) => string | null;
 
-export type ExpectedFields = Readonly<Record<string, Expect>>;
+export type ExpectedFields = Readonly<Record<string, ExpectValue>>;
 
-export const expectText: Expect = (value) => (typeof value === 'string' ? null : 'a text (quote it in YAML)');
-export const expectFlag: Expect = (value) => (typeof value === 'boolean' ? null : 'true or false');
-export const expectAmount: Expect = (value) =>
+export const expectString: ExpectValue = (value) => (typeof value === 'string' ? null : 'a string (quote it in YAML)');
+export const expectBoolean: ExpectValue = (value) => (typeof value === 'boolean' ? null : 'true or false');
+export const expectAmount: ExpectValue = (value) =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? null : 'a number, 0 or more';
-export const expectWhole: Expect = (value) =>
+export const expectInteger: ExpectValue = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? null : 'a whole number, 0 or more';
-export const expectCount: Expect = (value) =>
+export const expectCount: ExpectValue = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 1 ? null : 'a whole number, 1 or more';
-export const expectList: Expect = (value) => (Array.isArray(value) ? null : 'a list');
-export const expectFields: Expect = (value) => (isFields(value) ? null : 'an object with fields');
-/** Checked where it is read. */
-export const expectAnything: Expect = () => null;
+export const expectList: ExpectValue = (value) => (Array.isArray(value) ? null : 'a list');
+export const expectObject: ExpectValue = (value) => (isPlainObject(value) ? null : 'an object with fields');
+/** The code that reads the value checks it. */
+export const expectAnything: ExpectValue = () => null;
 
 export const expectOneOf =
-  (words: readonly string[]): Expect =>
+  (names: readonly string[]): ExpectValue =>
   (value) =>
-    typeof value === 'string' && words.includes(value) ? null : `one of ${words.join(', ')}`;
+    typeof value === 'string' && names.includes(value) ? null : `one of ${names.join(', ')}`;
 
-export const isFields = (value: unknown): value is Readonly<Record<string, unknown>> => {
+export const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> => {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 };
 
-/** Notes unknown keys and values of the wrong kind. True when the value is an object at all. */
+/** Reports unknown keys and invalid values. Returns true if the value is an object. */
 export const checkExpectedFields = (
   value: unknown,
   path: ScriptPath,
   fields: ExpectedFields,
-  note: NoteProblem,
+  note: ReportProblem,
 ): value is Readonly<Record<string, unknown>> => {
-  if (!isFields(value)) {
-    note(path, `expected an object with some of ${Object.keys(fields).join(', ')}; got ${describe(value)}.`);
+  if (!isPlainObject(value)) {
+    note(path, `expected an object with any of ${Object.keys(fields).join(', ')}; got ${describeScriptValue(value)}.`);
     return false;
   }
   for (const [key, part] of Object.entries(value)) {
@@ -54,12 +54,12 @@ export const checkExpectedFields = (
   return true;
 };
 
-export const checkValue = (value: unknown, path: ScriptPath, expect: Expect, note: NoteProblem): void => {
+export const checkValue = (value: unknown, path: ScriptPath, expect: ExpectValue, note: ReportProblem): void => {
   const expected = expect(value);
-  if (expected !== null) note(path, `expected ${expected}; got ${describe(value)}.`);
+  if (expected !== null) note(path, `expected ${expected}; got ${describeScriptValue(value)}.`);
 };
 
-export const describe = (value: unknown): string => {
+export const describeScriptValue = (value: unknown): string => {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'function') return 'a function';
@@ -75,7 +75,7 @@ export const shortenForMessage = (text: string, charsMax: number): string =>
 
 const unknownKey = (key: string, known: readonly string[]): string => {
   // In YAML, `reply: {{goal}}` is an object in an object.
-  if (key.startsWith('{')) return 'a text that begins with {{ must be quoted.';
-  const meant = nearestName(key, known);
-  return `unknown key${meant === null ? '.' : `; did you mean "${meant}"?`} Known keys: ${known.join(', ')}.`;
+  if (key.startsWith('{')) return 'a string that starts with {{ must be quoted.';
+  const suggestion = nearestName(key, known);
+  return `unknown key${suggestion === null ? '.' : `; did you mean "${suggestion}"?`} Known keys: ${known.join(', ')}.`;
 };

@@ -1,8 +1,9 @@
-// A workflow that is crashed after every record of its run and goes on from there.
+// Crashes a workflow after every record of its run and resumes it from there.
 //
-//   R1. Nothing that was settled happens again: no model is asked again, no tool runs again.
-//   R2. A tool that may not be repeated, and was under way, does not run again either: its model is told that nobody knows.
-//   R3. Unless that happened, the run ends as it did without a crash.
+//   R1. Settled work is not repeated: no model request and no tool call is made again.
+//   R2. A tool call that is not safe to retry and was in flight is not repeated either: the model is told that its outcome is
+//       unknown.
+//   R3. Unless R2 applies, the run ends as it does without a crash.
 import { AssertionError } from 'node:assert';
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
@@ -10,10 +11,10 @@ import { validate } from '#adapters/schemas';
 import type { Agent, SessionResources, Frame, Outcome, Redact } from '#contracts';
 import { checkRequest, resumeRun, startRun } from '#core/orchestration';
 import { CrashWorld } from './crash-world.ts';
-import { fakeWorldAround } from './fake-world.ts';
+import { createFakeWorld } from './fake-world.ts';
 import type { FakeWorld } from './fake-world.ts';
 
-/** What is run. Models must be rehearsals: they answer the same way each time. */
+/** Its models must be rehearsals, so that they answer the same way each time. */
 export type RehearsedWorkflow = {
   readonly agent: Agent;
   readonly input: string | JsonObject;
@@ -21,18 +22,18 @@ export type RehearsedWorkflow = {
   readonly redact?: Redact | null;
 };
 
-/** Made anew for every run: rehearsals and tools remember what they were asked. */
-export type Rehearse = (world: FakeWorld) => Promise<RehearsedWorkflow> | RehearsedWorkflow;
+/** Called for every run, because rehearsals and tools remember their calls. */
+export type MakeRehearsedWorkflow = (world: FakeWorld) => Promise<RehearsedWorkflow> | RehearsedWorkflow;
 
 export type ResumableOptions = {
-  /** Crash after every so many records; default 1. */
+  /** Crash after every nth record; default 1. */
   readonly every?: number;
 };
 
 export type ResumableReport = {
   readonly records: number;
   readonly crashes: number;
-  /** How many of the crashes hit a tool that may not be repeated. */
+  /** How many crashes hit a tool call that is not safe to retry. */
   readonly indeterminate: number;
   readonly outcome: Outcome;
 };
@@ -40,92 +41,100 @@ export type ResumableReport = {
 const downMs = 60_000;
 
 export const checkResumable = async (
-  rehearse: Rehearse,
+  rehearse: MakeRehearsedWorkflow,
   { every = 1 }: ResumableOptions = {},
 ): Promise<ResumableReport> => {
-  const whole = await wholeRun(rehearse);
-  const { frames } = whole.world;
+  const uninterrupted = await runUninterrupted(rehearse);
+  const { frames } = uninterrupted.world;
   let [crashes, indeterminate] = [0, 0];
-  for (let kept = 1; kept < frames.length; kept += every) {
+  for (let records = 1; records < frames.length; records += every) {
     crashes++;
-    if (await crashAfter(rehearse, whole, kept)) indeterminate++;
+    if (await crashAfter(rehearse, uninterrupted, records)) indeterminate++;
   }
-  return { records: frames.length, crashes, indeterminate, outcome: whole.outcome };
+  return { records: frames.length, crashes, indeterminate, outcome: uninterrupted.outcome };
 };
 
-type Whole = { readonly world: CrashWorld; readonly outcome: Outcome };
+type UninterruptedRun = { readonly world: CrashWorld; readonly outcome: Outcome };
 
-const wholeRun = async (rehearse: Rehearse): Promise<Whole> => {
+const runUninterrupted = async (rehearse: MakeRehearsedWorkflow): Promise<UninterruptedRun> => {
   const calls = { count: 0 };
-  const time = fakeWorldAround(calls, 'first');
+  const time = createFakeWorld(calls, 'first');
   const rehearsed = await rehearse(time);
   const world = new CrashWorld(rehearsed, time, calls);
   const goal = checkRequest(rehearsed.agent, rehearsed.input, undefined, {
     validate,
-    equip: (agent) => rehearsed.equip(agent),
+    resourcesFor: (agent) => rehearsed.equip(agent),
   });
   const outcome = await time.finish(startRun(world.agent, goal, undefined, world.world()).outcome);
   if (outcome.failure?.code === 'model_unscripted') throw new CloisterError('model_unscripted', outcome.failure.detail);
   return { world, outcome };
 };
 
-/** True when a tool that may not be repeated was under way. */
-const crashAfter = async (rehearse: Rehearse, { world: first, outcome }: Whole, kept: number): Promise<boolean> => {
-  const prefix = first.frames.slice(0, kept);
+/** Returns true if a tool call that is not safe to retry was in flight. */
+const crashAfter = async (
+  rehearse: MakeRehearsedWorkflow,
+  { world: first, outcome }: UninterruptedRun,
+  records: number,
+): Promise<boolean> => {
+  const prefix = first.frames.slice(0, records);
   const calls = { count: 0 };
-  const time = fakeWorldAround(calls, `after ${kept}`);
+  const time = createFakeWorld(calls, `after ${records}`);
   await time.advance(prefix.at(-1)!.at + downMs);
   const rehearsed = await rehearse(time);
   const world = new CrashWorld(rehearsed, time, calls);
-  await world.inherit(first, kept);
-  const live = resumeRun(prefix, (name) => world.agentOf(name), world.world());
+  await world.restoreFrom(first, records);
+  const live = resumeRun(prefix, (name) => world.agentNamed(name), world.world());
   const resumed = await time.finish(live.outcome);
-  const again = (what: string, detail: object): never => {
+  const fail = (what: string, detail: object): never => {
     throw new AssertionError({
-      message: `Crashed after record ${kept} of ${first.frames.length} (${recordName(prefix.at(-1)!)}): ${what}`,
+      message: `Crashed after record ${records} of ${first.frames.length} (${recordName(prefix.at(-1)!)}): ${what}`,
       operator: 'expectResumable',
       ...detail,
     });
   };
-  const settled = settledIn(prefix);
-  const ran = world.ran.filter(({ key }) => settled.has(key));
-  if (ran.length > 0) again(`${ran.map(({ name }) => name).join(', ')} ran again, though it had ended.`, {});
-  const held = underWay(prefix, settled);
-  const repeated = world.ran.filter(({ key }) => held.has(key));
-  if (repeated.length > 0)
-    again(`${repeated.map(({ name }) => name).join(', ')} ran again, though it may not be repeated.`, {});
-  const asks = countModels(world.frames) + countModels(prefix) - countModels(prefix, settled);
-  if (world.asked > asks) again(`models were asked ${world.asked} times, though only ${asks} attempts were left.`, {});
-  if (held.size === 0 && endOf(resumed) !== endOf(outcome))
-    again('it ended differently.', { actual: endOf(resumed), expected: endOf(outcome) });
-  return held.size > 0;
+  const settled = settledOperations(prefix);
+  const repeatedCalls = world.toolRuns.filter(({ key }) => settled.has(key));
+  if (repeatedCalls.length > 0)
+    fail(`${repeatedCalls.map(({ name }) => name).join(', ')} ran again although it had already finished.`, {});
+  const inFlight = stepsInFlight(prefix, settled);
+  const repeatedSteps = world.toolRuns.filter(({ key }) => inFlight.has(key));
+  if (repeatedSteps.length > 0)
+    fail(`${repeatedSteps.map(({ name }) => name).join(', ')} ran again although it is not safe to retry.`, {});
+  const attemptsLeft =
+    countModelAttempts(world.frames) + countModelAttempts(prefix) - countModelAttempts(prefix, settled);
+  if (world.modelRequests > attemptsLeft)
+    fail(`models were called ${world.modelRequests} times, but only ${attemptsLeft} attempts were left.`, {});
+  if (inFlight.size === 0 && outcomeText(resumed) !== outcomeText(outcome))
+    fail('the run ended differently.', { actual: outcomeText(resumed), expected: outcomeText(outcome) });
+  return inFlight.size > 0;
 };
 
 type Begin = Extract<Frame['record'], { type: 'begin' }>;
 
-const keyOf = (cell: string, op: number): string => `${cell}/${op}`;
+const operationKey = (cell: string, op: number): string => `${cell}/${op}`;
 
-const settledIn = (frames: readonly Frame[]): ReadonlySet<string> =>
-  new Set(frames.flatMap(({ cell, record }) => (record.type === 'settle' ? [keyOf(cell, record.op)] : [])));
+const settledOperations = (frames: readonly Frame[]): ReadonlySet<string> =>
+  new Set(frames.flatMap(({ cell, record }) => (record.type === 'settle' ? [operationKey(cell, record.op)] : [])));
 
-const begun = (frames: readonly Frame[]): readonly { readonly key: string; readonly begin: Begin }[] =>
+const begunOperations = (frames: readonly Frame[]): readonly { readonly key: string; readonly begin: Begin }[] =>
   frames.flatMap(({ cell, record }) =>
-    record.type === 'begin' ? [{ key: keyOf(cell, record.op), begin: record }] : [],
+    record.type === 'begin' ? [{ key: operationKey(cell, record.op), begin: record }] : [],
   );
 
-/** Steps that had begun, may not be repeated, and had not ended. */
-const underWay = (frames: readonly Frame[], settled: ReadonlySet<string>): ReadonlySet<string> =>
+/** Steps that began, did not settle, and are not safe to retry. */
+const stepsInFlight = (frames: readonly Frame[], settled: ReadonlySet<string>): ReadonlySet<string> =>
   new Set(
-    begun(frames)
+    begunOperations(frames)
       .filter(({ key, begin }) => begin.do === 'step' && begin.repeat === 'never' && !settled.has(key))
       .map(({ key }) => key),
   );
 
-/** All attempts at models; or only those that had ended. */
-const countModels = (frames: readonly Frame[], settled?: ReadonlySet<string>): number =>
-  begun(frames).filter(({ key, begin }) => begin.name.startsWith('model:') && (settled?.has(key) ?? true)).length;
+/** Counts all model attempts, or only the settled ones. */
+const countModelAttempts = (frames: readonly Frame[], settled?: ReadonlySet<string>): number =>
+  begunOperations(frames).filter(({ key, begin }) => begin.name.startsWith('model:') && (settled?.has(key) ?? true))
+    .length;
 
-const endOf = ({ status, output, data, failure, missing }: Outcome): string =>
+const outcomeText = ({ status, output, data, failure, missing }: Outcome): string =>
   JSON.stringify({ status, output, data, failure: failure?.code ?? null, missing });
 
 const recordName = ({ cell, record }: Frame): string => {

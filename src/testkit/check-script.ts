@@ -1,28 +1,28 @@
-// Turns a script of unknown shape into one that can be played, or says all that is wrong with it.
+// Validates a script of unknown shape, and reports everything that is wrong with it.
 import { CloisterError } from '#base';
 import {
   checkExpectedFields,
   checkValue,
-  describe,
+  describeScriptValue,
   expectAmount,
   expectAnything,
   expectCount,
-  expectFields,
-  expectFlag,
+  expectObject,
+  expectBoolean,
   expectList,
   expectOneOf,
-  expectText,
-  expectWhole,
+  expectString,
+  expectInteger,
 } from './check-fields.ts';
-import type { Expect, ExpectedFields, NoteProblem, ScriptPath } from './check-fields.ts';
+import type { ExpectValue, ExpectedFields, ReportProblem, ScriptPath } from './check-fields.ts';
 import type { ScriptLine, ScriptedReply, ScriptWithSettings } from './script.ts';
 
-/** Which row of a script's text a path is on. */
-export type RowOf = (path: ScriptPath) => number | undefined;
+/** Finds the row of a path in the text of a script. */
+export type FindRow = (path: ScriptPath) => number | undefined;
 
-/** A script that cannot be played. */
+/** Thrown for a script that is not valid. */
 export class ScriptError extends CloisterError {
-  /** Each as `<where>: <what>`. */
+  /** Each is `<where>: <what>`. */
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
     super('script_invalid', problems.join('\n'));
@@ -32,9 +32,9 @@ export class ScriptError extends CloisterError {
   }
 }
 
-export const checkScript = (script: unknown, rowOf: RowOf = () => undefined): ScriptWithSettings => {
+export const checkScript = (script: unknown, findRow: FindRow = () => undefined): ScriptWithSettings => {
   const problems: string[] = [];
-  const note: NoteProblem = (path, problem) => problems.push(`${place(path, rowOf)}: ${problem}`);
+  const note: ReportProblem = (path, problem) => problems.push(`${describePath(path, findRow)}: ${problem}`);
   const settings: unknown = Array.isArray(script) ? { lines: script } : script;
   if (checkExpectedFields(settings, [], scriptFields, note)) {
     if (settings['lines'] === undefined) note([], 'expected lines; got nothing.');
@@ -45,20 +45,20 @@ export const checkScript = (script: unknown, rowOf: RowOf = () => undefined): Sc
   return settings as ScriptWithSettings;
 };
 
-/** For what a function in a script gave back. */
-export const checkGivenReply = (reply: unknown, index: number): ScriptedReply => {
+/** Checks what a function in a script returned. */
+export const checkFunctionReply = (reply: unknown, index: number): ScriptedReply => {
   const problems: string[] = [];
   const path = ['lines', index, 'reply()'];
-  checkReply(reply, path, (at, problem) => problems.push(`${place(at, () => undefined)}: ${problem}`));
+  checkReply(reply, path, (at, problem) => problems.push(`${describePath(at, () => undefined)}: ${problem}`));
   if (problems.length > 0) throw new ScriptError(problems);
-  return asReply(reply as string | ScriptedReply);
+  return toReply(reply as string | ScriptedReply);
 };
 
-export const asReply = (reply: string | ScriptedReply): ScriptedReply =>
+export const toReply = (reply: string | ScriptedReply): ScriptedReply =>
   typeof reply === 'string' ? { text: reply } : reply;
 
-/** A regular expression without memory; null when the text is not one. */
-export const asPattern = (pattern: RegExp | string): RegExp | null => {
+/** Returns a regular expression without state (no `g` or `y` flag), or null if the text is not one. */
+export const parsePattern = (pattern: RegExp | string): RegExp | null => {
   const [, source, flags] =
     typeof pattern === 'string' ? (/^\/(.+)\/([a-z]*)$/su.exec(pattern) ?? []) : [null, pattern.source, pattern.flags];
   if (source === undefined || flags === undefined) return null;
@@ -69,35 +69,35 @@ export const asPattern = (pattern: RegExp | string): RegExp | null => {
   }
 };
 
-const place = (path: ScriptPath, rowOf: RowOf): string => {
-  const row = rowOf(path);
+const describePath = (path: ScriptPath, findRow: FindRow): string => {
+  const row = findRow(path);
   const keys = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('');
   const name = keys === '' ? 'the script' : keys.replace(/^\./u, '');
   return row === undefined ? name : `row ${row}, ${name}`;
 };
 
-const faultWords = ['network', 'timeout', 'cut', 'end', 'error', 'malformed', 'empty'];
-const finishWords = ['stop', 'length', 'content-filter', 'tool-calls', 'error', 'interrupted', 'other'];
+const faultNames = ['network', 'timeout', 'cut', 'end', 'error', 'malformed', 'empty'];
+const finishReasons = ['stop', 'length', 'content-filter', 'tool-calls', 'error', 'interrupted', 'other'];
 
-const expectFault: Expect = (value) =>
+const expectFault: ExpectValue = (value) =>
   typeof value === 'number'
     ? Number.isInteger(value) && value >= 400 && value <= 599
       ? null
       : 'an HTTP status from 400 to 599'
-    : expectOneOf(faultWords)(value) === null
+    : expectOneOf(faultNames)(value) === null
       ? null
-      : `an HTTP status from 400 to 599, or ${faultWords.join(', ')}`;
+      : `an HTTP status from 400 to 599, or ${faultNames.join(', ')}`;
 
-const expectPattern: Expect = (value) =>
-  (typeof value === 'string' || value instanceof RegExp) && asPattern(value) !== null
+const expectPattern: ExpectValue = (value) =>
+  (typeof value === 'string' || value instanceof RegExp) && parsePattern(value) !== null
     ? null
     : 'a regular expression, such as /weather in \\w+/i';
 
 const scriptFields: ExpectedFields = {
   lines: expectList,
-  strict: expectFlag,
-  modelId: expectText,
-  price: expectFields,
+  strict: expectBoolean,
+  modelId: expectString,
+  price: expectObject,
   contextTokens: expectCount,
   maxOutputTokens: expectCount,
 };
@@ -108,34 +108,39 @@ const priceFields: ExpectedFields = {
   cacheWrite: expectAmount,
 };
 const lineFields: ExpectedFields = { when: expectAnything, times: expectCount, reply: expectAnything };
-const whenFields: ExpectedFields = { agent: expectText, turn: expectCount, text: expectText, pattern: expectPattern };
+const whenFields: ExpectedFields = {
+  agent: expectString,
+  turn: expectCount,
+  text: expectString,
+  pattern: expectPattern,
+};
 const replyFields: ExpectedFields = {
-  text: expectText,
+  text: expectString,
   pieces: expectList,
-  reasoning: expectText,
+  reasoning: expectString,
   calls: expectList,
-  usage: (value) => (value === 'none' ? null : expectFields(value)),
-  finish: expectOneOf(finishWords),
+  usage: (value) => (value === 'none' ? null : expectObject(value)),
+  finish: expectOneOf(finishReasons),
   delayMs: expectAmount,
   pieceDelayMs: expectAmount,
   fault: expectFault,
   retryAfterMs: expectAmount,
 };
-const callFields: ExpectedFields = { tool: expectText, args: expectFields, id: expectText };
+const callFields: ExpectedFields = { tool: expectString, args: expectObject, id: expectString };
 const usageFields: ExpectedFields = {
-  input: expectWhole,
-  output: expectWhole,
-  cacheRead: expectWhole,
-  cacheWrite: expectWhole,
+  input: expectInteger,
+  output: expectInteger,
+  cacheRead: expectInteger,
+  cacheWrite: expectInteger,
 };
 
-const checkPrice = (price: unknown, note: NoteProblem): void => {
+const checkPrice = (price: unknown, note: ReportProblem): void => {
   if (!checkExpectedFields(price, ['price'], priceFields, note)) return;
   for (const key of ['input', 'output'])
     if (price[key] === undefined) note(['price'], `expected ${key}, in USD per million tokens; got nothing.`);
 };
 
-const checkLines = (lines: readonly unknown[], note: NoteProblem): void => {
+const checkLines = (lines: readonly unknown[], note: ReportProblem): void => {
   for (const [index, line] of lines.entries()) {
     const path = ['lines', index];
     if (!checkExpectedFields(line, path, lineFields, note)) continue;
@@ -147,7 +152,7 @@ const checkLines = (lines: readonly unknown[], note: NoteProblem): void => {
   }
 };
 
-const checkReply = (reply: unknown, path: ScriptPath, note: NoteProblem): void => {
+const checkReply = (reply: unknown, path: ScriptPath, note: ReportProblem): void => {
   if (typeof reply === 'string') return;
   if (!checkExpectedFields(reply, path, replyFields, note)) return;
   const { text, pieces, reasoning, calls, usage, fault, retryAfterMs } = reply;
@@ -155,22 +160,22 @@ const checkReply = (reply: unknown, path: ScriptPath, note: NoteProblem): void =
   if ([text, pieces, reasoning, calls, fault].every((part) => part === undefined))
     note(path, 'expected at least one of text, pieces, reasoning, calls, fault; got none.');
   if (retryAfterMs !== undefined && typeof fault !== 'number')
-    note([...path, 'retryAfterMs'], `expected a fault with an HTTP status beside it; got ${describe(fault)}.`);
+    note([...path, 'retryAfterMs'], `expected a fault that is an HTTP status; got ${describeScriptValue(fault)}.`);
   if (Array.isArray(pieces))
-    for (const [index, piece] of pieces.entries()) checkValue(piece, [...path, 'pieces', index], expectText, note);
+    for (const [index, piece] of pieces.entries()) checkValue(piece, [...path, 'pieces', index], expectString, note);
   if (Array.isArray(calls))
     for (const [index, call] of calls.entries()) checkCall(call, [...path, 'calls', index], note);
   if (usage !== undefined && usage !== 'none') checkUsage(usage, [...path, 'usage'], note);
 };
 
-const checkCall = (call: unknown, path: ScriptPath, note: NoteProblem): void => {
+const checkCall = (call: unknown, path: ScriptPath, note: ReportProblem): void => {
   if (checkExpectedFields(call, path, callFields, note) && call['tool'] === undefined)
     note(path, 'expected the name of a tool; got nothing.');
 };
 
-const checkUsage = (usage: unknown, path: ScriptPath, note: NoteProblem): void => {
-  if (expectFields(usage) !== null || !checkExpectedFields(usage, path, usageFields, note)) return;
+const checkUsage = (usage: unknown, path: ScriptPath, note: ReportProblem): void => {
+  if (expectObject(usage) !== null || !checkExpectedFields(usage, path, usageFields, note)) return;
   const { input, cacheRead = 0, cacheWrite = 0 } = usage;
   if (typeof input === 'number' && Number(cacheRead) + Number(cacheWrite) > input)
-    note(path, 'expected cacheRead and cacheWrite to be parts of input; got more than that.');
+    note(path, 'expected cacheRead and cacheWrite to be parts of input; got more than input.');
 };

@@ -1,10 +1,10 @@
-// Which line of a script answers a request, and why none does.
+// Chooses the line of a script that answers a request, or explains why none does.
 import { shortenForMessage } from './check-fields.ts';
-import { asPattern } from './check-script.ts';
+import { parsePattern } from './check-script.ts';
 import type { ScriptLine, RequestView, When } from './script.ts';
 
-/** A line in use: its conditions made ready, and how often it has answered. */
-export type Cue = {
+/** A line with its prepared conditions and the number of requests it has answered. */
+export type LineState = {
   readonly index: number;
   readonly line: ScriptLine;
   readonly conditions: readonly Condition[];
@@ -13,73 +13,75 @@ export type Cue = {
 
 type Condition = {
   holds(view: RequestView): boolean;
-  /** Said when it does not hold. */
-  but(view: RequestView): string;
+  /** Explains why it does not hold. */
+  mismatch(view: RequestView): string;
 };
 
-export const cueOf = (line: ScriptLine, index: number): Cue => ({
+export const createLineState = (line: ScriptLine, index: number): LineState => ({
   index,
   line,
   conditions:
     typeof line.when === 'function'
-      ? [{ holds: line.when, but: () => 'its predicate says no' }]
-      : conditionsOf(line.when ?? {}),
+      ? [{ holds: line.when, mismatch: () => 'its function returned false' }]
+      : buildConditions(line.when ?? {}),
   used: 0,
 });
 
-/** The first line that fits and is not used up, counted as used. */
-export const takeCue = (cues: readonly Cue[], view: RequestView): Cue | undefined => {
-  const cue = cues.find((one) => !usedUp(one) && one.conditions.every((condition) => condition.holds(view)));
-  if (cue !== undefined) cue.used++;
-  return cue;
+/** Returns the first line that fits and is not used up, and counts it as used. */
+export const takeLine = (states: readonly LineState[], view: RequestView): LineState | undefined => {
+  const state = states.find((one) => !isUsedUp(one) && one.conditions.every((condition) => condition.holds(view)));
+  if (state !== undefined) state.used++;
+  return state;
 };
 
-/** What was asked, and how near the script came to it. */
-export const explainMiss = (cues: readonly Cue[], view: RequestView): string => {
-  const seen = [
+/** Describes the request and the line that came closest. */
+export const explainNoMatch = (states: readonly LineState[], view: RequestView): string => {
+  const request = [
     view.agent === null ? 'no agent name in the system message' : `agent "${view.agent}"`,
     `turn ${view.turn}`,
     `last text ${quote(view.lastText)}`,
     `goal ${quote(view.goal)}`,
     view.tools.length === 0 ? 'no tools' : `tools ${view.tools.join(', ')}`,
   ];
-  const [nearest] = cues
-    .map((cue) => ({ cue, reasons: reasonsAgainst(cue, view) }))
+  const [nearest] = states
+    .map((cue) => ({ cue, reasons: mismatchesOf(cue, view) }))
     .sort((one, other) => one.reasons.length - other.reasons.length);
-  const considered = `${cues.length} ${cues.length === 1 ? 'line was' : 'lines were'} considered`;
-  const near = nearest === undefined ? '' : `; the nearest, lines[${nearest.cue.index}]: ${nearest.reasons.join('; ')}`;
-  return `Asked: ${seen.join(', ')}. ${considered}${near}.`;
+  const tried = `${states.length} ${states.length === 1 ? 'line was' : 'lines were'} tried`;
+  const closest =
+    nearest === undefined ? '' : `; the closest, lines[${nearest.cue.index}]: ${nearest.reasons.join('; ')}`;
+  return `Request: ${request.join(', ')}. ${tried}${closest}.`;
 };
 
-const usedUp = ({ line, used }: Cue): boolean => line.times !== undefined && used >= line.times;
+const isUsedUp = ({ line, used }: LineState): boolean => line.times !== undefined && used >= line.times;
 
-const reasonsAgainst = (cue: Cue, view: RequestView): string[] => [
-  ...cue.conditions.filter((condition) => !condition.holds(view)).map((condition) => condition.but(view)),
-  ...(usedUp(cue) ? [`it is used up (times: ${cue.line.times})`] : []),
+const mismatchesOf = (state: LineState, view: RequestView): string[] => [
+  ...state.conditions.filter((condition) => !condition.holds(view)).map((condition) => condition.mismatch(view)),
+  ...(isUsedUp(state) ? [`it is used up (times: ${state.line.times})`] : []),
 ];
 
-const conditionsOf = ({ agent, turn, text, pattern }: When): Condition[] => {
+const buildConditions = ({ agent, turn, text, pattern }: When): Condition[] => {
   const conditions: Condition[] = [];
   if (agent !== undefined)
     conditions.push({
       holds: (view) => view.agent === agent,
-      but: (view) => `it expects agent "${agent}", not ${view.agent === null ? 'an unnamed one' : `"${view.agent}"`}`,
+      mismatch: (view) =>
+        `it expects agent "${agent}", not ${view.agent === null ? 'an unnamed agent' : `"${view.agent}"`}`,
     });
   if (turn !== undefined)
     conditions.push({
       holds: (view) => view.turn === turn,
-      but: (view) => `it expects turn ${turn}, not ${view.turn}`,
+      mismatch: (view) => `it expects turn ${turn}, not ${view.turn}`,
     });
   if (text !== undefined)
     conditions.push({
       holds: (view) => view.lastText.includes(text) || view.goal.includes(text),
-      but: () => `neither the last text nor the goal contains ${quote(text)}`,
+      mismatch: () => `neither the last text nor the goal contains ${quote(text)}`,
     });
-  const expression = pattern === undefined ? null : asPattern(pattern);
+  const expression = pattern === undefined ? null : parsePattern(pattern);
   if (expression !== null)
     conditions.push({
       holds: (view) => expression.test(view.lastText) || expression.test(view.goal),
-      but: () => `neither the last text nor the goal matches ${String(expression)}`,
+      mismatch: () => `neither the last text nor the goal matches ${String(expression)}`,
     });
   return conditions;
 };

@@ -1,4 +1,4 @@
-// The world of one run that may be cut short: what it wrote, and what it did.
+// The world of one run that may be interrupted. It keeps what the run wrote and did.
 import { sha256 } from '#base';
 import type { CellId, RunId } from '#base';
 import { validate } from '#adapters/schemas';
@@ -14,11 +14,11 @@ import type {
   CellFolder,
   CellFolders,
 } from '#contracts';
-import { agentFrom, teamFrom } from '#core/orchestration';
+import { buildAgent, buildTeam } from '#core/orchestration';
 import type { RunWorldPorts } from '#core/orchestration';
 import type { FakeWorld } from './fake-world.ts';
 import { agentOptions, teamOptions } from './isolation/agent-options.ts';
-import { counted } from './isolation/fake-time.ts';
+import { trackCall } from './isolation/fake-time.ts';
 import type { OpenCalls } from './isolation/fake-time.ts';
 
 export type CrashPorts = {
@@ -27,41 +27,46 @@ export type CrashPorts = {
   readonly redact?: Redact | null;
 };
 
-type Written = { readonly cell: CellId; readonly path: string; readonly bytes: Uint8Array; readonly records: number };
+type WrittenFile = {
+  readonly cell: CellId;
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly records: number;
+};
 
 const run = 'c0ffee000001' as RunId;
 
 export class CrashWorld {
-  /** The same agents; their tools say when they run. */
+  /** The same agents, with tools that record their calls. */
   readonly agent: Agent;
   readonly frames: Frame[] = [];
-  readonly ran: { readonly name: string; readonly key: string }[] = [];
-  /** How often models were asked. */
-  asked = 0;
+  readonly toolRuns: { readonly name: string; readonly key: string }[] = [];
+  /** The number of model requests. */
+  modelRequests = 0;
   readonly #ports: CrashPorts;
   readonly #time: FakeWorld;
-  /** Calls that have not been answered yet. */
+  /** Calls in flight. */
   readonly #calls: OpenCalls;
   readonly #agents = new Map<Agent, Agent>();
   readonly #workspaces: CellFolders = memoryCellFolders();
-  readonly #written: Written[] = [];
+  readonly #writtenFiles: WrittenFile[] = [];
   readonly #blobs = new Map<string, Uint8Array>();
 
   constructor(ports: CrashPorts, time: FakeWorld, calls: OpenCalls) {
     this.#ports = ports;
     this.#time = time;
     this.#calls = calls;
-    this.agent = this.#noticed(ports.agent);
+    this.agent = this.#instrument(ports.agent);
   }
 
-  agentOf(name: string): Agent | undefined {
+  agentNamed(name: string): Agent | undefined {
     return [...this.#agents.values()].find((agent) => agent.name === name);
   }
 
-  /** What the run before left behind when its log had so many records. */
-  async inherit(before: CrashWorld, records: number): Promise<void> {
+  /** Restores what another run had written when its log had this many records. */
+  async restoreFrom(before: CrashWorld, records: number): Promise<void> {
     for (const [ref, bytes] of before.#blobs) this.#blobs.set(ref, bytes);
-    for (const { cell, path, bytes, records: at } of before.#written)
+    for (const { cell, path, bytes, records: at } of before.#writtenFiles)
       if (at <= records) await this.#workspaces.open(run, cell).write(path, bytes);
   }
 
@@ -74,32 +79,32 @@ export class CrashWorld {
       redact: this.#ports.redact ?? null,
       workspaces: { open: (_run, cell) => this.#workspace(cell) },
       validate,
-      equip: (agent) => this.#equip(agent),
-      keep: async (bytes) => {
+      resourcesFor: (agent) => this.#equip(agent),
+      storeBlob: async (bytes) => {
         const ref = sha256(bytes);
         this.#blobs.set(ref, bytes);
         return ref;
       },
-      blob: async (ref) => this.#blobs.get(ref)!,
+      readBlob: async (ref) => this.#blobs.get(ref)!,
       lane: () => undefined,
     };
   }
 
-  #noticed(agent: Agent): Agent {
+  #instrument(agent: Agent): Agent {
     const known = this.#agents.get(agent);
     if (known !== undefined) return known;
-    const noticed = (child: Agent): Agent => this.#noticed(child);
+    const instrument = (child: Agent): Agent => this.#instrument(child);
     const made =
       agent.team === null
-        ? agentFrom(
+        ? buildAgent(
             agentOptions(
               agent,
-              { agents: agent.agents.map(noticed), spawnable: agent.spawnable.map(noticed) },
+              { agents: agent.agents.map(instrument), spawnable: agent.spawnable.map(instrument) },
               (tool) => this.#tool(tool, tool.name),
             ),
             agent.file,
           )
-        : teamFrom(teamOptions(agent, noticed), agent.file);
+        : buildTeam(teamOptions(agent, instrument), agent.file);
     this.#agents.set(agent, made);
     return made;
   }
@@ -108,8 +113,8 @@ export class CrashWorld {
     return {
       ...tool,
       execute: (args, context) => {
-        this.ran.push({ name, key: context.key });
-        return counted(this.#calls, () => tool.execute(args, context));
+        this.toolRuns.push({ name, key: context.key });
+        return trackCall(this.#calls, () => tool.execute(args, context));
       },
     };
   }
@@ -130,8 +135,8 @@ export class CrashWorld {
         supportedUrls: language.supportedUrls,
         doGenerate: (options) => language.doGenerate(options),
         doStream: (options) => {
-          this.asked++;
-          return counted(this.#calls, async () => whole(await language.doStream(options)));
+          this.modelRequests++;
+          return trackCall(this.#calls, async () => bufferStream(await language.doStream(options)));
         },
       },
     };
@@ -155,17 +160,17 @@ export class CrashWorld {
     return {
       ...workspace,
       write: (path, bytes) => {
-        this.#written.push({ cell, path, bytes, records: this.frames.length });
+        this.#writtenFiles.push({ cell, path, bytes, records: this.frames.length });
         return workspace.write(path, bytes);
       },
     };
   }
 }
 
-type Streamed = Awaited<ReturnType<Model['language']['doStream']>>;
+type StreamResult = Awaited<ReturnType<Model['language']['doStream']>>;
 
-/** Read to its end before it is handed over: until then the model is at work. */
-const whole = async (result: Streamed): Promise<Streamed> => {
+/** Reads the stream to its end first: until then, the model call counts as in flight. */
+const bufferStream = async (result: StreamResult): Promise<StreamResult> => {
   const parts: unknown[] = [];
   const reader = result.stream.getReader();
   const { broken } = await (async (): Promise<{ broken?: unknown }> => {
@@ -185,5 +190,5 @@ const whole = async (result: Streamed): Promise<Streamed> => {
       if (broken !== undefined) controller.error(broken);
     },
   });
-  return { ...result, stream: stream as Streamed['stream'] };
+  return { ...result, stream: stream as StreamResult['stream'] };
 };

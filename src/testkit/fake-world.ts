@@ -1,4 +1,4 @@
-// A world for tests: hand its clock and ids to `openCloister`, and nothing waits for real time.
+// A world for tests. Pass its clock and ids to `openCloister`, and nothing waits for real time.
 import type { Clock, Ids } from '#contracts';
 import { countingIds } from './counting-ids.ts';
 import { FakeTime } from './isolation/fake-time.ts';
@@ -7,18 +7,18 @@ import type { OpenCalls } from './isolation/fake-time.ts';
 export type FakeWorld = {
   readonly clock: Clock;
   readonly ids: Ids;
-  /** Moves on, firing what falls due in order; promises settle before, between and after. */
+  /** Advances the time and fires due timers in order; promises settle before, between and after them. */
   advance(ms: number): Promise<void>;
-  /** Lets time jump from timer to timer until the work is done; files that are being read or written are waited for first. */
+  /** Jumps from timer to timer until the work is done. Waits first for files that are being read or written. */
   finish<T>(work: Promise<T>): Promise<T>;
 };
 
 /** The same seed gives the same ids. */
 export const fakeWorld = (seed: string | number = 0, startMs = 0): FakeWorld =>
-  fakeWorldAround({ count: 0 }, seed, startMs);
+  createFakeWorld({ count: 0 }, seed, startMs);
 
-/** With calls that may wait for real timers. */
-export const fakeWorldAround = (calls: OpenCalls, seed: string | number, startMs = 0): FakeWorld => {
+/** `calls`: calls in flight that may wait for real timers. */
+export const createFakeWorld = (calls: OpenCalls, seed: string | number, startMs = 0): FakeWorld => {
   const time = new FakeTime(startMs, calls);
   return {
     clock: { now: () => time.now(), timer: (ms, due) => time.timer(ms, due) },

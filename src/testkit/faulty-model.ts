@@ -1,4 +1,4 @@
-// A model that fails at times, in the ways in which providers do.
+// A model that sometimes fails, in the ways that providers fail.
 import { APICallError } from '@ai-sdk/provider';
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider';
 import type { Model } from '#contracts';
@@ -6,35 +6,35 @@ import { FaultChooser, hang } from './choose-fault.ts';
 import type { FaultPlan, FaultLog } from './choose-fault.ts';
 
 export type ModelFault =
-  /** An HTTP status from 400 to 599; the model is not asked. */
+  /** An HTTP status from 400 to 599; the model is not called. */
   | number
-  /** No connection; the model is not asked. */
+  /** No connection; the model is not called. */
   | 'network'
-  /** No answer until the request is given up; the model is not asked. */
+  /** No response until the caller gives up; the model is not called. */
   | 'hang'
-  /** The model answers, and nothing of it arrives. */
+  /** The model responds, but nothing arrives. */
   | 'lost'
   /** The stream breaks in the middle. */
   | 'cut'
-  /** The stream ends in the middle as if that were all. */
+  /** The stream ends in the middle as if it were complete. */
   | 'end'
-  /** The arguments of its calls are not JSON. */
+  /** The arguments of its tool calls are not JSON. */
   | 'malformed'
-  /** An answer without content. */
+  /** A response without content. */
   | 'empty'
   | { readonly slowMs: number };
 
 export type FaultyModel = LanguageModelV4 & {
   readonly met: FaultLog<ModelFault>;
-  /** The same with the price and sizes of the model that it was made of. */
+  /** The faulty model with the price and sizes of the original. */
   readonly model: Model;
 };
 
-const known = { words: ['network', 'hang', 'lost', 'cut', 'end', 'malformed', 'empty'] };
+const faultNames = { names: ['network', 'hang', 'lost', 'cut', 'end', 'malformed', 'empty'] };
 
 export const faultyModel = (model: LanguageModelV4 | Model, faults: FaultPlan<ModelFault>): FaultyModel => {
   const { language, ...facts }: Model = 'language' in model ? model : { language: model };
-  const chooser = new FaultChooser(faults, known);
+  const chooser = new FaultChooser(faults, faultNames);
   const faulty: LanguageModelV4 = {
     specificationVersion: 'v4',
     provider: language.provider,
@@ -44,14 +44,14 @@ export const faultyModel = (model: LanguageModelV4 | Model, faults: FaultPlan<Mo
     doStream: async (options) => {
       const fault = chooser.next();
       if (typeof fault === 'object') await chooser.sleep(fault.slowMs);
-      if (typeof fault === 'number') throw refused(fault);
-      if (fault === 'network') throw unreached('connect ECONNREFUSED', 'ECONNREFUSED');
+      if (typeof fault === 'number') throw statusError(fault);
+      if (fault === 'network') throw connectionError('connect ECONNREFUSED', 'ECONNREFUSED');
       if (fault === 'hang') return hang(options.abortSignal);
       const result = await language.doStream(options);
       if (fault === undefined || typeof fault === 'object') return result;
-      const parts = await allOf(result.stream);
-      if (fault === 'lost') throw unreached('other side closed', 'ECONNRESET');
-      return { ...result, stream: spoiled(parts, fault) };
+      const parts = await readAll(result.stream);
+      if (fault === 'lost') throw connectionError('other side closed', 'ECONNRESET');
+      return { ...result, stream: damageStream(parts, fault) };
     },
   };
   return Object.assign(faulty, { met: chooser.met, model: { ...facts, language: faulty } });
@@ -59,30 +59,33 @@ export const faultyModel = (model: LanguageModelV4 | Model, faults: FaultPlan<Mo
 
 type Stream = LanguageModelV4StreamResult['stream'];
 
-const allOf = async (stream: Stream): Promise<readonly LanguageModelV4StreamPart[]> => {
+const readAll = async (stream: Stream): Promise<readonly LanguageModelV4StreamPart[]> => {
   const parts: LanguageModelV4StreamPart[] = [];
   const reader = stream.getReader();
   for (let next = await reader.read(); !next.done; next = await reader.read()) parts.push(next.value);
   return parts;
 };
 
-const spoiled = (parts: readonly LanguageModelV4StreamPart[], fault: 'cut' | 'end' | 'malformed' | 'empty'): Stream => {
+const damageStream = (
+  parts: readonly LanguageModelV4StreamPart[],
+  fault: 'cut' | 'end' | 'malformed' | 'empty',
+): Stream => {
   const half = parts.slice(0, Math.floor(parts.length / 2)).filter(({ type }) => type !== 'finish');
   switch (fault) {
     case 'cut':
-      return streamOf(half, new TypeError('terminated', { cause: new Error('other side closed') }));
+      return createStream(half, new TypeError('terminated', { cause: new Error('other side closed') }));
     case 'end':
-      return streamOf(half);
+      return createStream(half);
     case 'empty':
-      return streamOf(parts.filter(({ type }) => type === 'stream-start' || type === 'finish'));
+      return createStream(parts.filter(({ type }) => type === 'stream-start' || type === 'finish'));
     case 'malformed':
-      return streamOf(
+      return createStream(
         parts.map((part) => (part.type === 'tool-call' ? { ...part, input: `${part.input.slice(0, -1)},` } : part)),
       );
   }
 };
 
-const streamOf = (parts: readonly LanguageModelV4StreamPart[], broken?: Error): Stream => {
+const createStream = (parts: readonly LanguageModelV4StreamPart[], broken?: Error): Stream => {
   let next = 0;
   return new ReadableStream(
     {
@@ -99,7 +102,7 @@ const streamOf = (parts: readonly LanguageModelV4StreamPart[], broken?: Error): 
 
 const url = 'faulty://model';
 
-const refused = (statusCode: number): APICallError =>
+const statusError = (statusCode: number): APICallError =>
   new APICallError({
     message: `The faulty model answers with status ${statusCode}.`,
     url,
@@ -107,7 +110,7 @@ const refused = (statusCode: number): APICallError =>
     statusCode,
   });
 
-const unreached = (message: string, code: string): APICallError =>
+const connectionError = (message: string, code: string): APICallError =>
   new APICallError({
     message: `Cannot connect to API: ${message}`,
     url,

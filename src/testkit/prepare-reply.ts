@@ -1,4 +1,4 @@
-// What the model will say to one request: made once, then streamed or given whole, so the two cannot differ.
+// Prepares the reply to one request. Streaming and generating use the same prepared reply, so the two cannot differ.
 import type {
   LanguageModelV4Content,
   LanguageModelV4FinishReason,
@@ -19,16 +19,16 @@ export type ReplyBlock =
   | { readonly type: 'text' | 'reasoning'; readonly pieces: readonly string[] }
   | { readonly type: 'call'; readonly id: string; readonly tool: string; readonly input: string };
 
-/** A long text is streamed in no more pieces than this. */
+/** Upper bound for the pieces of a long text. */
 const piecesMax = 256;
 
-export const buildScene = (reply: ScriptedReply, view: RequestView): PreparedReply => {
+export const prepareReply = (reply: ScriptedReply, view: RequestView): PreparedReply => {
   const blocks = reply.fault === 'empty' ? [] : buildBlocks(reply, view);
   const finish = reply.finish ?? (blocks.some((block) => block.type === 'call') ? 'tool-calls' : 'stop');
   return { blocks, finishReason: { unified: finish, raw: finish }, usage: buildUsage(reply, blocks, view) };
 };
 
-/** Puts `{{goal}}`, `{{results}}`, `{{last}}`, `{{agent}}` and `{{turn}}` into a reply's texts and arguments. */
+/** Fills `{{goal}}`, `{{results}}`, `{{last}}`, `{{agent}}` and `{{turn}}` into a reply's texts and arguments. */
 export const fillReply = (reply: ScriptedReply, view: RequestView): ScriptedReply => {
   const fill = (text: string): string => fillText(text, view);
   return {
@@ -42,13 +42,13 @@ export const fillReply = (reply: ScriptedReply, view: RequestView): ScriptedRepl
   };
 };
 
-export const partsOf = (blocks: readonly ReplyBlock[]): LanguageModelV4StreamPart[] =>
+export const toStreamParts = (blocks: readonly ReplyBlock[]): LanguageModelV4StreamPart[] =>
   blocks.flatMap((block, index): LanguageModelV4StreamPart[] => {
     if (block.type === 'call') {
       const { id, tool, input } = block;
       return [
         { type: 'tool-input-start', id, toolName: tool },
-        ...halves(input).map((delta) => ({ type: 'tool-input-delta' as const, id, delta })),
+        ...splitInHalf(input).map((delta) => ({ type: 'tool-input-delta' as const, id, delta })),
         { type: 'tool-input-end', id },
         { type: 'tool-call', toolCallId: id, toolName: tool, input },
       ];
@@ -61,7 +61,7 @@ export const partsOf = (blocks: readonly ReplyBlock[]): LanguageModelV4StreamPar
     ];
   });
 
-export const replyContentOf = (blocks: readonly ReplyBlock[]): LanguageModelV4Content[] =>
+export const toReplyContent = (blocks: readonly ReplyBlock[]): LanguageModelV4Content[] =>
   blocks.map((block) =>
     block.type === 'call'
       ? { type: 'tool-call', toolCallId: block.id, toolName: block.tool, input: block.input }
@@ -69,7 +69,7 @@ export const replyContentOf = (blocks: readonly ReplyBlock[]): LanguageModelV4Co
   );
 
 const fillText = (text: string, view: RequestView): string =>
-  // One pass: what is put in is not looked at again. Other words in braces stay as they are.
+  // A single pass: inserted text is not filled again. Other words in braces stay as they are.
   text.replaceAll(/\{\{\s*(goal|results|last|agent|turn)\s*\}\}/gu, (_, word: string) => {
     switch (word) {
       case 'goal':
@@ -94,8 +94,11 @@ const fillJson = (value: Json | undefined, fill: (text: string) => string): Json
 
 const buildBlocks = (reply: ScriptedReply, view: RequestView): ReplyBlock[] => {
   const texts = [
-    { type: 'reasoning' as const, pieces: wordPieces(reply.reasoning ?? '') },
-    { type: 'text' as const, pieces: (reply.pieces ?? wordPieces(reply.text ?? '')).filter((piece) => piece !== '') },
+    { type: 'reasoning' as const, pieces: splitIntoPieces(reply.reasoning ?? '') },
+    {
+      type: 'text' as const,
+      pieces: (reply.pieces ?? splitIntoPieces(reply.text ?? '')).filter((piece) => piece !== ''),
+    },
   ];
   return [...texts.filter(({ pieces }) => pieces.length > 0), ...buildCalls(reply, view)];
 };
@@ -104,7 +107,7 @@ const buildCalls = (reply: ScriptedReply, view: RequestView): ReplyBlock[] => {
   const broken = reply.fault === 'malformed';
   const calls: readonly ScriptedCall[] = reply.calls ?? (broken ? [{ tool: view.tools[0] ?? 'unknown' }] : []);
   if (calls.length === 0) return [];
-  const turn = freeTurn(view);
+  const turn = unusedTurn(view);
   return calls.map(({ tool, args = {}, id }, index) => {
     const input = JSON.stringify(args);
     // Without its last brace an object is never valid JSON.
@@ -112,8 +115,8 @@ const buildCalls = (reply: ScriptedReply, view: RequestView): ReplyBlock[] => {
   });
 };
 
-/** The turn, or the next number that no call in the prompt was made in: a window that dropped turns counts too few. */
-const freeTurn = (view: RequestView): number => {
+/** The turn, or the next number that no call in the prompt uses: when a window has dropped turns, the count is too low. */
+const unusedTurn = (view: RequestView): number => {
   const taken = new Set(
     view.messages.flatMap((message) =>
       message.role === 'assistant'
@@ -126,7 +129,7 @@ const freeTurn = (view: RequestView): number => {
   return turn;
 };
 
-const wordPieces = (text: string): string[] => {
+const splitIntoPieces = (text: string): string[] => {
   const words = text.match(/\s*\S+|\s+$/gu) ?? [];
   if (words.length <= piecesMax) return words;
   const size = Math.ceil(words.length / piecesMax);
@@ -135,7 +138,7 @@ const wordPieces = (text: string): string[] => {
   );
 };
 
-const halves = (text: string): string[] => {
+const splitInHalf = (text: string): string[] => {
   const middle = Math.ceil(text.length / 2);
   return [text.slice(0, middle), text.slice(middle)].filter((half) => half !== '');
 };
@@ -148,8 +151,11 @@ const buildUsage = (reply: ScriptedReply, blocks: readonly ReplyBlock[], view: R
     };
   const { input, output, cacheRead = 0, cacheWrite = 0 } = reply.usage ?? {};
   const cached = cacheRead + cacheWrite;
-  const inputTotal = input ?? Math.max(cached, tokensIn(promptChars(view)));
-  const estimated = { all: tokensIn(blockChars(blocks)), reasoning: tokensIn(blockChars(blocks, 'reasoning')) };
+  const inputTotal = input ?? Math.max(cached, estimateTokens(promptChars(view)));
+  const estimated = {
+    all: estimateTokens(blockChars(blocks)),
+    reasoning: estimateTokens(blockChars(blocks, 'reasoning')),
+  };
   const outputTotal = output ?? estimated.all;
   const reasoning = Math.min(outputTotal, estimated.reasoning);
   return {
@@ -158,7 +164,7 @@ const buildUsage = (reply: ScriptedReply, blocks: readonly ReplyBlock[], view: R
   };
 };
 
-const tokensIn = (chars: number): number => Math.ceil(chars / 4);
+const estimateTokens = (chars: number): number => Math.ceil(chars / 4);
 
 const blockChars = (blocks: readonly ReplyBlock[], type?: ReplyBlock['type']): number =>
   blocks

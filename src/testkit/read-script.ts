@@ -1,4 +1,4 @@
-// A script from YAML. The package `yaml` is loaded for the first of them: that takes 40 ms, and most scripts are code.
+// Reads a script from YAML. `yaml` is loaded on first use, because loading takes 40 ms and most scripts are code.
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import type { Node } from 'yaml';
@@ -20,14 +20,14 @@ export const readScript = (text: string): ScriptWithSettings => {
     );
   const { contents } = document;
   return checkScript(document.toJS(), (path) => {
-    // A script that is only a list is checked as `lines`.
-    const node = nodeAt(contents, isSeq(contents) ? path.slice(1) : path);
+    // A script that is just a list is checked as `lines`.
+    const node = findNode(contents, isSeq(contents) ? path.slice(1) : path);
     return node?.range == null ? undefined : lineCounter.linePos(node.range[0]).line;
   });
 };
 
-/** The key of the last entry on the path, or as much of the path as there is. */
-const nodeAt = (root: Node | null, path: ScriptPath): Node | null => {
+/** Finds the key of the last entry on the path, or the deepest node that exists. */
+const findNode = (root: Node | null, path: ScriptPath): Node | null => {
   const { isMap, isScalar, isSeq } = loadYaml();
   let found = root;
   let value: unknown = root;

@@ -1,4 +1,4 @@
-// A model request in the words that scripts use.
+// A model request in the terms that scripts use.
 import type {
   LanguageModelV4CallOptions,
   LanguageModelV4Message,
@@ -7,39 +7,39 @@ import type {
 } from '@ai-sdk/provider';
 import type { RequestView, ToolResultView } from './script.ts';
 
-/** The line of the runtime's guidance by which a script knows who is asking. */
+/** The line of the runtime's guidance from which a script learns which agent is asking. */
 export const agentLine = (name: string): string => `You are the agent "${name}".`;
 
 const agentLineShape = /^You are the agent "([^"\n]+)"\./mu;
 
-/** The agent that a prompt was rendered for; null when its system message does not say. */
+/** The agent that a prompt was rendered for; null if its system message does not say. */
 export const agentNameIn = (prompt: LanguageModelV4Prompt): string | null =>
-  agentLineShape.exec(systemIn(prompt))?.[1] ?? null;
+  agentLineShape.exec(systemText(prompt))?.[1] ?? null;
 
 export const viewRequest = (options: LanguageModelV4CallOptions): RequestView => {
   const { prompt } = options;
   const newest = newestMessages(prompt);
   const isGoal = (message: LanguageModelV4Message): boolean =>
-    message.role === 'user' && textOf(message).startsWith('Your task: ');
-  // What was said or given before the task is not of this session.
+    message.role === 'user' && messageText(message).startsWith('Your task: ');
+  // Messages before the task belong to earlier sessions.
   const place = prompt.findLastIndex(isGoal);
   const goal = place < 0 ? prompt.find((message) => message.role === 'user') : prompt[place];
   return {
     agent: agentNameIn(prompt),
     turn: prompt.slice(Math.max(0, place)).filter((message) => message.role === 'assistant').length + 1,
-    goal: goal === undefined ? '' : textOf(goal).replace(/^Your task: /u, ''),
-    system: systemIn(prompt),
+    goal: goal === undefined ? '' : messageText(goal).replace(/^Your task: /u, ''),
+    system: systemText(prompt),
     messages: prompt,
     tools: (options.tools ?? []).map((tool) => tool.name),
-    lastText: newest.map(textOf).join('\n'),
-    toolResults: newest.flatMap(resultsOf),
+    lastText: newest.map(messageText).join('\n'),
+    toolResults: newest.flatMap(toolResults),
   };
 };
 
-const systemIn = (prompt: LanguageModelV4Prompt): string =>
+const systemText = (prompt: LanguageModelV4Prompt): string =>
   prompt.flatMap((message) => (message.role === 'system' ? [message.content] : [])).join('\n');
 
-/** User and tool messages after the last assistant message that something follows. */
+/** User and tool messages after the last assistant message, ignoring assistant messages at the very end. */
 const newestMessages = (prompt: LanguageModelV4Prompt): LanguageModelV4Message[] => {
   let end = prompt.length;
   while (end > 0 && prompt[end - 1]?.role === 'assistant') end--;
@@ -47,23 +47,23 @@ const newestMessages = (prompt: LanguageModelV4Prompt): LanguageModelV4Message[]
   return prompt.slice(start, end).filter((message) => message.role !== 'system');
 };
 
-const textOf = (message: LanguageModelV4Message): string => {
+const messageText = (message: LanguageModelV4Message): string => {
   if (message.role === 'system') return message.content;
   return message.content
     .flatMap((part) => (part.type === 'text' ? [part.text] : part.type === 'tool-result' ? [outputText(part)] : []))
     .join('\n');
 };
 
-const resultsOf = (message: LanguageModelV4Message): ToolResultView[] =>
+const toolResults = (message: LanguageModelV4Message): ToolResultView[] =>
   message.role !== 'tool'
     ? []
     : message.content.flatMap((part) =>
         part.type !== 'tool-result'
           ? []
-          : [{ tool: part.toolName, id: part.toolCallId, text: outputText(part), ok: succeeded(part) }],
+          : [{ tool: part.toolName, id: part.toolCallId, text: outputText(part), ok: isSuccess(part) }],
       );
 
-const succeeded = ({ output }: LanguageModelV4ToolResultPart): boolean =>
+const isSuccess = ({ output }: LanguageModelV4ToolResultPart): boolean =>
   output.type === 'text' || output.type === 'json' || output.type === 'content';
 
 const outputText = ({ output }: LanguageModelV4ToolResultPart): string => {

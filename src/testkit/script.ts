@@ -1,4 +1,4 @@
-// What a rehearsal script is made of. The same shape in TypeScript and in YAML, except that only TypeScript has functions.
+// The parts of a rehearsal script. TypeScript and YAML use the same shape, except that only TypeScript has functions.
 import type { LanguageModelV4FinishReason, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { JsonObject } from '#base';
 import type { Price } from '#contracts';
@@ -7,10 +7,10 @@ export type Script = readonly ScriptLine[] | ScriptWithSettings;
 
 export type ScriptWithSettings = {
   readonly lines: readonly ScriptLine[];
-  /** Default true: a request that no line fits is an error. */
+  /** Default true: a request that no line fits fails. */
   readonly strict?: boolean;
   readonly modelId?: string;
-  /** For `rehearsal.model`, which an agent with a money budget needs. */
+  /** The price in `rehearsal.model`; an agent with a money budget needs one. */
   readonly price?: Price;
   readonly contextTokens?: number;
   readonly maxOutputTokens?: number;
@@ -20,13 +20,13 @@ export type ScriptWithSettings = {
 export type ScriptLine = {
   /** Absent: fits every request. */
   readonly when?: When | ((request: RequestView) => boolean);
-  /** How many requests it may answer. Default: any number. */
+  /** How many requests it answers. Default: any number. */
   readonly times?: number;
-  /** A text, a reply, or a function of the request. Only functions are taken word for word, without `{{goal}}` and the like. */
+  /** A text, a reply, or a function of the request. `{{goal}}` and the like are filled in, except in what a function returns. */
   readonly reply: string | ScriptedReply | ((request: RequestView) => string | ScriptedReply);
 };
 
-/** All that is given must hold. */
+/** All given conditions must hold. */
 export type When = {
   /** The name in the system message's line `You are the agent "<name>".` */
   readonly agent?: string;
@@ -34,18 +34,18 @@ export type When = {
   readonly turn?: number;
   /** Part of the newest user or tool text, or of the goal. */
   readonly text?: string;
-  /** Tried on the same texts as `text`. As a string: `/source/flags`. */
+  /** Matched against the same texts as `text`. As a string: `/source/flags`. */
   readonly pattern?: RegExp | string;
 };
 
 /** Reasoning comes first, then text, then calls. */
 export type ScriptedReply = {
   readonly text?: string;
-  /** The text as the pieces it is streamed in. Otherwise `text` is cut between words. */
+  /** The pieces to stream the text in. By default, `text` is split between words. */
   readonly pieces?: readonly string[];
   readonly reasoning?: string;
   readonly calls?: readonly ScriptedCall[];
-  /** What is not given is estimated: a quarter of the characters. `none`: the provider does not say. */
+  /** Missing figures are estimated: four characters to a token. `none`: the provider reports no usage. */
   readonly usage?: ScriptedUsage | 'none';
   readonly finish?: LanguageModelV4FinishReason['unified'];
   /** Before the first piece, or before the fault. */
@@ -77,33 +77,33 @@ export type ScriptedFault =
   | number
   /** No connection. */
   | 'network'
-  /** No answer until the request is aborted. */
+  /** No response until the request is aborted. */
   | 'timeout'
   /** The stream breaks in the middle. */
   | 'cut'
   /** The stream ends in the middle without a finish. */
   | 'end'
-  /** An `error` part in the middle of a stream that began well. */
+  /** An `error` part in the middle of the stream. */
   | 'error'
-  /** The tool calls' input is broken JSON. */
+  /** The input of the tool calls is not valid JSON. */
   | 'malformed'
-  /** A finish with no content. */
+  /** A response without content. */
   | 'empty';
 
 /** A request as a script's functions see it. */
 export type RequestView = {
-  /** Null when the system message does not say. */
+  /** Null if the system message does not say. */
   readonly agent: string | null;
   readonly turn: number;
   /** The task, without the runtime's `Your task: `; else the first user message. */
   readonly goal: string;
   readonly system: string;
   readonly messages: LanguageModelV4Prompt;
-  /** Names of the tools on offer. */
+  /** Names of the available tools. */
   readonly tools: readonly string[];
   /** All user and tool text since the last assistant message. */
   readonly lastText: string;
-  /** Results of the newest turn. */
+  /** Tool results of the latest turn. */
   readonly toolResults: readonly ToolResultView[];
 };
 

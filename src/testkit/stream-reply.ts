@@ -1,6 +1,6 @@
-// Plays a scene in time: as a stream, whole, or not at all.
+// Delivers a prepared reply over time: as a stream, in one piece, or as an error.
 //
-//   P1. Without delays no timer is set: each part is handed over when it is asked for.
+//   P1. Without delays no timer is set: each part is delivered when the reader pulls it.
 //   P2. An abort ends every wait and every stream with the signal's reason, and leaves no timer and no listener.
 import { APICallError } from '@ai-sdk/provider';
 import type {
@@ -9,7 +9,7 @@ import type {
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
 import type { Clock, CancelTimer } from '#contracts';
-import { replyContentOf, partsOf } from './prepare-reply.ts';
+import { toReplyContent, toStreamParts } from './prepare-reply.ts';
 import type { ReplyBlock, PreparedReply } from './prepare-reply.ts';
 import type { ScriptedReply } from './script.ts';
 
@@ -17,8 +17,8 @@ export type Timing = { readonly clock: Pick<Clock, 'timer'>; readonly signal: Ab
 
 type Ending = 'close' | 'break';
 
-/** Waits and throws when the reply is a fault that comes instead of an answer. */
-export const meetFault = async (reply: ScriptedReply, timing: Timing): Promise<void> => {
+/** Waits and throws if the reply is a fault of the whole request. */
+export const throwRequestFault = async (reply: ScriptedReply, timing: Timing): Promise<void> => {
   const { fault, delayMs = 0 } = reply;
   if (fault === 'timeout') await wait(Infinity, timing).done;
   if (typeof fault !== 'number' && fault !== 'network') return;
@@ -26,8 +26,12 @@ export const meetFault = async (reply: ScriptedReply, timing: Timing): Promise<v
   throw fault === 'network' ? networkError('connect ECONNREFUSED') : statusError(fault, reply.retryAfterMs);
 };
 
-export const playStream = (scene: PreparedReply, reply: ScriptedReply, timing: Timing): LanguageModelV4StreamResult => {
-  const { parts, ending } = stage(scene, reply);
+export const streamReply = (
+  prepared: PreparedReply,
+  reply: ScriptedReply,
+  timing: Timing,
+): LanguageModelV4StreamResult => {
+  const { parts, ending } = planStream(prepared, reply);
   const { delayMs = 0, pieceDelayMs = 0 } = reply;
   let next = 0;
   let pieces = 0;
@@ -39,7 +43,7 @@ export const playStream = (scene: PreparedReply, reply: ScriptedReply, timing: T
     pieces++;
     return first + (pieces === 1 ? 0 : pieceDelayMs);
   };
-  const handOver = (controller: ReadableStreamDefaultController<LanguageModelV4StreamPart>): void => {
+  const enqueueNext = (controller: ReadableStreamDefaultController<LanguageModelV4StreamPart>): void => {
     timing.signal?.throwIfAborted();
     const part = parts[next++];
     if (part !== undefined) controller.enqueue(part);
@@ -51,9 +55,9 @@ export const playStream = (scene: PreparedReply, reply: ScriptedReply, timing: T
       pull(controller) {
         timing.signal?.throwIfAborted();
         const ms = delayBefore(parts[next]);
-        if (ms === 0) return handOver(controller);
+        if (ms === 0) return enqueueNext(controller);
         waiting = wait(ms, timing);
-        return waiting.done.then(() => handOver(controller));
+        return waiting.done.then(() => enqueueNext(controller));
       },
       cancel: () => waiting?.stop(),
     },
@@ -62,47 +66,47 @@ export const playStream = (scene: PreparedReply, reply: ScriptedReply, timing: T
   return { stream };
 };
 
-export const playWhole = async (
-  scene: PreparedReply,
+export const generateReply = async (
+  prepared: PreparedReply,
   reply: ScriptedReply,
   timing: Timing,
 ): Promise<LanguageModelV4GenerateResult> => {
-  const { parts } = stage(scene, reply);
+  const { parts } = planStream(prepared, reply);
   const gaps = Math.max(0, parts.filter(isPiece).length - 1);
   const ms = (reply.delayMs ?? 0) + gaps * (reply.pieceDelayMs ?? 0);
   if (ms > 0) await wait(ms, timing).done;
   timing.signal?.throwIfAborted();
-  if (reply.fault === 'error') throw overloaded();
+  if (reply.fault === 'error') throw overloadedError();
   if (reply.fault === 'cut' || reply.fault === 'end') throw networkError('other side closed');
   return {
-    content: replyContentOf(scene.blocks),
-    finishReason: scene.finishReason,
-    usage: scene.usage,
+    content: toReplyContent(prepared.blocks),
+    finishReason: prepared.finishReason,
+    usage: prepared.usage,
     warnings: [],
   };
 };
 
 /** The parts that reach the reader, and how the stream ends after them. */
-const stage = (
-  scene: PreparedReply,
+const planStream = (
+  prepared: PreparedReply,
   { fault }: ScriptedReply,
 ): { parts: LanguageModelV4StreamPart[]; ending: Ending } => {
-  const { blocks, finishReason, usage } = scene;
+  const { blocks, finishReason, usage } = prepared;
   const start: LanguageModelV4StreamPart = { type: 'stream-start', warnings: [] };
   if (fault === 'cut') return { parts: [start, ...firstHalf(blocks)], ending: 'break' };
   if (fault === 'end') return { parts: [start, ...firstHalf(blocks)], ending: 'close' };
   if (fault === 'error') {
     const failed: LanguageModelV4StreamPart[] = [
-      { type: 'error', error: overloaded() },
+      { type: 'error', error: overloadedError() },
       { type: 'finish', finishReason: { unified: 'error', raw: 'error' }, usage },
     ];
     return { parts: [start, ...firstHalf(blocks), ...failed], ending: 'close' };
   }
-  return { parts: [start, ...partsOf(blocks), { type: 'finish', finishReason, usage }], ending: 'close' };
+  return { parts: [start, ...toStreamParts(blocks), { type: 'finish', finishReason, usage }], ending: 'close' };
 };
 
 const firstHalf = (blocks: readonly ReplyBlock[]): LanguageModelV4StreamPart[] => {
-  const parts = partsOf(blocks);
+  const parts = toStreamParts(blocks);
   return parts.slice(0, Math.ceil(parts.length / 2));
 };
 
@@ -111,7 +115,7 @@ const isPiece = (part: LanguageModelV4StreamPart): boolean =>
 
 type Wait = { readonly done: Promise<void>; stop(): void };
 
-/** Infinity: until the signal says so. */
+/** Infinity: waits until the signal aborts. */
 const wait = (ms: number, { clock, signal }: Timing): Wait => {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let stopTimer: CancelTimer | undefined;
@@ -121,17 +125,17 @@ const wait = (ms: number, { clock, signal }: Timing): Wait => {
   };
   const aborted = (): void => {
     stop();
-    // An abort's reason is whatever its caller chose.
+    // The reason is whatever the caller of `abort` passed.
     reject(signal?.reason as Error);
   };
-  const due = (): void => {
+  const finish = (): void => {
     stop();
     resolve();
   };
   if (signal?.aborted === true) aborted();
   else {
     signal?.addEventListener('abort', aborted, { once: true });
-    if (ms !== Infinity) stopTimer = clock.timer(ms, due);
+    if (ms !== Infinity) stopTimer = clock.timer(ms, finish);
   }
   return { done: promise, stop };
 };
@@ -151,7 +155,7 @@ const statusError = (statusCode: number, retryAfterMs: number | undefined): APIC
     responseBody: JSON.stringify({ error: { message: `rehearsed status ${statusCode}` } }),
   });
 
-/** As the AI SDK reports a fetch that failed. */
+/** An error as the AI SDK reports a failed fetch. */
 const networkError = (message: string): APICallError =>
   new APICallError({
     message: `Cannot connect to API: ${message}`,
@@ -161,7 +165,7 @@ const networkError = (message: string): APICallError =>
     isRetryable: true,
   });
 
-const overloaded = (): APICallError =>
+const overloadedError = (): APICallError =>
   new APICallError({
     message: 'Overloaded',
     url,

@@ -1,13 +1,13 @@
-// Time that passes only when a test says so.
+// A clock whose time passes only when a test advances it.
 import assert from 'node:assert';
-// Imported, so that a test runner's fake timers do not stop it.
+// Imported, so that a test runner's fake timers do not replace it.
 import { setImmediate } from 'node:timers';
 import type { Clock } from '#contracts';
 
 export type VirtualClock = Clock & {
-  /** Moves on, firing what falls due in order; promises settle before, between and after. */
+  /** Advances the time and fires due timers in order; promises settle before, between and after them. */
   advance(ms: number): Promise<void>;
-  /** Moves on until no timer is left. */
+  /** Advances the time until no timer is left. */
   runAll(): Promise<void>;
   /** How many timers are set. */
   readonly waiting: number;
@@ -15,16 +15,16 @@ export type VirtualClock = Clock & {
 
 type Timer = { readonly at: number; readonly due: () => void };
 
-/** More timers than this in one `runAll` are taken for an endless loop. */
+/** `runAll` treats more timers than this as an endless loop. */
 const firingsMax = 100_000;
 
 export const virtualClock = (startMs = 0): VirtualClock => {
   let now = startMs;
   const timers: Timer[] = [];
 
-  /** True when a timer was due by then. */
+  /** Returns true if a timer was due by then. */
   const fireNext = async (untilMs: number): Promise<boolean> => {
-    await settle();
+    await settlePromises();
     const [timer] = timers;
     if (timer === undefined || timer.at > untilMs) return false;
     timers.shift();
@@ -38,21 +38,21 @@ export const virtualClock = (startMs = 0): VirtualClock => {
     timer(ms, due) {
       assert(!Number.isNaN(ms), 'a timer needs a number of milliseconds');
       const timer = { at: now + Math.max(0, ms), due };
-      timers.splice(placeFor(timer, timers), 0, timer);
+      timers.splice(insertionIndex(timer, timers), 0, timer);
       return () => {
         const index = timers.indexOf(timer);
         if (index >= 0) timers.splice(index, 1);
       };
     },
     async advance(ms) {
-      assert(ms >= 0, 'time does not go back');
+      assert(ms >= 0, 'time cannot go backwards');
       const untilMs = now + ms;
       while (await fireNext(untilMs));
       now = untilMs;
     },
     async runAll() {
       for (let firings = 0; await fireNext(Infinity); firings++)
-        assert(firings < firingsMax, `${firingsMax} timers fired and there are still more`);
+        assert(firings < firingsMax, `${firingsMax} timers fired and more are still set`);
     },
     get waiting() {
       return timers.length;
@@ -60,8 +60,8 @@ export const virtualClock = (startMs = 0): VirtualClock => {
   };
 };
 
-/** After all that is due at the same time, so that equal timers fire in the order they were set. */
-const placeFor = ({ at }: Timer, timers: readonly Timer[]): number => {
+/** After all timers with the same time, so that equal timers fire in the order in which they were set. */
+const insertionIndex = ({ at }: Timer, timers: readonly Timer[]): number => {
   let low = 0;
   let high = timers.length;
   while (low < high) {
@@ -72,5 +72,5 @@ const placeFor = ({ at }: Timer, timers: readonly Timer[]): number => {
   return low;
 };
 
-/** All microtasks run before an immediate does. */
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** All microtasks run before an immediate. */
+const settlePromises = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

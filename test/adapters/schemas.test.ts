@@ -1,4 +1,4 @@
-// What is a JSON Schema, and that what is one can be used.
+// Which values are JSON Schemas, and that every accepted schema can be used.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -18,54 +18,66 @@ const circle = (): unknown => {
   return Object.assign(schema, { properties: { again: schema } });
 };
 
-describe('refused, with the place', () => {
+describe('refused, with the location', () => {
   test.each<[string, unknown, RegExp]>([
     ['text', 'fast', /^expected a schema.*"fast"/u],
     ['a list', [], /^expected a schema.*an empty list/u],
-    ['a type that is none', { type: 'strin' }, /^\/type: "strin" is not a type; the types are array, /u],
+    ['an unknown type', { type: 'strin' }, /^\/type: "strin" is not a type; the types are array, /u],
     ['a number as type', { type: 5 }, /^\/type: 5 is not a type/u],
     ['one wrong type of two', { type: ['null', 'text'] }, /^\/type: "text"/u],
     ['no types', { type: [] }, /^\/type: .*empty/u],
     ['properties that are a number', { properties: 5 }, /^\/properties: .*got 5/u],
     ['properties in a list', { properties: [{ type: 'string' }] }, /^\/properties: .*a list/u],
     ['a property that is a number', { properties: { a: 5 } }, /^\/properties\/a: expected a schema.*got 5/u],
-    ['a place with signs', { $defs: { 'a/b~c': { type: 1 } } }, /^\/\$defs\/a~1b~0c\/type: /u],
-    ['required as text', { required: 'x' }, /^\/required: expected a list of names/u],
+    ['a location with special characters', { $defs: { 'a/b~c': { type: 1 } } }, /^\/\$defs\/a~1b~0c\/type: /u],
+    ['required as a string', { required: 'x' }, /^\/required: expected a list of names/u],
     ['required as in draft 3', { properties: { a: { required: true } } }, /^\/properties\/a\/required/u],
     ['a pattern that does not compile', { pattern: '(' }, /^\/pattern: Invalid regular expression/u],
-    ['a pattern that is none with `u`', { pattern: '[\\w-.]' }, /^\/pattern: Invalid regular expression/u],
-    ['a pattern among names', { patternProperties: { '(': {} } }, /^\/patternProperties\/\(: Invalid/u],
-    ['an enum of no list', { enum: 3 }, /^\/enum: expected a list/u],
-    ['a length in words', { minLength: 'many' }, /^\/minLength: .*"many"/u],
+    ['a pattern that is invalid with `u`', { pattern: '[\\w-.]' }, /^\/pattern: Invalid regular expression/u],
+    ['a pattern for names', { patternProperties: { '(': {} } }, /^\/patternProperties\/\(: Invalid/u],
+    ['an enum that is not a list', { enum: 3 }, /^\/enum: expected a list/u],
+    ['a length as a string', { minLength: 'many' }, /^\/minLength: .*"many"/u],
     ['a length below zero', { minLength: -1 }, /^\/minLength: .*-1/u],
-    ['half an item', { maxItems: 0.5 }, /^\/maxItems: /u],
-    ['a bound in words', { minimum: '3' }, /^\/minimum: expected a number, got "3"/u],
+    ['a fractional number of items', { maxItems: 0.5 }, /^\/maxItems: /u],
+    ['a bound as a string', { minimum: '3' }, /^\/minimum: expected a number, got "3"/u],
     ['a bound as in draft 4', { exclusiveMinimum: true }, /^\/exclusiveMinimum: expected a number, got true/u],
-    ['steps of nothing', { multipleOf: 0 }, /^\/multipleOf: .*above 0/u],
-    ['items in words', { items: 'text' }, /^\/items: expected a schema/u],
+    ['multipleOf zero', { multipleOf: 0 }, /^\/multipleOf: .*> 0/u],
+    ['items as a string', { items: 'text' }, /^\/items: expected a schema/u],
     ['a wrong item of a list', { items: [{}, 3] }, /^\/items\/1: expected a schema/u],
-    ['anyOf of no list', { anyOf: {} }, /^\/anyOf: expected a list of schemas/u],
-    ['anyOf of nothing', { anyOf: [] }, /^\/anyOf: .*empty list/u],
-    ['a branch in words', { oneOf: [{ type: 'object' }, 'x'] }, /^\/oneOf\/1: /u],
-    ['additionalProperties in words', { additionalProperties: 'no' }, /^\/additionalProperties: /u],
+    ['anyOf that is not a list', { anyOf: {} }, /^\/anyOf: expected a list of schemas/u],
+    ['an empty anyOf', { anyOf: [] }, /^\/anyOf: .*empty list/u],
+    ['a branch as a string', { oneOf: [{ type: 'object' }, 'x'] }, /^\/oneOf\/1: /u],
+    ['additionalProperties as a string', { additionalProperties: 'no' }, /^\/additionalProperties: /u],
     ['a dependency on a number', { dependencies: { a: [1] } }, /^\/dependencies\/a: /u],
     ['a dependency on text', { dependentRequired: { a: 'b' } }, /^\/dependentRequired: /u],
     ['a format by an inherited name', { format: '__proto__' }, /^\/format: /u],
     ['a function', { type: 'object', check: () => true }, /^\/check: a function is not JSON/u],
-    ['a zod schema as it is', z.object({ a: z.string() }), /not JSON/u],
+    ['an unconverted zod schema', z.object({ a: z.string() }), /not JSON/u],
     ['a reference to nothing', { $ref: '#/$defs/x' }, /^\/\$ref: there is no schema at "#\/\$defs\/x"/u],
-    ['an anchor that is nowhere', { items: { $ref: '#node' } }, /^\/items\/\$ref: there is no schema at "#node"/u],
+    ['an unknown anchor', { items: { $ref: '#node' } }, /^\/items\/\$ref: there is no schema at "#node"/u],
     ['a reference into data', { $ref: '#/examples/0', examples: [{}] }, /no schema/u],
-    ['a reference elsewhere', { $ref: 'https://x.example/a.json' }, /nothing is fetched; put it under `\$defs`/u],
+    [
+      'an external reference',
+      { $ref: 'https://x.example/a.json' },
+      /references are not fetched; put it under `\$defs`/u,
+    ],
     ['a reference in words that is empty', { $ref: '' }, /^\/\$ref: /u],
     ['what is referred to', { $ref: '#/mine/a', mine: { a: { type: 'strin' } } }, /"strin" is not a type/u],
-    ['a dynamic reference', { $dynamicRef: '#a' }, /^\/\$dynamicRef: .*say `\$ref`/u],
-    ['two of one address', { $id: 'https://x.example/a', $defs: { b: { $id: 'https://x.example/a' } } }, /Duplicate/u],
-    ['itself', { $ref: '#' }, /itself without end/u],
-    ['itself by a detour', { $defs: { a: { $ref: '#/$defs/b' }, b: { allOf: [{ $ref: '#/$defs/a' }] } } }, /end/u],
+    ['a dynamic reference', { $dynamicRef: '#a' }, /^\/\$dynamicRef: .*use `\$ref`/u],
+    [
+      'two schemas with the same address',
+      { $id: 'https://x.example/a', $defs: { b: { $id: 'https://x.example/a' } } },
+      /Duplicate/u,
+    ],
+    ['itself', { $ref: '#' }, /itself endlessly/u],
+    [
+      'an indirect reference to itself',
+      { $defs: { a: { $ref: '#/$defs/b' }, b: { allOf: [{ $ref: '#/$defs/a' }] } } },
+      /end/u,
+    ],
     ['a depth of 1,000', nested(1_000), /deeper than 100/u],
     ['a depth of 100,000', nested(100_000), /deeper than 100/u],
-    ['a circle of objects', circle(), /deeper than 100/u],
+    ['cyclic objects', circle(), /deeper than 100/u],
     ['a million names', { enum: Array.from({ length: 1_000_000 }, String) }, /more than 50000 values/u],
   ])('%s', (_, schema, words) => {
     expect(schemaProblem(schema)).toMatch(words);
@@ -95,7 +107,7 @@ const ordinary: readonly (readonly [string, JsonObject])[] = [
     },
   ],
   [
-    'draft 2020-12 with names that come again',
+    'draft 2020-12 with repeated names',
     {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       $id: 'https://x.example/tree',
@@ -132,7 +144,7 @@ describe('accepted', () => {
     for (const value of values) expect(() => validate(schema, value as any)).not.toThrow();
   });
 
-  test('every schema that the library makes', () => {
+  test('every schema that the library creates', () => {
     const children = ordinary
       .filter(([, { type }]) => type === undefined || type === 'object')
       .map(([, schema], at) => agent(`child${at}`, { input: { format: 'json', schema } }));
@@ -184,7 +196,7 @@ const anySchema = fc.letrec<{ schema: unknown; map: unknown; list: unknown }>((t
   };
 });
 
-test('what passes can be used with any value', () => {
+test('an accepted schema can validate any value', () => {
   let passed = 0;
   fc.assert(
     fc.property(anySchema.schema, fc.jsonValue({ maxDepth: 3 }), (schema, value) => {
@@ -197,7 +209,7 @@ test('what passes can be used with any value', () => {
   expect(passed).toBeGreaterThan(200);
 });
 
-test('the schema is not changed by looking at it', () => {
+test('checking a schema does not change it', () => {
   for (const [, schema] of ordinary) {
     const before = JSON.stringify(schema);
     schemaProblem(schema);

@@ -1,4 +1,4 @@
-// YAML is data and nothing else: what could do more is refused, with its line.
+// YAML is data and nothing else: anything that could do more is refused, with its line.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -35,31 +35,31 @@ const refused: readonly (readonly [string, number, RegExp])[] = [
   ['a: !<constructor> x', 1, /Tags/u],
   ['!!map\na: 1', 1, /Tags/u],
   ['a: 1\nb: &x 2', 2, /Anchors/u],
-  ['a: {}\n<<: {b: 1}', 2, /`<<` cannot be a key/u],
-  ['%YAML 1.1\n---\na: yes', 1, /begin with `%`/u],
-  ['a: 1\n---\nb: 2', 2, /one document/u],
-  ['a: 1\n...\nb: 2', 3, /one document/u],
-  ['a: 1\nb: 2\na: 3', 3, /`a` is there twice/u],
-  ['x:\n  "1": a\n  1: b', 3, /`1` is there twice/u],
-  ['a:\n  __proto__:\n    polluted: 1', 2, /`__proto__` cannot be a key/u],
-  ['a: 1\n? [x, y]\n: 2', 2, /plain text before the colon/u],
-  ['a: 1\n: 2', 2, /plain text before the colon/u],
+  ['a: {}\n<<: {b: 1}', 2, /`<<` is not allowed as a key/u],
+  ['%YAML 1.1\n---\na: yes', 1, /start with `%`/u],
+  ['a: 1\n---\nb: 2', 2, /a single document/u],
+  ['a: 1\n...\nb: 2', 3, /a single document/u],
+  ['a: 1\nb: 2\na: 3', 3, /Duplicate key `a`/u],
+  ['x:\n  "1": a\n  1: b', 3, /Duplicate key `1`/u],
+  ['a:\n  __proto__:\n    polluted: 1', 2, /`__proto__` is not allowed as a key/u],
+  ['a: 1\n? [x, y]\n: 2', 2, /plain text key before the colon/u],
+  ['a: 1\n: 2', 2, /plain text key before the colon/u],
   ['a: 1\nb: .inf', 2, /finite number/u],
   ['a: [.nan]', 1, /finite number/u],
   [nested(70), 1, /64 levels/u],
   [nested(60_000), 1, /64 levels/u],
   ['- '.repeat(60_000), 1, /64 levels/u],
-  [`a: ${'x'.repeat(128_000)}`, 1, /too long/u],
+  [`a: ${'x'.repeat(128_000)}`, 1, /Too long/u],
   ['- a\n- b', 1, /keys and values/u],
   ['just text', 1, /keys and values/u],
-  ['a: 1\nb: "open', 2, /not YAML/u],
-  ['a: 1\n\tb: 2', 2, /not YAML/u],
-  ['a: b: c', 1, /not YAML/u],
-  ['a: 1\n}', 2, /not YAML/u],
+  ['a: 1\nb: "open', 2, /Not valid YAML/u],
+  ['a: 1\n\tb: 2', 2, /Not valid YAML/u],
+  ['a: b: c', 1, /Not valid YAML/u],
+  ['a: 1\n}', 2, /Not valid YAML/u],
 ];
 
 test.each(refused.map((one) => [one[0].slice(0, 30), ...one] as const))(
-  'what begins with %j is refused',
+  'a document that begins with %j is refused',
   (_, written, line, message) =>
     expect(parseYaml(written)).toMatchObject({ problem: { line, message: expect.stringMatching(message) } }),
 );
@@ -104,18 +104,18 @@ const json = fc
   .map((object) => JSON.parse(JSON.stringify(object)) as object)
   .filter((object) => !JSON.stringify(object).includes('__proto__'));
 
-test('JSON is YAML, and reads as itself', () =>
+test('JSON is valid YAML, and reads as itself', () =>
   fc.assert(
     fc.property(json, (object) => {
       expect(value(JSON.stringify(object, null, 1))).toEqual(object);
     }),
   ));
 
-test('what another writer of YAML makes of an object reads as that object', () =>
+test('what another YAML writer makes of an object reads as that object', () =>
   fc.assert(
     fc.property(json, fc.constantFrom('PLAIN', 'QUOTE_DOUBLE', 'QUOTE_SINGLE', 'BLOCK_LITERAL'), (object, style) => {
       const written = stringify(object, { aliasDuplicateObjects: false, defaultStringType: style });
-      // As a block, that writer loses a text of nothing but blanks, and does not read it back itself.
+      // In block style, that writer loses a text of only blanks, and cannot read it back itself.
       fc.pre(style !== 'BLOCK_LITERAL' || !hasBlank(object));
       expect(value(written)).toEqual(object);
     }),

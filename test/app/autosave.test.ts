@@ -1,4 +1,4 @@
-// One scheduler saves all that changes: one timer while something does, none while nothing does.
+// One scheduler saves all changes: one timer while there are changes, none otherwise.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { RunId } from '#base';
 import { virtualClock } from '#testkit';
 import { Autosave } from '../../src/app/conversations/autosave.ts';
-import { gate, newWorkspace, openTalk, ref, say, waitsFirst } from './conversations-driver.ts';
+import { gate, newWorkspace, openTalk, ref, takeTurn, waitsFirst } from './conversations-driver.ts';
 
 const openSaving = (fails: () => boolean = () => false) => {
   const clock = virtualClock();
@@ -23,7 +23,7 @@ const openSaving = (fails: () => boolean = () => false) => {
 };
 
 describe('the scheduler', () => {
-  test('sets no timer while nothing changes, and one however much does', () => {
+  test('sets no timer while nothing changes, and only one however much changes', () => {
     const { clock, autosave, run } = openSaving();
     expect(clock.waiting).toBe(0);
     for (let nth = 0; nth < 10_000; nth++) autosave.touch(run(`run-${nth}`));
@@ -32,7 +32,7 @@ describe('the scheduler', () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test('saves what has changed once in a while, and a run that ends at once', async () => {
+  test('saves changes periodically, and a finished run immediately', async () => {
     const { clock, saved, autosave, run } = openSaving();
     autosave.touch(run('a'));
     await clock.advance(600);
@@ -50,7 +50,7 @@ describe('the scheduler', () => {
     expect(saved.slice(2)).toEqual(['1500 b ended']);
   });
 
-  test('goes on after a failure, and saves nothing any more once it is closed', async () => {
+  test('continues after a failure, and saves nothing once it is closed', async () => {
     let failing = true;
     const { clock, saved, autosave, run } = openSaving(() => failing);
     autosave.touch(run('a'));
@@ -75,7 +75,7 @@ describe('the scheduler', () => {
     ),
   );
 
-  test('whatever happens: a timer is set exactly while something has changed, and no change waits longer than that', () =>
+  test('whatever happens, a timer is set exactly while there are changes, and no change waits longer than the interval', () =>
     fc.assert(
       fc.asyncProperty(acts, async (some) => {
         const { clock, saved, autosave, run } = openSaving();
@@ -105,16 +105,16 @@ describe('the scheduler', () => {
 });
 
 describe('conversations', () => {
-  test('10,000 agents that do nothing cost no timer', async () => {
+  test('10,000 idle agents need no timer', async () => {
     const clock = virtualClock();
     const { cloister, agents } = await openTalk({ store: 'memory', clock });
     const [lead] = agents;
-    for (let nth = 0; nth < 100; nth++) await say({ cloister }, 'Hello.', { conversation: `talk ${nth}` });
+    for (let nth = 0; nth < 100; nth++) await takeTurn({ cloister }, 'Hello.', { conversation: `talk ${nth}` });
     for (let nth = 0; nth < 10_000; nth++) cloister.register({ ...lead!, name: `agent-${nth}` });
     expect(clock.waiting).toBe(0);
   });
 
-  test('a run that goes on is saved while it does, with a checkpoint and its file, and again at its end', async () => {
+  test('a run is saved while it is running, with a checkpoint and its file, and again when it ends', async () => {
     const clock = virtualClock(1_000);
     const workspace = newWorkspace();
     const { tool, open, reached } = gate();
@@ -145,7 +145,7 @@ describe('conversations', () => {
     expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ running: [], entries: [{}, {}] });
   });
 
-  test('closing waits for what is being saved', async () => {
+  test('closing waits for a save in progress', async () => {
     const workspace = newWorkspace();
     const { cloister } = await openTalk({ workspace });
     const session = await cloister.runTurn('lead', 'Hello.');
@@ -156,7 +156,7 @@ describe('conversations', () => {
   });
 
   test.for([{ autosaveMs: 0 }, { retention: { most: 0 } }, { retention: { allMs: Number.NaN } }, { defaultAgent: 7 }])(
-    'are not kept as %j says, and why is told',
+    'refuse the option %j, and the error says why',
     async (options) => {
       await expect(openTalk({ store: 'memory', ...(options as object) })).rejects.toMatchObject({
         code: 'options_invalid',
@@ -165,7 +165,7 @@ describe('conversations', () => {
     },
   );
 
-  test('a plain run is not saved by itself', async () => {
+  test('a plain run is not saved automatically', async () => {
     const clock = virtualClock();
     const { cloister } = await openTalk({ store: 'memory', clock });
     await cloister.run('lead', 'Hello.').outcome;

@@ -1,4 +1,4 @@
-// What people get wrong, and whether they are told what to do next.
+// Common mistakes, and whether the error says what to do next.
 import { once } from 'node:events';
 import { symlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -8,12 +8,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { CloisterError, errorCatalogue } from '#base';
 import type { JsonObject } from '#base';
 import { thrownBy } from '../core/session/driver.ts';
-import { ai, check, ground, load, open, refusal, told } from './driver.ts';
+import { ai, check, createFolders, load, open, openError, problemLines } from './driver.ts';
 import type { Files } from './driver.ts';
 
-/** The one problem that these files have. */
+/** The only problem of these files. */
 const problemOf = async (files: Files, ...given: readonly string[]): Promise<string> => {
-  const problems = told(await load(ground(files), ...(given.length === 0 ? ['lead.ai'] : given)));
+  const problems = problemLines(await load(createFolders(files), ...(given.length === 0 ? ['lead.ai'] : given)));
   expect(problems).toHaveLength(1);
   return problems[0]!;
 };
@@ -25,42 +25,42 @@ describe('a model', () => {
     );
   });
 
-  test('whose keys are all missing, in every file: all of them at once', async () => {
-    const place = ground({
+  test('whose keys are all missing, in every file: all of them in one report', async () => {
+    const folders = createFolders({
       'lead.ai': ai('models: [openai/gpt-5, anthropic/claude-sonnet-4-5]\nagents: helper'),
       'helper.ai': ai('models: google/gemini-2.5-flash'),
     });
-    expect(told(await load(place, 'lead.ai')).toSorted()).toEqual([
+    expect(problemLines(await load(folders, 'lead.ai')).toSorted()).toEqual([
       'helper.ai:5 models: Missing: GOOGLE_API_KEY; define in shell or .ai-agent.env.',
       'lead.ai:5 models: Missing: OPENAI_API_KEY, ANTHROPIC_API_KEY; define in shell or .ai-agent.env.',
     ]);
-    const error = await refusal(place, ['lead.ai']);
+    const error = await openError(folders, ['lead.ai']);
     expect(error).toMatchObject({ code: 'env_missing', suggestion: expect.stringContaining('.ai-agent.env') });
     expect(error.message).toContain('Missing: GOOGLE_API_KEY');
     expect(error.message).toContain('Missing: OPENAI_API_KEY, ANTHROPIC_API_KEY');
   });
 
-  test('whose key is empty is as good as missing one', async () => {
-    const place = ground({ 'lead.ai': ai('models: openai/gpt-5'), '.ai-agent.env': 'OPENAI_API_KEY=\n' });
-    expect(told(await load({ ...place, env: { OPENAI_API_KEY: '' } }, 'lead.ai'))[0]).toContain(
+  test('whose key is empty counts as missing', async () => {
+    const folders = createFolders({ 'lead.ai': ai('models: openai/gpt-5'), '.ai-agent.env': 'OPENAI_API_KEY=\n' });
+    expect(problemLines(await load({ ...folders, env: { OPENAI_API_KEY: '' } }, 'lead.ai'))[0]).toContain(
       'Missing: OPENAI_API_KEY',
     );
   });
 
-  test('of an unknown provider: which there are, and which is near', async () => {
+  test('of an unknown provider: which providers exist, and which name is similar', async () => {
     const problem = await problemOf({ 'lead.ai': ai('models: antropic/claude-sonnet-4-5') });
     expect(problem).toMatch(
-      /^lead\.ai:5 models: No provider "antropic" is configured: add it to `providers` in \.ai-agent\.json/u,
+      /^lead\.ai:5 models: No provider "antropic" is configured\. Add it to `providers` in \.ai-agent\.json/u,
     );
     expect(problem).toMatch(/anthropic, google, ollama, openai, openrouter\. \(anthropic\?\)$/u);
   });
 
-  test('of none at all: where to name one', async () => {
-    const { cwd, env } = ground({ 'lead.ai': ai() });
+  test('that is not configured: where to name one', async () => {
+    const { cwd, env } = createFolders({ 'lead.ai': ai() });
     await using cloister = await openCloister({ store: 'memory', agents: ['lead.ai'], cwd, env });
     const error = thrownBy(() => cloister.run('lead', 'Go'));
-    expect(error.message).toMatch(/The agent has no model\. Agent "lead"/u);
-    expect(error.suggestion).toMatch(/Name one in `models` of the agent/u);
+    expect(error.message).toMatch(/No model is configured for the agent\. Agent "lead"/u);
+    expect(error.suggestion).toMatch(/Set `models` in the agent/u);
   });
 });
 
@@ -69,21 +69,21 @@ describe('a provider', () => {
 
   /** A run of an agent whose model is at this address. */
   const ask = async (baseUrl: string, provider: JsonObject = { type: 'openai', apiKey: '${OPENAI_API_KEY}' }) => {
-    const place = ground(
+    const folders = createFolders(
       {
         'lead.ai': ai('models: [mine/gpt-5]\nmaxRetries: 0'),
         '.ai-agent.json': { providers: { mine: { ...provider, baseUrl } } },
       },
       { env: { OPENAI_API_KEY: key } },
     );
-    const { cloister } = await open(place, ['lead.ai']);
+    const { cloister } = await open(folders, ['lead.ai']);
     const { outcome, run } = cloister.run('lead', 'Go');
     const { failure, status, output } = await outcome;
     const kept = JSON.stringify([await cloister.show(run), failure]);
     return { failure: failure!, status, output, kept };
   };
 
-  /** Answers every request so, in OpenAI's words. */
+  /** Answers every request with this error, in OpenAI's format. */
   const answering = async (status: number, message: string, code: string): Promise<string> => {
     const server = createServer((request, response) => {
       request.resume();
@@ -100,7 +100,7 @@ describe('a provider', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   };
 
-  test('that refuses the key: an auth failure, its words without the key', async () => {
+  test('that refuses the key: an auth failure, with its message but without the key', async () => {
     const url = await answering(
       401,
       `Incorrect API key provided: ${key}. You can find yours elsewhere.`,
@@ -110,7 +110,7 @@ describe('a provider', () => {
     expect({ status, output }).toEqual({ status: 'failed', output: '' });
     expect(failure.code).toBe('model_auth');
     expect(failure.detail).toMatch(/^Incorrect API key provided/u);
-    expect(errorCatalogue.model_auth.suggestion).toMatch(/Check the API key/u);
+    expect(errorCatalogue.model_auth.suggestion).toMatch(/Check that provider's API key/u);
     expect(kept).not.toContain(key);
   });
 
@@ -130,7 +130,7 @@ describe('a provider', () => {
     ['openai', { type: 'openai', apiKey: '${OPENAI_API_KEY}' }],
     ['a compatible one', { type: 'openai-compatible' }],
     ['anthropic', { type: 'anthropic', apiKey: '${OPENAI_API_KEY}' }],
-  ])('at an address where nobody listens (%s): a network failure that says what to check', async (_, provider) => {
+  ])('at an address where nothing listens (%s): a network failure that says what to check', async (_, provider) => {
     const server = createServer();
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -145,8 +145,8 @@ describe('a provider', () => {
   });
 
   test.each([
-    ['no address', 'api.example', /baseUrl.*http:\/\/ or https:\/\//u],
-    ['no address once it is filled in', '${OPENAI_API_KEY}', /providers\.mine\.baseUrl must be an address/u],
+    ['an invalid address', 'api.example', /baseUrl.*http:\/\/ or https:\/\//u],
+    ['an invalid address after substitution', '${OPENAI_API_KEY}', /providers\.mine\.baseUrl must be a URL/u],
   ])('with %s is refused before anything is sent, and no value is shown', async (_, baseUrl, words) => {
     const error = await ask(baseUrl).catch((thrown: unknown) => thrown as CloisterError);
     expect(error).toBeInstanceOf(CloisterError);
@@ -163,55 +163,60 @@ describe('a tool server', () => {
   });
   const absent = { command: 'no-such-program-here', args: ['--stdio'] };
 
-  test('whose command is not there: asked to connect before anything runs, it says which, where it looked, and what to do', async () => {
-    const place = ground(server(absent), { env: { PATH: '/nowhere:/bin' } });
-    const report = await check(place, ['.'], { connect: true });
+  test('whose command does not exist: preconnecting reports which one, where it looked, and what to do', async () => {
+    const folders = createFolders(server(absent), { env: { PATH: '/nowhere:/bin' } });
+    const report = await check(folders, ['.'], { connect: true });
     expect(report.ok).toBe(false);
     expect(report.problems).toHaveLength(1);
     const { message, key } = report.problems[0]!;
     expect(key).toBe('tools');
-    expect(message).toMatch(/command of a tool server was not found.*"files".*"no-such-program-here".*PATH/u);
-    expect(message).toMatch(/Install it, or correct `command` in \.ai-agent\.json/u);
-    const error = await refusal(place, ['lead.ai'], { preconnect: true });
+    expect(message).toMatch(/tool server's command was not found.*"files".*"no-such-program-here".*PATH/u);
+    expect(message).toMatch(/Install it, or fix `command` in \.ai-agent\.json/u);
+    const error = await openError(folders, ['lead.ai'], { preconnect: true });
     expect(error.message).toMatch(/"no-such-program-here".*Install it/u);
   });
 
-  test('whose command is not there fails the agent that needs it; its caller is told class, summary and remedy', async () => {
-    const place = ground(server(absent));
+  test('whose command does not exist fails the agent that needs it; its caller gets class, summary and remedy', async () => {
+    const folders = createFolders(server(absent));
     const says = [
       { when: { agent: 'lead', turn: 1 }, reply: { calls: [{ tool: 'helper', args: { prompt: 'Go' } }] } },
       { reply: '{{results}}' },
     ];
-    const { cloister } = await open(place, ['lead.ai'], { says });
+    const { cloister } = await open(folders, ['lead.ai'], { says });
     const { outcome, run } = cloister.run('lead', 'Go');
     expect(await outcome).toMatchObject({ status: 'partial', missing: ['helper'] });
     expect((await outcome).output).toMatch(
-      /\(status: failed\)\. Error \(config\): The command of a tool server was not found\. Install it, or correct `command`/u,
+      /\(status: failed\)\. Error \(config\): The tool server's command was not found\. Install it, or fix `command`/u,
     );
     expect((await outcome).output).not.toContain('no-such-program');
     expect(await cloister.audit(run)).toMatchObject({ ok: true });
   });
 
-  test('that cannot be reached: whom, and why', async () => {
-    const place = ground(server({ url: 'http://127.0.0.1:9/mcp' }));
-    const { problems } = await check(place, ['.'], { connect: true });
+  test('that cannot be reached: which one, and why', async () => {
+    const folders = createFolders(server({ url: 'http://127.0.0.1:9/mcp' }));
+    const { problems } = await check(folders, ['.'], { connect: true });
     expect(problems.map(({ message }) => message).join()).toMatch(
-      /tool server could not be reached.*files.*Check that it runs/u,
+      /tool server is unreachable or has exited.*files.*Check that it is running/u,
     );
   });
 
-  test('whose variable is missing: which', async () => {
-    const [problem] = told(await load(ground(server({ command: 'x', env: { TOKEN: '${FILES_TOKEN}' } })), 'helper.ai'));
+  test('whose variable is missing: which one', async () => {
+    const [problem] = problemLines(
+      await load(createFolders(server({ command: 'x', env: { TOKEN: '${FILES_TOKEN}' } })), 'helper.ai'),
+    );
     expect(problem).toContain('Missing: FILES_TOKEN; define in shell or .ai-agent.env');
   });
 
-  test('that a module should be, and is not: which file, and what it must export', async () => {
-    const place = ground({ ...server({ module: './tools.mjs' }), 'tools.mjs': 'export default [{ name: "x" }];' });
-    expect(told(await load(place, 'helper.ai'))[0]).toMatch(
+  test('whose module exports the wrong thing: which file, and what it must export', async () => {
+    const folders = createFolders({
+      ...server({ module: './tools.mjs' }),
+      'tools.mjs': 'export default [{ name: "x" }];',
+    });
+    expect(problemLines(await load(folders, 'helper.ai'))[0]).toMatch(
       /mcpServers\.files: .*tools\.mjs must export a list of tools/u,
     );
-    const gone = ground(server({ module: './gone.mjs' }));
-    expect(told(await load(gone, 'helper.ai'))[0]).toMatch(/There is no file .*gone\.mjs/u);
+    const gone = createFolders(server({ module: './gone.mjs' }));
+    expect(problemLines(await load(gone, 'helper.ai'))[0]).toMatch(/No such file: .*gone\.mjs/u);
   });
 });
 
@@ -220,7 +225,7 @@ describe('a file', () => {
     [
       'of 5 MB',
       { 'lead.ai': ai('', 'x'.repeat(5_000_000)) },
-      /^lead\.ai: It has 5000\d+ bytes; an agent file may have 1000000\. Move data out/u,
+      /^lead\.ai: The file has 5000\d+ bytes; the limit for agent files is 1000000\. Move data out/u,
     ],
     [
       'that is binary',
@@ -232,41 +237,41 @@ describe('a file', () => {
       { 'lead.ai': Buffer.from(`\uFEFF${ai()}`, 'utf16le') },
       /^lead\.ai: The file is not text: expected UTF-8/u,
     ],
-    ['that is empty', { 'lead.ai': '' }, /^lead\.ai:1: The frontmatter is missing: expected a line `---`/u],
+    ['that is empty', { 'lead.ai': '' }, /^lead\.ai:1: The frontmatter is missing: expected a `---` line/u],
     ['without frontmatter', { 'lead.ai': 'You are an agent.' }, /^lead\.ai:1: The frontmatter is missing/u],
     [
-      'whose frontmatter has no end',
+      'whose frontmatter never ends',
       { 'lead.ai': '---\ndescription: x\n' },
-      /^lead\.ai:1: .*has no end: expected a line `---`/u,
+      /^lead\.ai:1: .*is not closed: expected a `---` line/u,
     ],
   ])('%s', async (_, files, words) => {
     expect(await problemOf(files)).toMatch(words);
   });
 
   test('that cannot be read: why, and what to check', async () => {
-    const place = ground();
-    symlinkSync(place.path('lead.ai'), place.path('lead.ai'));
-    symlinkSync(place.cwd, place.path('folder.ai'));
-    symlinkSync(place.path('gone'), place.path('dangling.ai'));
-    expect(told(await load(place, '.')).toSorted()).toEqual([
-      expect.stringMatching(/^dangling\.ai: It cannot be read: ENOENT\. Check/u),
-      expect.stringMatching(/^folder\.ai: It (?:cannot be read: EISDIR\. Check|is not a regular file)/u),
-      expect.stringMatching(/^lead\.ai: It cannot be read: ELOOP\. Check/u),
+    const folders = createFolders();
+    symlinkSync(folders.path('lead.ai'), folders.path('lead.ai'));
+    symlinkSync(folders.cwd, folders.path('folder.ai'));
+    symlinkSync(folders.path('gone'), folders.path('dangling.ai'));
+    expect(problemLines(await load(folders, '.')).toSorted()).toEqual([
+      expect.stringMatching(/^dangling\.ai: The file cannot be read: ENOENT\. Check/u),
+      expect.stringMatching(/^folder\.ai: (?:The file cannot be read: EISDIR\. Check|Not a regular file)/u),
+      expect.stringMatching(/^lead\.ai: The file cannot be read: ELOOP\. Check/u),
     ]);
   });
 
-  test('or folder that does not exist, and one that is no agent file', async () => {
-    const place = ground({ 'notes.txt': 'x' });
-    expect(told(await load(place, 'gone', 'gone.ai', 'notes.txt'))).toEqual([
-      'gone: There is no such file or folder.',
-      'gone.ai: There is no such file or folder.',
+  test('or folder that does not exist, and one that is not an agent file', async () => {
+    const folders = createFolders({ 'notes.txt': 'x' });
+    expect(problemLines(await load(folders, 'gone', 'gone.ai', 'notes.txt'))).toEqual([
+      'gone: No such file or folder.',
+      'gone.ai: No such file or folder.',
       'notes.txt: Expected an agent file (.ai), a team file (.yaml), a module (.ts, .js, .mjs), or a folder.',
     ]);
   });
 
   test.each([
     [
-      'a schema that is text',
+      'a schema that is a string',
       'output: { format: json, schema: fast }',
       /^lead\.ai:4 output\.schema: Expected a JSON Schema, as a block of keys; got "fast"/u,
     ],
@@ -276,9 +281,9 @@ describe('a file', () => {
       /^lead\.ai:4 output\.schema: This is not a JSON Schema: \/\$ref: there is no schema at/u,
     ],
     [
-      'a schema of answers in text',
+      'a schema for answers as text',
       'output: { format: text, schema: { type: object } }',
-      /^lead\.ai:4 output\.schema: A schema goes with `format: json`/u,
+      /^lead\.ai:4 output\.schema: A schema needs `format: json`/u,
     ],
   ])('with %s', async (_, output, words) => {
     expect(await problemOf({ 'lead.ai': ai().replace('output: { format: text }', output) })).toMatch(words);
@@ -288,31 +293,23 @@ describe('a file', () => {
     [
       'a URL as a model',
       'models: https://api.example/v1',
-      /^lead\.ai:5 models: .*looks like a URL.*\.ai-agent\.json of the operator/u,
+      /^lead\.ai:5 models: .*looks like a URL.*operator.s \.ai-agent\.json/u,
     ],
     [
       'a command as a tool',
       'tools: npx -y some-server',
-      /^lead\.ai:5 tools: .*looks like a command.*\.ai-agent\.json of the operator/u,
+      /^lead\.ai:5 tools: .*looks like a command.*operator.s \.ai-agent\.json/u,
     ],
     ['a secret as a model', 'models: KEY=sk-swordfish/x', /^lead\.ai:5 models: .*looks like an environment value/u],
     ['a variable as an agent', 'agents: ${SECRET}', /^lead\.ai:5 agents: .*looks like an environment value/u],
     ['a URL as an agent', 'agents: https://evil.example/x.ai', /^lead\.ai:5 agents: .*looks like a URL/u],
-    [
-      'a command',
-      'command: rm -rf /',
-      /^lead\.ai:5 command: .*`command` belongs in the \.ai-agent\.json of the operator/u,
-    ],
+    ['a command', 'command: rm -rf /', /^lead\.ai:5 command: .*`command` belongs in the operator.s \.ai-agent\.json/u],
     [
       'servers',
       'mcpServers: { x: { command: sh } }',
-      /^lead\.ai:5 mcpServers: .*belongs in the \.ai-agent\.json of the operator/u,
+      /^lead\.ai:5 mcpServers: .*belongs in the operator.s \.ai-agent\.json/u,
     ],
-    [
-      'an environment',
-      'env: { KEY: swordfish }',
-      /^lead\.ai:5 env: .*belongs in the \.ai-agent\.json of the operator/u,
-    ],
+    ['an environment', 'env: { KEY: swordfish }', /^lead\.ai:5 env: .*belongs in the operator.s \.ai-agent\.json/u],
     ['code', 'description2: !!js/function "() => 1"', /^lead\.ai:5: Tags are not allowed/u],
   ])('that brings along %s', async (_, keys, words) => {
     const problem = await problemOf({ 'lead.ai': ai(keys) });
@@ -321,15 +318,15 @@ describe('a file', () => {
   });
 });
 
-describe('agents that do not go together', () => {
-  test('two with one name as tools: which name, and in which file', async () => {
+describe('agents that conflict', () => {
+  test('two with the same tool name: which name, and in which file', async () => {
     const problem = await problemOf({
       'lead.ai': ai('agents: [a, b]'),
       'a.ai': ai('toolName: find'),
       'b.ai': ai('toolName: find'),
     });
     expect(problem).toMatch(
-      /^lead\.ai:5 agents: Agent "lead", tools: expected one tool per name; "find" is there twice/u,
+      /^lead\.ai:5 agents: Agent "lead", tools: expected unique tool names; "find" is used twice/u,
     );
   });
 
@@ -343,34 +340,34 @@ describe('agents that do not go together', () => {
       'c.ai:6',
     ],
   ])('one that calls %s: the whole path, and what to do', async (_, files, path, where) => {
-    const place = ground(files);
-    const problems = told(await load(place, 'a.ai'));
+    const folders = createFolders(files);
+    const problems = problemLines(await load(folders, 'a.ai'));
     expect(problems).toEqual([
-      `${where} agents: Agents may not call each other in a circle: ${path}. Take one of them out of \`agents\`.`,
+      `${where} agents: Agents cannot call each other in a cycle: ${path}. Remove one of them from \`agents\`.`,
     ]);
-    expect((await check(place, ['a.ai'])).cycles.length).toBe(1);
+    expect((await check(folders, ['a.ai'])).cycles.length).toBe(1);
   });
 });
 
-test('among 10,000 files, the one that is broken is found, and the others are fine', async () => {
+test('the one broken file among 10,000 is found, and the others are fine', async () => {
   const files: Record<string, string> = {};
   for (let at = 0; at < 10_000; at++)
     files[`agents/a${at}.ai`] = ai(at % 10 === 0 && at > 0 ? `agents: a${at - 1}` : '');
   files['agents/a7777.ai'] = ai('tools: [read_file');
-  const place = ground(files);
-  const report = await check(place, ['agents']);
-  expect(told(report)).toEqual([expect.stringMatching(/^agents\/a7777\.ai:\d: This is not YAML/u)]);
+  const folders = createFolders(files);
+  const report = await check(folders, ['agents']);
+  expect(problemLines(report)).toEqual([expect.stringMatching(/^agents\/a7777\.ai:\d: Not valid YAML/u)]);
   expect(report.agents).toHaveLength(9_999);
   expect(report.ok).toBe(false);
 });
 
-test('--syntax-only looks each file over by itself: no keys, providers, servers, sub-agents or config', async () => {
-  const place = ground({
+test('--syntax-only checks each file on its own: no keys, providers, servers, sub-agents or config', async () => {
+  const folders = createFolders({
     'lead.ai': ai('models: nobody/x\ntools: nowhere\nagents: nobody'),
     'wrong.ai': ai('tols: x'),
     '.ai-agent.json': '{ broken',
   });
-  const report = await check(place, ['.'], { syntaxOnly: true });
-  expect(told(report)).toEqual([expect.stringMatching(/^wrong\.ai:5 tols: /u)]);
+  const report = await check(folders, ['.'], { syntaxOnly: true });
+  expect(problemLines(report)).toEqual([expect.stringMatching(/^wrong\.ai:5 tols: /u)]);
   expect(report).toMatchObject({ ok: false, cycles: [], reach: {}, tree: [] });
 });

@@ -1,4 +1,4 @@
-// Runs that write files, crashed at any frame; then somebody takes away, changes or adds files: exactly those are named.
+// Runs that write files crash at any frame; then files are removed, changed or added: exactly those are reported.
 import { linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -19,7 +19,7 @@ import { checkFiles, fileProblemsText, restoreFiles } from '../../src/app/check-
 
 const run = 'a1b2c3d4e5f6' as RunId;
 
-// What the agents do: a plan is a list of turns, and travels as the goal.
+// What the agents do: a plan is a list of turns, and is passed as the goal.
 
 type Step = { readonly write: Record<string, string | number> } | { readonly help: Plan } | 'dump';
 type Plan = readonly (readonly Step[])[];
@@ -63,23 +63,23 @@ const agentsOn = (clock: VirtualClock, toolTimeout = 100) => {
   });
 };
 
-/** How the disk takes a write: when it lands, when it says so, or that it fails; and whether it lands though the process dies. */
-type Fate = { readonly landMs: number; readonly ackMs: number; readonly fails: boolean; readonly lands: boolean };
+/** How the disk handles a write: when it is stored, when that is reported, or that it fails; and whether it is stored though the process dies. */
+type WriteFate = { readonly landMs: number; readonly ackMs: number; readonly fails: boolean; readonly lands: boolean };
 
 type Case = {
   readonly plan: Plan;
-  readonly fates: readonly Fate[];
+  readonly fates: readonly WriteFate[];
   readonly framesMax: number;
   readonly cancelAtMs: number;
 };
 
 const never = new Promise<never>(() => undefined);
 
-/** A disk that takes its time. Nothing is written of what the log does not know: its beginning is waited for. */
+/** A slow disk. Nothing is written that the log does not know: the write waits for its record. */
 const slowDisk = (
   inner: CellFolders,
   clock: VirtualClock,
-  { fates, died }: { fates: readonly Fate[]; died(): boolean },
+  { fates, died }: { fates: readonly WriteFate[]; died(): boolean },
 ) => {
   const state = { busy: 0, next: 0 };
   const pause = (ms: number) => (ms === 0 ? undefined : new Promise<void>((resolve) => void clock.timer(ms, resolve)));
@@ -93,7 +93,7 @@ const slowDisk = (
           const fate = fates[state.next++ % fates.length]!;
           await pause(fate.landMs);
           if (died() && !fate.lands) return never;
-          if (fate.fails) throw new CloisterError('store_failed', 'The system reports ENOSPC.');
+          if (fate.fails) throw new CloisterError('store_failed', 'The operating system reported ENOSPC.');
           state.busy++;
           try {
             await write(path, bytes);
@@ -108,7 +108,7 @@ const slowDisk = (
   return { workspaces, state };
 };
 
-/** Runs until `framesMax` frames are kept: then the process is dead. What had begun may still land. */
+/** Runs until `framesMax` frames are stored: then the process is dead. Writes that had begun may still be stored. */
 const runUntilCrash = async ({ plan, fates, framesMax, cancelAtMs }: Case, inner: CellFolders) => {
   const clock = virtualClock(1_000_000);
   const frames: Frame[] = [];
@@ -126,9 +126,9 @@ const runUntilCrash = async ({ plan, fates, framesMax, cancelAtMs }: Case, inner
     ids: countingIds('files'),
     workspaces,
     validate,
-    equip: ({ models }) => ({ models: models.filter((model) => typeof model !== 'string'), sources: [] }),
-    keep: async (bytes) => sha256(bytes),
-    blob: async () => Buffer.from(dumped),
+    resourcesFor: ({ models }) => ({ models: models.filter((model) => typeof model !== 'string'), sources: [] }),
+    storeBlob: async (bytes) => sha256(bytes),
+    readBlob: async () => Buffer.from(dumped),
     lane: () => undefined,
   });
   clock.timer(cancelAtMs, () => live.cancel());
@@ -140,17 +140,17 @@ const runUntilCrash = async ({ plan, fates, framesMax, cancelAtMs }: Case, inner
   return frames;
 };
 
-// What is expected, told by another part of the log than the one under test: the arguments that the step itself shows.
+// The expectation, from another part of the log than the one under test: the arguments of the step itself.
 
-const doneIn = (frames: readonly Frame[]) => {
-  const asked = new Map<string, { path: string; content: string }>();
+const settledFiles = (frames: readonly Frame[]) => {
+  const writes = new Map<string, { path: string; content: string }>();
   const files = new Map<CellId, Map<string, string>>();
   for (const { cell, record } of frames) {
     if (record.type === 'open') files.set(record.birth.cell, new Map());
     if (record.type === 'begin' && record.birth !== undefined) files.set(record.birth.cell, new Map());
     if (record.type === 'begin' && record.name === 'tool:write_file')
-      asked.set(`${cell}/${record.op}`, JSON.parse(record.about!['args'] as string) as never);
-    const write = record.type === 'settle' && record.ok ? asked.get(`${cell}/${record.op}`) : undefined;
+      writes.set(`${cell}/${record.op}`, JSON.parse(record.about!['args'] as string) as never);
+    const write = record.type === 'settle' && record.ok ? writes.get(`${cell}/${record.op}`) : undefined;
     if (write !== undefined) files.get(cell)!.set(write.path, write.content);
   }
   return files;
@@ -163,34 +163,34 @@ const outputsIn = (frames: readonly Frame[]) =>
     return output === undefined ? [] : [{ cell, path: output.name }];
   });
 
-// The two kinds of workspaces, and hands that reach past them.
+// The two kinds of cell folders, and changes made behind their back.
 
-type Shelf = {
+type ChangeableFolders = {
   workspaces: CellFolders;
   put(cell: CellId, path: string, bytes: Uint8Array): Promise<void>;
   remove(cell: CellId, path: string): Promise<void>;
 };
 
-const memoryShelf = (cells: () => readonly CellId[]): Shelf => {
-  const shelf: Shelf = {
+const changeableMemoryFolders = (cells: () => readonly CellId[]): ChangeableFolders => {
+  const folders: ChangeableFolders = {
     workspaces: memoryCellFolders(),
-    put: (cell, path, bytes) => shelf.workspaces.open(run, cell).write(path, bytes),
-    // Files cannot be taken away there: all the others are put on a new one.
+    put: (cell, path, bytes) => folders.workspaces.open(run, cell).write(path, bytes),
+    // Files cannot be removed there: all the others are copied to a new one.
     remove: async (cell, path) => {
       const rest = memoryCellFolders();
       for (const one of cells()) {
-        const from = shelf.workspaces.open(run, one);
+        const from = folders.workspaces.open(run, one);
         for (const file of await from.list())
           if (one !== cell || file.path !== path)
             await rest.open(run, one).write(file.path, (await from.read(file.path)).bytes);
       }
-      shelf.workspaces = rest;
+      folders.workspaces = rest;
     },
   };
-  return shelf;
+  return folders;
 };
 
-const folderShelf = (root: string): Shelf => {
+const changeableDiskFolders = (root: string): ChangeableFolders => {
   const placeOf = (cell: CellId, path: string) => join(root, 'runs', run, cell, 'outputs', path);
   return {
     workspaces: jailedCellFolders(root),
@@ -241,8 +241,8 @@ const cases: fc.Arbitrary<Case> = fc.record({
   cancelAtMs: fc.constantFrom(5, 40, 90, 5_000, 5_000, 5_000),
 });
 
-type Hand = { readonly at: number; readonly does: 'remove' | 'flip' | 'longer' | 'add' | 'nest' | 'output' };
-const hands: fc.Arbitrary<readonly Hand[]> = fc.array(
+type FileChange = { readonly at: number; readonly does: 'remove' | 'flip' | 'longer' | 'add' | 'nest' | 'output' };
+const fileChanges: fc.Arbitrary<readonly FileChange[]> = fc.array(
   fc.record({ at: fc.nat(), does: fc.constantFrom('remove', 'flip', 'longer', 'add', 'nest', 'output') }),
   { maxLength: 6 },
 );
@@ -250,20 +250,20 @@ const hands: fc.Arbitrary<readonly Hand[]> = fc.array(
 const problemsIn = async (frames: readonly Frame[], workspaces: CellFolders): Promise<readonly string[]> =>
   (await checkFiles(frames, workspaces, run)).map(({ kind, cell, path }) => `${kind} ${cell} ${path}`);
 
-/** Does what the hands do, each to another file. Gives what must be named, and the number of changes. */
-const meddle = async (frames: readonly Frame[], shelf: Shelf, some: readonly Hand[]) => {
-  const done = doneIn(frames);
+/** Applies each change to a different file. Returns what must be reported, and the number of changes. */
+const applyChanges = async (frames: readonly Frame[], folders: ChangeableFolders, some: readonly FileChange[]) => {
+  const done = settledFiles(frames);
   const cells = [...done.keys()];
   const outputs = new Set(outputsIn(frames).map(({ cell, path }) => `${cell} ${path}`));
   const touched = new Set<string>();
   const expected: string[] = [];
   for (const [index, { at, does }] of some.entries()) {
     const cell = cells[at % cells.length]!;
-    const there = await shelf.workspaces.open(run, cell).list();
+    const there = await folders.workspaces.open(run, cell).list();
     if (does === 'add' || does === 'nest' || does === 'output') {
       if (does === 'nest' && there.some(({ path }) => path === 'b')) continue;
       const path = { add: `more-${index}.txt`, nest: `b/more-${index}.txt`, output: `dump_9${index}0.txt` }[does];
-      await shelf.put(cell, path, Buffer.from('planted'));
+      await folders.put(cell, path, Buffer.from('planted'));
       touched.add(`${cell} ${path}`);
       expected.push(`foreign ${cell} ${path}`);
       continue;
@@ -271,10 +271,11 @@ const meddle = async (frames: readonly Frame[], shelf: Shelf, some: readonly Han
     const { path } = there[at % Math.max(1, there.length)] ?? {};
     if (path === undefined || touched.has(`${cell} ${path}`)) continue;
     touched.add(`${cell} ${path}`);
-    const { bytes } = await shelf.workspaces.open(run, cell).read(path);
-    if (does === 'remove') await shelf.remove(cell, path);
-    // No text has this byte.
-    else await shelf.put(cell, path, does === 'flip' ? bytes.fill(0xff, -1) : Buffer.concat([bytes, Buffer.of(0xff)]));
+    const { bytes } = await folders.workspaces.open(run, cell).read(path);
+    if (does === 'remove') await folders.remove(cell, path);
+    // No UTF-8 text contains this byte.
+    else
+      await folders.put(cell, path, does === 'flip' ? bytes.fill(0xff, -1) : Buffer.concat([bytes, Buffer.of(0xff)]));
     if (outputs.has(`${cell} ${path}`) || (does === 'flip' && bytes.length === 0)) continue;
     if (done.get(cell)!.has(path)) expected.push(`${does === 'remove' ? 'missing' : 'changed'} ${cell} ${path}`);
     else if (does !== 'remove') expected.push(`foreign ${cell} ${path}`);
@@ -284,37 +285,41 @@ const meddle = async (frames: readonly Frame[], shelf: Shelf, some: readonly Han
 
 const seen = { crashes: 0, named: 0, settled: 0, maybe: 0, cells: 0 };
 
-const examine = async (one: Case, some: readonly Hand[], makeShelf: (cells: () => readonly CellId[]) => Shelf) => {
+const examine = async (
+  one: Case,
+  some: readonly FileChange[],
+  makeShelf: (cells: () => readonly CellId[]) => ChangeableFolders,
+) => {
   let frames: readonly Frame[] = [];
-  const shelf = makeShelf(() => [...doneIn(frames).keys()]);
-  frames = await runUntilCrash(one, shelf.workspaces);
+  const folders = makeShelf(() => [...settledFiles(frames).keys()]);
+  frames = await runUntilCrash(one, folders.workspaces);
   for (const { cell, path } of outputsIn(frames).filter((_, index) => index % 2 === 0))
-    await shelf.put(cell, path, Buffer.from(dumped));
-  expect(await problemsIn(frames, shelf.workspaces), 'untouched').toEqual([]);
+    await folders.put(cell, path, Buffer.from(dumped));
+  expect(await problemsIn(frames, folders.workspaces), 'untouched').toEqual([]);
 
-  const told = writtenFiles(frames);
-  for (const [cell, files] of doneIn(frames)) {
-    const { files: said, problems } = told.get(cell)!;
+  const written = writtenFiles(frames);
+  for (const [cell, files] of settledFiles(frames)) {
+    const { files: said, problems } = written.get(cell)!;
     expect(new Map([...said].map(([path, { content }]) => [path, content]))).toEqual(files);
     expect(problems).toEqual([]);
     seen.settled += said.size;
-    seen.maybe += told.get(cell)!.maybe.size;
+    seen.maybe += written.get(cell)!.possible.size;
   }
-  expect([...told.keys()]).toEqual([...doneIn(frames).keys()]);
+  expect([...written.keys()]).toEqual([...settledFiles(frames).keys()]);
 
-  const { expected } = await meddle(frames, shelf, some);
-  expect((await problemsIn(frames, shelf.workspaces)).toSorted()).toEqual(expected.toSorted());
+  const { expected } = await applyChanges(frames, folders, some);
+  expect((await problemsIn(frames, folders.workspaces)).toSorted()).toEqual(expected.toSorted());
   seen.crashes += frames.length === one.framesMax ? 1 : 0;
   seen.named += expected.length;
-  seen.cells += told.size;
+  seen.cells += written.size;
 };
 
-test('in memory, exactly the files that were taken away, changed or added are named, wherever the run was cut', async () => {
+test('in memory, exactly the removed, changed and added files are reported, wherever the run was cut', async () => {
   await fc.assert(
-    fc.asyncProperty(cases, hands, (one, some) => examine(one, some, memoryShelf)),
+    fc.asyncProperty(cases, fileChanges, (one, some) => examine(one, some, changeableMemoryFolders)),
     { numRuns: 400 },
   );
-  // The cases are about something.
+  // Otherwise the cases would test nothing.
   expect(seen.crashes).toBeGreaterThan(60);
   expect(seen.named).toBeGreaterThan(100);
   expect(seen.settled).toBeGreaterThan(100);
@@ -322,24 +327,26 @@ test('in memory, exactly the files that were taken away, changed or added are na
   expect(seen.cells).toBeGreaterThan(420);
 });
 
-test('in folders, exactly the files that were taken away, changed or added are named, wherever the run was cut', async () => {
+test('in folders, exactly the removed, changed and added files are reported, wherever the run was cut', async () => {
   const top = newFolder();
   const named = seen.named;
   let next = 0;
   await fc.assert(
-    fc.asyncProperty(cases, hands, (one, some) => examine(one, some, () => folderShelf(join(top, `${next++}`)))),
+    fc.asyncProperty(cases, fileChanges, (one, some) =>
+      examine(one, some, () => changeableDiskFolders(join(top, `${next++}`))),
+    ),
     { numRuns: 60 },
   );
   expect(seen.named).toBeGreaterThan(named + 10);
 });
 
-test('restored from the log into another run, the files are those that settled, and no others', () =>
+test('files restored from the log into another run are exactly those that settled', () =>
   fc.assert(
     fc.asyncProperty(cases, async (one) => {
       const frames = await runUntilCrash(one, memoryCellFolders());
       const [workspaces, other] = [memoryCellFolders(), 'other' as RunId];
       const count = await restoreFiles(frames, workspaces, other);
-      const done = doneIn(frames);
+      const done = settledFiles(frames);
       expect(await checkFiles(frames, workspaces, other)).toEqual([]);
       expect(count).toBe([...done.values()].reduce((sum, files) => sum + files.size, 0));
       for (const [cell, files] of done) {
@@ -385,7 +392,7 @@ const finished = async (folder: string) => {
   };
 };
 
-test('after a run in a workspace folder nothing is amiss, and offloaded outputs may be missing, cut or there', async () => {
+test('after a run in a workspace folder there are no problems, and offloaded outputs may be missing, truncated or present', async () => {
   const folder = newFolder();
   const { frames, id, at } = await finished(folder);
   const problems = () => checkFiles(frames, jailedCellFolders(folder), id);
@@ -398,7 +405,7 @@ test('after a run in a workspace folder nothing is amiss, and offloaded outputs 
   expect(await problems()).toMatchObject([{ kind: 'foreign', path: 'dump_002.txt' }]);
 });
 
-test('a link, a second name or a folder in the place of a file is named, and so is what lies in that folder', async () => {
+test('a link, a hard link or a folder in place of a file is reported, and so are the files in that folder', async () => {
   const folder = newFolder();
   const { frames, id, at, own, root, child } = await finished(folder);
   renameSync(at('two.txt'), join(folder, 'two.txt'));
@@ -408,14 +415,19 @@ test('a link, a second name or a folder in the place of a file is named, and so 
   mkdirSync(at('notes/one.md'));
   writeFileSync(join(at('notes/one.md'), 'One, again.'), 'One, again.');
   expect(await checkFiles(frames, jailedCellFolders(folder), id)).toEqual([
-    { kind: 'missing', cell: root, path: 'notes/one.md', message: 'operation 7 wrote 11 bytes, and it is not there' },
-    { kind: 'foreign', cell: root, path: 'notes/one.md/One, again.', message: 'no write of this agent left it there' },
-    { kind: 'missing', cell: root, path: 'two.txt', message: 'operation 3 wrote 900 bytes, and it is not there' },
-    { kind: 'missing', cell: child, path: 'own.txt', message: 'operation 1 wrote 4 bytes, and it is not there' },
+    {
+      kind: 'missing',
+      cell: root,
+      path: 'notes/one.md',
+      message: 'operation 7 wrote 11 bytes, but the file is missing',
+    },
+    { kind: 'foreign', cell: root, path: 'notes/one.md/One, again.', message: 'this agent did not write it' },
+    { kind: 'missing', cell: root, path: 'two.txt', message: 'operation 3 wrote 900 bytes, but the file is missing' },
+    { kind: 'missing', cell: child, path: 'own.txt', message: 'operation 1 wrote 4 bytes, but the file is missing' },
   ]);
 });
 
-test('a file that is listed and cannot be read is named as changed; a disk that fails is an error', async () => {
+test('a listed file that cannot be read is reported as changed; a failing disk is an error', async () => {
   const folder = newFolder();
   const { frames, id, child } = await finished(folder);
   const failing = (code: 'file_refused' | 'store_failed'): CellFolders => ({
@@ -431,7 +443,7 @@ test('a file that is listed and cannot be read is named as changed; a disk that 
   await expect(checkFiles(frames, failing('store_failed'), id)).rejects.toMatchObject({ code: 'store_failed' });
 });
 
-test('the folder of a cell whose agent has no file tools is not looked at', async () => {
+test('the folder of a cell whose agent has no file tools is not checked', async () => {
   const plain = { fates: [], framesMax: 10_000, cancelAtMs: 5_000, plan: [] };
   const workspaces = memoryCellFolders();
   const frames = await runUntilCrash(plain, workspaces);
@@ -444,7 +456,7 @@ test('the folder of a cell whose agent has no file tools is not looked at', asyn
   expect(await problemsIn(without as readonly Frame[], workspaces)).toEqual([]);
 });
 
-test('where cells cannot have files, a run without files has no problem, and one with files says why', async () => {
+test('where cells cannot have files, a run without files has no problem, and a run with files gets the reason', async () => {
   const nowhere: CellFolders = {
     open: () => {
       throw new CloisterError('files_unsupported');
@@ -458,7 +470,7 @@ test('where cells cannot have files, a run without files has no problem, and one
   await expect(checkFiles(withFile, nowhere, run)).rejects.toMatchObject({ code: 'files_unsupported' });
 });
 
-test('people are told the first five by name and how many more there are', () => {
+test('the summary names the first five files and counts the rest', () => {
   const problem = (path: string) => ({ kind: 'missing', cell: 'lead-1' as CellId, path, message: 'gone' }) as const;
   const text = fileProblemsText(['1', '2', '3', '4', 'x'.repeat(200), '6', '7'].map(problem));
   expect(text).toBe(

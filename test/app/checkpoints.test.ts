@@ -1,4 +1,4 @@
-// Cuts through runs: taken while agents work, gone back to, branched off from, thinned out.
+// Cuts through runs: taken while agents work, restored, branched, and removed by retention.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,10 +10,10 @@ import type { Checkpoint, Retention } from '#contracts';
 import { virtualClock } from '#testkit';
 import type { ScriptLine, RequestView } from '#testkit';
 import { expiredCheckpoints } from '../../src/app/conversations/retention.ts';
-import { gate, newestPrompt, newWorkspace, openTalk, ref, said, say } from './conversations-driver.ts';
+import { gate, newestPrompt, newWorkspace, openTalk, ref, historyLines, takeTurn } from './conversations-driver.ts';
 
-const inEach = ['memory', 'sqlite'] as const;
-const opening = (kind: (typeof inEach)[number]) => (kind === 'memory' ? { store: 'memory' as const } : {});
+const storeKinds = ['memory', 'sqlite'] as const;
+const opening = (kind: (typeof storeKinds)[number]) => (kind === 'memory' ? { store: 'memory' as const } : {});
 
 const afterCall =
   (id: string) =>
@@ -24,33 +24,37 @@ const writes = (path: string, content: string, id: string) => ({
 });
 
 /** Writes two files, waits, then answers. */
-const works: readonly ScriptLine[] = [
+const workingScript: readonly ScriptLine[] = [
   { when: afterCall('one'), reply: writes('b.md', 'b', 'two') },
   { when: afterCall('two'), reply: { calls: [{ tool: 'wait', args: {}, id: 'three' }] } },
   { when: afterCall('three'), reply: 'Worked.' },
   { when: { text: 'Work.' }, reply: writes('plan.md', 'first the north', 'one') },
 ];
 
-/** A run that stands in the middle of its work, and a checkpoint of it. */
-const inTheMiddle = async (kind: (typeof inEach)[number], more: Parameters<typeof openTalk>[0] = {}, each = false) => {
+/** A run in the middle of its work, and a checkpoint of it. */
+const runInTheMiddle = async (
+  kind: (typeof storeKinds)[number],
+  more: Parameters<typeof openTalk>[0] = {},
+  each = false,
+) => {
   const { tool, open, reached } = gate(each);
   const tools = [tool, 'write_file', 'read_file'] as const;
   const talk = await openTalk({
     ...opening(kind),
-    says: works,
+    says: workingScript,
     ...more,
     agents: { lead: { tools }, ...more.agents },
   });
-  await say(talk, 'I am Ada.');
+  await takeTurn(talk, 'I am Ada.');
   const session = await talk.cloister.runTurn('lead', 'Work.');
   await reached;
   const checkpoint = await talk.cloister.checkpoints.create(session.run, { label: 'before the wait' });
   return { ...talk, session, checkpoint, open };
 };
 
-describe.for(inEach)('a checkpoint (%s)', (kind) => {
+describe.for(storeKinds)('a checkpoint (%s)', (kind) => {
   test('is taken while the run works, names the cut, and never touches the run', async () => {
-    const { cloister, session, checkpoint, open } = await inTheMiddle(kind);
+    const { cloister, session, checkpoint, open } = await runInTheMiddle(kind);
     const before = (await cloister.show(session.run)).events.length;
     expect(checkpoint).toMatchObject({
       format: 1,
@@ -70,18 +74,18 @@ describe.for(inEach)('a checkpoint (%s)', (kind) => {
     expect((await cloister.audit(session.run)).ok).toBe(true);
   });
 
-  test('in the middle of a run: the run goes on from there as a new one, and shows its model the same bytes', async () => {
-    const { cloister, model, session, checkpoint, open } = await inTheMiddle(kind);
+  test('in the middle of a run: a new run continues from there, and shows its model the same bytes', async () => {
+    const { cloister, model, session, checkpoint, open } = await runInTheMiddle(kind);
     await expect(cloister.checkpoints.restore(checkpoint.id)).rejects.toMatchObject({ code: 'conversation_busy' });
     open();
     await session.outcome;
     const shown = newestPrompt({ model });
-    await say({ cloister }, 'Later.');
+    await takeTurn({ cloister }, 'Later.');
     const restored = await cloister.checkpoints.restore(checkpoint.id);
     expect(restored!.run).not.toBe(session.run);
     expect((await restored!.outcome).output).toBe('Worked.');
     expect(newestPrompt({ model })).toBe(shown);
-    expect(await said({ cloister }, ref('main'))).toEqual([
+    expect(await historyLines({ cloister }, ref('main'))).toEqual([
       'person: I am Ada.',
       'lead: lead heard I am Ada.',
       'person: Work.',
@@ -94,20 +98,20 @@ describe.for(inEach)('a checkpoint (%s)', (kind) => {
     expect(first!.turns).toBe(4);
   });
 
-  test('at the end of a run moves only where the conversation goes on from, and back again', async () => {
+  test('at the end of a run only moves the point the conversation continues from, and back again', async () => {
     const talk = await openTalk(opening(kind));
     const { checkpoints } = talk.cloister;
-    await say(talk, 'One.');
-    await say(talk, 'Two.');
+    await takeTurn(talk, 'One.');
+    await takeTurn(talk, 'Two.');
     const [two, one] = await checkpoints.list();
     expect(await checkpoints.restore(one!.id)).toBeNull();
-    expect(await said(talk, ref('main'))).toEqual(['person: One.', 'lead: lead heard One.']);
+    expect(await historyLines(talk, ref('main'))).toEqual(['person: One.', 'lead: lead heard One.']);
     const runs = (await talk.cloister.runs()).length;
-    await say(talk, 'Three.');
+    await takeTurn(talk, 'Three.');
     expect(newestPrompt(talk)).not.toContain('Two.');
-    expect((await said(talk, ref('main'))).length).toBe(4);
+    expect((await historyLines(talk, ref('main'))).length).toBe(4);
     expect(await checkpoints.restore(two!.id)).toBeNull();
-    expect(await said(talk, ref('main'))).toEqual([
+    expect(await historyLines(talk, ref('main'))).toEqual([
       'person: One.',
       'lead: lead heard One.',
       'person: Two.',
@@ -116,8 +120,8 @@ describe.for(inEach)('a checkpoint (%s)', (kind) => {
     expect((await talk.cloister.runs()).length).toBe(runs + 1);
   });
 
-  test('of many that go back at once one begins a run, and the conversation is whole', async () => {
-    const { cloister, session, checkpoint, open } = await inTheMiddle(kind, {}, true);
+  test('of many concurrent restores, one starts a run, and the conversation stays consistent', async () => {
+    const { cloister, session, checkpoint, open } = await runInTheMiddle(kind, {}, true);
     open();
     await session.outcome;
     const tried = await Promise.allSettled([1, 2, 3].map(() => cloister.checkpoints.restore(checkpoint.id)));
@@ -127,7 +131,7 @@ describe.for(inEach)('a checkpoint (%s)', (kind) => {
       if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'conversation_busy' });
     done[0]!.cancel();
     await done[0]!.outcome;
-    expect((await said({ cloister }, ref('main'))).slice(0, 3)).toEqual([
+    expect((await historyLines({ cloister }, ref('main'))).slice(0, 3)).toEqual([
       'person: I am Ada.',
       'lead: lead heard I am Ada.',
       'person: Work.',
@@ -136,14 +140,14 @@ describe.for(inEach)('a checkpoint (%s)', (kind) => {
     expect((await cloister.runs()).length).toBe(3);
   });
 
-  test('branched in the middle makes a new run with its own ledger, and leaves the one it came from', async () => {
-    const { cloister, session, checkpoint, open } = await inTheMiddle(kind);
+  test('branched in the middle creates a new run with its own ledger, and leaves the original alone', async () => {
+    const { cloister, session, checkpoint, open } = await runInTheMiddle(kind);
     const { conversation, session: branched } = await cloister.checkpoints.branch(checkpoint.id, { name: 'aside' });
     expect(conversation).toEqual(ref('aside'));
     open();
     await session.outcome;
     expect((await branched!.outcome).output).toBe('Worked.');
-    expect(await said({ cloister }, ref('aside'))).toEqual(await said({ cloister }, ref('main')));
+    expect(await historyLines({ cloister }, ref('aside'))).toEqual(await historyLines({ cloister }, ref('main')));
     expect((await cloister.audit(branched!.run)).problems).toEqual([]);
     expect(await cloister.conversations.list()).toEqual(
       expect.arrayContaining([
@@ -151,39 +155,39 @@ describe.for(inEach)('a checkpoint (%s)', (kind) => {
         expect.objectContaining({ name: 'main', branchedFrom: null, turns: 2 }),
       ]),
     );
-    await say({ cloister }, 'On.', { conversation: 'aside' });
-    expect((await said({ cloister }, ref('main'))).length).toBe(4);
-    expect((await said({ cloister }, ref('aside'))).length).toBe(6);
+    await takeTurn({ cloister }, 'On.', { conversation: 'aside' });
+    expect((await historyLines({ cloister }, ref('main'))).length).toBe(4);
+    expect((await historyLines({ cloister }, ref('aside'))).length).toBe(6);
     const fork = (await cloister.show(branched!.run)).events.find(({ type }) => type === 'run-fork');
     expect(fork).toMatchObject({ from: { run: session.run, frames: checkpoint.frames } });
   });
 
-  test('a branch of a branch stays whole when those before it are deleted and purged', async () => {
+  test('a branch of a branch stays complete when its ancestors are deleted and purged', async () => {
     const talk = await openTalk(opening(kind));
     const { checkpoints, conversations } = talk.cloister;
-    await say(talk, 'One.');
+    await takeTurn(talk, 'One.');
     const [first] = await checkpoints.list();
     const second = (await checkpoints.branch(first!.id)).conversation!;
     expect(second).toEqual(ref('main-branch'));
-    await say(talk, 'Two.', { conversation: second });
+    await takeTurn(talk, 'Two.', { conversation: second });
     const [newest] = await checkpoints.list();
     const third = (await checkpoints.branch(newest!.id, { name: 'third' })).conversation!;
-    await say(talk, 'Three.', { conversation: third });
-    const before = await said(talk, third);
+    await takeTurn(talk, 'Three.', { conversation: third });
+    const before = await historyLines(talk, third);
     await expect(conversations.delete(second)).rejects.toMatchObject({
       code: 'conversation_shared',
       failure: { detail: expect.stringContaining('third') },
     });
     for (const one of [second, ref('main')]) {
       await conversations.delete(one, { force: true });
-      expect(await said(talk, third)).toEqual(before);
+      expect(await historyLines(talk, third)).toEqual(before);
       const mine = (await checkpoints.list()).find(({ conversation }) => conversation?.name === one.name);
       await expect(checkpoints.restore(mine!.id)).rejects.toMatchObject({ code: 'conversation_deleted' });
       await expect(checkpoints.branch(mine!.id)).rejects.toMatchObject({ code: 'conversation_deleted' });
       await conversations.purge(one);
-      expect(await said(talk, third)).toEqual(before);
+      expect(await historyLines(talk, third)).toEqual(before);
     }
-    await say(talk, 'Four.', { conversation: third });
+    await takeTurn(talk, 'Four.', { conversation: third });
     expect(newestPrompt(talk)).toContain('One.');
     expect(before.slice(0, 4)).toEqual([
       'person: One.',
@@ -194,15 +198,15 @@ describe.for(inEach)('a checkpoint (%s)', (kind) => {
     await expect(checkpoints.branch(first!.id)).rejects.toMatchObject({ code: 'checkpoint_unknown' });
   });
 
-  test('branched into another agent needs that agent’s grant, and begins with what was said', async () => {
+  test('branched into another agent needs that agent’s grant, and begins with the history', async () => {
     const granted = { grants: ['goal', 'result', 'note', 'history'] as const };
     const talk = await openTalk({ ...opening(kind), agents: { lead: {}, scout: {}, guide: granted } });
     const { checkpoints } = talk.cloister;
-    await say(talk, 'I am Ada.');
+    await takeTurn(talk, 'I am Ada.');
     const [checkpoint] = await checkpoints.list();
     await expect(checkpoints.branch(checkpoint!.id, { agent: 'scout' })).rejects.toMatchObject({
       code: 'branch_refused',
-      suggestion: expect.stringMatching(/^Grant it `history`: add that to `grants`/u),
+      suggestion: expect.stringMatching(/^Add `history` to `grants`/u),
     });
     await expect(checkpoints.branch(checkpoint!.id, { agent: 'nobody' })).rejects.toMatchObject({
       code: 'agent_unknown',
@@ -211,11 +215,11 @@ describe.for(inEach)('a checkpoint (%s)', (kind) => {
     const { conversation, session } = await checkpoints.branch(checkpoint!.id, { agent: 'guide' });
     expect(conversation).toEqual(ref('main-branch', 'guide'));
     expect(session).toBeNull();
-    await say(talk, 'Who am I?', { agent: 'guide', conversation: conversation! });
+    await takeTurn(talk, 'Who am I?', { agent: 'guide', conversation: conversation! });
     expect(newestPrompt(talk)).toContain('I am Ada.');
     const { agents: without } = await openTalk({ store: 'memory', agents: { guide: {} } });
     talk.cloister.register(without[0]!);
-    await expect(say(talk, 'And?', { agent: 'guide', conversation: conversation! })).rejects.toMatchObject({
+    await expect(takeTurn(talk, 'And?', { agent: 'guide', conversation: conversation! })).rejects.toMatchObject({
       code: 'conversation_refused',
     });
     talk.cloister.register(talk.agents[2]!);
@@ -224,7 +228,7 @@ describe.for(inEach)('a checkpoint (%s)', (kind) => {
     });
   });
 
-  test('of a run without a conversation can be gone on from, as it is or as a conversation', async () => {
+  test('of a run without a conversation can be continued, as a plain run or as a conversation', async () => {
     const { tool, open, reached } = gate();
     const talk = await openTalk({
       ...opening(kind),
@@ -246,7 +250,7 @@ describe.for(inEach)('a checkpoint (%s)', (kind) => {
     expect((await restored!.outcome).output).toBe('Done.');
     const branched = await cloister.checkpoints.branch(checkpoint.id, { name: 'talk' });
     await branched.session!.outcome;
-    expect(await said(talk, ref('talk'))).toEqual(['person: Wait.', 'lead: Done.']);
+    expect(await historyLines(talk, ref('talk'))).toEqual(['person: Wait.', 'lead: Done.']);
     const plain = await cloister.checkpoints.branch(checkpoint.id);
     expect(plain.conversation).toBeNull();
     await plain.session!.outcome;
@@ -254,11 +258,11 @@ describe.for(inEach)('a checkpoint (%s)', (kind) => {
     expect(await cloister.checkpoints.restore(ended.id)).toBeNull();
   });
 
-  test('of a run without a conversation, gone back to by several at once: each gets a whole run of its own', async () => {
+  test('of a run without a conversation, restored several times in parallel: each restore gets a complete run of its own', async () => {
     const { tool, open, reached } = gate();
     const talk = await openTalk({
       ...opening(kind),
-      says: works,
+      says: workingScript,
       agents: { lead: { tools: [tool, 'write_file', 'read_file'] } },
     });
     const { cloister } = talk;
@@ -282,7 +286,7 @@ describe.for(inEach)('a checkpoint (%s)', (kind) => {
     expect((await cloister.runs()).length).toBe(4);
   });
 
-  test('a call that was under way at the cut is the other run’s: this one has no doubt about it', async () => {
+  test('a call in flight at the cut belongs to the original run: the new run does not treat it as uncertain', async () => {
     const clock = virtualClock(1_000_000);
     const talk = await openTalk({
       ...opening(kind),
@@ -313,8 +317,8 @@ describe.for(inEach)('a checkpoint (%s)', (kind) => {
     expect((await cloister.replay(restored!.run)).ok).toBe(true);
   });
 
-  test('two are told apart by their cells, files and tokens', async () => {
-    const { cloister, session, checkpoint, open } = await inTheMiddle(kind);
+  test('two checkpoints are compared by their cells, files and tokens', async () => {
+    const { cloister, session, checkpoint, open } = await runInTheMiddle(kind);
     open();
     await session.outcome;
     const [end] = await cloister.checkpoints.list();
@@ -332,24 +336,24 @@ describe.for(inEach)('a checkpoint (%s)', (kind) => {
     expect(same.cells.changed).toEqual([]);
   });
 
-  test('that is not there, or of a run that is not, is refused in clear words', async () => {
+  test('that does not exist, or whose run does not exist, is refused with a clear error', async () => {
     const talk = await openTalk(opening(kind));
     const { checkpoints } = talk.cloister;
     await expect(checkpoints.restore('none')).rejects.toMatchObject({ code: 'checkpoint_unknown' });
     await expect(checkpoints.branch('none')).rejects.toMatchObject({ code: 'checkpoint_unknown' });
     await expect(checkpoints.diff('none', 'other')).rejects.toMatchObject({ code: 'checkpoint_unknown' });
     await expect(checkpoints.create('none')).rejects.toMatchObject({ code: 'run_unknown' });
-    await say(talk, 'One.');
-    const { run } = await say(talk, 'Two.');
+    await takeTurn(talk, 'One.');
+    const { run } = await takeTurn(talk, 'Two.');
     await expect(checkpoints.create(run, { label: 'x'.repeat(201) })).rejects.toMatchObject({ code: 'name_invalid' });
     await expect(checkpoints.list({ agent: 'nobody' })).rejects.toMatchObject({ code: 'agent_unknown' });
   });
 });
 
 describe('on disk', () => {
-  test('each has its file, with cells, windows, budgets and ledgers; contents lie there once', async () => {
+  test('each has its file, with cells, windows, budgets and ledgers; contents are stored there once', async () => {
     const workspace = newWorkspace();
-    const { cloister, session, checkpoint, open } = await inTheMiddle('sqlite', { workspace });
+    const { cloister, session, checkpoint, open } = await runInTheMiddle('sqlite', { workspace });
     const folder = join(workspace, 'agents', 'lead', 'checkpoints');
     const file = JSON.parse(readFileSync(join(folder, `${checkpoint.id}.json`), 'utf8'));
     expect(file).toMatchObject(checkpoint);
@@ -374,9 +378,9 @@ describe('on disk', () => {
     expect(readdirSync(folder).filter((name) => name.endsWith('.json')).length).toBe(3);
   });
 
-  test('the files of a run that goes on from a cut are there again, as they were at the cut', async () => {
+  test('a run that continues from a cut has its files again, as they were at the cut', async () => {
     const workspace = newWorkspace();
-    const { cloister, session, checkpoint, open } = await inTheMiddle('sqlite', { workspace });
+    const { cloister, session, checkpoint, open } = await runInTheMiddle('sqlite', { workspace });
     open();
     await session.outcome;
     const restored = await cloister.checkpoints.restore(checkpoint.id);
@@ -386,9 +390,9 @@ describe('on disk', () => {
     );
   });
 
-  test('one of a run of another process is taken without stopping it, and gone on from here', async () => {
+  test('of a run in another process is taken without stopping it, and continued from here', async () => {
     const workspace = newWorkspace();
-    const { session, cloister, open } = await inTheMiddle('sqlite', { workspace });
+    const { session, cloister, open } = await runInTheMiddle('sqlite', { workspace });
     const { tool, open: openHere } = gate();
     const tools = [tool, 'write_file', 'read_file'] as const;
     const here = await openTalk({
@@ -406,9 +410,9 @@ describe('on disk', () => {
     expect((await cloister.checkpoints.list()).map(({ id }) => id)).toContain(checkpoint.id);
   });
 
-  test('the file of a conversation that is set back or branched off is there at once, as the book has it', async () => {
+  test('the file of a restored or branched conversation is there immediately, matching the workspace log', async () => {
     const workspace = newWorkspace();
-    const { cloister, session, checkpoint, open } = await inTheMiddle('sqlite', { workspace }, true);
+    const { cloister, session, checkpoint, open } = await runInTheMiddle('sqlite', { workspace }, true);
     const fileOf = (name: string): { entries?: { text: string }[]; turns?: number } | null => {
       const path = join(workspace, 'conversations', 'lead', `${name}.json`);
       return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as { entries: { text: string }[] }) : null;
@@ -435,10 +439,10 @@ describe('on disk', () => {
     expect(fileOf('main')?.turns).toBe(2);
   });
 
-  test('a branch whose beginning is lost says so, and what to do; that helps', async () => {
+  test('a branch whose beginning is lost says so and what to do, and that remedy works', async () => {
     const workspace = newWorkspace();
     const talk = await openTalk({ workspace });
-    await say(talk, 'I am Ada.');
+    await takeTurn(talk, 'I am Ada.');
     const [checkpoint] = await talk.cloister.checkpoints.list();
     await talk.cloister.checkpoints.branch(checkpoint!.id, { name: 'other' });
     await talk.cloister.close();
@@ -452,18 +456,18 @@ describe('on disk', () => {
       message: expect.stringMatching(/"other" of "lead".*blob [0-9a-f]{64}.*copy/u),
     };
     await expect(conversations.show(ref('other'))).rejects.toMatchObject(lost);
-    await expect(say(again, 'Who am I?', { conversation: 'other' })).rejects.toMatchObject(lost);
+    await expect(takeTurn(again, 'Who am I?', { conversation: 'other' })).rejects.toMatchObject(lost);
     await conversations.delete(ref('other'));
     await conversations.purge(ref('other'));
     await checkpoints.branch(checkpoint!.id, { name: 'other' });
-    expect(await said(again, ref('other'))).toEqual(['person: I am Ada.', 'lead: lead heard I am Ada.']);
+    expect(await historyLines(again, ref('other'))).toEqual(['person: I am Ada.', 'lead: lead heard I am Ada.']);
   });
 
   const ended = async () => {
     const workspace = newWorkspace();
     const talk = await openTalk({ workspace });
-    await say(talk, 'One.');
-    await say(talk, 'Two.');
+    await takeTurn(talk, 'One.');
+    await takeTurn(talk, 'Two.');
     const [checkpoint] = await talk.cloister.checkpoints.list();
     const path = join(workspace, 'agents', 'lead', 'checkpoints', `${checkpoint!.id}.json`);
     return { ...talk, workspace, checkpoint: checkpoint!, path };
@@ -475,7 +479,7 @@ describe('on disk', () => {
     return database;
   };
 
-  test('a damaged, foreign or newer one is refused, and nothing is changed', async () => {
+  test('a damaged, foreign or newer checkpoint is refused, and nothing is changed', async () => {
     const { cloister, workspace, checkpoint, path } = await ended();
     const other = await ended();
     const pages = (): number => Number(sqlIn(workspace).prepare('SELECT count(*) AS n FROM book').get()!['n']);
@@ -501,24 +505,24 @@ describe('on disk', () => {
     await refused(given('newer.json', text.replace('"format": 1', '"format": 2')), 'format 2');
     await refused(given('half.json', text.slice(0, 100)), 'damaged');
     await refused(given('list.json', '[]'), 'damaged');
-    await refused(given('moved.json', text.replace(/"frames": \d+/u, '"frames": 1')), 'not what was written');
+    await refused(given('moved.json', text.replace(/"frames": \d+/u, '"frames": 1')), 'differs from the checkpoint');
     await expect(cloister.checkpoints.restore(join(folder, 'none.json'))).rejects.toMatchObject({
       code: 'checkpoint_unknown',
     });
     expect(pages()).toBe(before);
-    // The file of one's own is as good as its id.
+    // The path of a checkpoint's own file works like its id.
     expect(await cloister.checkpoints.restore(path)).toBeNull();
 
     sqlIn(workspace)
       .prepare('UPDATE frames SET hash = ? WHERE run = ? AND no = ?')
       .run('0'.repeat(64), checkpoint.run, checkpoint.frames - 1);
-    await refused(checkpoint.id, 'is not what it was');
+    await refused(checkpoint.id, 'has changed since the checkpoint');
     sqlIn(workspace).prepare('DELETE FROM frames WHERE run = ?').run(checkpoint.run);
     await refused(checkpoint.id, 'is not in this workspace');
     expect(pages()).toBe(before);
   });
 
-  test('a newer format in the book itself is refused by name', async () => {
+  test('a newer format in the workspace log itself is refused by name', async () => {
     const { cloister, workspace, checkpoint } = await ended();
     await cloister.close();
     const { openSqliteStore } = await import('#adapters/stores');
@@ -532,7 +536,7 @@ describe('on disk', () => {
     });
   });
 
-  test('those that are forgotten go with their files, and contents stay while another one has them', async () => {
+  test('forgotten checkpoints are removed with their files, and contents stay while another checkpoint has them', async () => {
     const workspace = newWorkspace();
     const clock = virtualClock(1_000_000);
     const retention = { allMs: 1_000, thinMs: 1_000_000, most: 2 };
@@ -549,17 +553,17 @@ describe('on disk', () => {
     });
     const folder = join(workspace, 'agents', 'lead', 'checkpoints');
     const contents = (): readonly string[] => readdirSync(join(folder, 'files')).toSorted();
-    await say(talk, 'Write a.');
-    await say(talk, 'Write b.');
+    await takeTurn(talk, 'Write a.');
+    await takeTurn(talk, 'Write b.');
     await talk.cloister.checkpoints.list();
     expect(contents()).toEqual([sha256('a'), sha256('b')].toSorted());
-    await say(talk, 'Write a again.');
+    await takeTurn(talk, 'Write a again.');
     const [newest, second, ...none] = await talk.cloister.checkpoints.list();
     expect(none).toEqual([]);
     expect(contents()).toEqual([sha256('a'), sha256('b')].toSorted());
     await clock.advance(10_000);
-    expect(await talk.cloister.checkpoints.thinOut()).toEqual([second!.id]);
-    expect(await talk.cloister.checkpoints.thinOut()).toEqual([]);
+    expect(await talk.cloister.checkpoints.applyRetention()).toEqual([second!.id]);
+    expect(await talk.cloister.checkpoints.applyRetention()).toEqual([]);
     expect(existsSync(join(folder, `${second!.id}.json`))).toBe(false);
     expect(existsSync(join(folder, `${newest!.id}.json`))).toBe(true);
     expect(contents()).toEqual([sha256('a')]);
@@ -596,12 +600,12 @@ const left = (all: readonly Checkpoint[], now: number, retention: Retention): re
   return all.filter(({ id }) => !gone.has(id));
 };
 
-describe('for any checkpoints and any rules of retention', () => {
+describe('for any checkpoints and any retention rules', () => {
   const now = 10_000;
   const each = (check: (all: readonly Checkpoint[], retention: Retention) => void): void =>
     fc.assert(fc.property(many, rules, check));
 
-  test('an agent has no more than its cap, and what goes is told oldest first', () =>
+  test('an agent has no more than its cap, and removals are reported oldest first', () =>
     each((all, retention) => {
       const kept = left(all, now, retention);
       for (const agent of ['lead', 'scout'])
@@ -610,19 +614,19 @@ describe('for any checkpoints and any rules of retention', () => {
       expect(times).toEqual(times.toSorted((one, other) => one - other));
     }));
 
-  test('thinning out twice is as thinning out once, and time only ever takes more', () =>
+  test('applying retention twice is the same as applying it once, and time only ever removes more', () =>
     each((all, retention) => {
       const once = left(all, now, retention);
       expect(left(once, now, retention)).toEqual(once);
       const idsLater = (of: typeof all, by = retention) => left(of, now + 5_000, by).map(({ id }) => id);
-      // What the cap took does not come back when there is room again.
+      // What the cap removed does not come back when there is room again.
       const later = new Set(idsLater(all));
       expect(idsLater(once).filter((id) => !later.has(id))).toEqual([]);
       const roomy = { ...retention, most: 1_000 };
       expect(idsLater(left(all, now, roomy), roomy)).toEqual(idsLater(all, roomy));
     }));
 
-  test('under the cap, what a person asked for and what is young stays, and of each stretch the newest', () =>
+  test('under the cap, checkpoints that are young or requested by a person stay, and of each interval the newest', () =>
     each((all, { allMs, thinMs }) => {
       const retention = { allMs, thinMs, most: 1_000 };
       const kept = new Set(left(all, now, retention).map(({ id }) => id));
@@ -643,7 +647,7 @@ describe('for any checkpoints and any rules of retention', () => {
       }
     }));
 
-  test('over the cap, nothing that was asked for goes before what was saved by itself', () =>
+  test('over the cap, no requested checkpoint is removed before an automatic one', () =>
     each((all, retention) => {
       const kept = new Set(left(all, now, retention).map(({ id }) => id));
       for (const agent of ['lead', 'scout']) {

@@ -1,4 +1,4 @@
-// Agents that talk, in a workspace of their own that goes with the case.
+// Agents that talk, in a workspace of their own that is removed after the test.
 import { rmSync } from 'node:fs';
 import { defineAgent, openCloister } from 'cloister';
 import type { Agent, AgentOptions, Cloister, CloisterOptions, ConversationRef } from 'cloister';
@@ -15,13 +15,13 @@ export const newWorkspace = (): string => {
 
 export type Talk = { readonly cloister: Cloister; readonly model: Rehearsal; readonly agents: readonly Agent[] };
 
-type Opening = Partial<Omit<CloisterOptions, 'agents' | 'models'>> & {
+type TalkOptions = Partial<Omit<CloisterOptions, 'agents' | 'models'>> & {
   readonly says?: readonly ScriptLine[];
   readonly agents?: Readonly<Record<string, Partial<AgentOptions>>>;
 };
 
-/** Each answers “<name>: <goal>” unless it is scripted. In a workspace of its own, unless one is named or it is in memory. */
-export const openTalk = async ({ says = [], agents = { lead: {} }, ...options }: Opening = {}): Promise<Talk> => {
+/** Each agent answers “<name> heard <goal>” unless it is scripted. In a workspace of its own, unless one is named or it is in memory. */
+export const openTalk = async ({ says = [], agents = { lead: {} }, ...options }: TalkOptions = {}): Promise<Talk> => {
   const echo: ScriptLine = { reply: ({ agent, lastText }) => `${agent ?? ''} heard ${taskIn(lastText)}` };
   const model = rehearse([...says, echo], options.clock === undefined ? {} : { clock: options.clock });
   const defined = Object.entries(agents).map(([name, more]) =>
@@ -37,8 +37,8 @@ const taskIn = (text: string): string => /Your task: (?<task>[^]*)$/u.exec(text)
 
 export const ref = (name: string, agent = 'lead'): ConversationRef => ({ agent, name });
 
-/** Takes a turn to its end; gives the run. */
-export const say = async (
+/** Runs a turn to its end; returns the run. */
+export const takeTurn = async (
   { cloister }: Pick<Talk, 'cloister'>,
   text: string,
   { agent = 'lead', ...options }: { agent?: string; conversation?: string | ConversationRef; context?: string[] } = {},
@@ -50,14 +50,14 @@ export const say = async (
 };
 
 /** `<who>: <text>`, in order. */
-export const said = async ({ cloister }: Pick<Talk, 'cloister'>, conversation: ConversationRef) =>
+export const historyLines = async ({ cloister }: Pick<Talk, 'cloister'>, conversation: ConversationRef) =>
   (await cloister.conversations.show(conversation)).entries.map(({ agent_id, text }) => `${agent_id}: ${text}`);
 
-/** All that a model was shown with its newest request, as one text. */
+/** Everything a model was shown in its newest request, as one text. */
 export const newestPrompt = ({ model }: Pick<Talk, 'model'>): string =>
   JSON.stringify(model.requests.at(-1)?.prompt ?? []);
 
-/** A tool that waits until it is let go; `each`: every call of it anew. */
+/** A tool that waits until it is released; `each`: every call waits separately. */
 export const gate = (each = false) => {
   const reached = Promise.withResolvers<void>();
   let waiting: (() => void)[] | null = [];

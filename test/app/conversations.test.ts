@@ -1,4 +1,4 @@
-// Conversations: turns that know what was said, who may take them, and what becomes of them.
+// Conversations: turns that are shown the history, who may take them, and how they are stored and deleted.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -9,29 +9,38 @@ import { openSqliteStore } from '#adapters/stores';
 import type { RunId } from '#base';
 import type { Entry } from '#contracts';
 import { rehearse } from '#testkit';
-import { historyFor } from '../../src/app/conversations/build-history.ts';
+import { buildHistory } from '../../src/app/conversations/build-history.ts';
 import { pathPart } from '../../src/app/conversations/conversation-names.ts';
-import { gate, newestPrompt, newWorkspace, openTalk, ref, said, say, waitsFirst } from './conversations-driver.ts';
-import { ai, ground } from './driver.ts';
+import {
+  gate,
+  newestPrompt,
+  newWorkspace,
+  openTalk,
+  ref,
+  historyLines,
+  takeTurn,
+  waitsFirst,
+} from './conversations-driver.ts';
+import { ai, createFolders } from './driver.ts';
 
-/** Paths of files, from there, sorted. */
+/** Relative paths of all files, sorted. */
 const filesBelow = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.json'))
     .toSorted();
 
-const inEach = ['memory', 'sqlite'] as const;
-const opening = (kind: (typeof inEach)[number]) => (kind === 'memory' ? { store: 'memory' as const } : {});
+const storeKinds = ['memory', 'sqlite'] as const;
+const opening = (kind: (typeof storeKinds)[number]) => (kind === 'memory' ? { store: 'memory' as const } : {});
 
-describe.for(inEach)('a conversation (%s)', (kind) => {
-  test('begins with its first turn, and the next turn is told what was said', async () => {
+describe.for(storeKinds)('a conversation (%s)', (kind) => {
+  test('begins with its first turn, and the next turn is shown the history', async () => {
     const talk = await openTalk(opening(kind));
-    await say(talk, 'My name is Ada.', { conversation: 'trip' });
+    await takeTurn(talk, 'My name is Ada.', { conversation: 'trip' });
     expect(newestPrompt(talk)).not.toContain('heard');
-    await say(talk, 'What is my name?', { conversation: 'trip' });
+    await takeTurn(talk, 'What is my name?', { conversation: 'trip' });
     expect(newestPrompt(talk)).toContain('My name is Ada.');
     expect(newestPrompt(talk)).toContain('lead heard My name is Ada.');
-    expect(await said(talk, ref('trip'))).toEqual([
+    expect(await historyLines(talk, ref('trip'))).toEqual([
       'person: My name is Ada.',
       'lead: lead heard My name is Ada.',
       'person: What is my name?',
@@ -39,16 +48,16 @@ describe.for(inEach)('a conversation (%s)', (kind) => {
     ]);
   });
 
-  test('is one of its agent: another name, another agent and a plain run hear nothing of it', async () => {
+  test('belongs to its agent: another name, another agent and a plain run see none of it', async () => {
     const talk = await openTalk({ ...opening(kind), agents: { lead: {}, scout: {} } });
-    await say(talk, 'The code is 4711.');
-    await say(talk, 'Go on.', { conversation: 'other' });
+    await takeTurn(talk, 'The code is 4711.');
+    await takeTurn(talk, 'Go on.', { conversation: 'other' });
     expect(newestPrompt(talk)).not.toContain('4711');
-    await say(talk, 'Go on.', { agent: 'scout' });
+    await takeTurn(talk, 'Go on.', { agent: 'scout' });
     expect(newestPrompt(talk)).not.toContain('4711');
     await talk.cloister.run('lead', 'Go on.').outcome;
     expect(newestPrompt(talk)).not.toContain('4711');
-    await say(talk, 'Go on.');
+    await takeTurn(talk, 'Go on.');
     expect(newestPrompt(talk)).toContain('4711');
     expect(
       (await talk.cloister.conversations.list()).map(({ agent, name, turns }) => `${agent} ${name} ${turns}`),
@@ -56,11 +65,11 @@ describe.for(inEach)('a conversation (%s)', (kind) => {
     expect((await talk.cloister.conversations.list({ agent: 'scout' })).length).toBe(1);
   });
 
-  test('keeps what was given as context apart, and tells it again in the next turn', async () => {
+  test('keeps context separate, and shows it again in the next turn', async () => {
     const talk = await openTalk(opening(kind));
-    await say(talk, 'Plan it.', { context: ['The office closes at five.', ' '] });
+    await takeTurn(talk, 'Plan it.', { context: ['The office closes at five.', ' '] });
     expect(newestPrompt(talk)).toContain('The office closes at five.');
-    await say(talk, 'And now?');
+    await takeTurn(talk, 'And now?');
     expect(newestPrompt(talk)).toContain('The office closes at five.');
     const { entries } = await talk.cloister.conversations.show(ref('main'));
     expect(entries.map(({ category, agent_id, recipient_id }) => [category, agent_id, recipient_id])).toEqual([
@@ -72,32 +81,32 @@ describe.for(inEach)('a conversation (%s)', (kind) => {
     ]);
   });
 
-  test('takes what is given while it works, shows it with the next request, and keeps it', async () => {
+  test('accepts context while it works, shows it with the next request, and keeps it', async () => {
     const { tool, open, reached } = gate();
     const talk = await openTalk({ ...opening(kind), says: waitsFirst, agents: { lead: { tools: [tool] } } });
     const session = await talk.cloister.runTurn('lead', 'Wait.');
-    session.give('Early: the door is open.');
+    session.addContext('Early: the door is open.');
     await reached;
-    session.give('Late: it rains.');
+    session.addContext('Late: it rains.');
     expect(() => session.refreshShare('none')).toThrow(expect.objectContaining({ code: 'cell_ended' }));
     open();
     await session.outcome;
     expect(newestPrompt(talk)).toContain('Early: the door is open.');
     expect(newestPrompt(talk)).toContain('Late: it rains.');
-    expect(() => session.give('Too late.')).toThrow(expect.objectContaining({ code: 'cell_ended' }));
+    expect(() => session.addContext('Too late.')).toThrow(expect.objectContaining({ code: 'cell_ended' }));
     const { entries } = await talk.cloister.conversations.show(ref('main'));
     expect(entries.map(({ category, text }) => `${category} ${text}`).slice(0, 3)).toEqual([
       'DIALOG Wait.',
       'CONTEXT Early: the door is open.',
       'CONTEXT Late: it rains.',
     ]);
-    await say(talk, 'And now?');
+    await takeTurn(talk, 'And now?');
     expect(newestPrompt(talk)).toContain('Late: it rains.');
   });
 
-  test('has entries with envelopes: an id, who to whom, which run, and when', async () => {
+  test('has entries with envelopes: an id, sender, recipient, run and time', async () => {
     const talk = await openTalk(opening(kind));
-    const { run } = await say(talk, 'Hello.');
+    const { run } = await takeTurn(talk, 'Hello.');
     const { entries } = await talk.cloister.conversations.show(ref('main'));
     expect(entries).toMatchObject([
       { id: `${run}/1`, agent_id: 'person', recipient_id: 'lead', message_type: 'message', correlation: run },
@@ -106,7 +115,7 @@ describe.for(inEach)('a conversation (%s)', (kind) => {
     expect(entries.every(({ at }) => at > 0)).toBe(true);
   });
 
-  test('lets an agent take one turn at a time, and names the run that is under way', async () => {
+  test('lets an agent take one turn at a time, and names the running run', async () => {
     const { tool, open, reached } = gate();
     const talk = await openTalk({ ...opening(kind), says: waitsFirst, agents: { lead: { tools: [tool] } } });
     const session = await talk.cloister.runTurn('lead', 'Wait for it.');
@@ -117,14 +126,14 @@ describe.for(inEach)('a conversation (%s)', (kind) => {
     });
     await expect(talk.cloister.conversations.delete(ref('main'))).rejects.toMatchObject({ code: 'conversation_busy' });
     expect((await talk.cloister.conversations.list())[0]).toMatchObject({ running: [session.run] });
-    await say(talk, 'Elsewhere.', { conversation: 'other' });
+    await takeTurn(talk, 'Elsewhere.', { conversation: 'other' });
     open();
     await session.outcome;
-    await say(talk, 'Now.');
+    await takeTurn(talk, 'Now.');
     expect((await talk.cloister.conversations.show(ref('main'))).turns).toBe(2);
   });
 
-  test('of turns that begin at the same moment one is taken', async () => {
+  test('of turns that begin at the same moment, one is accepted', async () => {
     const { tool, open } = gate();
     const talk = await openTalk({
       ...opening(kind),
@@ -139,19 +148,19 @@ describe.for(inEach)('a conversation (%s)', (kind) => {
     open();
   });
 
-  test('shared by two agents interleaves what they say, and each hears the other', async () => {
+  test('shared by two agents interleaves their messages, and each sees the other’s', async () => {
     const talk = await openTalk({ ...opening(kind), agents: { lead: {}, scout: {} } });
-    await say(talk, 'I am Ada.');
-    await expect(say(talk, 'Hi.', { agent: 'scout', conversation: ref('main') })).rejects.toMatchObject({
+    await takeTurn(talk, 'I am Ada.');
+    await expect(takeTurn(talk, 'Hi.', { agent: 'scout', conversation: ref('main') })).rejects.toMatchObject({
       code: 'conversation_refused',
     });
     await talk.cloister.conversations.attach(ref('main'), 'scout');
     await talk.cloister.conversations.attach(ref('main'), 'scout');
-    await say(talk, 'Who am I?', { agent: 'scout', conversation: ref('main') });
+    await takeTurn(talk, 'Who am I?', { agent: 'scout', conversation: ref('main') });
     expect(newestPrompt(talk)).toContain('I am Ada.');
-    await say(talk, 'And?');
+    await takeTurn(talk, 'And?');
     expect(newestPrompt(talk)).toContain('scout heard Who am I?');
-    expect(await said(talk, ref('main'))).toEqual([
+    expect(await historyLines(talk, ref('main'))).toEqual([
       'person: I am Ada.',
       'lead: lead heard I am Ada.',
       'person: Who am I?',
@@ -161,7 +170,7 @@ describe.for(inEach)('a conversation (%s)', (kind) => {
     ]);
     expect((await talk.cloister.conversations.list())[0]).toMatchObject({ attached: ['scout'] });
     await talk.cloister.conversations.detach(ref('main'), 'scout');
-    await expect(say(talk, 'Hi.', { agent: 'scout', conversation: ref('main') })).rejects.toMatchObject({
+    await expect(takeTurn(talk, 'Hi.', { agent: 'scout', conversation: ref('main') })).rejects.toMatchObject({
       code: 'conversation_refused',
     });
     await expect(talk.cloister.conversations.detach(ref('main'), 'scout')).rejects.toMatchObject({
@@ -174,15 +183,15 @@ describe.for(inEach)('a conversation (%s)', (kind) => {
       ...opening(kind),
       agents: { lead: {}, scout: { grants: ['goal', 'result', 'note', 'history'] } },
     });
-    await say(talk, 'I am Ada.');
-    await say(talk, 'Who am I?', { agent: 'scout', conversation: ref('main') });
+    await takeTurn(talk, 'I am Ada.');
+    await takeTurn(talk, 'Who am I?', { agent: 'scout', conversation: ref('main') });
     expect(newestPrompt(talk)).toContain('I am Ada.');
   });
 
-  test('that others refer to is deleted only by force, which says who; and comes back until it is purged', async () => {
+  test('with other agents attached is deleted only by force, which names them; it can be restored until it is purged', async () => {
     const talk = await openTalk({ ...opening(kind), agents: { lead: {}, scout: {} } });
     const { conversations } = talk.cloister;
-    await say(talk, 'Hello.');
+    await takeTurn(talk, 'Hello.');
     await conversations.attach(ref('main'), 'scout');
     await expect(conversations.delete(ref('main'))).rejects.toMatchObject({
       code: 'conversation_shared',
@@ -195,18 +204,18 @@ describe.for(inEach)('a conversation (%s)', (kind) => {
     expect((await conversations.list({ deleted: true }))[0]?.deletedAt).toBeGreaterThan(0);
     await expect(talk.cloister.runTurn('lead', 'Hi.')).rejects.toMatchObject({ code: 'conversation_deleted' });
     await conversations.restore(ref('main'));
-    await say(talk, 'Again.');
+    await takeTurn(talk, 'Again.');
     await expect(conversations.purge(ref('main'))).rejects.toMatchObject({ code: 'conversation_kept' });
     await conversations.delete(ref('main'), { force: true });
     await conversations.purge(ref('main'));
     await expect(conversations.show(ref('main'))).rejects.toMatchObject({ code: 'conversation_unknown' });
     await expect(conversations.restore(ref('main'))).rejects.toMatchObject({ code: 'conversation_unknown' });
-    await say(talk, 'A new one.');
-    expect(await said(talk, ref('main'))).toEqual(['person: A new one.', 'lead: lead heard A new one.']);
+    await takeTurn(talk, 'A new one.');
+    expect(await historyLines(talk, ref('main'))).toEqual(['person: A new one.', 'lead: lead heard A new one.']);
     expect(await talk.cloister.checkpoints.list()).toHaveLength(1);
   });
 
-  test('what cannot be is refused before anything is written', async () => {
+  test('invalid requests are refused before anything is written', async () => {
     const talk = await openTalk({ ...opening(kind), agents: { lead: {}, scout: {} } });
     const { cloister } = talk;
     await expect(cloister.runTurn('leed', 'Hi.')).rejects.toMatchObject({ code: 'agent_unknown' });
@@ -229,18 +238,18 @@ describe.for(inEach)('a conversation (%s)', (kind) => {
 });
 
 describe('on disk', () => {
-  test('a conversation goes on in another process, and what cannot be read back is not lost', async () => {
+  test('a conversation continues in another process, and unreadable content is not lost', async () => {
     const workspace = newWorkspace();
     const first = await openTalk({ workspace });
-    await say(first, 'I am Ada.');
+    await takeTurn(first, 'I am Ada.');
     await first.cloister.close();
     const second = await openTalk({ workspace });
-    await say(second, 'Who am I?');
+    await takeTurn(second, 'Who am I?');
     expect(newestPrompt(second)).toContain('I am Ada.');
-    expect((await said(second, ref('main'))).length).toBe(4);
+    expect((await historyLines(second, ref('main'))).length).toBe(4);
   });
 
-  test('two at once take turns in one conversation one at a time, and see each other’s', async () => {
+  test('two processes take turns in one conversation one at a time, and see each other’s turns', async () => {
     const workspace = newWorkspace();
     const { tool, open, reached } = gate();
     const one = await openTalk({ workspace, says: waitsFirst, agents: { lead: { tools: [tool] } } });
@@ -250,15 +259,15 @@ describe('on disk', () => {
     await expect(other.cloister.runTurn('lead', 'Now?')).rejects.toMatchObject({ code: 'conversation_busy' });
     open();
     await session.outcome;
-    await say(other, 'Now.');
+    await takeTurn(other, 'Now.');
     expect(newestPrompt(other)).toContain('lead heard');
   });
 
-  test('each conversation has its file: at the top for the default agent, under its id for any other', async () => {
+  test('each conversation has its file: at the top level for the default agent, under its id for any other', async () => {
     const workspace = newWorkspace();
     const talk = await openTalk({ workspace, agents: { lead: {}, scout: {} }, defaultAgent: 'lead' });
-    await say(talk, 'One.', { conversation: 'trip/../nach Köln' });
-    await say(talk, 'Two.', { agent: 'scout', conversation: 'con' });
+    await takeTurn(talk, 'One.', { conversation: 'trip/../nach Köln' });
+    await takeTurn(talk, 'Two.', { agent: 'scout', conversation: 'con' });
     const paths = [
       await talk.cloister.conversations.export(ref('trip/../nach Köln')),
       await talk.cloister.conversations.export(ref('con', 'scout')),
@@ -283,8 +292,8 @@ describe('on disk', () => {
     });
   });
 
-  test('the default agent is that of the config, unless one is given; files follow it', async () => {
-    const { cwd, path } = ground({
+  test('the default agent is the one in the config unless one is given, and files follow it', async () => {
+    const { cwd, path } = createFolders({
       'lead.ai': ai(),
       'scout.ai': ai(),
       '.ai-agent.json': { defaultAgent: 'lead' },
@@ -308,11 +317,11 @@ describe('on disk', () => {
     expect(await saveAll({})).toEqual(['scout/trip.json', 'trip.json']);
   });
 
-  test('what is deleted takes its own file along, and nobody else’s', async () => {
+  test('a deleted conversation’s own file is removed, and no other', async () => {
     const workspace = newWorkspace();
     const talk = await openTalk({ workspace, agents: { lead: {}, scout: {} }, defaultAgent: 'lead' });
-    await say(talk, 'One.', { conversation: 'trip' });
-    await say(talk, 'Two.', { agent: 'scout', conversation: 'trip' });
+    await takeTurn(talk, 'One.', { conversation: 'trip' });
+    await takeTurn(talk, 'Two.', { agent: 'scout', conversation: 'trip' });
     const { conversations } = talk.cloister;
     for (const agent of ['lead', 'scout']) await conversations.export(ref('trip', agent));
     await conversations.delete(ref('trip', 'scout'));
@@ -321,12 +330,12 @@ describe('on disk', () => {
     expect(filesBelow(join(workspace, 'conversations'))).toEqual(['trip.json']);
   });
 
-  test('a process that died between the page and the first record leaves a conversation that goes on', async () => {
+  test('a process that died between the workspace record and the first frame leaves a conversation that can continue', async () => {
     const workspace = newWorkspace();
     const talk = await openTalk({ workspace });
-    await say(talk, 'One.');
+    await takeTurn(talk, 'One.');
     const [checkpoint] = await talk.cloister.checkpoints.list();
-    await say(talk, 'Two.');
+    await takeTurn(talk, 'Two.');
     await talk.cloister.close();
     const store = await openSqliteStore(workspace);
     const conversation = ref('main');
@@ -339,16 +348,16 @@ describe('on disk', () => {
     });
     await store.close();
     const again = await openTalk({ workspace });
-    expect(await said(again, ref('main'))).toEqual(['person: One.', 'lead: lead heard One.']);
-    await say(again, 'Three.');
+    expect(await historyLines(again, ref('main'))).toEqual(['person: One.', 'lead: lead heard One.']);
+    await takeTurn(again, 'Three.');
     expect(newestPrompt(again)).toContain('lead heard One.');
-    expect((await said(again, ref('main'))).length).toBe(4);
+    expect((await historyLines(again, ref('main'))).length).toBe(4);
   });
 
-  test('a damaged book is named, and no turn is taken over it', async () => {
+  test('a damaged workspace log is reported, and no turn is taken on top of it', async () => {
     const workspace = newWorkspace();
     const talk = await openTalk({ workspace });
-    await say(talk, 'One.');
+    await takeTurn(talk, 'One.');
     await talk.cloister.close();
     const database = new DatabaseSync(join(workspace, 'cloister.db'));
     onTestFinished(() => database.close());
@@ -356,14 +365,14 @@ describe('on disk', () => {
     const again = await openTalk({ workspace });
     await expect(again.cloister.runTurn('lead', 'Two.')).rejects.toMatchObject({ code: 'store_damaged' });
     await expect(again.cloister.conversations.list()).rejects.toMatchObject({
-      failure: { detail: 'page 0 of the book is not what was written' },
+      failure: { detail: 'record 0 of the workspace log is damaged' },
     });
   });
 
-  test('who only looks needs no agents', async () => {
+  test('reading needs no agents', async () => {
     const workspace = newWorkspace();
     const talk = await openTalk({ workspace });
-    await say(talk, 'One.');
+    await takeTurn(talk, 'One.');
     await talk.cloister.close();
     const looking = await openCloister({ workspace, agents: [] });
     onTestFinished(() => looking.close());
@@ -378,8 +387,8 @@ describe('on disk', () => {
   });
 });
 
-describe('agents that come and go', () => {
-  test('are asked for after they were registered, replaced for runs that begin later, and gone after they were removed', async () => {
+describe('agents added and removed at runtime', () => {
+  test('can be run once registered, are replaced for later runs, and are gone once removed', async () => {
     const { cloister, model } = await openTalk({ store: 'memory' });
     const other = await openTalk({ store: 'memory', agents: { scout: {} } });
     const [scout] = other.agents;
@@ -407,7 +416,7 @@ describe('agents of one budget group', () => {
   };
   const grouped = (contextTokensMax: number) => ({ budgetGroup: 'small', limits: { contextTokensMax } });
 
-  test('have windows as small as the smallest of those that are registered then', async () => {
+  test('have windows as small as the smallest among those currently registered', async () => {
     const agents = { lead: grouped(90_000), scout: grouped(50_000), guide: { limits: { contextTokensMax: 70_000 } } };
     const talk = await openTalk({ store: 'memory', agents });
     expect(await windowOf(talk, 'lead')).toEqual({ tokens: 50_000, by: 'group' });
@@ -427,7 +436,7 @@ const entry = fc.record({
   text: fc.string({ unit: 'grapheme', maxLength: 40 }),
 });
 
-test('what a turn is told: of each kind the newest that fit, in order, no message above a quarter, and a count of the rest', () => {
+test('what a turn is shown: the newest entries of each kind that fit, in order, no message above a quarter, and a count of the rest', () => {
   fc.assert(
     fc.property(
       fc.array(entry),
@@ -442,14 +451,14 @@ test('what a turn is told: of each kind the newest that fit, in order, no messag
               message_type: one.agent_id === 'person' ? 'message' : 'result',
             }) as unknown as Entry,
         );
-        const told = historyFor({ conversation: 'c', entries, context, bytesMax });
-        if (told === undefined) {
+        const history = buildHistory({ conversation: 'c', entries, context, bytesMax });
+        if (history === undefined) {
           expect(entries.length + context.length).toBe(0);
           return;
         }
-        const past = told.entries.slice(0, told.entries.length - context.length);
-        expect(told.leftOut + past.length).toBe(entries.length);
-        expect(told.entries.slice(past.length).map(({ text }) => text)).toEqual(context);
+        const past = history.entries.slice(0, history.entries.length - context.length);
+        expect(history.leftOut + past.length).toBe(entries.length);
+        expect(history.entries.slice(past.length).map(({ text }) => text)).toEqual(context);
         for (const kind of ['DIALOG', 'CONTEXT'] as const) {
           const shown = past.filter(({ category }) => category === kind);
           const all = entries.filter(({ category }) => category === kind);
@@ -458,9 +467,7 @@ test('what a turn is told: of each kind the newest that fit, in order, no messag
             newest.map((one) => (one.agent_id === 'person' ? null : one.agent_id)),
           );
           for (const [index, { text }] of shown.entries())
-            expect(text.startsWith(newest[index]!.text.slice(0, 20)) || text.includes('[shortened: it had ')).toBe(
-              true,
-            );
+            expect(text.startsWith(newest[index]!.text.slice(0, 20)) || text.includes('[shortened from ')).toBe(true);
           const size = shown.reduce((sum, one) => sum + Buffer.byteLength(JSON.stringify(one)) + 1, 0);
           expect(size).toBeLessThanOrEqual(bytesMax);
         }
@@ -470,57 +477,55 @@ test('what a turn is told: of each kind the newest that fit, in order, no messag
 });
 
 describe('a long message', () => {
-  test('in a conversation does not push out what was said before it, nor does one that was refused', async () => {
+  test('in a conversation does not push out earlier messages, nor does a refused one', async () => {
     const talk = await openTalk({
       store: 'memory',
       agents: { lead: { limits: { contextTokensMax: 4_000, maxOutputTokens: 500 } } },
     });
-    await say(talk, 'My name is Ada');
+    await takeTurn(talk, 'My name is Ada');
     const refused = await (await talk.cloister.runTurn('lead', 'x'.repeat(40_000))).outcome;
     expect(refused.failure?.code).toBe('window_full');
-    await say(talk, 'What is my name?');
+    await takeTurn(talk, 'What is my name?');
     expect(newestPrompt(talk)).toContain('My name is Ada');
-    expect(newestPrompt(talk)).toContain('[shortened: it had 40000 bytes]');
+    expect(newestPrompt(talk)).toContain('[shortened from 40000 bytes]');
   });
 
-  test('what was given to know stays longer than what is said', async () => {
+  test('context stays longer than messages', async () => {
     const talk = await openTalk({
       store: 'memory',
       agents: { lead: { limits: { contextTokensMax: 4_000, maxOutputTokens: 500 } } },
     });
-    await say(talk, 'Hello', { context: ['THE HOUSE STYLE'] });
-    for (let turn = 0; turn < 12; turn++) await say(talk, `Turn ${turn} ${'and more '.repeat(300)}`);
+    await takeTurn(talk, 'Hello', { context: ['THE HOUSE STYLE'] });
+    for (let turn = 0; turn < 12; turn++) await takeTurn(talk, `Turn ${turn} ${'and more '.repeat(300)}`);
     expect(newestPrompt(talk)).toContain('THE HOUSE STYLE');
     expect(newestPrompt(talk)).not.toContain('Turn 0 ');
-    expect(newestPrompt(talk)).toMatch(
-      /older messages of this conversation are left out|Earlier in this conversation/u,
-    );
+    expect(newestPrompt(talk)).toMatch(/older messages of this conversation are omitted|Earlier in this conversation/u);
   });
 });
 
-describe('an agent that was detached', () => {
+describe('a detached agent', () => {
   const slow = async () => {
     const talk = await openTalk({ store: 'memory', agents: { lead: {}, scout: {} } });
-    await say(talk, 'Hello', { conversation: 'trip' });
+    await takeTurn(talk, 'Hello', { conversation: 'trip' });
     await talk.cloister.conversations.attach(ref('trip'), 'scout');
     return talk;
   };
 
-  test('does not go on with what it had begun there: not by restore, nor in a branch', async () => {
+  test('does not resume its earlier runs in the conversation, neither by restore nor in a branch', async () => {
     const talk = await slow();
-    const { run } = await say(talk, 'Look', { agent: 'scout', conversation: ref('trip') });
+    const { run } = await takeTurn(talk, 'Look', { agent: 'scout', conversation: ref('trip') });
     const { id } = await talk.cloister.checkpoints.create(run);
-    await say(talk, 'More', { conversation: 'trip' });
+    await takeTurn(talk, 'More', { conversation: 'trip' });
     await talk.cloister.conversations.detach(ref('trip'), 'scout');
     await expect(talk.cloister.checkpoints.restore(id)).rejects.toMatchObject({ code: 'conversation_refused' });
   });
 
-  test('a branch is nobody’s but its owner’s until somebody is let in', async () => {
+  test('a branch belongs only to its owner until another agent is attached', async () => {
     const talk = await slow();
-    const { run } = await say(talk, 'Only for lead', { conversation: 'trip' });
+    const { run } = await takeTurn(talk, 'Only for lead', { conversation: 'trip' });
     const { id } = await talk.cloister.checkpoints.create(run);
     await talk.cloister.checkpoints.branch(id, { name: 'private' });
-    await expect(say(talk, 'Let me in', { agent: 'scout', conversation: ref('private') })).rejects.toMatchObject({
+    await expect(takeTurn(talk, 'Let me in', { agent: 'scout', conversation: ref('private') })).rejects.toMatchObject({
       code: 'conversation_refused',
     });
   });
@@ -531,21 +536,21 @@ test('an agent that took turns by its own grant is named before a conversation i
     store: 'memory',
     agents: { lead: {}, scout: { grants: ['goal', 'result', 'note', 'history'] } },
   });
-  await say(talk, 'Hello', { conversation: 'trip' });
-  await say(talk, 'Look', { agent: 'scout', conversation: ref('trip') });
+  await takeTurn(talk, 'Hello', { conversation: 'trip' });
+  await takeTurn(talk, 'Look', { agent: 'scout', conversation: ref('trip') });
   await expect(talk.cloister.conversations.delete(ref('trip'))).rejects.toMatchObject({
     code: 'conversation_shared',
     message: expect.stringContaining('took turns: scout'),
   });
 });
 
-test('no agent can pass for the person', () => {
+test('no agent can impersonate the person', () => {
   expect(() => defineAgent({ name: 'person', description: 'Talks.', prompt: 'Talk.' })).toThrow(
-    /"person" is the one who asks/u,
+    /"person" is reserved for the user/u,
   );
 });
 
-test('every name becomes one part of a path, and no two become the same', () => {
+test('every name becomes one path segment, and no two become the same', () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 100 }), { maxLength: 20 }),

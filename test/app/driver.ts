@@ -1,4 +1,4 @@
-// Where these tests touch the file system and the registry: a working folder and a home of their own, gone with the case.
+// Access to the file system and the registry: each test has its own working folder and home folder, removed afterwards.
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openCloister } from 'cloister';
@@ -14,16 +14,19 @@ import { loadRegistry } from '../../src/app/agents/registry.ts';
 import type { LaunchEnvironment } from '../../src/app/agents/launch-environment.ts';
 import { scratchFolder } from '../scratch-folder.ts';
 
-/** Text, bytes, or what becomes JSON; paths that begin with `~/` lie in the home folder. */
+/** Text, bytes, or a value written as JSON; paths that begin with `~/` are in the home folder. */
 export type Files = Readonly<Record<string, string | Uint8Array | JsonObject>>;
 
 /** The text of an agent file. Its own keys begin on line 5. */
 export const ai = (keys = '', prompt = 'Do it.'): string =>
   `---\ndescription: Does it.\nusage: it\noutput: { format: text }\n${keys === '' ? '' : `${keys}\n`}---\n${prompt}\n`;
 
-export type Ground = LaunchEnvironment & { path(name: string): string; write(files: Files): void };
+export type TestFolders = LaunchEnvironment & { path(name: string): string; write(files: Files): void };
 
-export const ground = (files: Files = {}, more: Partial<Pick<LaunchEnvironment, 'env' | 'config'>> = {}): Ground => {
+export const createFolders = (
+  files: Files = {},
+  more: Partial<Pick<LaunchEnvironment, 'env' | 'config'>> = {},
+): TestFolders => {
   const folder = realpathSync(mkdtempSync(join(scratchFolder(), 'cloister-agents-')));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const [cwd, home] = [join(folder, 'work'), join(folder, 'home')];
@@ -41,24 +44,25 @@ export const ground = (files: Files = {}, more: Partial<Pick<LaunchEnvironment, 
   return { cwd, home, env: {}, ...more, path, write };
 };
 
-export const load = (place: LaunchEnvironment, ...given: readonly (Agent | string)[]) => loadRegistry(given, { place });
+export const load = (place: LaunchEnvironment, ...given: readonly (Agent | string)[]) =>
+  loadRegistry(given, { launch: place });
 
-/** With a model for agents that name none, as an operator would have one in the home folder. */
+/** With a default model, as an operator would configure one in the home folder. */
 export const check = (
   place: LaunchEnvironment,
   paths: readonly string[],
-  more: Omit<CheckAgentsOptions, 'place'> = {},
+  more: Omit<CheckAgentsOptions, 'launch'> = {},
 ) => {
   const config = join(place.home, '.ai-agent/.ai-agent.json');
   if (!existsSync(config)) {
     mkdirSync(dirname(config), { recursive: true });
     writeFileSync(config, '{ "defaults": { "models": ["ollama/some"] } }');
   }
-  return checkAgents(paths, { place, ...more });
+  return checkAgents(paths, { launch: place, ...more });
 };
 
-/** `<file>:<line> <key>: <what>`, as people read it. */
-export const told = ({
+/** `<file>:<line> <key>: <message>`, as users see it. */
+export const problemLines = ({
   problems,
 }: Pick<CheckReport, 'problems'> | { problems: readonly Problem[] }): readonly string[] =>
   problems.map(
@@ -66,15 +70,15 @@ export const told = ({
       `${file}${line === null ? '' : `:${line}`}${key === null ? '' : ` ${key}`}: ${message}${nearest === null ? '' : ` (${nearest}?)`}`,
   );
 
-type Opened = Partial<Omit<CloisterOptions, 'agents' | 'cwd' | 'env' | 'models'>> & {
+type OpenOptions = Partial<Omit<CloisterOptions, 'agents' | 'cwd' | 'env' | 'models'>> & {
   readonly says?: readonly ScriptLine[];
 };
 
-/** Opened as a user would, in memory; agents that name no model have the rehearsal. */
+/** Opened as by a user, but in memory; agents that name no model use the rehearsal. */
 export const open = async (
   { cwd, env }: LaunchEnvironment,
   agents: readonly (Agent | string)[],
-  { says, ...more }: Opened = {},
+  { says, ...more }: OpenOptions = {},
 ) => {
   const model = rehearse(says ?? [{ reply: 'Done.' }], more.clock === undefined ? {} : { clock: more.clock });
   const cloister = await openCloister({ store: 'memory', agents, cwd, env, models: [model], ...more });
@@ -83,7 +87,11 @@ export const open = async (
 };
 
 /** Why it cannot be opened. */
-export const refusal = async (place: LaunchEnvironment, agents: readonly string[], more: Opened = {}): Promise<any> => {
+export const openError = async (
+  place: LaunchEnvironment,
+  agents: readonly string[],
+  more: OpenOptions = {},
+): Promise<any> => {
   try {
     await open(place, agents, more);
   } catch (error) {

@@ -1,4 +1,4 @@
-// Agents from files at work: deep and wide, few slots, stopped in the middle.
+// Running agents from files: deep and wide trees, few slots, stopped in the middle.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,14 +6,14 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { RunEvent } from 'cloister';
 import { virtualClock } from '#testkit';
 import type { ScriptedReply } from '#testkit';
-import { calls, toTheEnd } from '../core/session/driver.ts';
-import { ai, ground, open } from './driver.ts';
+import { calls, runUntilSettled } from '../core/session/driver.ts';
+import { ai, createFolders, open } from './driver.ts';
 
-const wide = (name: string, width: number): ScriptedReply =>
+const callRepeatedly = (name: string, width: number): ScriptedReply =>
   calls(...Array.from({ length: width }, (_, at) => ({ tool: name, args: { prompt: `Part ${at}` } })));
 
-/** The most that were under way at once, by the events that begin and end them. */
-const mostAtOnce = (
+/** The maximum running in parallel, by their start and end events. */
+const maxConcurrent = (
   events: readonly RunEvent[],
   begin: RunEvent['type'],
   end: RunEvent['type'],
@@ -27,20 +27,20 @@ const mostAtOnce = (
   return most;
 };
 
-test('depth 3, width 8, one slot for models: all 585 sessions end, one request at a time', async () => {
-  const place = ground({
+test('depth 3, width 8, one model slot: all 585 sessions end, one request at a time', async () => {
+  const folders = createFolders({
     'lead.ai': ai('agents: mid'),
     'mid.ai': ai('agents: low'),
     'low.ai': ai('agents: leaf'),
     'leaf.ai': ai(),
   });
   const says = [
-    { when: { agent: 'lead', turn: 1 }, reply: wide('mid', 8) },
-    { when: { agent: 'mid', turn: 1 }, reply: wide('low', 8) },
-    { when: { agent: 'low', turn: 1 }, reply: wide('leaf', 8) },
+    { when: { agent: 'lead', turn: 1 }, reply: callRepeatedly('mid', 8) },
+    { when: { agent: 'mid', turn: 1 }, reply: callRepeatedly('low', 8) },
+    { when: { agent: 'low', turn: 1 }, reply: callRepeatedly('leaf', 8) },
     { reply: 'Done.' },
   ];
-  const { cloister, model } = await open(place, ['lead.ai'], { says, concurrency: { models: 1 } });
+  const { cloister, model } = await open(folders, ['lead.ai'], { says, concurrency: { models: 1 } });
   let [now, most] = [0, 0];
   const doStream = model.doStream.bind(model);
   model.doStream = async (call) => {
@@ -58,23 +58,23 @@ test('depth 3, width 8, one slot for models: all 585 sessions end, one request a
   expect(new Set(report.cells.map(({ status }) => status))).toEqual(new Set(['completed']));
   expect(Math.max(...report.cells.map(({ depth }) => depth))).toBe(3);
   expect(most).toBe(1);
-  expect(mostAtOnce(report.events, 'child-start', 'child-end', 'lead')).toBe(4);
+  expect(maxConcurrent(report.events, 'child-start', 'child-end', 'lead')).toBe(4);
   expect(await cloister.audit(run)).toMatchObject({ ok: true, problems: [], cells: 585 });
 });
 
-test('one level deeper is refused, and the one that asked is told', async () => {
-  const place = ground({
+test('one level deeper is refused, and the agent that asked is told', async () => {
+  const folders = createFolders({
     'a.ai': ai('agents: b'),
     'b.ai': ai('agents: c'),
     'c.ai': ai('agents: d'),
     'd.ai': ai('agents: e'),
     'e.ai': ai(),
   });
-  const ask = (name: string, next: string) => ({ when: { agent: name, turn: 1 }, reply: wide(next, 1) });
+  const ask = (name: string, next: string) => ({ when: { agent: name, turn: 1 }, reply: callRepeatedly(next, 1) });
   const says = [ask('a', 'b'), ask('b', 'c'), ask('c', 'd'), ask('d', 'e'), { reply: '{{results}}' }];
-  const { cloister } = await open(place, ['a.ai'], { says });
+  const { cloister } = await open(folders, ['a.ai'], { says });
   const { outcome, run } = cloister.run('a', 'Go');
-  expect((await outcome).output).toMatch(/Error \(policy\): Agents may not be nested deeper\. The limit is 3\./u);
+  expect((await outcome).output).toMatch(/Error \(policy\): The maximum nesting depth was reached\. The limit is 3\./u);
   expect((await cloister.show(run)).cells.map(({ agent }) => agent)).toEqual(['a', 'b', 'c', 'd']);
 });
 
@@ -91,11 +91,11 @@ describe('tool calls of one turn', () => {
     export default [tool('work', work), tool('most', () => 'most: ' + most)];`;
 
   test.each([
-    ['4 at once', '', 4],
+    ['4 in parallel', '', 4],
     ['one after the other, if the file says so', 'parallelToolCalls: false', 1],
     ['as many as the file says', 'parallelToolCalls: 7', 7],
   ])('run %s, and the rest wait', async (_, keys, most) => {
-    const place = ground({
+    const folders = createFolders({
       'lead.ai': ai(`tools: count${keys === '' ? '' : `\n${keys}`}`),
       'count.mjs': counting,
       '.ai-agent.json': { mcpServers: { count: { module: './count.mjs' } } },
@@ -105,23 +105,23 @@ describe('tool calls of one turn', () => {
       { when: { turn: 2 }, reply: calls('count__most') },
       { reply: '{{results}}' },
     ];
-    const { cloister } = await open(place, ['lead.ai'], { says });
+    const { cloister } = await open(folders, ['lead.ai'], { says });
     const { outcome, run } = cloister.run('lead', 'Go');
     expect((await outcome).output).toContain(`most: ${most}`);
     const { events } = await cloister.show(run);
-    expect(mostAtOnce(events, 'tool-start', 'tool-end')).toBe(most);
+    expect(maxConcurrent(events, 'tool-start', 'tool-end')).toBe(most);
     expect(events.filter((event) => event.type === 'tool-end' && event.ok)).toHaveLength(11);
   });
 });
 
 describe('a child that is stopped', () => {
-  /** A server that takes requests and never answers; told when one comes, and when its caller has gone. */
+  /** A server that accepts requests and never answers; reports when one arrives, and when its client has disconnected. */
   const silent = async () => {
-    const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [requested, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const server = createServer((request) => {
       request.resume();
       request.socket.once('close', () => left.resolve());
-      asked.resolve();
+      requested.resolve();
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -131,24 +131,24 @@ describe('a child that is stopped', () => {
       await once(server, 'close');
     });
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
-    return { url, asked: asked.promise, left: left.promise };
+    return { url, requested: requested.promise, left: left.promise };
   };
 
-  test('while it connects to a tool server, by cancelling the run: it leaves the server, and all end as cancelled', async () => {
-    const { url, asked, left } = await silent();
-    const place = ground({
+  test('while it connects to a tool server, by cancelling the run: it disconnects, and every session ends as cancelled', async () => {
+    const { url, requested, left } = await silent();
+    const folders = createFolders({
       'lead.ai': ai('agents: mid'),
       'mid.ai': ai('agents: helper'),
       'helper.ai': ai('tools: web'),
       '.ai-agent.json': { mcpServers: { web: { url } } },
     });
     const says = [
-      { when: { agent: 'lead', turn: 1 }, reply: wide('mid', 1) },
-      { when: { agent: 'mid', turn: 1 }, reply: wide('helper', 1) },
+      { when: { agent: 'lead', turn: 1 }, reply: callRepeatedly('mid', 1) },
+      { when: { agent: 'mid', turn: 1 }, reply: callRepeatedly('helper', 1) },
     ];
-    const { cloister, model } = await open(place, ['lead.ai'], { says });
+    const { cloister, model } = await open(folders, ['lead.ai'], { says });
     const session = cloister.run('lead', 'Go');
-    await asked;
+    await requested;
     session.cancel();
     expect(await session.outcome).toMatchObject({ status: 'cancelled', failure: { code: 'cancelled' } });
     await left;
@@ -164,28 +164,28 @@ describe('a child that is stopped', () => {
 
   test.each([
     [
-      'when its time is over',
+      'when its time is up',
       'budget: { time: 5s }',
       'timeout',
-      /Error \(timeout\): The time given has passed\. Give more time/u,
+      /Error \(timeout\): The deadline has passed\. Allow more time/u,
     ],
     ['when it has worked too long', 'timeout_ms: 5s\nllmTimeout: 1s', 'limit', /Error \(limit\): .*Raise the limit/u],
   ])('%s, returns what it has, with that status', async (_, keys, status, words) => {
-    const place = ground({
+    const folders = createFolders({
       'lead.ai': ai('agents: helper'),
       'helper.ai': ai(`tools: slow\n${keys}`),
       'slow.mjs': hanging,
       '.ai-agent.json': { mcpServers: { slow: { module: './slow.mjs' } } },
     });
     const says = [
-      { when: { agent: 'lead', turn: 1 }, reply: wide('helper', 1) },
+      { when: { agent: 'lead', turn: 1 }, reply: callRepeatedly('helper', 1) },
       { when: { agent: 'lead', turn: 2 }, reply: '{{results}}' },
       { when: { agent: 'helper' }, reply: { text: 'Half of it.', calls: [{ tool: 'slow__wait' }] } },
     ];
     const clock = virtualClock(1_000_000);
-    const { cloister } = await open(place, ['lead.ai'], { says, clock });
+    const { cloister } = await open(folders, ['lead.ai'], { says, clock });
     const { outcome, run } = cloister.run('lead', 'Go');
-    const { output, ...ended } = await toTheEnd(clock, outcome);
+    const { output, ...ended } = await runUntilSettled(clock, outcome);
     expect(ended).toMatchObject({ status: 'partial', missing: ['helper'] });
     expect(output).toContain(`Result from helper (status: ${status})`);
     expect(output).toContain('| Half of it.');
@@ -197,8 +197,8 @@ describe('a child that is stopped', () => {
   });
 });
 
-test('a JSON agent of a file is called with its own schema, and its answer is checked against its own', async () => {
-  const place = ground({
+test('a JSON agent from a file is called with its own schema, and its answer is checked against its own', async () => {
+  const folders = createFolders({
     'lead.ai': ai('agents: expert'),
     'expert.ai': ai(
       'input:\n  format: json\n  schema: { type: object, properties: { city: { type: string } }, required: [city] }',
@@ -210,7 +210,7 @@ test('a JSON agent of a file is called with its own schema, and its answer is ch
     { when: { agent: 'expert', turn: 2 }, reply: '{"people": 300000}' },
     { reply: '{{results}}' },
   ];
-  const { cloister, model } = await open(place, ['.'], { says });
+  const { cloister, model } = await open(folders, ['.'], { says });
   const { output } = await cloister.run('lead', 'Go').outcome;
   expect(output).toContain('| {"people": 300000}');
   expect(model.requests[0]!.tools?.[0]).toMatchObject({
@@ -218,6 +218,6 @@ test('a JSON agent of a file is called with its own schema, and its answer is ch
     inputSchema: { required: ['city'], properties: { city: { type: 'string' }, reason: { type: 'string' } } },
   });
   expect(JSON.stringify(model.requests[1]!.prompt)).toContain('Your task: {\\"city\\":\\"Graz\\"}');
-  const asked = cloister.run('expert', { city: 'Graz' });
-  expect(await asked.outcome).toMatchObject({ status: 'completed', data: { people: 300_000 } });
+  const session = cloister.run('expert', { city: 'Graz' });
+  expect(await session.outcome).toMatchObject({ status: 'completed', data: { people: 300_000 } });
 });

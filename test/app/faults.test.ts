@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { agentHelp } from '../../src/app/agents/agent-help.ts';
-import { tryServers } from '../../src/app/agents/probe-servers.ts';
+import { probeServers } from '../../src/app/agents/probe-servers.ts';
 import { agent } from '../core/session/driver.ts';
-import { ai, check, ground, load, open, told } from './driver.ts';
+import { ai, check, createFolders, load, open, problemLines } from './driver.ts';
 
 test.each([
   '{ type: strin }',
@@ -15,26 +15,28 @@ test.each([
   '{ minLength: many }',
   '{ items: text }',
 ])('output.schema %s is not a schema, and the file is refused', async (schema) => {
-  const place = ground({
+  const folders = createFolders({
     'lead.ai': ai().replace('output: { format: text }', `output: { format: json, schema: ${schema} }`),
   });
-  expect(told(await load(place, 'lead.ai'))).toEqual([
+  expect(problemLines(await load(folders, 'lead.ai'))).toEqual([
     expect.stringMatching(/^lead\.ai:4 output\.schema: .*not a JSON Schema/u),
   ]);
 });
 
 test('a name of 300 characters is a problem of its file, not a crash', async () => {
-  const place = ground({ 'lead.ai': ai(`agents: ${'x'.repeat(300)}`) });
-  expect(told(await load(place, 'lead.ai'))).toEqual([expect.stringMatching(/^lead\.ai:5 agents: There is no agent/u)]);
+  const folders = createFolders({ 'lead.ai': ai(`agents: ${'x'.repeat(300)}`) });
+  expect(problemLines(await load(folders, 'lead.ai'))).toEqual([
+    expect.stringMatching(/^lead\.ai:5 agents: No agent/u),
+  ]);
 });
 
-test('help says of each default which of two configs it came from', async () => {
-  const place = ground({
+test('help says for each default which of two configs it came from', async () => {
+  const folders = createFolders({
     'lead.ai': ai(),
     '.ai-agent.json': { defaults: { temperature: 0.5 } },
     '~/.ai-agent/.ai-agent.json': { defaults: { topP: 0.25 } },
   });
-  const { template } = await agentHelp('lead.ai', place);
+  const { template } = await agentHelp('lead.ai', folders);
   const near = (key: string) => {
     const all = template.split('\n');
     const at = all.findIndex((line) => line.startsWith(`${key}:`));
@@ -46,12 +48,12 @@ test('help says of each default which of two configs it came from', async () => 
 
 test('loading many modules leaves no listeners behind', async () => {
   const before = process.listenerCount('beforeExit');
-  const place = ground({
+  const folders = createFolders({
     'lead.ai': ai('tools: m'),
     'm.mjs': 'export default []',
     '.ai-agent.json': { mcpServers: { m: { module: './m.mjs' } } },
   });
-  await load(place, 'lead.ai').catch(() => undefined);
+  await load(folders, 'lead.ai').catch(() => undefined);
   expect(process.listenerCount('beforeExit')).toBe(before);
 });
 
@@ -65,47 +67,47 @@ test('a source whose close needs `this` can be tried', async () => {
   }
   const listed = new Listed();
   const lead = agent('lead', { tools: [{ name: 'docs', list: async () => listed }], models: ['ollama/x'] });
-  const place = ground();
-  const registry = await load(place, lead);
-  expect(await tryServers(registry.agents, registry.equipping, place)).toEqual([]);
+  const folders = createFolders();
+  const registry = await load(folders, lead);
+  expect(await probeServers(registry.agents, registry.resolver, folders)).toEqual([]);
   expect(listed.closed).toBe(true);
 });
 
-test('a broken module does not hide what is wrong with files', async () => {
-  const place = ground({ 'team.mjs': 'throw new Error("x")', 'lead.ai': ai('tols: x') });
-  const problems = told(await check(place, ['team.mjs', 'lead.ai']));
+test('a broken module does not hide problems in files', async () => {
+  const folders = createFolders({ 'team.mjs': 'throw new Error("x")', 'lead.ai': ai('tols: x') });
+  const problems = problemLines(await check(folders, ['team.mjs', 'lead.ai']));
   expect(problems).toHaveLength(2);
 });
 
 test('a missing variable of a server points at tools', async () => {
-  const place = ground({
+  const folders = createFolders({
     'lead.ai': ai('tools: files'),
     '.ai-agent.json': { mcpServers: { files: { command: 'x', env: { T: '${FILES_TOKEN}' } } } },
   });
-  expect(told(await load(place, 'lead.ai'))[0]).toMatch(/^lead\.ai:5 tools: Missing/u);
+  expect(problemLines(await load(folders, 'lead.ai'))[0]).toMatch(/^lead\.ai:5 tools: Missing/u);
 });
 
 test('defaults.agents has an effect, or is refused', async () => {
-  const place = ground({
+  const folders = createFolders({
     'lead.ai': ai(),
     'helper.ai': ai('agents: []'),
     '.ai-agent.json': { defaults: { agents: ['helper'] } },
   });
-  const { agents, problems } = await load(place, 'lead.ai');
+  const { agents, problems } = await load(folders, 'lead.ai');
   expect(problems.length + agents[0]!.agents.length).toBeGreaterThan(0);
 });
 
-test('defaults.toolName / description are refused: they are one agent’s own', async () => {
-  const place = ground({
+test('defaults.toolName and defaults.description are refused: they belong to one agent', async () => {
+  const folders = createFolders({
     'lead.ai': ai('agents: [a, b]'),
     'a.ai': ai(),
     'b.ai': ai(),
     '.ai-agent.json': { defaults: { toolName: 'x' } },
   });
-  expect(told(await load(place, 'lead.ai'))).toEqual([expect.stringContaining('defaults.toolName')]);
+  expect(problemLines(await load(folders, 'lead.ai'))).toEqual([expect.stringContaining('defaults.toolName')]);
 });
 
-test('one server that many agents name is tried a bounded number of times at once', async () => {
+test('a server named by many agents is tried with bounded concurrency', async () => {
   let [now, most] = [0, 0];
   const docs = {
     name: 'docs',
@@ -117,29 +119,29 @@ test('one server that many agents name is tried a bounded number of times at onc
     },
   };
   const agents = Array.from({ length: 200 }, (_, at) => agent(`a${at}`, { tools: [docs], models: ['ollama/x'] }));
-  const place = ground();
-  const registry = await load(place, ...agents);
-  await tryServers(registry.agents, registry.equipping, place);
+  const folders = createFolders();
+  const registry = await load(folders, ...agents);
+  await probeServers(registry.agents, registry.resolver, folders);
   expect(most).toBeLessThan(50);
 });
 
-test('agents of one name in two folders may call each other', async () => {
-  const place = ground({ 'a/lead.ai': ai('agents: ../b/lead.ai'), 'b/lead.ai': ai('toolName: other') });
+test('agents of the same name in two folders may call each other', async () => {
+  const folders = createFolders({ 'a/lead.ai': ai('agents: ../b/lead.ai'), 'b/lead.ai': ai('toolName: other') });
   const says = [
     { when: { turn: 1, text: 'Ask' }, reply: { calls: [{ tool: 'other', args: { prompt: 'Go' } }] } },
     { reply: '{{results}}' },
   ];
-  const { cloister } = await open(place, ['a/lead.ai'], { says });
-  expect((await cloister.run('lead', 'Ask').outcome).output).not.toContain('may not call one of its own callers');
+  const { cloister } = await open(folders, ['a/lead.ai'], { says });
+  expect((await cloister.run('lead', 'Ask').outcome).output).not.toContain('cannot call one of its own callers');
 });
 
-test('a filled-in base URL that is none is found when it is loaded', async () => {
-  const place = ground(
+test('an invalid base URL after substitution is found at load time', async () => {
+  const folders = createFolders(
     {
       'lead.ai': ai('models: mine/x'),
       '.ai-agent.json': { providers: { mine: { type: 'openai-compatible', baseUrl: '${U}' } } },
     },
     { env: { U: 'nonsense' } },
   );
-  expect(told(await load(place, 'lead.ai'))).toHaveLength(1);
+  expect(problemLines(await load(folders, 'lead.ai'))).toHaveLength(1);
 });

@@ -1,8 +1,8 @@
-// What `--help` of an agent file shows: every key, the value that holds, and where that comes from.
+// What `--help` of an agent file shows: every key, its effective value, and where that comes from.
 import { describe, expect, test } from 'vitest';
-import { fields } from '#core/registry';
+import { frontmatterFields } from '#core/registry';
 import { agentHelp } from '../../src/app/agents/agent-help.ts';
-import { ai, ground, load, told } from './driver.ts';
+import { ai, createFolders, load, problemLines } from './driver.ts';
 
 const lead = ai(
   'models: mine/small\nmaxToolTurns: 7\nagents:\n  - helper\n  - { agent: writer, output: { format: json } }',
@@ -22,22 +22,22 @@ const files = {
 const lineOf = (template: string, key: string): string =>
   template.split('\n').find((line) => new RegExp(`^\\s*(?:# )?${key}:`, 'u').test(line)) ?? '';
 
-test('it has the agent’s words, and a key that is missing does not stand in the way', async () => {
-  const help = await agentHelp('lead.ai', ground(files));
+test('help shows the agent’s description, and a missing key does not prevent it', async () => {
+  const help = await agentHelp('lead.ai', createFolders(files));
   expect(help).toMatchObject({ name: 'lead', description: 'Does it.', usage: 'it' });
 });
 
 describe('the template', () => {
   test('has every key', async () => {
-    const { template } = await agentHelp('lead.ai', ground(files));
-    for (const { key } of fields.filter(({ aliasOf }) => aliasOf === undefined))
+    const { template } = await agentHelp('lead.ai', createFolders(files));
+    for (const { key } of frontmatterFields.filter(({ aliasOf }) => aliasOf === undefined))
       expect(lineOf(template, key)).not.toBe('');
   });
 
-  test('says what holds, and whether that is from this file, from the config, or the default', async () => {
-    const place = ground(files);
-    const { template } = await agentHelp('lead.ai', place);
-    const config = `from ${place.path('.ai-agent.json')}`;
+  test('shows the effective value, and whether it comes from this file, the config, or the default', async () => {
+    const folders = createFolders(files);
+    const { template } = await agentHelp('lead.ai', folders);
+    const config = `from ${folders.path('.ai-agent.json')}`;
     expect(lineOf(template, 'maxToolTurns')).toMatch(/maxToolTurns: 7\s+# this file/u);
     expect(template).toMatch(/models:.*# this file/u);
     expect(lineOf(template, 'toolTimeout')).toMatch(/toolTimeout: 60000\s+# default/u);
@@ -48,7 +48,7 @@ describe('the template', () => {
     ] as const) {
       const at = template.split('\n').findIndex((line) => line.trimStart().startsWith(`${key}: ${value}`));
       expect(at, key).toBeGreaterThan(0);
-      // The place stands behind the value, or above it where there is no room.
+      // The source is shown behind the value, or above it where there is no room.
       const nearby = template
         .split('\n')
         .slice(at - 1, at + 1)
@@ -57,12 +57,12 @@ describe('the template', () => {
     }
   });
 
-  test('pasted above a prompt, it loads, and means the same', async () => {
-    const place = ground(files, { env: { MINE_KEY: 'a-key-that-is-long' } });
-    const { template } = await agentHelp('lead.ai', place);
-    place.write({ 'pasted.ai': `${template}\nDo it.\n` });
-    const { agents, problems } = await load(place, 'lead.ai', 'pasted.ai');
-    expect(told({ problems })).toEqual([]);
+  test('loads when pasted above a prompt, with the same meaning', async () => {
+    const folders = createFolders(files, { env: { MINE_KEY: 'a-key-that-is-long' } });
+    const { template } = await agentHelp('lead.ai', folders);
+    folders.write({ 'pasted.ai': `${template}\nDo it.\n` });
+    const { agents, problems } = await load(folders, 'lead.ai', 'pasted.ai');
+    expect(problemLines({ problems })).toEqual([]);
     const [one, other] = agents.map(
       ({ description, usage, models, tools, output, input, settings, budget, grants, agents: below }) => ({
         description,
@@ -81,24 +81,24 @@ describe('the template', () => {
     expect(agents[1]!.limits).toMatchObject(agents[0]!.limits);
   });
 
-  test('pasted where there is no config, it brings the values along', async () => {
-    const { template } = await agentHelp('lead.ai', ground(files));
-    const bare = ground({
+  test('carries the values along when pasted where there is no config', async () => {
+    const { template } = await agentHelp('lead.ai', createFolders(files));
+    const bare = createFolders({
       'pasted.ai': `#!/usr/bin/env cloister\n${template}Do it.\n`,
       'helper.ai': ai(),
       'writer.ai': ai(),
     });
     const registry = await load(bare, 'pasted.ai');
-    expect(told(registry)).toEqual([expect.stringContaining('No provider "mine" is configured')]);
+    expect(problemLines(registry)).toEqual([expect.stringContaining('No provider "mine" is configured')]);
     expect(registry.agents[0]).toMatchObject({ settings: { temperature: 0.5 }, budget: { tokens: 1_000 } });
     expect(registry.agents[0]!.limits).toMatchObject({ maxToolTurns: 7, maxRetries: 1 });
   });
 });
 
 test.each([
-  ['a file that is wrong', 'broken.ai', 'agent_file_invalid', /broken\.ai:5 tols: .*Did you mean "tools"/u],
-  ['a file that is not there', 'gone.ai', 'agent_file_invalid', /gone\.ai There is no such file or folder/u],
-])('of %s there is no help but what is wrong', async (_, path, code, words) => {
-  const error = await agentHelp(path, ground({ 'broken.ai': ai('tols: x') })).catch((thrown: unknown) => thrown);
+  ['an invalid file', 'broken.ai', 'agent_file_invalid', /broken\.ai:5 tols: .*Did you mean "tools"/u],
+  ['a missing file', 'gone.ai', 'agent_file_invalid', /gone\.ai No such file or folder/u],
+])('help for %s reports what is wrong', async (_, path, code, words) => {
+  const error = await agentHelp(path, createFolders({ 'broken.ai': ai('tols: x') })).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code, message: expect.stringMatching(words) });
 });

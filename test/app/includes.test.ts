@@ -3,54 +3,60 @@ import { linkSync, mkdirSync, symlinkSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { includeFiles } from '../../src/app/agents/include.ts';
-import { ai, ground, load, open, told } from './driver.ts';
+import { ai, createFolders, load, open, problemLines } from './driver.ts';
 
 const secret = 'swordfish-4711';
 
-/** The prompt that an agent in the folder `team` ends up with, and what is wrong. */
-const included = async (
+/** The resulting prompt of an agent in the folder `team`, and its problems. */
+const includedPrompt = async (
   prompt: string,
   files: Readonly<Record<string, string>>,
   prepare?: (path: (name: string) => string) => void,
 ) => {
-  const place = ground({ 'team/lead.ai': ai('', prompt), ...files });
-  prepare?.(place.path);
-  const registry = await load(place, 'team/lead.ai');
+  const folders = createFolders({ 'team/lead.ai': ai('', prompt), ...files });
+  prepare?.(folders.path);
+  const registry = await load(folders, 'team/lead.ai');
   return {
     prompt: registry.agents[0]?.prompt,
-    problems: told(registry),
+    problems: problemLines(registry),
     whole: JSON.stringify([registry.agents, registry.problems]),
   };
 };
 
-test('text of files beside the agent, and below, is put in its place', async () => {
-  const { prompt, problems } = await included('Before ${include:style.md} and ${include: notes/deep.md } after.', {
-    'team/style.md': '\uFEFFBe brief.\r\n',
-    'team/notes/deep.md': 'Deep: ${include:deeper.md}, ${include:../style.md}\n',
-    'team/notes/deeper.md': '$& and $1',
-  });
+test('text from files beside or below the agent is inserted in place', async () => {
+  const { prompt, problems } = await includedPrompt(
+    'Before ${include:style.md} and ${include: notes/deep.md } after.',
+    {
+      'team/style.md': '\uFEFFBe brief.\r\n',
+      'team/notes/deep.md': 'Deep: ${include:deeper.md}, ${include:../style.md}\n',
+      'team/notes/deeper.md': '$& and $1',
+    },
+  );
   expect(problems).toEqual([]);
   expect(prompt).toBe('Before Be brief. and Deep: $& and $1, Be brief. after.\n');
 });
 
-test('what is included is part of the definition: recorded with the run, and a run is not resumed when it has changed', async () => {
-  const place = ground({ 'lead.ai': ai('', 'Style: ${include:style.md} on ${DATE}'), 'style.md': 'Be ${FORMAT}.' });
-  const { cloister, model } = await open(place, ['lead.ai']);
+test('included text is part of the definition: recorded with the run, and a run is not resumed when it has changed', async () => {
+  const folders = createFolders({
+    'lead.ai': ai('', 'Style: ${include:style.md} on ${DATE}'),
+    'style.md': 'Be ${FORMAT}.',
+  });
+  const { cloister, model } = await open(folders, ['lead.ai']);
   const { outcome, run } = cloister.run('lead', 'Go');
   expect((await outcome).status).toBe('completed');
   expect(JSON.stringify(model.requests[0]!.prompt[0])).toMatch(/Style: Be plain text\. on \d{4}-\d\d-\d\d/u);
   expect(await cloister.audit(run)).toMatchObject({ ok: true });
   const before = cloister.agents[0]!.digest;
-  place.write({ 'style.md': 'Be otherwise.' });
-  expect((await open(place, ['lead.ai'])).cloister.agents[0]!.digest).not.toBe(before);
+  folders.write({ 'style.md': 'Be otherwise.' });
+  expect((await open(folders, ['lead.ai'])).cloister.agents[0]!.digest).not.toBe(before);
 });
 
-describe('is refused, with what was written, when it is', () => {
-  const noSuch = /there is no such file in the folder of the agent/u;
+describe('an include is refused, quoting what was written, when it is', () => {
+  const noSuch = /no such file in the agent's folder/u;
   const cases: Record<string, [prompt: string, words: RegExp, prepare?: (path: (name: string) => string) => void]> = {
     missing: ['${include:gone.md}', noSuch],
     'above the folder': ['${include:../secret.md}', noSuch],
-    'above it in a roundabout way': ['${include:notes/../../secret.md}', noSuch],
+    'above it by a detour': ['${include:notes/../../secret.md}', noSuch],
     'an absolute path': ['${include:/etc/passwd}', noSuch],
     'a link that leads out': [
       '${include:out.md}',
@@ -72,12 +78,12 @@ describe('is refused, with what was written, when it is', () => {
     'a folder': ['${include:notes}', noSuch],
     'the folder itself': ['${include:.}', noSuch],
     'a device': ['${include:zero}', noSuch, (path) => symlinkSync('/dev/zero', path('team/zero'))],
-    itself: ['${include:lead.ai}', /it includes itself: lead\.ai → lead\.ai/u],
-    'a file that includes itself': ['${include:a.md}', /it includes itself: a\.md → notes\/b\.md → a\.md/u],
-    'larger than a prompt may be': ['${include:large.md}', /more than 1000000 bytes/u],
-    'many times a file that is not small': [
+    itself: ['${include:lead.ai}', /the file includes itself: lead\.ai → lead\.ai/u],
+    'a file that includes itself': ['${include:a.md}', /the file includes itself: a\.md → notes\/b\.md → a\.md/u],
+    'larger than a prompt may be': ['${include:large.md}', /exceed 1000000 bytes/u],
+    'a large file included many times': [
       '${include:half.md}${include:half.md}${include:half.md}',
-      /more than 1000000 bytes/u,
+      /exceed 1000000 bytes/u,
     ],
   };
 
@@ -91,7 +97,7 @@ describe('is refused, with what was written, when it is', () => {
       'team/large.md': 'x'.repeat(1_000_001),
       'team/half.md': 'x'.repeat(400_000),
     };
-    const found = await included(prompt, files, prepare);
+    const found = await includedPrompt(prompt, files, prepare);
     expect(found.prompt).toBeUndefined();
     expect(found.problems.length).toBeGreaterThan(0);
     for (const problem of found.problems) {
@@ -102,24 +108,29 @@ describe('is refused, with what was written, when it is', () => {
   });
 });
 
-test('includes nested too deep are refused, and those at the bound are not', async () => {
+test('includes nested too deeply are refused, and those at the limit are not', async () => {
   const chain = (length: number) =>
     Object.fromEntries(
       Array.from({ length }, (_, at) => [`team/${at}.md`, at + 1 < length ? `\${include:${at + 1}.md}` : 'End.']),
     );
-  expect((await included('${include:0.md}', chain(8))).prompt).toBe('End.\n');
-  expect((await included('${include:0.md}', chain(9))).problems[0]).toMatch(/nested deeper than 8/u);
+  expect((await includedPrompt('${include:0.md}', chain(8))).prompt).toBe('End.\n');
+  expect((await includedPrompt('${include:0.md}', chain(9))).problems[0]).toMatch(/nested deeper than 8/u);
 });
 
-test('all that is wrong with the includes of a file is told at once', async () => {
-  const { problems } = await included('${include:a}${include:b}${include:../c}', {});
+test('all problems with the includes of a file are reported together', async () => {
+  const { problems } = await includedPrompt('${include:a}${include:b}${include:../c}', {});
   expect(problems).toHaveLength(3);
 });
 
 test('whatever is written between the braces, nothing outside the folder is read', () => {
-  const place = ground({ 'team/lead.ai': ai(), 'secret.md': secret, 'team/ok.md': 'fine', 'team/.env': secret });
-  mkdirSync(place.path('team/sub'));
-  linkSync(place.path('team/ok.md'), place.path('team/sub/ok.md'));
+  const folders = createFolders({
+    'team/lead.ai': ai(),
+    'secret.md': secret,
+    'team/ok.md': 'fine',
+    'team/.env': secret,
+  });
+  mkdirSync(folders.path('team/sub'));
+  linkSync(folders.path('team/ok.md'), folders.path('team/sub/ok.md'));
   const part = fc.constantFrom(
     '..',
     '.',
@@ -137,15 +148,15 @@ test('whatever is written between the braces, nothing outside the folder is read
   );
   fc.assert(
     fc.property(fc.array(part, { maxLength: 8 }), fc.boolean(), (parts, absolute) => {
-      const name = `${absolute ? place.path('team/') : ''}${parts.join('/')}`;
-      const { text } = includeFiles(`[\${include:${name}}]`, place.path('team/lead.ai'));
+      const name = `${absolute ? folders.path('team/') : ''}${parts.join('/')}`;
+      const { text } = includeFiles(`[\${include:${name}}]`, folders.path('team/lead.ai'));
       expect(text).not.toContain(secret);
     }),
     { numRuns: 500 },
   );
 });
 
-test('a prompt without the word is left as it is, whatever else is in it', () => {
+test('a prompt without an include is left unchanged, whatever else is in it', () => {
   const prompt = '${INCLUDE:x} ${include} ${include:} $${x} ${include:\n}';
   expect(includeFiles(prompt, '/nowhere/lead.ai')).toEqual({ text: prompt, problems: [] });
 });

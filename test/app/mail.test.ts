@@ -1,13 +1,13 @@
-// Mail through the library: sessions that live on, what is sent, asked, heard and routed, and what becomes of it.
+// Mail through the library: resident sessions, messages, answers, topics and routed content, and what happens to them.
 import { defineAgent, openCloister } from 'cloister';
 import type { AgentOptions, Answer, Cloister, Mail, RunSession } from 'cloister';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { rehearse } from '#testkit';
 import type { ScriptLine, RequestView } from '#testkit';
-import { newWorkspace, ref, said } from './conversations-driver.ts';
+import { newWorkspace, ref, historyLines } from './conversations-driver.ts';
 
-/** The words of the newest message that it was shown: framed, when an agent sent it. */
-const heard = ({ lastText }: RequestView): string =>
+/** The text of the newest message that it was shown, which is framed if an agent sent it. */
+const receivedText = ({ lastText }: RequestView): string =>
   lastText
     .split('\n')
     .at(-1)!
@@ -17,13 +17,13 @@ const calls = (tool: string, args: Readonly<Record<string, unknown>> = {}) => ({
   calls: [{ tool, args: args as never }],
 });
 
-/** What a lead is told to do: `<tool> <args as JSON>`; else it says what it heard. */
-const obeys: ScriptLine = {
+/** A message `<tool> <args as JSON>` makes the lead call that tool; to any other it answers what it heard. */
+const followInstructions: ScriptLine = {
   reply: (request) => {
-    const order = /^(?<tool>[a-z_]+) (?<args>\{.*\})$/u.exec(heard(request))?.groups;
+    const order = /^(?<tool>[a-z_]+) (?<args>\{.*\})$/u.exec(receivedText(request))?.groups;
     if (request.toolResults.length > 0) return `done: ${request.toolResults.map(({ text }) => text).join(' ')}`;
     if (order !== undefined) return calls(order['tool']!, JSON.parse(order['args']!));
-    return `${request.agent} heard ${heard(request)}`;
+    return `${request.agent} heard ${receivedText(request)}`;
   },
 };
 
@@ -37,7 +37,7 @@ type Opening = {
 };
 
 const open = async ({ says = [], lead = {}, scout = {}, workspace }: Opening = {}) => {
-  const model = rehearse([...says, obeys]);
+  const model = rehearse([...says, followInstructions]);
   const helper = defineAgent({ name: 'scout', description: 'Scouts.', prompt: 'Scout.', topics: ['news'], ...scout });
   const leader = defineAgent({
     name: 'lead',
@@ -56,8 +56,8 @@ const open = async ({ says = [], lead = {}, scout = {}, workspace }: Opening = {
 
 const spawnScout = (more: object = {}): string => `spawn_agent ${JSON.stringify({ agent_id: 'scout', ...more })}`;
 
-/** Ends it, and looks whether its log holds together. */
-const endOf = async (cloister: Cloister, session: RunSession) => {
+/** Ends the session, and audits its log. */
+const endAndAudit = async (cloister: Cloister, session: RunSession) => {
   session.finish();
   const outcome = await session.outcome;
   expect(await cloister.audit(session.run)).toMatchObject({ ok: true, problems: [] });
@@ -74,7 +74,7 @@ const codeOf = async (what: () => unknown): Promise<string> => {
   return 'nothing was thrown';
 };
 
-const codeNow = (what: () => unknown): string => {
+const thrownCode = (what: () => unknown): string => {
   try {
     what();
   } catch (error) {
@@ -83,7 +83,7 @@ const codeNow = (what: () => unknown): string => {
   return 'nothing was thrown';
 };
 
-describe('a session that lives on', () => {
+describe('a resident session', () => {
   test('answers one message after the other, waits in between, and ends with its newest answer', async () => {
     const { cloister } = await open();
     const session = await cloister.spawn('lead');
@@ -101,27 +101,27 @@ describe('a session that lives on', () => {
         error: null,
       })),
     );
-    expect(await endOf(cloister, session)).toMatchObject({ status: 'completed', output: 'lead heard three' });
+    expect(await endAndAudit(cloister, session)).toMatchObject({ status: 'completed', output: 'lead heard three' });
     expect(session.agents()).toEqual([]);
   });
 
-  test('is given its first message, and the answer to it may be asked for at any time', async () => {
+  test('gets its first message, and the answer to it can be requested at any time', async () => {
     const { cloister } = await open();
     const session = await cloister.spawn('lead', { message: 'begin' });
     const [first, second] = await Promise.all([session.answer(), session.ask('and then')]);
     expect([first.text, first.correlation_id, second.text]).toEqual(['lead heard begin', null, 'lead heard and then']);
     expect(await session.answer()).toEqual(first);
     expect(await session.answer(second.correlation_id!)).toEqual(second);
-    await endOf(cloister, session);
+    await endAndAudit(cloister, session);
   });
 
-  test('goes on after work that failed: the answer says why', async () => {
+  test('continues after failed work: the answer says why', async () => {
     const { cloister } = await open({ says: [{ when: { text: 'fail' }, times: 1, reply: { fault: 400 } }] });
     const session = await cloister.spawn('lead');
     await session.ask('before');
     expect(await session.ask('fail')).toMatchObject({ status: 'failed', error: 'model_request', text: '' });
     expect(await session.ask('after')).toMatchObject({ status: 'completed', text: 'lead heard after' });
-    await endOf(cloister, session);
+    await endAndAudit(cloister, session);
   });
 
   test('whose run ends gives no answer: the promise says how it ended', async () => {
@@ -130,13 +130,13 @@ describe('a session that lives on', () => {
     const answer = session.ask('wait');
     session.cancel();
     expect(await codeOf(() => answer)).toMatch(
-      /^cancelled: Run \w+ has ended \(cancelled\) without an answer to it\./u,
+      /^cancelled: Run \w+ ended \(cancelled\) without answering the message\./u,
     );
     expect(await codeOf(() => session.send('late'))).toMatch(/^cell_ended: /u);
     expect(await codeOf(() => session.finish())).toMatch(/^cell_ended: /u);
   });
 
-  test('answers what it read in the middle of other work together with that', async () => {
+  test('answers messages it read in the middle of other work together with that work', async () => {
     const { cloister } = await open({ says: [{ when: { text: 'one' }, times: 1, reply: calls('receive_message') }] });
     const session = await cloister.spawn('lead');
     const first = session.ask('one');
@@ -144,12 +144,12 @@ describe('a session that lives on', () => {
     const [one, two] = await Promise.all([first, session.ask('two')]);
     expect(two).toEqual(one);
     expect(one.text).toMatch(/^done: [^]*two/u);
-    await endOf(cloister, session);
+    await endAndAudit(cloister, session);
   });
 });
 
-describe('before it has begun', () => {
-  /** A run is handed out before its log is open. */
+describe('before the session has begun', () => {
+  /** A run is returned before its log is open. */
   const opening = async () => {
     const { cloister } = await open();
     const begin = (agent: Parameters<Cloister['run']>[0] = 'lead', goal = 'Go.'): RunSession => {
@@ -160,20 +160,20 @@ describe('before it has begun', () => {
     return { cloister, begin };
   };
 
-  test('what is sent waits in order, under the ids that were given', async () => {
+  test('messages wait in order, under the ids that were returned', async () => {
     const { cloister, begin } = await opening();
     const session = begin();
-    session.give('It rains.');
+    session.addContext('It rains.');
     const ids = [session.send('one'), session.send('two', { to: 'lead' }), session.send('three')];
     const unread = codeOf(() => session.answer(ids[2]));
     await session.outcome;
     const mail = await cloister.mail(session.run);
     expect(mail.map(({ id, agent_id, state }) => [id, agent_id, state])).toEqual(ids.map((id) => [id, null, 'dead']));
-    expect(await unread).toBe('cell_ended: lead has not read it (ended).');
+    expect(await unread).toBe('cell_ended: lead did not read the message (ended).');
     expect(await cloister.audit(session.run)).toMatchObject({ ok: true });
   });
 
-  test('who subscribes hears all that is published', async () => {
+  test('a subscriber gets everything that is published', async () => {
     const { begin } = await opening();
     const session = begin('lead', 'publish {"topic":"news","message":"first"}');
     const texts: string[] = [];
@@ -181,7 +181,7 @@ describe('before it has begun', () => {
     expect(texts).toEqual(['first']);
   });
 
-  test('it may be asked to finish, or be cancelled: then nothing is left to do', async () => {
+  test('it can be asked to finish, or be cancelled: then nothing is left to do', async () => {
     const { cloister, begin } = await opening();
     const finished = await cloister.spawn('lead');
     finished.finish();
@@ -194,41 +194,41 @@ describe('before it has begun', () => {
     expect(await session.outcome).toMatchObject({ status: 'cancelled' });
   });
 
-  test('no more is taken than its mailbox holds, and none of that is lost', async () => {
+  test('only as many messages are accepted as its mailbox holds, and none of those is lost', async () => {
     const { cloister, begin } = await opening();
     const session = begin();
     const ids = Array.from({ length: 100 }, (_, no) => session.send(`message ${no}`));
-    expect(codeNow(() => session.send('one more'))).toBe('mailbox_full');
+    expect(thrownCode(() => session.send('one more'))).toBe('mailbox_full');
     await session.outcome;
     expect((await cloister.mail(session.run)).map(({ id }) => id)).toEqual(ids);
     const large = begin();
     for (let no = 0; no < 4; no++) large.send('x'.repeat(240_000));
-    expect(codeNow(() => large.send('x'.repeat(240_000)))).toBe('mailbox_full');
+    expect(thrownCode(() => large.send('x'.repeat(240_000)))).toBe('mailbox_full');
     large.cancel();
   });
 
-  test('nobody but its root is there', async () => {
+  test('only its root exists', async () => {
     const { begin } = await opening();
     const session = begin();
-    expect(codeNow(() => session.send('x', { to: 'scout' }))).toBe('mail_unknown');
-    expect(codeNow(() => session.finish('scout'))).toBe('mail_unknown');
-    expect(codeNow(() => session.route('lead', 'scout', { categories: ['DIALOG'] }))).toBe('cell_ended');
+    expect(thrownCode(() => session.send('x', { to: 'scout' }))).toBe('mail_unknown');
+    expect(thrownCode(() => session.finish('scout'))).toBe('mail_unknown');
+    expect(thrownCode(() => session.route('lead', 'scout', { categories: ['DIALOG'] }))).toBe('cell_ended');
     await session.outcome;
   });
 
-  test('a run that takes no mail says how to make one that does', async () => {
+  test('a run that takes no mail says how to start one that does', async () => {
     const { begin } = await opening();
     const session = begin(defineAgent({ name: 'alone', description: 'Is alone.', prompt: 'Work.' }));
     expect(await codeOf(() => session.send('x'))).toBe(
-      'mail_unknown: alone takes no mail: spawn it, or name `messages` in its definition.',
+      'mail_unknown: alone does not accept messages: start it with `spawn`, or set `messages` in its definition.',
     );
     expect(session.resident).toBe(false);
     await session.outcome;
   });
 });
 
-describe('those that it starts', () => {
-  test('are listed with their parent, written to by name, and end with it', async () => {
+describe('the agents that it starts', () => {
+  test('are listed with their parent, can be messaged by name, and end with it', async () => {
     const { cloister } = await open();
     const session = await cloister.spawn('lead');
     await session.ask(spawnScout({ workflow_id: 'trip', metadata: { for: 'the coast' } }));
@@ -246,7 +246,7 @@ describe('those that it starts', () => {
         agent_id: 'trip:scout',
         text: 'scout heard Look out',
       });
-    expect(await endOf(cloister, session)).toMatchObject({ status: 'completed' });
+    expect(await endAndAudit(cloister, session)).toMatchObject({ status: 'completed' });
     const { cells } = await cloister.show(session.run);
     expect(cells.map(({ agent, status }) => [agent, status])).toEqual([
       ['lead', 'completed'],
@@ -254,28 +254,28 @@ describe('those that it starts', () => {
     ]);
   });
 
-  test('one that is asked to finish leaves the others as they are; a message to it is an error that lists who is there', async () => {
+  test('one that is asked to finish does not affect the others; a message to it is an error that lists the available agents', async () => {
     const { cloister } = await open();
     const session = await cloister.spawn('lead');
     await session.ask(spawnScout());
     session.finish('scout');
     for await (const event of session) if (event.type === 'session-end' && event.agent === 'scout') break;
     expect(await codeOf(() => session.send('x', { to: 'scout' }))).toBe(
-      'mail_unknown: There is no "scout" that can be written to; there is: lead.',
+      'mail_unknown: No agent named "scout" can receive messages. Available: lead.',
     );
     expect(await session.ask('still here')).toMatchObject({ status: 'completed' });
-    await endOf(cloister, session);
+    await endAndAudit(cloister, session);
   });
 
-  test('one that ends before it has answered: the promise says so, and the run goes on', async () => {
+  test('one that ends before it has answered: the promise says so, and the run continues', async () => {
     const { cloister } = await open({ says: [{ when: { agent: 'scout' }, reply: { fault: 400 } }] });
     const session = await cloister.spawn('lead');
     await session.ask(spawnScout());
     expect(await codeOf(() => session.ask('Look out', { to: 'scout' }))).toBe(
-      'cell_ended: The agent has ended without an answer to it.',
+      'cell_ended: The agent ended without answering the message.',
     );
     expect(await session.ask('still here')).toMatchObject({ status: 'completed' });
-    await endOf(cloister, session);
+    await endAndAudit(cloister, session);
   });
 });
 
@@ -288,7 +288,7 @@ describe('topics', () => {
     return { texts, done };
   };
 
-  test('everybody who subscribed hears what is published from then on, on that topic, until the run ends', async () => {
+  test('every subscriber gets what is published from then on, on that topic, until the run ends', async () => {
     const { cloister } = await open();
     const session = await cloister.spawn('lead');
     const early = listen(session.subscribe('news'));
@@ -298,35 +298,35 @@ describe('topics', () => {
     const plans = listen(session.subscribe('plans'));
     await say('news', 'second');
     await say('plans', 'third');
-    await endOf(cloister, session);
+    await endAndAudit(cloister, session);
     await Promise.all([early.done, late.done, plans.done]);
     expect(early.texts).toEqual(['lead #news: first', 'lead #news: second']);
     expect(late.texts).toEqual(['lead #news: second']);
     expect(plans.texts).toEqual(['lead #plans: third']);
   });
 
-  test('what is published from outside wakes those who hear it, and asks for no answer', async () => {
+  test('publishing from outside wakes the subscribers, and expects no answer', async () => {
     const { cloister, model } = await open();
     const session = await cloister.spawn('lead');
     await session.ask(spawnScout({ auto_subscribe: ['news'] }));
     const id = cloister.send(session.run, 'Rain is coming', { topic: 'news' });
     for await (const event of session)
       if (event.type === 'mail' && event.message === id && event.state === 'read') break;
-    expect(JSON.stringify(model.requests.at(-1)?.prompt)).toContain('on the topic news');
-    expect(await codeOf(() => session.answer(id))).toBe('cell_ended: What is published asks for no answer.');
-    await endOf(cloister, session);
+    expect(JSON.stringify(model.requests.at(-1)?.prompt)).toContain('on topic news');
+    expect(await codeOf(() => session.answer(id))).toBe('cell_ended: Messages published on a topic are not answered.');
+    await endAndAudit(cloister, session);
   });
 });
 
-test('chosen categories of a window go to another agent by name, if each names the other', async () => {
+test('chosen categories of a window are shared with another agent by name, if each names the other', async () => {
   const { cloister, model } = await open();
   const session = await cloister.spawn('lead');
   await session.ask(spawnScout({ workflow_id: 'trip' }));
-  session.give('The tide is high.');
+  session.addContext('The tide is high.');
   await session.ask('Go on');
   expect(session.route('lead', 'scout', { categories: ['CONTEXT'] })).toBe(1);
   await session.ask('What do you know?', { to: 'scout' });
-  expect(JSON.stringify(model.requests.at(-1)?.prompt)).toMatch(/From the window of lead[^]*The tide is high\./u);
+  expect(JSON.stringify(model.requests.at(-1)?.prompt)).toMatch(/From lead's context[^]*The tide is high\./u);
   expect((await cloister.mail(session.run)).find(({ message_type: type }) => type === 'context')).toMatchObject({
     agent_id: 'lead',
     recipient_id: 'trip:scout',
@@ -334,10 +334,10 @@ test('chosen categories of a window go to another agent by name, if each names t
   });
   await session.ask(spawnScout({ workflow_id: 'walk' }));
   expect(await codeOf(() => session.route('lead', 'scout', { categories: ['CONTEXT'] }))).toBe(
-    'mail_ambiguous: "scout" could be one of: trip:scout, walk:scout.',
+    'mail_ambiguous: "scout" is ambiguous; use one of: trip:scout, walk:scout.',
   );
   expect(session.route('lead', ['trip:scout', 'walk:scout'], { categories: ['CONTEXT'] })).toBe(2);
-  await endOf(cloister, session);
+  await endAndAudit(cloister, session);
 
   const apart = await open({ scout: { messages: [] } });
   const other = await apart.cloister.spawn('lead');
@@ -345,16 +345,16 @@ test('chosen categories of a window go to another agent by name, if each names t
   expect(await codeOf(() => other.route('lead', ['scout'], { categories: ['DIALOG'] }))).toMatch(
     /^crossing_refused: /u,
   );
-  await endOf(apart.cloister, other);
+  await endAndAudit(apart.cloister, other);
 });
 
-test('every event says who, to whom, what and in which connection', async () => {
+test('every event has sender, recipient, content and correlation id', async () => {
   const { cloister } = await open();
   const session = await cloister.spawn('lead', {
     message: spawnScout({ initial_message: 'Look', workflow_id: 'trip' }),
   });
   await session.answer();
-  await endOf(cloister, session);
+  await endAndAudit(cloister, session);
   const { events } = await cloister.show(session.run);
   for (const event of events) {
     const { agent_id, recipient_id, message_type, correlation_id } = event;
@@ -383,7 +383,7 @@ test('every event says who, to whom, what and in which connection', async () => 
   expect(new Set(events.map(({ type }) => type))).toContain('mail');
 });
 
-test('what is started and how it ends is told in the form of the protocol, live as from the log', async () => {
+test('starts and results are reported in the protocol’s format, live and from the log', async () => {
   const { cloister } = await open({ scout: { tools: ['read_file'], limits: { timeout_ms: 5000 } } });
   const session = await cloister.spawn('lead', { message: spawnScout({ initial_message: 'Look out' }) });
   const live = (async () => {
@@ -392,7 +392,7 @@ test('what is started and how it ends is told in the form of the protocol, live 
     return events;
   })();
   await session.answer();
-  await endOf(cloister, session);
+  await endAndAudit(cloister, session);
   const stored = await cloister.protocol(session.run);
   expect(await live).toEqual(stored);
   const [lead, scout] = (await cloister.show(session.run)).cells.map(({ cell }) => cell);
@@ -420,13 +420,13 @@ test('what is started and how it ends is told in the form of the protocol, live 
   ]);
 });
 
-test('dead letters are found over all runs, newest first, or in one, and what was not read is counted', async () => {
+test('dead letters are listed over all runs, newest first, or for one run, and unread messages are counted', async () => {
   const { cloister } = await open({ workspace: newWorkspace() });
   const runs: string[] = [];
   for (const name of ['nobody', 'noone', 'none']) {
     const session = await cloister.spawn('lead');
     await session.ask(`send_message ${JSON.stringify({ to: name, message: 'Hello' })}`);
-    await endOf(cloister, session);
+    await endAndAudit(cloister, session);
     runs.unshift(session.run);
   }
   const all = await cloister.deadLetters();
@@ -447,49 +447,53 @@ test('dead letters are found over all runs, newest first, or in one, and what wa
   );
 });
 
-test('messages and answers are kept in a conversation, and known to the next session in it', async () => {
+test('messages and answers are kept in a conversation, and shown to the next session in it', async () => {
   const { cloister, model } = await open({ workspace: newWorkspace() });
   const session = await cloister.spawn('lead', { conversation: 'trip', message: 'by boat' });
   await session.answer();
   await session.ask('by train');
   expect(await codeOf(() => cloister.spawn('lead', { conversation: 'trip' }))).toMatch(/^conversation_busy/u);
-  await endOf(cloister, session);
+  await endAndAudit(cloister, session);
   const dialog = ['person: by boat', 'lead: lead heard by boat', 'person: by train', 'lead: lead heard by train'];
-  expect(await said({ cloister }, ref('trip'))).toEqual(dialog);
+  expect(await historyLines({ cloister }, ref('trip'))).toEqual(dialog);
   const next = await cloister.spawn('lead', { conversation: 'trip' });
   await next.ask('by foot');
   expect(JSON.stringify(model.requests.at(-1)?.prompt)).toContain('lead heard by train');
-  await endOf(cloister, next);
-  expect(await said({ cloister }, ref('trip'))).toEqual([...dialog, 'person: by foot', 'lead: lead heard by foot']);
+  await endAndAudit(cloister, next);
+  expect(await historyLines({ cloister }, ref('trip'))).toEqual([
+    ...dialog,
+    'person: by foot',
+    'lead: lead heard by foot',
+  ]);
 });
 
-test('what cannot be used is refused with a reason, before anything is recorded', async () => {
+test('invalid input is refused with a reason, before anything is recorded', async () => {
   const { cloister } = await open();
   const session = await cloister.spawn('lead', { message: 'begin' });
   await session.answer();
   const wrong = async (what: () => unknown): Promise<string> => codeOf(what);
   expect(await wrong(() => session.send(''))).toBe('mail_invalid: The message is empty.');
-  expect(await wrong(() => session.send(5 as never))).toBe('options_invalid: text: expected text; got 5.');
+  expect(await wrong(() => session.send(5 as never))).toBe('options_invalid: text: expected a string; got 5.');
   expect(await wrong(() => session.send('x'.repeat(10_000_000)))).toBe(
-    'mail_invalid: The message has 10000000 bytes; at most 256000 are taken.',
+    'mail_invalid: The message has 10000000 bytes; the limit is 256000.',
   );
-  expect(await wrong(() => session.send('x', { to: 'lead', topic: 'news' }))).toMatch(/^mail_invalid: It goes either/u);
+  expect(await wrong(() => session.send('x', { to: 'lead', topic: 'news' }))).toMatch(/^mail_invalid: Set either/u);
   expect(await wrong(() => session.send('x', { to: '' }))).toBe(
-    'options_invalid: to: expected a name; got an empty text.',
+    'options_invalid: to: expected a name; got an empty string.',
   );
-  expect(await wrong(() => session.send('x', { to: 'laed' }))).toMatch(/^mail_unknown: [^]*there is: lead\.$/u);
+  expect(await wrong(() => session.send('x', { to: 'laed' }))).toMatch(/^mail_unknown: [^]*Available: lead\.$/u);
   expect(await wrong(() => session.send('x', { topic: 'new' }))).toBe(
-    'mail_invalid: No agent here hears "new". Did you mean "news"? There is: news, plans.',
+    'mail_invalid: No agent here subscribes to "new". Did you mean "news"? Topics: news, plans.',
   );
-  expect(await wrong(() => session.subscribe('new*'))).toMatch(/^mail_invalid: No agent here speaks on "new\*"/u);
+  expect(await wrong(() => session.subscribe('new*'))).toMatch(/^mail_invalid: No agent here publishes to "new\*"/u);
   expect(await wrong(() => session.answer('m-none'))).toMatch(/^mail_unknown: Run \w+ has no message "m-none"\./u);
-  expect(await wrong(() => session.route('lead', 'lead', {}))).toBe('mail_invalid: Choose `categories` or `segments`.');
+  expect(await wrong(() => session.route('lead', 'lead', {}))).toBe('mail_invalid: Set `categories` or `segments`.');
   expect(await wrong(() => session.route('lead', 'scout', { categories: ['NOTES' as never] }))).toMatch(
     /is not one of/u,
   );
   expect(await wrong(() => session.route('lead', 'scout', { categories: ['DIALOG'] }))).toMatch(/^cell_ended: scout/u);
   expect(await wrong(() => cloister.send('nosuch', 'x'))).toBe(
-    'cell_ended: Run nosuch is not under way here: it has ended, or another process has it.',
+    'cell_ended: Run nosuch is not running in this process: it has ended, or another process owns it.',
   );
   expect(await wrong(() => cloister.subscribe('nosuch', 'news'))).toMatch(/^cell_ended: Run nosuch/u);
   expect(await wrong(() => cloister.send(7 as never, 'x'))).toBe('options_invalid: run: expected a name; got 7.');
@@ -498,12 +502,12 @@ test('what cannot be used is refused with a reason, before anything is recorded'
   expect(await wrong(() => cloister.spawn('laed'))).toMatch(/^agent_unknown: [^]*Did you mean "lead"\?/u);
   expect(await wrong(() => cloister.spawn('lead', { message: ' ' }))).toMatch(/^goal_empty/u);
   expect(await wrong(() => cloister.spawn('lead', { topics: ['gossip'] }))).toBe(
-    'mail_invalid: No agent here called "lead" may hear "gossip". There is: news, plans.',
+    'mail_invalid: No agent here called "lead" may subscribe to "gossip". Topics: news, plans.',
   );
   expect(await wrong(() => cloister.spawn('lead', { topics: 'news' as never }))).toBe(
-    'options_invalid: topics: expected a list of texts; got "news".',
+    'options_invalid: topics: expected a list of strings; got "news".',
   );
   expect(await wrong(() => cloister.spawn('lead', { budget: { tokens: -1 } }))).not.toBe('nothing was thrown');
   expect(await cloister.runs()).toHaveLength(1);
-  await endOf(cloister, session);
+  await endAndAudit(cloister, session);
 });

@@ -1,4 +1,4 @@
-// The order of what was said, whatever clocks do; and that nobody goes on with an earlier turn while the next one begins.
+// The order of the history, whatever clocks do; and that no process resumes an earlier turn while the next one begins.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
@@ -6,7 +6,7 @@ import { memoryStore } from '#adapters/stores';
 import type { Hash, RunId } from '#base';
 import type { WorkspaceRecord, Checkpoint, Entry } from '#contracts';
 import { foldWorkspaceLog, conversationKey } from '../../src/app/conversations/workspace-state.ts';
-import { inOrder } from '../../src/app/conversations/entries.ts';
+import { orderEntries } from '../../src/app/conversations/entries.ts';
 import { checkMayReadConversation, checkMayResumeRun } from '../../src/app/conversations/build-history.ts';
 import { RunLocks } from '../../src/app/conversations/active-runs.ts';
 
@@ -32,10 +32,10 @@ const turns = fc
     ]),
   );
 
-test('the turns of one agent stay in the order of the book, and no turn begins before an earlier one', () => {
+test('the turns of one agent stay in workspace-log order, and no turn is placed before an earlier one', () => {
   fc.assert(
     fc.property(turns, (all) => {
-      const ids = inOrder([], all).map(({ id }) => id);
+      const ids = orderEntries([], all).map(({ id }) => id);
       expect(ids.toSorted()).toEqual(
         all
           .flat()
@@ -52,23 +52,23 @@ test('the turns of one agent stay in the order of the book, and no turn begins b
   );
 });
 
-test('where clocks go forwards, what was said is in order of time', () => {
+test('where clocks run forwards, the history is in order of time', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(100), { maxLength: 6 }), (gaps) => {
       let at = 0;
       const all = gaps.map((gap, index) => {
         at += gap;
-        // The other one answers while this one is at work.
+        // The other agent answers while this one is working.
         const agent = index % 2 === 0 ? 'lead' : 'scout';
         return [entry(`r${index}`, 1, at, agent), entry(`r${index}`, 2, at + (gaps[index + 1] ?? 0), agent)];
       });
-      const times = inOrder([], all).map((one) => one.at);
+      const times = orderEntries([], all).map((one) => one.at);
       expect(times).toEqual(times.toSorted((one, other) => one - other));
     }),
   );
 });
 
-test('a run that a branch began with is taken up again by its agent, who may take no other turn there', () => {
+test('a run that a branch began with can be resumed by its agent, which may take no other turn there', () => {
   const [conversation, branch] = [
     { agent: 'lead', name: 'main' },
     { agent: 'lead', name: 'other' },
@@ -106,19 +106,19 @@ test('a run that a branch began with is taken up again by its agent, who may tak
   );
 });
 
-test('a turn that was interrupted is held until the next one has its page, and then given back', async () => {
+test('an interrupted turn is locked until the next turn has its record, and then released', async () => {
   const store = memoryStore();
   const run = 'interrupted' as RunId;
   const conversation = { agent: 'lead', name: 'main' };
   const pages = [{ no: 0, at: 0, record: { type: 'turn', conversation, agent: 'lead', run } as const }];
   const [found] = foldWorkspaceLog(pages).conversations.values();
   const held = new RunLocks(store);
-  await held.hold(found!, () => true);
-  await held.hold(found!, () => true);
+  await held.acquire(found!, () => true);
+  await held.acquire(found!, () => true);
   await expect(store.acquireRun(run)).rejects.toMatchObject({ code: 'run_owned' });
-  await expect(new RunLocks(store).hold(found!, () => true)).rejects.toMatchObject({ code: 'conversation_busy' });
+  await expect(new RunLocks(store).acquire(found!, () => true)).rejects.toMatchObject({ code: 'conversation_busy' });
   await held.release();
   const log = await store.acquireRun(run);
-  await expect(new RunLocks(store).hold(found!, () => true)).rejects.toMatchObject({ code: 'conversation_busy' });
+  await expect(new RunLocks(store).acquire(found!, () => true)).rejects.toMatchObject({ code: 'conversation_busy' });
   await log.close();
 });

@@ -1,15 +1,15 @@
-// Two agents that talk at once in one conversation: a checkpoint of either is a cut through what both have said.
+// Two agents take overlapping turns in one conversation: a checkpoint of either is a cut through the messages of both.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Checkpoint, Clock, RunSession } from '#contracts';
 import type { ScriptLine } from '#testkit';
-import { openTalk, ref, said, say } from './conversations-driver.ts';
+import { openTalk, ref, historyLines, takeTurn } from './conversations-driver.ts';
 
 const names = ['lead', 'scout'] as const;
 type Name = (typeof names)[number];
 
-/** Each waits once in a turn that says so, then answers. */
-const waits: ScriptLine = {
+/** Each agent waits once in a turn that asks for it, then answers. */
+const waitOnRequest: ScriptLine = {
   when: ({ lastText, toolResults }) => /Your task: Wait/u.test(lastText) && toolResults.length === 0,
   reply: { calls: [{ tool: 'wait', args: {} }] },
 };
@@ -18,8 +18,8 @@ const answers: ScriptLine = {
   reply: ({ agent }) => `${agent ?? ''} waited`,
 };
 
-/** A tool that waits, each time, until it is let go. */
-const turnstile = () => {
+/** A tool whose every call waits until it is released. */
+const gatedTool = () => {
   let waiting = Promise.withResolvers<() => void>();
   const tool = {
     name: 'wait',
@@ -49,18 +49,18 @@ const tickingClock = (): Clock => {
 };
 
 const openBoth = async (store?: 'memory') => {
-  const gates = { lead: turnstile(), scout: turnstile() };
+  const gates = { lead: gatedTool(), scout: gatedTool() };
   const talk = await openTalk({
     ...(store === undefined ? {} : { store }),
     clock: tickingClock(),
-    says: [answers, waits],
+    says: [answers, waitOnRequest],
     agents: { lead: { tools: [gates.lead.tool] }, scout: { tools: [gates.scout.tool] } },
   });
-  await say(talk, 'Hello.');
+  await takeTurn(talk, 'Hello.');
   await talk.cloister.conversations.attach(ref('main'), 'scout');
   const turn = (agent: Name, text: string): Promise<RunSession> =>
     talk.cloister.runTurn(agent, text, { conversation: ref('main') });
-  /** Lets it go on from its wait, which it must have reached. */
+  /** Releases an agent from its wait, which it must have reached. */
   const letGo = async (agent: Name, session: RunSession): Promise<void> => {
     await gates[agent].open();
     expect((await session.outcome).status).toBe('completed');
@@ -68,10 +68,10 @@ const openBoth = async (store?: 'memory') => {
   return { ...talk, gates, turn, letGo };
 };
 
-const begun = ['person: Hello.', 'lead: lead heard Hello.'];
+const firstTurn = ['person: Hello.', 'lead: lead heard Hello.'];
 
-describe('a checkpoint of one of two turns at once', () => {
-  test('in the middle: what the other had said is in, though it began later; what it said later is out', async () => {
+describe('a checkpoint of one of two overlapping turns', () => {
+  test('in the middle: includes what the other had said by then, though it began later, and nothing it said later', async () => {
     const { cloister, gates, turn, letGo } = await openBoth();
     const one = await turn('lead', 'Wait north.');
     const other = await turn('scout', 'Wait south.');
@@ -82,15 +82,15 @@ describe('a checkpoint of one of two turns at once', () => {
     await letGo('lead', one);
     const restored = await cloister.checkpoints.restore(checkpoint.id);
     await letGo('lead', restored!);
-    expect(await said({ cloister }, ref('main'))).toEqual([
-      ...begun,
+    expect(await historyLines({ cloister }, ref('main'))).toEqual([
+      ...firstTurn,
       'person: Wait north.',
       'person: Wait south.',
       'lead: lead waited',
     ]);
   });
 
-  test('at its end: what the other said after it is out, though it began earlier', async () => {
+  test('at its end: excludes what the other said afterwards, though it began earlier', async () => {
     const { cloister, turn, letGo } = await openBoth();
     const one = await turn('lead', 'Wait north.');
     const other = await turn('scout', 'Wait south.');
@@ -98,24 +98,28 @@ describe('a checkpoint of one of two turns at once', () => {
     const checkpoint = await cloister.checkpoints.create(other.run);
     await letGo('lead', one);
     expect(await cloister.checkpoints.restore(checkpoint.id)).toBeNull();
-    const then = [...begun, 'person: Wait north.', 'person: Wait south.', 'scout: scout waited'];
-    expect(await said({ cloister }, ref('main'))).toEqual(then);
-    await say({ cloister }, 'Go on.');
-    expect(await said({ cloister }, ref('main'))).toEqual([...then, 'person: Go on.', 'lead: lead heard Go on.']);
+    const then = [...firstTurn, 'person: Wait north.', 'person: Wait south.', 'scout: scout waited'];
+    expect(await historyLines({ cloister }, ref('main'))).toEqual(then);
+    await takeTurn({ cloister }, 'Go on.');
+    expect(await historyLines({ cloister }, ref('main'))).toEqual([
+      ...then,
+      'person: Go on.',
+      'lead: lead heard Go on.',
+    ]);
   });
 
-  test('that is over, taken later: it is of the moment in which that ended', async () => {
+  test('that is over, taken later: reflects the moment that turn ended', async () => {
     const { cloister, turn, letGo } = await openBoth();
     const one = await turn('lead', 'Wait north.');
     const other = await turn('scout', 'Wait south.');
     await letGo('lead', one);
-    const was = await said({ cloister }, ref('main'));
+    const was = await historyLines({ cloister }, ref('main'));
     await letGo('scout', other);
-    await say({ cloister }, 'Go on.');
+    await takeTurn({ cloister }, 'Go on.');
     const checkpoint = await cloister.checkpoints.create(one.run);
     expect(await cloister.checkpoints.restore(checkpoint.id)).toBeNull();
-    expect(await said({ cloister }, ref('main'))).toEqual(was);
-    expect(was).toEqual([...begun, 'person: Wait north.', 'person: Wait south.', 'lead: lead waited']);
+    expect(await historyLines({ cloister }, ref('main'))).toEqual(was);
+    expect(was).toEqual([...firstTurn, 'person: Wait north.', 'person: Wait south.', 'lead: lead waited']);
   });
 });
 
@@ -143,13 +147,13 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   { minLength: 3, maxLength: 14 },
 );
 
-test('whoever goes back or branches off finds just what was there when the checkpoint was taken', () =>
+test('restoring or branching finds exactly what was there when the checkpoint was taken', () =>
   fc.assert(
     fc.asyncProperty(steps, async (todo) => {
       const { cloister, gates, turn, letGo } = await openBoth('memory');
       const live = new Map<Name, RunSession>();
       const newest = new Map<Name, RunSession>();
-      /** What had been said when a run ended: checkpoints of it that are taken later are of that moment. */
+      /** The history at the end of a run: checkpoints of it taken later reflect that moment. */
       const atEnd = new Map<string, readonly string[]>();
       const taken: { readonly checkpoint: Checkpoint; readonly was: readonly string[]; readonly who: Name }[] = [];
       const end = async (who: Name): Promise<void> => {
@@ -157,7 +161,7 @@ test('whoever goes back or branches off finds just what was there when the check
         if (session === undefined) return;
         await letGo(who, session);
         live.delete(who);
-        atEnd.set(session.run, await said({ cloister }, ref('main')));
+        atEnd.set(session.run, await historyLines({ cloister }, ref('main')));
       };
       const back = async ({ which, how }: Extract<Step, { do: 'back' }>): Promise<void> => {
         if (taken.length === 0) return;
@@ -171,7 +175,7 @@ test('whoever goes back or branches off finds just what was there when the check
         if (how === 'restore') newest.clear();
         if (how === 'restore' && session !== null) newest.set(who, session);
         const more = session === null ? [] : [`${who}: ${who} waited`];
-        expect(await said({ cloister }, conversation!)).toEqual([...was, ...more]);
+        expect(await historyLines({ cloister }, conversation!)).toEqual([...was, ...more]);
         if (session !== null) atEnd.set(session.run, [...was, ...more]);
       };
       for (const [index, step] of todo.entries())
@@ -185,7 +189,7 @@ test('whoever goes back or branches off finds just what was there when the check
         } else if (step.do === 'checkpoint' && newest.has(step.who)) {
           const { run } = newest.get(step.who)!;
           const checkpoint = await cloister.checkpoints.create(run);
-          const was = atEnd.get(run) ?? (await said({ cloister }, ref('main')));
+          const was = atEnd.get(run) ?? (await historyLines({ cloister }, ref('main')));
           taken.push({ checkpoint, was, who: step.who });
         }
       for (const who of names) await end(who);

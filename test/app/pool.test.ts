@@ -1,4 +1,4 @@
-// Spawn pools: made ready before there is something to do, and not to be told from what starts from nothing.
+// Spawn pools: agents prepared in advance, indistinguishable from agents that start cold.
 import { expect, test } from 'vitest';
 import { defineAgent, openCloister } from 'cloister';
 import type { ToolSource } from 'cloister';
@@ -60,12 +60,12 @@ const play = async (pool: Readonly<Record<string, number>>) => {
   return { status, readyBefore, asked: lists.length, open, digs: digs.map((request) => JSON.stringify(request)) };
 };
 
-test('a pooled agent’s first prompt is byte for byte that of a cold one, and nothing is left open', async () => {
+test('a pooled agent’s first prompt is byte for byte the same as without a pool, and nothing is left open', async () => {
   const [cold, warm] = [await play({}), await play({ digger: 1 })];
   expect(cold).toMatchObject({ status: 'completed', open: 0, asked: 2 });
   expect(warm).toMatchObject({ status: 'completed', open: 0 });
   expect(warm.readyBefore).toBe(1);
-  // Two were taken, and one more stood ready in the end.
+  // Two were used, and one more was ready in the end.
   expect(warm.asked).toBe(3);
   expect(warm.digs).toEqual(cold.digs);
   expect(cold.digs).toHaveLength(2);

@@ -6,13 +6,13 @@ import { rehearse } from 'cloister/testkit';
 import type { Frame } from '#contracts';
 import { FrameReader } from '../../src/app/frame-reader.ts';
 import { temporaryFolder } from '../isolation/temporary-folder.ts';
-import { collected } from './serve/collected.ts';
+import { collectAll } from './serve/collect-all.ts';
 
 type Item = { readonly no: number } | { readonly live: number } | 'lag';
 
 const frame = (no: number): Frame => ({ no }) as unknown as Frame;
 
-/** A log that grows, a reader of it, and a count of what is held for the reader. */
+/** A growing log, a reader of it, and a count of the items buffered for the reader. */
 const open = () => {
   const frames: Frame[] = [];
   let [made, live, taken] = [0, 0, 0];
@@ -83,7 +83,7 @@ const drain = async (log: ReturnType<typeof open>): Promise<readonly Item[]> => 
 
 describe('a reader', () => {
   test(
-    'gets all that is recorded once and in order, and hears where live pieces are missing',
+    'gets everything recorded once and in order, and is told where live pieces are missing',
     { timeout: 60_000 },
     () =>
       fc.assert(
@@ -91,13 +91,13 @@ describe('a reader', () => {
           const log = open();
           const seen: Item[] = [];
           let said = 0;
-          const asked = { pending: false };
+          const taking = { pending: false };
           const take = async (): Promise<void> => {
-            if (asked.pending) return;
-            asked.pending = true;
+            if (taking.pending) return;
+            taking.pending = true;
             const { value } = await log.take();
             if (value !== undefined) seen.push(value);
-            asked.pending = false;
+            taking.pending = false;
           };
           for (const { do: what, times } of steps) {
             for (let time = 0; time < times; time++) {
@@ -114,7 +114,7 @@ describe('a reader', () => {
             await new Promise((resolve) => setImmediate(resolve));
           }
           log.end();
-          while (asked.pending) {
+          while (taking.pending) {
             log.letRead();
             await new Promise((resolve) => setImmediate(resolve));
           }
@@ -138,14 +138,14 @@ describe('a reader', () => {
       ),
   );
 
-  test('hears that live pieces are missing that came while the log was read for it', async () => {
+  test('is told that live pieces are missing if they came while the log was being read for it', async () => {
     const log = open();
     const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
     for (let no = 0; no < 2_500; no++) log.write();
     for (let no = 0; no < 2_000; no++) await log.take();
     const next = log.take();
     await turn();
-    // Only now, and it waits for the log.
+    // The reader is waiting for the log at this point.
     log.say(1);
     log.letRead();
     await turn();
@@ -155,7 +155,7 @@ describe('a reader', () => {
     expect(rest.slice(500)).toEqual(['lag', { live: 2 }]);
   });
 
-  test('that takes nothing has a bounded number waiting for it', () => {
+  test('that takes nothing has a bounded number of items waiting', () => {
     const log = open();
     for (let round = 0; round < 50_000; round++) {
       log.write();
@@ -164,32 +164,32 @@ describe('a reader', () => {
     expect(log.held()).toBeLessThanOrEqual(2_001);
   });
 
-  test('that takes one thing at a time while more is said is told once of each stretch that it misses', async () => {
+  test('that takes one item at a time while more is sent gets one notice for each gap', async () => {
     const log = open();
     const taken: Item[] = [];
-    // Three pieces come for each that is taken; 123 of them fill what is kept for it.
+    // Three pieces arrive for each one taken; 123 of them fill the buffer.
     for (let round = 0; round < 1_000; round++) {
       for (let piece = 0; piece < 3; piece++) log.say(1_000);
       taken.push((await log.take()).value as Item);
     }
     const lags = taken.filter((item) => item === 'lag').length;
-    // It has to take half of what waits before it is told anything new: 61 pieces, and as many come meanwhile before it is full again.
+    // It has to take half of the buffer, 61 pieces, before it gets anything new, and as many arrive before the buffer is full again.
     expect(lags).toBeGreaterThan(5);
     expect(lags).toBeLessThan(1_000 / 61);
   });
 
-  test('that takes nothing is kept so much of a text, and no more', () => {
+  test('that takes nothing has a bounded amount of text waiting', () => {
     const log = open();
     for (let round = 0; round < 1_000; round++) log.say(1_000);
     expect(log.held()).toBe(1);
   });
 });
 
-describe('a reader of large things', () => {
+describe('a reader of large items', () => {
   type Large = { readonly no: number; readonly text: string };
   const kib = 1024;
 
-  /** Of how many characters each frame is made of, in order; and what of it is held. */
+  /** Frames of the given sizes in characters, and how much of them is buffered. */
   const openLarge = (sizes: readonly number[]) => {
     const made: Large[] = [];
     const frames = sizes.map((_, no) => frame(no));
@@ -223,7 +223,7 @@ describe('a reader of large things', () => {
 
   const chars = fc.constantFrom(10, 100, 10 * kib, 60 * kib, 127 * kib, 129 * kib, 500 * kib);
 
-  test('has 256 KiB waiting for it, and one thing more, whatever is written and taken when', () =>
+  test('has at most 256 KiB and one more item waiting, in any order of writes and reads', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(chars, { minLength: 1, maxLength: 60, size: 'max' }),
@@ -253,7 +253,7 @@ describe('a reader of large things', () => {
       { numRuns: 200 },
     ));
 
-  test('is kept live pieces only as long as all that waits is no more than that', async () => {
+  test('gets live pieces only while everything waiting fits that bound', async () => {
     const log = openLarge([100 * kib]);
     log.write();
     let lags = 0;
@@ -264,13 +264,13 @@ describe('a reader of large things', () => {
       });
     log.reader.end();
     while (await log.take());
-    // 200 KiB are taken up; of the rest, each takes 20.
+    // 200 KiB are in use; each of the rest takes 20.
     expect([log.taken.length, lags, log.taken.at(-1)]).toEqual([1 + 2 + 1, 1, 'lag']);
   });
 });
 
 describe.each(['memory', 'SQLite'])('events of a run in a store of kind %s', (kind) => {
-  test('reach one who comes late, reads slowly or reads at the end, all the same', { timeout: 60_000 }, async () => {
+  test('are the same for readers that start late, read slowly or read at the end', { timeout: 60_000 }, async () => {
     await using folder = await temporaryFolder();
     const calls = Array.from({ length: 40 }, (_, place) => ({ tool: 'nod', args: { place } }));
     const model = rehearse([
@@ -314,12 +314,12 @@ describe.each(['memory', 'SQLite'])('events of a run in a store of kind %s', (ki
     expect(status).toBe('completed');
     const { events } = await cloister.show(run);
     expect(events.length).toBeGreaterThan(3_000);
-    const late = await collected(session);
+    const late = await collectAll(session);
     const read = [await toEnd(idle!, 0, () => undefined), await slowly, await quickly, late];
     for (const all of read) {
       expect(all.flatMap((event) => ('id' in event ? [event.id] : []))).toEqual(events.map(({ id }) => id));
     }
-    // The one that did not read was left out of most of what was said, and told so.
+    // The reader that did not read missed most of the live pieces, and was told so.
     expect(read[0]!.some(({ type }) => type === 'text-lag')).toBe(true);
     expect(read[2]!.some(({ type }) => type === 'text-lag')).toBe(false);
   });

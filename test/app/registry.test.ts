@@ -1,18 +1,18 @@
-// Agents in files: how they are found, linked, configured, and what each may use.
+// Agents in files: how they are found, linked and configured, and what each may use.
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Agent } from 'cloister';
 import { checkAgents } from '../../src/app/agents/check-agents.ts';
 import { findAgent } from '../../src/app/agents/find-agent.ts';
-import { startFolder } from '../../src/app/agents/init-folder.ts';
-import { ai, check, ground, load, open, refusal, told } from './driver.ts';
+import { initFolder } from '../../src/app/agents/init-folder.ts';
+import { ai, check, createFolders, load, open, openError, problemLines } from './driver.ts';
 
 const names = (agents: readonly Agent[]): readonly string[] => agents.map(({ name }) => name);
 
 describe('a folder', () => {
-  test('stands for every agent file below it; hidden folders, packages and other files are left out', async () => {
-    const place = ground({
+  test('stands for every agent file below it; hidden folders, packages and other files are skipped', async () => {
+    const folders = createFolders({
       'agents/lead.ai': ai(),
       'agents/deep/down/worker.ai': ai(),
       'agents/.hidden/no.ai': ai(),
@@ -20,27 +20,27 @@ describe('a folder', () => {
       'agents/readme.md': 'no',
       'elsewhere.ai': ai(),
     });
-    const { agents, problems } = await load(place, 'agents');
-    expect(told({ problems })).toEqual([]);
+    const { agents, problems } = await load(folders, 'agents');
+    expect(problemLines({ problems })).toEqual([]);
     expect(names(agents)).toEqual(['worker', 'lead']);
   });
 
-  test('and a file of it, given both, is one agent', async () => {
-    const place = ground({ 'agents/lead.ai': ai() });
-    expect(names((await load(place, 'agents', 'agents/lead.ai', './agents/../agents/lead.ai')).agents)).toEqual([
+  test('and one of its files, given both, are one agent', async () => {
+    const folders = createFolders({ 'agents/lead.ai': ai() });
+    expect(names((await load(folders, 'agents', 'agents/lead.ai', './agents/../agents/lead.ai')).agents)).toEqual([
       'lead',
     ]);
   });
 
-  test('whose links lead in circles is read once', async () => {
-    const place = ground({ 'agents/lead.ai': ai() });
-    symlinkSync(place.path('agents'), place.path('agents/again'));
-    expect(names((await load(place, 'agents')).agents)).toEqual(['lead']);
+  test('whose links form a cycle is read once', async () => {
+    const folders = createFolders({ 'agents/lead.ai': ai() });
+    symlinkSync(folders.path('agents'), folders.path('agents/again'));
+    expect(names((await load(folders, 'agents')).agents)).toEqual(['lead']);
   });
 
-  test('two agents of one name cannot be told apart when one is run', async () => {
-    const place = ground({ 'a/lead.ai': ai(), 'b/lead.ai': ai() });
-    await expect(open(place, ['a', 'b'])).rejects.toThrow(/two agents named "lead"/u);
+  test('two agents with the same name are refused', async () => {
+    const folders = createFolders({ 'a/lead.ai': ai(), 'b/lead.ai': ai() });
+    await expect(open(folders, ['a', 'b'])).rejects.toThrow(/two agents named "lead"/u);
   });
 });
 
@@ -56,50 +56,54 @@ describe('a sub-agent is found by its name', () => {
   };
   const places = Object.keys(files).slice(1, 5);
 
-  test.each([0, 1, 2, 3])('in the nearest place that has it (without the first %i)', async (without) => {
+  test.each([0, 1, 2, 3])('in the nearest location that has it (without the first %i)', async (without) => {
     const left = Object.fromEntries(Object.entries(files).filter(([name]) => !places.slice(0, without).includes(name)));
-    const place = ground(left);
+    const folders = createFolders(left);
     const given = without < 2 ? ['lead.ai', 'given'] : ['lead.ai'];
-    const { agents, problems } = await load(place, ...given);
-    expect(told({ problems })).toEqual([]);
+    const { agents, problems } = await load(folders, ...given);
+    expect(problemLines({ problems })).toEqual([]);
     const words = ['beside', 'among those given', 'where the config says', 'at home'];
     expect(agents[0]!.agents.map(({ description }) => description)).toEqual([`Found ${words[without]}.`]);
   });
 
-  test('and when it is nowhere, the message says where to put it and which name is near', async () => {
-    const place = ground({ 'lead.ai': ai('agents: [writer, helpr]'), 'writer.ai': ai(), 'sub/helper.ai': ai() });
-    const [problem, ...more] = (await load(place, 'lead.ai')).problems;
+  test('and if it is nowhere, the message says where to put it and which name is similar', async () => {
+    const folders = createFolders({
+      'lead.ai': ai('agents: [writer, helpr]'),
+      'writer.ai': ai(),
+      'sub/helper.ai': ai(),
+    });
+    const [problem, ...more] = (await load(folders, 'lead.ai')).problems;
     expect(more).toEqual([]);
     expect(problem).toMatchObject({ file: 'lead.ai', line: 5, key: 'agents', nearest: 'helper' });
-    expect(problem!.message).toMatch(/no agent "helpr".*path.*beside.*\.ai-agent\.json.*home/u);
+    expect(problem!.message).toMatch(/No agent "helpr".*path.*beside.*\.ai-agent\.json.*home/u);
   });
 
-  test('or by a path from the file that names it, with or without its ending', async () => {
-    const place = ground({
+  test('or by a path from the file that names it, with or without its extension', async () => {
+    const folders = createFolders({
       'a/lead.ai': ai('agents:\n  - ./sub/one.ai\n  - ../b/two'),
       'a/sub/one.ai': ai('agents: ../../b/three.ai'),
       'b/two.ai': ai(),
       'b/three.ai': ai(),
     });
-    const { agents, problems } = await load(place, 'a/lead.ai');
-    expect(told({ problems })).toEqual([]);
+    const { agents, problems } = await load(folders, 'a/lead.ai');
+    expect(problemLines({ problems })).toEqual([]);
     expect(names(agents[0]!.agents)).toEqual(['one', 'two']);
     expect(names(agents[0]!.agents[0]!.agents)).toEqual(['three']);
   });
 
   test('and so is the agent that is run: here, where the config says, at home', async () => {
-    const place = ground({ ...files, 'lead.ai': '' });
-    expect(await findAgent('helper', place)).toBe(place.path('helper.ai'));
-    const { cwd, home, env } = place;
+    const folders = createFolders({ ...files, 'lead.ai': '' });
+    expect(await findAgent('helper', folders)).toBe(folders.path('helper.ai'));
+    const { cwd, home, env } = folders;
     const elsewhere = { cwd: join(cwd, 'given/..', 'shared'), home, env };
-    expect(await findAgent('helper', elsewhere)).toBe(place.path('~/.ai-agent/agents/helper.ai'));
-    expect(await findAgent('nobody', place)).toBeNull();
+    expect(await findAgent('helper', elsewhere)).toBe(folders.path('~/.ai-agent/agents/helper.ai'));
+    expect(await findAgent('nobody', folders)).toBeNull();
     expect(await findAgent('../helper', elsewhere)).toBeNull();
   });
 });
 
-test('one that several name is one agent, and a caller may ask it for JSON without changing it for the others', async () => {
-  const place = ground({
+test('a sub-agent named by several agents is one agent, and a caller may ask it for JSON without changing it for the others', async () => {
+  const folders = createFolders({
     'lead.ai': ai(
       'agents:\n  - agent: expert\n    output: { format: json, schema: { type: object, required: [city] } }',
     ),
@@ -114,28 +118,30 @@ test('one that several name is one agent, and a caller may ask it for JSON witho
     { when: { agent: 'expert' }, reply: 'Graz, plainly' },
     { reply: '{{results}}' },
   ];
-  const { cloister, model } = await open(place, ['.'], { says });
-  const asked = await cloister.run('lead', 'Go').outcome;
-  expect(asked).toMatchObject({ status: 'completed', output: expect.stringContaining('{"city":"Graz"}') });
+  const { cloister, model } = await open(folders, ['.'], { says });
+  const outcome = await cloister.run('lead', 'Go').outcome;
+  expect(outcome).toMatchObject({ status: 'completed', output: expect.stringContaining('{"city":"Graz"}') });
   const plain = cloister.run('other', 'Go');
   expect(await plain.outcome).toMatchObject({ status: 'completed', output: expect.stringContaining('Graz, plainly') });
   const systems = model.requests
     .map(({ prompt }) => JSON.stringify(prompt[0]))
     .filter((text) => text.includes('"expert'));
-  expect(systems.map((text) => text.includes('fitting this JSON Schema'))).toEqual([true, true, false]);
+  expect(systems.map((text) => text.includes('matching this JSON Schema'))).toEqual([true, true, false]);
   expect(await cloister.audit(plain.run)).toMatchObject({ ok: true });
 });
 
-test('everything that is wrong with any file is told at once, with file and line, and nothing is opened', async () => {
-  const place = ground({
+test('all problems of all files are reported together, with file and line, and nothing is opened', async () => {
+  const folders = createFolders({
     'lead.ai': ai('agents: [writer, nobody]\nmodels: opnai/gpt-5\nmaxTurns: many'),
     'writer.ai': ai('tols: read_file\ntools: [browser/fetch]'),
     'broken.ai': '---\ndescription: [\n---\n',
     'empty.ai': '',
     '.ai-agent.json': '{\n  "providrs": {}\n}',
   });
-  const { problems } = await load(place, '.', 'gone.ai');
-  const lines = problems.map(({ file, line, key }) => `${file.replace(`${place.cwd}/`, '')}:${line} ${key}`).toSorted();
+  const { problems } = await load(folders, '.', 'gone.ai');
+  const lines = problems
+    .map(({ file, line, key }) => `${file.replace(`${folders.cwd}/`, '')}:${line} ${key}`)
+    .toSorted();
   expect(lines).toEqual([
     '.ai-agent.json:2 providrs',
     'broken.ai:3 null',
@@ -145,19 +151,19 @@ test('everything that is wrong with any file is told at once, with file and line
     'lead.ai:7 maxTurns',
     'writer.ai:5 tols',
   ]);
-  const error = await refusal(place, ['.', 'gone.ai']);
+  const error = await openError(folders, ['.', 'gone.ai']);
   expect(error.code).toBe('agent_file_invalid');
-  for (const line of ['lead.ai:7 maxTurns: ', 'writer.ai:5 tols: ', 'broken.ai:3 ', 'gone.ai There is no such'])
+  for (const line of ['lead.ai:7 maxTurns: ', 'writer.ai:5 tols: ', 'broken.ai:3 ', 'gone.ai No such'])
     expect(error.message).toContain(`\n  ${line}`);
   expect(error.message).toContain('Did you mean "tools"?');
 });
 
-test('what a file names is looked up though another key of it, an include or an agent is wrong', async () => {
-  const place = ground({
+test('names in a file are looked up even if another key, an include or an agent is wrong', async () => {
+  const folders = createFolders({
     'typo.ai': ai('tols: x\nagents: nobody\nmodels: opnai/gpt-5\ntools: [browser/fetch]'),
     'include.ai': ai('models: opnai/gpt-5', '${include:none.md}'),
   });
-  const lines = (await load(place, '.')).problems.map(({ file, line, key }) => `${file}:${line} ${key}`);
+  const lines = (await load(folders, '.')).problems.map(({ file, line, key }) => `${file}:${line} ${key}`);
   expect(lines.toSorted()).toEqual([
     'include.ai:5 models',
     'include.ai:null null',
@@ -169,18 +175,18 @@ test('what a file names is looked up though another key of it, an include or an 
 });
 
 test('check refuses what no run could start: no model, a model without a price under a money budget, no such command', async () => {
-  const place = ground({
+  const folders = createFolders({
     'none.ai': ai(),
     'unpriced.ai': ai('models: ollama/x\nbudget: { usd: 1 }'),
     'command.ai': ai('models: ollama/x\ntools: gone'),
     '.ai-agent.json': { mcpServers: { gone: { command: 'no-such-program-anywhere' } } },
   });
-  const { ok, problems } = await checkAgents(['.'], { place });
+  const { ok, problems } = await checkAgents(['.'], { launch: folders });
   expect(ok).toBe(false);
   expect(problems.map(({ file, line, key, message }) => `${file}:${line} ${key} ${message}`)).toEqual([
-    expect.stringMatching(/^command\.ai:6 tools .*"no-such-program-anywhere": it is in no folder of its PATH/u),
-    expect.stringMatching(/^none\.ai:null models It has no model: name one/u),
-    expect.stringMatching(/^unpriced\.ai:6 budget .*without a known price.*give the price in the config/u),
+    expect.stringMatching(/^command\.ai:6 tools .*"no-such-program-anywhere" was not found on its PATH/u),
+    expect.stringMatching(/^none\.ai:null models No model is set. Set one/u),
+    expect.stringMatching(/^unpriced\.ai:6 budget .*whose price is unknown.*set the price in the config/u),
   ]);
 });
 
@@ -202,27 +208,27 @@ describe('the operator’s config', () => {
       const left = Object.fromEntries(
         Object.entries(files).filter(([name]) => !order.slice(0, without).includes(name)),
       );
-      const place = ground(left, without === 0 ? { config: 'given.json' } : {});
-      const { agents, problems } = await load(place, 'sub');
-      expect(told({ problems })).toEqual([]);
+      const folders = createFolders(left, without === 0 ? { config: 'given.json' } : {});
+      const { agents, problems } = await load(folders, 'sub');
+      expect(problemLines({ problems })).toEqual([]);
       expect(agents.map(turns)).toEqual([without + 1, 9]);
       expect(agents[0]!.settings).toEqual({ topP: without === 3 ? 0.4 : 0.3, temperature: 0.4 });
     }
   });
 
-  test('is read for each file where it lies: siblings in other folders have other defaults', async () => {
-    const place = ground({
+  test('is read for each file from its own location: siblings in other folders have other defaults', async () => {
+    const folders = createFolders({
       'a/.ai-agent.json': { defaults: { maxToolTurns: 1 } },
       'a/one.ai': ai('agents: ../b/two.ai'),
       'b/.ai-agent.json': { defaults: { maxToolTurns: 2 } },
       'b/two.ai': ai(),
     });
-    const { agents } = await load(place, 'a/one.ai');
+    const { agents } = await load(folders, 'a/one.ai');
     expect([turns(agents[0]), turns(agents[0]!.agents[0])]).toEqual([1, 2]);
   });
 
   test('and its keys come from the shell, from .ai-agent.env beside it, or from its env block, which wins', async () => {
-    const place = ground(
+    const folders = createFolders(
       {
         'lead.ai': ai('models: mine/small'),
         '.ai-agent.json': {
@@ -235,19 +241,19 @@ describe('the operator’s config', () => {
       },
       { env: { A: 'no', B: 'no', C: 'from-the-shell' } },
     );
-    const { problems, equipping, agents } = await load(place, 'lead.ai');
-    expect(told({ problems })).toEqual([]);
-    expect(equipping.redact?.text('from-the-block-from-the-file-from-the-shell')).not.toMatch(/from-the/u);
-    expect(equipping.equip(agents[0]!).models[0]!.language).toMatchObject({ provider: 'mine', modelId: 'small' });
+    const { problems, resolver, agents } = await load(folders, 'lead.ai');
+    expect(problemLines({ problems })).toEqual([]);
+    expect(resolver.redact?.text('from-the-block-from-the-file-from-the-shell')).not.toMatch(/from-the/u);
+    expect(resolver.resourcesFor(agents[0]!).models[0]!.language).toMatchObject({ provider: 'mine', modelId: 'small' });
   });
 
-  test('that is named and not there is a problem, and so are defaults that no file could have', async () => {
-    const place = ground(
+  test('that is named but missing is a problem, and so are defaults that no file could have', async () => {
+    const folders = createFolders(
       { 'lead.ai': ai(), '.ai-agent.json': '{ "defaults": { "maxToolTurn": 3 } }' },
       { config: 'no.json' },
     );
-    const problems = told(await load(place, 'lead.ai'));
-    expect(problems.join('\n')).toMatch(/no\.json: There is no such file; correct the path after --config/u);
+    const problems = problemLines(await load(folders, 'lead.ai'));
+    expect(problems.join('\n')).toMatch(/no\.json: The file does not exist; fix the path after --config/u);
     expect(problems.join('\n')).toMatch(/\.ai-agent\.json defaults\.maxToolTurn: .*\(maxToolTurns\?\)/u);
     expect(problems).toHaveLength(2);
   });
@@ -257,16 +263,16 @@ describe('a module', () => {
   const module = (body: string): string => `import { defineAgent } from 'cloister';\n${body}`;
   const lead = `defineAgent({ name: 'lead', description: 'Leads.', prompt: 'Lead.', models: ['rehearsal/x'] })`;
 
-  test('exports agents that stand beside those of files, and name what the config defines', async () => {
-    const place = ground({
+  test('exports agents that can be used beside those of files, and that name what the config defines', async () => {
+    const folders = createFolders({
       'helper.ai': ai('models: rehearsal/x'),
       '.ai-agent.json': { providers: { rehearsal: { type: 'rehearsal', script: 'script.yaml' } } },
       'script.yaml': '- reply: From the script.',
     });
-    place.write({ 'team.ts': module(`export default [${lead}];`) });
-    mkdirSync(place.path('node_modules'));
-    symlinkSync(join(import.meta.dirname, '../..'), place.path('node_modules/cloister'));
-    const { cloister } = await open(place, ['team.ts', 'helper.ai']);
+    folders.write({ 'team.ts': module(`export default [${lead}];`) });
+    mkdirSync(folders.path('node_modules'));
+    symlinkSync(join(import.meta.dirname, '../..'), folders.path('node_modules/cloister'));
+    const { cloister } = await open(folders, ['team.ts', 'helper.ai']);
     expect(names(cloister.agents).toSorted()).toEqual(['helper', 'lead']);
     for (const name of ['lead', 'helper'])
       expect(await cloister.run(name, 'Go').outcome).toMatchObject({ output: 'From the script.' });
@@ -274,10 +280,14 @@ describe('a module', () => {
 
   test.each([
     ['nothing', 'export default [];', /list is empty/u],
-    ['what is no agent', 'export default [{ name: "x" }];', /item 1 is not an agent; make it with defineAgent/u],
+    [
+      'something other than agents',
+      'export default [{ name: "x" }];',
+      /item 1 is not an agent; create it with defineAgent/u,
+    ],
     ['an error', 'throw new Error("Out of luck.");', /Out of luck\./u],
   ])('that exports %s is refused, by its name', async (_, body, words) => {
-    const error = await open(ground({ 'team.mjs': body }), ['team.mjs']).catch((thrown: unknown) => thrown);
+    const error = await open(createFolders({ 'team.mjs': body }), ['team.mjs']).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'module_invalid', message: expect.stringMatching(/team\.mjs: /u) });
     expect((error as Error).message).toMatch(words);
   });
@@ -299,15 +309,15 @@ describe('tools', () => {
     { reply: '{{results}}' },
   ];
   const toolsOf = async (keys: string, child = ''): Promise<readonly (readonly string[])[]> => {
-    const place = ground({ ...files, 'lead.ai': ai(keys), 'helper.ai': ai(child) });
-    const { cloister, model } = await open(place, ['lead.ai'], { says });
+    const folders = createFolders({ ...files, 'lead.ai': ai(keys), 'helper.ai': ai(child) });
+    const { cloister, model } = await open(folders, ['lead.ai'], { says });
     const { outcome, run } = cloister.run('lead', keys.includes('agents') ? 'Ask' : 'Go');
     expect((await outcome).status).toBe('completed');
     expect(await cloister.audit(run)).toMatchObject({ ok: true, problems: [] });
     return model.requests.map(({ tools }) => (tools ?? []).map(({ name }) => name));
   };
 
-  test('an agent has those that its file names, and no others', async () => {
+  test('an agent has only those that its file names', async () => {
     expect((await toolsOf(''))[0]).toEqual([]);
     expect((await toolsOf('tools: []'))[0]).toEqual([]);
     expect((await toolsOf('tools: read_file'))[0]).toEqual(['read_file', 'read_output']);
@@ -321,7 +331,7 @@ describe('tools', () => {
     expect((await toolsOf('tools: safe'))[0]).toEqual(['read_output', 'safe__find']);
   });
 
-  test('nothing is handed down: a child has its own, also when its parent has more', async () => {
+  test('nothing is inherited: a child has its own tools, even when its parent has more', async () => {
     expect(await toolsOf('tools: notes\nagents: helper', 'tools: notes/write')).toEqual([
       ['helper', 'read_output', 'notes__find', 'notes__write', 'notes__erase'],
       ['read_output', 'notes__write'],
@@ -331,9 +341,9 @@ describe('tools', () => {
     expect((await toolsOf('tools: notes\nagents: helper'))[1]).toEqual([]);
   });
 
-  test('one that is not named cannot be called', async () => {
-    const place = ground({ ...files, 'lead.ai': ai('tools: notes/find') });
-    const { cloister } = await open(place, ['lead.ai'], { says });
+  test('a tool that is not named cannot be called', async () => {
+    const folders = createFolders({ ...files, 'lead.ai': ai('tools: notes/find') });
+    const { cloister } = await open(folders, ['lead.ai'], { says });
     const { output } = await cloister.run('lead', 'Go').outcome;
     expect(output).toContain('find was called');
     expect(output).toContain('"notes__erase" is not one of: read_output, notes__find');
@@ -343,28 +353,28 @@ describe('tools', () => {
   test.each([
     ['notes/fnid', /notes has no tool "fnid"; did you mean "find"\?/u],
     ['safe/erase', /safe has no tool "erase"; it has find/u],
-    ['nots', /No tool or server "nots" is known: add it to `mcpServers`.*\(notes\?\)/u],
+    ['nots', /No tool or server is named "nots"\. Add it to `mcpServers`.*\(notes\?\)/u],
   ])('%s is refused before anything runs', async (tool, words) => {
-    const place = ground({ ...files, 'lead.ai': ai(`tools: ${tool}`) });
-    const problems = told(await load(place, 'lead.ai'));
+    const folders = createFolders({ ...files, 'lead.ai': ai(`tools: ${tool}`) });
+    const problems = problemLines(await load(folders, 'lead.ai'));
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(/^lead\.ai:5 tools: /u);
     expect(problems[0]).toMatch(words);
   });
 });
 
-describe('a folder that `init` has started', () => {
+describe('a folder created by `init`', () => {
   const templates = new URL('../../templates/start/', import.meta.url);
   const start = () => {
-    const place = ground();
-    return { place, started: startFolder('team', templates, place.cwd) };
+    const folders = createFolders();
+    return { place: folders, started: initFolder('team', templates, folders.cwd) };
   };
 
-  test('runs at once, and check has nothing against it', async () => {
-    const { place, started } = start();
-    const inside = { ...place, cwd: started.folder };
+  test('runs immediately, and check finds no problem', async () => {
+    const { place: folders, started } = start();
+    const inside = { ...folders, cwd: started.folder };
     const report = await check(inside, ['.']);
-    expect(told(report)).toEqual([]);
+    expect(problemLines(report)).toEqual([]);
     expect(report).toMatchObject({ ok: true, cycles: [], worstCase: { agents: expect.any(Number) } });
     expect(names(report.agents as never)).toEqual(['lead', 'researcher']);
     const { cloister } = await open(inside, ['lead.ai']);
@@ -375,19 +385,19 @@ describe('a folder that `init` has started', () => {
   });
 
   test('keeps keys and runs out of version control', () => {
-    const { place, started } = start();
+    const { place: folders, started } = start();
     expect(readFileSync(join(started.folder, '.gitignore'), 'utf8')).toBe('.ai-agent.env\n.cloister/\n');
     expect(started.files.every((file) => existsSync(join(started.folder, file)))).toBe(true);
-    place.write({ 'old/.gitignore': 'dist\n.cloister/' });
-    startFolder('old', templates, place.cwd);
-    expect(readFileSync(place.path('old/.gitignore'), 'utf8')).toBe('dist\n.cloister/\n.ai-agent.env\n');
+    folders.write({ 'old/.gitignore': 'dist\n.cloister/' });
+    initFolder('old', templates, folders.cwd);
+    expect(readFileSync(folders.path('old/.gitignore'), 'utf8')).toBe('dist\n.cloister/\n.ai-agent.env\n');
   });
 
-  test('is not started again over what is there', () => {
-    const { place, started } = start();
+  test('is not initialised again over existing files', () => {
+    const { place: folders, started } = start();
     writeFileSync(join(started.folder, 'lead.ai'), 'mine');
-    expect(() => startFolder('team', templates, place.cwd)).toThrow(
-      /team has lead\.ai, .*already; nothing was changed/u,
+    expect(() => initFolder('team', templates, folders.cwd)).toThrow(
+      /team already has lead\.ai, .*; nothing was changed/u,
     );
     expect(readFileSync(join(started.folder, 'lead.ai'), 'utf8')).toBe('mine');
   });

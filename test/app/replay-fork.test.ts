@@ -1,4 +1,4 @@
-// Runs made again, and runs that go another way from an operation on.
+// Replayed runs, and runs that take a different course from an operation on.
 import { describe, expect, test } from 'vitest';
 import { defineAgent, openCloister } from 'cloister';
 import type { Agent, Cloister, DurableEvent } from 'cloister';
@@ -60,17 +60,17 @@ const recorded = async () => {
   return { ...parts, cloister, run: outcome.run, outcome };
 };
 
-/** What its scouts said. */
+/** The answers of its scouts. */
 const answers = async (cloister: Cloister, run: string): Promise<readonly (string | undefined)[]> =>
   (await cloister.show(run)).cells.filter(({ agent }) => agent === 'scout').map(({ outcome }) => outcome?.output);
 
-const starts = async (cloister: Cloister, run: string): Promise<readonly (DurableEvent & { op: number })[]> =>
+const operationStarts = async (cloister: Cloister, run: string): Promise<readonly (DurableEvent & { op: number })[]> =>
   (await cloister.show(run)).events.filter(
     (event): event is DurableEvent & { op: number } => 'op' in event && event.type.endsWith('-start'),
   );
 
 describe('replay', () => {
-  test('makes the same records, events and outcome without asking a model or a tool', async () => {
+  test('produces the same records, events and outcome without asking a model or a tool', async () => {
     const { cloister, run, outcome, counts, requests } = await recorded();
     const before = [counts(), requests()];
     const report = await cloister.replay(run);
@@ -81,10 +81,14 @@ describe('replay', () => {
     expect([counts(), requests()]).toEqual(before);
   });
 
-  test('names what today’s agents would do otherwise, and where', async () => {
+  test('reports what today’s agents would do differently, and where', async () => {
     await using workspace = await temporaryFolder();
     const { agent } = team();
-    const run = await within(workspace.path, [agent], async (cloister) => cloister.run('lead', 'Look around').outcome);
+    const run = await withCloister(
+      workspace.path,
+      [agent],
+      async (cloister) => cloister.run('lead', 'Look around').outcome,
+    );
     const { models, tools, builtins, agents } = agent;
     const changed = defineAgent({
       name: 'lead',
@@ -94,20 +98,20 @@ describe('replay', () => {
       agents,
       tools: [...tools, ...builtins],
     });
-    const report = await within(workspace.path, [changed], (cloister) => cloister.replay(run.run));
+    const report = await withCloister(workspace.path, [changed], (cloister) => cloister.replay(run.run));
     expect(report.ok).toBe(false);
     expect(report.differences[0]).toMatchObject({
       frame: 0,
       agent: 'lead',
-      what: 'its definition has changed since: prompt',
+      what: 'its definition has changed: prompt',
     });
-    expect(report.differences.map(({ what }) => what)).toContain('its model would be shown another prompt');
+    expect(report.differences.map(({ what }) => what)).toContain('its model would be shown a different prompt');
     expect(report.outcome?.output).toBe(run.output);
     expect(report.hash.replayed).not.toBe(report.hash.recorded);
   });
 });
 
-const within = async <T>(
+const withCloister = async <T>(
   workspace: string,
   agents: readonly Agent[],
   work: (cloister: Cloister) => Promise<T>,
@@ -119,7 +123,7 @@ const within = async <T>(
 describe('fork', () => {
   test('keeps everything before the operation, and repeats none of it', async () => {
     const { cloister, run, outcome, counts } = await recorded();
-    const last = (await starts(cloister, run)).findLast(
+    const last = (await operationStarts(cloister, run)).findLast(
       ({ type, agent }) => type === 'model-start' && agent === 'lead',
     )!;
     const before = counts();
@@ -135,7 +139,7 @@ describe('fork', () => {
 
   test('every operation of a run can be forked at, and the fork audits, replays and ends', async () => {
     const { cloister, run, outcome } = await recorded();
-    for (const { cell, op } of await starts(cloister, run)) {
+    for (const { cell, op } of await operationStarts(cloister, run)) {
       const forked = await (await cloister.fork(run, { at: `${cell}/${op}` })).outcome;
       expect(forked.status, `${cell}/${op}`).toBe('completed');
       expect((await cloister.audit(forked.run)).problems, `${cell}/${op}`).toEqual([]);
@@ -148,7 +152,7 @@ describe('fork', () => {
 
   test('with another model, the agent asks that one from there on', async () => {
     const { cloister, run } = await recorded();
-    const child = (await starts(cloister, run)).findLast(({ type }) => type === 'child-start')!;
+    const child = (await operationStarts(cloister, run)).findLast(({ type }) => type === 'child-start')!;
     const forked = await (
       await cloister.fork(run, { at: `${child.cell}/${child.op}`, model: 'rehearsal/other' })
     ).outcome;
@@ -172,7 +176,7 @@ describe('fork', () => {
     expect((await cloister.replay(forked.run)).differences).toEqual([]);
   });
 
-  test('with another goal, the child is asked that instead, at its birth or at the run’s', async () => {
+  test('with another goal, the child gets that goal instead, at its creation or at the run’s', async () => {
     const { cloister, run, agent } = await recorded();
     const report = await cloister.show(run);
     const scout = report.cells.find((one) => one.agent === 'scout')!.cell;
@@ -203,7 +207,7 @@ describe('fork', () => {
     expect((await cloister.replay(two.run)).differences).toEqual([]);
   });
 
-  test('what a fork calls goes out under keys of its own, and a fork of it likewise', async () => {
+  test('calls of a fork have idempotency keys of their own, and so do those of its forks', async () => {
     const keys: string[] = [];
     const model = rehearse([
       { when: { turn: 1 }, reply: { calls: [{ tool: 'pay', args: { to: '{{goal}}' } }] } },
@@ -225,13 +229,13 @@ describe('fork', () => {
     expect(keys).toEqual([`${cell}/1`, `${fork.run}/${cell}/1`, `${again.run}/${cell}/1`]);
   });
 
-  test('the time between a run and its fork counts for no deadline, at any operation', async () => {
+  test('the time between a run and its fork counts towards no deadline, at any operation', async () => {
     const parts = team();
     const clock = virtualClock(1_000);
     const cloister = await openCloister({ store: 'memory', agents: [parts.agent], clock });
     const first = await cloister.run('lead', 'Look around', { budget: { ms: 60_000 } }).outcome;
     expect(first.status).toBe('completed');
-    for (const { cell, op } of await starts(cloister, first.run)) {
+    for (const { cell, op } of await operationStarts(cloister, first.run)) {
       await clock.advance(86_400_000);
       const forked = await (await cloister.fork(first.run, { at: `${cell}/${op}` })).outcome;
       expect(forked.status, `${cell}/${op}`).toBe('completed');
@@ -241,7 +245,7 @@ describe('fork', () => {
 
   test('the events of a fork begin with those it keeps', async () => {
     const { cloister, run } = await recorded();
-    const [, , third] = await starts(cloister, run);
+    const [, , third] = await operationStarts(cloister, run);
     const events: string[] = [];
     const fork = await cloister.fork(run, { at: `${third!.cell}/${third!.op}` });
     for await (const event of fork) events.push(event.type);
@@ -253,22 +257,22 @@ describe('fork', () => {
   test.each([
     ['nobody/3', /no cell "nobody\/3"/u],
     ['lead', /no cell "lead"/u],
-  ])('a place that is not there is refused, with what there is: %s', async (at, words) => {
+  ])('a location that does not exist is refused, listing those that do: %s', async (at, words) => {
     const { cloister, run } = await recorded();
     await expect(cloister.fork(run, { at })).rejects.toMatchObject({ code: 'fork_invalid', message: words });
   });
 
-  test('a grant that was used when the run began cannot be taken back', async () => {
+  test('a grant that was used when the run began cannot be revoked', async () => {
     const { cloister, run, outcome } = await recorded();
     await expect(cloister.fork(run, { at: outcome.cell, withoutGrants: ['goal'] })).rejects.toMatchObject({
       code: 'fork_invalid',
-      message: expect.stringContaining('was handed over when the run began'),
+      message: expect.stringContaining('was set before the fork point'),
     });
   });
 
-  test('an operation that is not there, a goal in mid-work, an unknown grant or model: each is refused', async () => {
+  test('an unknown operation, a goal in the middle of work, an unknown grant or model: each is refused', async () => {
     const { cloister, run } = await recorded();
-    const [first] = await starts(cloister, run);
+    const [first] = await operationStarts(cloister, run);
     const cell = first!.cell;
     const refused = (options: Parameters<Cloister['fork']>[1]) =>
       cloister.fork(run, options).then(
@@ -276,7 +280,7 @@ describe('fork', () => {
         (error: Error) => error.message,
       );
     expect(await refused({ at: `${cell}/999` })).toMatch(/no operation 999: .* has 0 model:/u);
-    expect(await refused({ at: `${cell}/0`, goal: 'x' })).toMatch(/where a cell begins/u);
+    expect(await refused({ at: `${cell}/0`, goal: 'x' })).toMatch(/where a cell starts/u);
     expect(await refused({ at: cell, goal: ' ' })).toMatch(/goal is empty/u);
     expect(await refused({ at: cell, withoutGrants: ['mailbox' as never] })).toMatch(/has no grant "mailbox"/u);
     expect(await refused({ at: cell, model: 'no/such' })).toMatch(/not one of: /u);

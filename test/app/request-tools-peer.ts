@@ -1,9 +1,9 @@
-// A process that begins a run with a tool for that run alone, and is gone when the tool is called.
+// A process that starts a run with a tool for that run alone, and is killed when the tool is called.
 import { openCloister } from 'cloister';
-import { openHouse } from '../headends/client-tools/house.ts';
+import { scriptAgents } from '../headends/client-tools/scripted-agents.ts';
 
 const [workspace = ''] = process.argv.slice(2);
-const cloister = await openCloister({ agents: openHouse().agents, workspace });
+const cloister = await openCloister({ agents: scriptAgents().agents, workspace });
 cloister.run('guide', 'weather:a', {
   tools: [
     {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { defineAgent, openCloister } from 'cloister';
 import type { Agent, Cloister, RunOptions, ToolDefinition } from 'cloister';
 import { rehearse } from 'cloister/testkit';
-import { openHouse } from '../headends/client-tools/house.ts';
+import { scriptAgents } from '../headends/client-tools/scripted-agents.ts';
 import { temporaryFolder } from '../isolation/temporary-folder.ts';
 
 const weather = (more: Partial<ToolDefinition> = {}): ToolDefinition => ({
@@ -21,37 +21,46 @@ const openAgents = (agents: readonly Agent[]): Promise<Cloister> => openCloister
 test.each<[string, RunOptions]>([
   ['text', {}],
   ['JSON', { schema: { type: 'string' } }],
-])('a run has them besides the agent’s own, and is audited and made again like any other: %s', async (_form, more) => {
-  const model = rehearse([
-    {
-      when: { turn: 1 },
-      reply: {
-        calls: [
-          { tool: 'weather', args: { text: 'Rome' } },
-          { tool: 'own', args: {} },
-        ],
+])(
+  'a run has request tools besides the agent’s own, and is audited and replayed like any other: %s',
+  async (_form, more) => {
+    const model = rehearse([
+      {
+        when: { turn: 1 },
+        reply: {
+          calls: [
+            { tool: 'weather', args: { text: 'Rome' } },
+            { tool: 'own', args: {} },
+          ],
+        },
       },
-    },
-    { reply: ({ toolResults }) => JSON.stringify(toolResults.map(({ text }) => text).join(' & ')) },
-  ]);
-  const own = weather({ name: 'own', execute: () => 'own' });
-  const agent = defineAgent({ name: 'one', description: 'd', prompt: 'p', models: [model], tools: [own, 'read_file'] });
-  await using cloister = await openAgents([agent]);
-  for (const timed of [{}, { timeoutMs: 1e9 }]) {
-    const tools = [weather(timed)];
-    const { run, output } = await cloister.run('one', 'Go.', { ...more, tools }).outcome;
-    expect(output).toBe('"sun in Rome & own"');
-    expect(await cloister.audit(run)).toMatchObject({ ok: true, problems: [] });
-    expect(await cloister.replay(run)).toMatchObject({ ok: true, differences: [] });
-    await expect(cloister.fork(run, { at: `${(await cloister.show(run)).cells[0]!.cell}/0` })).rejects.toMatchObject({
-      code: 'tools_gone',
+      { reply: ({ toolResults }) => JSON.stringify(toolResults.map(({ text }) => text).join(' & ')) },
+    ]);
+    const own = weather({ name: 'own', execute: () => 'own' });
+    const agent = defineAgent({
+      name: 'one',
+      description: 'd',
+      prompt: 'p',
+      models: [model],
+      tools: [own, 'read_file'],
     });
-  }
-  // The next one has none of them.
-  expect((await cloister.run('one', 'Go.').outcome).output).toContain('\\"weather\\" is not one of');
-});
+    await using cloister = await openAgents([agent]);
+    for (const timed of [{}, { timeoutMs: 1e9 }]) {
+      const tools = [weather(timed)];
+      const { run, output } = await cloister.run('one', 'Go.', { ...more, tools }).outcome;
+      expect(output).toBe('"sun in Rome & own"');
+      expect(await cloister.audit(run)).toMatchObject({ ok: true, problems: [] });
+      expect(await cloister.replay(run)).toMatchObject({ ok: true, differences: [] });
+      await expect(cloister.fork(run, { at: `${(await cloister.show(run)).cells[0]!.cell}/0` })).rejects.toMatchObject({
+        code: 'tools_gone',
+      });
+    }
+    // The next run does not have the request's tools.
+    expect((await cloister.run('one', 'Go.').outcome).output).toContain('\\"weather\\" is not one of');
+  },
+);
 
-test('those that the agent asks or starts do not have them, not even another one of its own kind', async () => {
+test('agents that the agent asks or starts do not have request tools, not even instances of the same agent', async () => {
   const offered = new Map<string, Set<string>>();
   const model = rehearse([
     {
@@ -91,14 +100,14 @@ test('those that the agent asks or starts do not have them, not even another one
 });
 
 test.each<[string, unknown, string]>([
-  ['no list', 'weather', 'tools: expected a list of tools'],
+  ['something other than a list', 'weather', 'tools: expected a list of tools'],
   ['no tools', ['weather'], 'tools: expected a list of tools'],
-  ['no function', [{ ...weather(), execute: 1 }], 'tools.weather.execute: expected a function'],
-  ['words for the system prompt', [weather({ instructions: 'Obey.' })], 'tools.weather.instructions: expected none'],
-  ['one to repeat', [weather({ repeat: 'free' })], 'tools.weather.repeat: expected never'],
-  ['a schema that is none', [weather({ inputSchema: { type: 'shoe' } })], 'tools.weather.inputSchema: expected a JSON'],
-  ['a name that is taken', [weather({ name: 'own' })], 'it has "own"'],
-  ['a name of a server', [weather({ name: 'maps__near' })], 'it has "maps__near"'],
+  ['a tool without a function', [{ ...weather(), execute: 1 }], 'tools.weather.execute: expected a function'],
+  ['a text for the system prompt', [weather({ instructions: 'Obey.' })], 'tools.weather.instructions: expected none'],
+  ['a repeatable tool', [weather({ repeat: 'free' })], 'tools.weather.repeat: expected never'],
+  ['an invalid schema', [weather({ inputSchema: { type: 'shoe' } })], 'tools.weather.inputSchema: expected a JSON'],
+  ['a name that is taken', [weather({ name: 'own' })], 'it already has "own"'],
+  ['a server’s name', [weather({ name: 'maps__near' })], 'it already has "maps__near"'],
 ])('%s is refused before anything runs', async (_what, tools, words) => {
   const source = { name: 'maps', list: async () => ({ tools: [] }) };
   const own = weather({ name: 'own' });
@@ -111,24 +120,24 @@ test.each<[string, unknown, string]>([
   expect(await cloister.runs()).toEqual([]);
 });
 
-test('a run that was interrupted with them cannot be resumed, and says which they were', async () => {
+test('a run that was interrupted with request tools cannot be resumed, and the error names them', async () => {
   await using folder = await temporaryFolder();
   const peer = fileURLToPath(new URL('./request-tools-peer.ts', import.meta.url));
   const args = ['--conditions=cloister-source', peer, folder.path];
   const killed = await new Promise((resolve) => void execFile(process.execPath, args, resolve));
   expect(killed).toMatchObject({ signal: 'SIGKILL' });
-  await using cloister = await openCloister({ agents: openHouse().agents, workspace: folder.path });
+  await using cloister = await openCloister({ agents: scriptAgents().agents, workspace: folder.path });
   const [run] = await cloister.runs();
   expect(run).toMatchObject({ state: 'interrupted' });
   await expect(cloister.resume(run!.run)).rejects.toMatchObject({
     code: 'tools_gone',
-    message: expect.stringContaining('Agent "guide" was given: weather.'),
+    message: expect.stringContaining('Agent "guide" was given these tools: weather.'),
   });
   expect(await cloister.audit(run!.run)).toMatchObject({ ok: true });
   expect(await cloister.replay(run!.run)).toMatchObject({ ok: true });
 });
 
-test('their words are said to have come from outside, and none of them is in the agent’s own prompt', async () => {
+test('request tools’ texts are labelled as coming from outside, and none of them is in the agent’s own prompt', async () => {
   const own = weather({ name: 'own', description: 'Its own.' });
   const model = rehearse([{ reply: 'Done.' }]);
   const agent = defineAgent({ name: 'one', description: 'd', prompt: 'p', models: [model], tools: [own] });

@@ -1,8 +1,8 @@
-// What a file elsewhere may bring along, what looking runs, what trying a server shows, and what no default may hold.
+// What a file elsewhere may bring along, which code checking runs, what trying a server shows, and what defaults must not contain.
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { agentHelp } from '../../src/app/agents/agent-help.ts';
-import { ai, check, ground, load, open, refusal, told } from './driver.ts';
+import { ai, check, createFolders, load, open, openError, problemLines } from './driver.ts';
 
 describe('a config beside a file that another file names', () => {
   const beside = (folder: string) => ({
@@ -10,7 +10,7 @@ describe('a config beside a file that another file names', () => {
     [`${folder}/.ai-agent.json`]: { mcpServers: { evil: { command: 'evil', env: { T: '${EVIL_TOKEN}' } } } },
     [`${folder}/.ai-agent.env`]: 'EVIL_TOKEN=from-beside-the-file\n',
   });
-  const unknown = expect.stringMatching(/x\.ai:5 tools: No tool or server "evil" is known/u);
+  const unknown = expect.stringMatching(/x\.ai:5 tools: No tool or server is named "evil"/u);
 
   test.each([
     ['outside the folder of the file that was named', 'team/lead.ai', '../evil/x.ai', '../evil'],
@@ -18,26 +18,26 @@ describe('a config beside a file that another file names', () => {
     ['beside the working folder', 'lead.ai', '../evil/x.ai', '../evil'],
     ['in a hidden folder', 'lead.ai', '.hidden/x.ai', '.hidden'],
     ['below a hidden folder', 'lead.ai', '.hidden/deep/x.ai', '.hidden/deep'],
-  ])('is not believed %s', async (_, named, reference, folder) => {
+  ])('is not trusted %s', async (_, named, reference, folder) => {
     const inTeam = named.startsWith('team');
-    // A working folder apart from the team's: what lies below the working folder is believed.
-    const place = ground({
+    // A working folder apart from the team's: everything below the working folder is trusted.
+    const folders = createFolders({
       [inTeam ? '../team/lead.ai' : 'lead.ai']: ai(`agents: [${reference}]`),
       ...beside(folder),
     });
     const path = inTeam ? `../${named}` : named;
-    expect(told(await load(place, path))).toEqual([unknown]);
-    expect(told(await check(place, [path]))).toEqual([unknown]);
-    expect((await refusal(place, [path])).message).toContain('No tool or server "evil" is known');
+    expect(problemLines(await load(folders, path))).toEqual([unknown]);
+    expect(problemLines(await check(folders, [path]))).toEqual([unknown]);
+    expect((await openError(folders, [path])).message).toContain('No tool or server is named "evil"');
   });
 
-  test('brings no variables to servers that the operator has', async () => {
-    const place = ground({
+  test('gives no variables to the operator’s servers', async () => {
+    const folders = createFolders({
       'lead.ai': ai('agents: [../evil/x.ai]'),
       ...beside('../evil'),
       '.ai-agent.json': { mcpServers: { evil: { command: 'good', env: { T: '${EVIL_TOKEN}' } } } },
     });
-    expect(told(await load(place, 'lead.ai'))).toEqual([
+    expect(problemLines(await load(folders, 'lead.ai'))).toEqual([
       expect.stringMatching(/x\.ai:5 tools: Missing: .*EVIL_TOKEN/su),
     ]);
   });
@@ -47,28 +47,28 @@ describe('a config beside a file that another file names', () => {
     ['in a sub-folder of the file that was named', '../team/lead.ai', '../team/lead.ai', 'a/b/x.ai', '../team/a/b'],
     ['below the working folder', 'a/lead.ai', 'a/lead.ai', '../b/x.ai', 'b'],
     ['in a hidden folder that was named itself', '.mine', '.mine/lead.ai', 'x.ai', '.mine'],
-  ])('is believed %s', async (_, named, lead, reference, folder) => {
-    const place = ground({ [lead]: ai(`agents: [${reference}]`), ...beside(folder) });
-    expect(told(await load(place, named))).toEqual([]);
+  ])('is trusted %s', async (_, named, lead, reference, folder) => {
+    const folders = createFolders({ [lead]: ai(`agents: [${reference}]`), ...beside(folder) });
+    expect(problemLines(await load(folders, named))).toEqual([]);
   });
 
-  test('is believed in a folder that the operator’s config lists', async () => {
-    const place = ground({
+  test('is trusted in a folder listed in the operator’s config', async () => {
+    const folders = createFolders({
       'lead.ai': ai('agents: [x]'),
       ...beside('../shared'),
       '.ai-agent.json': { agents: ['../shared'] },
     });
-    expect(told(await load(place, 'lead.ai'))).toEqual([]);
+    expect(problemLines(await load(folders, 'lead.ai'))).toEqual([]);
   });
 });
 
-describe('modules of the operator', () => {
-  /** Each leaves a file behind when it is run. */
+describe('the operator’s modules', () => {
+  /** Each module leaves a file behind when it is run. */
   const writing = (rest: string) =>
     `import { writeFileSync } from 'node:fs';\nwriteFileSync(new URL('./ran', import.meta.url), '');\n${rest}\n`;
   const kinds = {
     'a module of tools': () =>
-      ground({
+      createFolders({
         'lead.ai': ai('tools: mine'),
         'lib/m.mjs': writing(
           `export default [{ name: 'find', description: 'Finds.', inputSchema: { type: 'object' }, execute: () => '' }];`,
@@ -76,7 +76,7 @@ describe('modules of the operator', () => {
         '.ai-agent.json': { mcpServers: { mine: { module: './lib/m.mjs' } } },
       }),
     'a rehearsal script': () =>
-      ground({
+      createFolders({
         'lead.ai': ai('models: mine/any'),
         'lib/m.mjs': writing(`export default [{ reply: 'Done.' }];`),
         '.ai-agent.json': { providers: { mine: { type: 'rehearsal', script: './lib/m.mjs' } } },
@@ -84,42 +84,44 @@ describe('modules of the operator', () => {
   };
 
   describe.each(Object.entries(kinds))('%s', (_, make) => {
-    test('is not run by check, nor by help', async () => {
-      const place = make();
-      expect(told(await check(place, ['lead.ai']))).toEqual([]);
-      expect(told(await check(place, ['lead.ai'], { syntaxOnly: true }))).toEqual([]);
-      expect(await agentHelp('lead.ai', place)).toMatchObject({ name: 'lead' });
-      expect(existsSync(place.path('lib/ran'))).toBe(false);
+    test('is not run by check or help', async () => {
+      const folders = make();
+      expect(problemLines(await check(folders, ['lead.ai']))).toEqual([]);
+      expect(problemLines(await check(folders, ['lead.ai'], { syntaxOnly: true }))).toEqual([]);
+      expect(await agentHelp('lead.ai', folders)).toMatchObject({ name: 'lead' });
+      expect(existsSync(folders.path('lib/ran'))).toBe(false);
     });
 
     test('is run by check with connect', async () => {
-      const place = make();
-      expect(told(await check(place, ['lead.ai'], { connect: true }))).toEqual([]);
-      expect(existsSync(place.path('lib/ran'))).toBe(true);
+      const folders = make();
+      expect(problemLines(await check(folders, ['lead.ai'], { connect: true }))).toEqual([]);
+      expect(existsSync(folders.path('lib/ran'))).toBe(true);
     });
 
     test('is run when agents are opened', async () => {
-      const place = make();
-      await open(place, ['lead.ai']);
-      expect(existsSync(place.path('lib/ran'))).toBe(true);
+      const folders = make();
+      await open(folders, ['lead.ai']);
+      expect(existsSync(folders.path('lib/ran'))).toBe(true);
     });
   });
 
   test.each([
     ['tools', ai('tools: mine'), { mcpServers: { mine: { module: './gone.mjs' } } }],
     ['models', ai('models: mine/any'), { providers: { mine: { type: 'rehearsal', script: './gone.mjs' } } }],
-  ])('that are not there are a problem of check: %s', async (key, text, config) => {
-    const place = ground({ 'lead.ai': text, '.ai-agent.json': config });
-    const { ok, problems } = await check(place, ['lead.ai']);
+  ])('that do not exist are reported by check: %s', async (key, text, config) => {
+    const folders = createFolders({ 'lead.ai': text, '.ai-agent.json': config });
+    const { ok, problems } = await check(folders, ['lead.ai']);
     expect(ok).toBe(false);
-    expect(told({ problems })).toEqual([expect.stringMatching(new RegExp(`^lead\\.ai:5 ${key}: .*gone\\.mjs`, 'su'))]);
+    expect(problemLines({ problems })).toEqual([
+      expect.stringMatching(new RegExp(`^lead\\.ai:5 ${key}: .*gone\\.mjs`, 'su')),
+    ]);
   });
 });
 
 describe('a server that prints a secret and dies', () => {
   const secret = 'correct-horse-battery-staple';
   const make = () =>
-    ground(
+    createFolders(
       {
         'lead.ai': ai('tools: leaky'),
         '.ai-agent.json': {
@@ -135,15 +137,15 @@ describe('a server that prints a secret and dies', () => {
       { env: { LEAKY_TOKEN: secret } },
     );
 
-  test('is told of by check without the secret', async () => {
+  test('is reported by check without the secret', async () => {
     const report = await check(make(), ['lead.ai'], { connect: true });
-    expect(told(report)).toEqual([expect.stringMatching(/^lead\.ai tools: .*leaky/su)]);
-    expect(told(report)[0]).toContain('[redacted]');
+    expect(problemLines(report)).toEqual([expect.stringMatching(/^lead\.ai tools: .*leaky/su)]);
+    expect(problemLines(report)[0]).toContain('[redacted]');
     expect(JSON.stringify(report)).not.toContain(secret);
   });
 
-  test('is told of by preconnect without the secret', async () => {
-    const error = await refusal(make(), ['lead.ai'], { preconnect: true });
+  test('is reported by preconnect without the secret', async () => {
+    const error = await openError(make(), ['lead.ai'], { preconnect: true });
     expect(error.message).toContain('[redacted]');
     expect([error.message, error.stack, JSON.stringify(error.failure)].join()).not.toContain(secret);
   });
@@ -158,16 +160,16 @@ test.each<[string, any]>([
   ['tools', ['read_file']],
   ['agents', ['helper']],
   ['grants', []],
-])('defaults may not hold `%s`, and no agent has it from there', async (key, value) => {
-  const place = ground({
+])('defaults must not contain `%s`, and no agent gets it from there', async (key, value) => {
+  const folders = createFolders({
     'lead.ai': ai(),
     'helper.ai': ai(),
     '.ai-agent.json': { defaults: { [key]: value } },
   });
-  const { problems, agents } = await load(place, 'lead.ai');
-  expect(told({ problems })).toContainEqual(
-    expect.stringMatching(new RegExp(`^\\.ai-agent\\.json defaults\\.${key}: .*belongs to one agent`, 'u')),
+  const { problems, agents } = await load(folders, 'lead.ai');
+  expect(problemLines({ problems })).toContainEqual(
+    expect.stringMatching(new RegExp(`^\\.ai-agent\\.json defaults\\.${key}: .*belongs to a single agent`, 'u')),
   );
   expect(agents).toMatchObject([{ description: 'Does it.', usage: 'it', builtins: [], agents: [] }]);
-  expect((await refusal(place, ['lead.ai'])).message).toContain(`defaults.${key}`);
+  expect((await openError(folders, ['lead.ai'])).message).toContain(`defaults.${key}`);
 });

@@ -1,17 +1,17 @@
-// Who may be spawned, by files: found, loaded, held to the operator's numbers, and shown before a token is spent.
+// Which agents files may spawn: found, loaded, held to the operator's limits, and shown before a token is spent.
 import { describe, expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
 import type { Agent } from 'cloister';
 import type { JsonObject } from '#base';
 import { checkLines } from '../../src/headends/cli/check-lines.ts';
-import { ai, check, ground, load, open, refusal, told } from './driver.ts';
+import { ai, check, createFolders, load, open, openError, problemLines } from './driver.ts';
 
 const spawning = (spawns: string, more = ''): string => ai(`tools: [spawn_agent]\nspawns: ${spawns}${more}`);
 const names = (agents: readonly Agent[]): readonly string[] => agents.map(({ name }) => name);
 
 const loaded = async (files: Readonly<Record<string, string | JsonObject>>, path = 'gm.ai'): Promise<Agent> => {
-  const { agents, problems } = await load(ground(files), path);
-  expect(told({ problems })).toEqual([]);
+  const { agents, problems } = await load(createFolders(files), path);
+  expect(problemLines({ problems })).toEqual([]);
   return agents[0]!;
 };
 
@@ -34,7 +34,7 @@ describe('agents in `spawns`', () => {
     expect(gm.agents).toEqual([]);
   });
 
-  test('may be sub-agents too, and of several at once', async () => {
+  test('may be sub-agents too, and of several agents', async () => {
     const gm = await loaded({
       'gm.ai': ai('tools: [spawn_agent]\nspawns: [fighter, wizard]\nagents: [fighter]'),
       'fighter.ai': spawning('wizard'),
@@ -48,7 +48,7 @@ describe('agents in `spawns`', () => {
     expect((await loaded({ 'gm.ai': spawning('[./gm.ai]') })).spawns).toMatchObject({ agents: [], self: true });
   });
 
-  test('everything that a file says is in the rules', async () => {
+  test('every setting of a file is in the spawn rules', async () => {
     const rules =
       '{ agents: a, children: 2, perMinute: 1, depth: 0, share: [context], templates: true, pool: { a: 2 }, grace: 1s }';
     const gm = await loaded({
@@ -73,19 +73,19 @@ describe('agents in `spawns`', () => {
     });
   });
 
-  test('that are nowhere are told with file, line, and the name that is near', async () => {
-    const place = ground({
+  test('that do not exist are reported with file, line, and a similar name', async () => {
+    const folders = createFolders({
       'gm.ai': spawning('[wizard, figther]'),
       'other.ai': spawning('\n  children: 2\n  agents:\n    - wizrd'),
       'wizard.ai': ai(),
       'sub/fighter.ai': ai(),
     });
-    const { problems } = await check(place, ['.']);
+    const { problems } = await check(folders, ['.']);
     expect(problems).toMatchObject([
       { file: 'gm.ai', line: 6, key: 'spawns', nearest: 'fighter' },
       { file: 'other.ai', line: 9, key: 'spawns.agents', nearest: 'wizard' },
     ]);
-    expect(problems[0]!.message).toMatch(/no agent "figther".*path.*beside.*\.ai-agent\.json.*home/u);
+    expect(problems[0]!.message).toMatch(/No agent "figther".*path.*beside.*\.ai-agent\.json.*home/u);
   });
 
   test.each([
@@ -94,43 +94,45 @@ describe('agents in `spawns`', () => {
       spawning('b'),
       spawning('a'),
       'b.ai:6 spawns: ',
-      /spawn each other in a circle: a → b → a\. .*`spawns`.*`self`.*`templates`/u,
+      /spawn each other in a cycle: a → b → a\. .*`spawns`.*`self`.*`templates`/u,
     ],
     [
       'call the one that spawns them',
       spawning('b'),
       ai('agents: a'),
       'b.ai:5 agents: ',
-      /spawn each other in a circle: a → b → a\. .*`agents`/u,
+      /spawn each other in a cycle: a → b → a\. .*`agents`/u,
     ],
-    ['call each other', ai('agents: b'), ai('agents: a'), 'b.ai:5 agents: ', /call each other in a circle: a → b → a/u],
-  ])('two files that %s are refused with the way', async (_, a, b, where, words) => {
-    const [problem, ...more] = told(await check(ground({ 'a.ai': a, 'b.ai': b }), ['a.ai']));
+    ['call each other', ai('agents: b'), ai('agents: a'), 'b.ai:5 agents: ', /call each other in a cycle: a → b → a/u],
+  ])('two files that %s are refused, showing the cycle', async (_, a, b, where, words) => {
+    const [problem, ...more] = problemLines(await check(createFolders({ 'a.ai': a, 'b.ai': b }), ['a.ai']));
     expect(more).toEqual([]);
     expect(problem).toContain(where);
     expect(problem).toMatch(words);
   });
 
-  test('a role is nobody’s name', async () => {
-    const place = ground({ 'gm.ai': spawning('parent'), 'parent.ai': ai() });
-    expect(told(await check(place, ['gm.ai']))).toEqual([
-      expect.stringMatching(/^gm\.ai:6 spawns\.agents: .*agents by other names: "parent" is a role/u),
+  test('a role cannot be an agent name', async () => {
+    const folders = createFolders({ 'gm.ai': spawning('parent'), 'parent.ai': ai() });
+    expect(problemLines(await check(folders, ['gm.ai']))).toEqual([
+      expect.stringMatching(/^gm\.ai:6 spawns\.agents: .*agents with other names: "parent" is reserved as a role/u),
     ]);
-    expect(told(await check(ground({ 'siblings.ai': ai('tools: [send_message]') }), ['.']))).toEqual([
-      expect.stringMatching(/^siblings\.ai: .*name: expected another name: "siblings" is a role/u),
-    ]);
-  });
-
-  test('templates give no tools of mail, and none that the file has not', async () => {
-    const place = ground({ 'gm.ai': ai('tools: [spawn_agent, publish]\nspawns: { templates: { tools: [publish] } }') });
-    expect(told(await check(place, ['.']))).toEqual([
-      expect.stringMatching(/^gm\.ai:6 spawns\.templates\.tools: .*not for mail \(it has none\); got "publish"/u),
+    expect(problemLines(await check(createFolders({ 'siblings.ai': ai('tools: [send_message]') }), ['.']))).toEqual([
+      expect.stringMatching(/^siblings\.ai: .*name: expected another name: "siblings" is reserved as a role/u),
     ]);
   });
 
-  test('are looked up with all that they name, in files and in code', async () => {
-    const place = ground({ 'gm.ai': spawning('a'), 'a.ai': ai('models: nowhere/x') });
-    expect(told(await load(place, 'gm.ai'))).toEqual([
+  test('templates give no mail tools, and no tools that the file does not have', async () => {
+    const folders = createFolders({
+      'gm.ai': ai('tools: [spawn_agent, publish]\nspawns: { templates: { tools: [publish] } }'),
+    });
+    expect(problemLines(await check(folders, ['.']))).toEqual([
+      expect.stringMatching(/^gm\.ai:6 spawns\.templates\.tools: .*except mail tools \(it has none\); got "publish"/u),
+    ]);
+  });
+
+  test('are looked up with everything they name, in files and in code', async () => {
+    const folders = createFolders({ 'gm.ai': spawning('a'), 'a.ai': ai('models: nowhere/x') });
+    expect(problemLines(await load(folders, 'gm.ai'))).toEqual([
       expect.stringMatching(/^a\.ai:5 models: No provider "nowhere"/u),
     ]);
     const a = defineAgent({ name: 'a', description: 'x', prompt: '', models: ['nowhere/x'] });
@@ -141,17 +143,19 @@ describe('agents in `spawns`', () => {
       tools: ['spawn_agent'],
       spawns: { agents: [a] },
     });
-    expect(told(await load(place, gm))).toEqual([expect.stringMatching(/^agent "a" models: No provider "nowhere"/u)]);
+    expect(problemLines(await load(folders, gm))).toEqual([
+      expect.stringMatching(/^agent "a" models: No provider "nowhere"/u),
+    ]);
   });
 
-  test('and other lists: an item that is wrong leaves what is right to be looked up', async () => {
+  test('and other lists: a wrong item does not prevent valid items from being looked up', async () => {
     const keys = [
       'agents: [5, nobody]',
       'tools: [3, nowhere, spawn_agent]',
       'models: [7, nowhere/x]',
       'spawns: [9, none]',
     ];
-    const { problems } = await check(ground({ 'gm.ai': ai(keys.join('\n')) }), ['.']);
+    const { problems } = await check(createFolders({ 'gm.ai': ai(keys.join('\n')) }), ['.']);
     expect(problems.map(({ line, key }) => `${line} ${key}`).sort()).toEqual([
       '5 agents',
       '5 agents.0',
@@ -165,12 +169,12 @@ describe('agents in `spawns`', () => {
   });
 
   test('run as the file says', async () => {
-    const place = ground({
+    const folders = createFolders({
       'gm.ai': ai('tools: [spawn_agent, receive_message]\nspawns: { agents: fighter, children: 1 }'),
       'fighter.ai': ai(),
     });
     const spawn = { tool: 'spawn_agent', args: { agent_id: 'fighter', initial_message: 'Hit it' } };
-    const { cloister } = await open(place, ['gm.ai'], {
+    const { cloister } = await open(folders, ['gm.ai'], {
       says: [
         { when: { agent: 'gm', turn: 1 }, reply: { calls: [spawn] } },
         { when: { agent: 'gm', turn: 2 }, reply: { calls: [spawn] } },
@@ -196,7 +200,7 @@ describe('an agent that a model describes', () => {
     'notes.mjs':
       "const tool = (name) => ({ name, description: name, inputSchema: { type: 'object' }, execute: () => `${name} was called` });\nexport default [tool('read'), tool('write')];\n",
   });
-  /** It waits for the answer of what it could start. */
+  /** It waits for the answer of the agent it may start. */
   const script = (template: string, waits: boolean): string =>
     `- when: { agent: gm, turn: 1 }
   reply: { calls: [{ tool: spawn_agent, args: { agent_id: scribe, initial_message: Go, template: ${template} } }] }
@@ -205,13 +209,13 @@ ${waits ? '- when: { agent: gm, turn: 2 }\n  reply: { calls: [{ tool: receive_me
 - reply: '{{results}}'
 `;
   const play = async (templates: string, template: string, waits = false) => {
-    const place = ground({ ...files(templates), 'script.yaml': script(template, waits) });
-    const { cloister } = await open(place, ['gm.ai']);
+    const folders = createFolders({ ...files(templates), 'script.yaml': script(template, waits) });
+    const { cloister } = await open(folders, ['gm.ai']);
     const { run, output } = await cloister.run('gm', 'Play').outcome;
     return { output, cells: (await cloister.show(run)).cells };
   };
 
-  test('has the tools of its parent’s servers that it names, and no others', async () => {
+  test('has only those tools of its parent’s servers that it names', async () => {
     const { output, cells } = await play('true', '{ prompt: Write., tools: [notes/read] }', true);
     expect(cells.map(({ agent }) => agent)).toEqual(['gm', 'scribe']);
     expect(output).toContain('read was called');
@@ -222,18 +226,18 @@ ${waits ? '- when: { agent: gm, turn: 2 }\n  reply: { calls: [{ tool: receive_me
     ['a server of the config', 'true', 'other/read'],
     ['all of a server of which its parent has some', 'true', 'notes'],
     ['a tool that its parent keeps for itself', '{ tools: [notes/read] }', 'notes/write'],
-    ['a tool of mail', 'true', 'spawn_agent'],
+    ['a mail tool', 'true', 'spawn_agent'],
     ['a command', 'true', 'npx -y server'],
     ['a URL', 'true', 'https://example.com/mcp'],
     ['a variable', 'true', '${OPENAI_API_KEY}'],
   ])('cannot have %s', async (_, templates, tool) => {
     const { output, cells } = await play(templates, `{ prompt: Write., tools: ["${tool}"] }`);
     expect(cells.map(({ agent }) => agent)).toEqual(['gm']);
-    expect(output).toContain('is not yours to give');
+    expect(output).toContain('is not a tool you can pass on');
   });
 });
 
-describe('the numbers of the operator', () => {
+describe('the operator’s limits', () => {
   const files = (children: string, config: JsonObject) => ({
     'gm.ai': spawning(`{ agents: self, ${children} }`),
     '.ai-agent.json': config,
@@ -244,10 +248,10 @@ describe('the numbers of the operator', () => {
     ['perMinute', 6, 5],
     ['depth', 4, 3],
   ])('%s: a file may not ask for %i, unless the config allows it', async (key, asked, cap) => {
-    const place = ground(files(`${key}: ${asked}`, {}));
+    const folders = createFolders(files(`${key}: ${asked}`, {}));
     const words = `gm.ai:6 spawns.${key}: Expected at most ${cap}; got ${asked}. The operator can raise it: \`"spawns": { "${key}": ${asked} }\` in .ai-agent.json.`;
-    expect(told(await check(place, ['.']))).toEqual([words]);
-    expect((await refusal(place, ['gm.ai'])).message).toContain(words);
+    expect(problemLines(await check(folders, ['.']))).toEqual([words]);
+    expect((await openError(folders, ['gm.ai'])).message).toContain(words);
     const gm = await loaded(files(`${key}: ${asked}`, { spawns: { [key]: asked } }));
     expect(gm.spawns).toMatchObject({ [key]: asked });
   });
@@ -256,8 +260,10 @@ describe('the numbers of the operator', () => {
     const config = { spawns: { children: 20, perMinute: 0 } };
     expect((await loaded(files('share: []', config))).spawns).toMatchObject({ children: 20, perMinute: 0, depth: 3 });
     expect((await loaded(files('children: 0', config))).spawns).toMatchObject({ children: 0 });
-    const place = ground(files('perMinute: 1', config));
-    expect(told(await check(place, ['.']))).toEqual([expect.stringMatching(/perMinute: Expected at most 0; got 1/u)]);
+    const folders = createFolders(files('perMinute: 1', config));
+    expect(problemLines(await check(folders, ['.']))).toEqual([
+      expect.stringMatching(/perMinute: Expected at most 0; got 1/u),
+    ]);
   });
 
   test('come from the nearest config that has them, number by number', async () => {
@@ -276,27 +282,27 @@ describe('the numbers of the operator', () => {
     [{ agents: ['gm'] }, 'spawns.agents', /Unknown key/u],
     [5, 'spawns', /an object/u],
     [null, 'spawns', /an object/u],
-  ])('%j in the config is a mistake, told by its key', async (spawns, key, words) => {
-    const { problems } = await check(ground(files('share: []', { spawns })), ['.']);
+  ])('%j in the config is an error, reported by its key', async (spawns, key, words) => {
+    const { problems } = await check(createFolders(files('share: []', { spawns })), ['.']);
     expect(problems).toMatchObject([{ file: '.ai-agent.json', line: 1, key }]);
     expect(problems[0]!.message).toMatch(words);
   });
 
-  test('do not hold for agents in code', async () => {
+  test('do not apply to agents in code', async () => {
     const spawns = { agents: ['self'], children: 1_000, perMinute: 500, depth: 50 } as const;
     const agent = defineAgent({ name: 'gm', description: 'Leads', prompt: '', tools: ['spawn_agent'], spawns });
-    const { agents, problems } = await load(ground({ '.ai-agent.json': { spawns: { children: 1 } } }), agent);
-    expect(told({ problems })).toEqual([]);
+    const { agents, problems } = await load(createFolders({ '.ai-agent.json': { spawns: { children: 1 } } }), agent);
+    expect(problemLines({ problems })).toEqual([]);
     expect(agents[0]!.spawns).toMatchObject({ children: 1_000, perMinute: 500, depth: 50 });
   });
 
-  test('are not defaults of agents, and what one agent spawns is no default either', async () => {
+  test('are not agent defaults, and neither is what one agent spawns', async () => {
     const defaults = { spawns: ['a'], messages: ['parent'], topics: ['x'], maxHops: 4, models: ['ollama/some'] };
-    const { problems } = await check(ground({ 'gm.ai': ai(), '.ai-agent.json': { defaults } }), ['.']);
-    expect(told({ problems })).toEqual([
-      expect.stringMatching(/defaults\.spawns: `spawns` belongs to one agent.*`spawns` beside `defaults`/u),
-      expect.stringMatching(/defaults\.messages: `messages` belongs to one agent/u),
-      expect.stringMatching(/defaults\.topics: `topics` belongs to one agent/u),
+    const { problems } = await check(createFolders({ 'gm.ai': ai(), '.ai-agent.json': { defaults } }), ['.']);
+    expect(problemLines({ problems })).toEqual([
+      expect.stringMatching(/defaults\.spawns: `spawns` belongs to a single agent.*`spawns`, beside `defaults`/u),
+      expect.stringMatching(/defaults\.messages: `messages` belongs to a single agent/u),
+      expect.stringMatching(/defaults\.topics: `topics` belongs to a single agent/u),
     ]);
     const gm = await loaded({ 'gm.ai': ai(), '.ai-agent.json': { defaults: { maxHops: 4, answersPerMinute: 2 } } });
     expect(gm.limits).toEqual({ maxHops: 4, answersPerMinute: 2 });
@@ -313,8 +319,8 @@ describe('`check`', () => {
   };
 
   test('shows what each agent may spawn, and counts it', async () => {
-    const report = await check(ground(party), ['.']);
-    expect(told(report)).toEqual([]);
+    const report = await check(createFolders(party), ['.']);
+    expect(problemLines(report)).toEqual([]);
     expect(report.tree).toMatchObject([
       { name: 'gm', agents: [{ name: 'scribe' }, { name: 'fighter', spawned: true }] },
     ]);
@@ -330,36 +336,39 @@ describe('`check`', () => {
     expect(report.worstCase).toMatchObject({ agents: null, depth: 3, tokens: null });
   });
 
-  test('says it in words', async () => {
-    const lines = checkLines(await check(ground(party), ['.']), true, { paint: (_, text) => text, columns: 120 });
+  test('describes it in text', async () => {
+    const lines = checkLines(await check(createFolders(party), ['.']), true, {
+      paint: (_, text) => text,
+      columns: 120,
+    });
     expect(lines).toContain('  └─fighter (spawned)  fighter.ai');
     expect(lines.map((line) => line.trim().replaceAll(/ +/gu, ' '))).toContain(
-      'spawns fighter, self, agents of its own making; 4 at once, 5 a minute, 3 levels',
+      'spawns fighter, self, agents it defines itself; 4 at a time, 5 per minute, 3 levels',
     );
   });
 
-  test('an agent that is only spawned is no place where runs begin', async () => {
-    const { tree } = await check(ground({ 'gm.ai': spawning('a'), 'a.ai': ai() }), ['.']);
+  test('an agent that is only spawned is not listed as an entry point', async () => {
+    const { tree } = await check(createFolders({ 'gm.ai': spawning('a'), 'a.ai': ai() }), ['.']);
     expect(tree.map(({ name }) => name)).toEqual(['gm']);
   });
 
   const warned = async (files: Readonly<Record<string, string>>): Promise<readonly string[]> => {
-    const { warnings, problems } = await check(ground(files), ['.']);
-    expect(told({ problems })).toEqual([]);
+    const { warnings, problems } = await check(createFolders(files), ['.']);
+    expect(problemLines({ problems })).toEqual([]);
     return warnings.filter(({ code }) => code === 'not-reached').map(({ agent, message }) => `${agent}: ${message}`);
   };
 
   test.each<[title: string, files: Readonly<Record<string, string>>, warnings: readonly RegExp[]]>([
-    ['alone', { 'a.ai': ai('tools: receive_message') }, [/^a: .*no agent may write to it/u]],
+    ['alone', { 'a.ai': ai('tools: receive_message') }, [/^a: .*no agent may message it/u]],
     ['spawned by one', { 'gm.ai': spawning('a'), 'a.ai': ai('tools: receive_message') }, []],
     ['called by one', { 'gm.ai': ai('agents: a'), 'a.ai': ai('tools: receive_message') }, []],
     [
       'whose parent names others',
       { 'gm.ai': spawning('a', '\nmessages: [parent]'), 'a.ai': ai('tools: receive_message') },
-      [/^a: .*no agent may write to it/u],
+      [/^a: .*no agent may message it/u],
     ],
     [
-      'that names its siblings, who are its twins',
+      'that names its siblings, which are instances of itself',
       { 'gm.ai': spawning('a', '\nmessages: []'), 'a.ai': ai('tools: receive_message\nmessages: siblings') },
       [],
     ],
@@ -379,27 +388,31 @@ describe('`check`', () => {
         'a.ai': ai('tools: receive_message\nmessages: gm'),
         'b.ai': ai('tools: send_message\nmessages: a'),
       },
-      [/^a: .*no agent may write to it/u],
+      [/^a: .*no agent may message it/u],
     ],
     ['that spawns', { 'a.ai': ai('tools: [spawn_agent, receive_message]\nspawns: self\nmessages: []') }, []],
-    ['of topics, without one', { 'a.ai': ai('tools: receive_broadcast') }, [/^a: .*no topic to hear/u]],
-    ['of topics, alone', { 'a.ai': ai('tools: receive_broadcast\ntopics: x') }, [/^a: `a` hears x, and no other/u]],
+    ['of topics, without any', { 'a.ai': ai('tools: receive_broadcast') }, [/^a: .*no topic to subscribe to/u]],
     [
-      'of topics, with one who speaks',
+      'of topics, alone',
+      { 'a.ai': ai('tools: receive_broadcast\ntopics: x') },
+      [/^a: `a` may subscribe to x, but no other/u],
+    ],
+    [
+      'of topics, with one that publishes',
       { 'a.ai': ai('tools: receive_broadcast\ntopics: { hear: x }'), 'b.ai': ai('topics: { say: [y, x] }') },
       [],
     ],
     [
-      'of topics, with one who only hears',
+      'of topics, with one that only subscribes',
       { 'a.ai': ai('tools: receive_broadcast\ntopics: x'), 'b.ai': ai('topics: { hear: x }') },
       [/^a: .*no other agent may publish/u],
     ],
     [
-      'of nobody, that names one who is not there',
+      'that names an agent that does not exist',
       { 'a.ai': ai('messages: [sibling, b]'), 'b.ai': ai() },
-      [/^a: .*`sibling`, and no agent here has that name: did you mean `siblings`\?/u],
+      [/^a: .*`sibling`, but no agent here has that name: did you mean `siblings`\?/u],
     ],
-  ])('warns of a reader whom nobody can reach: %s', async (_, files, warnings) =>
+  ])('warns of a reader that no agent can reach: %s', async (_, files, warnings) =>
     expect(await warned(files)).toEqual(warnings.map((words) => expect.stringMatching(words))),
   );
 });

@@ -1,12 +1,12 @@
-// Teams in files: how they are found and linked, what holds for their members, and how they run.
+// Teams in files: how they are found and linked, which settings apply to their members, and how they run.
 import { describe, expect, test } from 'vitest';
-import { ai, check, ground, load, open, refusal, told } from './driver.ts';
+import { ai, check, createFolders, load, open, openError, problemLines } from './driver.ts';
 import type { Files } from './driver.ts';
 import { loadTasks, teamTasks } from '../../src/app/agents/load-tasks.ts';
 import { launchEnvironment } from '../../src/app/resolve-resources.ts';
 
-const crew = 'agents: [./ann.ai, bob]\n';
-const both: Files = { 'ann.ai': ai(), 'bob.ai': ai() };
+const memberLine = 'agents: [./ann.ai, bob]\n';
+const memberFiles: Files = { 'ann.ai': ai(), 'bob.ai': ai() };
 
 const plan = {
   tasks: [
@@ -17,7 +17,7 @@ const plan = {
 
 describe('a team file', () => {
   test('is a team of the agents that it names, by path or by name, wherever agents are found', async () => {
-    const place = ground({
+    const folders = createFolders({
       'teams/crew.yaml': 'name: writers\nagents: [../ann.ai, bob, cid, dora]\ncoordinator: lead\n',
       'ann.ai': ai(),
       'teams/bob.ai': ai(),
@@ -26,30 +26,30 @@ describe('a team file', () => {
       'given/lead.ai': ai(),
       '.ai-agent.json': { agents: ['shared'] },
     });
-    const { agents, problems } = await load(place, 'teams/crew.yaml', 'given/lead.ai');
-    expect(told({ problems })).toEqual([]);
+    const { agents, problems } = await load(folders, 'teams/crew.yaml', 'given/lead.ai');
+    expect(problemLines({ problems })).toEqual([]);
     expect(agents.map(({ name, file }) => [name, file])).toEqual([
-      ['writers', place.path('teams/crew.yaml')],
-      ['lead', place.path('given/lead.ai')],
+      ['writers', folders.path('teams/crew.yaml')],
+      ['lead', folders.path('given/lead.ai')],
     ]);
     expect(Object.keys(agents[0]!.team!.members)).toEqual(['ann', 'bob', 'cid', 'dora']);
     expect(agents[0]!.coordinator!.plans.name).toBe('lead');
   });
 
   test('counts only when it is named: a folder may hold any other YAML', async () => {
-    const place = ground({ ...both, 'crew.yaml': crew, 'ci.yml': 'on: push' });
-    const { agents, problems } = await load(place, '.');
-    expect(told({ problems })).toEqual([]);
+    const folders = createFolders({ ...memberFiles, 'crew.yaml': memberLine, 'ci.yml': 'on: push' });
+    const { agents, problems } = await load(folders, '.');
+    expect(problemLines({ problems })).toEqual([]);
     expect(agents.map(({ name }) => name)).toEqual(['ann', 'bob']);
-    expect((await load(place, '.', 'crew.yaml')).agents.map(({ name }) => name)).toEqual(['ann', 'bob', 'crew']);
+    expect((await load(folders, '.', 'crew.yaml')).agents.map(({ name }) => name)).toEqual(['ann', 'bob', 'crew']);
   });
 
-  test('says how the team works; what it leaves out is as for teams in code', async () => {
-    const place = ground({
-      ...both,
-      'crew.yaml': `${crew}parallel: 2\nretries: 1\nmessages: { ann: [bob] }\nbudget: { usd: 2 }`,
+  test('configures the team; omitted settings are the same as for teams in code', async () => {
+    const folders = createFolders({
+      ...memberFiles,
+      'crew.yaml': `${memberLine}parallel: 2\nretries: 1\nmessages: { ann: [bob] }\nbudget: { usd: 2 }`,
     });
-    const [team] = (await load(place, 'crew.yaml')).agents;
+    const [team] = (await load(folders, 'crew.yaml')).agents;
     expect(team!.team).toMatchObject({
       parallel: 2,
       retries: 1,
@@ -61,15 +61,15 @@ describe('a team file', () => {
     expect(team!.budget).toEqual({ usd: 2 });
   });
 
-  test('whose coordinator is made of models has one with these, with what the config says for all agents', async () => {
-    const place = ground({
-      ...both,
-      'crew.yaml': `${crew}coordinator: { models: [ollama/large], prompt: Be brief. }`,
-      'other.yaml': `${crew}coordinator: {}`,
+  test('whose coordinator is given as models gets one with these, with the config’s defaults for all agents', async () => {
+    const folders = createFolders({
+      ...memberFiles,
+      'crew.yaml': `${memberLine}coordinator: { models: [ollama/large], prompt: Be brief. }`,
+      'other.yaml': `${memberLine}coordinator: {}`,
       '.ai-agent.json': { defaults: { models: ['ollama/small'], temperature: 0 } },
     });
-    const { agents, problems } = await load(place, 'crew.yaml', 'other.yaml');
-    expect(told({ problems })).toEqual([]);
+    const { agents, problems } = await load(folders, 'crew.yaml', 'other.yaml');
+    expect(problemLines({ problems })).toEqual([]);
     const [crewed, other] = agents.map(({ coordinator }) => coordinator!.answers);
     expect(crewed).toMatchObject({ models: ['ollama/large'], prompt: 'Be brief.', settings: { temperature: 0 } });
     expect(other).toMatchObject({ models: ['ollama/small'], settings: { temperature: 0 } });
@@ -77,8 +77,8 @@ describe('a team file', () => {
   });
 
   test('runs: its coordinator plans, its members work, its coordinator answers', async () => {
-    const place = ground({ ...both, 'crew.yaml': `${crew}coordinator: {}` });
-    const { cloister } = await open(place, ['crew.yaml'], {
+    const folders = createFolders({ ...memberFiles, 'crew.yaml': `${memberLine}coordinator: {}` });
+    const { cloister } = await open(folders, ['crew.yaml'], {
       says: [
         { when: { agent: 'coordinator', text: '# The team' }, reply: JSON.stringify(plan) },
         { when: { agent: 'coordinator' }, reply: 'All of it.' },
@@ -98,32 +98,32 @@ describe('a team file', () => {
     expect((await cloister.replay(session.run)).differences).toEqual([]);
   });
 
-  test('may be told how many tasks are worked on at once', async () => {
-    const place = ground({ ...both, 'crew.yaml': `${crew}parallel: 9` });
-    const { cloister } = await open(place, ['crew.yaml'], { parallel: 2 });
+  test('can limit how many tasks run in parallel', async () => {
+    const folders = createFolders({ ...memberFiles, 'crew.yaml': `${memberLine}parallel: 9` });
+    const { cloister } = await open(folders, ['crew.yaml'], { parallel: 2 });
     expect(cloister.agents[0]!.team!.parallel).toBe(2);
-    await expect(open(place, ['crew.yaml'], { parallel: 0 })).rejects.toMatchObject({ code: 'options_invalid' });
+    await expect(open(folders, ['crew.yaml'], { parallel: 0 })).rejects.toMatchObject({ code: 'options_invalid' });
   });
 });
 
-describe('what is wrong', () => {
-  test('with a team file and with the agents that it names is told in one report', async () => {
-    const place = ground({
+describe('problems', () => {
+  test('with a team file and with the agents that it names are in one report', async () => {
+    const folders = createFolders({
       'crew.yaml': 'agents:\n  - ./ann.ai\n  - bbo\nretries: many\ncoordinator: leed\n',
       'ann.ai': ai('maxRetry: 3'),
       'bob.ai': ai(),
       'lead.ai': ai(),
     });
-    expect(told(await check(place, ['crew.yaml']))).toEqual([
+    expect(problemLines(await check(folders, ['crew.yaml']))).toEqual([
       expect.stringMatching(/^ann\.ai:5 maxRetry: .*maxRetries/u),
-      expect.stringMatching(/^crew\.yaml:3 agents: There is no agent "bbo".*\(bob\?\)$/u),
+      expect.stringMatching(/^crew\.yaml:3 agents: No agent "bbo".*\(bob\?\)$/u),
       expect.stringMatching(/^crew\.yaml:4 retries: Expected a whole number/u),
-      expect.stringMatching(/^crew\.yaml:5 coordinator: There is no agent "leed".*\(lead\?\)$/u),
+      expect.stringMatching(/^crew\.yaml:5 coordinator: No agent "leed".*\(lead\?\)$/u),
     ]);
-    expect(await refusal(place, ['crew.yaml'])).toMatchObject({ code: 'agent_file_invalid' });
+    expect(await openError(folders, ['crew.yaml'])).toMatchObject({ code: 'agent_file_invalid' });
   });
 
-  test('with its tasks is told with the line of the task', async () => {
+  test('with its tasks are reported with the line of the task', async () => {
     const tasks = [
       'tasks:',
       '  - { id: a, title: A, description: x, assignee: anna }',
@@ -131,11 +131,11 @@ describe('what is wrong', () => {
       '  - { id: c, title: C, description: x, dependsOn: [d] }',
       '  - { id: d, title: D, description: x, dependsOn: [c] }',
     ].join('\n');
-    const place = ground({ ...both, 'crew.yaml': `${crew}${tasks}` });
-    const lines = told(await check(place, ['crew.yaml']));
+    const folders = createFolders({ ...memberFiles, 'crew.yaml': `${memberLine}${tasks}` });
+    const lines = problemLines(await check(folders, ['crew.yaml']));
     expect(lines).toEqual(
       [
-        /^crew\.yaml tasks: .*circle.*(?:c → d → c|d → c → d)/u,
+        /^crew\.yaml tasks: .*cycle.*(?:c → d → c|d → c → d)/u,
         /^crew\.yaml:3 tasks: Task 1 \(a\): there is no member "anna"/u,
         /^crew\.yaml:4 tasks: Task 2 \(b\): it depends on itself/u,
         /^crew\.yaml:4 tasks: Task 2 \(b\): it depends on "zz"/u,
@@ -144,63 +144,67 @@ describe('what is wrong', () => {
   });
 
   test.each([
-    ['nobody in it', { 'crew.yaml': 'agents: []' }, /crew\.yaml:1 agents: A team needs somebody/u],
+    ['no members', { 'crew.yaml': 'agents: []' }, /crew\.yaml:1 agents: A team needs at least one agent/u],
     [
       'a team of teams',
-      { 'crew.yaml': 'agents: [other.yaml]', 'other.yaml': crew },
-      /crew\.yaml:1 agents: There is no agent "other\.yaml"/u,
+      { 'crew.yaml': 'agents: [other.yaml]', 'other.yaml': memberLine },
+      /crew\.yaml:1 agents: No agent "other\.yaml"/u,
     ],
-    ['a member of its own name', { 'ann.yaml': crew }, /ann\.yaml:1 name: .*"ann" is one of its agents/u],
+    ['a member with its own name', { 'ann.yaml': memberLine }, /ann\.yaml:1 name: .*"ann" is one of its agents/u],
     [
-      'two of one name',
+      'two members with the same name',
       { 'crew.yaml': 'agents: [ann, x/ann.ai]', 'x/ann.ai': ai() },
-      /crew\.yaml:1 agents: .*"ann" is there twice/u,
+      /crew\.yaml:1 agents: .*"ann" is (?:used|listed) twice/u,
     ],
     [
-      'one that takes JSON',
+      'a member that takes JSON',
       { 'crew.yaml': 'agents: json', 'json.ai': ai('input: { format: json, schema: { type: object } }') },
       /crew\.yaml:1 agents: .*"json" takes JSON/u,
     ],
     [
-      'a model that nobody defines',
-      { 'crew.yaml': `${crew}coordinator: { models: nobody/x }` },
+      'an undefined model',
+      { 'crew.yaml': `${memberLine}coordinator: { models: nobody/x }` },
       /crew\.yaml:2 models: No provider "nobody"/u,
     ],
     [
       'too much',
-      { 'crew.yaml': `${crew}description: ${'x'.repeat(1_000_001)}` },
-      /crew\.yaml: It has \d+ bytes; a team file may have 1000000/u,
+      { 'crew.yaml': `${memberLine}description: ${'x'.repeat(1_000_001)}` },
+      /crew\.yaml: The file has \d+ bytes; the limit for team files is 1000000/u,
     ],
-  ])('with %s is told with its place', async (_what, files, expected) => {
-    const place = ground({ ...both, ...files });
-    expect(told(await check(place, [Object.keys(files)[0]!]))).toEqual([expect.stringMatching(expected)]);
+  ])('with %s are reported with their location', async (_what, files, expected) => {
+    const folders = createFolders({ ...memberFiles, ...files });
+    expect(problemLines(await check(folders, [Object.keys(files)[0]!]))).toEqual([expect.stringMatching(expected)]);
   });
 
-  test('a coordinator without a model is told by check, as of any agent', async () => {
-    const place = ground({
+  test('a coordinator without a model is reported by check, as for any agent', async () => {
+    const folders = createFolders({
       'crew.yaml': 'agents: [ann]\ncoordinator: {}',
       'ann.ai': ai('models: ollama/x'),
       '~/.ai-agent/.ai-agent.json': {},
     });
-    expect(told(await check(place, ['crew.yaml']))).toEqual([
-      expect.stringMatching(/^crew\.yaml:2 coordinator: It has no model/u),
+    expect(problemLines(await check(folders, ['crew.yaml']))).toEqual([
+      expect.stringMatching(/^crew\.yaml:2 coordinator: No model is set/u),
     ]);
   });
 
   test('a secret in a team file is refused, and not repeated', async () => {
-    const place = ground(
+    const folders = createFolders(
       { 'crew.yaml': `agents: [ann]\ndescription: Uses hunter2-hunter2.`, 'ann.ai': ai('models: openai/gpt-5') },
       { env: { OPENAI_API_KEY: 'hunter2-hunter2' } },
     );
-    const lines = told(await check(place, ['crew.yaml']));
-    expect(lines).toEqual([expect.stringMatching(/^crew\.yaml: It holds the value of a secret/u)]);
+    const lines = problemLines(await check(folders, ['crew.yaml']));
+    expect(lines).toEqual([expect.stringMatching(/^crew\.yaml: The file contains the value of a secret/u)]);
   });
 });
 
 describe('check', () => {
   test('shows the team above its members, and its budget as what a run can cost', async () => {
-    const place = ground({ ...both, 'crew.yaml': `${crew}coordinator: lead\nbudget: { usd: 3 }`, 'lead.ai': ai() });
-    const { ok, agents, tree, worstCase } = await check(place, ['crew.yaml']);
+    const folders = createFolders({
+      ...memberFiles,
+      'crew.yaml': `${memberLine}coordinator: lead\nbudget: { usd: 3 }`,
+      'lead.ai': ai(),
+    });
+    const { ok, agents, tree, worstCase } = await check(folders, ['crew.yaml']);
     expect(ok).toBe(true);
     expect(agents.map(({ name }) => name)).toEqual(['ann', 'bob', 'crew', 'lead']);
     expect(tree).toMatchObject([
@@ -209,9 +213,9 @@ describe('check', () => {
     expect(worstCase).toMatchObject({ agents: null, tokens: null, usd: 3 });
   });
 
-  test('of the syntax alone follows nobody', async () => {
-    const place = ground({ 'crew.yaml': crew });
-    expect(await check(place, ['crew.yaml'], { syntaxOnly: true })).toMatchObject({
+  test('with --syntax-only looks up no agents', async () => {
+    const folders = createFolders({ 'crew.yaml': memberLine });
+    expect(await check(folders, ['crew.yaml'], { syntaxOnly: true })).toMatchObject({
       ok: true,
       agents: [{ name: 'crew' }],
     });
@@ -219,13 +223,13 @@ describe('check', () => {
 });
 
 describe('a file of tasks', () => {
-  const place = (files: Files) => launchEnvironment({ agents: [], cwd: ground(files).cwd });
+  const folders = (files: Files) => launchEnvironment({ agents: [], cwd: createFolders(files).cwd });
 
-  test('is read with its goal; those of a team file are its own', () => {
-    const files = place({
+  test('is read with its goal; the tasks of a team file are its own', () => {
+    const files = folders({
       't.yaml': '- { title: A, description: x }',
       'p.json': { goal: 'Bees', ...plan },
-      'crew.yaml': `${crew}tasks: [{ title: A, description: x }]`,
+      'crew.yaml': `${memberLine}tasks: [{ title: A, description: x }]`,
     });
     expect(loadTasks('t.yaml', ['ann'], files)).toEqual({ goal: null, tasks: [{ title: 'A', description: 'x' }] });
     expect(loadTasks('p.json', ['ann'], files)).toEqual({ goal: 'Bees', tasks: plan.tasks });
@@ -234,13 +238,13 @@ describe('a file of tasks', () => {
   });
 
   test.each([
-    ['missing.yaml', /missing\.yaml There is no such file/u],
+    ['missing.yaml', /missing\.yaml No such file/u],
     ['t.yaml', /t\.yaml:2 tasks: Task 1 \(a\): there is no member "eve"/u],
-    ['many.yaml', /many\.yaml:1 This is too long: expected at most 128000/u],
+    ['many.yaml', /many\.yaml:1 Too long: the limit is 128000/u],
     ['empty.json', /empty\.json tasks: The list of tasks is empty/u],
-    ['.', /It is not a regular file/u],
-  ])('that cannot be used is refused with its place: %s', (path, expected) => {
-    const files = place({
+    ['.', /Not a regular file/u],
+  ])('that cannot be used is refused with the location: %s', (path, expected) => {
+    const files = folders({
       't.yaml': '# mine\n- { id: a, title: A, description: x, assignee: eve }',
       'many.yaml': Array.from({ length: 10_000 }, (_, at) => `- { title: T${at}, description: x }`).join('\n'),
       'empty.json': '[]',
@@ -250,6 +254,6 @@ describe('a file of tasks', () => {
 
   test('of ten thousand tasks is read as JSON', () => {
     const tasks = Array.from({ length: 10_000 }, (_, at) => ({ title: `T${at}`, description: 'x' }));
-    expect(loadTasks('t.json', ['ann'], place({ 't.json': { tasks } })).tasks).toHaveLength(10_000);
+    expect(loadTasks('t.json', ['ann'], folders({ 't.json': { tasks } })).tasks).toHaveLength(10_000);
   });
 });

@@ -1,14 +1,14 @@
-// A program in plain JavaScript hands over anything: it is told which option, what it is, and what to give.
+// A program in plain JavaScript can pass anything: the error says which option, what it got, and what to give.
 import { describe, expect, test } from 'vitest';
 import type { Cloister } from 'cloister';
-import { openTalk, ref, said, say } from './conversations-driver.ts';
+import { openTalk, ref, historyLines, takeTurn } from './conversations-driver.ts';
 
 const notText: readonly unknown[] = [5, null, true, {}, [], () => 'x'];
 const notObject: readonly unknown[] = [5, null, 'text', []];
 
 type Untyped = (...args: readonly unknown[]) => unknown;
 
-/** Each with what it is handed in the place of one argument or option. */
+/** Each function, with a wrong value in place of one argument or option. */
 const calls = (cloister: Cloister): Readonly<Record<string, readonly [Untyped, readonly unknown[]]>> => {
   const { conversations, checkpoints } = cloister;
   const turn =
@@ -61,7 +61,7 @@ const calls = (cloister: Cloister): Readonly<Record<string, readonly [Untyped, r
   };
 };
 
-/** What it fails with, thrown or rejected. */
+/** The error it fails with, thrown or rejected. */
 const failureOf = async (call: () => unknown): Promise<unknown> => {
   try {
     await call();
@@ -71,10 +71,10 @@ const failureOf = async (call: () => unknown): Promise<unknown> => {
   return 'it was taken';
 };
 
-describe.for(['memory', 'disk'] as const)('what is of the wrong type (%s)', (kind) => {
-  test('is refused in words that say where, what it is and what to give; nothing is changed', async () => {
+describe.for(['memory', 'disk'] as const)('a value of the wrong type (%s)', (kind) => {
+  test('is refused with an error that says where, what it is and what to give; nothing is changed', async () => {
     const talk = await openTalk(kind === 'memory' ? { store: 'memory' } : {});
-    await say(talk, 'Hello.');
+    await takeTurn(talk, 'Hello.');
     const { cloister } = talk;
     const before = await cloister.runs();
     for (const [name, [call, given]] of Object.entries(calls(cloister)))
@@ -85,17 +85,17 @@ describe.for(['memory', 'disk'] as const)('what is of the wrong type (%s)', (kin
         expect((error as Error).message, where).toMatch(/\b\w+: expected [a-zAB][^;]*; got .+\.$/u);
       }
     expect(await cloister.runs()).toEqual(before);
-    expect(await said(talk, ref('main'))).toEqual(['person: Hello.', 'lead: lead heard Hello.']);
+    expect(await historyLines(talk, ref('main'))).toEqual(['person: Hello.', 'lead: lead heard Hello.']);
   });
 
-  test('or too large is not given to a run, which goes on', async () => {
+  test('or too large is not given to a run, which continues', async () => {
     const { cloister } = await openTalk(kind === 'memory' ? { store: 'memory' } : {});
     const session = cloister.run('lead', 'Hello.');
     for (const given of [...notText, undefined])
-      expect(() => session.give(given as string), String(given)).toThrow(
+      expect(() => session.addContext(given as string), String(given)).toThrow(
         expect.objectContaining({ code: 'options_invalid' }),
       );
-    expect(() => session.give('x'.repeat(4 * 1024 * 1024 + 1))).toThrow(
+    expect(() => session.addContext('x'.repeat(4 * 1024 * 1024 + 1))).toThrow(
       expect.objectContaining({ code: 'context_too_large', message: expect.stringContaining('text: 4194305 bytes') }),
     );
     expect(() => session.refreshShare(5 as unknown as string)).toThrow(
@@ -105,7 +105,7 @@ describe.for(['memory', 'disk'] as const)('what is of the wrong type (%s)', (kin
   });
 });
 
-test('an option that nobody knows is refused with the one that was meant; nothing is begun', async () => {
+test('an unknown option is refused with a suggestion; nothing is started', async () => {
   const { cloister } = await openTalk({ store: 'memory' });
   const { conversations, checkpoints } = cloister;
   const misspelt: readonly (readonly [wrong: string, meant: string, call: (options: object) => unknown])[] = [
@@ -122,7 +122,7 @@ test('an option that nobody knows is refused with the one that was meant; nothin
     ['lable', 'label', (options) => checkpoints.create('x', options)],
   ];
   for (const [wrong, meant, call] of misspelt) {
-    const words = `${wrong}: there is no such option. Did you mean ${meant}?`;
+    const words = `${wrong}: unknown option. Did you mean ${meant}?`;
     expect(await failureOf(() => call({ [wrong]: 1 })), wrong).toMatchObject({
       code: 'options_invalid',
       message: expect.stringContaining(words),

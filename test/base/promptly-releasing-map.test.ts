@@ -4,7 +4,7 @@ import { PromptlyReleasingMap } from '#base';
 
 const step = record({ do: constantFrom('set' as const, 'delete' as const), key: integer({ min: 0, max: 9 }) });
 
-test('it holds what a Map holds, in the same order, but for one that is set again: that has come last', () =>
+test('behaves like a Map, except that setting an existing key moves it to the end', () =>
   check(
     property(array(step, { maxLength: 60 }), (steps) => {
       const [mine, plain] = [

@@ -1,4 +1,4 @@
-// What every `Workspaces` adapter keeps to: `conformWorkspace(name, open)` in the adapter's own test.
+// What every cell folder adapter must do: call `conformWorkspace(name, open)` in the adapter's own test.
 import { describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
@@ -12,7 +12,7 @@ export const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(by
 export const readText = async (workspace: CellFolder, path: string, from?: number, length?: number): Promise<string> =>
   textOf((await workspace.read(path, from, length)).bytes);
 
-/** The failure that a call ends with; the test fails when it ends well. */
+/** The failure that a call rejects with; the test fails if the call succeeds. */
 export const failureOf = async (call: Promise<unknown>): Promise<CloisterError> => {
   const error: unknown = await call.then(
     () => new Error('It was not refused.'),
@@ -22,30 +22,30 @@ export const failureOf = async (call: Promise<unknown>): Promise<CloisterError> 
   throw error;
 };
 
-/** Paths that no workspace takes, each with the words its refusal must hold. */
+/** Paths that every adapter rejects, each with text that the refusal must contain. */
 export const hostilePaths: readonly (readonly [title: string, path: string, why: RegExp])[] = [
   ['nothing', '', /empty/u],
-  ['a dot', '.', /Part 1 .*below/u],
-  ['two dots', '..', /Part 1 .*below/u],
-  ['three dots', '...', /only dots/u],
-  ['a step up', '../canary.txt', /Part 1 .*below/u],
-  ['many steps up', '../../../../etc/passwd', /Part 1 .*below/u],
-  ['a step up in the middle', 'a/../../canary.txt', /Part 2 .*below/u],
-  ['a step up that stays inside', 'a/../b', /Part 2 .*below/u],
-  ['a step up at the end', 'a/..', /Part 2 .*below/u],
-  ['a dot in the middle', 'a/./b', /Part 2 .*below/u],
-  ['a dot in front', './a', /Part 1 .*below/u],
-  ['the root', '/', /begins with a slash/u],
-  ['an absolute path', '/etc/passwd', /begins with a slash/u],
-  ['two slashes in front', '//etc/passwd', /begins with a slash/u],
-  ['the way round by proc', '/proc/self/root/etc/passwd', /begins with a slash/u],
-  ['a descriptor of the process', '/proc/self/fd/0', /begins with a slash/u],
-  ['a device', '/dev/stdin', /begins with a slash/u],
+  ['a dot', '.', /Part 1 .*not a file name/u],
+  ['two dots', '..', /Part 1 .*not a file name/u],
+  ['three dots', '...', /only of dots/u],
+  ['a step up', '../canary.txt', /Part 1 .*not a file name/u],
+  ['many steps up', '../../../../etc/passwd', /Part 1 .*not a file name/u],
+  ['a step up in the middle', 'a/../../canary.txt', /Part 2 .*not a file name/u],
+  ['a step up that stays inside', 'a/../b', /Part 2 .*not a file name/u],
+  ['a step up at the end', 'a/..', /Part 2 .*not a file name/u],
+  ['a dot in the middle', 'a/./b', /Part 2 .*not a file name/u],
+  ['a dot in front', './a', /Part 1 .*not a file name/u],
+  ['the root', '/', /starts with a slash/u],
+  ['an absolute path', '/etc/passwd', /starts with a slash/u],
+  ['two slashes in front', '//etc/passwd', /starts with a slash/u],
+  ['a detour through /proc', '/proc/self/root/etc/passwd', /starts with a slash/u],
+  ['a file descriptor of the process', '/proc/self/fd/0', /starts with a slash/u],
+  ['a device', '/dev/stdin', /starts with a slash/u],
   ['a slash at the end', 'a/', /Part 2 .*empty/u],
   ['two slashes in the middle', 'a//b', /Part 2 .*empty/u],
-  ['a file address', 'file:///etc/passwd', /Part 2 .*empty/u],
+  ['a file URL', 'file:///etc/passwd', /Part 2 .*empty/u],
   ['a NUL at the end', 'a.txt\0', /Part 1 .*control/u],
-  ['a NUL before another ending', '../canary.txt\0.png', /below/u],
+  ['a NUL before another extension', '../canary.txt\0.png', /not a file name/u],
   ['a NUL in the middle', 'a\0/b', /Part 1 .*control/u],
   ['a line feed', 'a\nb', /control/u],
   ['a carriage return', 'a\rb', /control/u],
@@ -55,7 +55,7 @@ export const hostilePaths: readonly (readonly [title: string, path: string, why:
   ['a C1 control', 'a\u0085b', /control/u],
   ['a line separator', 'a\u2028b', /control/u],
   ['a backslash', 'a\\b', /backslash/u],
-  ['steps up by backslash', '..\\..\\canary.txt', /backslash/u],
+  ['steps up with backslashes', '..\\..\\canary.txt', /backslash/u],
   ['a drive', 'C:\\Windows\\win.ini', /backslash/u],
   ['a share', '\\\\host\\share', /backslash/u],
   ['a right-to-left override', 'a\u202etxt.exe', /direction/u],
@@ -70,8 +70,8 @@ export const hostilePaths: readonly (readonly [title: string, path: string, why:
   ['a variation selector', 'a\ufe0fb', /zero-width/u],
   ['a Hangul filler', '\u3164', /zero-width/u],
   ['an invisible tag', 'a\u{e0041}b', /zero-width/u],
-  ['a lone high surrogate', 'a\ud800', /broken/u],
-  ['a lone low surrogate', '\udc00a', /broken/u],
+  ['a lone high surrogate', 'a\ud800', /malformed/u],
+  ['a lone low surrogate', '\udc00a', /malformed/u],
   ['a decomposed letter', 'cafe\u0301', /NFC/u],
   ['decomposed Hangul', '\u1112\u1161\u11ab', /NFC/u],
   ['the Kelvin sign', '\u212a', /NFC/u],
@@ -87,10 +87,10 @@ export const hostilePaths: readonly (readonly [title: string, path: string, why:
   ['a fraction slash', '..\u2044canary.txt', /looks like/u],
   ['a division slash', '..\u2215canary.txt', /looks like/u],
   ['a big solidus', 'a\u29f8b', /looks like/u],
-  ['two dots and a space', '.. ', /white space/u],
-  ['a space and two dots', ' ..', /white space/u],
-  ['a space', ' ', /white space/u],
-  ['a no-break space at the end', 'a\u00a0', /white space/u],
+  ['two dots and a space', '.. ', /whitespace/u],
+  ['a space and two dots', ' ..', /whitespace/u],
+  ['a space', ' ', /whitespace/u],
+  ['a no-break space at the end', 'a\u00a0', /whitespace/u],
   ['a name of 300 letters', 'a'.repeat(300), /Part 1 .*200 bytes/u],
   ['a name of 201 bytes', `${'é'.repeat(100)}a`, /Part 1 .*200 bytes/u],
   ['a long folder', `${'a'.repeat(201)}/b`, /Part 1 .*200 bytes/u],
@@ -104,7 +104,7 @@ export const hostilePaths: readonly (readonly [title: string, path: string, why:
 
 const longestPath = Array.from({ length: 5 }, (_, index) => String(index).repeat(199)).join('/');
 
-/** Names that look odd and are ordinary. */
+/** Unusual names that are valid. */
 const ordinaryPaths: readonly string[] = [
   'report.md',
   '..a',
@@ -126,17 +126,17 @@ const ordinaryPaths: readonly string[] = [
   longestPath,
 ];
 
-export const conformWorkspace = (name: string, open: () => Promise<CellFolders>): void => {
+export const conformCellFolders = (name: string, open: () => Promise<CellFolders>): void => {
   const openCell = async (): Promise<CellFolder> => (await open()).open(run, cell);
 
   describe(`${name} keeps files`, () => {
-    test('what was written is read back', async () => {
+    test('a written file reads back unchanged', async () => {
       const workspace = await openCell();
       await workspace.write('a/b.txt', bytesOf('héllo'));
       expect(await workspace.read('a/b.txt')).toEqual({ bytes: bytesOf('héllo'), size: 6 });
     });
 
-    test('an empty file is a file', async () => {
+    test('an empty file is stored as a file', async () => {
       const workspace = await openCell();
       await workspace.write('empty', new Uint8Array());
       expect(await workspace.read('empty')).toEqual({ bytes: new Uint8Array(), size: 0 });
@@ -167,14 +167,14 @@ export const conformWorkspace = (name: string, open: () => Promise<CellFolders>)
       [0, Infinity, '0123456789'],
       [-Infinity, Infinity, '0123456789'],
       [Infinity, Infinity, ''],
-    ])('of ten bytes, the slice from %s of length %s is %j', async (from, length, slice) => {
+    ])('from ten bytes, the slice at %s of length %s is %j', async (from, length, slice) => {
       const workspace = await openCell();
       await workspace.write('digits', bytesOf('0123456789'));
       const read = await workspace.read('digits', from, length);
       expect({ text: textOf(read.bytes), size: read.size }).toEqual({ text: slice, size: 10 });
     });
 
-    test('the list is in code-unit order, whatever the order of writing', async () => {
+    test('files are listed in code-unit order, whatever the order of writing', async () => {
       const workspace = await openCell();
       const paths = ['b', 'a/z', 'Z', 'a.txt', 'é', 'a-b', '日', 'a/B', '10', '9', '\u{10000}', '\uffe5'];
       for (const path of paths) await workspace.write(path, bytesOf(path));
@@ -201,15 +201,15 @@ export const conformWorkspace = (name: string, open: () => Promise<CellFolders>)
       expect((await failureOf(workspace.read('a'))).code).toBe('file_missing');
     });
 
-    test('what is missing is missing in a folder too, and the detail names it', async () => {
+    test('a missing file or folder is reported as missing, and the detail names it', async () => {
       const workspace = await openCell();
       await workspace.write('a/b', bytesOf('x'));
       const missing = await failureOf(workspace.read('a/c'));
-      expect(missing.failure).toEqual({ code: 'file_missing', detail: 'There is no "a/c".' });
+      expect(missing.failure).toEqual({ code: 'file_missing', detail: '"a/c" does not exist.' });
       expect((await failureOf(workspace.read('c/d'))).code).toBe('file_missing');
     });
 
-    test('case makes another file', async () => {
+    test('paths that differ only in case are different files', async () => {
       const workspace = await openCell();
       await workspace.write('Readme', bytesOf('one'));
       expect((await failureOf(workspace.read('README'))).code).toBe('file_missing');
@@ -236,7 +236,7 @@ export const conformWorkspace = (name: string, open: () => Promise<CellFolders>)
       expect(await readText(workspace, 'a')).toBe('before');
     });
 
-    test('readers beside writers see one whole version', async () => {
+    test('concurrent readers see one whole version', async () => {
       const workspace = await openCell();
       const versions = ['a', 'b', 'c'].map((letter) => letter.repeat(50_000));
       await workspace.write('file', bytesOf(versions[0]!));
@@ -249,21 +249,21 @@ export const conformWorkspace = (name: string, open: () => Promise<CellFolders>)
   });
 
   describe(`${name} keeps cells apart`, () => {
-    test('another cell, or the same cell of another run, has other files', async () => {
+    test('another cell, or the same cell of another run, has its own files', async () => {
       const workspaces = await open();
       await workspaces.open(run, cell).write('a', bytesOf('mine'));
       expect(await workspaces.open(run, 'cell-2' as CellId).list()).toEqual([]);
       expect(await workspaces.open('run-2' as RunId, cell).list()).toEqual([]);
     });
 
-    test('the same cell opened again has its files', async () => {
+    test('reopening a cell shows its files', async () => {
       const workspaces = await open();
       await workspaces.open(run, cell).write('a', bytesOf('mine'));
       expect(await readText(workspaces.open(run, cell), 'a')).toBe('mine');
     });
 
     test.each(['', '.', '..', '../cell-1', 'a/b', '/etc', 'a\0', 'a\n', 'é', 'a..b', 'a'.repeat(65)])(
-      'a run or a cell cannot be called %j',
+      'a run or a cell cannot be named %j',
       async (odd) => {
         const workspaces = await open();
         const invalid = expect.objectContaining({ code: 'name_invalid' });
@@ -285,7 +285,7 @@ export const conformWorkspace = (name: string, open: () => Promise<CellFolders>)
       expect(await workspace.list()).toEqual([]);
     });
 
-    test('a file as a folder, and a folder as a file', async () => {
+    test('using a file as a folder, or a folder as a file', async () => {
       const workspace = await openCell();
       await workspace.write('a/b', bytesOf('kept'));
       for (const path of ['a', 'a/b/c', 'a/b/c/d']) {

@@ -1,4 +1,4 @@
-// What every model must keep, whoever its vendor is. A new provider is done when `conformModel` passes.
+// What every model adapter must do, for any vendor. A new provider is done when `conformModel` passes.
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -13,7 +13,7 @@ import type { Usage } from '#contracts';
 
 export type Call = { readonly id: string; readonly name: string; readonly args: JsonObject };
 
-/** What the peer answers one request with. */
+/** The peer's answer to one request. */
 export type Answer =
   | {
       readonly text?: string;
@@ -22,24 +22,24 @@ export type Answer =
       readonly usage?: Partial<Usage>;
     }
   | { readonly status: number; readonly retryAfter?: number }
-  /** `torn`: the connection breaks. `early`: it ends politely, but too soon. `never`: no more comes. */
+  /** `torn`: the connection breaks. `early`: it closes normally, but too soon. `never`: nothing more arrives. */
   | { readonly text: string; readonly end: 'torn' | 'early' | 'never' }
-  /** Nobody listens at the address. */
-  | 'nobody';
+  /** Nothing listens at the address. */
+  | 'unreachable';
 
 export type OpenedModel = {
   readonly model: LanguageModelV4;
-  /** Bodies of the requests, as they were sent. */
+  /** The request bodies as they were sent. */
   readonly bodies: readonly string[];
-  /** When the peer saw that an answer was no longer wanted. */
+  /** Resolves when the peer notices that the client has disconnected. */
   readonly left: Promise<void>;
   close(): Promise<void>;
 };
 
 export type Abilities = {
-  /** How reasoning is given back: with what proves it, as plain text, or not at all. */
+  /** How reasoning is sent back: with its proof, as plain text, or not at all. */
   readonly reasoning: 'signed' | 'text' | 'none';
-  /** Whether the format tells what was written to the cache. */
+  /** Whether the format reports cache writes. */
   readonly cacheWrite: boolean;
 };
 
@@ -72,11 +72,11 @@ export const conformModel = (
       expect(pieces.length).toBeGreaterThan(1);
       expect(finishOf(parts).finishReason.unified).toBe('stop');
       expect(bodies).toHaveLength(1);
-      for (const said of ['You compare databases.', 'Compare SQLite and DuckDB', 'lookup', 'Looks a name up.'])
-        expect(bodies[0]).toContain(said);
+      for (const expected of ['You compare databases.', 'Compare SQLite and DuckDB', 'lookup', 'Looks a name up.'])
+        expect(bodies[0]).toContain(expected);
     });
 
-    test('hands over parallel tool calls, and takes each result back under its own id', async () => {
+    test('returns parallel tool calls, and sends each result back under its own id', async () => {
       const { model, bodies } = await play({ calls: twoCalls }, { text: 'Done.' });
       const parts = await ask(model);
       const calls = callsIn(parts);
@@ -91,7 +91,7 @@ export const conformModel = (
         expect(bodies[1]).toContain(`${key} was found`);
     });
 
-    test.runIf(abilities.reasoning !== 'none')('gives reasoning back as it came', async () => {
+    test.runIf(abilities.reasoning !== 'none')('sends reasoning back exactly as it was received', async () => {
       const { model, bodies } = await play({ reasoning, calls: twoCalls }, { text: 'Done.' });
       const parts = await ask(model);
       const thoughts = blocksIn(parts).filter(({ type }) => type === 'reasoning');
@@ -107,7 +107,7 @@ export const conformModel = (
       for (const proof of proofs) expect(bodies[1]).toContain(JSON.stringify(proof));
     });
 
-    test('reports what was used, and what of it came from a cache', async () => {
+    test('reports usage, including tokens read from the cache', async () => {
       const usage = { inputTokens: 1_200, outputTokens: 34, cacheReadTokens: 1_000, cacheWriteTokens: 150 };
       const { model } = await play({ text: 'Short.', usage });
       const { inputTokens, outputTokens } = finishOf(await ask(model)).usage;
@@ -117,7 +117,7 @@ export const conformModel = (
       expect(outputTokens.total).toBe(34);
     });
 
-    test('passes on a 429 with its headers, and does not try again', async () => {
+    test('passes on a 429 with its headers, without retrying', async () => {
       const { model, bodies } = await play({ status: 429, retryAfter: 7 });
       await expect(ask(model)).rejects.toMatchObject({
         name: 'AI_APICallError',
@@ -127,20 +127,20 @@ export const conformModel = (
       expect(bodies).toHaveLength(1);
     });
 
-    test.each([401, 403, 404, 500, 503])('passes on a %i, and does not try again', async (status) => {
+    test.each([401, 403, 404, 500, 503])('passes on a %i, without retrying', async (status) => {
       const { model, bodies } = await play({ status });
       await expect(ask(model)).rejects.toMatchObject({ name: 'AI_APICallError', statusCode: status });
       expect(bodies).toHaveLength(1);
     });
 
-    test.each(['torn', 'early'] as const)('a stream that is cut (%s) is never taken for an answer', async (end) => {
+    test.each(['torn', 'early'] as const)('never treats a truncated stream (%s) as an answer', async (end) => {
       const { model } = await play({ text: 'SQLite keeps rows together, DuckDB keeps columns', end });
       const parts: LanguageModelV4StreamPart[] = [];
       await expect(collect(model, {}, (part) => parts.push(part))).rejects.toBeDefined();
       expect(parts.some(({ type }) => type === 'finish')).toBe(false);
     });
 
-    test('an abort closes the connection of a stream that is still going', async () => {
+    test('an abort closes the connection of a running stream', async () => {
       const { model, left } = await play({ text: 'SQLite keeps rows together, DuckDB keeps columns', end: 'never' });
       const abort = new AbortController();
       const reading = collect(model, { abortSignal: abort.signal }, ({ type }) => {
@@ -150,7 +150,7 @@ export const conformModel = (
       await expect(left).resolves.toBeUndefined();
     });
 
-    test('a reader that goes away closes the connection', async () => {
+    test('cancelling the reader closes the connection', async () => {
       const { model, left } = await play({ text: 'SQLite keeps rows together, DuckDB keeps columns', end: 'never' });
       const reader = (await model.doStream(callOf())).stream.getReader();
       while ((await reader.read()).value?.type !== 'text-delta');
@@ -158,13 +158,13 @@ export const conformModel = (
       await expect(left).resolves.toBeUndefined();
     });
 
-    test('is refused when it was aborted before', async () => {
+    test('rejects when already aborted', async () => {
       const { model } = await play({ text: 'Late.' });
       await expect(ask(model, { abortSignal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' });
     });
 
-    test('says that nobody listens at the address', async () => {
-      const { model } = await play('nobody');
+    test('reports that nothing listens at the address', async () => {
+      const { model } = await play('unreachable');
       await expect(ask(model)).rejects.toMatchObject({ name: 'AI_APICallError', statusCode: undefined });
     });
   });
@@ -183,7 +183,7 @@ const goal: LanguageModelV4Message = {
   content: [{ type: 'text', text: 'Your task: Compare SQLite and DuckDB' }],
 };
 
-/** Frozen, as the window's messages are. */
+/** Frozen, like the window's messages. */
 export const callOf = (more: Partial<LanguageModelV4CallOptions> = {}): LanguageModelV4CallOptions => ({
   prompt: deepFrozen([system, goal]),
   tools: deepFrozen([
@@ -208,7 +208,7 @@ export const ask = async (
   return parts;
 };
 
-/** Rejects with what an error part carries. */
+/** Rejects with the error of an error part. */
 const collect = async (
   model: LanguageModelV4,
   more: Partial<LanguageModelV4CallOptions>,
@@ -232,7 +232,7 @@ export const callsIn = (parts: readonly LanguageModelV4StreamPart[]): LanguageMo
 
 type Block = { type: 'text' | 'reasoning'; text: string; providerOptions?: SharedV4ProviderOptions };
 
-/** Text and reasoning, put together again with the last metadata that came for them. */
+/** Text and reasoning, joined from their pieces, with the last metadata received for them. */
 const blocksIn = (parts: readonly LanguageModelV4StreamPart[]): Block[] => {
   const blocks: Block[] = [];
   const open = new Map<string, Block>();
@@ -282,7 +282,7 @@ export const continued = (parts: readonly LanguageModelV4StreamPart[]): Partial<
   };
 };
 
-/** Long enough to be a signature, an encrypted text or an id. */
+/** Strings long enough to be a signature, an encrypted text or an id. */
 const stringsIn = (value: unknown): string[] => {
   if (typeof value === 'string') return value.length >= 8 ? [value] : [];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : [];

@@ -1,4 +1,4 @@
-// What every store must keep. A new store is done when `conformStore` passes.
+// What every store must do. A new store is done when `conformStore` passes.
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { CellId, Hash, RunId } from '#base';
@@ -47,7 +47,7 @@ export const goalContent = (cell: string, content: string): NonNullable<Frame['c
   content,
 });
 
-/** Frames of one run, numbered as they are made. */
+/** Frames of one run, numbered as they are created. */
 export const framesOf = (run: RunId, start = 0, at = 1000) => {
   let no = start;
   const next = (record: FrameRecord, more: Partial<Frame> = {}): Frame => {
@@ -76,7 +76,7 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
       for (const store of opened.splice(0)) await store.close();
     });
 
-    test('gives back the frames of a run in order', async () => {
+    test('returns the frames of a run in order', async () => {
       const store = await openStore();
       const [one, other] = [newRun(), newRun()];
       const logs = [await store.acquireRun(one), await store.acquireRun(other)];
@@ -91,7 +91,7 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
       expect(await store.inspect(one)).toEqual({ frames: written[0], problems: [] });
     });
 
-    test('owes nothing when nothing was appended, nor after what was appended is durable', async () => {
+    test('has nothing pending when nothing was appended, or once everything appended is durable', async () => {
       const store = await openStore();
       const run = newRun();
       const log = await store.acquireRun(run);
@@ -101,7 +101,7 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
       expect(log.durable()).toBeUndefined();
     });
 
-    test('keeps what was appended before a run was given back', async () => {
+    test('keeps frames that were appended before a run was released', async () => {
       const store = await openStore();
       const run = newRun();
       const log = await store.acquireRun(run);
@@ -113,7 +113,7 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
       expect(await store.read(run)).toEqual(frames);
     });
 
-    test('continues a run that was given back', async () => {
+    test('continues a run that was released', async () => {
       const store = await openStore();
       const run = newRun();
       const make = framesOf(run);
@@ -126,7 +126,7 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
       expect(await store.read(run)).toEqual(frames);
     });
 
-    test('lets one owner have a run at a time', async () => {
+    test('allows one owner of a run at a time', async () => {
       const store = await openStore();
       const run = newRun();
       const log = await store.acquireRun(run);
@@ -136,13 +136,13 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
       await (await store.acquireRun(run)).close();
     });
 
-    test('names a run it does not have', async () => {
+    test('names the run that it does not have', async () => {
       const store = await openStore();
       await expect(store.read(newRun())).rejects.toMatchObject({ code: 'run_unknown' });
       await expect(store.inspect(newRun())).rejects.toMatchObject({ code: 'run_unknown' });
     });
 
-    test('refuses a run id that cannot be a path segment', async () => {
+    test('rejects a run id that cannot be a path segment', async () => {
       const store = await openStore();
       await expect(async () => store.acquireRun('../x' as RunId)).rejects.toMatchObject({ code: 'name_invalid' });
     });
@@ -172,15 +172,15 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
       expect(await store.list({ runs: [] })).toEqual([]);
     });
 
-    test('lists the runs of one caller, newest first, and of nobody else', async () => {
+    test('lists the runs of one caller, newest first, and no other caller’s', async () => {
       const store = await openStore();
-      const [ours, theirs, newest, nobodys] = [newRun(), newRun(), newRun(), newRun()];
+      const [ours, theirs, newest, withoutCaller] = [newRun(), newRun(), newRun(), newRun()];
       const callers = new Map([
         [ours, 'ours'],
         [theirs, 'theirs'],
         [newest, 'ours'],
       ]);
-      for (const [which, run] of [ours, theirs, newest, nobodys].entries()) {
+      for (const [which, run] of [ours, theirs, newest, withoutCaller].entries()) {
         const log = await store.acquireRun(run);
         const { record, ...frame } = framesOf(run, 0, 1000 * (which + 1)).open('goal');
         if (record.type !== 'open') throw new Error('the first record opens the run');
@@ -205,12 +205,12 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
       expect(await Promise.all([some({ since: newestAt }), some({ since: newestAt + 1 })])).toEqual([[newest], []]);
     });
 
-    test('lists nothing when it is new', async () => {
+    test('lists nothing when new', async () => {
       const store = await openStore();
       expect(await store.list()).toEqual([]);
     });
 
-    test('keeps bytes under their hash, as they were when handed over', async () => {
+    test('stores bytes under their hash, as they were when passed in', async () => {
       const store = await openStore();
       const bytes = new Uint8Array([0, 1, 2, 255]);
       const kept = store.putBlob(bytes);
@@ -223,7 +223,7 @@ export const conformStore = (name: string, open: () => Promise<Store>): void => 
       await expect(store.getBlob('0'.repeat(64))).rejects.toMatchObject({ code: 'file_missing' });
     });
 
-    test('can be closed twice, and without use', async () => {
+    test('can be closed twice, and without having been used', async () => {
       const store = await openStore();
       await store.close();
       await expect(store.close()).resolves.toBeUndefined();

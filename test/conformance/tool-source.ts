@@ -1,4 +1,4 @@
-// What every source of tools must keep. A new kind of source is done when `conformToolSource` passes.
+// What every tool source must do. A new kind of source is done when `conformToolSource` passes.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
@@ -6,20 +6,20 @@ import type { JsonObject } from '#base';
 import type { ListedTools, ToolDefinition, ToolOutput, ToolSource } from '#contracts';
 
 /**
- * A source, and the other end of it. Its tools: `echo {text}`, `fail`, `count` (its own calls in this connection),
- * `meet {of, name}` (waits until so many calls have come), `hang`, `seen {what, times}` (waits until so many calls of
- * `hang` have come, or were cancelled: `cancel`), `die` (the server ends without a word), `large {bytes}`.
+ * A source and its peer. Its tools: `echo {text}`, `fail`, `count` (calls so far in this connection), `meet {of, name}` (waits
+ * until `of` calls have arrived), `hang`, `seen {what, times}` (waits until `hang` has been called, or with `cancel` has been
+ * cancelled, that many times), `die` (the server exits without a reply), `large {bytes}`.
  */
 export type Peer = {
   readonly source: ToolSource;
-  /** Connections have no state on the other end. */
+  /** The peer keeps no state per connection. */
   readonly stateless?: boolean;
-  /** How many connections the other end has open. */
+  /** How many connections the peer has open. */
   open(): Promise<number>;
   close(): Promise<void>;
 };
 
-export const live = (): AbortSignal => new AbortController().signal;
+export const unabortedSignal = (): AbortSignal => new AbortController().signal;
 
 export const toolOf = ({ tools }: ListedTools, name: string): ToolDefinition => {
   const tool = tools.find((each) => each.name === name);
@@ -31,17 +31,17 @@ export const callTool = async (
   listed: ListedTools,
   name: string,
   args: JsonObject = {},
-  signal = live(),
+  signal = unabortedSignal(),
 ): Promise<ToolOutput> => toolOf(listed, name).execute(args, { signal, key: 'cell/1' });
 
-/** What a tool says that answers with text. */
+/** The result of a tool that answers with text. */
 export const callText = async (...call: Parameters<typeof callTool>): Promise<string> => {
   const output = await callTool(...call);
-  if (typeof output !== 'string') throw new Error('It did not answer with text.');
+  if (typeof output !== 'string') throw new Error('The tool did not answer with text.');
   return output;
 };
 
-/** The failure that something ends with; the test fails when it ends well. */
+/** The failure that a promise rejects with; the test fails if it resolves. */
 export const failureOf = async (call: Promise<unknown>): Promise<CloisterError> => {
   const error: unknown = await call.then(
     (value) => new Error(`It did not fail: ${String(value).slice(0, 200)}`),
@@ -51,7 +51,7 @@ export const failureOf = async (call: Promise<unknown>): Promise<CloisterError> 
   throw error;
 };
 
-/** Looks until it is so, a bounded number of times; the last look is what counts. */
+/** Polls until the condition holds, a bounded number of times; the last check counts. */
 export const eventually = async (holds: () => boolean | Promise<boolean>): Promise<boolean> => {
   for (let look = 0; look < 500; look++) {
     if (await holds()) return true;
@@ -64,10 +64,10 @@ export const conformToolSource = (name: string, open: () => Promise<Peer>): void
   describe(`tools over ${name}`, () => {
     const opened: ListedTools[] = [];
     let peer: Peer;
-    /** One session that most facts are tried in: to open one may cost a process. */
+    /** One session shared by most tests: opening one may start a process. */
     let shared: ListedTools;
     const list = async (): Promise<ListedTools> => {
-      const listed = await peer.source.list({ signal: live() });
+      const listed = await peer.source.list({ signal: unabortedSignal() });
       opened.push(listed);
       return listed;
     };
@@ -75,7 +75,7 @@ export const conformToolSource = (name: string, open: () => Promise<Peer>): void
       Number(await callTool(shared, 'seen', { what, times }));
     beforeAll(async () => {
       peer = await open();
-      shared = await peer.source.list({ signal: live() });
+      shared = await peer.source.list({ signal: unabortedSignal() });
     });
     afterEach(async () => {
       for (const listed of opened.splice(0)) await listed.close?.();
@@ -85,7 +85,7 @@ export const conformToolSource = (name: string, open: () => Promise<Peer>): void
       await peer.close();
     });
 
-    test('are listed with their own names, words and schemas, and answer', async () => {
+    test('are listed with their own names, descriptions and schemas, and respond to calls', async () => {
       expect(shared.tools.map((tool) => tool.name).sort()).toEqual(
         ['count', 'die', 'echo', 'fail', 'hang', 'large', 'meet', 'seen'].sort(),
       );
@@ -93,23 +93,23 @@ export const conformToolSource = (name: string, open: () => Promise<Peer>): void
       expect(echo.description).toBe('Says it again.');
       expect(echo.inputSchema).toMatchObject({ type: 'object', properties: { text: { type: 'string' } } });
       expect(echo.repeat).toBe('never');
-      const said = 'körper 🧵\n\u0000 "quoted" \u2028';
-      expect(await callTool(shared, 'echo', { text: said })).toBe(said);
+      const text = 'körper 🧵\n\u0000 "quoted" \u2028';
+      expect(await callTool(shared, 'echo', { text })).toBe(text);
     });
 
-    test('answer each its own call when many are made at once', async () => {
+    test('answer each of many parallel calls with its own result', async () => {
       const names = Array.from({ length: 8 }, (_, at) => `call ${at}`);
       const answers = names.map(async (each) => callTool(shared, 'meet', { of: names.length, name: each }));
       expect(await Promise.all(answers)).toEqual(names);
     });
 
-    test('that say they failed have failed, in their own words', async () => {
+    test('that report a failure have failed, with their own text', async () => {
       const failure = await failureOf(callTool(shared, 'fail'));
       expect(failure.failure).toEqual({ code: 'tool_failed', detail: 'No luck today.' });
       expect((await failureOf(callTool(shared, 'echo', { text: 7 }))).code).toBe('tool_failed');
     });
 
-    test('end at once when the call is cancelled; the server is told, and goes on', async () => {
+    test('return immediately when the call is cancelled, and the server is notified and keeps running', async () => {
       const [hangs, cancels] = [await seen('hang'), await seen('cancel')];
       const stop = new AbortController();
       const call = failureOf(callTool(shared, 'hang', {}, stop.signal));
@@ -120,7 +120,7 @@ export const conformToolSource = (name: string, open: () => Promise<Peer>): void
       expect((await failureOf(callTool(shared, 'echo', { text: 'no' }, stop.signal))).code).toBe('tool_timeout');
     });
 
-    test('of a server that dies fail in the calls that were waiting, and work at the next call', async () => {
+    test('fail their pending calls when the server dies, and work again on the next call', async () => {
       const hangs = await seen('hang');
       const waiting = failureOf(callTool(shared, 'hang'));
       await seen('hang', hangs + 1);
@@ -130,12 +130,12 @@ export const conformToolSource = (name: string, open: () => Promise<Peer>): void
       expect(await Promise.all(again)).toEqual(['a', 'b']);
     });
 
-    test('that answer more than is read fail alone', async () => {
+    test('that return more than the limit fail alone', async () => {
       expect((await failureOf(callTool(shared, 'large', { bytes: 25_000_000 }))).code).toBe('tool_too_large');
       expect(await callTool(shared, 'echo', { text: 'still here' })).toBe('still here');
     });
 
-    test('of two sessions share nothing', async (context) => {
+    test('share nothing between two sessions', async (context) => {
       if (peer.stateless === true) return context.skip();
       const before = await peer.open();
       const [one, other] = [await list(), await list()];
@@ -148,7 +148,7 @@ export const conformToolSource = (name: string, open: () => Promise<Peer>): void
       expect(await eventually(async () => (await peer.open()) === before)).toBe(true);
     });
 
-    test('are gone when the session closes, with calls pending, and closing again is nothing', async () => {
+    test('are closed with the session even with calls pending, and closing again does nothing', async () => {
       const before = await peer.open();
       const listed = await list();
       const pending = failureOf(callTool(listed, 'hang'));
@@ -160,7 +160,7 @@ export const conformToolSource = (name: string, open: () => Promise<Peer>): void
       expect(await eventually(async () => (await peer.open()) === before)).toBe(true);
     });
 
-    test('are not listed when the list is cancelled, and nothing stays open', async () => {
+    test('are not listed when listing is cancelled, and nothing stays open', async () => {
       const before = await peer.open();
       const stop = new AbortController();
       const listing = failureOf(peer.source.list({ signal: stop.signal }));

@@ -1,5 +1,5 @@
-// Whatever a run does, what it says that it used adds up: from every agent to its parent, from the lines of the log to the
-// outcome, and from what models and tools really got to the report.
+// Whatever a run does, its reported usage adds up: from every agent to its parent, from the events to the outcome, and from
+// what models and tools really received to the report.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
@@ -15,7 +15,7 @@ import { expectSums } from './sums.ts';
 type Fault = NonNullable<ScriptedReply['fault']>;
 type Turn = {
   readonly calls: readonly ('echo' | 'long' | 'fail' | 'unknown' | 0 | 1)[];
-  /** What goes wrong before a reply comes. */
+  /** Faults before a reply succeeds. */
   readonly faults: readonly Fault[];
   readonly usage: ScriptedUsage | 'none';
   readonly words: string;
@@ -24,9 +24,9 @@ type ModelName = 'cheap' | 'dear' | 'unpriced';
 type Plan = {
   readonly models: readonly ModelName[];
   readonly turns: readonly Turn[];
-  /** Milliseconds that its last answer takes. */
+  /** Delay of its last answer. */
   readonly lateMs: number;
-  /** Its children are asked all at once, and waited for so long. */
+  /** Its children are called in parallel, with this timeout; null: one by one. */
   readonly gatherMs: number | null;
   readonly children: readonly Plan[];
 };
@@ -82,14 +82,16 @@ const prices: Record<ModelName, Pick<Model, 'price'>> = {
   unpriced: {},
 };
 
-/** What models and tools were really given and really gave, counted by themselves. */
-type Truth = { echoed: { bytesIn: number; charsIn: number; bytesOut: number; charsOut: number; calls: number } };
+/** What models and tools really received and sent, as they count it themselves. */
+type ActualTraffic = {
+  echoed: { bytesIn: number; charsIn: number; bytesOut: number; charsOut: number; calls: number };
+};
 
 const size = (text: string) => ({ bytes: Buffer.byteLength(text), chars: text.length });
 
 const textOf = ({ q }: JsonObject): string => (typeof q === 'string' ? q : '');
 
-const echoTool = ({ echoed }: Truth) =>
+const echoTool = ({ echoed }: ActualTraffic) =>
   tool('echo', (args) => {
     const [into, text] = [size(JSON.stringify(args)), `heard ${textOf(args)}`];
     const out = size(text);
@@ -101,15 +103,15 @@ const echoTool = ({ echoed }: Truth) =>
     return text;
   });
 
-/** The agents of a plan, each under a name that says its place, and one script that plays them all. */
+/** The agents of a plan, each with a name that states its place in the tree, and one script that plays them all. */
 const stage = (plan: Plan, clock: VirtualClock) => {
-  const truth: Truth = { echoed: { calls: 0, bytesIn: 0, charsIn: 0, bytesOut: 0, charsOut: 0 } };
+  const actual: ActualTraffic = { echoed: { calls: 0, bytesIn: 0, charsIn: 0, bytesOut: 0, charsOut: 0 } };
   const plans = new Map<string, Plan>();
   const faultsLeft = new Map<string, Fault[]>();
   const reply = (view: RequestView): ScriptedReply => {
     const { agent: name, goal } = view;
     const own = plans.get(name!)!;
-    // A window that dropped turns counts too few; the goal says which call of the agent this is.
+    // If turns were dropped from the window, `view.turn` is too low; the goal identifies the call of the agent.
     const now = own.turns[view.turn - 1] ?? own.turns.at(-1)!;
     const key = `${goal} ${view.turn}`;
     if (!faultsLeft.has(key)) faultsLeft.set(key, [...now.faults]);
@@ -135,7 +137,7 @@ const stage = (plan: Plan, clock: VirtualClock) => {
       prompt: `Do what ${name} does: 界.`,
       models: own.models.map((one) => models[one]!.model),
       tools: [
-        echoTool(truth),
+        echoTool(actual),
         tool('long', (args) => `${textOf(args)}é`.repeat(3_000)),
         tool('fail', () => Promise.reject(new Error('no'))),
       ],
@@ -144,17 +146,17 @@ const stage = (plan: Plan, clock: VirtualClock) => {
       limits: { maxRetries: 1 },
     });
   };
-  return { root: agentOf(plan, 'a'), truth, rehearsals: Object.entries(models).map(([id, one]) => ({ id, ...one })) };
+  return { root: agentOf(plan, 'a'), actual, rehearsals: Object.entries(models).map(([id, one]) => ({ id, ...one })) };
 };
 
-/** Children that are called in one turn are gathered, if the agent can. */
+/** Children that are called in one turn are gathered if the agent has gather. */
 const callsOf = (own: Plan, { calls, words: q }: Turn, name: string, goal: string) => {
   const named = calls.map((one, index) => ({ one, prompt: `${goal}.${index}`, agent: `${name}${one}` }));
   const children = named.filter(({ one }) => typeof one === 'number' && one < own.children.length);
   const tools = named.filter(({ one }) => typeof one === 'string');
   const gathered = own.gatherMs === null ? [] : children;
   return [
-    // Longer than what is recorded of arguments, at times.
+    // Sometimes longer than the recorded part of the arguments.
     ...tools.map(({ one }) => ({ tool: String(one), args: { q: q.length > 20 ? q.repeat(40) : q } })),
     ...(own.gatherMs === null ? children.map(({ agent, prompt }) => ({ tool: agent, args: { prompt } })) : []),
     ...(gathered.length > 0
@@ -173,7 +175,7 @@ const runs: fc.Arbitrary<Run> = fc.record({
 
 const perform = async ({ plan, cancelAfter, budget }: Run) => {
   const { clock } = world();
-  const { root, truth, rehearsals } = stage(plan, clock);
+  const { root, actual, rehearsals } = stage(plan, clock);
   let seen = 0;
   const asked = await ask(root, {
     clock,
@@ -183,10 +185,10 @@ const perform = async ({ plan, cancelAfter, budget }: Run) => {
       if (seen++ === cancelAfter) session.cancel();
     },
   });
-  return { ...asked, truth, rehearsals };
+  return { ...asked, actual, rehearsals };
 };
 
-test('every figure of every agent adds up, from the lines alone and from its children', async () => {
+test('every figure of every agent equals the sum from its events and from its children', async () => {
   const seen = {
     cells: 0,
     failed: 0,
@@ -221,10 +223,10 @@ test('every figure of every agent adds up, from the lines alone and from its chi
   expect(Object.entries(seen).filter(([, times]) => times === 0)).toEqual([]);
 });
 
-test('what is counted as sent and received is what models and tools really got and gave', () =>
+test('the bytes and characters counted are those that models and tools really received and sent', () =>
   fc.assert(
     fc.asyncProperty(planOf(2), async (plan) => {
-      const { report, truth, rehearsals } = await perform({ plan, cancelAfter: null, budget: {} });
+      const { report, actual, rehearsals } = await perform({ plan, cancelAfter: null, budget: {} });
       const { byModel, byTool } = report.cells[0]!.figures.total;
       for (const { id, rehearsal } of rehearsals) {
         const sent = rehearsal.requests.map(({ prompt, tools = [] }) =>
@@ -250,17 +252,17 @@ test('what is counted as sent and received is what models and tools really got a
         ms: _ms,
         ...echoed
       } = byTool.find((one) => one.tool === 'echo') ?? {
-        ...truth.echoed,
+        ...actual.echoed,
         tool: '',
         failed: 0,
         ms: 0,
       };
-      expect(echoed).toEqual(truth.echoed);
+      expect(echoed).toEqual(actual.echoed);
     }),
     { numRuns: 40 },
   ));
 
-test('the FIN summary says what the report says', () =>
+test('the summary agrees with the report', () =>
   fc.assert(
     fc.asyncProperty(runs, async (plan) => {
       const { report } = await perform(plan);
@@ -268,13 +270,13 @@ test('the FIN summary says what the report says', () =>
         terminal: { tty: true, columns: 200 },
         behaviour: { report },
       });
-      expect(finRows(screen)).toEqual(expectedRows(report));
+      expect(summaryRows(screen)).toEqual(expectedRows(report));
     }),
     { numRuns: 20 },
   ));
 
-const finRows = (screen: string): readonly (readonly string[])[] => {
-  const lines = screen.slice(screen.indexOf('\nFIN\n')).split('\n').slice(3);
+const summaryRows = (screen: string): readonly (readonly string[])[] => {
+  const lines = screen.slice(screen.indexOf('\nSummary\n')).split('\n').slice(3);
   return lines.slice(0, lines.findIndex((line) => line.startsWith('total')) + 1).map((line) =>
     line
       .replace(/^[│├└─ ]+/u, '')
@@ -283,23 +285,23 @@ const finRows = (screen: string): readonly (readonly string[])[] => {
   );
 };
 
-const brief = (value: number): string => {
+const abbreviated = (value: number): string => {
   if (value < 1_000) return `${value}`;
   const thousands = value / 1_000;
   return thousands < 99.95 ? `${thousands.toFixed(1)}k` : `${Math.round(thousands)}k`;
 };
 
-/** A parent's line, its own figures, then its children; the total last. */
+/** A parent's row, its own figures, then its children; the total last. */
 const expectedRows = ({ cells }: RunReport): readonly (readonly string[])[] => {
   const numbers = (
     { requests, tools, agents }: RunReport['cells'][number]['figures']['own'],
     spent: RunReport['spent'],
   ) => [
-    brief(requests.calls),
-    brief(tools.calls + agents.calls),
-    brief(spent.inputTokens),
-    brief(spent.outputTokens),
-    `${brief(spent.cacheReadTokens)}/${brief(spent.cacheWriteTokens)}`,
+    abbreviated(requests.calls),
+    abbreviated(tools.calls + agents.calls),
+    abbreviated(spent.inputTokens),
+    abbreviated(spent.outputTokens),
+    `${abbreviated(spent.cacheReadTokens)}/${abbreviated(spent.cacheWriteTokens)}`,
     spent.usd === null ? 'unknown' : `$${spent.usd.toFixed(4)}`,
   ];
   const rowsOf = (one: RunReport['cells'][number]): string[][] => {

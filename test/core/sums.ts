@@ -1,4 +1,4 @@
-// Sums of a run, made again by plain addition from what it told, and compared with what its report and its outcomes say.
+// Sums of a run, recomputed by plain addition from its events, and compared with its report and its outcomes.
 import { expect } from 'vitest';
 import type { CellReport, DurableEvent, Figures, RunReport, Spent } from '#contracts';
 
@@ -7,8 +7,8 @@ type Sums = Record<string, number | null>;
 const traffic = ['calls', 'failed', 'bytesIn', 'charsIn', 'bytesOut', 'charsOut', 'ms'] as const;
 const tokens = ['inputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'outputTokens', 'uncertain'] as const;
 
-/** Money as whole nano-dollars; null is not known, and stays so in every sum. */
-const nano = (usd: number | null): number | null => (usd === null ? null : Math.round(usd * 1e9));
+/** Money as whole nano-dollars; null means unknown, and makes every sum unknown. */
+const toNanoUsd = (usd: number | null): number | null => (usd === null ? null : Math.round(usd * 1e9));
 
 const add = (sums: Sums, key: string, more: number | null): void => {
   const before = sums[key] === undefined ? 0 : sums[key];
@@ -21,8 +21,8 @@ const addAll = (lists: readonly Sums[]): Sums => {
   return sums;
 };
 
-/** Every figure under a name of its own. */
-export const flat = ({ requests, tools, agents, byModel, byTool, byAgent }: Figures): Sums => {
+/** Every figure under its own key. */
+export const flattenFigures = ({ requests, tools, agents, byModel, byTool, byAgent }: Figures): Sums => {
   const sums: Sums = {};
   const take = (name: string, of: Readonly<Record<(typeof traffic)[number], number>>): void => {
     for (const key of traffic) add(sums, `${name} ${key}`, of[key]);
@@ -33,17 +33,17 @@ export const flat = ({ requests, tools, agents, byModel, byTool, byAgent }: Figu
   for (const one of byModel) {
     take(`model ${one.provider} ${one.model}`, one);
     for (const key of tokens) add(sums, `model ${one.provider} ${one.model} ${key}`, one[key]);
-    add(sums, `model ${one.provider} ${one.model} nano`, nano(one.usd));
+    add(sums, `model ${one.provider} ${one.model} nano`, toNanoUsd(one.usd));
   }
   for (const one of byTool) take(`tool ${one.tool}`, one);
   for (const one of byAgent) take(`agent ${one.tool}`, one);
   return sums;
 };
 
-/** Time is not a sum: what children do at once passes once. */
-export const flatSpent = ({ ms: _ms, usd, ...counted }: Spent): Sums => ({ ...counted, nano: nano(usd) });
+/** Time is no sum: parallel children share the same time. */
+export const flattenSpent = ({ ms: _ms, usd, ...counted }: Spent): Sums => ({ ...counted, nano: toNanoUsd(usd) });
 
-const figuresTold = (events: readonly DurableEvent[]): Sums => {
+const figuresFromEvents = (events: readonly DurableEvent[]): Sums => {
   const sums: Sums = Object.fromEntries(
     ['requests', 'tools', 'agents'].flatMap((name) => traffic.map((key) => [`${name} ${key}`, 0])),
   );
@@ -59,24 +59,24 @@ const figuresTold = (events: readonly DurableEvent[]): Sums => {
         add(sums, `${name} ${key}`, key === 'calls' ? 1 : key === 'failed' ? (event.ok ? 0 : 1) : event[key]);
     if (event.type !== 'model-end') continue;
     for (const key of tokens) add(sums, `${names[1]!} ${key}`, event[key]);
-    add(sums, `${names[1]!} nano`, nano(event.usd));
+    add(sums, `${names[1]!} nano`, toNanoUsd(event.usd));
   }
   return sums;
 };
 
-const spentTold = (events: readonly DurableEvent[]): Sums => {
+const spentFromEvents = (events: readonly DurableEvent[]): Sums => {
   const sums: Sums = { ...Object.fromEntries(tokens.map((key) => [key, 0])), nano: 0, steps: 0, spawns: 0 };
   for (const event of events) {
     if (event.type === 'tool-end' || event.type === 'child-end') add(sums, 'steps', 1);
     if (event.type === 'child-end') add(sums, 'spawns', 1);
     if (event.type !== 'model-end') continue;
     for (const key of tokens) add(sums, key, event[key]);
-    add(sums, 'nano', nano(event.usd));
+    add(sums, 'nano', toNanoUsd(event.usd));
   }
   return sums;
 };
 
-/** Of a run that has ended: every figure of every cell, by its parts and by the lines of its log. */
+/** Checks every figure of every cell of an ended run, against its parts and against the events. */
 export const expectSums = (report: RunReport): void => {
   const lines = report.events.map((event) => JSON.parse(JSON.stringify(event)) as DurableEvent);
   const parents = new Map(lines.flatMap((line) => (line.type === 'session-start' ? [[line.cell, line.parent]] : [])));
@@ -86,20 +86,22 @@ export const expectSums = (report: RunReport): void => {
 
   for (const { cell, figures, spent, own, outcome } of report.cells) {
     const children = report.cells.filter(({ parent }) => parent === cell);
-    expect(flat(figures.total)).toEqual(addAll([flat(figures.own), ...children.map((one) => flat(one.figures.total))]));
-    expect(flatSpent(spent)).toEqual(addAll([flatSpent(own), ...children.map((one) => flatSpent(one.spent))]));
+    expect(flattenFigures(figures.total)).toEqual(
+      addAll([flattenFigures(figures.own), ...children.map((one) => flattenFigures(one.figures.total))]),
+    );
+    expect(flattenSpent(spent)).toEqual(addAll([flattenSpent(own), ...children.map((one) => flattenSpent(one.spent))]));
 
     const [mine, below] = [
       lines.filter((line) => line.cell === cell),
       lines.filter((line) => isWithin(line.cell, cell)),
     ];
-    expect(flat(figures.own)).toEqual(figuresTold(mine));
-    expect(flat(figures.total)).toEqual(figuresTold(below));
-    expect(flatSpent(own)).toEqual(spentTold(mine));
-    expect(flatSpent(outcome!.spent)).toEqual(spentTold(below));
+    expect(flattenFigures(figures.own)).toEqual(figuresFromEvents(mine));
+    expect(flattenFigures(figures.total)).toEqual(figuresFromEvents(below));
+    expect(flattenSpent(own)).toEqual(spentFromEvents(mine));
+    expect(flattenSpent(outcome!.spent)).toEqual(spentFromEvents(below));
     expect(figures.total.tools.calls + figures.total.agents.calls).toBe(spent.steps);
   }
   const root = report.cells.find(({ parent }) => parent === null)!;
   expect(report.spent).toEqual(root.spent);
-  expect(flatSpent(report.spent)).toEqual(flatSpent(root.outcome!.spent));
+  expect(flattenSpent(report.spent)).toEqual(flattenSpent(root.outcome!.spent));
 };

@@ -1,4 +1,4 @@
-// A real run that was killed and resumed is judged well; the same evidence with one thing changed is not.
+// The judge finds nothing in a real run that was killed and resumed, and finds each single change to the same evidence.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,10 +7,10 @@ import { buildSubject, repo } from '../../deep/build-subject.ts';
 import type { Subject } from '../../deep/build-subject.ts';
 import { judge } from '../../deep/judge.ts';
 import { readWitness, runSubject } from '../../deep/run-subject.ts';
-import type { Said, Seen } from '../../deep/subject/main.ts';
-import type { Line } from '../../deep/subject/witness.ts';
+import type { SubjectReport, StoredRunState } from '../../deep/subject/main.ts';
+import type { WitnessLine } from '../../deep/subject/witness.ts';
 
-type Evidence = { readonly lines: readonly Line[]; readonly said: Said };
+type Evidence = { readonly lines: readonly WitnessLine[]; readonly said: SubjectReport };
 
 const scratch = join(repo, 'test/.planted', `deep-test-${process.pid}`);
 const folders: string[] = [];
@@ -22,37 +22,40 @@ afterAll(() => {
   for (const folder of [scratch, ...folders]) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Dies in the middle of a payment, then another process goes on. */
+/** The process dies in the middle of a payment, then another process resumes. */
 const crashedInPayment = async (): Promise<Evidence> => {
   const folder = mkdtempSync(join(tmpdir(), 'cloister-judge-'));
   folders.push(folder);
   const workspace = join(folder, 'workspace');
-  const first = await runSubject(subject, { does: 'run', workspace, by: 1, dieAfter: 'scribe: pay 2' });
+  const first = await runSubject(subject, { command: 'run', workspace, processNo: 1, dieAfter: 'scribe: pay 2' });
   expect(first.code).toBe(null);
-  const { said, stderr } = await runSubject(subject, { does: 'resume', workspace, by: 2 });
+  const { report, stderr } = await runSubject(subject, { command: 'resume', workspace, processNo: 2 });
   expect(stderr).toBe('');
-  return { lines: readWitness(workspace), said: said! };
+  return { lines: readWitness(workspace), said: report! };
 };
 
 const at = <T>(items: readonly T[], where: (item: T) => boolean): number => {
   const found = items.findIndex(where);
-  if (found < 0) throw new Error('There is no such thing in the evidence.');
+  if (found < 0) throw new Error('The evidence contains no such item.');
   return found;
 };
 const without = <T>(items: readonly T[], where: (item: T) => boolean): readonly T[] =>
   items.toSpliced(at(items, where), 1);
-const after = ({ lines, said }: Evidence, change: (seen: Seen) => Partial<Seen>): Evidence => {
+const after = ({ lines, said }: Evidence, change: (seen: StoredRunState) => Partial<StoredRunState>): Evidence => {
   const seen = said.after[0]!;
   return { lines, said: { ...said, after: [{ ...seen, ...change(seen) }] } };
 };
-const before = ({ lines, said }: Evidence, change: (seen: Seen) => Partial<Seen>): Evidence => {
+const before = ({ lines, said }: Evidence, change: (seen: StoredRunState) => Partial<StoredRunState>): Evidence => {
   const seen = said.before[0]!;
   return { lines, said: { ...said, before: [{ ...seen, ...change(seen) }] } };
 };
-const told = ({ lines, said }: Evidence, more: readonly Line[]): Evidence => ({ lines: [...lines, ...more], said });
+const withLines = ({ lines, said }: Evidence, more: readonly WitnessLine[]): Evidence => ({
+  lines: [...lines, ...more],
+  said,
+});
 const effectOf = ({ lines }: Evidence, repeat: string) =>
   lines.find((line) => line.saw === 'effect' && line.by === 1 && line.repeat === repeat) as Extract<
-    Line,
+    WitnessLine,
     { saw: 'effect' }
   >;
 const isAcknowledged = ({ lines }: Evidence) => {
@@ -64,62 +67,74 @@ const lies: readonly (readonly [what: string, tell: (evidence: Evidence) => Evid
   [
     'an acknowledged frame was lost in the crash',
     (e) => before(e, ({ frames }) => ({ frames: without(frames, isAcknowledged(e)) })),
-    /acknowledged frame \d+ .* is not there before/u,
+    /acknowledged frame \d+ .* is missing before/u,
   ],
   [
-    'an acknowledged frame is not what was written',
+    'an acknowledged frame that was altered',
     (e) => after(e, ({ frames }) => ({ frames: frames.map((f) => (isAcknowledged(e)(f) ? { ...f, sha: 'x' } : f)) })),
-    /acknowledged frame \d+ .* is not there after/u,
+    /acknowledged frame \d+ .* is missing after/u,
   ],
   [
     'a frame that nobody wrote',
     (e) => after(e, ({ frames }) => ({ frames: [...frames, { ...frames.at(-1)!, no: frames.length }] })),
-    /is not one that was written/u,
+    /was never written/u,
   ],
-  ['two endings', (e) => after(e, ({ frames }) => ({ frames: [...frames, frames.at(-1)!] })), /there are 2 endings/u],
-  ['no ending', (e) => after(e, ({ frames }) => ({ frames: frames.slice(0, -1) })), /there are 0 endings/u],
+  [
+    'two close frames',
+    (e) => after(e, ({ frames }) => ({ frames: [...frames, frames.at(-1)!] })),
+    /there are 2 close frames/u,
+  ],
+  ['no close frame', (e) => after(e, ({ frames }) => ({ frames: frames.slice(0, -1) })), /there are 0 close frames/u],
   [
     'an operation without a settlement',
     (e) => after(e, ({ frames }) => ({ frames: without(frames, (f) => f.about.type === 'settle') })),
-    /has settled 0 times/u,
+    /settled 0 times/u,
   ],
-  ['an effect that may happen once, twice', (e) => told(e, [{ ...effectOf(e, 'never'), by: 2 }]), /happened 2 times/u],
   [
-    'an effect that had settled, again',
-    (e) => told(e, [{ ...effectOf(e, 'free'), by: 2 }]),
-    /had settled, and process 2 did it again/u,
+    'a once-only effect that happens twice',
+    (e) => withLines(e, [{ ...effectOf(e, 'never'), by: 2 }]),
+    /happened 2 times/u,
+  ],
+  [
+    'a settled effect that is repeated',
+    (e) => withLines(e, [{ ...effectOf(e, 'free'), by: 2 }]),
+    /had settled, but process 2 repeated it/u,
   ],
   [
     'an effect without a recorded intent',
-    (e) => told(e, [{ ...effectOf(e, 'never'), key: 'lead-0/99', what: 'unheard of' }]),
+    (e) => withLines(e, [{ ...effectOf(e, 'never'), key: 'lead-0/99', what: 'unheard of' }]),
     /its intent is not in the log/u,
   ],
-  ['a key that changes', (e) => told(e, [{ ...effectOf(e, 'never'), by: 2, key: 'lead-0/99' }]), /had several keys/u],
   [
-    'a model that was asked again after it had answered',
-    (e) => told(e, [{ by: 2, saw: 'model', agent: 'lead', turn: 1 }]),
-    /lead, turn 1: had been answered, and process 2 asked again/u,
+    'a key that changes',
+    (e) => withLines(e, [{ ...effectOf(e, 'never'), by: 2, key: 'lead-0/99' }]),
+    /had several keys/u,
   ],
-  ['a kept value that is gone', (e) => after(e, () => ({ blobs: [] })), /a kept value \w+ is not there/u],
-  ['a second outcome', (e) => told(e, [e.lines.find(({ saw }) => saw === 'outcome')!]), /2 outcomes were given/u],
-  ['another ending', (e) => after(e, () => ({ status: 'failed' })), /the run ended failed/u],
+  [
+    'a request that was sent again after it had been answered',
+    (e) => withLines(e, [{ by: 2, saw: 'model', agent: 'lead', turn: 1 }]),
+    /lead, turn 1: had been answered, but process 2 sent the request again/u,
+  ],
+  ['a stored value that is gone', (e) => after(e, () => ({ blobs: [] })), /the stored value \w+ is missing/u],
+  ['a second outcome', (e) => withLines(e, [e.lines.find(({ saw }) => saw === 'outcome')!]), /there are 2 outcomes/u],
+  ['another status', (e) => after(e, () => ({ status: 'failed' })), /the run ended with status failed/u],
   [
     'a dead run that is called running',
     (e) => before(e, () => ({ state: 'running' })),
-    /a dead run was shown as running/u,
+    /a dead run was listed as running/u,
   ],
   ['an audit that finds something', (e) => after(e, () => ({ audit: ['x'] })), /the audit after the resume: x/u],
-  ['a file that is gone', (e) => after(e, () => ({ files: [null, null] })), /was written, and is not there/u],
-  ['half a file', (e) => after(e, ({ files }) => ({ files: ['The', files[1]!] })), /is cut: 3 characters/u],
+  ['a file that is gone', (e) => after(e, () => ({ files: [null, null] })), /was written, but is missing/u],
+  ['a truncated file', (e) => after(e, ({ files }) => ({ files: ['The', files[1]!] })), /is truncated: 3 characters/u],
   [
-    'an unknown outcome that is not told',
+    'an unknown outcome that is not reported',
     (e) =>
       after(e, ({ frames }) => ({
         frames: frames.map((f) =>
           f.about.failure === 'indeterminate' ? { ...f, about: { ...f.about, ok: true, failure: undefined } } : f,
         ),
       })),
-    /the model was not told that nobody knows/u,
+    /the model was not told that its outcome is unknown/u,
   ],
   [
     'a known outcome that is called unknown',
@@ -131,11 +146,11 @@ const lies: readonly (readonly [what: string, tell: (evidence: Evidence) => Evid
             : f,
         ),
       })),
-    /is called indeterminate without reason/u,
+    /is marked indeterminate without reason/u,
   ],
 ];
 
-describe('of a run that was killed while a payment was under way, the judge', () => {
+describe('the judge of a run that was killed while a payment was in flight', () => {
   let evidence: Evidence;
   beforeAll(async () => {
     evidence = await crashedInPayment();

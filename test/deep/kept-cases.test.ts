@@ -1,4 +1,4 @@
-// What the deep lane has found, kept as cases. They need strace, as the lane does.
+// Regression cases for what the deep lane has found. They need strace, as the lane does.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,10 +7,10 @@ import { buildSubject, repo } from '../../deep/build-subject.ts';
 import type { Subject } from '../../deep/build-subject.ts';
 import { tryFault } from '../../deep/faults.ts';
 import { checkMoments, traceRun } from '../../deep/power-cuts.ts';
-import { setUpStrace, thisPlace } from '../../tools/deep-setup.ts';
+import { setUpStrace, thisMachine } from '../../tools/deep-setup.ts';
 
 /** A test installs nothing. */
-const setup = setUpStrace({ ...thisPlace(), root: false });
+const setup = setUpStrace({ ...thisMachine(), root: false });
 const why = setup.ready ? '' : ` (skipped: ${setup.why})`;
 
 const scratch = join(repo, 'test/.planted', `deep-kept-${process.pid}`);
@@ -25,19 +25,22 @@ afterAll(() => {
 
 const paths = ['.', 'workspace', 'workspace/cloister.db', 'workspace/cloister.db-journal'];
 
-describe.skipIf(!setup.ready)(`a process that dies while it makes its workspace${why}`, () => {
-  // The schema is written in the first transaction with a journal, the mode is changed in the second.
-  test.each(['fsync/4', 'fsync/5', 'unlink/1', 'fsync/9', 'unlink/2'])('at %s leaves one that works', async (place) => {
-    const folder = mkdtempSync(join(tmpdir(), 'cloister-kept-'));
-    folders.push(folder);
-    const [call = '', nth] = place.split('/');
-    const point = { call, nth: Number(nth), paths };
-    const tried = await tryFault({ subject, killed: '' }, folder, { stage: 'run', point, fault: 'SIGKILL' });
-    expect(tried).toEqual({ end: 'killed', problems: [] });
-  });
+describe.skipIf(!setup.ready)(`a process that dies while it creates its workspace${why}`, () => {
+  // The first journalled transaction writes the schema, the second changes the journal mode.
+  test.each(['fsync/4', 'fsync/5', 'unlink/1', 'fsync/9', 'unlink/2'])(
+    'at %s leaves a usable workspace',
+    async (place) => {
+      const folder = mkdtempSync(join(tmpdir(), 'cloister-kept-'));
+      folders.push(folder);
+      const [call = '', nth] = place.split('/');
+      const point = { call, nth: Number(nth), paths };
+      const tried = await tryFault({ subject, killed: '' }, folder, { stage: 'run', point, fault: 'SIGKILL' });
+      expect(tried).toEqual({ end: 'killed', problems: [] });
+    },
+  );
 });
 
-test.skipIf(!setup.ready)(`whatever was acknowledged, frames and files, was synced before${why}`, async () => {
+test.skipIf(!setup.ready)(`every acknowledged frame and file was synced before${why}`, async () => {
   const { problems, acks, effects } = checkMoments(await traceRun(subject));
   expect(problems).toEqual([]);
   expect(acks).toBeGreaterThan(8);

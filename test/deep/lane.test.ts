@@ -6,7 +6,7 @@ import { randomFrom } from '../../deep/random.ts';
 import { countCalls, faultArgs } from '../../deep/strace.ts';
 import { failureText, summaryText } from '../../deep/summary.ts';
 import { setUpStrace } from '../../tools/deep-setup.ts';
-import type { Run } from '../../tools/deep-setup.ts';
+import type { RunProgram } from '../../tools/deep-setup.ts';
 
 const trials = ['kills', 'faults'];
 
@@ -31,16 +31,16 @@ test.each([
 ])('%j is understood', (args, options) => expect(parseOptions(args, trials)).toMatchObject(options));
 
 test.each([
-  [['--minute', '2'], 'There is no option "--minute".'],
+  [['--minute', '2'], 'Unknown option "--minute".'],
   [['--minutes'], '--minutes needs a value.'],
-  [['--minutes', 'five'], '--minutes is a number above 0, not "five".'],
-  [['--minutes', '0'], '--minutes is a number above 0, not "0".'],
-  [['--seed', '-1'], '--seed is a whole number from 0, not "-1".'],
-  [['--only', 'kill'], 'There is no trial "kill". There are: kills, faults.'],
-  [['--case', '3'], '--case names a case of one trial: say which with --only.'],
-])('%j is refused in words', (args, words) => expect(parseOptions(args, trials)).toBe(words));
+  [['--minutes', 'five'], '--minutes must be a number > 0; got "five".'],
+  [['--minutes', '0'], '--minutes must be a number > 0; got "0".'],
+  [['--seed', '-1'], '--seed must be a whole number ≥ 0; got "-1".'],
+  [['--only', 'kill'], 'Unknown trial "kill". Available: kills, faults.'],
+  [['--case', '3'], '--case needs --only with exactly one trial.'],
+])('%j is rejected with a clear message', (args, words) => expect(parseOptions(args, trials)).toBe(words));
 
-test('calls that strace shows in two parts come back when they did, in the order of all threads', () => {
+test('calls that strace prints in two parts return when they did, in the order of all threads', () => {
   const trace = [
     '1 fsync(3</a> <unfinished ...>',
     '2 write(4</b>, "\\x61", 1) = 1',
@@ -59,7 +59,7 @@ test('calls are counted by the thread that makes most of them, as strace counts 
   ]);
 });
 
-test('a full disk stays full, an error comes once, and a kill is not asked of the filter that cannot do it', () => {
+test('a full disk stays full, an error happens once, and a kill does not use the filter that cannot inject it', () => {
   const point = { call: 'fsync', nth: 3, paths: ['/w'] };
   expect(faultArgs('/o', point, 'ENOSPC')).toContain('inject=fsync:error=ENOSPC:when=3+');
   expect(faultArgs('/o', point, 'EIO')).toContain('inject=fsync:error=EIO:when=3');
@@ -68,9 +68,9 @@ test('a full disk stays full, an error comes once, and a kill is not asked of th
 });
 
 /** A machine with these programs; installing adds strace. */
-const machine = (programs: string[], { words = '', injects = true } = {}): Run & { ran: string[] } => {
+const machine = (programs: string[], { words = '', injects = true } = {}): RunProgram & { ran: string[] } => {
   const ran: string[] = [];
-  const run: Run = (program, args) => {
+  const run: RunProgram = (program, args) => {
     if (!programs.includes(program)) return { code: null, words: '' };
     ran.push([program, args[0]].join(' '));
     if (program === 'apt-get' && args[0] === 'install') programs.push('strace');
@@ -79,9 +79,9 @@ const machine = (programs: string[], { words = '', injects = true } = {}): Run &
   };
   return Object.assign(run, { ran });
 };
-const onLinux = (run: Run, root = true) => setUpStrace({ platform: 'linux', root, run });
+const onLinux = (run: RunProgram, root = true) => setUpStrace({ platform: 'linux', root, run });
 
-test('strace is used when it is there and installed by root where apt is; else it is said what to install', () => {
+test('strace is used if present, installed by root where apt is available, and otherwise the message says what to install', () => {
   expect(onLinux(machine(['strace']))).toEqual({ ready: true });
   const fresh = machine(['apt-get']);
   expect(onLinux(fresh)).toEqual({ ready: true });
@@ -91,24 +91,36 @@ test('strace is used when it is there and installed by root where apt is; else i
   expect(onLinux(machine([]))).toEqual(lacking);
 });
 
-test('a machine on which strace may not trace, or does not inject, is told apart', () => {
+test('a machine where strace may not trace, or does not inject, is detected', () => {
   const refused = machine(['strace'], { words: 'strace: ptrace(PTRACE_TRACEME): Operation not permitted' });
   expect(onLinux(refused)).toMatchObject({ ready: false, why: expect.stringContaining('PTRACE_TRACEME') });
   expect(onLinux(machine(['strace'], { injects: false }))).toMatchObject({ ready: false });
   expect(setUpStrace({ platform: 'darwin', root: true, run: machine([]) })).toMatchObject({ ready: false });
 });
 
-test('a failure says how to try it again; the sum says what was tried, what was not, and with which seed', () => {
-  const found = { what: 'loop 3', details: ['lost'], again: 'npm run test:deep -- --only kills --seed 7 --case 3' };
-  expect(failureText('kills', found)).toBe(
-    'FOUND by kills: loop 3\n  lost\n  again: npm run test:deep -- --only kills --seed 7 --case 3',
+test('a failure shows how to rerun it; the summary shows what ran, what was skipped, and the seed', () => {
+  const finding = { what: 'loop 3', details: ['lost'], rerun: 'npm run test:deep -- --only kills --seed 7 --case 3' };
+  expect(failureText('kills', finding)).toBe(
+    'FAILED kills: loop 3\n  lost\n  rerun: npm run test:deep -- --only kills --seed 7 --case 3',
   );
   const options = { minutes: 5, only: [], seed: 7, case: null, withoutStrace: false, source: null };
-  const tried = [
-    { trial: { name: 'kills', about: 'k' }, report: { tried: ['3 loops'] }, found: [found], ms: 2_000, excused: false },
-    { trial: { name: 'faults', about: 'f' }, report: { tried: [], notTried: 'why' }, found: [], ms: 0, excused: false },
+  const results = [
+    {
+      trial: { name: 'kills', about: 'k' },
+      report: { lines: ['3 loops'] },
+      findings: [finding],
+      ms: 2_000,
+      isExcused: false,
+    },
+    {
+      trial: { name: 'faults', about: 'f' },
+      report: { lines: [], skipped: 'why' },
+      findings: [],
+      ms: 0,
+      isExcused: false,
+    },
   ];
-  const text = summaryText(tried, options, 60_000);
-  expect(text).toContain('✗ kills: k (2 s)\n  3 loops\n– faults: not tried: why');
-  expect(text).toContain('1 found, 1 not tried; seed 7; 1.0 of 5 minutes');
+  const text = summaryText(results, options, 60_000);
+  expect(text).toContain('✗ kills: k (2 s)\n  3 loops\n– faults: skipped: why');
+  expect(text).toContain('1 problem found, 1 skipped; seed 7; 1.0 of 5 minutes');
 });

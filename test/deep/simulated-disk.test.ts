@@ -28,7 +28,7 @@ const filesIn = (folder: string): Record<string, string> =>
   );
 const left = (disk: SimulatedDisk, seed?: number): Record<string, string> => {
   const folder = newFolder();
-  disk.leave(folder, seed === undefined ? undefined : randomFrom(seed, 'left'));
+  disk.writeSurvivors(folder, seed === undefined ? undefined : randomFrom(seed, 'left'));
   return filesIn(folder);
 };
 const sync = (disk: SimulatedDisk, path: string): void => disk.endSync(disk.beginSync(path)!);
@@ -46,7 +46,7 @@ describe('after a power cut', () => {
     expect(left(disk)).toEqual({ a: 'one' });
   });
 
-  test('what was written while a sync was under way is not covered by it', () => {
+  test('a sync does not cover what was written after it started', () => {
     const disk = new SimulatedDisk('/r');
     disk.openFile('/r/a', { truncate: false });
     sync(disk, '/r');
@@ -57,7 +57,7 @@ describe('after a power cut', () => {
     expect(left(disk)).toEqual({ a: 'one' });
   });
 
-  test('a new name, a removed one and a cut last only once they were synced', () => {
+  test('a new name, a removed name and a truncation survive only once they were synced', () => {
     const disk = new SimulatedDisk('/r');
     for (const name of ['a', 'b']) {
       disk.openFile(`/r/${name}`, { truncate: false });
@@ -75,7 +75,7 @@ describe('after a power cut', () => {
     expect(left(disk)).toEqual({ c: 'in' });
   });
 
-  test('a folder in a folder needs the names of both', () => {
+  test('a nested folder needs both names synced', () => {
     const disk = new SimulatedDisk('/r');
     disk.makeFolder('/r/f');
     disk.openFile('/r/f/a', { truncate: false });
@@ -87,7 +87,7 @@ describe('after a power cut', () => {
     expect(left(disk)).toEqual({ 'f/a': 'deep' });
   });
 
-  test('whatever else is left, what was synced is', () => {
+  test('whatever else survives, synced data does', () => {
     const write = fc.record({ at: fc.nat(40), text: fc.string({ unit: 'binary-ascii', maxLength: 20 }) });
     fc.assert(
       fc.property(fc.array(write), fc.nat(), (writes, seed) => {
@@ -110,7 +110,7 @@ describe('after a power cut', () => {
 });
 
 const strace = spawnSync('strace', ['-qq', '-o', '/dev/null', 'true']).status === 0;
-const why = strace ? '' : ' (skipped: there is no strace, or it may not trace)';
+const why = strace ? '' : ' (skipped: strace is missing or may not trace)';
 
 test.skipIf(!strace)(`a trace of a real process gives the files that it left${why}`, () => {
   const [root, aside] = [newFolder(), newFolder()];
@@ -140,13 +140,13 @@ test.skipIf(!strace)(`a trace of a real process gives the files that it left${wh
   const { status, stderr } = spawnSync('strace', [...traceArgs(out), process.execPath, script], { encoding: 'utf8' });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   const disk = new SimulatedDisk(root);
-  const told: string[] = [];
+  const witnessed: string[] = [];
   for (const piece of replayCalls(readFileSync(out, 'utf8'), disk, { root, witness: join(root, 'witness') })) {
-    told.push(piece);
+    witnessed.push(piece);
     // The first statement has been synced by SQLite itself; the name of the database by its journal's.
-    if (told.length === 1) expect(Object.keys(left(disk))).toContain('x.db');
+    if (witnessed.length === 1) expect(Object.keys(left(disk))).toContain('x.db');
   }
-  expect(told).toEqual(['made ', 'all']);
+  expect(witnessed).toEqual(['made ', 'all']);
   const { witness: _, ...files } = filesIn(root);
   const { witness: __, ...simulated } = left(disk);
   expect(simulated).toEqual(files);

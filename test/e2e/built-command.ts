@@ -1,24 +1,24 @@
-// The command as it is built, from what the sources are now. A process starts from it in half the time that it takes from
-// source, and the tests start many. `package.test.ts` has the command in a clone and in an installed package.
+// The built command, from the current sources. A process starts from it in half the time it takes from source, and the tests
+// start many. `package.test.ts` covers the command in a clone and in an installed package.
 import { hash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { VERSION as rolldownVersion } from 'rolldown';
 import { bundlePackage } from '../../tools/bundle-package.ts';
 
-/** What the command reads of its package besides the code; and modules of the tests, for which `cloister` is then this package. */
-const alongside = ['package.json', 'bin/cloister.js', 'examples', 'templates', 'schemas', 'test/e2e/modules'];
+/** Files the command reads from its package besides the code; and test modules, for which `cloister` is then this package. */
+const packageFiles = ['package.json', 'bin/cloister.js', 'examples', 'templates', 'schemas', 'test/e2e/modules'];
 
-/** All that decides what is in `dist/`, besides the bundler. */
+/** Everything that determines the content of `dist/`, besides the bundler. */
 const bundledFrom = ['src', 'tools/bundle-package.ts'];
 
 const dayMs = 86_400_000;
 
-/** The folder of a package that is built; made once for all who ask while nothing changes. */
+/** The folder of a built package; built once while nothing changes. */
 export const builtPackage = async (repo: string): Promise<string> => {
   const read = (paths: readonly string[]) =>
     paths.flatMap((path) => filesAt(join(repo, path)).map((file) => copied(repo, file)));
-  const files = new Map<string, string>([...read(alongside), ['bin/own-package.js', ownPackage]]);
+  const files = new Map<string, string>([...read(packageFiles), ['bin/own-package.js', ownPackage]]);
   const madeOf = JSON.stringify([...files, ...read(bundledFrom), rolldownVersion]);
   const planted = join(repo, 'test/.planted');
   const folder = join(planted, `built-${hash('sha256', madeOf).slice(0, 16)}`);
@@ -41,7 +41,7 @@ const filesAt = (path: string): readonly string[] =>
 
 const copied = (repo: string, file: string) => [relative(repo, file), fs.readFileSync(file, 'utf8')] as const;
 
-/** To be imported first by modules in the repository, where `cloister` would be its source. */
+/** Imported first by modules in the repository, where `cloister` would otherwise be the source. */
 const ownPackage = `import module from 'node:module';
 const own = { cloister: '../dist/index.js', 'cloister/testkit': '../dist/testkit.js' };
 module.registerHooks({
@@ -52,7 +52,7 @@ module.registerHooks({
 });
 `;
 
-/** Two test files may build the same at once: the first wins, and both are right. */
+/** Two test files may build the same package concurrently: the first wins, and both results are right. */
 const write = (building: string, files: ReadonlyMap<string, string>, folder: string): void => {
   for (const [name, text] of files) {
     fs.mkdirSync(dirname(join(building, name)), { recursive: true });

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { asked, cloister, newFolder, nodeNoise, repo } from './driver.ts';
+import { cloisterJson, cloister, newFolder, nodeNoise, repo } from './driver.ts';
 
 /** The example as a user has it, with one change. */
 const changedResearch = (change: (code: string) => string): string => {
@@ -17,7 +17,7 @@ const changedResearch = (change: (code: string) => string): string => {
 };
 
 describe.concurrent('the demo', () => {
-  test('shows the work, the answer, what it took, the audit, and where to look further', async () => {
+  test('shows the work, the answer, what it cost, the audit, and where to look further', async () => {
     const cwd = newFolder();
     const { code, stdout, stderr } = await cloister(['demo'], { cwd });
     expect(code).toBe(0);
@@ -27,10 +27,10 @@ describe.concurrent('the demo', () => {
       expect(stderr).toMatch(new RegExp(`^[\\d:]{8} lead  ← ${agent}  completed`, 'mu'));
       expect(stdout).toMatch(new RegExp(`^[├└]─${agent} +completed`, 'mu'));
     }
-    expect(stderr).toMatch(/child:operator [0-9a-f]{12} {2}model \S+ failed .*slow down/u);
+    expect(stderr).toMatch(/child:operator [0-9a-f]{12} {2}model \S+ failed .*rate limit/u);
     expect(stdout).toMatch(/^SQLite for the records that change/u);
     expect(stdout).toContain('[found by operator, engineer]');
-    expect(stdout).toMatch(/^FIN\n.*requests.*\nlead +completed[^]*^total +completed/mu);
+    expect(stdout).toMatch(/^Summary\n.*requests.*\nlead +completed[^]*^total +completed/mu);
     expect(stdout).toMatch(/^Audit: 8 crossings, all granted · \d+ prompts, [\d,]+ bytes · unattributed 0 · ok$/mu);
     expect(stdout).toContain(`\nWorkspace: ${join(cwd, '.cloister')}\n`);
     expect(stdout + stderr).not.toMatch(nodeNoise);
@@ -43,17 +43,17 @@ describe.concurrent('the demo', () => {
     }
   });
 
-  test('with --json is one value', async () => {
+  test('with --json prints one value', async () => {
     const cwd = newFolder();
-    const told = await asked(['demo', '--workspace', './here'], { cwd });
-    expect(told).toMatchObject({
+    const report = await cloisterJson(['demo', '--workspace', './here'], { cwd });
+    expect(report).toMatchObject({
       status: 'completed',
       output: expect.stringContaining('SQLite'),
       spent: { usd: expect.any(Number), spawns: 3 },
       audit: { ok: true, unattributedBytes: 0, problems: [] },
       workspace: join(cwd, 'here'),
     });
-    expect(told.cells.map(({ agent }: { agent: string }) => agent)).toEqual([
+    expect(report.cells.map(({ agent }: { agent: string }) => agent)).toEqual([
       'lead',
       'operator',
       'engineer',

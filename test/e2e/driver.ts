@@ -4,50 +4,50 @@ import { existsSync, mkdtempSync, rmSync, watch } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { atTheEndOf } from '../endings.ts';
+import { cleanUpAfter } from '../cleanup.ts';
 import { scratchFolder } from '../scratch-folder.ts';
 import { builtPackage } from './built-command.ts';
-import { onlyReads, Standing } from './standing.ts';
+import { isReadOnly, ReadOnlyProcess } from './read-only-process.ts';
 
 export const repo = fileURLToPath(new URL('../../', import.meta.url));
 const built = await builtPackage(repo);
 export const command = join(built, 'bin/cloister.js');
-/** To be imported first by modules in the repository: `cloister` is the built package. */
+/** Imported first by modules in the repository: `cloister` is then the built package. */
 export const ownPackage = pathToFileURL(join(built, 'bin/own-package.js')).href;
 const moduleOf = (name: string): string => join(built, 'test/e2e/modules', name);
 export const team = moduleOf('team.ts');
-/** Where a folder can be made whose modules import `cloister`. */
+/** Parent for folders whose modules import `cloister`. */
 export const inPackage = join(built, 'test');
 
-export type Ended = {
+export type ProcessResult = {
   /** Null when a signal ended it. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 };
 
-export type Started = {
+export type StartedProcess = {
   readonly pid: number;
-  /** To its own process, not to its children. */
+  /** Sent to its own process, not to its children. */
   kill(signal: NodeJS.Signals): void;
   write(input: string): void;
-  /** Resolves once either stream has said it; rejects when the process ends without. */
-  said(pattern: RegExp): Promise<void>;
-  readonly ended: Promise<Ended>;
+  /** Resolves once either stream contains it; rejects when the process ends without it. */
+  printed(pattern: RegExp): Promise<void>;
+  readonly ended: Promise<ProcessResult>;
 };
 
 export type StartOptions = {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** All that its standard input has. */
+  /** Its whole standard input. */
   readonly input?: string;
 };
 
-/** Whatever a test leaves behind goes with it. */
-const living = new Set<() => void>();
+/** Everything a test leaves behind is removed after it. */
+const liveProcesses = new Set<() => void>();
 const folders: string[] = [];
-atTheEndOf('file', () => {
-  for (const kill of living) kill();
+cleanUpAfter('file', () => {
+  for (const kill of liveProcesses) kill();
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
@@ -57,7 +57,7 @@ export const newFolder = (parent = scratchFolder(), name = 'cloister-e2e-'): str
   return folder;
 };
 
-/** What a shell of a user would hand down, and nothing of the test runner's. The cache halves the time of a start. */
+/** What a user's shell would pass on, and nothing of the test runner. The cache halves the start time. */
 const plainEnv = (): Record<string, string> => ({
   PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
   HOME: process.env['HOME'] ?? tmpdir(),
@@ -65,41 +65,45 @@ const plainEnv = (): Record<string, string> => ({
   NODE_COMPILE_CACHE: join(repo, 'node_modules/.cache/e2e'),
 });
 
-export const start = (program: string, args: readonly string[], { cwd, env, input }: StartOptions = {}): Started => {
+export const start = (
+  program: string,
+  args: readonly string[],
+  { cwd, env, input }: StartOptions = {},
+): StartedProcess => {
   const child = spawn(program, args, { cwd: cwd ?? newFolder(), env: { ...plainEnv(), ...env } });
   const kill = () => child.kill('SIGKILL');
-  living.add(kill);
+  liveProcesses.add(kill);
   const listeners = new Set<() => void>();
-  const heard = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
     child[name].setEncoding('utf8').on('data', (text: string) => {
-      heard[name] += text;
+      output[name] += text;
       for (const listener of listeners) listener();
     });
   child.stdin.on('error', () => {});
   if (input !== undefined) child.stdin.end(input);
-  const ended = new Promise<Ended>((resolve, reject) => {
+  const ended = new Promise<ProcessResult>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => {
-      living.delete(kill);
-      resolve({ code, ...heard });
+      liveProcesses.delete(kill);
+      resolve({ code, ...output });
     });
   });
   return {
     pid: child.pid ?? 0,
     kill: (signal) => void child.kill(signal),
     write: (text) => void child.stdin.write(text),
-    said: (pattern) =>
+    printed: (pattern) =>
       new Promise((resolve, reject) => {
         const listen = () => {
-          if (!pattern.test(heard.stdout) && !pattern.test(heard.stderr)) return;
+          if (!pattern.test(output.stdout) && !pattern.test(output.stderr)) return;
           listeners.delete(listen);
           resolve();
         };
         listeners.add(listen);
         listen();
         ended.then(
-          () => reject(new Error(`It ended without ${String(pattern)}:\n${heard.stdout}\n${heard.stderr}`)),
+          () => reject(new Error(`It ended without ${String(pattern)}:\n${output.stdout}\n${output.stderr}`)),
           reject,
         );
       }),
@@ -107,42 +111,45 @@ export const start = (program: string, args: readonly string[], { cwd, env, inpu
   };
 };
 
-export const run = (program: string, args: readonly string[], options?: StartOptions): Promise<Ended> =>
+export const run = (program: string, args: readonly string[], options?: StartOptions): Promise<ProcessResult> =>
   start(program, args, options).ended;
 
-export const startCloister = (args: readonly string[], options?: StartOptions): Started =>
+export const startCloister = (args: readonly string[], options?: StartOptions): StartedProcess =>
   start(process.execPath, [command, ...args], options);
 
-export const cloister = (args: readonly string[], options?: StartOptions): Promise<Ended> =>
+export const cloister = (args: readonly string[], options?: StartOptions): Promise<ProcessResult> =>
   startCloister(args, options).ended;
 
 /** One of `modules/`. */
-export const script = (name: string, args: readonly string[], options?: StartOptions): Promise<Ended> =>
+export const script = (name: string, args: readonly string[], options?: StartOptions): Promise<ProcessResult> =>
   run(process.execPath, [moduleOf(name), ...args], options);
 
-const standing = new Standing(() =>
-  spawn(process.execPath, [moduleOf('standing.ts'), join(built, 'dist/main.js')], {
+const readOnlyProcess = new ReadOnlyProcess(() =>
+  spawn(process.execPath, [moduleOf('read-only-commands.ts'), join(built, 'dist/main.js')], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: plainEnv(),
   }),
 );
 
-/** A command that only reads, where what it says is the point, not that it is a process. */
-export const looked = (args: readonly string[], { cwd }: Pick<StartOptions, 'cwd'> = {}): Promise<Ended> => {
-  if (!onlyReads(args)) throw new Error(`It does more than read: ${args.join(' ')}`);
-  return standing.carryOut(args, cwd ?? newFolder());
+/** A read-only command, for tests about its output rather than its process. */
+export const readWithCloister = (
+  args: readonly string[],
+  { cwd }: Pick<StartOptions, 'cwd'> = {},
+): Promise<ProcessResult> => {
+  if (!isReadOnly(args)) throw new Error(`It does more than read: ${args.join(' ')}`);
+  return readOnlyProcess.run(args, cwd ?? newFolder());
 };
 
 /** The one value on stdout: anything before or after it does not parse. */
-export const value = ({ stdout }: Ended): any => JSON.parse(stdout);
+export const value = ({ stdout }: ProcessResult): any => JSON.parse(stdout);
 
 /** The same command with --json, and its value. */
-export const asked = async (args: readonly string[], options: StartOptions = {}): Promise<any> => {
-  const isLook = onlyReads(args) && options.env === undefined && options.input === undefined;
-  return value(await (isLook ? looked : cloister)([...args, '--json'], options));
+export const cloisterJson = async (args: readonly string[], options: StartOptions = {}): Promise<any> => {
+  const isLook = isReadOnly(args) && options.env === undefined && options.input === undefined;
+  return value(await (isLook ? readWithCloister : cloister)([...args, '--json'], options));
 };
 
-export const appears = (path: string): Promise<void> =>
+export const fileAppears = (path: string): Promise<void> =>
   new Promise((resolve) => {
     const watcher = watch(dirname(path));
     const look = () => {

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { command, newFolder, nodeNoise, run, team } from './driver.ts';
 
-/** Only root can mount; the mount is gone with the shell that made it. */
+/** Only root can mount; the mount disappears with the shell that made it. */
 const mountable = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
 const why = mountable ? '' : ' (skipped: it takes root to mount a small disk)';
 
-/** Runs `cloister` commands one after the other where `disk` is a disk of that size; gives how each ended. */
+/** Runs `cloister` commands one after the other where `disk` is a disk of that size; returns how each ended. */
 const onDisk = async (size: string, commands: readonly string[]) => {
   const cwd = newFolder();
   const node = `'${process.execPath}' '${command}'`;
@@ -26,7 +26,7 @@ const onDisk = async (size: string, commands: readonly string[]) => {
 test
   .skipIf(!mountable)
   .concurrent(
-    `a disk that fills up in the middle of a run: a clear error, the record up to there, other workspaces go on${why}`,
+    `a disk that fills up in the middle of a run: a clear error, the record up to there, other workspaces still work${why}`,
     async () => {
       const endless = `run endless x --agents '${team}' --workspace disk/w`;
       const [ran, runs, audited, elsewhere, again] = await onDisk('300k', [
@@ -37,7 +37,7 @@ test
         `${endless} --json`,
       ]);
       expect(ran?.code).toBe(1);
-      expect(ran?.stderr).toMatch(/^error: The workspace cannot be written\. .*\ntry: Check the disk: free space/mu);
+      expect(ran?.stderr).toMatch(/^error: The workspace cannot be written to\. .*\ntry: Check free space/mu);
       expect(ran?.stderr).not.toMatch(nodeNoise);
       expect(runs?.code).toBe(0);
       expect(JSON.parse(runs?.stdout ?? '')).toMatchObject([{ agent: 'endless', state: 'interrupted' }]);
@@ -50,12 +50,12 @@ test
     },
   );
 
-test.skipIf(!mountable).concurrent(`a disk that is full from the start: a clear error at once${why}`, async () => {
+test.skipIf(!mountable).concurrent(`a disk that is full from the start: an immediate, clear error${why}`, async () => {
   const [ran, runs] = await onDisk('8k', [
     `run lead x --agents '${team}' --workspace disk/w`,
     'runs --workspace disk/w',
   ]);
   expect(ran).toMatchObject({ code: 1, stdout: '' });
-  expect(ran?.stderr).toMatch(/^error: The workspace cannot be written\. .+\ntry: Check the disk: .+\n$/u);
+  expect(ran?.stderr).toMatch(/^error: The workspace cannot be written to\. .+\ntry: Check free space .+\n$/u);
   expect(runs).toMatchObject({ code: 0, stderr: '' });
 });

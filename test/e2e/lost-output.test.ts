@@ -7,7 +7,7 @@ import { command, newFolder, run, team } from './driver.ts';
 const full = existsSync('/dev/full');
 const why = full ? '' : ' (skipped: there is no /dev/full)';
 
-/** The command in a shell, with what follows it there. */
+/** The command in a shell, followed by the given redirection or pipe. */
 const inShell = (line: string, cwd = newFolder()) =>
   run('sh', ['-c', `'${process.execPath}' '${command}' ${line}`], { cwd });
 
@@ -21,7 +21,7 @@ describe.concurrent(`output that cannot be written${why}`, () => {
       ['check --json'],
       [`run lead x --agents '${team}'`],
       [`run lead x --agents '${team}' --jsonl`],
-    ])('of `%s` is not passed over: exit 1 and one line', async (line) => {
+    ])('of `%s` is reported: exit 1 and one line', async (line) => {
     const { code, stderr } = await inShell(`${line} >/dev/full`);
     expect(code).toBe(1);
     expect(stderr.match(/^error: .*$/gmu)).toEqual([
@@ -29,7 +29,7 @@ describe.concurrent(`output that cannot be written${why}`, () => {
     ]);
   });
 
-  test.skipIf(!full)('of a command that failed leaves its exit code, and nothing lost is nothing said', async () => {
+  test.skipIf(!full)('of a command that failed leaves its exit code, and no lost output means no message', async () => {
     const failed = await inShell('show 12ab >/dev/full');
     expect(failed.code).toBe(1);
     expect(failed.stderr).toMatch(/^error: There is no such run.*\n.*\n$/u);
@@ -38,7 +38,7 @@ describe.concurrent(`output that cannot be written${why}`, () => {
   });
 });
 
-test('a reader that has gone away is no error', async () => {
+test('a reader that has closed the pipe is not an error', async () => {
   const line = `'${process.execPath}' '${command}' run lead x --agents '${team}' --jsonl`;
   const { code, stderr } = await run('bash', ['-c', `${line} | head -1 >/dev/null; exit \${PIPESTATUS[0]}`]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -47,7 +47,7 @@ test('a reader that has gone away is no error', async () => {
 const mountable = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
 
 test.skipIf(!mountable)(
-  `a file that takes only a part of the output is told too${mountable ? '' : ' (skipped: it takes root to mount a small disk)'}`,
+  `a file that takes only part of the output is reported too${mountable ? '' : ' (skipped: it takes root to mount a small disk)'}`,
   async () => {
     const cwd = newFolder();
     const node = `'${process.execPath}' '${command}'`;

@@ -1,12 +1,12 @@
-// Spawned agents by real processes: a chat that is one session, its party, and what is left of it after a kill.
+// Spawned agents in real processes: a chat that is one session, its agents, and what is left of it after a kill.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { asked, cloister, newFolder, nodeNoise, repo, script, startCloister, value } from './driver.ts';
+import { cloisterJson, cloister, newFolder, nodeNoise, repo, script, startCloister, value } from './driver.ts';
 
 const master = join(repo, 'examples/dungeon/game-master.ai');
 const agents = ['--agents', master];
 
-const statesIn = (mail: readonly any[]): Record<string, number> =>
+const countStates = (mail: readonly any[]): Record<string, number> =>
   Object.fromEntries(
     [...Map.groupBy(mail, ({ message_type: type, state }) => `${type} ${state}`)].map(([key, all]) => [
       key,
@@ -14,33 +14,33 @@ const statesIn = (mail: readonly any[]): Record<string, number> =>
     ]),
   );
 
-test.concurrent('a chat through a pipe is one session whose party lives from the first message to the last', async () => {
+test.concurrent('a chat through a pipe is one session whose agents live from the first message to the last', async () => {
   const cwd = newFolder();
   const chat = await cloister(['chat', 'game-master', ...agents], { cwd, input: 'We go in.\n\nWe try the door.\n' });
   expect(chat.code).toBe(0);
   expect(chat.stdout.match(/^(?:fighter|wizard|rogue): I /gmu)).toHaveLength(6);
   expect(chat.stderr).not.toMatch(nodeNoise);
 
-  const [run, ...others] = await asked(['runs'], { cwd });
+  const [run, ...others] = await cloisterJson(['runs'], { cwd });
   expect(others).toEqual([]);
   expect(run).toMatchObject({ agent: 'game-master', goal: 'We go in.', status: 'completed', cells: 4 });
-  const { cells } = await asked(['show', 'last'], { cwd });
+  const { cells } = await cloisterJson(['show', 'last'], { cwd });
   expect(cells.map(({ agent, status }: any) => [agent, status])).toEqual(
     expect.arrayContaining(['fighter', 'wizard', 'rogue'].map((agent) => [agent, 'completed'])),
   );
-  const mail = await asked(['show', 'last', '--mail'], { cwd });
-  expect(statesIn(mail)).toMatchObject({ 'message read': 1, 'answer delivered': 2, 'broadcast read': 24 });
-  expect(await asked(['audit', 'last'], { cwd })).toMatchObject({ ok: true, problems: [] });
-  expect(await asked(['replay', 'last', ...agents], { cwd })).toMatchObject({ ok: true, differences: [] });
+  const mail = await cloisterJson(['show', 'last', '--mail'], { cwd });
+  expect(countStates(mail)).toMatchObject({ 'message read': 1, 'answer delivered': 2, 'broadcast read': 24 });
+  expect(await cloisterJson(['audit', 'last'], { cwd })).toMatchObject({ ok: true, problems: [] });
+  expect(await cloisterJson(['replay', 'last', ...agents], { cwd })).toMatchObject({ ok: true, differences: [] });
 
   const shown = await cloister(['show', 'last', '--mail'], { cwd });
   for (const line of shown.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
-  const dead = await asked(['deadletters', '--run', 'last'], { cwd });
+  const dead = await cloisterJson(['dead-letters', '--run', 'last'], { cwd });
   expect(dead).toMatchObject({ read: 1, unread: 0, damaged: [] });
   expect(new Set(dead.letters.map(({ message_type: type, reason }: any) => `${type} ${reason}`))).toEqual(
     new Set(['result ended']),
   );
-  const { entries } = await asked(['conversations', 'show', 'main'], { cwd });
+  const { entries } = await cloisterJson(['conversations', 'show', 'main'], { cwd });
   expect(entries.map(({ agent_id, text }: any) => [agent_id, text.split('\n').at(-1)])).toEqual([
     ['person', 'We go in.'],
     ['game-master', 'Stone grinds on stone, and a way opens. What do you do?'],
@@ -49,58 +49,58 @@ test.concurrent('a chat through a pipe is one session whose party lives from the
   ]);
 });
 
-test.concurrent('a chat that was killed while its party was at work is gone on with, ends, and can be talked with again', async () => {
+test.concurrent('a chat that was killed while its agents were working is resumed, ends, and can be continued', async () => {
   const cwd = newFolder();
   const chat = startCloister(['chat', 'game-master', ...agents], { cwd });
   chat.write('We go in.\n');
-  await chat.said(/→ rogue {2}started/u);
+  await chat.printed(/→ rogue {2}started/u);
   chat.kill('SIGKILL');
   await chat.ended;
-  expect((await asked(['runs'], { cwd }))[0]).toMatchObject({ state: 'interrupted' });
+  expect((await cloisterJson(['runs'], { cwd }))[0]).toMatchObject({ state: 'interrupted' });
 
   const resumed = await cloister(['resume', 'last', ...agents], { cwd });
   expect(resumed.code).toBe(0);
   expect(resumed.stdout.match(/^(?:fighter|wizard|rogue): I /gmu)).toHaveLength(3);
-  const { cells } = await asked(['show', 'last'], { cwd });
+  const { cells } = await cloisterJson(['show', 'last'], { cwd });
   expect(cells).toHaveLength(4);
   expect(cells.filter(({ status }: any) => status === null)).toEqual([]);
-  expect(await asked(['audit', 'last'], { cwd })).toMatchObject({ ok: true, problems: [] });
-  expect(await asked(['replay', 'last', ...agents], { cwd })).toMatchObject({ ok: true, differences: [] });
+  expect(await cloisterJson(['audit', 'last'], { cwd })).toMatchObject({ ok: true, problems: [] });
+  expect(await cloisterJson(['replay', 'last', ...agents], { cwd })).toMatchObject({ ok: true, differences: [] });
 
   const again = await cloister(['chat', 'game-master', ...agents, '--json'], { cwd, input: 'We go on.\n' });
   expect(again.code).toBe(0);
   expect(JSON.parse(again.stdout)).toMatchObject({ status: 'completed', error: null, agent: 'game-master' });
-  const { entries } = await asked(['conversations', 'show', 'main'], { cwd });
+  const { entries } = await cloisterJson(['conversations', 'show', 'main'], { cwd });
   expect(entries.map(({ agent_id }: any) => agent_id)).toEqual(['person', 'game-master', 'person', 'game-master']);
 });
 
-test.concurrent('a chat that was killed while it waited is gone on with by a program, which writes to those who were there', async () => {
+test.concurrent('a chat that was killed while it waited is resumed by a program, which writes to its agents', async () => {
   const cwd = newFolder();
   const chat = startCloister(['chat', 'game-master', ...agents], { cwd });
   chat.write('We go in.\n');
-  await chat.said(/What do you do\?\n$/u);
+  await chat.printed(/What do you do\?\n$/u);
   chat.kill('SIGKILL');
   await chat.ended;
-  const told = value(await script('write-to-resumed.ts', [master], { cwd }));
-  expect(told).toMatchObject({
+  const answers = value(await script('write-to-resumed.ts', [master], { cwd }));
+  expect(answers).toMatchObject({
     resident: true,
     status: 'completed',
     answeredBy: 'cave:wizard',
     ended: 'completed',
     ok: true,
   });
-  expect(told.living).toEqual(['game-master', 'cave:fighter', 'cave:wizard', 'cave:rogue']);
-  expect(told.text).toMatch(/^(?:(?:fighter|wizard|rogue): I .*\n){3}Stone grinds/u);
+  expect(answers.living).toEqual(['game-master', 'cave:fighter', 'cave:wizard', 'cave:rogue']);
+  expect(answers.text).toMatch(/^(?:(?:fighter|wizard|rogue): I .*\n){3}Stone grinds/u);
 });
 
-test.concurrent('a chat that is interrupted leaves nobody behind', async () => {
+test.concurrent('an interrupted chat leaves no process behind', async () => {
   const cwd = newFolder();
   const chat = startCloister(['chat', 'game-master', ...agents], { cwd });
   chat.write('We go in.\n');
-  await chat.said(/→ rogue {2}started/u);
+  await chat.printed(/→ rogue {2}started/u);
   chat.kill('SIGINT');
   expect(await chat.ended).toMatchObject({ code: 130 });
-  const { status, cells } = await asked(['show', 'last'], { cwd });
+  const { status, cells } = await cloisterJson(['show', 'last'], { cwd });
   expect(status).toBe('cancelled');
   expect(cells.map(({ status: one }: any) => one)).toEqual(cells.map(() => 'cancelled'));
 });

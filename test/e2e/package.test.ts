@@ -1,4 +1,4 @@
-// What is published, used as a stranger would: packed, installed in an empty folder, run.
+// The published package, used as by a new user: packed, installed in an empty folder, run.
 import { spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { newFolder, repo, run } from './driver.ts';
-import type { Ended } from './driver.ts';
+import type { ProcessResult } from './driver.ts';
 
 const home = newFolder();
 const project = join(home, 'project');
@@ -22,14 +22,14 @@ let tarball = '';
 let files: readonly string[] = [];
 
 beforeAll(async () => {
-  // Packed from a copy: `prepack` builds, and nobody else's dist/ shall change under their feet.
+  // Packed from a copy: `prepack` builds, and must not change a dist/ that other tests are using.
   const source = join(home, 'source');
   const left = new Set(['node_modules', '.git', 'dist', 'test', '.cloister'].map((name) => join(repo, name)));
   cpSync(repo, source, { recursive: true, filter: (path) => !left.has(path) });
   symlinkSync(join(repo, 'node_modules'), join(source, 'node_modules'));
-  // The compiler spends half of its time on memory that it would get back at its end.
+  // The compiler spends half of its time on garbage collection that is pointless for a short process.
   const env = { GOGC: 'off' };
-  const packed = done(await run('npm', ['pack', '--json', '--pack-destination', home], { cwd: source, env }));
+  const packed = succeeded(await run('npm', ['pack', '--json', '--pack-destination', home], { cwd: source, env }));
   const [{ filename, files: list }] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('[')));
   tarball = join(home, filename);
   files = list.map(({ path }: { path: string }) => path);
@@ -37,11 +37,11 @@ beforeAll(async () => {
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), '{ "name": "mine", "type": "module", "private": true }');
   const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', tarball];
-  done(await run('npm', install, { cwd: project, env: wayToPackages() }));
+  succeeded(await run('npm', install, { cwd: project, env: packageEnv() }));
 }, 120_000);
 
-/** How packages are reached from here is the machine's to say: a proxy, certificates, npm's own settings. */
-const wayToPackages = (): Record<string, string> => {
+/** The machine's settings for reaching packages: a proxy, certificates, npm's own settings. */
+const packageEnv = (): Record<string, string> => {
   const says =
     /^(?:(?:https?|all|no)_proxy|node_extra_ca_certs|ssl_cert_\w+|npm_config_(?:registry|cafile|\w*proxy|userconfig|cache))$/iu;
   return Object.fromEntries(
@@ -51,7 +51,7 @@ const wayToPackages = (): Record<string, string> => {
   );
 };
 
-const done = (ended: Ended): Ended => {
+const succeeded = (ended: ProcessResult): ProcessResult => {
   if (ended.code !== 0) throw new Error(`It ended with ${ended.code}:\n${ended.stdout}\n${ended.stderr}`);
   return ended;
 };
@@ -62,7 +62,7 @@ const write = (name: string, text: string): string => {
 };
 
 describe.concurrent('the package', () => {
-  test('holds what is needed and nothing else, in less than a megabyte', () => {
+  test('contains what is needed and nothing else, in less than a megabyte', () => {
     expect(statSync(tarball).size).toBeLessThan(1_000_000);
     for (const needed of ['package.json', 'bin/cloister.js', 'dist/index.js', 'dist/types/app/index.d.ts'])
       expect(files).toContain(needed);
@@ -81,12 +81,12 @@ describe.concurrent('the package', () => {
     expect(naming).toEqual([]);
   });
 
-  test('has no error that publint knows', async () => {
-    const { stdout } = done(await run(join(repo, 'node_modules/.bin/publint'), ['run', tarball]));
+  test('has no publint errors', async () => {
+    const { stdout } = succeeded(await run(join(repo, 'node_modules/.bin/publint'), ['run', tarball]));
     expect(stdout).not.toMatch(/Errors:/u);
   });
 
-  test('runs agents of the user’s own through the library, and audits them', async () => {
+  test('runs the user’s own agents through the library, and audits them', async () => {
     const file = write(
       'own.js',
       `import { openCloister, defineAgent } from 'cloister';
@@ -103,7 +103,7 @@ describe.concurrent('the package', () => {
        const { ok, unattributedBytes } = await cloister.audit(run);
        console.log(JSON.stringify({ status, output, ok, unattributedBytes }));`,
     );
-    const { stdout, stderr } = done(await run(process.execPath, [file], { cwd: project }));
+    const { stdout, stderr } = succeeded(await run(process.execPath, [file], { cwd: project }));
     expect(JSON.parse(stdout)).toEqual({ status: 'completed', output: 'All done.', ok: true, unattributedBytes: 0 });
     expect(stderr).toBe('');
   });
@@ -119,12 +119,12 @@ describe.concurrent('the package', () => {
       npx(['run', 'mine', 'x', '--agents', write('mine.js', code('')), '--workspace', 'js']),
       npx(['run', 'mine', 'x', '--agents', write('mine.ts', code(': any[]')), '--workspace', 'ts']),
     ]);
-    expect(done(demo).stdout).toMatch(/Audit: 8 crossings, all granted .* unattributed 0 · ok/u);
-    expect(done(js).stdout).toBe('Mine.\n');
-    expect(done(ts).stdout).toBe('Mine.\n');
+    expect(succeeded(demo).stdout).toMatch(/Audit: 8 crossings, all granted .* unattributed 0 · ok/u);
+    expect(succeeded(js).stdout).toBe('Mine.\n');
+    expect(succeeded(ts).stdout).toBe('Mine.\n');
   });
 
-  test('has types that fit, its own declarations included', async () => {
+  test('has types that compile, including its own declarations', async () => {
     mkdirSync(join(project, 'node_modules/@types'), { recursive: true });
     for (const name of ['@types/node', 'undici-types'])
       symlinkSync(join(repo, 'node_modules', name), join(project, 'node_modules', name));
@@ -135,7 +135,7 @@ describe.concurrent('the package', () => {
     const lib = ['--lib', 'es2024,esnext.disposable'];
     const [usual, deep] = await Promise.all([tsc([...lib, '--skipLibCheck']), tsc(lib)]);
     expect(usual).toMatchObject({ code: 0, stdout: '' });
-    // What a dependency declares is not ours to mend.
+    // Type errors in a dependency's declarations are not ours to fix.
     expect(deep.stdout.split('\n').filter((line) => /^(?:typed|node_modules\/cloister)/u.test(line))).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-// `cloister serve` as its users have it: a real process, real clients, real signals.
+// `cloister serve` as users run it: a real process, real clients, real signals.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { setTimeout as passed } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, test } from 'vitest';
-import { appears, cloister, command, newFolder, team } from './driver.ts';
+import { fileAppears, cloister, command, newFolder, team } from './driver.ts';
 
 const folder = async (): Promise<string> => {
   const cwd = newFolder();
@@ -33,7 +33,7 @@ const serving = async (cwd: string, args: readonly string[] = ['--agent', 'lead.
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const told = (type: string, count = 1): Promise<Line> =>
+  const logLine = (type: string, count = 1): Promise<Line> =>
     new Promise((resolve, reject) => {
       const look = (): void => {
         const found = lines.filter((line) => line.type === type)[count - 1];
@@ -45,19 +45,19 @@ const serving = async (cwd: string, args: readonly string[] = ['--agent', 'lead.
       void ended.then((code) => reject(new Error(`It ended with ${code}: ${err}`)));
       look();
     });
-  const { url = '', token = '' } = await told('serving');
+  const { url = '', token = '' } = await logLine('serving');
   const ask = (path: string, init: RequestInit = {}) =>
     fetch(url + path, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } });
-  return { child, ended, told, lines, url, token, ask, stderr: () => err };
+  return { child, ended, told: logLine, lines, url, token, ask, stderr: () => err };
 };
 
-test('an agent is asked by its address; SIGTERM lets it finish, and the run is there for the command line', async () => {
+test('an agent is asked by its address; SIGTERM lets it finish, and the run is visible to the command line', async () => {
   const cwd = await folder();
-  const { ask, child, ended, told } = await serving(cwd);
+  const { ask, child, ended, told: logLine } = await serving(cwd);
   const answering = ask('/v1/lead?q=Backups');
   const answer = (await (await answering).json()) as { run: string; status: string; output: string };
   expect(answer.status).toBe('completed');
-  expect(await told('run')).toMatchObject({ status: 'completed', agent: 'lead' });
+  expect(await logLine('run')).toMatchObject({ status: 'completed', agent: 'lead' });
   child.kill('SIGTERM');
   expect(await ended).toBe(0);
   const shown = await cloister(['show', answer.run, '--json'], { cwd });
@@ -65,7 +65,7 @@ test('an agent is asked by its address; SIGTERM lets it finish, and the run is t
   expect((await cloister(['audit', answer.run], { cwd })).code).toBe(0);
 });
 
-test('tokens of a file are held to their agents; what is wrong with the file is told with its line', async () => {
+test('tokens in a file are restricted to their agents; a problem in the file is reported with its line', async () => {
   const cwd = await folder();
   const made = JSON.parse((await cloister(['token', 'ci', '--json'], { cwd })).stdout) as {
     token: string;
@@ -91,33 +91,33 @@ test('tokens of a file are held to their agents; what is wrong with the file is 
 test('what has not ended when the time is up can be resumed', async () => {
   const cwd = newFolder();
   const { ask, child, ended, stderr } = await serving(cwd, ['--agent', team, '--grace', '0']);
-  const begun = (await (
+  const started = (await (
     await ask('/v1/gated', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ input: 'Go.', wait: false }),
     })
   ).json()) as { run: string };
-  await appears(join(cwd, 'entered'));
+  await fileAppears(join(cwd, 'entered'));
   child.kill('SIGTERM');
   expect(await ended).toBe(0);
-  expect(stderr()).toContain(`npx cloister resume ${begun.run}`);
+  expect(stderr()).toContain(`npx cloister resume ${started.run}`);
   writeFileSync(join(cwd, 'go'), '');
-  const resumed = await cloister(['resume', begun.run], { cwd });
+  const resumed = await cloister(['resume', started.run], { cwd });
   expect([resumed.code, resumed.stdout]).toEqual([0, 'Through the gate.\n']);
 });
 
-test('stopped at once by a second signal, it still says how to go on with what was cut off', async () => {
+test('stopped immediately by a second signal, it still says how to resume what was cut off', async () => {
   const cwd = newFolder();
   const { ask, child, ended, stderr } = await serving(cwd, ['--agent', team]);
   const headers = { 'content-type': 'application/json' };
   const body = JSON.stringify({ input: 'Go.', wait: false });
   const { run } = (await (await ask('/v1/gated', { method: 'POST', headers, body })).json()) as { run: string };
-  await appears(join(cwd, 'entered'));
+  await fileAppears(join(cwd, 'entered'));
   const stopping = once(child.stderr, 'data');
   child.kill('SIGINT');
   await stopping;
-  // Two signals within a tenth of a second are taken for one key.
+  // Two signals within a tenth of a second count as one key press.
   await passed(150);
   child.kill('SIGINT');
   expect(await ended).toBe(130);
@@ -126,7 +126,7 @@ test('stopped at once by a second signal, it still says how to go on with what w
   expect(await cloister(['resume', run], { cwd })).toMatchObject({ code: 0, stdout: 'Through the gate.\n' });
 });
 
-test('MCP on standard input: a client of the field lists the agent and calls it', async () => {
+test('MCP on standard input: a common client lists the agent and calls it', async () => {
   const cwd = await folder();
   const client = new Client({ name: 'test', version: '1' });
   const args = [command, 'serve', '--agent', 'lead.ai', '--stdio-mcp'];
@@ -138,7 +138,7 @@ test('MCP on standard input: a client of the field lists the agent and calls it'
   await client.close();
 });
 
-test('an address of others needs to be asked for; a name that is a route is refused; a taken port is named', async () => {
+test('a public address must be asked for; a name that is a route is refused; a port in use is named', async () => {
   const cwd = await folder();
   const exposed = await cloister(['serve', '--agent', 'lead.ai', '--host', '0.0.0.0'], { cwd });
   expect([exposed.code, exposed.stderr]).toEqual([1, expect.stringContaining('--expose')]);
@@ -147,7 +147,7 @@ test('an address of others needs to be asked for; a name that is a route is refu
   expect(named.code).toBe(1);
   const { url, child, ended } = await serving(cwd);
   const taken = await cloister(['serve', '--agent', 'lead.ai', '--http', new URL(url).port], { cwd });
-  expect([taken.code, taken.stderr]).toEqual([1, expect.stringMatching(/cannot be listened on.*EADDRINUSE/u)]);
+  expect([taken.code, taken.stderr]).toEqual([1, expect.stringMatching(/Cannot listen on this address.*EADDRINUSE/u)]);
   child.kill('SIGTERM');
   expect(await ended).toBe(0);
 });

@@ -1,27 +1,27 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { appears, asked, cloister, newFolder, script, startCloister, team, value } from './driver.ts';
+import { fileAppears, cloisterJson, cloister, newFolder, script, startCloister, team, value } from './driver.ts';
 
 const startGated = async (cwd: string, workspace: string) => {
   const started = startCloister(['run', 'gated', 'wait', '--agents', team, '--workspace', workspace], { cwd });
-  await appears(join(cwd, 'entered'));
+  await fileAppears(join(cwd, 'entered'));
   return started;
 };
 const openGate = (cwd: string) => writeFileSync(join(cwd, 'go'), '');
 
-describe.concurrent('while a run goes on', () => {
+describe.concurrent('while a run is running', () => {
   test('other processes list, show, explain and audit it, and run beside it', async () => {
     const [cwd, workspace] = [newFolder(), newFolder()];
     const gated = await startGated(cwd, workspace);
     const where = ['--workspace', workspace];
 
     const [runs, shown, listed, explained, audited, beside] = await Promise.all([
-      asked(['runs', ...where]),
-      asked(['show', 'last', ...where]),
+      cloisterJson(['runs', ...where]),
+      cloisterJson(['show', 'last', ...where]),
       cloister(['runs', ...where]),
       cloister(['explain', 'last', 'gated', '--find', 'noted before', ...where]),
-      asked(['audit', 'last', ...where]),
+      cloisterJson(['audit', 'last', ...where]),
       cloister(['demo', '--json', '--workspace', newFolder()]),
     ]);
     expect(runs).toMatchObject([{ agent: 'gated', state: 'running', status: null }]);
@@ -34,30 +34,30 @@ describe.concurrent('while a run goes on', () => {
 
     const echo = await cloister(['run', 'echo', 'beside', '--agents', team, ...where]);
     expect(echo).toMatchObject({ code: 0, stdout: 'You said: beside\n' });
-    expect((await asked(['runs', ...where])).map(({ state }: any) => state)).toEqual(['ended', 'running']);
+    expect((await cloisterJson(['runs', ...where])).map(({ state }: any) => state)).toEqual(['ended', 'running']);
 
     openGate(cwd);
     expect(await gated.ended).toMatchObject({ code: 0, stdout: 'Through the gate.\n' });
-    expect((await asked(['runs', ...where])).map(({ state }: any) => state)).toEqual(['ended', 'ended']);
+    expect((await cloisterJson(['runs', ...where])).map(({ state }: any) => state)).toEqual(['ended', 'ended']);
   });
 
-  test('two processes begin one new workspace at the same time; both runs complete and audit well', async () => {
+  test('two processes create one new workspace at the same time; both runs complete and pass the audit', async () => {
     const workspace = newFolder();
     const cwds = [newFolder(), newFolder()];
     const gated = await Promise.all(cwds.map((cwd) => startGated(cwd, workspace)));
-    const running = await asked(['runs', '--workspace', workspace]);
+    const running = await cloisterJson(['runs', '--workspace', workspace]);
     expect(running.map(({ state }: any) => state)).toEqual(['running', 'running']);
     for (const cwd of cwds) openGate(cwd);
     for (const one of gated) expect((await one.ended).code).toBe(0);
     for (const { run } of running)
-      expect(await asked(['audit', run, '--workspace', workspace])).toMatchObject({ ok: true, problems: [] });
+      expect(await cloisterJson(['audit', run, '--workspace', workspace])).toMatchObject({ ok: true, problems: [] });
     for (const cwd of cwds) expect(readFileSync(join(cwd, 'effects'), 'utf8')).toBe('before\nat the gate\nafter\n');
   });
 
-  test('another process that would resume it is told who has it, and it goes on', async () => {
+  test('another process that tries to resume it is told who has it, and the run continues', async () => {
     const [cwd, workspace] = [newFolder(), newFolder()];
     const gated = await startGated(cwd, workspace);
-    const [{ run }] = await asked(['runs', '--workspace', workspace]);
+    const [{ run }] = await cloisterJson(['runs', '--workspace', workspace]);
     const refused = value(await script('resume.ts', [workspace, run], { cwd: newFolder() }));
     expect(refused.code).toBe('run_owned');
     expect(refused.message).toContain(`process ${gated.pid} `);
@@ -67,6 +67,6 @@ describe.concurrent('while a run goes on', () => {
     expect(readFileSync(join(cwd, 'effects'), 'utf8')).toBe('before\nat the gate\nafter\n');
     const ended = value(await script('resume.ts', [workspace, run], { cwd: newFolder() }));
     expect(ended.code).toBe('run_ended');
-    expect(await asked(['audit', run, '--workspace', workspace])).toMatchObject({ ok: true });
+    expect(await cloisterJson(['audit', run, '--workspace', workspace])).toMatchObject({ ok: true });
   });
 });

@@ -2,24 +2,24 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { asked, cloister, looked, newFolder, nodeNoise, team, value } from './driver.ts';
+import { cloisterJson, cloister, readWithCloister, newFolder, nodeNoise, team, value } from './driver.ts';
 
-const untouched = newFolder();
+const original = newFolder();
 let run = '';
 beforeAll(async () => {
-  run = (await asked(['run', 'lead', 'one two three', '--agents', team, '--workspace', untouched])).run;
+  run = (await cloisterJson(['run', 'lead', 'one two three', '--agents', team, '--workspace', original])).run;
 });
 
-/** What `audit` says of a copy that was changed behind its back. */
+/** What `audit` reports for a copy that was modified directly. */
 const auditAfter = async (sql: string) => {
   const workspace = newFolder();
-  cpSync(untouched, workspace, { recursive: true });
+  cpSync(original, workspace, { recursive: true });
   {
     using database = new DatabaseSync(join(workspace, 'cloister.db'));
     expect(database.prepare(sql).run().changes).toBeGreaterThan(0);
   }
   const args = ['audit', run, '--workspace', workspace];
-  const [plain, json] = await Promise.all([looked(args), looked([...args, '--json'])]);
+  const [plain, json] = await Promise.all([readWithCloister(args), readWithCloister([...args, '--json'])]);
   return { plain, json, report: value(json) };
 };
 
@@ -27,14 +27,14 @@ const changes: readonly (readonly [what: string, sql: string, where: RegExp])[] 
   ['one byte of a goal', `UPDATE frames SET body = replace(body, 'Count the', 'Count tha')`, /frame \d+ /u],
   ['one byte of an answer', `UPDATE frames SET body = replace(body, 'hree words', 'hrea words')`, /frame \d+ /u],
   ['one byte of the system prompt', `UPDATE frames SET body = replace(body, 'Be lead', 'Be mead')`, /frame 0 /u],
-  ['a byte that makes it no JSON', `UPDATE frames SET body = substr(body, 2) WHERE no = 2`, /frame 2 /u],
+  ['a byte that makes it invalid JSON', `UPDATE frames SET body = substr(body, 2) WHERE no = 2`, /frame 2 /u],
   ['a hash', `UPDATE frames SET hash = 'f' || substr(hash, 2) || 'f' WHERE no = 3`, /frame [34] /u],
   ['the last hash', `UPDATE frames SET hash = 'f' || hash WHERE no = (SELECT max(no) FROM frames)`, /frame \d+ /u],
-  ['a frame that is gone', `DELETE FROM frames WHERE no = 4`, /frame 4 .*missing/u],
-  ['the first frame that is gone', `DELETE FROM frames WHERE no = 0`, /frame 0 .*missing/u],
-  ['the last frame that is gone', `DELETE FROM frames WHERE no = (SELECT max(no) FROM frames)`, /frame \d+ .*missing/u],
-  ['every frame gone', `DELETE FROM frames`, /frames 0 to \d+ .*missing/u],
-  ['a frame moved to another place', `UPDATE frames SET no = no + 1000 WHERE no = 4`, /frame 4 .*missing/u],
+  ['a missing frame', `DELETE FROM frames WHERE no = 4`, /frame 4 .*missing/u],
+  ['a missing first frame', `DELETE FROM frames WHERE no = 0`, /frame 0 .*missing/u],
+  ['a missing last frame', `DELETE FROM frames WHERE no = (SELECT max(no) FROM frames)`, /frame \d+ .*missing/u],
+  ['all frames missing', `DELETE FROM frames`, /frames 0 to \d+ .*missing/u],
+  ['a moved frame', `UPDATE frames SET no = no + 1000 WHERE no = 4`, /frame 4 .*missing/u],
 ];
 
 describe.concurrent('audit finds and names', () => {
@@ -49,18 +49,18 @@ describe.concurrent('audit finds and names', () => {
   });
 });
 
-test('what was not changed is ok', async () => {
-  expect(await asked(['audit', run, '--workspace', untouched])).toMatchObject({ ok: true, problems: [] });
+test('an unchanged run is ok', async () => {
+  expect(await cloisterJson(['audit', run, '--workspace', original])).toMatchObject({ ok: true, problems: [] });
 });
 
-test('a changed run is not shown as if it were whole', async () => {
+test('a changed run is not shown as if it were intact', async () => {
   const workspace = newFolder();
-  cpSync(untouched, workspace, { recursive: true });
+  cpSync(original, workspace, { recursive: true });
   {
     using database = new DatabaseSync(join(workspace, 'cloister.db'));
     database.exec(`UPDATE frames SET body = replace(body, 'hree words', 'hrea words')`);
   }
   const shown = await cloister(['show', run, '--workspace', workspace]);
   expect(shown).toMatchObject({ code: 1, stdout: '' });
-  expect(shown.stderr).toMatch(/frame \d+ of run \w+ is not what was written[^]*cloister audit/u);
+  expect(shown.stderr).toMatch(/frame \d+ of run \w+ is damaged[^]*cloister audit/u);
 });

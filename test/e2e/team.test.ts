@@ -1,8 +1,8 @@
-// A team from a file in real processes: killed in the middle, gone on with, looked at; and a plan that goes through a file.
+// A team from a file in real processes: killed in the middle, resumed, inspected; and a plan that is saved to a file.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { asked, cloister, newFolder, startCloister, value } from './driver.ts';
+import { cloisterJson, cloister, newFolder, startCloister, value } from './driver.ts';
 
 const agent = (name: string): string =>
   `---\ndescription: I am ${name}.\nusage: x\noutput: { format: text }\nmodels: rehearsal/small\n---\nYou are ${name}.\n`;
@@ -15,7 +15,7 @@ const plan = {
   ],
 };
 
-/** Whoever looks for doubts never comes back, unless there is a file `open`. */
+/** The agent that looks for doubts never returns, unless there is a file `open`. */
 const script = `import { existsSync } from 'node:fs';
 const plan = ${JSON.stringify(plan)};
 export default { lines: [
@@ -43,21 +43,21 @@ const teamFolder = (): string => {
 };
 
 describe.concurrent('a team from a file', () => {
-  test('that is killed goes on where it was, with what its file and --parallel said', async () => {
+  test('that is killed continues where it was, with the settings of its file and --parallel', async () => {
     const cwd = teamFolder();
-    const { said, kill, ended } = startCloister(['team', 'crew.yaml', 'Bees', '--parallel', '3'], { cwd });
-    await said(/task Find facts \(ann\) completed/u);
+    const { printed, kill, ended } = startCloister(['team', 'crew.yaml', 'Bees', '--parallel', '3'], { cwd });
+    await printed(/task Find facts \(ann\) completed/u);
     kill('SIGKILL');
     await ended;
     writeFileSync(join(cwd, 'open'), '');
-    // Another number of tasks at once would be another team.
+    // Another number of parallel tasks would be another team.
     const resumed = value(await cloister(['resume', 'last', '--json'], { cwd }));
     expect(resumed).toMatchObject({
       status: 'completed',
       output: 'The whole answer.',
       tasks: plan.tasks.map(({ id }) => ({ id, status: 'completed' })),
     });
-    const shown = await asked(['show', 'last', '--graph', 'graph.svg'], { cwd });
+    const shown = await cloisterJson(['show', 'last', '--graph', 'graph.svg'], { cwd });
     expect(shown.tasks).toHaveLength(3);
     expect(readFileSync(join(cwd, 'graph.svg'), 'utf8')).toMatch(/^<svg [^]*Write the page[^]*<\/svg>\n$/u);
   });
@@ -65,12 +65,12 @@ describe.concurrent('a team from a file', () => {
   test('has a plan that can be saved, and run from the file', async () => {
     const cwd = teamFolder();
     writeFileSync(join(cwd, 'open'), '');
-    const planned = await cloister(['team', 'crew.yaml', 'Bees', '--plan-only', '--save', 'plan.json'], { cwd });
+    const planned = await cloister(['team', 'crew.yaml', 'Bees', '--plan-only', '--save-plan', 'plan.json'], { cwd });
     expect(planned.code).toBe(0);
     expect(JSON.parse(planned.stdout)).toEqual(JSON.parse(readFileSync(join(cwd, 'plan.json'), 'utf8')));
     const { code, stdout, stderr } = await cloister(['team', 'crew.yaml', '--from-plan', 'plan.json'], { cwd });
     expect([code, stdout]).toEqual([0, 'The whole answer.\n']);
-    expect(stderr).toMatch(/TASKS {2}3 tasks: 3 done/u);
+    expect(stderr).toMatch(/Tasks \(3\): 3 done/u);
     expect(existsSync(join(cwd, '.cloister'))).toBe(true);
   });
 });

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { appears, asked, cloister, command, newFolder, nodeNoise, run, start, team } from './driver.ts';
+import { fileAppears, cloisterJson, cloister, command, newFolder, nodeNoise, run, start, team } from './driver.ts';
 import type { StartOptions } from './driver.ts';
 
 /** `script` of util-linux gives the command a terminal of its own. */
@@ -34,31 +34,34 @@ describe.concurrent('on a terminal', () => {
       expect(drawn.findLast((line) => line.includes(agent))).toMatch(/^✓ .*\$0\.\d+/u);
     expect(Math.max(...drawn.map((line) => line.length))).toBeLessThan(80);
     expect(stripVTControlCharacters(stdout.slice(stdout.lastIndexOf(show)))).toMatch(
-      /SQLite for[^]*FIN[^]*Audit: .* ok[^]*Workspace: /u,
+      /SQLite for[^]*Summary[^]*Audit: .* ok[^]*Workspace: /u,
     );
   });
 
-  test.skipIf(!hasScript)(`Ctrl-C stops in order, with the tree whole and the cursor back${why}`, async () => {
-    const cwd = newFolder();
-    const { write, ended } = startOnTerminal(60, ['run', 'gated', 'wait', '--agents', team], { cwd });
-    await appears(join(cwd, 'entered'));
-    write('\u0003');
-    const { code, stdout } = await ended;
-    expect(code).toBe(130);
-    expect(stdout.lastIndexOf(show)).toBeGreaterThan(stdout.lastIndexOf(hide));
-    expect(stdout).toContain('stopping…');
-    expect(plainLines(stdout)).toContain('Half of the answer.');
-    expect(stdout).not.toMatch(nodeNoise);
-    expect(await asked(['show', 'last'], { cwd })).toMatchObject({ status: 'cancelled' });
-  });
+  test.skipIf(!hasScript)(
+    `Ctrl-C stops in an orderly way, with the tree complete and the cursor back${why}`,
+    async () => {
+      const cwd = newFolder();
+      const { write, ended } = startOnTerminal(60, ['run', 'gated', 'wait', '--agents', team], { cwd });
+      await fileAppears(join(cwd, 'entered'));
+      write('\u0003');
+      const { code, stdout } = await ended;
+      expect(code).toBe(130);
+      expect(stdout.lastIndexOf(show)).toBeGreaterThan(stdout.lastIndexOf(hide));
+      expect(stdout).toContain('stopping…');
+      expect(plainLines(stdout)).toContain('Half of the answer.');
+      expect(stdout).not.toMatch(nodeNoise);
+      expect(await cloisterJson(['show', 'last'], { cwd })).toMatchObject({ status: 'cancelled' });
+    },
+  );
 
-  test.skipIf(!hasScript)(`a tool’s stray error does not cost the cursor${why}`, async () => {
+  test.skipIf(!hasScript)(`a tool’s stray error does not lose the cursor${why}`, async () => {
     const { stdout } = await startOnTerminal(80, ['run', 'astray', 'x', '--agents', team]).ended;
     expect(stdout).toContain(hide);
     expect(stdout.lastIndexOf(show)).toBeGreaterThan(stdout.lastIndexOf(hide));
   });
 
-  test.skipIf(!hasScript)(`NO_COLOR leaves the tree and takes the colours${why}`, async () => {
+  test.skipIf(!hasScript)(`NO_COLOR keeps the tree and removes the colours${why}`, async () => {
     const args = ['run', 'lead', 'x', '--agents', team];
     const [plain, coloured] = await Promise.all([
       startOnTerminal(80, args, { env: { NO_COLOR: '1' } }).ended,
@@ -77,7 +80,7 @@ describe.concurrent('without a terminal', () => {
     const { stdout, stderr } = await cloister(args, { cwd, env: { FORCE_COLOR: '1' } });
     const [runs, shown] = await Promise.all([cloister(['runs'], { cwd }), cloister(['show', 'last'], { cwd })]);
     for (const text of [stdout, stderr, runs.stdout, shown.stdout]) expect(text).not.toMatch(/[^\P{Cc}\n]/u);
-    const table = stderr.slice(stderr.indexOf('FIN'), stderr.indexOf('Workspace:'));
+    const table = stderr.slice(stderr.indexOf('Summary'), stderr.indexOf('Workspace:'));
     for (const text of [table, runs.stdout, shown.stdout])
       expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThan(80);
   });
@@ -90,12 +93,12 @@ describe.concurrent('without a terminal', () => {
     `run endless x --agents '${team}' --budget-tokens 20000 --jsonl 2>err | head -1`,
     `run lead x --agents '${team}' 2>/dev/full >/dev/full`,
   ];
-  test.each(pipes)('a reader that goes away is no crash: %s', async (line) => {
+  test.each(pipes)('a reader that closes the pipe causes no crash: %s', async (line) => {
     const cwd = newFolder();
     const shell = `'${process.execPath}' '${command}' ${line}; cat err 2>/dev/null`;
     const { stdout, stderr } = await run('bash', ['-c', shell], { cwd });
     expect(stdout + stderr).not.toMatch(nodeNoise);
     expect(stdout + stderr).not.toMatch(/EPIPE|ENOSPC|Unhandled/u);
-    expect((await asked(['runs'], { cwd }))[0]).toMatchObject({ state: 'ended' });
+    expect((await cloisterJson(['runs'], { cwd }))[0]).toMatchObject({ state: 'ended' });
   });
 });

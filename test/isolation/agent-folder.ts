@@ -5,13 +5,13 @@ import { writeFiles } from './temporary-folder.ts';
 export const cellNames = ['lead', 'left', 'right', 'left/deep', 'right/deep'] as const;
 export type CellName = (typeof cellNames)[number];
 
-/** The folder of each: the two called `deep` have the same name, and lie below those who call them. */
+/** The folder of each agent: the two named `deep` are below the agents that call them. */
 export const folderOf = (cell: CellName): string => cell;
 
-/** By which the network knows who sends: a cell's model is at `<host>.model.invalid`, its server at `<host>.mcp.invalid`. */
+/** Host names identify the sender: a cell's model is at `<host>.model.invalid`, its server at `<host>.mcp.invalid`. */
 export const hostOf = (cell: CellName): string => cell.replace('/', '-');
 
-/** What a module of tools calls: the tests put a function there. */
+/** The global function that a tool module calls: the tests set it. */
 export const moduleHook = Symbol.for('cloister two-run module');
 
 export type AgentText = {

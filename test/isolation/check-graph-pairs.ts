@@ -1,4 +1,4 @@
-// To be planted: compares pairs of runs of teams that work through graphs. Prints the reports, one JSON value.
+// Runs in planted copies: compares pairs of runs of teams that work through graphs. Prints the reports as one JSON value.
 //   <pairs> <seed>
 // Exits with 0 when nothing differs, with 3 when something does; anything else is a failure of the check itself.
 import { comparePairs } from './graph-two-run.ts';

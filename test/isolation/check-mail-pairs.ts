@@ -1,4 +1,4 @@
-// To be planted: compares pairs of runs of a team that talks. Prints a report, one JSON value.
+// Runs in planted copies: compares pairs of runs of a team that exchanges messages. Prints a report as one JSON value.
 //   <pairs> <seed>
 // Exits with 0 when nothing differs, with 3 when something does; anything else is a failure of the check itself.
 import { comparePairs } from './mail-two-run.ts';

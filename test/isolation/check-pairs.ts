@@ -1,4 +1,4 @@
-// To be planted: compares pairs of runs. Prints a report, one JSON value.
+// Runs in planted copies: compares pairs of runs. Prints a report as one JSON value.
 //   <pairs> <seed> <direction to begin with>
 // Exits with 0 when nothing differs, with 3 when something does; anything else is a failure of the check itself.
 import * as cloister from 'cloister';

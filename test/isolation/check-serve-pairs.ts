@@ -1,15 +1,15 @@
-// To be planted: compares pairs of worlds in which another caller does something else. Prints how many were tried.
+// Runs in planted copies: compares pairs of worlds in which another caller acts differently. Prints how many were tried.
 //   <pairs> <seed>
 // Exits with 0 when nothing differs, with 3 when something does; anything else is a failure of the check itself.
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { act, watch } from './serve-two-run.ts';
+import { act, observeWorld } from './serve-two-run.ts';
 
 const [pairs = '', seed = ''] = process.argv.slice(2);
 const acts = fc.array(act, { minLength: 2, maxLength: 8, size: 'max' });
 const { failed, errorInstance, numRuns } = await fc.check(
   fc.asyncProperty(acts, fc.nat(), fc.nat(), async (done, one, other) =>
-    isDeepStrictEqual(await watch(done, one), await watch(done, other)),
+    isDeepStrictEqual(await observeWorld(done, one), await observeWorld(done, other)),
   ),
   { numRuns: Number(pairs), seed: Number(seed), endOnFailure: true },
 );

@@ -1,12 +1,12 @@
-// The other direction: a child keeps its work private and ends the same way, and neither its parent nor a sibling can tell.
+// The other direction: a child's private work varies while it ends the same way, and neither its parent nor a sibling can tell.
 import fc from 'fast-check';
-import { Observer } from './observed.ts';
-import type { Sight } from './observed.ts';
+import { Observer } from './observer.ts';
+import type { Observation } from './observer.ts';
 import { call, taskOf, tool, turnCounter, World } from './fake-world.ts';
 import type { Call, Cloister, Fault, Reply } from './fake-world.ts';
 import { envName, words } from './parent-varies.ts';
 
-// ---- what the pair has in common: the answer, and how it came to an end
+// ---- what the pair has in common: the answer, and how it ended
 
 export type Ending = {
   readonly kind:
@@ -35,7 +35,7 @@ export const ending: fc.Arbitrary<Ending> = fc.record({
   answer: words.map((text) => `Tea. ${text}`),
 });
 
-// ---- what the child keeps to itself
+// ---- what the child keeps private
 
 type Act = { readonly kind: (typeof actKinds)[number]; readonly text: string; readonly delayMs: number };
 const actKinds = ['jot', 'burst', 'fail', 'write', 'list', 'helper', 'ghost', 'broken'] as const;
@@ -43,11 +43,11 @@ const actKinds = ['jot', 'burst', 'fail', 'write', 'list', 'helper', 'ghost', 'b
 export type ChildState = {
   readonly prompt: string;
   readonly turns: readonly { readonly text: string; readonly acts: readonly Act[]; readonly delayMs: number }[];
-  /** A provider's or a tool's own words. */
+  /** A provider's or a tool's own text. */
   readonly words: string;
   readonly faults: number;
   readonly extraTools: readonly string[];
-  /** Which limit it passes, when it ends so. */
+  /** Which limit it exceeds, when it ends that way. */
   readonly limit: 'max_steps' | 'max_output_files' | 'max_output_size_bytes';
   readonly usage: readonly [number, number];
   readonly settings: { readonly temperature?: number };
@@ -85,7 +85,7 @@ export const watchParent = async (
   cloister: Cloister,
   { ending: end, viaGather }: { readonly ending: Ending; readonly viaGather: boolean },
   state: ChildState,
-): Promise<readonly Sight[]> => {
+): Promise<readonly Observation[]> => {
   const world = new World(state.seed, state.startMs);
   const parent = new Observer('parent', world.drawn);
   const sibling = new Observer('sibling', world.drawn);
@@ -106,26 +106,26 @@ export const watchParent = async (
   parent.note('the run', { status, output, failure, missing });
   await home.close();
   delete process.env[envName];
-  return [...parent.sights, ...sibling.sights];
+  return [...parent.observations, ...sibling.observations];
 };
 
-const probe = (world: World, eye: Observer) =>
+const probe = (world: World, observer: Observer) =>
   tool('probe', 'Looks closely.', async (args, context) => {
-    eye.toolCall('probe', args, context);
+    observer.toolCall('probe', args, context);
     await world.sleep(Number.parseInt(args.mark.slice(0, 1), 16));
     return `Seen by ${args.mark}.`;
   });
 
 type Request = Parameters<typeof taskOf>[0];
 
-const parentReply = (eye: Observer, viaGather: boolean) => {
+const parentReply = (observer: Observer, viaGather: boolean) => {
   const turnOf = turnCounter();
-  const asking = (agent: string, prompt: string) =>
+  const askOf = (agent: string, prompt: string) =>
     viaGather ? call('gather', { tasks: [{ agent, prompt }] }) : call(agent, { prompt });
   const turns: readonly ((mark: string) => readonly Call[])[] = [
     (mark) => [
       call('probe', { mark }),
-      asking('child', 'Compare tea and coffee.'),
+      askOf('child', 'Compare tea and coffee.'),
       call('sibling', { prompt: `Look beside it, ${mark}.` }),
       call('probe', { mark, again: true }),
       call('list_files', {}),
@@ -139,16 +139,16 @@ const parentReply = (eye: Observer, viaGather: boolean) => {
     ],
   ];
   return (request: Request): Reply => {
-    const mark = eye.request(request);
+    const mark = observer.request(request);
     const turn = turnOf('');
     return { turn, text: `lead ${mark}`, calls: turns[turn]?.(mark) ?? [] };
   };
 };
 
-const defineSibling = ({ defineAgent }: Cloister, world: World, eye: Observer) => {
+const defineSibling = ({ defineAgent }: Cloister, world: World, observer: Observer) => {
   const turnOf = turnCounter();
   const reply = (request: Request): Reply => {
-    const mark = eye.request(request);
+    const mark = observer.request(request);
     const turn = turnOf(taskOf(request));
     const calls = [
       call('probe', { mark }),
@@ -163,7 +163,7 @@ const defineSibling = ({ defineAgent }: Cloister, world: World, eye: Observer) =
     description: 'Looks beside.',
     prompt: 'You look.',
     models: [world.model('sibling', reply)],
-    tools: [probe(world, eye), 'list_files', 'read_file', 'write_file'],
+    tools: [probe(world, observer), 'list_files', 'read_file', 'write_file'],
   });
 };
 
@@ -208,7 +208,7 @@ const defineChild = ({ defineAgent }: Cloister, world: World, end: Ending, state
   });
 };
 
-/** Its private turns, with what the ending needs. Where the newest words are the answer, it says none on the way. */
+/** Its private turns, with what the ending needs. Where the newest text becomes the answer, it says nothing before. */
 const actsOf = ({ kind }: Ending, { turns, words: text }: ChildState): readonly (readonly Act[])[] => {
   const free = turns.map(({ acts }) => acts.filter((one) => kind !== 'limit' || one.kind !== 'write'));
   const some = free.map((acts) => (acts.length > 0 ? acts : [{ kind: 'list', text, delayMs: 0 } as const]));
@@ -235,7 +235,7 @@ const childReply = (end: Ending, state: ChildState) => {
   };
 };
 
-/** The answer, or the way it fails to come. */
+/** The answer, or the way it fails. */
 const lastReply = ({ kind, answer }: Ending, state: ChildState, turn: number): Reply | Fault => {
   const write = (path: string) => call('write_file', { path, content: state.words.padEnd(1_500, '.') });
   switch (kind) {
@@ -274,7 +274,7 @@ const actCall = ({ kind, text, delayMs }: Act): Call => {
   }
 };
 
-/** It answers, unless the ending is that it does not. */
+/** It answers, unless its ending is that it does not. */
 const helperReply =
   ({ kind }: Ending, state: ChildState) =>
   (): Reply | Fault =>

@@ -1,4 +1,4 @@
-// Conversations, two worlds at a time: they differ in what is said where nobody else was let in. What others are shown is compared.
+// Conversations, two worlds at a time: they differ in conversations that no other agent was attached to. What others are shown is compared.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sha256 } from '#base';
@@ -6,7 +6,7 @@ import { defineAgent, openCloister } from 'cloister';
 import type { Cloister } from 'cloister';
 import { countingIds, rehearse } from '#testkit';
 
-/** One thing that happens, in both worlds: only the words of what is private differ. */
+/** One event that happens in both worlds: only private texts differ. */
 type Act =
   | { readonly do: 'private'; readonly nth: number; readonly context: boolean }
   | { readonly do: 'open'; readonly words: string }
@@ -29,15 +29,15 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   }),
 );
 
-/** Everything that the watched agents' models were shown, in a world where what is private is drawn from a salt. */
-const watch = async (acts: readonly Act[], salt: string): Promise<readonly string[]> => {
+/** Everything the watched agents' models were shown, in a world whose private content depends on a salt. */
+const observeWorld = async (acts: readonly Act[], salt: string): Promise<readonly string[]> => {
   const seen: string[] = [];
   const model = rehearse([
     {
       reply: ({ agent, messages }) => {
         const prompt = JSON.stringify(messages);
         if (agent !== 'private') seen.push(`${agent}: ${prompt}`);
-        // Depends on every byte that it was shown.
+        // The answer depends on every byte it was shown.
         return `${agent} says ${sha256(prompt).slice(0, 12)}`;
       },
     },
@@ -73,7 +73,7 @@ const play = async (cloister: Cloister, act_: Act, salt: string, ids: { newest?:
   try {
     switch (act_.do) {
       case 'private':
-        // As often as it likes, with context or without: its own conversation, and one of the same name as another's.
+        // Any number of times, with context or without: its own conversation, and one of the same name as another's.
         for (let times = 0; times <= Number.parseInt(sha256(`${salt} times ${act_.nth}`)[0]!, 16) % 3; times++)
           await turn('private', secretOf(salt, act_.nth + times), {
             conversation: act_.nth % 2 === 0 ? 'main' : 'open',
@@ -104,32 +104,32 @@ const play = async (cloister: Cloister, act_: Act, salt: string, ids: { newest?:
         return void (await cloister.conversations.export(held));
     }
   } catch (error) {
-    // What cannot be done now is told to who asked, and to nobody else.
+    // A refused action is reported only to the agent that asked.
     if ((error as { code?: string }).code === undefined) throw error;
   }
 };
 
-test('what is said in a conversation, kept, set back, branched or deleted reaches nobody who was not let in', () =>
+test('the content of a conversation, whether kept, restored, branched or deleted, reaches no agent that was not attached', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(act, { minLength: 2, maxLength: 10 }),
       fc.string(),
       fc.string(),
       async (acts, one, other) => {
-        expect(await watch(acts, `one ${one}`)).toEqual(await watch(acts, `other ${other}`));
+        expect(await observeWorld(acts, `one ${one}`)).toEqual(await observeWorld(acts, `other ${other}`));
       },
     ),
     { numRuns: 120 },
   ));
 
-test('an agent that is let in is shown that conversation and no other', async () => {
+test('an attached agent is shown that conversation and no other', async () => {
   const acts: readonly Act[] = [
     { do: 'private', nth: 1, context: true },
     { do: 'open', words: 'say hello' },
     { do: 'watched', words: 'say apart' },
     { do: 'attached', words: 'say yes' },
   ];
-  const seen = await watch(acts, 'x');
+  const seen = await observeWorld(acts, 'x');
   const guest = seen.filter((text) => text.startsWith('guest: '));
   expect(guest).toHaveLength(1);
   expect(guest[0]).toContain('say hello');
@@ -138,7 +138,7 @@ test('an agent that is let in is shown that conversation and no other', async ()
   expect(guest[0]).not.toContain('secret');
 });
 
-test('an agent that was not let in is refused, and what it asked for is not said', async () => {
+test('an agent that was not attached is refused, without revealing the conversation it asked for', async () => {
   const model = rehearse([{ reply: 'Yes.' }]);
   const agents = ['lead', 'guest'].map((name) =>
     defineAgent({ name, description: 'Talks.', prompt: 'Talk.', models: [model] }),

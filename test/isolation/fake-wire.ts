@@ -1,4 +1,4 @@
-// The network of one process: what is sent by `fetch` is seen byte for byte, and answered from a function. No socket is opened.
+// The network of one process: everything sent by `fetch` is recorded byte for byte, and answered by a function. No socket is opened.
 
 export type Sent = {
   readonly host: string;
@@ -8,10 +8,10 @@ export type Sent = {
   readonly body: string;
 };
 
-/** What was asked as a request, for those who need one. */
+/** The call as a `Request`, for handlers that need one. */
 export type Answer = (sent: Sent, request: () => Request) => Promise<Response> | Response;
 
-/** Everything that this process fetches while the work lasts comes here. */
+/** Everything this process fetches during the work goes to this handler. */
 export const withFetch = async <T>(answer: Answer, work: () => Promise<T>): Promise<T> => {
   const before = globalThis.fetch;
   globalThis.fetch = async (input, init) => {
@@ -43,7 +43,7 @@ export type ChatReply = {
   readonly text?: string;
   /** The text as the pieces it is streamed in. */
   readonly pieces?: readonly string[];
-  /** What it thought before, in pieces. */
+  /** Its reasoning before the text, in pieces. */
   readonly thoughts?: readonly string[];
   readonly calls?: readonly ChatCall[];
   readonly usage?: readonly [input: number, output: number];
@@ -78,7 +78,7 @@ export const chatStream = (reply: ChatReply): string => {
   ].join('');
 };
 
-/** A refusal with the provider's own words. */
+/** A refusal with the provider's own text. */
 export const chatError = (status: number, words: string): Response =>
   Response.json(
     { error: { message: words, type: 'refused', code: null } },

@@ -1,5 +1,5 @@
-// A world for the runs: time that jumps, ids from a seed, models that answer from a function. No vitest in it: it
-// is planted too, and then a plain process uses it.
+// A world for the runs: virtual time, ids from a seed, models that answer from a function. It does not use vitest, because a
+// plain process runs it in planted copies.
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { defineAgent, openCloister, ToolDefinition } from 'cloister';
 import { hash } from 'node:crypto';
@@ -10,7 +10,7 @@ export type Tool = ToolDefinition;
 
 export type Call = { readonly name: string; readonly input: string };
 export type Reply = {
-  /** Which of its task's turns it is: call ids are made of it. */
+  /** The number of the turn within its task: call ids contain it. */
   readonly turn: number;
   readonly text?: string;
   readonly reasoning?: string;
@@ -19,7 +19,7 @@ export type Reply = {
   readonly usage?: readonly [input: number, output: number];
   readonly delayMs?: number;
 };
-/** What a provider throws: its own words. */
+/** What a provider throws: its own text. */
 export type Fault = { readonly fault: { readonly status: number; readonly words: string }; readonly delayMs?: number };
 
 export const call = (name: string, args: object): Call => ({ name, input: JSON.stringify(args) });
@@ -92,14 +92,14 @@ export class World {
   }
 }
 
-/** The task that a request is about: the goal is never evicted, so it tells the cells of one agent apart. */
+/** The task of a request: the goal is never evicted, so it distinguishes the cells of one agent. */
 export const taskOf = ({ prompt }: LanguageModelV4CallOptions): string => {
   const goal = prompt.find(({ role }) => role === 'user');
   const [part] = goal?.role === 'user' ? goal.content : [];
   return part?.type === 'text' ? part.text : '';
 };
 
-/** Which turn of its task a request is, from 0. `again`: that one did not count. */
+/** Which turn of its task a request is, from 0. `again`: the previous one does not count. */
 export const turnCounter = () => {
   const turns = new Map<string, number>();
   const add = (task: string, by: number): number => {
@@ -148,7 +148,7 @@ const block = (type: 'text' | 'reasoning', text: string, end: object): readonly 
   { type: `${type}-end`, id: type, ...end },
 ];
 
-/** What the scripted models put into the arguments of their calls. */
+/** What the scripted models put in the arguments of their calls. */
 type Args = { readonly mark: string; readonly text: string; readonly delayMs: number; readonly watched?: boolean };
 type Execute = (args: Args, context: Parameters<Tool['execute']>[1]) => Promise<string> | string;
 

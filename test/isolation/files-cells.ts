@@ -1,26 +1,26 @@
-// How the cells of the team behave. A watched cell does what every byte that it was sent decides; the varied one does what it
-// likes, asks its children the same things and ends the same way.
+// How the cells of the team behave. What a watched cell does depends on every byte it was sent; the varied one does anything
+// in private, asks its children the same things and ends the same way.
 import { hash } from 'node:crypto';
 import type { CellName } from './agent-folder.ts';
 import type { ChatCall, ChatReply, Sent } from './fake-wire.ts';
 import type { Act, Shape, State } from './files-vary.ts';
 
-/** In every goal whose cell is watched, and nowhere else. */
+/** Occurs in every goal whose cell is watched, and nowhere else. */
 export const watchedMark = 'WATCHED';
 
 type Message = { readonly role: string; readonly content: string };
 
 /** A request as its cell means it. */
-export type Asked = {
+export type CellRequest = {
   readonly task: string;
-  /** From 0: how often the model has answered before. */
+  /** How often the model has answered before, from 0. */
   readonly turn: number;
-  /** Every byte of the request changes it. */
+  /** A digest that depends on every byte of the request. */
   readonly mark: string;
   readonly watched: boolean;
 };
 
-export const askedBy = (sent: Sent): Asked => {
+export const parseRequest = (sent: Sent): CellRequest => {
   const { messages } = JSON.parse(sent.body) as { messages: readonly Message[] };
   const task = messages.find(({ role }) => role === 'user')!.content;
   const turn = messages.filter(({ role }) => role === 'assistant').length;
@@ -32,18 +32,18 @@ type Reply = Pick<ChatReply, 'text' | 'usage'> & { readonly calls: Calls };
 
 const call = (name: string, args: object): Calls[number] => ({ name, input: JSON.stringify(args) });
 
-/** As the wire has it. */
-export const replyTo = ({ turn }: Asked, { calls, ...reply }: Reply): ChatReply => ({
+/** As sent over the wire. */
+export const replyTo = ({ turn }: CellRequest, { calls, ...reply }: Reply): ChatReply => ({
   ...reply,
   calls: calls.map((one, index): ChatCall => ({ id: `call_${turn}_${index}`, ...one })),
 });
 
 // ---- a watched cell
 
-export type Role = { readonly cell: CellName; readonly shape: Shape; readonly box: boolean };
+export type Role = { readonly cell: CellName; readonly shape: Shape; readonly hasStdioServer: boolean };
 
-export const watchedReply = (role: Role, { turn, mark }: Asked): Reply => {
-  const { cell, shape, box } = role;
+export const watchedReply = (role: Role, { turn, mark }: CellRequest): Reply => {
+  const { cell, shape, hasStdioServer } = role;
   const watched = { mark, watched: watchedMark };
   const tried = [
     [
@@ -51,7 +51,7 @@ export const watchedReply = (role: Role, { turn, mark }: Asked): Reply => {
       call('kit__fail', watched),
       call('kit__long', watched),
       ...(shape.web ? [call('web__echo', watched)] : []),
-      ...(box ? [call('box__look', watched), call('box__count', watched)] : []),
+      ...(hasStdioServer ? [call('stdio__look', watched), call('stdio__count', watched)] : []),
       call('list_files', {}),
       call('read_file', { path: 'notes.md' }),
       call('ghost', { mark }),
@@ -60,7 +60,7 @@ export const watchedReply = (role: Role, { turn, mark }: Asked): Reply => {
       call('read_output', { name: 'kit__long_001.txt', from: Number.parseInt(mark.slice(0, 2), 16), bytes: 90 }),
       call('read_output', { name: 'kit__burst_001.txt' }),
       call('write_file', { path: `${mark}.txt`, content: mark }),
-      ...asking(role, `Look at ${mark}.`, mark),
+      ...askChild(role, `Look at ${mark}.`, mark),
       call('kit__probe', { ...watched, again: true }),
       call('list_files', {}),
     ],
@@ -69,8 +69,8 @@ export const watchedReply = (role: Role, { turn, mark }: Asked): Reply => {
   return { calls, text: calls.length > 0 ? `At ${mark}.` : answerOf(cell, shape, mark, turn === tried.length) };
 };
 
-/** Its children, each with a goal that is watched. */
-const asking = ({ cell, shape }: Role, goal: string, reason: string): Calls => {
+/** Its children, each with a watched goal. */
+const askChild = ({ cell, shape }: Role, goal: string, reason: string): Calls => {
   const words = `${watchedMark} ${goal}`;
   if (cell === 'left' || cell === 'right') return [call('deep', { prompt: words, reason })];
   if (cell !== 'lead') return [];
@@ -92,14 +92,14 @@ const answerOf = (cell: CellName, { leftAsked }: Shape, words: string, first: bo
   return leftAsked === 'json, repaired' && first ? `Not JSON: ${words}` : JSON.stringify({ answer: words });
 };
 
-/** What a watched agent does for a goal that is not: another session of it, for the varied cell alone. */
-export const twinReply = ({ turn }: Asked, { cell, shape, box }: Role): Reply =>
+/** What a watched agent does for an unwatched goal: another session of it, for the varied cell alone. */
+export const twinReply = ({ turn }: CellRequest, { cell, shape, hasStdioServer }: Role): Reply =>
   turn === 0
     ? {
         calls: [
           call('kit__jot', { text: 'twin' }),
           call('write_file', { path: 'notes.md', content: 'twin' }),
-          ...(box ? [call('box__count', {})] : []),
+          ...(hasStdioServer ? [call('stdio__count', {})] : []),
         ],
       }
     : { calls: [], text: answerOf(cell, shape, 'twin', false) };
@@ -107,20 +107,20 @@ export const twinReply = ({ turn }: Asked, { cell, shape, box }: Role): Reply =>
 // ---- the varied cell
 
 /** Its private turns, then its children's goals, then the end. */
-export const variedReply = (role: Role, state: State, { turn }: Asked): Reply => {
+export const variedReply = (role: Role, state: State, { turn }: CellRequest): Reply => {
   const { cell, shape } = role;
   const turns = [
     ...state.turns.map((acts) => acts.flatMap((act) => actCalls(act, role))),
-    [...state.beside.flatMap((act) => actCalls(act, role)), ...asking(role, 'Compare.', state.reason)],
+    [...state.beside.flatMap((act) => actCalls(act, role)), ...askChild(role, 'Compare.', state.reason)],
   ].filter((calls) => calls.length > 0);
   const calls = turns[turn] ?? [];
   const { usage } = state;
-  // What it said last would be its answer.
+  // Its last text would become its answer.
   if (calls.length > 0) return { calls, usage, text: shape.ending === 'answer' ? state.words : '' };
   return { calls, usage, text: cell === 'lead' ? 'Done.' : answerOf(cell, shape, shape.answer, turn === turns.length) };
 };
 
-const actCalls = ({ kind, text }: Act, { cell, shape, box }: Role): Calls => {
+const actCalls = ({ kind, text }: Act, { cell, shape, hasStdioServer }: Role): Calls => {
   switch (kind) {
     case 'write':
       return [call('write_file', { path: text.length % 2 === 0 ? 'notes.md' : 'plan.txt', content: text })];
@@ -129,13 +129,13 @@ const actCalls = ({ kind, text }: Act, { cell, shape, box }: Role): Calls => {
     case 'read':
       return [call('read_file', { path: 'notes.md' })];
     case 'twin':
-      return twinOf(cell, shape, `Something else: ${text}`);
+      return additionalCall(cell, shape, `Something else: ${text}`);
     case 'broken':
       return [{ name: 'kit__jot', input: `{"text": ${text}` }];
     case 'look':
       return [
         ...(shape.web ? [call('web__echo', { mark: text })] : []),
-        ...(box ? [call('box__look', { mark: text }), call('box__count', {})] : []),
+        ...(hasStdioServer ? [call('stdio__look', { mark: text }), call('stdio__count', {})] : []),
       ];
     case 'burst':
       return [call('kit__long', { mark: text })];
@@ -147,8 +147,8 @@ const actCalls = ({ kind, text }: Act, { cell, shape, box }: Role): Calls => {
   }
 };
 
-/** Asks one of its children something besides. */
-const twinOf = (cell: CellName, { leftInput }: Shape, words: string): Calls => {
+/** Asks one of its children something additional. */
+const additionalCall = (cell: CellName, { leftInput }: Shape, words: string): Calls => {
   if (cell === 'left' || cell === 'right') return [call('deep', { prompt: words })];
   if (cell !== 'lead') return [];
   return [

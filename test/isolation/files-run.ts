@@ -1,4 +1,4 @@
-// One run of the team, and everything that the cells which keep nothing private were told in it.
+// One run of the team, and everything that the cells without private content received in it.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -8,47 +8,47 @@ import { World } from './fake-world.ts';
 import type { Cloister } from './fake-world.ts';
 import { chatError, chatResponse, withFetch } from './fake-wire.ts';
 import type { Sent } from './fake-wire.ts';
-import { askedBy, replyTo, twinReply, variedReply, watchedMark, watchedReply } from './files-cells.ts';
+import { parseRequest, replyTo, twinReply, variedReply, watchedMark, watchedReply } from './files-cells.ts';
 import type { Role } from './files-cells.ts';
 import { shellOf, writeTeam } from './files-team.ts';
 import type { Extras, States } from './files-team.ts';
 import { plainState } from './files-vary.ts';
 import type { Shape, State } from './files-vary.ts';
-import { Observer } from './observed.ts';
-import type { Sight, ToolContext } from './observed.ts';
+import { Observer } from './observer.ts';
+import type { Observation, ToolContext } from './observer.ts';
 import type { WebHandler } from './web-server.ts';
 
-export type Boxes = Extras & {
+export type StdioServers = Extras & {
   readonly has: (cell: CellName) => boolean;
-  /** What the processes of a cell were told. */
-  readonly seen: (cell: CellName) => Promise<readonly Sight[]>;
+  /** What the processes of a cell received. */
+  readonly seen: (cell: CellName) => Promise<readonly Observation[]>;
 };
 
 export const envName = 'CLOISTER_TWO_RUN_SECRET';
 
-/** In a folder that is made for it. */
+/** Runs in a folder created for it. */
 export const watchTeam = async (
   cloister: Cloister,
   root: string,
   shape: Shape,
   state: State,
-  boxes?: Boxes,
-): Promise<readonly Sight[]> => {
+  stdioServers?: StdioServers,
+): Promise<readonly Observation[]> => {
   const states = Object.fromEntries(
     cellNames.map((cell) => [cell, cell === shape.varied ? state : plainState(cell)]),
   ) as States;
   rmSync(root, { recursive: true, force: true });
-  writeTeam(root, shape, states, boxes);
+  writeTeam(root, shape, states, stdioServers);
   for (const name of ['here', 'home']) mkdirSync(join(root, name));
-  const team = new Team(shape, states, boxes?.has ?? (() => false));
-  const outcome = await surrounded(root, state, () => team.run(cloister, root, boxes === undefined));
-  if (shape.varied !== 'lead') team.eye('lead', 'run').note('outcome', outcome);
-  const processes = boxes === undefined ? [] : await Promise.all(team.watched.map(boxes.seen));
-  return [...team.sights, ...processes.flat()];
+  const team = new Team(shape, states, stdioServers?.has ?? (() => false));
+  const outcome = await withEnvironment(root, state, () => team.run(cloister, root, stdioServers === undefined));
+  if (shape.varied !== 'lead') team.observer('lead', 'run').note('outcome', outcome);
+  const processes = stdioServers === undefined ? [] : await Promise.all(team.watched.map(stdioServers.seen));
+  return [...team.observations, ...processes.flat()];
 };
 
-/** A home folder without config, and something in the environment that nobody asked for. */
-const surrounded = async <T>(root: string, { processEnv }: State, work: () => Promise<T>): Promise<T> => {
+/** A home folder without config, and environment variables that nothing refers to. */
+const withEnvironment = async <T>(root: string, { processEnv }: State, work: () => Promise<T>): Promise<T> => {
   const { HOME: home } = process.env;
   Object.assign(process.env, { HOME: join(root, 'home'), [envName]: processEnv, KEY: processEnv, TOKEN: processEnv });
   try {
@@ -70,17 +70,17 @@ type ModuleCall = {
 class Team {
   readonly #shape: Shape;
   readonly #states: States;
-  readonly #boxed: (cell: CellName) => boolean;
+  readonly #hasStdioServer: (cell: CellName) => boolean;
   readonly #world: World;
-  readonly #eyes = new Map<string, Observer>();
+  readonly #observers = new Map<string, Observer>();
   readonly #listings = new Set<string>();
   readonly #servers = new Map<CellName, WebHandler>();
   #faults = 0;
 
-  constructor(shape: Shape, states: States, boxed: (cell: CellName) => boolean) {
+  constructor(shape: Shape, states: States, hasStdioServer: (cell: CellName) => boolean) {
     this.#shape = shape;
     this.#states = states;
-    this.#boxed = boxed;
+    this.#hasStdioServer = hasStdioServer;
     this.#world = new World(states[shape.varied].ids, states[shape.varied].startMs);
   }
 
@@ -88,15 +88,17 @@ class Team {
     return cellNames.filter((cell) => cell !== this.#shape.varied);
   }
 
-  /** By cell and by what it looks at: what a cell does at once has no order among its sights. */
-  get sights(): readonly Sight[] {
-    return [...this.#eyes].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, { sights }]) => sights);
+  /** Sorted by cell and by sink: what a cell does in parallel has no order. */
+  get observations(): readonly Observation[] {
+    return [...this.#observers]
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .flatMap(([, { observations }]) => observations);
   }
 
-  eye(cell: CellName, channel: string): Observer {
+  observer(cell: CellName, channel: string): Observer {
     const name = `${cell} ${channel}`;
-    if (!this.#eyes.has(name)) this.#eyes.set(name, new Observer(name, this.#world.drawn));
-    return this.#eyes.get(name)!;
+    if (!this.#observers.has(name)) this.#observers.set(name, new Observer(name, this.#world.drawn));
+    return this.#observers.get(name)!;
   }
 
   async run({ openCloister }: Cloister, root: string, fakeTime: boolean) {
@@ -114,7 +116,7 @@ class Team {
             ? { env: { ...shellOf(this.#shape, this.#states), PATH: pathOf() } }
             : {}),
           ids: this.#world.ids,
-          // Time-outs are real and far away; what the clock says is as private as the rest.
+          // Timeouts are real and far away; the time of day is as private as the rest.
           ...(fakeTime && { clock: { now: () => now++, timer: realTimer } }),
         });
         const session = home.run('lead', `${watchedMark} What is better, tea or coffee?`);
@@ -132,24 +134,24 @@ class Team {
   }
 
   async #think(cell: CellName, sent: Sent): Promise<Response> {
-    const asked = askedBy(sent);
-    const role: Role = { cell, shape: this.#shape, box: this.#boxed(cell) };
+    const request = parseRequest(sent);
+    const role: Role = { cell, shape: this.#shape, hasStdioServer: this.#hasStdioServer(cell) };
     if (cell !== this.#shape.varied) {
-      if (!asked.watched) return chatResponse(replyTo(asked, twinReply(asked, role)));
-      this.eye(cell, 'model').note(`turn ${asked.turn}`, sent);
-      return chatResponse(replyTo(asked, watchedReply(role, asked)));
+      if (!request.watched) return chatResponse(replyTo(request, twinReply(request, role)));
+      this.observer(cell, 'model').note(`turn ${request.turn}`, sent);
+      return chatResponse(replyTo(request, watchedReply(role, request)));
     }
     const state = this.#states[cell];
     for (let hop = 0; hop < state.hops; hop++) await setImmediate();
     if (this.#faults++ < state.faults) return chatError(500, state.words);
-    const reply = variedReply(role, state, asked);
+    const reply = variedReply(role, state, request);
     const ends = reply.calls.length === 0 && cell !== 'lead' && this.#shape.ending === 'refused';
-    return ends ? chatError(401, state.words) : chatResponse(replyTo(asked, reply));
+    return ends ? chatError(401, state.words) : chatResponse(replyTo(request, reply));
   }
 
   #module(cell: CellName, { tool, args, context, secret }: ModuleCall): string {
     if (cell !== this.#shape.varied && args.watched === watchedMark)
-      this.eye(cell, 'tools').toolCall(tool, args, context);
+      this.observer(cell, 'tools').toolCall(tool, args, context);
     const found = `${args.mark} ${secret}`;
     if (tool === 'fail') throw new Error(`No luck with ${found}.`);
     return tool === 'long' ? `${found} `.padEnd(2_000, 'and so on ') : `Seen by ${found}.`;
@@ -163,13 +165,13 @@ class Team {
     return (await this.#server(cell)).fetch(request());
   }
 
-  /** Every session lists the tools with the same bytes: how many sessions an agent has is its caller's business. */
+  /** Every session lists the tools with the same bytes; how many sessions an agent has is its caller's business. */
   #noteRequest(cell: CellName, sent: Sent): void {
-    if (sent.body.includes(watchedMark)) return this.eye(cell, 'server').note('call', sent);
+    if (sent.body.includes(watchedMark)) return this.observer(cell, 'server').note('call', sent);
     const bytes = JSON.stringify(sent);
     if (this.#listings.has(bytes)) return;
     this.#listings.add(bytes);
-    this.eye(cell, 'server').note('listing', sent);
+    this.observer(cell, 'server').note('listing', sent);
   }
 
   async #server(cell: CellName): Promise<WebHandler> {

@@ -1,11 +1,11 @@
-// The files of the team, from its shape and from what each cell has.
+// The files of the team, from its shape and the content of each cell.
 import type { AgentText, CellName } from './agent-folder.ts';
 import { cellNames, hostOf, writeAgent } from './agent-folder.ts';
 import type { Shape, State } from './files-vary.ts';
 
 export type States = Readonly<Record<CellName, State>>;
-/** What a cell has besides: a server that is a process. */
-export type Extras = { readonly box?: (cell: CellName) => object | null };
+/** An additional server process of a cell. */
+export type Extras = { readonly stdioServer?: (cell: CellName) => object | null };
 
 export const writeTeam = (root: string, shape: Shape, states: States, extras: Extras = {}): void => {
   for (const cell of cellNames) writeAgent(root, cell, agentText(cell, shape, states[cell], extras));
@@ -15,7 +15,7 @@ export const writeTeam = (root: string, shape: Shape, states: States, extras: Ex
 export const shellOf = ({ keysFrom }: Shape, states: States): Record<string, string> =>
   Object.assign({}, ...cellNames.map((cell) => (keysFrom === 'shell' ? variables(cell, 'shell', states[cell]) : {})));
 
-/** The same names in every folder, unless they come from the one environment that all share. */
+/** The same names in every folder, unless they come from the environment that all share. */
 const variableNames = (cell: CellName, from: Shape['keysFrom']) => {
   const prefix = from === 'shell' ? `${hostOf(cell).replace('-', '_').toUpperCase()}_` : '';
   return { key: `${prefix}KEY`, team: `${prefix}TEAM`, token: `${prefix}TOKEN` };
@@ -26,9 +26,9 @@ const variables = (cell: CellName, from: Shape['keysFrom'], { key, team, token }
   return { [names.key]: key, [names.team]: team, [names.token]: token };
 };
 
-const agentText = (cell: CellName, shape: Shape, state: State, { box }: Extras): AgentText => {
+const agentText = (cell: CellName, shape: Shape, state: State, { stdioServer }: Extras): AgentText => {
   const names = variableNames(cell, shape.keysFrom);
-  const boxed = box?.(cell) ?? null;
+  const server = stdioServer?.(cell) ?? null;
   const own = variables(cell, shape.keysFrom, state);
   return {
     prompt: state.prompt,
@@ -38,7 +38,7 @@ const agentText = (cell: CellName, shape: Shape, state: State, { box }: Extras):
       usage: 'Ask.',
       ...formsOf(cell, shape),
       models: ['house/m'],
-      tools: ['kit', ...(shape.web ? ['web'] : []), ...(boxed === null ? [] : ['box']), ...files],
+      tools: ['kit', ...(shape.web ? ['web'] : []), ...(server === null ? [] : ['stdio']), ...files],
       ...childrenOf(cell, shape),
       limits: { max_tokens_per_step: 300, max_steps: 60, maxToolTurns: 12 },
       ...(state.settingsFrom === 'file' ? state.settings : {}),
@@ -62,7 +62,7 @@ const agentText = (cell: CellName, shape: Shape, state: State, { box }: Extras):
             headers: { authorization: `Bearer \${${names.token}}` },
           },
         }),
-        ...(boxed !== null && { box: boxed }),
+        ...(server !== null && { stdio: server }),
       },
       ...(state.settingsFrom === 'config' ? { defaults: state.settings } : {}),
       ...(shape.keysFrom === 'block' ? { env: own } : {}),
@@ -97,10 +97,10 @@ const formsOf = (cell: CellName, { leftInput }: Shape): object => ({
 });
 
 const childrenOf = (cell: CellName, { leftAsked, viaGather }: Shape): object => {
-  const asked = leftAsked === 'as it is' ? {} : { output: { format: 'json', schema: answerSchema } };
+  const output = leftAsked === 'as it is' ? {} : { output: { format: 'json', schema: answerSchema } };
   if (cell === 'lead')
     return {
-      agents: [{ agent: '../left/left.ai', ...asked }, '../right/right.ai'],
+      agents: [{ agent: '../left/left.ai', ...output }, '../right/right.ai'],
       ...(viaGather && { gather: '10m' }),
     };
   return cell === 'left' || cell === 'right' ? { agents: ['deep/deep.ai'] } : {};

@@ -1,7 +1,7 @@
 import * as cloister from 'cloister';
 import { expect, test } from 'vitest';
 import { cellNames } from './agent-folder.ts';
-import { boxesFor } from './files-boxes.ts';
+import { stdioServersFor } from './files-stdio-servers.ts';
 import { watchTeam } from './files-run.ts';
 import { compareTeams, filesDifferenceText } from './files-two-run.ts';
 import type { Groups } from './files-two-run.ts';
@@ -21,15 +21,15 @@ const sightsMin = 15;
 test.each<[string, Kind, Groups]>([
   ['the file, the tools or the variables of a cell hold', 'module', { groups: 22, runs: 5 }],
   ['the MCP server of a cell says over HTTP', 'web', { groups: 4, runs: 4 }],
-  ['the MCP server of a cell says over pipes', 'box', { groups: 3, runs: 5 }],
-])('whatever %s, the others are told the same', { timeout }, async (_, kind, { groups, runs }) => {
+  ['the MCP server of a cell says over pipes', 'stdio', { groups: 3, runs: 5 }],
+])('whatever %s, the other cells see the same', { timeout }, async (_, kind, { groups, runs }) => {
   const report = await compareTeams(cloister, kind, { groups, runs, ...again });
   expect(filesDifferenceText(report)).toBe('no difference');
   if (path === undefined) expect(report.runs).toBe(groups * runs);
   expect(report.sights / report.runs).toBeGreaterThan(sightsMin);
 });
 
-test('what is compared shows every way in which a cell made of files is told something', { timeout }, async () => {
+test('the comparison covers every way in which a cell made from files receives something', { timeout }, async () => {
   await using folder = await temporaryFolder();
   const root = folder.path;
   const shape: Shape = {
@@ -43,9 +43,9 @@ test('what is compared shows every way in which a cell made of files is told som
     answer: '',
   };
   const state = plainState('right/deep');
-  const sights = await watchTeam(cloister, root, shape, state, boxesFor(root, ['lead'], shape, state));
-  const all = sights.map(({ bytes }) => bytes).join('\n');
-  const told = [
+  const observations = await watchTeam(cloister, root, shape, state, stdioServersFor(root, ['lead'], shape, state));
+  const all = observations.map(({ bytes }) => bytes).join('\n');
+  const expectedTexts = [
     ...cellNames
       .filter((cell) => cell !== shape.varied)
       .flatMap((cell) => [
@@ -61,12 +61,12 @@ test('what is compared shows every way in which a cell made of files is told som
     '\\"name\\":\\"web__echo\\"',
     '"method\\":\\"tools/list',
     'No luck with ',
-    'Read on with read_output',
-    'There is no \\\\\\"notes.md\\\\\\"',
+    'Read more with read_output',
+    '\\\\\\"notes.md\\\\\\" does not exist',
     'is not one of: ',
     '\\\\\\"question\\\\\\":\\\\\\"WATCHED Look at ',
-    'fitting this JSON Schema',
-    'Your answer cannot be used',
+    'matching this JSON Schema',
+    'Your answer is not valid',
     'Result from left (status: completed)',
     'Result from right (status: partial)',
     'Result from deep (status: failed)',
@@ -74,5 +74,5 @@ test('what is compared shows every way in which a cell made of files is told som
     '"--team","team-of-lead"',
     '"name":"look","arguments":{"mark":"',
   ];
-  expect(told.filter((words) => !all.includes(words))).toEqual([]);
+  expect(expectedTexts.filter((words) => !all.includes(words))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// A team made of files: one of its cells keeps anything it likes private, and what every other cell is told stays the same.
+// A team made of files: one of its cells has arbitrary private content, and what every other cell receives stays the same.
 import fc from 'fast-check';
 import { cellNames } from './agent-folder.ts';
 import type { CellName } from './agent-folder.ts';
@@ -6,7 +6,7 @@ import type { CellName } from './agent-folder.ts';
 // ---- what a pair has in common
 
 export type Shape = {
-  /** The cell that keeps something to itself. */
+  /** The cell with private content. */
   readonly varied: CellName;
   readonly leftInput: 'text' | 'json';
   /** The lead asks its left child for JSON, which answers with something else first. */
@@ -15,13 +15,13 @@ export type Shape = {
   /** Every cell also has a server that speaks MCP over HTTP. */
   readonly web: boolean;
   readonly keysFrom: 'sidecar' | 'block' | 'shell';
-  /** How the varied cell comes to an end, unless it is the lead. */
+  /** How the varied cell ends, unless it is the lead. */
   readonly ending: 'answer' | 'refused' | 'unlisted';
   readonly answer: string;
 };
 
-/** `module`: tools in this process; `web`: and MCP over HTTP; `box`: and MCP over the pipes of a process. */
-export type Kind = 'module' | 'web' | 'box';
+/** `module`: tools in this process; `web`: and MCP over HTTP; `stdio`: and MCP over the pipes of a process. */
+export type Kind = 'module' | 'web' | 'stdio';
 
 /** `fixed`: what is the same in every shape. */
 export const shapeOf = (kind: Kind, fixed: Partial<Shape> = {}): fc.Arbitrary<Shape> =>
@@ -34,12 +34,12 @@ const anyShape = (kind: Kind): fc.Arbitrary<Shape> =>
     leftAsked: fc.constantFrom('as it is', 'json', 'json, repaired'),
     viaGather: fc.boolean(),
     web: fc.constant(kind === 'web'),
-    keysFrom: kind === 'box' ? fc.constantFrom('sidecar', 'block') : fc.constantFrom('sidecar', 'block', 'shell'),
+    keysFrom: kind === 'stdio' ? fc.constantFrom('sidecar', 'block') : fc.constantFrom('sidecar', 'block', 'shell'),
     ending: kind === 'web' ? fc.constantFrom('answer', 'refused', 'unlisted') : fc.constantFrom('answer', 'refused'),
     answer: fc.stringMatching(/^[a-z ]{0,20}$/u),
   });
 
-// ---- what the varied cell keeps to itself
+// ---- what the varied cell keeps private
 
 export const actKinds = ['jot', 'burst', 'fail', 'write', 'list', 'read', 'twin', 'ghost', 'broken', 'look'] as const;
 export type Act = { readonly kind: (typeof actKinds)[number]; readonly text: string };
@@ -47,7 +47,7 @@ export type Act = { readonly kind: (typeof actKinds)[number]; readonly text: str
 export type State = {
   readonly prompt: string;
   readonly included: string;
-  /** In the frontmatter, or as a default of the config beside it. */
+  /** In the frontmatter, or as a default in the config beside it. */
   readonly settings: {
     readonly temperature?: number;
     readonly topP?: number;
@@ -59,7 +59,7 @@ export type State = {
   readonly key: string;
   readonly team: string;
   readonly token: string;
-  /** Variables that nobody names. */
+  /** Variables that nothing refers to. */
   readonly unused: Readonly<Record<string, string>>;
   /** What its tools return, and how they are described. */
   readonly results: string;
@@ -81,7 +81,7 @@ export type State = {
   readonly startMs: number;
 };
 
-/** As files hold it: no NUL, no half characters, nothing that would be filled in. */
+/** Text that files can hold: no NUL, no lone surrogates, no placeholders. */
 const text = fc
   .oneof(
     fc.string({ maxLength: 30 }),
@@ -119,7 +119,7 @@ export const anyState: fc.Arbitrary<State> = fc.record({
   words: text,
   faults: fc.integer({ min: 0, max: 2 }),
   usage: fc.tuple(fc.nat(900), fc.nat(90)),
-  // Which of two windows is smaller is told, by a note.
+  // A note reveals which of two windows is smaller.
   contextTokens: fc.constant(60_000),
   hops: fc.nat(4),
   processEnv: fc.stringMatching(/^[a-z0-9]{1,12}$/u),

@@ -1,4 +1,4 @@
-// What a child is given and what comes back, fact by fact.
+// What a child gets and what comes back, fact by fact.
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,12 +15,12 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
 });
 
-/** The one driver: a lead that asks a researcher once, and what each was shown. */
+/** The shared driver: a lead that asks a researcher once, and what each was shown. */
 type Ask = {
   readonly child?: (turn: number) => Omit<Reply, 'turn'> | Fault;
   readonly lead?: readonly (readonly Call[])[];
   readonly workspace?: string;
-  /** Another name for the agent that is on top. */
+  /** Another name for the agent at the top. */
   readonly leadName?: string;
 };
 
@@ -43,7 +43,7 @@ const askLead = async ({ child, lead, workspace, leadName = 'lead' }: Ask = {}) 
     return { turn, calls: asks[turn] ?? [], text: 'done' };
   });
   const models = [researcherModel];
-  // Named as the lead may be named, to be refused then.
+  // Has the lead's possible name, so that its call is refused.
   const friend = defineAgent({ name: 'friend', description: 'Helps.', prompt: 'Help.', models });
   const researcher = defineAgent({
     name: 'researcher',
@@ -91,7 +91,7 @@ describe('a child begins with its goal', () => {
   test('its first request is its own system prompt and one user message, the goal', async () => {
     const { shown } = await askLead();
     const guidance =
-      'You are the agent "researcher".\nTools you may use: search, write_file, friend, read_output.\n' +
+      'You are the agent "researcher".\nAvailable tools: search, write_file, friend, read_output.\n' +
       'Complete the task and provide a clear summary.';
     expect(shown.researcher[0]!.prompt).toEqual([
       { role: 'system', content: `You find out.\n\n${guidance}` },
@@ -121,10 +121,10 @@ describe('the parent’s history', () => {
   const askOnDisk = async (ask: Ask = {}) => {
     const workspace = await mkdtemp(join(tmpdir(), 'cloister-goal-'));
     folders.push(workspace);
-    const asked = await askLead({ ...ask, workspace });
-    const [lead, researcher] = asked.report.cells;
-    const history = await historyOf(workspace, asked.report.run, lead!.cell);
-    return { ...asked, history, child: researcher!.cell };
+    const outcome = await askLead({ ...ask, workspace });
+    const [lead, researcher] = outcome.report.cells;
+    const history = await historyOf(workspace, outcome.report.run, lead!.cell);
+    return { ...outcome, history, child: researcher!.cell };
   };
 
   test('has one step for the child: agent:spawn, its id, and 50 characters of the goal', async () => {
@@ -141,25 +141,25 @@ describe('the parent’s history', () => {
     });
   });
 
-  test('has none of the child’s steps, nor do the parent’s prompts', async () => {
+  test('has none of the child’s steps, and neither do the parent’s prompts', async () => {
     const { history, shown } = await askOnDisk();
     expect(JSON.stringify(shown.researcher)).toContain('SEARCHED PRIVATE QUERY');
     expect(JSON.stringify(history)).not.toContain('PRIVATE');
     expect(JSON.stringify(shown.lead)).not.toContain('PRIVATE');
   });
 
-  test('names a failed child’s error in the catalogue’s words', async () => {
+  test('names a failed child’s error with the text of the error catalogue', async () => {
     const { history } = await askOnDisk({
       child: () => ({ fault: { status: 401, words: 'key sk-live-1 is revoked' } }),
     });
     expect(history[1]).toMatchObject({
       success: false,
-      error: 'model_auth: The model provider refused the credentials.',
+      error: 'model_auth: The model provider rejected the credentials.',
     });
   });
 });
 
-/** Every character that some reader takes for the end of a line. */
+/** Every character that some reader treats as a line break. */
 const lineBreak = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/u;
 const hostile = fc
   .array(
@@ -197,10 +197,10 @@ describe('a child’s answer is data', () => {
   test('every line of it, whatever its line breaks, begins with "| "', async () => {
     await fc.assert(
       fc.asyncProperty(hostile, fc.boolean(), async (text, viaGather) => {
-        const asking = viaGather
+        const askCall = viaGather
           ? call('gather', { tasks: [{ agent: 'researcher', prompt: goal }] })
           : call('researcher', { prompt: goal });
-        const { shown } = await askLead({ child: () => ({ text }), lead: [[asking]] });
+        const { shown } = await askLead({ child: () => ({ text }), lead: [[askCall]] });
         const [heading, notice, ...lines] = resultsIn(shown.lead[1]!)[0]!.split(lineBreak);
         expect(heading).toBe(
           viaGather ? 'Results from all 1: researcher.' : 'Result from researcher (status: completed).',
@@ -222,12 +222,12 @@ describe('a child’s answer is data', () => {
   });
 });
 
-describe('a failure’s own words stay in the cell that heard them', () => {
+describe('the text of a failure stays in the cell where it happened', () => {
   test('the parent is shown the same bytes whatever the provider said', async () => {
     const fail = (words: string) => askLead({ child: () => ({ fault: { status: 403, words } }) });
     const plain = await fail('x');
     const expected = JSON.stringify(plain.shown.lead);
-    expect(expected).toContain('Error (auth): The model provider refused the credentials.');
+    expect(expected).toContain('Error (auth): The model provider rejected the credentials.');
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string(), hostile), async (words) => {
         const { shown, outcome } = await fail(words);
@@ -246,7 +246,7 @@ describe('known defects', () => {
     const lead = [[call('researcher', { prompt: goal })]];
     const { shown } = await askLead({ leadName: 'friend', child, lead });
     const [refusal] = resultsIn(shown.researcher[1]!);
-    expect(refusal).toContain('An agent may not call one of its own callers.');
+    expect(refusal).toContain('An agent cannot call one of its own callers.');
     expect(refusal).not.toContain('friend → researcher');
   });
 

@@ -1,4 +1,4 @@
-// What a task is shown does not depend on what it does not depend on.
+// What a task is shown does not depend on results outside its dependencies.
 import { expect, test } from 'vitest';
 import { comparePairs } from './graph-two-run.ts';
 
@@ -12,8 +12,8 @@ test('what a task is shown follows from its own text, the results that it depend
     ['open', true],
   ]);
   expect(reports.reduce((sum, { pairs }) => sum + pairs, 0)).toBeGreaterThanOrEqual(400);
-  // Less would mean that hardly anybody did anything.
-  expect(reports.reduce((sum, { sights }) => sum + sights, 0)).toBeGreaterThan(5_000);
+  // Less would mean that the cells hardly did anything.
+  expect(reports.reduce((sum, { sights: observations }) => sum + observations, 0)).toBeGreaterThan(5_000);
   const handed = reports.map(({ notes }) => /(\d+) results and (\d+) messages/u.exec(notes.join(' '))!);
   for (const [, results, messages] of handed) {
     expect(Number(results)).toBeGreaterThan(500);

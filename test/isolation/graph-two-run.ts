@@ -1,7 +1,7 @@
-// Pairs of runs of teams that work through graphs, in all the ways that there are: one member and several, with and without a
-// coordinator, those who write to each other and those who may not, results of dependencies only and of all.
+// Pairs of runs of teams that work through graphs, in all variants: one member or several, with or without a coordinator,
+// members that may or may not message each other, results of dependencies only or of all tasks.
 import type { Agent, AgentOptions, TeamOptions, ToolDefinition } from '#contracts';
-import { agentFrom, defineTeam } from '#core/orchestration';
+import { buildAgent, defineTeam } from '#core/orchestration';
 import { checkIsolation } from '#testkit';
 import type { IsolationReport } from '#testkit';
 
@@ -14,7 +14,7 @@ const look: ToolDefinition = {
 };
 
 const member = (name: string, more: Partial<AgentOptions> = {}): Agent =>
-  agentFrom({ name, description: `Does what ${name} does.`, prompt: `You do what ${name} does.`, ...more }, null);
+  buildAgent({ name, description: `Does what ${name} does.`, prompt: `You do what ${name} does.`, ...more }, null);
 
 const writer = member('ann', { tools: ['send_message', look] });
 const helped = member('ben', { tools: ['write_file', 'read_file'], agents: [member('helper')] });
@@ -43,7 +43,7 @@ const rules: readonly TeamOptions[] = [
 
 const teams = rules.map((options) => defineTeam(options));
 
-/** Of each team a quarter of the pairs; up to the first that differs. */
+/** A quarter of the pairs for each team; stops at the first difference. */
 export const comparePairs = async (
   pairs: number,
   seed: number,

@@ -1,10 +1,10 @@
-// What members of a team that talks are shown does not depend on what another keeps to itself.
+// What members of a team that exchanges messages are shown does not depend on another's private content.
 import { expect, test } from 'vitest';
 import { comparePairs } from './mail-two-run.ts';
 
-test('what one hears never depends on what another keeps to itself', async () => {
-  const { differences, sights, pairs } = await comparePairs(75, 7);
+test('what one agent receives never depends on another’s private content', async () => {
+  const { differences, sights: observations, pairs } = await comparePairs(75, 7);
   expect(differences).toEqual([]);
   expect(pairs).toBe(225);
-  expect(sights).toBeGreaterThan(1_500);
+  expect(observations).toBeGreaterThan(1_500);
 });

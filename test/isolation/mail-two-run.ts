@@ -1,7 +1,7 @@
-// Pairs of runs of a team that talks, in all the ways that there are. What one member keeps to itself differs between the
-// two; what it says to others is the same. Then all that any other member is shown must be the same, byte for byte.
+// Pairs of runs of a team that exchanges messages, in all variants. One member's private content differs between the two; what
+// it says to others is the same. Then everything that any other member is shown must be the same, byte for byte.
 import type { Agent } from '#contracts';
-import { agentFrom } from '#core/orchestration';
+import { buildAgent } from '#core/orchestration';
 import { checkIsolation } from '#testkit';
 import type { IsolationReport } from '#testkit';
 
@@ -18,7 +18,7 @@ const tools = [
 ];
 
 const member = (name: string, agents: readonly Agent[]): Agent =>
-  agentFrom(
+  buildAgent(
     {
       name,
       description: `Does what ${name} does.`,
@@ -38,6 +38,6 @@ const below = names.toReversed().reduce<readonly Agent[]>((made, name) => [...ma
 
 const subject = member('root', below);
 
-/** Half of the pairs are of agents that talk, besides those of calls. */
+/** Half of the pairs are of agents that exchange messages, the others of calls. */
 export const comparePairs = (pairs: number, seed: number): Promise<IsolationReport> =>
   checkIsolation({ agent: subject }, { pairs: 2 * pairs, seed });

@@ -1,11 +1,11 @@
-// A process of its own, which has nothing else to do: compares pairs of runs of random teams. Prints a report, one JSON value.
+// A dedicated process that compares pairs of runs of random teams. Prints a report as one JSON value.
 //   node --conditions=cloister-source many-pairs-check.ts <seed> <teams> <pairs of each>
 import { defineAgent } from 'cloister';
 import { checkIsolation } from '#testkit';
 import { randomTeam } from './many-pairs-teams.ts';
 
 const [seed = 0, teams = 1, pairs = 1] = process.argv.slice(2).map(Number);
-// Nobody reads where a stand-in's failure came from, and it takes long to tell.
+// Stack traces of stand-in failures are never read, and are slow to capture.
 Error.stackTraceLimit = 0;
 
 const seen = { pairs: 0, sights: 0, bytes: 0 };

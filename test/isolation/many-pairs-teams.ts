@@ -1,20 +1,20 @@
-// Teams of any shape, from a seed: what users might write. Nothing of them is ever called: their models and tools throw.
+// Teams of any shape, from a seed: what users might write. Their models and tools throw, since none is ever called.
 import type { defineAgent } from 'cloister';
 
 type Define = typeof defineAgent;
 type Agent = ReturnType<Define>;
 type Options = Parameters<Define>[0];
 
-/** Small and quick: the same seed gives the same team. */
+/** A small, fast generator: the same seed gives the same team. */
 export const randomTeam = (define: Define, seed: number): Agent => {
-  const draw = drawsFrom(seed);
+  const rng = drawsFrom(seed);
   const pool: Agent[] = [];
-  const deep = Array.from({ length: draw(3) }, (_, index) => agentOf(define, draw, `deep-${index}`, []));
-  const middle = Array.from({ length: 1 + draw(2) }, (_, index) =>
-    agentOf(define, draw, `middle-${index}`, draw(2) === 0 ? deep.slice(0, 1 + draw(2)) : []),
+  const deep = Array.from({ length: rng(3) }, (_, index) => agentOf(define, rng, `deep-${index}`, []));
+  const middle = Array.from({ length: 1 + rng(2) }, (_, index) =>
+    agentOf(define, rng, `middle-${index}`, rng(2) === 0 ? deep.slice(0, 1 + rng(2)) : []),
   );
-  pool.push(...middle, ...(draw(4) === 0 ? deep.slice(0, 1) : []));
-  return agentOf(define, draw, 'lead', pool);
+  pool.push(...middle, ...(rng(4) === 0 ? deep.slice(0, 1) : []));
+  return agentOf(define, rng, 'lead', pool);
 };
 
 type Draw = (below: number) => number;
@@ -60,48 +60,48 @@ const schemas = [
 
 const files = ['write_file', 'list_files', 'read_file'] as const;
 
-const toolsOf = (draw: Draw): NonNullable<Options['tools']> => [
-  ...['look', 'burst'].slice(0, draw(3)).map((name) => ({
+const toolsOf = (rng: Draw): NonNullable<Options['tools']> => [
+  ...['look', 'burst'].slice(0, rng(3)).map((name) => ({
     name,
     description: `Does ${name}.`,
-    inputSchema: schemas[draw(schemas.length)]!,
-    ...(draw(4) === 0 ? { instructions: `Use ${name} with care.` } : {}),
+    inputSchema: schemas[rng(schemas.length)]!,
+    ...(rng(4) === 0 ? { instructions: `Use ${name} with care.` } : {}),
     execute: never,
   })),
-  ...(draw(3) === 0 ? [] : files.slice(0, 1 + draw(3))),
-  ...(draw(8) === 0 ? [{ name: 'kit', list: never }] : []),
-  ...(draw(8) === 0 ? ['box/one', 'box/two'] : []),
+  ...(rng(3) === 0 ? [] : files.slice(0, 1 + rng(3))),
+  ...(rng(8) === 0 ? [{ name: 'kit', list: never }] : []),
+  ...(rng(8) === 0 ? ['box/one', 'box/two'] : []),
 ];
 
-const limitsOf = (draw: Draw): NonNullable<Options['limits']> => ({
-  max_tokens_per_step: 150 + draw(200),
-  ...(draw(4) === 0 ? { max_steps: 3 + draw(5) } : {}),
-  ...(draw(4) === 0 ? { maxToolTurns: 1 + draw(4) } : {}),
-  ...(draw(4) === 0 ? { max_output_files: 1 + draw(3) } : {}),
-  ...(draw(6) === 0 ? { max_output_size_bytes: 300 } : {}),
-  ...(draw(4) === 0 ? { parallelToolCalls: 1 + draw(3) } : {}),
-  ...(draw(6) === 0 ? { contextTokensMax: 3_000 } : {}),
-  ...(draw(6) === 0 ? { timeout_ms: 20 } : {}),
+const limitsOf = (rng: Draw): NonNullable<Options['limits']> => ({
+  max_tokens_per_step: 150 + rng(200),
+  ...(rng(4) === 0 ? { max_steps: 3 + rng(5) } : {}),
+  ...(rng(4) === 0 ? { maxToolTurns: 1 + rng(4) } : {}),
+  ...(rng(4) === 0 ? { max_output_files: 1 + rng(3) } : {}),
+  ...(rng(6) === 0 ? { max_output_size_bytes: 300 } : {}),
+  ...(rng(4) === 0 ? { parallelToolCalls: 1 + rng(3) } : {}),
+  ...(rng(6) === 0 ? { contextTokensMax: 3_000 } : {}),
+  ...(rng(6) === 0 ? { timeout_ms: 20 } : {}),
 });
 
-const agentOf = (define: Define, draw: Draw, name: string, agents: readonly Agent[]): Agent =>
+const agentOf = (define: Define, rng: Draw, name: string, agents: readonly Agent[]): Agent =>
   define({
     name,
     description: `Works as ${name}.`,
-    prompt: draw(12) === 0 ? `You are ${name}. Today is \${DATE}.` : `You are ${name}.`,
+    prompt: rng(12) === 0 ? `You are ${name}. Today is \${DATE}.` : `You are ${name}.`,
     models: [
-      { language: model('one'), ...(draw(2) === 0 ? { price: { input: draw(9), output: draw(9) } } : {}) },
-      ...(draw(3) === 0 ? [model('two')] : []),
-      ...(draw(8) === 0 ? ['house/three'] : []),
+      { language: model('one'), ...(rng(2) === 0 ? { price: { input: rng(9), output: rng(9) } } : {}) },
+      ...(rng(3) === 0 ? [model('two')] : []),
+      ...(rng(8) === 0 ? ['house/three'] : []),
     ],
-    tools: toolsOf(draw),
+    tools: toolsOf(rng),
     agents,
-    ...(agents.length > 0 && draw(2) === 0 ? { gather: { timeoutMs: 50 } } : {}),
-    ...(draw(4) === 0 ? { input: { format: 'json', schema: schemas[draw(schemas.length)]! } } : {}),
-    ...(draw(4) === 0 ? { output: { format: 'json', schema: schemas[draw(3)]! } } : {}),
-    ...(draw(3) === 0 ? { settings: { temperature: draw(10) / 10 } } : {}),
-    ...(draw(3) === 0 ? { budget: { tokens: 10, spawns: 0 } } : {}),
-    ...(draw(12) === 0 ? { grants: ['goal'] } : {}),
-    ...(draw(4) === 0 ? { share: (['system', 'context'] as const).slice(draw(2), 1 + draw(2)) } : {}),
-    limits: limitsOf(draw),
+    ...(agents.length > 0 && rng(2) === 0 ? { gather: { timeoutMs: 50 } } : {}),
+    ...(rng(4) === 0 ? { input: { format: 'json', schema: schemas[rng(schemas.length)]! } } : {}),
+    ...(rng(4) === 0 ? { output: { format: 'json', schema: schemas[rng(3)]! } } : {}),
+    ...(rng(3) === 0 ? { settings: { temperature: rng(10) / 10 } } : {}),
+    ...(rng(3) === 0 ? { budget: { tokens: 10, spawns: 0 } } : {}),
+    ...(rng(12) === 0 ? { grants: ['goal'] } : {}),
+    ...(rng(4) === 0 ? { share: (['system', 'context'] as const).slice(rng(2), 1 + rng(2)) } : {}),
+    limits: limitsOf(rng),
   });

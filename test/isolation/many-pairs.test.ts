@@ -1,4 +1,4 @@
-// The same comparison that users run, over teams of any shape, many thousand times.
+// The comparison that users run, over teams of any shape, many thousand times.
 import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,7 @@ const pairsPerTeam = 128;
 /** A busy machine is slow, not wrong. */
 const timeout = 600_000;
 
-test('19,700 pairs: no cell of any team sees what another keeps to itself', { timeout }, async () => {
+test('19,700 pairs: no cell of any team sees another’s private content', { timeout }, async () => {
   const script = fileURLToPath(new URL('many-pairs-check.ts', import.meta.url));
   const args = ['--conditions=cloister-source', '--max-semi-space-size=64', script];
   const { stdout } = await promisify(execFile)(process.execPath, [...args, ...[seed, teams, pairsPerTeam].map(String)]);
@@ -26,38 +26,38 @@ test('19,700 pairs: no cell of any team sees what another keeps to itself', { ti
   expect(report.bytes / report.pairs).toBeGreaterThan(8_000);
 });
 
-test('what is played shows every way in which a cell is told something', { timeout }, async () => {
-  const told = [
+test('the random teams cover every way in which a cell receives something', { timeout }, async () => {
+  const expectedKinds = [
     'Look into ',
     'Error (tool): ',
     'is not one of: ',
-    'They are not one JSON object.',
-    'There is no output ',
-    'There are no files.',
+    'Expected a single JSON object.',
+    'No output is named ',
+    'No files.',
     'Wrote ',
-    'Read on with read_output',
+    'Read more with read_output',
     '[bytes ',
     'Result from ',
     '[found by ',
     'status: failed',
     'status: limit',
     'status: partial',
-    'Without: ',
-    'Your answer cannot be used',
+    'Missing: ',
+    'Your answer is not valid',
     'You have no turns left',
     '"type":"reasoning"',
     '"temperature"',
     'Shared by your caller (system)',
     'Shared by your caller (context)',
-    'To know:',
+    'Context:',
     'Note: ',
   ];
-  const missing = new Set(told);
+  const missing = new Set(expectedKinds);
   for (let nth = 0; nth < 60 && missing.size > 0; nth++) {
     const scene = new IsolationSetup({ agent: randomTeam(defineAgent, nth) });
     for (let group = nth * 20; group < nth * 20 + 16; group++)
-      for (const { eye } of (await scene.play(group, null)).seats)
-        for (const { bytes } of eye.sights) {
+      for (const { observer } of (await scene.run(group, null)).cells)
+        for (const { bytes } of observer.observations) {
           const text = typeof bytes === 'string' ? bytes : bytes();
           for (const words of missing) if (text.includes(words)) missing.delete(words);
         }

@@ -6,13 +6,13 @@ import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { openCloister } from 'cloister';
 import type { ConfigLayer, ProviderConfig } from '#contracts';
-import { overlayFor, variablesOf } from '#core/registry';
+import { overlayFor, listVariables } from '#core/registry';
 import { chatResponse, withFetch } from './fake-wire.ts';
 import type { Sent } from './fake-wire.ts';
 import { listenLoopback } from './loopback.ts';
 import { aiFile, temporaryFolder } from './temporary-folder.ts';
 
-const box = fileURLToPath(new URL('box-stdio.js', import.meta.url));
+const serverScript = fileURLToPath(new URL('recording-stdio-server.js', import.meta.url));
 const before = { ...process.env };
 
 afterEach(() => {
@@ -20,7 +20,7 @@ afterEach(() => {
   Object.assign(process.env, before);
 });
 
-// ---- what providers and tools of this world read when they are let
+// ---- variables that real providers and tools read if they are available
 
 const poisoned = [
   'OPENAI_API_KEY OPENAI_BASE_URL OPENAI_ORGANIZATION OPENAI_ORG_ID OPENAI_PROJECT OPENAI_PROJECT_ID OPENAI_LOG',
@@ -41,7 +41,7 @@ const poison = (): void => {
 
 const providerTypes = ['openai', 'anthropic', 'google', 'openrouter', 'ollama', 'openai-compatible'] as const;
 
-/** An agent for each kind of provider, all of them at the address given, and one whose server tells its environment. */
+/** An agent for each kind of provider, all at the given address, and one whose server returns its environment. */
 const everyProvider = async (url: string) =>
   temporaryFolder({
     '.ai-agent.json': {
@@ -52,9 +52,9 @@ const everyProvider = async (url: string) =>
         ]),
       ),
       mcpServers: {
-        box: {
+        recorder: {
           command: process.execPath,
-          args: [box, './told', ''],
+          args: [serverScript, './told', ''],
           env: { OWN: 'of-the-server', GIVEN: '${OWN_KEY}' },
         },
       },
@@ -63,22 +63,26 @@ const everyProvider = async (url: string) =>
     ...Object.fromEntries(
       providerTypes.map((type) => [
         `with-${type}.ai`,
-        aiFile({ models: [`my-${type}/m`], limits: { maxRetries: 0 }, ...(type === 'openai' && { tools: ['box'] }) }),
+        aiFile({
+          models: [`my-${type}/m`],
+          limits: { maxRetries: 0 },
+          ...(type === 'openai' && { tools: ['recorder'] }),
+        }),
       ]),
     ),
   });
 
-const told = async (folder: string): Promise<{ argv: string[]; env: Record<string, string> }[]> => {
+const recordsOf = async (folder: string): Promise<{ argv: string[]; env: Record<string, string> }[]> => {
   const files = await readdir(join(folder, 'told'));
   const texts = await Promise.all(files.map((name) => readFile(join(folder, 'told', name), 'utf8')));
   return texts.map((words) => JSON.parse(words.split('\n')[0]!));
 };
 
 test.each([
-  ['that is given', { PATH: '/usr/bin:/bin', OTHER: 'given-but-not-named' }],
+  ['that was given', { PATH: '/usr/bin:/bin', OTHER: 'given-but-not-named' }],
   ['of the process', undefined],
 ])(
-  'of the environment %s, nothing is sent to a provider or inherited by a server unless config names it',
+  'nothing of the environment %s is sent to a provider or inherited by a server unless config names it',
   async (_, env) => {
     await using server = await listenLoopback((_arrived, to) =>
       to.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}'),
@@ -100,17 +104,17 @@ test.each([
     expect(JSON.stringify(server.arrived)).not.toMatch(/poison|given-but-not-named/u);
     for (const { url, headers } of server.arrived)
       expect(JSON.stringify(headers).includes('own-key-of-the-config'), url).toBe(!url.startsWith('/ollama'));
-    const processes = await told(folder.path);
+    const processes = await recordsOf(folder.path);
     expect(processes.map((one) => one.env)).toEqual([
       { PATH: env?.PATH ?? content['PATH'], OWN: 'of-the-server', GIVEN: 'own-key-of-the-config' },
     ]);
-    expect(processes[0]!.argv).toEqual([box, './told', '']);
+    expect(processes[0]!.argv).toEqual([serverScript, './told', '']);
     expect(process.env).toBe(object);
     expect({ ...process.env }).toEqual(content);
   },
 );
 
-test('a variable of the process is used where config names it, and there alone', async () => {
+test('a variable of the process is used only where config names it', async () => {
   await using server = await listenLoopback((_arrived, to) => to.writeHead(400).end());
   await using folder = await temporaryFolder({
     '.ai-agent.json': {
@@ -129,14 +133,14 @@ test('a variable of the process is used where config names it, and there alone',
   expect(used).toEqual([['poison-OPENAI_API_KEY'], ['poison-DEPLOY_TOKEN']]);
 });
 
-test('an environment that is given stands in for that of the process: what it lacks is missing', async () => {
+test('a given environment replaces that of the process: what it lacks is missing', async () => {
   await using folder = await temporaryFolder({ 'one.ai': aiFile({ models: ['openai/gpt-5'] }) });
   poison();
   const opened = openCloister({ store: 'memory', agents: ['one.ai'], cwd: folder.path, env: {} });
   await expect(opened).rejects.toThrow('Missing: OPENAI_API_KEY; define in shell or .ai-agent.env');
 });
 
-test('a session sends what its environment was when Cloister was opened, whatever is done to it since', async () => {
+test('a session sends what its environment was when Cloister was opened, whatever has changed since', async () => {
   await using folder = await temporaryFolder({
     '.ai-agent.json': {
       providers: { my: { type: 'openai-compatible', baseUrl: 'http://x.invalid', apiKey: '${KEY}' } },
@@ -159,7 +163,7 @@ test('a session sends what its environment was when Cloister was opened, whateve
   expect(keys).toEqual(['Bearer key-at-the-beginning', 'Bearer key-at-the-beginning']);
 });
 
-test('loading modules of tools leaves no listener behind', async () => {
+test('loading tool modules leaves no listener behind', async () => {
   await using folder = await temporaryFolder({
     '.ai-agent.json': { mcpServers: { kit: { type: 'module', module: './kit.mjs' } } },
     'kit.mjs': `export default [{ name: 'look', description: 'Looks.', inputSchema: { type: 'object' }, execute: () => '' }];`,
@@ -173,10 +177,10 @@ test('loading modules of tools leaves no listener behind', async () => {
 
 // ---- two agents, one name, two values
 
-const houses = ['north', 'south'] as const;
+const folderNames = ['north', 'south'] as const;
 
-/** Both houses have an agent `one`, which asks its own `helper`; the two of them have the same names for everything. */
-const twoHouses = async () => {
+/** Both folders have an agent `one`, which asks its own `helper`; both use the same names for everything. */
+const openTwoFolders = async () => {
   const config = (house: string) => ({
     providers: {
       my: {
@@ -187,7 +191,7 @@ const twoHouses = async () => {
       },
     },
   });
-  const files = houses.map((house) => ({
+  const files = folderNames.map((house) => ({
     [`${house}/.ai-agent.json`]: config(house),
     [`${house}/.ai-agent.env`]: `KEY=key-of-${house}-0123456789\nREGION="region of ${house}"\n`,
     [`${house}/from-${house}.ai`]: aiFile({ models: ['my/m'], agents: ['helper'] }, `You are of ${house}.`),
@@ -196,16 +200,16 @@ const twoHouses = async () => {
   return temporaryFolder({ 'here/README.md': 'Nothing.', ...files[0], ...files[1] });
 };
 
-test('sessions at the same time, with other values for the same variable, each send their own', async () => {
-  await using folder = await twoHouses();
+test('parallel sessions with different values for the same variable each send their own', async () => {
+  await using folder = await openTwoFolders();
   await using cloister = await openCloister({
     store: 'memory',
-    agents: houses.map((house) => `../${house}/from-${house}.ai`),
+    agents: folderNames.map((house) => `../${house}/from-${house}.ai`),
     cwd: join(folder.path, 'here'),
     env: { KEY: 'key-of-the-shell', REGION: 'region of the shell' },
   });
   const turns = fc.array(fc.nat(6), { minLength: 24, maxLength: 24 });
-  const order = fc.array(fc.constantFrom(...houses), { minLength: 4, maxLength: 8 });
+  const order = fc.array(fc.constantFrom(...folderNames), { minLength: 4, maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(turns, order, async (hops, starts) => {
       const sent: Sent[] = [];
@@ -220,7 +224,7 @@ test('sessions at the same time, with other values for the same variable, each s
         Promise.all(starts.map((house) => cloister.run(`from-${house}`, 'Go.').outcome)),
       );
       expect(outcomes.map(({ status }) => status)).toEqual(starts.map(() => 'completed'));
-      // Each asks, its helper answers, and it answers.
+      // Each agent asks its helper, the helper answers, and the agent answers.
       expect(sent).toHaveLength(3 * starts.length);
       for (const { host, headers, body } of sent) {
         const house = host.split('.')[0];
@@ -235,26 +239,26 @@ test('sessions at the same time, with other values for the same variable, each s
   );
 });
 
-test('a child’s server has the variables of the child’s config alone, whatever its parent’s has', async () => {
+test('a child’s server has only the variables of the child’s config, whatever its parent’s has', async () => {
   const path = { PATH: '/usr/bin:/bin' };
   const server = (variable: string) => ({
     command: process.execPath,
-    args: [box, '../told', '', `--mine=\${${variable}}`],
+    args: [serverScript, '../told', '', `--mine=\${${variable}}`],
     env: { [variable]: `\${${variable}}`, BOTH: '${BOTH}' },
   });
   const provider = (name: string) => ({ my: { type: 'openai-compatible', baseUrl: `http://${name}.invalid/v1` } });
   await using folder = await temporaryFolder({
-    'lead/.ai-agent.json': { providers: provider('lead'), mcpServers: { box: server('LEAD_TOKEN') } },
+    'lead/.ai-agent.json': { providers: provider('lead'), mcpServers: { recorder: server('LEAD_TOKEN') } },
     'lead/.ai-agent.env': 'LEAD_TOKEN=token-of-the-lead\nBOTH=both-of-the-lead\n',
-    'lead/lead.ai': aiFile({ models: ['my/m'], tools: ['box'], agents: ['../child/child.ai'] }),
-    'child/.ai-agent.json': { providers: provider('child'), mcpServers: { box: server('CHILD_TOKEN') } },
+    'lead/lead.ai': aiFile({ models: ['my/m'], tools: ['recorder'], agents: ['../child/child.ai'] }),
+    'child/.ai-agent.json': { providers: provider('child'), mcpServers: { recorder: server('CHILD_TOKEN') } },
     'child/.ai-agent.env': 'CHILD_TOKEN=token-of-the-child\nBOTH=both-of-the-child\n',
-    'child/child.ai': aiFile({ models: ['my/m'], tools: ['box'] }),
+    'child/child.ai': aiFile({ models: ['my/m'], tools: ['recorder'] }),
     'here/README.md': 'Nothing.',
   });
   const answer = ({ host, body }: Sent) => {
     const first = !body.includes('"role":"assistant"');
-    const name = host === 'lead.invalid' ? 'child' : 'box__count';
+    const name = host === 'lead.invalid' ? 'child' : 'recorder__count';
     return chatResponse(first ? { calls: [{ id: 'call_0', name, input: '{"prompt":"Help."}' }] } : { text: 'Done.' });
   };
   await withFetch(answer, async () => {
@@ -266,7 +270,7 @@ test('a child’s server has the variables of the child’s config alone, whatev
     });
     expect((await cloister.run('lead', 'Go.').outcome).status).toBe('completed');
   });
-  const processes = await told(folder.path);
+  const processes = await recordsOf(folder.path);
   expect(processes.map(({ argv, env }) => ({ argv: argv.at(-1), env })).sort(byToken)).toEqual([
     {
       argv: '--mine=token-of-the-child',
@@ -281,7 +285,7 @@ const byToken = (one: { argv: string | undefined }, other: { argv: string | unde
 
 // ---- the overlay itself
 
-test('an overlay is frozen, without a prototype, and holds the variables that are named and set, no others', () => {
+test('an overlay is frozen, has no prototype, and holds only the variables that are named and set', () => {
   const name = fc.constantFrom('A', 'B', 'C_KEY', 'D_TOKEN', 'PATH', 'constructor', 'toString');
   const values = fc.dictionary(name, fc.string({ maxLength: 8 }), { maxKeys: 5 });
   const layer = fc.record({ env: values, sidecar: values }).map((given): ConfigLayer => ({ ...emptyLayer, ...given }));
@@ -292,7 +296,7 @@ test('an overlay is frozen, without a prototype, and holds the variables that ar
   fc.assert(
     fc.property(fc.array(provider, { maxLength: 3 }), fc.array(layer, { maxLength: 3 }), (declared, layers) => {
       const { overlay, missing } = overlayFor(declared, layers);
-      const named = [...new Set(declared.flatMap(variablesOf))];
+      const named = [...new Set(declared.flatMap(listVariables))];
       const set = (one: string) =>
         [...layers.map(({ env }) => env), ...layers.map(({ sidecar }) => sidecar)]
           .filter((place) => Object.hasOwn(place, one))

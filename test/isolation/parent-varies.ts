@@ -1,12 +1,12 @@
-// One direction: a parent keeps anything it likes private, asks a child the same thing, and the child, the grandchild and
+// One direction: a parent's private content varies while it asks a child the same thing, and the child, the grandchild and
 // their tools cannot tell.
 import fc from 'fast-check';
-import { Observer } from './observed.ts';
-import type { Sight } from './observed.ts';
+import { Observer } from './observer.ts';
+import type { Observation } from './observer.ts';
 import { call, taskOf, tool, turnCounter, World } from './fake-world.ts';
 import type { Call, Cloister, Fault, Reply, Tool } from './fake-world.ts';
 
-/** In every goal whose cell is watched, and nowhere else. */
+/** Occurs in every goal whose cell is watched, and nowhere else. */
 const watchedMark = 'WATCHED';
 
 // ---- what a parent may keep private
@@ -26,7 +26,7 @@ const actKinds = [
   'broken',
 ] as const;
 
-type Saying = {
+type PrivateReply = {
   readonly text: string;
   readonly reasoning: string;
   /** What a provider said before the reply came, if it failed first. */
@@ -34,7 +34,7 @@ type Saying = {
   readonly usage: readonly [number, number];
   readonly delayMs: number;
 };
-type Turn = Saying & { readonly acts: readonly Act[] };
+type Turn = PrivateReply & { readonly acts: readonly Act[] };
 
 export type ParentState = {
   readonly name: string;
@@ -46,7 +46,7 @@ export type ParentState = {
   readonly beside: readonly [readonly Act[], readonly Act[]];
   readonly via: 'tool' | 'gather';
   readonly reason: string;
-  readonly last: Saying;
+  readonly last: PrivateReply;
   readonly extraTools: readonly { readonly name: string; readonly description: string }[];
   readonly toolsFlipped: boolean;
   readonly scouts: number;
@@ -79,11 +79,11 @@ const saying = {
   text: words,
   reasoning: words,
   fault: fc.option(fc.record({ status: fc.constantFrom(429, 500, 503), words }), { freq: 5 }),
-  // Below what every attempt holds for its input: an overdraft would end the parent.
+  // Below what every attempt reserves for its input: exceeding it would end the parent.
   usage: fc.tuple(fc.nat(1_000), fc.nat(100)),
   delayMs: delay,
 };
-// At least one act: a turn without calls would be the answer.
+// At least one action: a turn without calls would be the answer.
 const anyTurn: fc.Arbitrary<Turn> = fc.record({ ...saying, acts: fc.array(anyAct, { minLength: 1, maxLength: 2 }) });
 const names = ['lead', 'boss', 'a', 'Chief.of-staff_2', 'planner'];
 
@@ -142,13 +142,13 @@ export const watchedGoal = words.map((text) => `${watchedMark} Compare tea and c
 const manual = 'The manual, the same for everybody who reads it. '.repeat(30);
 export const envName = 'CLOISTER_TWO_RUN_SECRET';
 
-/** `extra`: also what `explain` and `show` tell of the child's own operations. */
+/** `extra`: also what `explain` and `show` report of the child's own operations. */
 export const watchChild = async (
   cloister: Cloister,
   goal: string,
   state: ParentState,
   extra: boolean,
-): Promise<readonly Sight[]> => {
+): Promise<readonly Observation[]> => {
   const world = new World(state.seed, state.startMs);
   const child = new Observer('child', world.drawn);
   const grandchild = new Observer('grandchild', world.drawn);
@@ -169,12 +169,12 @@ export const watchChild = async (
   if (extra) await noteRecords(home, session.run, child);
   await home.close();
   delete process.env[envName];
-  return [...child.sights, ...grandchild.sights, ...run.sights];
+  return [...child.observations, ...grandchild.observations, ...run.observations];
 };
 
 type Opened = Awaited<ReturnType<Cloister['openCloister']>>;
 
-/** The records that people see of the watched cell: its operations and segments by number, its own spending. */
+/** What people are shown of the watched cell: its operations and segments by number, its own spending. */
 const noteRecords = async (home: Opened, run: string, child: Observer): Promise<void> => {
   const { cells, events } = await home.show(run);
   const start = events.find((event) => event.type === 'session-start' && event.goal.includes(watchedMark));
@@ -187,11 +187,11 @@ const noteRecords = async (home: Opened, run: string, child: Observer): Promise<
   for (const { trail: __, ...segment } of segments) child.note(`records: segment ${segment.id}`, segment);
 };
 
-type Eyes = { readonly child: Observer; readonly grandchild: Observer };
+type Observers = { readonly child: Observer; readonly grandchild: Observer };
 
-const defineTeam = (cloister: Cloister, world: World, goal: string, state: ParentState, eyes: Eyes) => {
+const defineTeam = (cloister: Cloister, world: World, goal: string, state: ParentState, observers: Observers) => {
   const { defineAgent } = cloister;
-  const child = defineChild(cloister, world, eyes);
+  const child = defineChild(cloister, world, observers);
   const scouts = Array.from({ length: state.scouts }, (_, index) =>
     defineAgent({
       name: `scout-${index}`,
@@ -214,9 +214,9 @@ const defineTeam = (cloister: Cloister, world: World, goal: string, state: Paren
     limits: { ...state.limits, maxToolTurns: 20, max_steps: 200 },
   });
   if (state.below === null) return [parent];
-  const asking = turnCounter();
+  const turnOf = turnCounter();
   const above = world.model('above', (request): Reply => {
-    const nth = asking(taskOf(request));
+    const nth = turnOf(taskOf(request));
     return nth === 0
       ? { turn: nth, calls: [call(parent.toolName, { prompt: `Go. ${state.below}` })] }
       : { turn: nth, text: 'done' };
@@ -247,13 +247,13 @@ const slowTool = (world: World, name: string, work: (args: { text: string }) => 
 
 const parentReply = (goal: string, state: ParentState) => {
   const ask = { prompt: goal, reason: state.reason };
-  const asking = state.via === 'tool' ? call('child', ask) : call('gather', { tasks: [{ agent: 'child', ...ask }] });
+  const askChild = state.via === 'tool' ? call('child', ask) : call('gather', { tasks: [{ agent: 'child', ...ask }] });
   const { before, beside, last } = state;
   const callsOf = (acts: readonly Act[], label: string) =>
     acts.map((one, index) => actCall(one, `${label} ${index}`, state));
   const replies = [
     ...before.map((one, at) => ({ ...one, calls: callsOf(one.acts, `turn ${at}`) })),
-    { ...last, calls: [...callsOf(beside[0], 'left'), asking, ...callsOf(beside[1], 'right')] },
+    { ...last, calls: [...callsOf(beside[0], 'left'), askChild, ...callsOf(beside[1], 'right')] },
     { ...last, text: `end ${last.text}`, calls: [] },
   ];
   const failed = new Set<number>();
@@ -302,12 +302,12 @@ const scoutReply = (state: ParentState) => {
   };
 };
 
-// ---- the watched child: whatever it is shown decides what it does next
+// ---- the watched child: everything it is shown determines what it does next
 
-const defineChild = ({ defineAgent }: Cloister, world: World, { child, grandchild }: Eyes) => {
-  const probe = (eye: Observer) =>
+const defineChild = ({ defineAgent }: Cloister, world: World, { child, grandchild }: Observers) => {
+  const probe = (observer: Observer) =>
     tool('probe', 'Looks closely.', async (args, context) => {
-      if (args.watched === true) eye.toolCall('probe', args, context);
+      if (args.watched === true) observer.toolCall('probe', args, context);
       await world.sleep(Number.parseInt(args.mark.slice(0, 1), 16));
       return `Seen by ${args.mark}. `.padEnd(600, 'detail ');
     });
@@ -323,7 +323,7 @@ const defineChild = ({ defineAgent }: Cloister, world: World, { child, grandchil
     name: 'grand',
     description: 'Digs deeper.',
     prompt: 'You dig.',
-    models: [{ language: world.model('grand', grandReply(grandchild)), price: { input: 1, output: 2 } }],
+    models: [{ language: world.model('grand', grandchildReply(grandchild)), price: { input: 1, output: 2 } }],
     tools: [probe(grandchild), 'list_files', 'read_file'],
     limits: { contextTokensMax: 1_000, maxOutputTokens: 300 },
   });
@@ -346,13 +346,13 @@ const defineChild = ({ defineAgent }: Cloister, world: World, { child, grandchil
   });
 };
 
-const childReply = (eye: Observer) => {
+const childReply = (observer: Observer) => {
   const turnOf = turnCounter();
   let slowed = false;
   return (request: Parameters<typeof taskOf>[0]): Reply | Fault => {
     const task = taskOf(request);
     if (!task.includes(watchedMark)) return twinReply(turnOf(task));
-    const mark = eye.request(request);
+    const mark = observer.request(request);
     const turn = turnOf(task);
     if (turn === 2 && !slowed) {
       slowed = true;
@@ -400,10 +400,10 @@ const twinReply = (nth: number): Reply =>
 
 const grandTurns = 2;
 
-const grandReply = (eye: Observer) => {
+const grandchildReply = (observer: Observer) => {
   const turnOf = turnCounter();
   return (request: Parameters<typeof taskOf>[0]): Reply => {
-    const mark = eye.request(request);
+    const mark = observer.request(request);
     const nth = turnOf(taskOf(request));
     const calls = [
       call('probe', { mark, watched: true }),

@@ -1,5 +1,5 @@
-// A fake world whose time stands still for some turns of the event loop, not for one alone: a run with tools of its client looks in the
-// next turn whether all calls have begun that could.
+// A fake world whose time stands still for several turns of the event loop instead of one: a run with client tools checks in
+// the next turn whether all calls that can start have started.
 import { countingIds } from 'cloister/testkit';
 import type { Clock, Ids } from '#contracts';
 import { turns } from '../app/serve/crowd-world.ts';

@@ -21,7 +21,7 @@ const timeout = 300_000;
 
 afterAll(() => plants.remove());
 
-test('in the untouched code nothing differs and no secret is found', { timeout }, async () => {
+test('in the unmodified code nothing differs and no secret is found', { timeout }, async () => {
   expect(await plants.of(untouched.name)).toMatchObject({ exit: 0, stdout: '[]\n' });
 });
 

@@ -3,7 +3,7 @@ import type { Edit } from '../planted/plant.ts';
 import type { CellName } from './agent-folder.ts';
 import type { Kind, Shape } from './files-vary.ts';
 
-/** A comparison of so many groups of runs, or the run in which everybody says the secrets. */
+/** A comparison of that many groups of runs, or the run in which every agent says the secrets. */
 export type FileCheck =
   | {
       readonly kind: Kind;
@@ -36,7 +36,7 @@ const redaction: FileCheck = { kind: 'redaction' };
 export const untouchedChecks: readonly FileCheck[] = [
   { kind: 'module', groups: 4, runs: 3, seed },
   { kind: 'web', groups: 1, runs: 3, seed },
-  { kind: 'box', groups: 1, runs: 2, seed },
+  { kind: 'stdio', groups: 1, runs: 2, seed },
   redaction,
 ];
 
@@ -54,14 +54,14 @@ export const fileLeaks: readonly FileLeak[] = [
     edits: [{ probe: 'server-variables', put: '$(key): { ...$(value), ...((this as any).planted ??= $(value)) }' }],
   },
   {
-    name: 'the environment of the process, in a server’s',
-    check: comparing('box', 'left'),
+    name: 'the environment of the process, in that of a server',
+    check: comparing('stdio', 'left'),
     seenIn: /^lead (?:process|model): /u,
     edits: [{ probe: 'server-environment', put: '$(key): { ...process.env, ...$(value) }' }],
   },
   {
     name: 'one connection for all sessions of an agent',
-    check: comparing('box', 'lead'),
+    check: comparing('stdio', 'lead'),
     seenIn: /^left (?:process|model): /u,
     edits: [
       {
@@ -73,7 +73,7 @@ export const fileLeaks: readonly FileLeak[] = [
     ],
   },
   {
-    name: 'equipment by the name of the agent, whichever folder it is in',
+    name: 'resources by agent name, whichever folder the agent is in',
     check: comparing('module', 'right/deep'),
     seenIn: / model: /u,
     edits: [
@@ -81,7 +81,7 @@ export const fileLeaks: readonly FileLeak[] = [
     ],
   },
   {
-    name: 'the config beside the first file, for all of them',
+    name: 'the config of the first file, for all files',
     check: comparing('module', 'left'),
     seenIn: /^lead model: /u,
     edits: [
@@ -89,7 +89,7 @@ export const fileLeaks: readonly FileLeak[] = [
     ],
   },
   {
-    name: 'the defaults beside the first file, for all of them',
+    name: 'the defaults of the first file, for all files',
     check: comparing('module', 'lead'),
     seenIn: /^(?:left|right).* model: /u,
     edits: [{ probe: 'defaults-file', put: '[...linked.keys()][0]!' }],
@@ -101,7 +101,7 @@ export const fileLeaks: readonly FileLeak[] = [
     edits: [{ probe: 'include-base', put: '((problems as any).planted ??= $(whole))' }],
   },
   {
-    name: 'the listed tools of the parent, offered to its child',
+    name: 'the parent’s listed tools, offered to its child',
     check: comparing('module', 'lead'),
     seenIn: /^(?:left|right).* model: /u,
     edits: [
@@ -120,7 +120,7 @@ export const fileLeaks: readonly FileLeak[] = [
     ],
   },
   {
-    name: 'the reason that is meant for the log, in a JSON goal',
+    name: 'the reason, which is meant for the log, in a JSON goal',
     check: comparing('module', 'lead', { leftInput: 'json', viaGather: false }),
     seenIn: /^left model: /u,
     edits: [
@@ -141,7 +141,7 @@ export const fileLeaks: readonly FileLeak[] = [
     edits: [{ probe: 'step-emit', put: '$(alternate)' }],
   },
   {
-    name: 'secrets in live pieces, where they are cut in two',
+    name: 'secrets that are split across live pieces',
     check: redaction,
     seenIn: /^lead: live pieces of lead text-delta$/u,
     edits: [{ probe: 'live-piece', put: 'this.#redact.text($(arguments.0))' }],
@@ -153,7 +153,7 @@ export const fileLeaks: readonly FileLeak[] = [
     edits: [{ probe: 'step-json', put: '$(alternate)' }],
   },
   {
-    name: 'secrets in the words of a failure',
+    name: 'secrets in the text of a failure',
     check: redaction,
     seenIn: /^closed: runs\/…\/lead-…\/history\/step_014\.json$/u,
     edits: [{ probe: 'step-failure', put: 'const $(declarations.0.id) = $(declarations.0.init.consequent);' }],
@@ -174,7 +174,7 @@ export const fileLeaks: readonly FileLeak[] = [
     edits: [{ probe: 'run-goal', put: '$(right)' }],
   },
   {
-    name: 'secrets in the middle of what is encoded',
+    name: 'secrets in the middle of encoded text',
     check: redaction,
     seenIn: /^closed: runs\/…\/lead-…\/history\/step_005\.json$/u,
     edits: [{ probe: 'base64-offsets', put: '[0].flatMap($(arguments.0))' }],

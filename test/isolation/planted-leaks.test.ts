@@ -1,4 +1,4 @@
-// The two-run comparison is only worth what it catches: every planted leak must make it differ, and the untouched code not.
+// The two-run comparison is only worth what it catches: it must report every planted leak, and nothing in the unmodified code.
 import { afterAll, expect, test } from 'vitest';
 import { chosen } from '../planted/chosen.ts';
 import { plantAll } from '../planted/plant-all.ts';
@@ -7,7 +7,7 @@ import type { Leak } from './planted-leaks.ts';
 import type { Report } from './two-run.ts';
 
 const pairs = 120;
-/** Of the untouched code: many more are compared elsewhere. */
+/** For the unmodified code; many more pairs are compared elsewhere. */
 const pairsClean = 20;
 const seed = 20_261;
 
@@ -32,7 +32,7 @@ const resultOf = async ({ name }: Leak) => {
 /** A busy machine is slow, not wrong. */
 const timeout = 300_000;
 
-test('the untouched code shows no difference', { timeout }, async () => {
+test('the unmodified code shows no difference', { timeout }, async () => {
   const { exit, report, stderr } = await resultOf(untouched);
   expect({ exit, difference: report?.difference, stderr }).toEqual({ exit: 0, difference: null, stderr: '' });
 });

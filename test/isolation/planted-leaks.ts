@@ -55,7 +55,7 @@ export const leaks: readonly Leak[] = [
     ],
   },
   {
-    name: 'what is left of the budget, as maxOutputTokens',
+    name: 'the remaining budget, as maxOutputTokens',
     seenBy: child,
     edits: [
       leaveBalance,
@@ -66,7 +66,7 @@ export const leaks: readonly Leak[] = [
     ],
   },
   {
-    name: 'what is left of the budget, as the size of the window',
+    name: 'the remaining budget, as the window size',
     seenBy: child,
     edits: [
       leaveBalance,
@@ -83,7 +83,7 @@ export const leaks: readonly Leak[] = [
     edits: [{ probe: 'child-id', put: '((this.liveRun as any).planted = ((this.liveRun as any).planted ?? 0) + 1)' }],
   },
   {
-    name: 'the order of tools, by how many the parent has',
+    name: 'the order of tools, by the number of the parent’s tools',
     seenBy: child,
     edits: [
       beforeChild('(globalThis as any).planted = cell.agent.definition.tools.length % 2;'),
@@ -95,17 +95,17 @@ export const leaks: readonly Leak[] = [
     ],
   },
   {
-    name: 'a note that the parent’s output was cut',
+    name: 'a note that the parent’s output was truncated',
     seenBy: child,
     edits: [inGoal(`cell.output('burst_001.txt') === undefined ? '' : '\\n[Earlier output was cut.]'`)],
   },
   {
-    name: 'a value of the environment',
+    name: 'an environment variable',
     seenBy: child,
     edits: [{ probe: 'goal-words', put: `$(whole) + (process.env['CLOISTER_TWO_RUN_SECRET'] ?? '')` }],
   },
   {
-    name: 'the provider’s own words, in the result',
+    name: 'the provider’s error text, in the result',
     seenBy: above,
     edits: [inResult(`output + (failure?.detail ?? '')`)],
   },
@@ -141,7 +141,7 @@ export const leaks: readonly Leak[] = [
     ],
   },
   {
-    name: 'that an equal output is stored already',
+    name: 'whether an equal output is already stored',
     seenBy: child,
     edits: [
       {
@@ -155,7 +155,7 @@ export const leaks: readonly Leak[] = [
     ],
   },
   {
-    name: 'how many agents were started before',
+    name: 'the number of agents started before',
     seenBy: child,
     edits: [inGoal('` (${runtime.account.spent(0).spawns})`')],
   },
@@ -178,7 +178,7 @@ export const leaks: readonly Leak[] = [
     ],
   },
   {
-    name: 'the settings of whoever asked first',
+    name: 'the settings of the first agent that called a model',
     seenBy: child,
     edits: [inRequest('...((this.#session.cell.runtime.liveRun as any).planted ??= agent.settings)')],
   },
@@ -214,7 +214,7 @@ export const leaks: readonly Leak[] = [
     ],
   },
   {
-    name: 'what the same agent was asked before',
+    name: 'the previous goal of the same agent',
     seenBy: child,
     edits: [
       inGoal(`((asked: Map<unknown, string>) => {
@@ -225,25 +225,28 @@ export const leaks: readonly Leak[] = [
     ],
   },
   {
-    name: 'the reason that is meant for the log',
+    name: 'the reason, which is meant for the log',
     seenBy: child,
     edits: [
-      { probe: 'child-goal', put: `$(whole) + (typeof asked.reason === 'string' ? '\\nBecause ' + asked.reason : '')` },
+      {
+        probe: 'child-goal',
+        put: `$(whole) + (typeof request.reason === 'string' ? '\\nBecause ' + request.reason : '')`,
+      },
     ],
   },
-  { name: 'who is above', seenBy: child, edits: [inGoal(`' for ' + cell.ancestry.join('/')`)] },
+  { name: 'the names of the ancestors', seenBy: child, edits: [inGoal(`' for ' + cell.ancestry.join('/')`)] },
   {
-    name: 'the parent’s own instructions, as a share that nobody granted',
+    name: 'the parent’s instructions, without a grant to share them',
     seenBy: child,
     edits: [inGoal(`'\\n' + cell.agent.prompt`)],
   },
   {
-    name: 'how many steps the child took, in its answer',
+    name: 'the number of the child’s steps, in its answer',
     seenBy: above,
     edits: [inResult('output && `${output}\\n(${spent.steps} steps)`')],
   },
   {
-    name: 'how long the child took, in its answer',
+    name: 'the duration of the child’s work, in its answer',
     seenBy: above,
     edits: [inResult('output && `${output}\\n(${spent.ms} ms)`')],
   },

@@ -1,4 +1,4 @@
-// The comparison of two callers is only worth what it catches: every planted leak must make it differ.
+// The comparison of two callers is only worth what it catches: it must report every planted leak.
 import { afterAll, expect, test } from 'vitest';
 import { chosen } from '../planted/chosen.ts';
 import { plantAll } from '../planted/plant-all.ts';
@@ -12,7 +12,7 @@ const plants = plantAll(
     name,
     edits,
     entry: 'test/isolation/check-serve-pairs.ts',
-    // How it is with more is tried elsewhere.
+    // More pairs are compared elsewhere.
     args: [edits.length === 0 ? '10' : '100', '7'],
   })),
 );
@@ -22,7 +22,7 @@ afterAll(() => plants.remove());
 /** A busy machine is slow, not wrong. */
 const timeout = 300_000;
 
-test('the untouched code shows no difference', { timeout }, async () => {
+test('the unmodified code shows no difference', { timeout }, async () => {
   const { exit, stdout, stderr } = await plants.of('nothing');
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
   expect(JSON.parse(stdout)).toEqual({ pairs: 10, failed: false });

@@ -1,4 +1,4 @@
-// The comparison of teams is only worth what it catches: every planted leak must make it differ.
+// The comparison of teams is only worth what it catches: it must report every planted leak.
 import { afterAll, expect, test } from 'vitest';
 import type { IsolationReport } from '#testkit';
 import { chosen } from '../planted/chosen.ts';
@@ -13,7 +13,7 @@ const plants = plantAll(
     name,
     edits,
     entry: 'test/isolation/check-graph-pairs.ts',
-    // How it is with more is tried elsewhere.
+    // More pairs are compared elsewhere.
     args: [edits.length === 0 ? '20' : '240', '7'],
   })),
 );
@@ -23,7 +23,7 @@ afterAll(() => plants.remove());
 /** A busy machine is slow, not wrong. */
 const timeout = 300_000;
 
-test('the untouched code shows no difference', { timeout }, async () => {
+test('the unmodified code shows no difference', { timeout }, async () => {
   const { exit, stdout, stderr } = await plants.of('nothing');
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
   expect((JSON.parse(stdout) as readonly IsolationReport[]).flatMap(({ differences }) => differences)).toEqual([]);

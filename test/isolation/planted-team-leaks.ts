@@ -9,61 +9,61 @@ const leak = (name: string, ...edits: readonly (readonly [probe: string, put: st
 });
 
 export const teamLeaks: readonly TeamLeak[] = [
-  leak('every task is handed all results', [
+  leak('every task gets all results', [
     'team-results-in-scope',
     'const $(declarations.0.id) = $(declarations.0.init.consequent);',
   ]),
-  leak('a task is handed the results of those that wait for the same', [
+  leak('a task gets the results of tasks with the same dependencies', [
     'team-results-in-scope',
     `const own = $(declarations.0.init.alternate);
     const beside = own.flatMap((one) => this.queue.dependentsOf(one.id));
     const $(declarations.0.id) = $(declarations.0.init.test) ? $(declarations.0.init.consequent) : [...new Set([...own, ...beside])];`,
   ]),
-  leak('a task is handed what its dependencies depend on', [
+  leak('a task gets the results of indirect dependencies', [
     'team-results-in-scope',
     `const own = $(declarations.0.init.alternate);
     const above = own.flatMap((one) => this.queue.dependenciesOf(one.id));
     const $(declarations.0.id) = $(declarations.0.init.test) ? $(declarations.0.init.consequent) : [...new Set([...own, ...above])];`,
   ]),
-  leak('results come in the order of their length', [
+  leak('results are sorted by length', [
     'team-results-for-task',
     'return $(argument).sort((one, other) => one.result!.length - other.result!.length);',
   ]),
-  leak('the goal of the team is in the prompts of its tasks', [
+  leak('task prompts contain the goal of the team', [
     'team-part-goal',
-    `const team = JSON.parse(cell.runtime.arrivals.at(0)?.content ?? '{}').goal;
+    `const team = JSON.parse(cell.runtime.receivedCrossings.at(0)?.content ?? '{}').goal;
   const $(declarations.0.id) = $(declarations.0.init.left) ?? $(declarations.0.init.right) + (team ?? '');`,
   ]),
-  leak('a message is shown to every task of its reader', ['team-mail-taken', '']),
+  leak('a message is shown to every task of its recipient', ['team-mail-taken', '']),
   leak(
-    'a message is shown to whoever comes first',
+    'a message is shown to the first task that starts',
     [
       'team-mail-waiting',
       'const $(declarations.0.id) = [...$(declarations.0.init.left.callee.object).values()].flat();',
     ],
     ['team-mail-taken', '$(expression.callee.object).clear();'],
   ),
-  leak('a message overtakes an earlier task of its reader', ['team-mail-first-only', '']),
-  leak('a task that is tried again is shown mail that came meanwhile', [
+  leak('a message skips an earlier task of its recipient', ['team-mail-first-only', '']),
+  leak('a retried task is shown mail that came in the meantime', [
     'team-mail-shown-again',
     'if ($(test)) return [...($(consequent.argument)), ...(this.#waiting.get(assignee) ?? [])];',
   ]),
-  leak('who plans is shown the instructions of the members', [
+  leak('the planning coordinator is shown the instructions of the members', [
     'plan-roster',
     '...$(argument.callee)((member) => `${($(argument.arguments.0))(member)} ${oneLine(member.prompt)}`)',
   ]),
-  leak('a task that is tried again is told why it failed', [
+  leak('a retried task is told why it failed', [
     'task-tries-left',
     'if ($(test)) task.description += ` Before: ${reason.text}`;\n    $(whole)',
   ]),
   leak(
-    'a plan may ask for all results whether it may or not',
+    'a plan can ask for all results without permission',
     ['plan-scope', '...$(argument.consequent)'],
     ['plan-limits', 'const $(declarations.0.id) = { ...$(declarations.0.init), allowAll: true };'],
   ),
-  leak('a title can name another as the one who did it', ['task-plain-title', '$(callee.object)']),
+  leak('a title can name another author', ['task-plain-title', '$(callee.object)']),
   leak(
-    'what a failed task said before is handed on',
+    'the output of a failed task is passed on',
     [
       'team-results-for-task',
       'return $(argument.callee)((task) => ($(argument.arguments.0))(task) || task.result !== null);',
@@ -74,7 +74,7 @@ export const teamLeaks: readonly TeamLeak[] = [
     $(whole)`,
     ],
   ),
-  leak('a task is told how many others are at work', [
+  leak('a task is told how many others are running', [
     'team-task-goal',
     '$(key): `# Task: ${task.title}\\n\\n${task.description}\\n\\n${this.#running}`',
   ]),
@@ -84,7 +84,7 @@ export const teamLeaks: readonly TeamLeak[] = [
       agents.map((agent) => completeDefinition({ ...withReadOutput(agent), prompt: agents.map(({ prompt }) => prompt).join('\\n') })),
     )`,
   ]),
-  leak('names of handed results count those of the whole team', [
+  leak('the names of passed results are numbered across the team', [
     'dependency-number',
     'const $(declarations.0.id) = $(declarations.0.init) + cell.runtime.liveRun.nextFrame;',
   ]),

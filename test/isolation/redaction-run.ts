@@ -1,5 +1,5 @@
-// Runs the agents that say their secrets, on a workspace, and looks for any form of them wherever people or programs can look.
-// No vitest here: it is planted too, and then a plain process runs it.
+// Runs the agents that say their secrets in a workspace, and searches for any form of them wherever people or programs can look.
+// It does not use vitest, because a plain process runs it in planted copies.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Cloister } from './fake-world.ts';
@@ -9,11 +9,11 @@ import { secretsIn } from './secret-forms.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** Where something was looked for, how many bytes there are, and which forms of a secret were found. */
-export type Looked = { readonly place: string; readonly bytes: number; readonly found: readonly string[] };
+export type SearchedPlace = { readonly place: string; readonly bytes: number; readonly found: readonly string[] };
 
-export type Place = Omit<Looked, 'found'> & { readonly content: Uint8Array | string };
+export type Place = Omit<SearchedPlace, 'found'> & { readonly content: Uint8Array | string };
 
-const look = (place: string, content: Uint8Array | string): Looked => ({
+const search = (place: string, content: Uint8Array | string): SearchedPlace => ({
   place,
   bytes: content.length,
   found: secretsIn(content),
@@ -21,31 +21,39 @@ const look = (place: string, content: Uint8Array | string): Looked => ({
 
 type Opened = Awaited<ReturnType<Cloister['openCloister']>>;
 
-export type Ran = { readonly looked: readonly Looked[]; readonly auditOk: boolean; readonly events: readonly string[] };
+export type RedactionReport = {
+  readonly searched: readonly SearchedPlace[];
+  readonly auditOk: boolean;
+  readonly events: readonly string[];
+};
 
-export const runSecrets = async ({ openCloister }: Cloister): Promise<Ran> => {
+export const runSecrets = async ({ openCloister }: Cloister): Promise<RedactionReport> => {
   await using model = await listenLoopback(answerSecrets);
   await using folder = await temporaryFolder(secretFiles(model.url));
   await using work = await temporaryFolder();
   const workspace = join(work.path, 'workspace');
   const cloister = await openCloister({ workspace, agents: ['lead.ai', 'shaped.ai'], cwd: folder.path });
-  const told = [
-    ...(await follow(cloister, 'lead', secretGoal)),
-    ...(await follow(cloister, 'shaped', { question: secretGoal })),
+  const inRuns = [
+    ...(await runAndSearch(cloister, 'lead', secretGoal)),
+    ...(await runAndSearch(cloister, 'shaped', { question: secretGoal })),
   ];
-  const read = await readBack(cloister);
-  // While it is open, what was written last is in the write-ahead log alone.
-  const open = await lookInFiles(workspace, 'open');
+  const read = await searchReports(cloister);
+  // While the store is open, the newest data is only in the write-ahead log.
+  const open = await searchFiles(workspace, 'open');
   await cloister.close();
-  const closed = await lookInFiles(workspace, 'closed');
+  const closed = await searchFiles(workspace, 'closed');
   return {
-    looked: [...told, ...read.looked, ...open, ...closed],
+    searched: [...inRuns, ...read.searched, ...open, ...closed],
     auditOk: read.auditOk,
     events: read.events,
   };
 };
 
-const follow = async (cloister: Opened, agent: string, goal: string | object): Promise<readonly Looked[]> => {
+const runAndSearch = async (
+  cloister: Opened,
+  agent: string,
+  goal: string | object,
+): Promise<readonly SearchedPlace[]> => {
   const session = cloister.run(agent, goal as string);
   const live: Record<string, string> = {};
   const durable: unknown[] = [];
@@ -56,42 +64,42 @@ const follow = async (cloister: Opened, agent: string, goal: string | object): P
     } else durable.push(event);
   const outcome = await session.outcome;
   return [
-    look(`${agent}: durable events`, JSON.stringify(durable)),
+    search(`${agent}: durable events`, JSON.stringify(durable)),
     ...Object.entries(live).map(([from, text]) =>
-      look(`${agent}: live pieces of ${from.replace(/-[0-9a-f]{12}/u, '')}`, text),
+      search(`${agent}: live pieces of ${from.replace(/-[0-9a-f]{12}/u, '')}`, text),
     ),
-    look(`${agent}: outcome`, JSON.stringify(outcome)),
-    look(`${agent}: output`, outcome.output),
+    search(`${agent}: outcome`, JSON.stringify(outcome)),
+    search(`${agent}: output`, outcome.output),
   ];
 };
 
-/** As `show`, `explain`, `audit` and `runs` tell it. */
-const readBack = async (cloister: Opened): Promise<Ran> => {
-  const looked: Looked[] = [];
+/** The output of `show`, `explain`, `audit` and `runs`. */
+const searchReports = async (cloister: Opened): Promise<RedactionReport> => {
+  const searched: SearchedPlace[] = [];
   const events = new Set<string>();
   let auditOk = true;
   const runs = await cloister.runs();
-  looked.push(look('runs', JSON.stringify(runs)));
+  searched.push(search('runs', JSON.stringify(runs)));
   for (const { run } of runs) {
     const report = await cloister.show(run);
     const audit = await cloister.audit(run);
     auditOk &&= audit.ok;
     for (const event of report.events) events.add(event.type);
-    looked.push(look('show', JSON.stringify(report)), look('audit', JSON.stringify(audit)));
+    searched.push(search('show', JSON.stringify(report)), search('audit', JSON.stringify(audit)));
     for (const { cell, agent } of report.cells)
-      looked.push(look(`explain ${agent}`, JSON.stringify(await cloister.explain(run, cell))));
+      searched.push(search(`explain ${agent}`, JSON.stringify(await cloister.explain(run, cell))));
   }
-  return { looked, auditOk, events: [...events] };
+  return { searched, auditOk, events: [...events] };
 };
 
-export const lookInFiles = async (folder: string, when: string): Promise<readonly Looked[]> => {
+export const searchFiles = async (folder: string, when: string): Promise<readonly SearchedPlace[]> => {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   return Promise.all(
     files.map(async (file) => {
       const name = file.slice(folder.length + 1).replaceAll(/[0-9a-f]{12}/gu, '…');
-      const inName = look(`${when}: the name of ${name}`, file);
-      const inFile = look(`${when}: ${name}`, await readFile(file));
+      const inName = search(`${when}: the name of ${name}`, file);
+      const inFile = search(`${when}: ${name}`, await readFile(file));
       return { ...inFile, found: [...inName.found, ...inFile.found] };
     }),
   );

@@ -1,4 +1,4 @@
-// Agents whose models, tools, servers and providers all say the secrets that they were given, in every form and at every place.
+// Agents whose models, tools, servers and providers all say the secrets they were given, in every form and everywhere.
 import { fileURLToPath } from 'node:url';
 import type { ServerResponse } from 'node:http';
 import { chatStream } from './fake-wire.ts';
@@ -8,7 +8,7 @@ import { apiKey, base64At, token } from './secret-forms.ts';
 import { aiFile } from './temporary-folder.ts';
 import type { Files } from './temporary-folder.ts';
 
-const box = fileURLToPath(new URL('box-stdio.js', import.meta.url));
+const serverScript = fileURLToPath(new URL('recording-stdio-server.js', import.meta.url));
 const both = `${apiKey} and ${token}`;
 
 export const secretGoal = `Say ${both}, ${encodeURIComponent(apiKey)}, ${base64At(token, 1)}.`;
@@ -24,8 +24,12 @@ export const secretFiles = (modelUrl: string): Files => ({
     ),
     mcpServers: {
       kit: { type: 'module', module: './kit.mjs' },
-      box: { command: process.execPath, args: [box, './told', '', '--token', '${TOKEN}'], env: { TOKEN: '${TOKEN}' } },
-      // Dies before it says a word of the protocol.
+      recorder: {
+        command: process.execPath,
+        args: [serverScript, './told', '', '--token', '${TOKEN}'],
+        env: { TOKEN: '${TOKEN}' },
+      },
+      // Dies before it sends anything of the protocol.
       still: { command: '/bin/sh', args: ['-c', 'echo "$TOKEN" >&2; exit 3'], env: { TOKEN: '${TOKEN}' } },
     },
   },
@@ -33,7 +37,7 @@ export const secretFiles = (modelUrl: string): Files => ({
   'kit.mjs': kit,
   'lead.ai': aiFile({
     models: ['lead/m'],
-    tools: ['kit', 'box', 'write_file', 'read_file', 'list_files'],
+    tools: ['kit', 'recorder', 'write_file', 'read_file', 'list_files'],
     agents: ['child', 'shaped', 'refused', 'stopped'],
   }),
   'child.ai': aiFile({ models: ['child/m'], tools: ['write_file'] }),
@@ -46,7 +50,7 @@ export const secretFiles = (modelUrl: string): Files => ({
   'stopped.ai': aiFile({ models: ['stopped/m'], tools: ['still'] }),
 });
 
-/** Tools that return what they are given to return, and long ones that say it every few bytes. */
+/** Tools that return a given text, and long ones that repeat it every few bytes. */
 const kit = `
 const both = ${JSON.stringify(both)};
 const tool = (name, execute) => ({ name, description: 'Says it.', inputSchema: { type: 'object' }, repeat: 'free', execute });
@@ -79,7 +83,7 @@ function encoded(): Record<string, string> {
 type Calls = readonly { readonly name: string; readonly input: string }[];
 const call = (name: string, args: object): Calls[number] => ({ name, input: JSON.stringify(args) });
 
-/** A text in pieces of so many characters, so that every secret in it is cut in all places over the pieces' sizes. */
+/** A text in pieces of that many characters; over all sizes, every secret in it is cut at every position. */
 const cut = (text: string, size: number): readonly string[] =>
   text.match(new RegExp(`[\\s\\S]{1,${size}}`, 'gu')) ?? [];
 
@@ -104,9 +108,9 @@ const leadTurns: readonly { readonly pieces: readonly string[]; readonly calls: 
       { name: 'kit__say', input: `{"as": ${both}` },
       call('kit__say', { as: 'raw', [both]: both }),
       call('read_file', { path: both }),
-      call('box__environment', {}),
-      call('box__look', { mark: both }),
-      call('box__die', {}),
+      call('recorder__environment', {}),
+      call('recorder__look', { mark: both }),
+      call('recorder__die', {}),
     ],
   },
   {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { openCloister } from 'cloister';
 import { builtPackage } from '../e2e/built-command.ts';
 import { listenLoopback } from './loopback.ts';
-import { lookInFiles, runSecrets } from './redaction-run.ts';
+import { searchFiles, runSecrets } from './redaction-run.ts';
 import { answerSecrets, secretFiles, secretGoal } from './redaction-scene.ts';
 import { apiKey, secretsIn, token } from './secret-forms.ts';
 import { aiFile, temporaryFolder } from './temporary-folder.ts';
@@ -15,11 +15,11 @@ import type { Files } from './temporary-folder.ts';
 const bin = join(await builtPackage(fileURLToPath(new URL('../../', import.meta.url))), 'bin/cloister.js');
 
 test('secrets that models, tools, servers and providers say are nowhere in the workspace, the events or the answers', async () => {
-  const { looked, auditOk, events } = await runSecrets({ openCloister } as Parameters<typeof runSecrets>[0]);
-  expect(looked.filter(({ found }) => found.length > 0)).toEqual([]);
+  const { searched, auditOk, events } = await runSecrets({ openCloister } as Parameters<typeof runSecrets>[0]);
+  expect(searched.filter(({ found }) => found.length > 0)).toEqual([]);
   expect(auditOk).toBe(true);
-  // That they were said at all shows by what is left of them, and by the kinds of places.
-  const places = looked.map(({ place }) => place);
+  // The redaction marks and the kinds of places show that the secrets were said at all.
+  const places = searched.map(({ place }) => place);
   expect(places).toEqual(
     expect.arrayContaining([
       'lead: live pieces of lead text-delta',
@@ -64,10 +64,10 @@ test('the command line shows and stores no form of a secret', async () => {
     expect(secretsIn(err)).toEqual([]);
   }
   expect(printed[0]!.out).toContain('At last [redacted] and [redacted]');
-  expect((await lookInFiles(join(folder.path, '.cloister'), 'closed')).flatMap(({ found }) => found)).toEqual([]);
+  expect((await searchFiles(join(folder.path, '.cloister'), 'closed')).flatMap(({ found }) => found)).toEqual([]);
 });
 
-test('an error outside any tool call is told without the secrets in it', async () => {
+test('an error outside any tool call is reported without the secrets in it', async () => {
   await using model = await listenLoopback(answerSecrets);
   await using folder = await temporaryFolder({
     ...secretFiles(model.url),
@@ -83,7 +83,7 @@ test('an error outside any tool call is told without the secrets in it', async (
   expect(secretsIn(err)).toEqual([]);
 });
 
-/** Fails by itself while its call goes on. */
+/** Fails on its own while its call is still running. */
 const strayTool = `export default [{
   name: 'stray', description: 'Strays.', inputSchema: { type: 'object' },
   execute: () => new Promise((resolve) => {
@@ -94,8 +94,8 @@ const strayTool = `export default [{
 
 // ---- what goes wrong before a run
 
-/** What goes wrong when its one agent is loaded and asked. */
-const troubleWith = async (files: Files): Promise<string> => {
+/** The error when its one agent is loaded and run. */
+const loadError = async (files: Files): Promise<string> => {
   await using folder = await temporaryFolder(files);
   try {
     await using cloister = await openCloister({ store: 'memory', agents: ['one.ai'], cwd: folder.path, env: {} });
@@ -106,7 +106,7 @@ const troubleWith = async (files: Files): Promise<string> => {
   }
 };
 
-test('what is wrong with a config or its variables is told without their values', async () => {
+test('problems with a config or its variables are reported without their values', async () => {
   const sidecar = `API_KEY='${apiKey}'\nTOKEN='${token}'\n`;
   const provider = (given: object) => ({ providers: { my: { type: 'openai', ...given } } });
   const server = (web: object) => ({ ...provider({ apiKey: 'none-at-all' }), mcpServers: { web } });
@@ -124,11 +124,11 @@ test('what is wrong with a config or its variables is told without their values'
   ];
   for (const config of configs) {
     const agent = aiFile({ models: ['my/m'], tools: 'mcpServers' in config ? ['web'] : [] });
-    const told = await troubleWith({ '.ai-agent.json': config, '.ai-agent.env': sidecar, 'one.ai': agent });
-    expect(told).toMatch(/\bmy\b|\bweb\b/u);
-    expect(secretsIn(told)).toEqual([]);
+    const message = await loadError({ '.ai-agent.json': config, '.ai-agent.env': sidecar, 'one.ai': agent });
+    expect(message).toMatch(/\bmy\b|\bweb\b/u);
+    expect(secretsIn(message)).toEqual([]);
   }
-  const broken = await troubleWith({
+  const broken = await loadError({
     '.ai-agent.env': `"${apiKey}\n=${token}\nAPI_KEY='${token}`,
     'one.ai': aiFile({}),
   });
@@ -136,7 +136,7 @@ test('what is wrong with a config or its variables is told without their values'
   expect(secretsIn(broken)).toEqual([]);
 });
 
-// ---- pieces of a secret that come together only later
+// ---- pieces of a secret that are joined only later
 
 type Parts = readonly LanguageModelV4StreamPart[];
 const secret = 'sk-live-abcdefghijkl';
@@ -178,8 +178,8 @@ const toolCall = (toolName: string, input: string): LanguageModelV4StreamPart =>
   input,
 });
 
-/** Everything that a run with this model leaves behind and tells, and whether a part of the secret is in it. */
-const leftBy = async (
+/** Everything a run with this model stores and outputs, and whether part of the secret is in it. */
+const searchRun = async (
   agent: string,
   turns: readonly Parts[],
   least: number = secret.length,
@@ -227,39 +227,39 @@ const leftBy = async (
     .map(([name]) => name!);
 };
 
-/** The last words of a process that are kept begin in the middle of the secret. */
+/** The kept end of a process's output begins in the middle of the secret. */
 const floodStderr = `printf %s "$KEY" >&2; head -c 1990 /dev/zero | tr '\\0' x >&2; exit 3`;
 const half = 'sk-live-abc';
 const otherHalf = 'defghijkl';
-/** As JSON, and yet in none of the forms that any encoder gives. */
-const odd = `s\\u006b-live-abcdefghijkl`;
+/** Valid JSON, but in a form that no encoder produces. */
+const oddlyEscaped = `s\\u006b-live-abcdefghijkl`;
 
-test('a secret that comes in two blocks of text is not put together in the answer', async () => {
-  expect(await leftBy('plain', [[...block('a', `Key ${half}`), ...block('b', otherHalf)]])).toEqual([]);
+test('a secret that comes in two blocks of text is not reassembled in the answer', async () => {
+  expect(await searchRun('plain', [[...block('a', `Key ${half}`), ...block('b', otherHalf)]])).toEqual([]);
 });
 
-test('a secret with a thought in its middle is not told live', async () => {
+test('a secret with reasoning in its middle is not streamed live', async () => {
   const thought = [begin('r', 'reasoning'), piece('r', 'hm', 'reasoning'), end('r', 'reasoning')];
-  const said = [begin('a'), piece('a', half), ...thought, piece('a', otherHalf), end('a')];
-  expect(await leftBy('plain', [said])).toEqual([]);
+  const parts = [begin('a'), piece('a', half), ...thought, piece('a', otherHalf), end('a')];
+  expect(await searchRun('plain', [parts])).toEqual([]);
 });
 
 test('a secret that is partly escaped in arguments reaches no file and no other cell', async () => {
   const calls = [
-    toolCall('write_file', `{"path":"a.txt","content":"${odd}"}`),
-    toolCall('child', `{"prompt":"${odd}"}`),
+    toolCall('write_file', `{"path":"a.txt","content":"${oddlyEscaped}"}`),
+    toolCall('child', `{"prompt":"${oddlyEscaped}"}`),
   ];
-  expect(await leftBy('plain', [calls, block('a', 'Done.')])).toEqual([]);
+  expect(await searchRun('plain', [calls, block('a', 'Done.')])).toEqual([]);
 });
 
 test('a secret that is partly escaped in a JSON answer is not in its data', async () => {
-  expect(await leftBy('shaped', [block('a', `{"key":"${odd}"}`)])).toEqual([]);
+  expect(await searchRun('shaped', [block('a', `{"key":"${oddlyEscaped}"}`)])).toEqual([]);
 });
 
-test('of a secret no part is left where the words of an error are cut', async () => {
-  expect(await leftBy('plain', [[toolCall('kit__fail', '{}')], block('a', 'Done.')], 10)).toEqual([]);
+test('no part of a secret is left where an error text is truncated', async () => {
+  expect(await searchRun('plain', [[toolCall('kit__fail', '{}')], block('a', 'Done.')], 10)).toEqual([]);
 });
 
-test('of a secret no part is left where the last words of a server are cut', async () => {
-  expect(await leftBy('still', [block('a', 'Done.')], 10)).toEqual([]);
+test('no part of a secret is left where the last output of a server is truncated', async () => {
+  expect(await searchRun('still', [block('a', 'Done.')], 10)).toEqual([]);
 });

@@ -1,8 +1,8 @@
-// Two secrets whose characters come out differently in every encoding, and where any form of them is found.
+// Two secrets whose characters differ in every encoding, and a search for any form of them.
 
-/** Goes in a header: a provider's key. */
+/** Sent in a header: a provider's key. */
 export const apiKey = 'sk-live/"Q\\x+z=&%<a b>~7Kw';
-/** Goes in a process: a server's token. */
+/** Passed to a process: a server's token. */
 export const token = 'tøk "𝒳"/+\\ 9f&%~Zq?';
 
 /** A text that holds a secret, encoded as one: only the middle of the secret's part is always the same. */
@@ -36,7 +36,7 @@ const formsOf = (secret: string): readonly Form[] => {
 
 const forms: readonly Form[] = [apiKey, token].flatMap((secret) => [
   ...formsOf(secret),
-  // Whatever is left of one, at its beginning or at its end.
+  // A remaining part, from the beginning or the end of a secret.
   { name: 'beginning', text: secret.slice(0, 10) },
   { name: 'end', text: secret.slice(-10) },
 ]);

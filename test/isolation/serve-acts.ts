@@ -1,14 +1,21 @@
-// What a caller of a server does, step by step, and all that it is told on the way.
-import { eventsOf, initialize } from '../headends/mcp/messages.ts';
-import { askedBy, got, headersFor, posted, question, toolCall } from '../app/serve/crowd-requests.ts';
+// What a caller of a server does, step by step, and everything it gets back.
+import { eventReader, initialize } from '../headends/mcp/messages.ts';
+import {
+  buildProtocolRequest,
+  getRequest,
+  headersFor,
+  postRequest,
+  question,
+  toolCall,
+} from '../app/serve/crowd-requests.ts';
 import type { Caller, Kind } from '../app/serve/crowd-requests.ts';
-import { askWithTool, bringResults } from '../app/serve/crowd-tools.ts';
+import { askWithTool, resultsBody } from '../app/serve/crowd-tools.ts';
 
 export type Act =
   | { readonly do: 'ask'; readonly kind: Kind; readonly word: string; readonly history: boolean }
-  /** Asks for a response, and goes on with the one that it was told last. */
+  /** Asks for a response, and continues the newest one. */
   | {
-      readonly do: 'go on';
+      readonly do: 'continue';
       readonly kind: 'responses' | 'responses-sse';
       readonly word: string;
       readonly afterMs: number;
@@ -16,8 +23,8 @@ export type Act =
   | { readonly do: 'talk'; readonly word: string; readonly conversation: string }
   | { readonly do: 'abort'; readonly kind: Kind; readonly word: string; readonly afterMs: number }
   | { readonly do: 'tools'; readonly word: string; readonly afterMs: number; readonly end: ToolsEnd }
-  /** What the last of those with tools was told first. */
-  | { readonly do: 'hear again' }
+  /** Reads the first response of the newest request with tools again. */
+  | { readonly do: 'read again' }
   | {
       readonly do: 'resident';
       readonly word: string;
@@ -25,7 +32,7 @@ export type Act =
       readonly afterMs: number;
       readonly end: ResidentEnd;
     }
-  /** Without waiting for it. */
+  /** Starts a run without waiting for it. */
   | { readonly do: 'begin'; readonly word: string; readonly afterMs: number; readonly end: 'cancel' | 'watch' }
   | { readonly do: 'connect'; readonly word: string; readonly afterMs: number }
   | { readonly do: 'get'; readonly path: string }
@@ -51,58 +58,67 @@ export const kinds: readonly Kind[] = [
 export type Actor = Caller & {
   readonly fetch: (request: Request) => Promise<Response>;
   readonly at: (ms: number) => Promise<void>;
-  /** Every text that it is told. */
-  readonly heard: (text: string) => void;
+  /** Called with every response text. */
+  readonly onResponse: (text: string) => void;
   readonly last: { response: string; withTools: string };
 };
 
-export const newest = (): Actor['last'] => ({ response: 'resp_ffffffffffff', withTools: 'resp_ffffffffffff_1' });
+export const unknownResponses = (): Actor['last'] => ({
+  response: 'resp_ffffffffffff',
+  withTools: 'resp_ffffffffffff_1',
+});
 
-/** Everything that came back, of each request. */
+/** Returns everything that came back, for each request. */
 export const perform = async (one: Act, actor: Actor): Promise<string> => {
   const { token, url } = actor;
-  const asking = { token, url, conversation: null, history: [] };
+  const common = { token, url, conversation: null, history: [] };
   switch (one.do) {
     case 'ask': {
       const history = one.history ? [`${one.word}-before`] : [];
-      return tell(actor, askedBy({ ...asking, kind: one.kind, word: one.word, history }).request);
+      return fetchAndRecord(
+        actor,
+        buildProtocolRequest({ ...common, kind: one.kind, word: one.word, history }).request,
+      );
     }
-    case 'go on': {
-      const first = await tell(actor, askedBy({ ...asking, kind: one.kind, word: one.word }).request);
+    case 'continue': {
+      const first = await fetchAndRecord(
+        actor,
+        buildProtocolRequest({ ...common, kind: one.kind, word: one.word }).request,
+      );
       actor.last.response = /resp_[\da-f]{12}/u.exec(first)?.[0] ?? actor.last.response;
       await actor.at(one.afterMs);
       const previous = actor.last.response;
       const word = `${one.word}-more`;
-      return `${first}\n${await tell(actor, askedBy({ ...asking, kind: one.kind, word, previous }).request)}`;
+      return `${first}\n${await fetchAndRecord(actor, buildProtocolRequest({ ...common, kind: one.kind, word, previous }).request)}`;
     }
     case 'talk': {
       const { word, conversation } = one;
-      return tell(actor, askedBy({ ...asking, kind: 'rest', word, conversation }).request);
+      return fetchAndRecord(actor, buildProtocolRequest({ ...common, kind: 'rest', word, conversation }).request);
     }
     case 'abort': {
-      const going = new AbortController();
-      const answered = tell(
+      const controller = new AbortController();
+      const answered = fetchAndRecord(
         actor,
-        askedBy({ ...asking, kind: one.kind, word: one.word, signal: going.signal }).request,
+        buildProtocolRequest({ ...common, kind: one.kind, word: one.word, signal: controller.signal }).request,
       ).catch(String);
       await actor.at(one.afterMs);
-      going.abort();
+      controller.abort();
       return answered;
     }
     case 'tools':
       return useTools(actor, one);
-    case 'hear again':
-      return tell(actor, got(actor, `/v1/responses/${actor.last.withTools}`));
+    case 'read again':
+      return fetchAndRecord(actor, getRequest(actor, `/v1/responses/${actor.last.withTools}`));
     case 'resident':
-      return keepResident(actor, one);
+      return useResident(actor, one);
     case 'begin':
-      return beginApart(actor, one);
+      return startWithoutWaiting(actor, one);
     case 'connect':
       return connect(actor, one);
     case 'get':
-      return tell(actor, got(actor, one.path));
+      return fetchAndRecord(actor, getRequest(actor, one.path));
     case 'wrong':
-      return tell(
+      return fetchAndRecord(
         actor,
         new Request(url + one.path, { method: 'POST', body: one.body, headers: headersFor(url, token) }),
       );
@@ -110,84 +126,88 @@ export const perform = async (one: Act, actor: Actor): Promise<string> => {
 };
 
 /** Status, headers, body. */
-export const tell = async ({ fetch, heard }: Pick<Actor, 'fetch' | 'heard'>, request: Request): Promise<string> => {
+export const fetchAndRecord = async (
+  { fetch, onResponse }: Pick<Actor, 'fetch' | 'onResponse'>,
+  request: Request,
+): Promise<string> => {
   const response = await fetch(request);
   const text = JSON.stringify([response.status, [...response.headers], await response.text()]);
-  heard(text);
+  onResponse(text);
   return text;
 };
 
-type Doing<Do extends Act['do']> = Extract<Act, { readonly do: Do }>;
+type ActOfKind<Do extends Act['do']> = Extract<Act, { readonly do: Do }>;
 
 const chatPath = '/v1/chat/completions';
 
-const useTools = async (actor: Actor, { word, afterMs, end }: Doing<'tools'>): Promise<string> => {
-  const first = await tell(actor, posted(actor, chatPath, askWithTool(word)));
+const useTools = async (actor: Actor, { word, afterMs, end }: ActOfKind<'tools'>): Promise<string> => {
+  const first = await fetchAndRecord(actor, postRequest(actor, chatPath, askWithTool(word)));
   const [call, run] = [callIn(first), /chatcmpl-(?<run>[\da-f]{12})/u.exec(first)?.groups?.['run']];
   if (call === undefined || run === undefined) return first;
   actor.last.withTools = `resp_${run}_1`;
   await actor.at(afterMs);
-  const again = await tell(actor, got(actor, `/v1/responses/resp_${run}_1`));
+  const again = await fetchAndRecord(actor, getRequest(actor, `/v1/responses/resp_${run}_1`));
   const then = {
-    bring: () => posted(actor, chatPath, bringResults(word, [call], `${word}-found`)),
-    fail: () => posted(actor, chatPath, bringResults(word, [call, call], word)),
-    cancel: () => posted(actor, `/v1/runs/${run}/cancel`, {}),
-    leave: () => got(actor, `/v1/runs/${run}`),
+    bring: () => postRequest(actor, chatPath, resultsBody(word, [call], `${word}-found`)),
+    fail: () => postRequest(actor, chatPath, resultsBody(word, [call, call], word)),
+    cancel: () => postRequest(actor, `/v1/runs/${run}/cancel`, {}),
+    leave: () => getRequest(actor, `/v1/runs/${run}`),
   }[end];
-  return [first, again, await tell(actor, then())].join('\n');
+  return [first, again, await fetchAndRecord(actor, then())].join('\n');
 };
 
 export const callIn = (text: string): string | undefined => /call_[\da-f]{32}/u.exec(text)?.[0];
 
 const runIn = (text: string): string | undefined => /\\"run\\":\\"(?<run>[\da-f]{12})\\"/u.exec(text)?.groups?.['run'];
 
-const keepResident = async (actor: Actor, one: Doing<'resident'>): Promise<string> => {
+const useResident = async (actor: Actor, one: ActOfKind<'resident'>): Promise<string> => {
   const { word, conversation, afterMs, end } = one;
   const kept = conversation === null ? {} : { conversation };
-  const begun = { input: question(word), resident: true, wait: true, ...kept };
-  const told = [await tell(actor, posted(actor, '/v1/echo', begun))];
-  const run = runIn(told[0]!);
-  if (run === undefined) return told[0]!;
+  const started = { input: question(word), resident: true, wait: true, ...kept };
+  const responses = [await fetchAndRecord(actor, postRequest(actor, '/v1/echo', started))];
+  const run = runIn(responses[0]!);
+  if (run === undefined) return responses[0]!;
   await actor.at(afterMs);
   const text = question(`${word}-more`);
-  told.push(await tell(actor, posted(actor, `/v1/runs/${run}/messages`, { text, answer: true })));
-  for (const path of ['agents', 'messages']) told.push(await tell(actor, got(actor, `/v1/runs/${run}/${path}`)));
+  responses.push(await fetchAndRecord(actor, postRequest(actor, `/v1/runs/${run}/messages`, { text, answer: true })));
+  for (const path of ['agents', 'messages'])
+    responses.push(await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${run}/${path}`)));
   const then = {
-    finish: () => posted(actor, `/v1/runs/${run}/finish`, {}),
+    finish: () => postRequest(actor, `/v1/runs/${run}/finish`, {}),
     'finish one': () =>
       new Request(`${actor.url}/v1/runs/${run}/agents/echo`, {
         method: 'DELETE',
         headers: headersFor(actor.url, actor.token),
       }),
-    cancel: () => posted(actor, `/v1/runs/${run}/cancel`, {}),
-    leave: () => got(actor, `/v1/runs/${run}`),
+    cancel: () => postRequest(actor, `/v1/runs/${run}/cancel`, {}),
+    leave: () => getRequest(actor, `/v1/runs/${run}`),
   }[end];
-  told.push(await tell(actor, then()));
-  if (end !== 'leave') told.push(await tell(actor, got(actor, `/v1/runs/${run}/events`)));
-  return told.join('\n');
+  responses.push(await fetchAndRecord(actor, then()));
+  if (end !== 'leave') responses.push(await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${run}/events`)));
+  return responses.join('\n');
 };
 
-const beginApart = async (actor: Actor, { word, afterMs, end }: Doing<'begin'>): Promise<string> => {
-  const begun = await tell(actor, posted(actor, '/v1/echo', { input: question(word), wait: false }));
-  const run = runIn(begun);
-  if (run === undefined) return begun;
+const startWithoutWaiting = async (actor: Actor, { word, afterMs, end }: ActOfKind<'begin'>): Promise<string> => {
+  const started = await fetchAndRecord(actor, postRequest(actor, '/v1/echo', { input: question(word), wait: false }));
+  const run = runIn(started);
+  if (run === undefined) return started;
   await actor.at(afterMs);
-  const ended = end === 'cancel' ? [await tell(actor, posted(actor, `/v1/runs/${run}/cancel`, {}))] : [];
-  return [begun, ...ended, await tell(actor, got(actor, `/v1/runs/${run}/events`))].join('\n');
+  const ended = end === 'cancel' ? [await fetchAndRecord(actor, postRequest(actor, `/v1/runs/${run}/cancel`, {}))] : [];
+  return [started, ...ended, await fetchAndRecord(actor, getRequest(actor, `/v1/runs/${run}/events`))].join('\n');
 };
 
-/** To MCP, with a stream that stays open for a while. */
-const connect = async (actor: Actor, { word, afterMs }: Doing<'connect'>): Promise<string> => {
-  const response = await actor.fetch(got(actor, '/mcp/sse'));
-  const events = eventsOf(response.body);
+/** Connects to MCP, with a stream that stays open for a while. */
+const connect = async (actor: Actor, { word, afterMs }: ActOfKind<'connect'>): Promise<string> => {
+  const response = await actor.fetch(getRequest(actor, '/mcp/sse'));
+  const events = eventReader(response.body);
   const brought: string[] = [];
   try {
     const first = await events.next();
     if (first === null || !('data' in first)) return `${response.status}`;
-    actor.heard(first.data);
+    actor.onResponse(first.data);
     await actor.at(afterMs);
     for (const message of [initialize(), toolCall(word)])
-      brought.push(await tell(actor, posted(actor, first.data, message)));
+      brought.push(await fetchAndRecord(actor, postRequest(actor, first.data, message)));
     while (brought.at(-1)?.includes('"id":1') !== true)
       brought.push(JSON.stringify(await events.next()).replaceAll('\\', ''));
   } finally {

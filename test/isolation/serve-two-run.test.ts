@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { act, watch } from './serve-two-run.ts';
+import { act, observeWorld } from './serve-two-run.ts';
 
 test('no byte that a caller gets, or that its model is shown, depends on what another caller does', () =>
   fc.assert(
@@ -9,7 +9,7 @@ test('no byte that a caller gets, or that its model is shown, depends on what an
       fc.nat(),
       fc.nat(),
       async (acts, one, other) => {
-        expect(await watch(acts, one)).toEqual(await watch(acts, other));
+        expect(await observeWorld(acts, one)).toEqual(await observeWorld(acts, other));
       },
     ),
     { numRuns: 100 },

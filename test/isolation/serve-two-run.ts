@@ -1,5 +1,5 @@
-// Two callers of one server, two worlds at a time: the worlds differ in all that one of them does. What the other one gets, and what
-// its model is shown, is kept to be compared.
+// Two callers of one server, two worlds at a time: the worlds differ in everything one of them does. What the other one gets, and
+// what its model is shown, is recorded and compared.
 import fc from 'fast-check';
 import { sha256 } from '#base';
 import { defineAgent, openCloister, openServer } from 'cloister';
@@ -7,13 +7,13 @@ import type { Agent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 
 import { hashToken } from '../../src/app/serve/token-registry.ts';
-import { bringResults, neverCalled, toolName } from '../app/serve/crowd-tools.ts';
-import { drawFrom } from '../app/serve/drawn.ts';
+import { resultsBody, unknownCallId, toolName } from '../app/serve/crowd-tools.ts';
+import { seededRng } from '../app/serve/seeded-rng.ts';
 import { patientWorld } from './patient-world.ts';
 import type { PatientWorld } from './patient-world.ts';
-import { kinds, newest, perform, residentEnds, toolsEnds } from './serve-acts.ts';
+import { kinds, unknownResponses, perform, residentEnds, toolsEnds } from './serve-acts.ts';
 import type { Act, Actor } from './serve-acts.ts';
-import { conversations, disturb, Known } from './serve-others.ts';
+import { conversations, disturb, KnownIds } from './serve-others.ts';
 
 const mark = 'bee';
 const word = fc
@@ -23,29 +23,29 @@ const afterMs = fc.nat(400);
 const kind = fc.constantFrom(...kinds);
 const conversation = fc.constantFrom(...conversations);
 
-const of = <Do extends Act['do'], Rest extends object>(
+const actOf = <Do extends Act['do'], Rest extends object>(
   what: Do,
   rest: { readonly [Name in keyof Rest]: fc.Arbitrary<Rest[Name]> },
 ): fc.Arbitrary<{ readonly do: Do } & Rest> => fc.record({ do: fc.constant(what), ...rest }) as never;
 
 const wrongBodies: readonly (readonly [path: string, body: string])[] = [
   ...['{', '[]', '{"input":7}', '{"input":"x","budget":{"tokens":-1}}'].map((body) => ['/v1/echo', body] as const),
-  ['/v1/chat/completions', JSON.stringify(bringResults('x', [neverCalled], 'x'))],
+  ['/v1/chat/completions', JSON.stringify(resultsBody('x', [unknownCallId], 'x'))],
   ['/v1/responses', '{"model":"echo","input":"x","previous_response_id":"resp_ffffffffffff"}'],
 ];
 
 /** What the watched caller does, the same in both worlds. */
 export const act: fc.Arbitrary<Act> = fc.oneof(
-  of('ask', { kind, word, history: fc.boolean() }),
-  of('go on', { kind: fc.constantFrom('responses' as const, 'responses-sse' as const), word, afterMs }),
-  of('talk', { word, conversation }),
-  of('abort', { kind, word, afterMs }),
-  of('tools', { word, afterMs, end: fc.constantFrom(...toolsEnds) }),
-  of('hear again', {}),
-  of('resident', { word, conversation: fc.option(conversation), afterMs, end: fc.constantFrom(...residentEnds) }),
-  of('begin', { word, afterMs, end: fc.constantFrom('cancel' as const, 'watch' as const) }),
-  of('connect', { word, afterMs }),
-  of('get', {
+  actOf('ask', { kind, word, history: fc.boolean() }),
+  actOf('continue', { kind: fc.constantFrom('responses' as const, 'responses-sse' as const), word, afterMs }),
+  actOf('talk', { word, conversation }),
+  actOf('abort', { kind, word, afterMs }),
+  actOf('tools', { word, afterMs, end: fc.constantFrom(...toolsEnds) }),
+  actOf('read again', {}),
+  actOf('resident', { word, conversation: fc.option(conversation), afterMs, end: fc.constantFrom(...residentEnds) }),
+  actOf('begin', { word, afterMs, end: fc.constantFrom('cancel' as const, 'watch' as const) }),
+  actOf('connect', { word, afterMs }),
+  actOf('get', {
     path: fc.constantFrom('/v1', '/v1/runs', '/v1/models', '/v1/nobody?q=x', '/v1/runs/ffffffffffff', '/health'),
   }),
   fc.constantFrom(...wrongBodies).map(([path, body]) => ({ do: 'wrong' as const, path, body })),
@@ -55,8 +55,8 @@ const url = 'http://127.0.0.1:1';
 const [watched, other] = ['clo_watched', 'clo_other'];
 const stepMs = 1_000;
 
-/** Everything that the watched caller and its model saw, with ids by their order. */
-export const watch = async (acts: readonly Act[], salt: number): Promise<readonly string[]> => {
+/** Everything the watched caller and its model saw, with ids numbered in order. */
+export const observeWorld = async (acts: readonly Act[], salt: number): Promise<readonly string[]> => {
   const world = patientWorld(salt, Date.UTC(2030, 0, 1));
   const { clock, ids } = world;
   const seen: string[] = [];
@@ -69,19 +69,19 @@ export const watch = async (acts: readonly Act[], salt: number): Promise<readonl
       { name: 'other', sha256: hashToken(other) },
     ],
     clients: { tools: true },
-    // Waiting in line is what one may notice of another: here nobody has to.
-    places: { running: 1_000, runningPerAgent: 1_000 },
+    // Queueing is what one caller may notice of another, so nothing has to queue here.
+    slots: { running: 1_000, runningPerAgent: 1_000 },
   });
   const at = (ms: number): Promise<void> => new Promise((resolve) => void clock.timer(ms, resolve));
-  const known = new Known();
+  const known = new KnownIds();
   const common = { url, fetch: server.fetch, at };
-  const one: Actor = { ...common, token: watched, last: newest(), heard: (text) => known.hear(text) };
-  const another: Actor = { ...common, token: other, last: newest(), heard: () => undefined };
-  const draw = drawFrom(salt);
-  const noise = Array.from({ length: draw.below(2 * acts.length + 2) }, async () => {
-    await at(draw.below(acts.length * stepMs));
-    // Some of what it does is refused, or cannot be done any more.
-    await disturb(another, draw, known).catch(() => undefined);
+  const one: Actor = { ...common, token: watched, last: unknownResponses(), onResponse: (text) => known.collect(text) };
+  const another: Actor = { ...common, token: other, last: unknownResponses(), onResponse: () => undefined };
+  const rng = seededRng(salt);
+  const noise = Array.from({ length: rng.below(2 * acts.length + 2) }, async () => {
+    await at(rng.below(acts.length * stepMs));
+    // Some of its requests are refused, or are no longer possible.
+    await disturb(another, rng, known).catch(() => undefined);
   });
   const got = acts.map(async (doing, place) => {
     await at(place * stepMs + stepMs / 2);
@@ -107,9 +107,9 @@ const agentOf = ({ clock }: PatientWorld, seen: string[]): Agent =>
             reply: ({ messages, goal, turn, tools }) => {
               const prompt = JSON.stringify(messages);
               if (goal.includes(mark)) seen.push(prompt);
-              const text = `It is ${lettersOf(prompt)}, and ${lettersOf(`${prompt}.`)}.`;
+              const text = `It is ${hashLetters(prompt)}, and ${hashLetters(`${prompt}.`)}.`;
               if (tools.includes(toolName) && turn === 1)
-                return { text, calls: [{ tool: toolName, args: { word: lettersOf(goal) } }] };
+                return { text, calls: [{ tool: toolName, args: { word: hashLetters(goal) } }] };
               if (goal.includes('-fault-')) return { fault: 'cut', text, delayMs: 3 };
               if (goal.includes('-slow-')) return { text, delayMs: 120, pieceDelayMs: 40 };
               if (goal.includes('-tool-') && turn === 1) return { text, calls: [{ tool: 'nothing_like_it' }] };
@@ -122,8 +122,8 @@ const agentOf = ({ clock }: PatientWorld, seen: string[]): Agent =>
     ],
   });
 
-/** No id can look like it. */
-const lettersOf = (text: string): string =>
+/** A text that no id can look like. */
+const hashLetters = (text: string): string =>
   sha256(text)
     .slice(0, 16)
     .replaceAll(/\d/gu, (digit) => 'ghijklmnop'[Number(digit)]!);

@@ -1,10 +1,10 @@
-// A folder that is gone when the test is over, with these files in it.
+// A folder with the given files, removed when the test is over.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { removeAbandoned } from '../planted/folders.ts';
 import { scratchFolder } from '../scratch-folder.ts';
 
-/** By path; what is not text is written as JSON. */
+/** By path; values other than text are written as JSON. */
 export type Files = Readonly<Record<string, string | object>>;
 
 export const temporaryFolder = async (files: Files = {}): Promise<AsyncDisposable & { readonly path: string }> => {
@@ -25,7 +25,7 @@ const clean = (parent: string): string => {
   return parent;
 };
 
-/** At once: a promise for each of many small files takes longer than the files. */
+/** Synchronous: a promise for each of many small files takes longer than the files. */
 export const writeFiles = (folder: string, files: Files): void => {
   const made = new Set<string>();
   for (const [name, content] of Object.entries(files)) {

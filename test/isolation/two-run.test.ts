@@ -2,7 +2,7 @@ import * as cloister from 'cloister';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parentState, watchChild } from './parent-varies.ts';
-import { firstDifference } from './observed.ts';
+import { firstDifference } from './observer.ts';
 import { comparePairs, differenceText } from './two-run.ts';
 import type { Direction } from './two-run.ts';
 
@@ -19,40 +19,40 @@ const compare = async (direction: Direction, pairs: number) => {
 };
 
 test('a child, its tools and its own child see the same bytes whatever the parent knows', { timeout }, async () => {
-  const { pairs, sights } = await compare('down', 250);
+  const { pairs, sights: observations } = await compare('down', 250);
   if (path === undefined) expect(pairs).toBe(250);
   // Less would mean that the child hardly did anything.
-  expect(sights / pairs).toBeGreaterThan(15);
+  expect(observations / pairs).toBeGreaterThan(15);
 });
 
-test('a parent and a sibling see the same bytes whatever a child keeps to itself', { timeout }, async () => {
-  const { pairs, sights } = await compare('up', 150);
+test('a parent and a sibling see the same bytes whatever a child keeps private', { timeout }, async () => {
+  const { pairs, sights: observations } = await compare('up', 150);
   if (path === undefined) expect(pairs).toBe(150);
-  expect(sights / pairs).toBeGreaterThan(10);
+  expect(observations / pairs).toBeGreaterThan(10);
 });
 
-test('what is compared shows every way in which a cell is told something', async () => {
+test('the comparison covers every way in which a cell receives something', async () => {
   const [state] = fc.sample(parentState, { numRuns: 1, seed: 1 });
-  const sights = await watchChild(cloister, 'WATCHED Compare.', state!, true);
-  const all = sights.map(({ bytes }) => bytes).join('\n');
-  const told = [
+  const observations = await watchChild(cloister, 'WATCHED Compare.', state!, true);
+  const all = observations.map(({ bytes }) => bytes).join('\n');
+  const expectedTexts = [
     'Your task: WATCHED Compare.',
     'Seen by ',
     'No luck with ',
-    'Read on with read_output',
+    'Read more with read_output',
     '[bytes ',
-    'There are no files.',
-    'There is no \\"notes.md\\"',
-    'There is no output \\"burst_001.txt\\"',
+    'No files.',
+    '\\"notes.md\\" does not exist',
+    'No output is named \\"burst_001.txt\\"',
     'is not one of: ',
-    'They are not one JSON object.',
+    'Expected a single JSON object.',
     'Result from grand (status: completed)',
-    'Earlier steps of yours, shortened',
+    'Your earlier steps, abbreviated',
     '"maxOutputTokens":8192',
     '"key":"child-id 0/1"',
     '"rule":"child-result@1"',
   ];
-  expect(told.filter((words) => !all.includes(words))).toEqual([]);
+  expect(expectedTexts.filter((words) => !all.includes(words))).toEqual([]);
 });
 
 test('a difference is named by its sink and its first character', () => {

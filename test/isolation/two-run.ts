@@ -1,10 +1,10 @@
-// The two-run comparison: the same workflow twice, with different private content in one cell, and every byte that the
-// other cells could observe compared. No vitest here: it is planted too, and then a plain process runs it.
+// The two-run comparison: the same workflow is run twice, with different private content in one cell, and every byte that the
+// other cells could observe is compared. It does not use vitest, because a plain process runs it in planted copies.
 import fc from 'fast-check';
 import { childState, ending, watchParent } from './child-varies.ts';
 import type { Cloister } from './fake-world.ts';
-import { firstDifference } from './observed.ts';
-import type { Difference, Sight } from './observed.ts';
+import { firstDifference } from './observer.ts';
+import type { Difference, Observation } from './observer.ts';
 import { parentState, watchChild, watchedGoal } from './parent-varies.ts';
 
 export type Direction = 'down' | 'up';
@@ -21,7 +21,7 @@ export type Report = {
 export const comparePairs = async (cloister: Cloister, direction: Direction, options: Pairs): Promise<Report> => {
   const seen = { pairs: 0, sights: 0, bytes: 0 };
   let difference: Difference | null = null;
-  const compare = (one: readonly Sight[], other: readonly Sight[]): boolean => {
+  const compare = (one: readonly Observation[], other: readonly Observation[]): boolean => {
     seen.pairs++;
     seen.sights += one.length;
     for (const { bytes } of one) seen.bytes += bytes.length;
@@ -41,13 +41,13 @@ export const comparePairs = async (cloister: Cloister, direction: Direction, opt
       : await fc.check(up(cloister, compare), parameters);
   const at = { seed: details.seed, path: details.counterexamplePath ?? '' };
   if (difference === null && details.failed)
-    throw new Error(`A run failed. ${againText(at)}`, { cause: details.errorInstance });
+    throw new Error(`A run failed. ${repeatHint(at)}`, { cause: details.errorInstance });
   return { direction, ...seen, difference: difference === null ? null : { ...(difference as Difference), ...at } };
 };
 
-type Compare = (one: readonly Sight[], other: readonly Sight[]) => boolean;
+type Compare = (one: readonly Observation[], other: readonly Observation[]) => boolean;
 
-/** One pair in so many also compares the records that people see of the child. */
+/** One in this many pairs also compares what people are shown of the child. */
 const recordsEvery = 16;
 
 const down = (cloister: Cloister, compare: Compare) => {
@@ -63,7 +63,7 @@ const up = (cloister: Cloister, compare: Compare) =>
     compare(await watchParent(cloister, fixed, one), await watchParent(cloister, fixed, other)),
   );
 
-/** What a failing comparison says. */
+/** The message of a failing comparison. */
 export const differenceText = ({ direction, difference }: Report): string =>
   difference === null
     ? 'no difference'
@@ -71,8 +71,8 @@ export const differenceText = ({ direction, difference }: Report): string =>
         `${direction}: the two runs differ in "${difference.sink}" at character ${difference.offset}`,
         `  one:   …${JSON.stringify(difference.one)}`,
         `  other: …${JSON.stringify(difference.other)}`,
-        againText(difference),
+        repeatHint(difference),
       ].join('\n');
 
-const againText = ({ seed, path }: { readonly seed: number; readonly path: string }): string =>
+const repeatHint = ({ seed, path }: { readonly seed: number; readonly path: string }): string =>
   `Again with TWO_RUN_SEED=${seed} TWO_RUN_PATH=${path}`;

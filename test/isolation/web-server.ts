@@ -1,10 +1,10 @@
-// A tool server that speaks MCP over HTTP, in this process. Apart from the rest because its package takes long to load.
+// A tool server that speaks MCP over HTTP, in this process. A separate file because its package takes long to load.
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
 export type WebHandler = ReturnType<typeof createMcpHandler>;
 
-/** `found`: what its tool returns; `words`: how it is described. */
+/** `found`: what its tool returns; `words`: its description. */
 export const webHandler = (found: string, words: string): WebHandler =>
   createMcpHandler(() => webServer(found, words), { keepAliveMs: 0 });
 

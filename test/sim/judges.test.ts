@@ -1,14 +1,14 @@
-// Each judge can fail: a history that is as it should be, with one thing changed.
+// Shows that each judge can fail: takes a valid history and changes one thing.
 import { expect, test } from 'vitest';
-import { hear, judges, runSeed } from '../../sim/index.ts';
+import { judges, runJudges, runSeed } from '../../sim/index.ts';
 import type { History } from '../../sim/index.ts';
-import { mailDoctorings } from './mail-doctorings.ts';
-import { teamDoctorings } from './team-doctorings.ts';
+import { mailCorruptions } from './mail-corruptions.ts';
+import { teamCorruptions } from './team-corruptions.ts';
 
-/** A copy that a hand may change. */
+/** An untyped copy, so that tests can change anything. */
 type Loose = any;
-type Doctoring = {
-  /** Which histories it can be done to. */
+type Corruption = {
+  /** Which histories can be changed this way. */
   readonly to?: (history: History) => boolean;
   readonly change: (history: Loose) => void;
 };
@@ -26,8 +26,8 @@ const withChildren = (history: History): boolean =>
 const withBudget = (history: History): boolean =>
   ended(history) && history.runs.every(({ frames }) => (frames[0] as Loose)?.record.birth.caps.tokens !== undefined);
 const cancelled = (history: History): boolean =>
-  ended(history) && history.followings.some((one) => one.cancelledAt !== null && one.endedAt !== null);
-const read = (history: History): boolean => ended(history) && history.followings.some((one) => one.readAll);
+  ended(history) && history.sessions.some((one) => one.cancelledAt !== null && one.endedAt !== null);
+const read = (history: History): boolean => ended(history) && history.sessions.some((one) => one.readAll);
 
 const slept = (history: History): boolean =>
   ended(history) &&
@@ -52,32 +52,34 @@ const shareIn = (history: Loose): Loose =>
     .find((content: Loose) => content.kind === 'share' && content.content !== '[]');
 const withShare = (history: History): boolean => ended(history) && shareIn(history) !== undefined;
 
-const talked = (history: History): boolean => ended(history) && history.book.pages[0]?.record.type === 'turn';
-const pageSaid = (history: Loose): Loose => history.notings.find(({ no }: Loose) => no !== null);
-const aPage = { no: 0, at: 0, record: { type: 'forget', checkpoints: [] } };
-/** The history of a turn that had something before it. */
-const historyTold = (history: Loose): Loose =>
+const hasConversation = (history: History): boolean =>
+  ended(history) && history.workspaceLog.entries[0]?.record.type === 'turn';
+const acknowledgedWrite = (history: Loose): Loose => history.recordWrites.find(({ no }: Loose) => no !== null);
+const anEntry = { no: 0, at: 0, record: { type: 'forget', checkpoints: [] } };
+/** The conversation history of a turn that has earlier entries. */
+const earlierHistory = (history: Loose): Loose =>
   history.runs
-    .filter(({ conversation, cut }: Loose) => conversation !== null && cut === null)
+    .filter(({ conversation, forkedFrom }: Loose) => conversation !== null && forkedFrom === null)
     .flatMap(({ frames }: Loose) => frames[0]?.contents ?? [])
     .find(({ kind, content }: Loose) => {
       const { entries = [], given = 0 } = kind === 'history' ? JSON.parse(content) : {};
       return entries.length - given > 1;
     });
-const toldBefore = (history: History): boolean => talked(history) && historyTold(history) !== undefined;
-const toldTo = (history: Loose, change: (told: Loose) => void): void => {
-  const crossing = historyTold(history);
+const hasEarlierHistory = (history: History): boolean =>
+  hasConversation(history) && earlierHistory(history) !== undefined;
+const changeHistory = (history: Loose, change: (told: Loose) => void): void => {
+  const crossing = earlierHistory(history);
   const told = JSON.parse(crossing.content);
   change(told);
   crossing.content = JSON.stringify(told);
 };
-/** As if what the others said did not count for that turn. */
-const turnFirst = (history: Loose): void => {
-  const crossing = historyTold(history);
+/** Moves the turn to the front, as if it had no earlier entries. */
+const moveTurnFirst = (history: Loose): void => {
+  const crossing = earlierHistory(history);
   const { run } = history.runs.find(({ frames }: Loose) => frames[0]?.contents?.includes(crossing));
-  const { pages } = history.book;
-  const own = pages.findIndex(({ record }: Loose) => record.type === 'turn' && record.run === run);
-  pages.unshift(...pages.splice(own, 1));
+  const { entries } = history.workspaceLog;
+  const own = entries.findIndex(({ record }: Loose) => record.type === 'turn' && record.run === run);
+  entries.unshift(...entries.splice(own, 1));
 };
 const turnWritings = (history: Loose): Loose => {
   const [first] = history.runs.filter(({ conversation }: Loose) => conversation !== null);
@@ -88,14 +90,14 @@ const turnWritings = (history: Loose): Loose => {
   return new Set(written.map(({ run }: Loose) => run)).size > 1 ? written : [];
 };
 const checkpointIn = (history: Loose): Loose =>
-  history.book.pages.find(({ record }: Loose) => record.type === 'checkpoint')?.record.checkpoint;
+  history.workspaceLog.entries.find(({ record }: Loose) => record.type === 'checkpoint')?.record.checkpoint;
 const withCheckpoint = (history: History): boolean => ended(history) && checkpointIn(history) !== undefined;
-const continuedIn = (history: Loose): Loose =>
-  history.runs.find(({ cut, frames }: Loose) => cut !== null && frames.length > 0);
-const goneOn = (history: History): boolean => ended(history) && continuedIn(history) !== undefined;
-/** A request that was under way at the cut, and was asked for again after it. */
-const askedAgain = (history: Loose): Loose => {
-  const run = goneOn(history) ? continuedIn(history) : undefined;
+const forkedRun = (history: Loose): Loose =>
+  history.runs.find(({ forkedFrom, frames }: Loose) => forkedFrom !== null && frames.length > 0);
+const wasForked = (history: History): boolean => ended(history) && forkedRun(history) !== undefined;
+/** A request that was in flight at the fork and was repeated after it. */
+const repeatedRequest = (history: Loose): Loose => {
+  const run = wasForked(history) ? forkedRun(history) : undefined;
   const owned = history.writings.filter((one: Loose) => one.run === run?.run && one.frames.length > 0);
   const asked = history.modelCalls.filter(({ goal }: Loose) => goal === run?.goal);
   return asked.find(
@@ -105,12 +107,12 @@ const askedAgain = (history: Loose): Loose => {
   );
 };
 
-const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
+const corruptions: Readonly<Record<string, readonly Corruption[]>> = {
   'progress once faults stop': [{ change: (history) => (history.ended.by = 'idle') }],
   'no defect': [
     { change: (history) => history.uncaught.push('unhandled') },
-    { change: (history) => (history.followings[0].error = 'replay_differs') },
-    { change: (history) => history.refusals.push({ process: 1, run: 'x', code: 'files_changed', said: '' }) },
+    { change: (history) => (history.sessions[0].error = 'replay_differs') },
+    { change: (history) => history.resumeRefusals.push({ process: 1, run: 'x', code: 'files_changed', message: '' }) },
     { to: ended, change: (history) => (frameOf(history, 'close').record.outcome.failure = { code: 'defect' }) },
   ],
   'acknowledged ⇒ present': [
@@ -119,7 +121,7 @@ const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
     { change: (history) => history.blobs.push({ ref: 'ab', there: false }) },
     { to: ended, change: (history) => (history.writings[0].early = 1) },
   ],
-  'one owner': [
+  'one owner per run': [
     {
       to: ended,
       change: (history) => {
@@ -167,8 +169,8 @@ const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
   'true cost ≤ cap': [
     { to: withBudget, change: ({ modelCalls }) => modelCalls.forEach((one: Loose) => (one.tokens = 1e9)) },
   ],
-  'books ≥ true cost': [{ to: ended, change: ({ modelCalls }) => (modelCalls[0].tokens += 1e6) }],
-  'only what does not fit is refused': [
+  'booked cost ≥ true cost': [{ to: ended, change: ({ modelCalls }) => (modelCalls[0].tokens += 1e6) }],
+  'budgets refuse only what does not fit': [
     {
       to: ended,
       change: (history) => {
@@ -182,7 +184,7 @@ const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
   'nothing starts after cancel + 50 ms': [
     {
       to: (history) =>
-        cancelled(history) && history.followings.some((one) => one.outcome?.status === 'cancelled' && one.cancelledIn),
+        cancelled(history) && history.sessions.some((one) => one.outcome?.status === 'cancelled' && one.cancelledIn),
       change: ({ writings, runs }) => {
         for (const { frames } of [...writings, ...runs])
           for (const { record } of frames) if (record.type === 'cancel') record.type = 'resume';
@@ -190,18 +192,18 @@ const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
     },
     {
       to: cancelled,
-      change: ({ followings, modelCalls }) => {
-        const one = followings.find((following: Loose) => following.cancelledAt !== null);
+      change: ({ sessions, modelCalls }) => {
+        const one = sessions.find((following: Loose) => following.cancelledAt !== null);
         one.endedAt = 1e9;
         modelCalls.forEach((call: Loose) => Object.assign(call, { process: one.process, at: one.cancelledAt + 60 }));
       },
     },
   ],
-  'time goes on': [
+  'time never goes backwards': [
     { to: ended, change: (history) => (frameOf(history, 'close').at -= 1e9) },
     { to: ended, change: (history) => (frameOf(history, 'close').record.outcome.spent.ms = -1) },
   ],
-  'sleeps last as asked': [
+  'sleeps last as long as requested': [
     {
       to: slept,
       change: ({ runs }) => {
@@ -210,7 +212,7 @@ const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
       },
     },
   ],
-  'nothing outlasts its deadline': [
+  'no step outlasts its deadline': [
     {
       to: (history) =>
         ended(history) &&
@@ -224,18 +226,18 @@ const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
       },
     },
   ],
-  'output = newest text': [
+  'output = latest text': [
     { to: ended, change: (history) => (frameOf(history, 'close').record.outcome.output += ' more') },
   ],
-  'no orphan': [
-    { to: ended, change: ({ lives }) => Object.assign(lives.at(-1), { diedAt: null, serversOpen: 1 }) },
+  'nothing is left over': [
+    { to: ended, change: ({ processes }) => Object.assign(processes.at(-1), { diedAt: null, serversOpen: 1 }) },
     {
       to: ended,
-      change: ({ followings }) => (followings.find((one: Loose) => one.outcome !== null).ownedAtEnd = true),
+      change: ({ sessions }) => (sessions.find((one: Loose) => one.outcome !== null).ownedAtEnd = true),
     },
-    { to: ended, change: ({ lives }) => Object.assign(lives.at(-1), { diedAt: null, timersLeft: 1 }) },
-    { to: ended, change: ({ lives }) => Object.assign(lives.at(-1), { diedAt: null, slotsMissing: 1 }) },
-    { change: ({ owned, runs }) => owned.push(runs[0].run) },
+    { to: ended, change: ({ processes }) => Object.assign(processes.at(-1), { diedAt: null, timersLeft: 1 }) },
+    { to: ended, change: ({ processes }) => Object.assign(processes.at(-1), { diedAt: null, slotsMissing: 1 }) },
+    { change: ({ stillOwned, runs }) => stillOwned.push(runs[0].run) },
     { to: ended, change: ({ runs }) => runs.forEach((run: Loose) => run.frames.pop()) },
     {
       to: withChildren,
@@ -250,14 +252,14 @@ const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
     { to: ended, change: ({ runs }) => runs.forEach(({ listed }: Loose) => (listed.state = 'running')) },
   ],
   'events = log': [
-    { to: read, change: ({ followings }) => followings.find((one: Loose) => one.readAll).events.pop() },
-    { to: read, change: ({ followings }) => followings.find((one: Loose) => one.readAll).events.splice(1, 1) },
+    { to: read, change: ({ sessions }) => sessions.find((one: Loose) => one.readAll).events.pop() },
+    { to: read, change: ({ sessions }) => sessions.find((one: Loose) => one.readAll).events.splice(1, 1) },
   ],
-  'only what is granted crosses': [
+  'only granted crossings happen': [
     { to: ended, change: ({ runs }) => runs.forEach(({ agent }: Loose) => (agent.grants = ['result'])) },
     { to: ended, change: ({ runs }) => runs.forEach(({ agent }: Loose) => (agent.grants = ['goal'])) },
   ],
-  'caps and deadlines are handed down': [
+  'children inherit caps and deadlines': [
     { to: ended, change: ({ runs }) => runs.forEach(({ agent }: Loose) => (agent.budget = { tokens: 1 })) },
     { to: ended, change: ({ runs }) => runs.forEach(({ agent }: Loose) => (agent.budget = { ms: 1 })) },
     {
@@ -283,7 +285,7 @@ const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
     { to: ended, change: ({ modelCalls }) => (modelCalls[0].tools += ' ') },
     { to: ended, change: ({ modelCalls }) => (modelCalls[0].goal = 'nobody asked for this') },
   ],
-  'windows fit, and are whole': [
+  'windows fit and are complete': [
     { to: ended, change: ({ modelCalls }) => (modelCalls[0].prompt = JSON.stringify([{ role: 'user', content: [] }])) },
     {
       to: ended,
@@ -304,7 +306,7 @@ const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
         ),
     },
   ],
-  'a share is what its caller knows': [
+  'shares contain only what the caller knows': [
     { to: withShare, change: (history) => (shareIn(history).content = '[{"category":"CONTEXT","text":"a secret"}]') },
     { to: withShare, change: (history) => (shareIn(history).kind = 'message') },
     {
@@ -321,62 +323,75 @@ const doctorings: Readonly<Record<string, readonly Doctoring[]>> = {
       },
     },
   ],
-  'the book keeps every page': [
-    { to: talked, change: (history) => history.book.pages.pop() },
-    { to: talked, change: (history) => (history.book.pages[0].record.run = 'another') },
-    { to: talked, change: (history) => (history.book.problem = 'page 1 of the book is missing') },
-    { to: talked, change: (history) => (pageSaid(history).there = false) },
-    { to: talked, change: (history) => (pageSaid(history).after = 7) },
-    { to: talked, change: (history) => history.notings.push(pageSaid(history)) },
-    { to: talked, change: (history) => (history.notings = []) },
-  ],
-  'a turn is told what was said': [
-    { to: toldBefore, change: (history) => toldTo(history, ({ entries }) => entries.shift()) },
-    { to: toldBefore, change: (history) => toldTo(history, ({ entries }) => entries.reverse()) },
-    { to: toldBefore, change: (history) => toldTo(history, ({ entries }) => (entries[0].text = 'a secret')) },
-    { to: toldBefore, change: (history) => toldTo(history, (told) => (told.leftOut += 1)) },
+  'the workspace log keeps every record': [
+    { to: hasConversation, change: (history) => history.workspaceLog.entries.pop() },
+    { to: hasConversation, change: (history) => (history.workspaceLog.entries[0].record.run = 'another') },
     {
-      to: talked,
+      to: hasConversation,
+      change: (history) => (history.workspaceLog.problem = 'record 1 of the workspace log is missing'),
+    },
+    { to: hasConversation, change: (history) => (acknowledgedWrite(history).wasOnDisk = false) },
+    { to: hasConversation, change: (history) => (acknowledgedWrite(history).after = 7) },
+    { to: hasConversation, change: (history) => history.recordWrites.push(acknowledgedWrite(history)) },
+    { to: hasConversation, change: (history) => (history.recordWrites = []) },
+  ],
+  'a turn gets the conversation history': [
+    { to: hasEarlierHistory, change: (history) => changeHistory(history, ({ entries }) => entries.shift()) },
+    { to: hasEarlierHistory, change: (history) => changeHistory(history, ({ entries }) => entries.reverse()) },
+    {
+      to: hasEarlierHistory,
+      change: (history) => changeHistory(history, ({ entries }) => (entries[0].text = 'a secret')),
+    },
+    { to: hasEarlierHistory, change: (history) => changeHistory(history, (told) => (told.leftOut += 1)) },
+    {
+      to: hasConversation,
       change: ({ runs }) =>
         runs.forEach(({ frames }: Loose) => frames[0] && (frames[0].record.conversation = { agent: 'x', name: 'y' })),
     },
     {
-      to: talked,
-      change: ({ book }) =>
-        (book.pages = book.pages.filter(({ record }: Loose) => record.type !== 'turn').concat(aPage)),
+      to: hasConversation,
+      change: ({ workspaceLog }) =>
+        (workspaceLog.entries = workspaceLog.entries
+          .filter(({ record }: Loose) => record.type !== 'turn')
+          .concat(anEntry)),
     },
-    { to: toldBefore, change: turnFirst },
+    { to: hasEarlierHistory, change: moveTurnFirst },
   ],
   'one turn at a time': [
     {
-      to: (history) => talked(history) && turnWritings(history).length > 1,
+      to: (history) => hasConversation(history) && turnWritings(history).length > 1,
       change: (history) =>
         turnWritings(history).forEach((one: Loose) => Object.assign(one, { begunAt: 1, closedAt: 1e9 })),
     },
   ],
-  'a checkpoint is a prefix, and so is what goes on from it': [
+  'checkpoints and forks are exact prefixes': [
     { to: withCheckpoint, change: (history) => (checkpointIn(history).hash = 'another') },
     { to: withCheckpoint, change: (history) => (checkpointIn(history).frames += 1_000) },
-    { to: withCheckpoint, change: ({ notings }) => notings.forEach((one: Loose) => (one.onDisk = [])) },
-    { to: goneOn, change: (history) => continuedIn(history).frames.shift() },
-    { to: goneOn, change: (history) => (continuedIn(history).cut.frames += 1) },
-    { to: goneOn, change: (history) => delete continuedIn(history).frames[0].links },
-    { to: (history) => askedAgain(history) !== undefined, change: (history) => (askedAgain(history).prompt += ' ') },
+    { to: withCheckpoint, change: ({ recordWrites }) => recordWrites.forEach((one: Loose) => (one.onDisk = [])) },
+    { to: wasForked, change: (history) => forkedRun(history).frames.shift() },
+    { to: wasForked, change: (history) => (forkedRun(history).forkedFrom.frames += 1) },
+    { to: wasForked, change: (history) => delete forkedRun(history).frames[0].links },
+    {
+      to: (history) => repeatedRequest(history) !== undefined,
+      change: (history) => (repeatedRequest(history).prompt += ' '),
+    },
   ],
-  ...mailDoctorings,
-  ...teamDoctorings,
-  'queues bounded': [
-    { change: ({ queues }) => (queues.batchMost = 1e6) },
-    { change: ({ queues }) => (queues.eventsMost = 1e6) },
-    { to: ended, change: ({ followings }) => Object.assign(followings[0], { stalled: true, pieces: 20_000 }) },
+  ...mailCorruptions,
+  ...teamCorruptions,
+  'queues are bounded': [
+    { change: ({ queues }) => (queues.batchPeak = 1e6) },
+    { change: ({ queues }) => (queues.eventsPeak = 1e6) },
+    { to: ended, change: ({ sessions }) => Object.assign(sessions[0], { stalled: true, pieces: 20_000 }) },
   ],
   audit: [
     { to: ended, change: ({ runs }) => (runs[0].audit.ok = false) },
     { to: ended, change: ({ runs }) => runs[0].problems.push('frame 1 is missing') },
   ],
   'replay hash = live hash': [{ to: ended, change: ({ runs }) => (runs[0].replay.replayed = 'another') }],
-  'damage is named': [
-    { change: (history) => (history.damage = { what: 'it is gone', no: 3, named: ['frame 33 is missing'] }) },
+  'damaged records are reported': [
+    {
+      change: (history) => (history.damage = { what: 'the record is missing', no: 3, named: ['frame 33 is missing'] }),
+    },
   ],
 };
 
@@ -395,20 +410,20 @@ const historyFor = async (fits: (history: History) => boolean): Promise<History>
     const history = await historyOf(seed);
     if (fits(history)) return history;
   }
-  throw new Error(`no seed below ${seedsMax} has what is needed`);
+  throw new Error(`no seed below ${seedsMax} has the required history`);
 };
 
-test('every judge is tried here', () => {
-  expect(Object.keys(doctorings).sort()).toEqual(judges.map(({ name }) => name).sort());
+test('every judge is covered here', () => {
+  expect(Object.keys(corruptions).sort()).toEqual(judges.map(({ name }) => name).sort());
 });
 
-test.each(judges)('$name: fails when it should', async (judge) => {
-  for (const { to = () => true, change } of doctorings[judge.name] ?? []) {
+test.each(judges)('$name: reports the corruption', async (judge) => {
+  for (const { to = () => true, change } of corruptions[judge.name] ?? []) {
     const history = await historyFor(to);
-    expect(hear([judge], history).problems).toEqual([]);
-    const doctored = structuredClone(history);
-    change(doctored);
-    const { problems } = hear([judge], doctored);
+    expect(runJudges([judge], history).problems).toEqual([]);
+    const corrupted = structuredClone(history);
+    change(corrupted);
+    const { problems } = runJudges([judge], corrupted);
     expect(problems.length, String(change)).toBeGreaterThan(0);
     expect(problems.every((problem) => problem.judge === judge.name)).toBe(true);
   }

@@ -1,4 +1,4 @@
-// The command of the simulation says what it tried, and refuses what it cannot try.
+// The simulation command reports what it ran, and refuses invalid options.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -20,15 +20,15 @@ test.each([
   expect(sim(option, given)).toEqual({ status: 1, stdout: '', stderr: `${option} takes ${takes}; got "${given}".\n` });
 });
 
-test('a time that is over before the first seed is no success', () => {
+test('running no seed at all is not a success', () => {
   const { status, stdout } = sim('--minutes', '0.0000000001');
   expect(status).toBe(1);
   expect(stdout).toContain('0 seeds from ');
-  expect(stdout).not.toContain('all is well');
+  expect(stdout).not.toContain('all passed');
 });
 
-test('seeds that were tried are told', () => {
+test('the seeds that ran are reported', () => {
   const { status, stdout } = sim('--seeds', '2', '--from', '1');
   expect(status).toBe(0);
-  expect(stdout).toContain('2 seeds from 1: all is well');
+  expect(stdout).toContain('2 seeds from 1: all passed');
 });

@@ -1,4 +1,4 @@
-// The simulation is only worth what it catches: every planted bug must fail within so many seeds, and the untouched code not.
+// Every planted bug must fail within a number of seeds, and the unchanged code must pass.
 import { afterAll, expect, test } from 'vitest';
 import { chosen } from '../planted/chosen.ts';
 import { plantAll } from '../planted/plant-all.ts';
@@ -8,7 +8,7 @@ import type { Bug } from './planted-bugs.ts';
 
 const firstSeed = 1_000;
 const seedsMax = 2_000;
-/** For the untouched code: many more run elsewhere. */
+/** For the unchanged code; other tests run many more. */
 const seedsClean = 60;
 
 const bugs = chosen(all);
@@ -31,17 +31,17 @@ const resultOf = async ({ name }: Bug) => {
   return { exit, stderr, found: stdout === '' ? null : (JSON.parse(stdout) as Found) };
 };
 
-/** A busy machine is slow, not wrong. */
+/** Generous, because a busy machine is slow. */
 const timeout = 300_000;
 
-test('the untouched code passes', { timeout }, async () => {
+test('the unchanged code passes', { timeout }, async () => {
   const { exit, found, stderr } = await resultOf(untouched);
   expect({ exit, found, stderr }).toEqual({ exit: 0, found: { seeds: seedsClean, problems: [] }, stderr: '' });
 });
 
 test.each(bugs.map((bug) => [bug.name, bug] as const))('a bug is caught: %s', { timeout }, async (_name, bug) => {
   const { exit, found, stderr } = await resultOf(bug);
-  // 3: a judge found something. Any other code means that the planted code did not even run.
+  // Exit code 3: a judge found a problem. Any other code means that the planted code did not run.
   expect({ exit, stderr }).toEqual({ exit: 3, stderr: '' });
   expect(found?.problems.length).toBeGreaterThan(0);
 });

@@ -1,5 +1,5 @@
-// Bugs to plant in copies of the production code: each a small change that a hurried change could make. The simulation must
-// catch every one within a fixed number of seeds. Nothing of them ships: they exist as text, and bundled while a test runs.
+// Bugs to plant in copies of the production code. Each is a small mistake that could happen in a hurry. The simulation must catch
+// every one within a fixed number of seeds. None of them ships: they exist as text, and are bundled only while a test runs.
 
 import type { Edit } from '../planted/plant.ts';
 import { mailBugs } from './planted-mail-bugs.ts';
@@ -10,17 +10,17 @@ export type Bug = { readonly name: string; readonly edits: readonly Edit[] };
 const bug = (name: string, probe: string, put: string): Bug => ({ name, edits: [{ probe, put }] });
 
 export const bugs: readonly Bug[] = [
-  // What is acknowledged must be there.
-  bug('a frame counts as durable before its batch was answered', 'log-newest-answered', '$(consequent)'),
-  bug('a batch is acknowledged though its commit failed', 'commit-failed', '$(key): null'),
+  // Acknowledged data must be stored.
+  bug('a frame counts as durable before its batch is acknowledged', 'log-newest-answered', '$(consequent)'),
+  bug('a batch is acknowledged although its commit failed', 'commit-failed', '$(key): null'),
   bug('a failed batch does not fail the runs that had frames in it', 'batch-failed-runs', ''),
-  bug('frames are appended behind a gap', 'frame-follows', '$(consequent)'),
-  bug('a run is taken from a process that lives', 'run-owner-lives', ''),
+  bug('frames are appended after a gap', 'frame-follows', '$(consequent)'),
+  bug('a run is taken over from a live process', 'run-owner-lives', ''),
 
-  // What has settled does not happen again, and what must not be repeated is not.
-  bug('a tool that may not be repeated runs again after a crash', 'step-never-repeated', ''),
+  // Settled work, and work that is not safe to retry, is not repeated.
+  bug('a tool that is not safe to retry runs again after a crash', 'step-never-repeated', ''),
   bug(
-    'tool calls that have settled run again after a crash',
+    'settled tool calls are repeated after a crash',
     'replay-settled',
     "if (($(test.left) || record.name.startsWith('tool:')) && $(test.right)) $(consequent) else $(alternate)",
   ),
@@ -30,100 +30,100 @@ export const bugs: readonly Bug[] = [
     `const $(declarations.0.id) = $(declarations.0.init.test.left) && $(declarations.0.init.test.right)
       ? $(declarations.0.init.consequent) : $(declarations.0.init.alternate);`,
   ),
-  bug('the key of a call is another one after a crash', 'step-key', 'return `${$(argument)}@${this.#workedFrom}`;'),
-  bug('a call goes out though its step is over, because opening its source took long', 'source-opened-late', ''),
+  bug('the key of a call changes after a crash', 'step-key', 'return `${$(argument)}@${this.#workStartedAt}`;'),
+  bug('a call is made after its step has ended, because opening its source took long', 'source-opened-late', ''),
 
   // Order and records.
   bug(
-    'settlements are handed out in the order begun, not in the order recorded',
+    'settlements are delivered in the order begun, not in the order recorded',
     'replay-earliest',
     'if ($(test.left) && $(test.right.left)) $(consequent)',
   ),
   bug(
-    'ledger entries ride in the frame after their effect',
+    'ledger entries are in the frame after their effect',
     'frame-seal-ledger',
     'const $(declarations.0.id) = (this as any).planted; (this as any).planted = $(declarations.0.init);',
   ),
-  bug('a stopped cell leaves no trace of having been stopped', 'cell-halted-by', 'return undefined;'),
+  bug('the log does not show that a cell was stopped', 'cell-halted-by', 'return undefined;'),
   bug('a cancel is not recorded', 'run-record-cancel', ''),
   bug(
     'a run ends twice in its log',
     'run-record-end',
     'if ($(test)) for (const _ of [1, 2]) $(consequent) else $(alternate)',
   ),
-  bug('a result crosses back though no grant allows it', 'cross-refused', ''),
+  bug('a result crosses back although no grant allows it', 'cross-refused', ''),
 
   // Money.
-  bug('what an attempt cost is not counted', 'account-settle-hold', 'if ($(test)) $(consequent)'),
-  bug('a hold is taken in the cell’s own account only', 'account-take-hold', 'for ($(left) of [this]) $(body)'),
-  bug('a hold is not given back', 'step-give-back-hold', ''),
-  bug('a hold whose use is not known counts as unused', 'account-settle-hold', 'if (!($(test))) $(alternate)'),
-  bug('holds that were under way at a crash count as unused', 'account-load-under-way', ''),
+  bug('the cost of an attempt is not booked', 'account-settle-hold', 'if ($(test)) $(consequent)'),
+  bug('a hold is taken only in the cell’s own account', 'account-take-hold', 'for ($(left) of [this]) $(body)'),
+  bug('a hold is not released', 'step-give-back-hold', ''),
+  bug('a hold with unknown usage counts as unused', 'account-settle-hold', 'if (!($(test))) $(alternate)'),
+  bug('holds that were in flight at a crash count as unused', 'account-load-under-way', ''),
   bug(
-    'children are started past the number allowed',
+    'more children are started than the budget allows',
     'account-spawns-left',
     'if ($(test.left) && $(test.right.left) > $(test.right.right)) $(consequent)',
   ),
 
   // Stopping.
-  bug('a child that begins after the stop goes on', 'child-born-halted', ''),
-  bug('a time-out is left behind when its step settles', 'step-stop-timer', ''),
-  bug('a slot is not given back', 'step-give-back-slot', ''),
-  bug('a cell ends before what it began has settled', 'run-drained', ''),
+  bug('a child that starts after the stop keeps running', 'child-born-halted', ''),
+  bug('a timeout is left over when its step settles', 'step-stop-timer', ''),
+  bug('a slot is not released', 'step-give-back-slot', ''),
+  bug('a cell ends before its operations have settled', 'run-drained', ''),
   bug('a child has no deadline', 'child-deadline', '$(key): 0'),
-  bug('an answer that ended with an error is taken', 'answer-ended-with-error', ''),
+  bug('a reply that finished with an error is accepted', 'answer-ended-with-error', ''),
 
-  // Windows, and what cells are given.
+  // Windows and shares.
   bug(
-    'a child is given its caller’s dialog as well',
+    'a child also gets its caller’s dialog',
     'share-held',
     `const $(declarations.0.id) = () => [...$(declarations.0.init.body), ...session.window.view.flatMap(({ category, part }) =>
       category === 'DIALOG' && 'message' in part ? [{ category: 'CONTEXT', text: JSON.stringify(part.message.content) }] : [])];`,
   ),
   bug(
-    'a child is given what its definition does not ask for',
+    'a child gets a share that its definition does not ask for',
     'share-wanted',
     "agent = { ...agent, share: $(test) ? [] : ['system', 'context'] };",
   ),
   bug(
-    'a share is copied whole each time it is asked for again',
+    'a refreshed share is copied completely each time',
     'share-changed',
     'const $(declarations.0.id) = $(declarations.0.init.callee.object);',
   ),
-  bug('what was given while the process lived is not there after a crash', 'arrivals-recorded', '...[]'),
+  bug('context that was given during the run is lost in a crash', 'arrivals-recorded', '...[]'),
   bug(
-    'what is given is shown as it comes, not by its place in the log',
+    'given context is shown by arrival, not by its place in the log',
     'arrivals-before',
     'const $(declarations.0.id) = Infinity;',
   ),
-  bug('what is given is in no frame of its own', 'run-record-gift', ''),
+  bug('given context has no frame of its own', 'run-record-gift', ''),
   bug(
-    'an old output is dropped without its call',
+    'an old tool result is dropped without its call',
     'window-shorten-output',
     "$(expression.callee.object).drop($(expression.arguments.0), $(expression.arguments.1), 'trim@1'); break;",
   ),
   bug(
-    'the window of a model is taken for larger than it is',
+    'a model’s window is assumed to be larger than it is',
     'window-of-model',
     `let $(declarations.0.id) = $(declarations.0.init.test)
       ? { ...$(declarations.0.init.consequent), tokens: $(declarations.0.init.test) * 9 } : null;`,
   ),
 
-  // Conversations, checkpoints, and what goes on from them.
+  // Conversations, checkpoints and forks.
   bug(
-    'a turn begins whether or not its page could be written',
+    'a turn starts even if its workspace record could not be written',
     'turn-note-page',
     '$(expression.argument).catch(() => undefined);',
   ),
-  bug('an agent takes two turns at once', 'turn-hold-runs', ''),
+  bug('an agent takes two turns at the same time', 'turn-hold-runs', ''),
   bug(
-    'an interrupted turn is gone on with while the next one begins',
+    'an interrupted turn is resumed while the next one starts',
     'held-run-ended',
     "if ($(test) || $(test.left) === 'interrupted') $(consequent)",
   ),
-  bug('a conversation is set back under a turn', 'restore-hold-runs', ''),
+  bug('a conversation is restored during a turn', 'restore-hold-runs', ''),
   bug(
-    'a page counts as written before it is',
+    'a workspace record counts as written before it is',
     'page-written',
     `if (page.after !== undefined) {
       $(declarations.0.init.argument.object);
@@ -131,21 +131,17 @@ export const bugs: readonly Bug[] = [
     }
     $(whole)`,
   ),
-  bug('a page is written though others came first', 'page-follows', ''),
-  bug('what a restore set aside is still told', 'restore-taken-at', 'kept.newest'),
+  bug('a workspace record is written despite a conflict', 'page-follows', ''),
+  bug('entries that a restore removed are still in the history', 'restore-taken-at', 'conversationState.newest'),
   bug('a restore to the end of a turn changes nothing', 'restore-newest-turn', 'if (run !== null) $(whole)'),
   bug(
-    'a branch goes on with what its origin says later',
+    'a branch continues with later entries of its origin',
     'branch-first-turn',
     `if ($(test)) $(consequent.expression.callee)($(consequent.expression.arguments.0),
       { ...$(consequent.expression.arguments.1), previous: before?.newest ?? null });`,
   ),
-  bug('a branch forgets what was said before it', 'branch-keep-said', 'const $(declarations.0.id) = null;'),
-  bug(
-    'what was said is told in the order of the clock on the wall',
-    'turn-earliest-time',
-    'const $(declarations.0.id) = 0;',
-  ),
+  bug('a branch loses the earlier history', 'branch-keep-said', 'const $(declarations.0.id) = null;'),
+  bug('conversation history is in wall-clock order', 'turn-earliest-time', 'const $(declarations.0.id) = 0;'),
   bug('a restore keeps one record too few', 'cut-length', 'Math.max(1, $(whole) - 1)'),
   bug(
     'a restore keeps one record too many',
@@ -153,7 +149,7 @@ export const bugs: readonly Bug[] = [
     'return $(argument.callee)($(argument.arguments.0), $(argument.arguments.1) + 1);',
   ),
   {
-    name: 'a checkpoint is of two moments',
+    name: 'a checkpoint mixes two moments',
     edits: [
       { probe: 'checkpoint-durable', put: 'const planted = () => $(expression.argument);' },
       {
@@ -162,21 +158,9 @@ export const bugs: readonly Bug[] = [
       },
     ],
   },
-  bug(
-    'a run that goes on from a cut counts the calls of the other one',
-    'log-last-fork',
-    'const $(declarations.0.id) = -1;',
-  ),
-  bug(
-    'a run that goes on from a cut begins without its ledger',
-    'cut-frame',
-    '({ links: _links, ...$(params.0) }) => ($(body))',
-  ),
-  bug(
-    'a run that goes on from a cut calls under the keys of the other one',
-    'fork-step-key',
-    'return $(argument.consequent);',
-  ),
+  bug('a forked run books the calls of its origin', 'log-last-fork', 'const $(declarations.0.id) = -1;'),
+  bug('a forked run starts without its ledger', 'cut-frame', '({ links: _links, ...$(params.0) }) => ($(body))'),
+  bug('a forked run uses the idempotency keys of its origin', 'fork-step-key', 'return $(argument.consequent);'),
 
   // Spawned agents and mail.
   ...mailBugs,

@@ -1,4 +1,4 @@
-// What the simulation itself promises: one seed is one trace, nothing real is touched, and what once failed stays fixed.
+// The simulation itself: the same seed gives the same trace, nothing real is used, and fixed bugs stay fixed.
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes, randomFill, randomUUID } from 'node:crypto';
 import { request } from 'node:http';
@@ -7,10 +7,10 @@ import { connect, Socket } from 'node:net';
 import { scheduler, setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { failureText, guardGlobals, keptSeeds, runSeed } from '../../sim/index.ts';
+import { failureText, guardGlobals, regressionSeeds, runSeed } from '../../sim/index.ts';
 
-describe('one seed is one trace', () => {
-  test('run again, it is the same to the last line; another seed is another trace', async () => {
+describe('a seed', () => {
+  test('gives the same trace to the last line when it is repeated; another seed gives another trace', async () => {
     const [one, again, other] = [await runSeed(1, all), await runSeed(1, all), await runSeed(2, all)];
     expect(again.last).toEqual(one.last);
     expect(again.trace).toBe(one.trace);
@@ -18,7 +18,7 @@ describe('one seed is one trace', () => {
     expect(one.last.length).toBeGreaterThan(10);
   });
 
-  test('whether rejections are looked at between events makes no difference', async () => {
+  test('gives the same trace whether or not rejections are checked between events', async () => {
     for (let seed = 100; seed < 110; seed++)
       expect((await runSeed(seed, { strict: true })).trace).toBe((await runSeed(seed)).trace);
   });
@@ -26,7 +26,7 @@ describe('one seed is one trace', () => {
 
 const all = { lines: Infinity } as const;
 
-describe('the real world is out of reach', () => {
+describe('the real world is unreachable', () => {
   const touches: Readonly<Record<string, () => unknown>> = {
     'Date.now': () => Date.now(),
     'new Date': () => new Date(),
@@ -55,7 +55,7 @@ describe('the real world is out of reach', () => {
     'spawnSync of node:child_process': () => spawnSync('true'),
   };
 
-  test.each(Object.keys(touches))('%s throws inside, and works outside', (name) => {
+  test.each(Object.keys(touches))('%s throws inside a simulation and works outside', (name) => {
     const guard = guardGlobals();
     try {
       guard.enter();
@@ -71,7 +71,7 @@ describe('the real world is out of reach', () => {
     }
   });
 
-  test('afterwards everything is as it was', () => {
+  test('all globals are restored afterwards', () => {
     const found = (): readonly unknown[] =>
       [
         [Date, Date.now, Math.random, setTimeout, fetch, performance.now, crypto.randomUUID],
@@ -84,8 +84,8 @@ describe('the real world is out of reach', () => {
   });
 });
 
-test('seeds that once found something pass', async () => {
-  for (const { seed, why } of keptSeeds) {
+test('all regression seeds pass', async () => {
+  for (const { seed, why } of regressionSeeds) {
     const report = await runSeed(seed);
     expect(report.ok ? '' : failureText(report), why).toBe('');
   }

@@ -1,4 +1,4 @@
-// The one place where these tests touch the model's API.
+// The only file of these tests that uses the model's API.
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -9,7 +9,7 @@ import type {
 import { agentLine } from '#testkit';
 
 export type Ask = { agent?: string; goal?: string; turns?: readonly Turn[]; tools?: readonly string[] };
-/** A turn that has been: the calls' results by tool name. */
+/** An earlier turn: the results of its calls by tool name. */
 type Turn = Readonly<Record<string, string>>;
 
 export const askFor = ({ agent = 'lead', goal = 'Compare tea and coffee', turns = [], tools = [] }: Ask = {}) =>
@@ -37,7 +37,7 @@ const turnMessages = (results: Turn, turn: number): LanguageModelV4Message[] => 
   ];
 };
 
-/** Reads a stream to its end; what came before a break is kept. */
+/** Reads a stream to its end, and keeps the parts before a break. */
 export const readParts = async (
   model: LanguageModelV4,
   options: LanguageModelV4CallOptions,
@@ -55,7 +55,7 @@ export const readParts = async (
 export const deltasOf = (parts: readonly LanguageModelV4StreamPart[]): string[] =>
   parts.flatMap((part) => (part.type === 'text-delta' ? [part.delta] : []));
 
-/** Puts streamed parts together as a runtime would, and complains of parts out of order. */
+/** Assembles streamed parts as a runtime would, and fails on parts out of order. */
 export const assemble = (parts: readonly LanguageModelV4StreamPart[]) => {
   const content: LanguageModelV4Content[] = [];
   const open = new Map<string, string>();
@@ -89,7 +89,7 @@ export const assemble = (parts: readonly LanguageModelV4StreamPart[]) => {
 export const textOf = async (model: LanguageModelV4, options: LanguageModelV4CallOptions): Promise<string> =>
   (await model.doGenerate(options)).content.map((part) => (part.type === 'text' ? part.text : part.type)).join('|');
 
-/** What a promise is rejected with. */
+/** The error that a promise is rejected with. */
 export const failureOf = async (work: PromiseLike<unknown>): Promise<any> => {
   try {
     await work;

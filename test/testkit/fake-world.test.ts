@@ -1,4 +1,4 @@
-// A world for users' tests: time that jumps, ids from a seed.
+// The fake world for users' tests: a clock that jumps, and ids from a seed.
 import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { defineAgent, openCloister } from 'cloister';
 import { fakeWorld, rehearse } from '#testkit';
 
 describe('a fake world', () => {
-  test('fires timers by due time, equal ones in the order they were set, and no stopped one', () =>
+  test('fires timers by due time, equal ones in the order they were set, and no cancelled one', () =>
     fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(fc.nat(20), fc.boolean())), async (timers) => {
         const { clock, advance } = fakeWorld(0, 7);
@@ -25,7 +25,7 @@ describe('a fake world', () => {
       }),
     ));
 
-  test('lets time jump only as far as the work needs', async () => {
+  test('advances time only as far as the work needs', async () => {
     const { clock, finish } = fakeWorld();
     const waitFor = (ms: number) => new Promise<void>((resolve) => void clock.timer(ms, resolve));
     clock.timer(1_000_000, () => expect.unreachable('nobody waits for that'));
@@ -37,11 +37,11 @@ describe('a fake world', () => {
     expect(clock.now()).toBe(60_000);
   });
 
-  test('rejects as the work does', async () => {
+  test('rejects if the work rejects', async () => {
     await expect(fakeWorld().finish(Promise.reject(new Error('no')))).rejects.toThrow('no');
   });
 
-  test('does not pass while files are read or written', async () => {
+  test('does not advance time while files are read or written', async () => {
     const { clock, finish } = fakeWorld();
     let isLate = false;
     clock.timer(5, () => (isLate = true));
@@ -52,7 +52,7 @@ describe('a fake world', () => {
     expect(isLate).toBe(false);
   });
 
-  test('gives ids that follow from the seed, and no two the same', () => {
+  test('generates unique ids from the seed', () => {
     const draw = (seed: number) => {
       const { ids } = fakeWorld(seed);
       return Array.from({ length: 50 }, () => ids.random());
@@ -61,7 +61,7 @@ describe('a fake world', () => {
     expect(new Set([...draw(1), ...draw(2)]).size).toBe(100);
   });
 
-  test('runs a Cloister without real time: minutes of waiting take none', async () => {
+  test('runs a Cloister without real time, even for minutes of waiting', async () => {
     const world = fakeWorld('seed');
     const { clock, ids } = world;
     const models = [

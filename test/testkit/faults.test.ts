@@ -22,25 +22,25 @@ describe('a fault', () => {
     }
   });
 
-  test('says when to come back in both headers', async () => {
+  test('sets both retry headers', async () => {
     const error = await failureOf(faulty({ fault: 429, retryAfterMs: 1500 }).doStream(askFor()));
     expect(error.responseHeaders).toEqual({ 'retry-after-ms': '1500', 'retry-after': '2' });
   });
 
-  test('of the network has no status and may be retried', async () => {
+  test('of the network has no status and is retryable', async () => {
     const error = await failureOf(faulty({ fault: 'network' }).doStream(askFor()));
     expect(APICallError.isInstance(error)).toBe(true);
     expect(error.statusCode).toBeUndefined();
     expect(error.isRetryable).toBe(true);
   });
 
-  test('used once is followed by the next line', async () => {
+  test('with `times: 1` is followed by the next line', async () => {
     const model = rehearse([{ times: 1, reply: { fault: 500 } }, { reply: 'better' }]);
     await failureOf(model.doStream(askFor()));
     expect(await textOf(model, askFor())).toBe('better');
   });
 
-  test('cut breaks the stream after some pieces, without a finish', async () => {
+  test('`cut` breaks the stream after some pieces, without a finish', async () => {
     const { parts, broke } = await readParts(faulty({ fault: 'cut', pieces: ['a', 'b', 'c', 'd'] }), askFor());
     expect(deltasOf(parts)).toEqual(['a', 'b']);
     expect(parts.at(-1)?.type).toBe('text-delta');
@@ -50,7 +50,7 @@ describe('a fault', () => {
     });
   });
 
-  test('cut in a tool call leaves its input incomplete', async () => {
+  test('`cut` in a tool call leaves its input incomplete', async () => {
     const { parts } = await readParts(faulty({ fault: 'cut', calls: [{ tool: 't', args: { a: 'long' } }] }), askFor());
     expect(parts.map((part) => part.type)).toEqual([
       'stream-start',
@@ -60,19 +60,19 @@ describe('a fault', () => {
     ]);
   });
 
-  test('end closes the stream quietly, without a finish', async () => {
+  test('`end` closes the stream without a finish or an error', async () => {
     const { parts, broke } = await readParts(faulty({ fault: 'end', pieces: ['a', 'b'] }), askFor());
     expect([deltasOf(parts), parts.at(-1)?.type, broke]).toEqual([['a'], 'text-delta', null]);
   });
 
-  test('error is a part in the stream', async () => {
+  test('`error` is a part in the stream', async () => {
     const { parts } = await readParts(faulty({ fault: 'error', pieces: ['a', 'b'] }), askFor());
     expect(parts.slice(-2)).toMatchObject([{ type: 'error' }, { type: 'finish', finishReason: { unified: 'error' } }]);
     expect(await failureOf(faulty({ fault: 'error' }).doGenerate(askFor()))).toMatchObject({ statusCode: 529 });
   });
 
   test.each([{ calls: [{ tool: 'find', args: { a: [1] } }] }, { calls: [{ tool: 'find' }] }, {}])(
-    'malformed makes calls whose input is not JSON',
+    '`malformed` makes calls whose input is not JSON',
     async (reply) => {
       const { parts } = await readParts(faulty({ fault: 'malformed', ...reply }), askFor({ tools: ['find'] }));
       const call = parts.find((part) => part.type === 'tool-call');
@@ -82,7 +82,7 @@ describe('a fault', () => {
     },
   );
 
-  test('empty finishes with no content', async () => {
+  test('`empty` finishes without content', async () => {
     const { parts } = await readParts(faulty({ fault: 'empty', text: 'not said' }), askFor());
     expect(parts.map((part) => part.type)).toEqual(['stream-start', 'finish']);
     expect(parts.at(-1)).toMatchObject({ finishReason: { unified: 'stop' }, usage: { outputTokens: { total: 0 } } });
@@ -92,7 +92,7 @@ describe('a fault', () => {
 describe('an abort', () => {
   const reason = new Error('enough');
 
-  test('before the request rejects with its reason and uses no line', async () => {
+  test('before the request rejects with its reason and uses up no line', async () => {
     const model = faulty({ text: 'a' });
     const error = await failureOf(model.doStream({ ...askFor(), abortSignal: AbortSignal.abort(reason) }));
     expect([error, model.unused().length]).toEqual([reason, 1]);
@@ -151,8 +151,8 @@ describe('an abort', () => {
   });
 });
 
-describe('time', () => {
-  test('passes before the first piece and between pieces, as the clock says', async () => {
+describe('delays', () => {
+  test('apply before the first piece and between pieces, by the given clock', async () => {
     const clock = virtualClock(1000);
     const model = rehearse([{ reply: { pieces: ['a', 'b', 'c'], delayMs: 50, pieceDelayMs: 10 } }], { clock });
     const { stream } = await model.doStream(askFor());
@@ -173,7 +173,7 @@ describe('time', () => {
     expect(clock.now()).toBe(1140);
   });
 
-  test('is not touched without delays', async () => {
+  test('are not set on the clock unless requested', async () => {
     const timer = vi.fn<() => () => void>();
     const model = rehearse([{ reply: { text: 'a b', calls: [{ tool: 't' }] } }], { clock: { timer } });
     await readParts(model, askFor());
@@ -181,11 +181,11 @@ describe('time', () => {
     expect(timer).not.toHaveBeenCalled();
   });
 
-  test('is real unless a clock is given', async () => {
+  test('use real time by default', async () => {
     expect(await textOf(faulty({ text: 'a', delayMs: 1 }), askFor())).toBe('a');
   });
 
-  test('is given back when the reader leaves', async () => {
+  test('are cancelled when the reader stops', async () => {
     const clock = virtualClock();
     const { stream } = await rehearse([{ reply: { text: 'a', delayMs: 100 } }], { clock }).doStream(askFor());
     const reader = stream.getReader();

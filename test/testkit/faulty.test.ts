@@ -1,4 +1,4 @@
-// Models and tools that fail at times, met by the runtime.
+// How the runtime handles models and tools that sometimes fail.
 import { describe, expect, test } from 'vitest';
 import { defineAgent, openCloister } from 'cloister';
 import type { DurableEvent, ToolDefinition } from 'cloister';
@@ -15,7 +15,7 @@ const sendTool = (sent: string[]): ToolDefinition => ({
   },
 });
 
-/** One agent that sends something and then says what it heard. */
+/** One agent that calls `send` and then reports the result. */
 const runWith = async (faults: { model?: FaultPlan<ModelFault>; tool?: FaultPlan<ToolFault> }) => {
   const world = fakeWorld();
   const { clock, ids } = world;
@@ -64,34 +64,34 @@ describe('a faulty model', () => {
     ['lost', ['model_network'], 3],
     ['cut', ['model_cut'], 3],
     ['end', ['model_cut'], 3],
-    // An answer, though an empty one.
+    // An answer, but an empty one.
     ['empty', [], 3],
   ];
-  test.each(cases)('%j once is %j to the runtime, which tries again', async (fault, errors, asked) => {
+  test.each(cases)('%j once is %j to the runtime, which retries', async (fault, errors, asked) => {
     const ran = await runWith({ model: { at: { 1: fault } } });
     expect(ran.outcome).toMatchObject({ status: 'completed', output: 'Heard: It was sent to everybody.' });
     expect(ran.met.model).toEqual([[1, fault]]);
     expect({ errors: ran.errors, asked: ran.asked }).toEqual({ errors, asked });
   });
 
-  test('malformed once: the call is refused, nothing is sent, and the model hears why', async () => {
+  test('`malformed` once: the call is refused, nothing is sent, and the model is told why', async () => {
     const ran = await runWith({ model: { at: { 1: 'malformed' } } });
-    expect(ran.outcome.output).toContain('They are not one JSON object.');
+    expect(ran.outcome.output).toContain('Expected a single JSON object.');
     expect(ran).toMatchObject({ sent: [], errors: ['tool_arguments'] });
   });
 
-  test('slow takes its time and nothing else', async () => {
+  test('`slowMs` only adds a delay', async () => {
     const { outcome, errors } = await runWith({ model: { at: { 2: { slowMs: 4_000 } } } });
     expect([outcome.status, outcome.spent.ms, errors]).toEqual(['completed', 4_000, []]);
   });
 
-  test('400 every time ends the session, and the model itself was never asked', async () => {
+  test('400 every time ends the session, and the model itself is never called', async () => {
     const { outcome, asked } = await runWith({ model: { percent: 100, kinds: [400] } });
     expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'model_request' } });
     expect(asked).toBe(0);
   });
 
-  test('by seed: the same seed meets the same faults, others meet others', async () => {
+  test('by seed: the same seed gives the same faults, another seed others', async () => {
     const met = async (seed: number) =>
       JSON.stringify((await runWith({ model: { seed, percent: 50, kinds: [429, 503, 'cut', 'network'] } })).met.model);
     expect(await met(3)).toBe(await met(3));
@@ -99,7 +99,7 @@ describe('a faulty model', () => {
     expect(all.size).toBeGreaterThan(4);
   });
 
-  test('keeps the price and sizes of the model that it was made of', () => {
+  test('keeps the price and sizes of the original model', () => {
     const { model } = faultyModel({ language: rehearse([]), price: { input: 1, output: 2 }, contextTokens: 9 }, {});
     expect(model).toMatchObject({
       price: { input: 1, output: 2 },
@@ -111,7 +111,7 @@ describe('a faulty model', () => {
 
 describe('a faulty tool', () => {
   const cases: readonly [ToolFault, string, RegExp, number][] = [
-    ['fail', 'tool_failed', /send failed, as it was told to/u, 0],
+    ['fail', 'tool_failed', /send failed as instructed/u, 0],
     [503, 'tool_failed', /Status 503\./u, 0],
     ['hang', 'tool_timeout', /Error \(timeout\)/u, 0],
     ['lost', 'tool_failed', /fetch failed/u, 1],
@@ -124,17 +124,17 @@ describe('a faulty tool', () => {
     expect({ errors, sent: sent.length, met: met.tool }).toEqual({ errors: [code], sent: times, met: [[1, fault]] });
   });
 
-  test('cut gives half of the text', async () => {
+  test('`cut` returns half of the text', async () => {
     expect((await runWith({ tool: { at: { 1: 'cut' } } })).outcome.output).toBe('Heard: It was sent ');
   });
 
-  test('is the tool itself when nothing goes wrong', async () => {
+  test('behaves like the tool itself when there is no fault', async () => {
     const { outcome, errors, met } = await runWith({ tool: { at: { 2: 'fail' } } });
     expect([outcome.output, errors, met.tool]).toEqual(['Heard: It was sent to everybody.', [], []]);
   });
 });
 
-describe('a fault that would do nothing is refused, for a test of it would show nothing', () => {
+describe('an invalid fault is refused, because a test of it would show nothing', () => {
   test.for<[title: string, faults: object]>([
     ['a word that is no fault', { at: { 1: 'explode' } }],
     ['a fault of models', { at: { 1: 'end' } }],
@@ -146,7 +146,7 @@ describe('a fault that would do nothing is refused, for a test of it would show 
     expect(() => faultyTool(sendTool([]), faults as FaultPlan<ToolFault>)).toThrow(/^Faults, .*: expected /u);
   });
 
-  test('a fault of tools in a model', () => {
+  test('a tool fault in a model', () => {
     expect(() => faultyModel(rehearse([]), { at: { 1: 'lost in silence' as never } })).toThrow(
       /expected network, hang/u,
     );

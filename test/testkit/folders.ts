@@ -1,4 +1,4 @@
-// Folders with files for one test, removed when it has ended.
+// Folders with files for one test, removed after it.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -35,7 +35,7 @@ const agent = (name: string, options: Partial<AgentOptions> = {}) =>
 
 type Execute = ToolDefinition['execute'];
 
-/** Ann may remember, ben may recall; a lead plans. */
+/** Ann has `remember`, Ben has `recall`; a lead plans. */
 const team = (remember: Execute = never, recall: Execute = never, more: Partial<TeamOptions> = {}) =>
   defineTeam({
     name: 'crew',
@@ -51,7 +51,7 @@ const team = (remember: Execute = never, recall: Execute = never, more: Partial<
 
 const flow = (...given: Parameters<typeof team>): Workflow => ({ agents: [team(...given)] });
 
-/** Tools of two members that keep their notes in one place. */
+/** Tools of two members that share their notes. */
 const sharing = (): Workflow => {
   let kept = 'nothing';
   return flow(
@@ -64,15 +64,15 @@ const sharing = (): Workflow => {
 };
 
 describe('a team whose members share nothing', () => {
-  test('is isolated, and neither its models nor its tools are called to show it', async () => {
+  test('is isolated; its own models and tools are not called for the check', async () => {
     const report = await expectIsolated(flow(), { pairs: 60 });
     expect(report).toMatchObject({ ok: true, agent: 'crew', pairs: 60, differences: [] });
-    // Less would mean that the other cells hardly did anything.
+    // With less, the other cells would hardly have done anything.
     expect(report.sights / report.pairs).toBeGreaterThan(5);
     expect(report.bytes / report.pairs).toBeGreaterThan(5_000);
   });
 
-  test('is looked at in the same way for the same seed, and in another for another', async () => {
+  test('is checked with the same pairs for the same seed, and with others for another seed', async () => {
     const [one, same, other] = [
       await verifyIsolation(flow(), { pairs: 15, seed: 7 }),
       await verifyIsolation(flow(), { pairs: 15, seed: 7 }),
@@ -82,26 +82,26 @@ describe('a team whose members share nothing', () => {
     expect([other.bytes, other.sights]).not.toEqual([one.bytes, one.sights]);
   });
 
-  test('is told what was looked at, and what was not', async () => {
+  test('gets notes on what was checked and what was not', async () => {
     const beside = agent('cleo', { messages: ['siblings'] });
     const { notes } = await verifyIsolation(flow(never, never, { agents: [beside, agent('ben')] }), { pairs: 10 });
     expect(notes).toEqual([
-      'What "cleo" writes to those at work beside it, by its own `messages`, is not covered.',
-      expect.stringMatching(/^Graphs of \d+ tasks: \d+ cells, \d+ results and \d+ messages handed to them\.$/u),
+      'Messages from "cleo" to agents at work beside it, which its own `messages` allows, are not covered.',
+      expect.stringMatching(/^Task graphs with \d+ tasks: \d+ cells, which got \d+ results and \d+ messages\.$/u),
     ]);
   });
 
-  test('is compared together with the agents that its members call', async () => {
+  test('is checked together with the agents that its members call', async () => {
     const agents = [agent('ann', { agents: [agent('helper')] }), agent('ben')];
     const report = await verifyIsolation(flow(never, never, { agents }), { pairs: 20 });
     expect(report).toMatchObject({ ok: true, agent: 'crew', pairs: 40 });
   });
 
-  test('is compared also when an agent calls it', async () => {
+  test('is also checked when an agent calls it', async () => {
     const boss = agent('boss', { agents: [team()] });
     const report = await verifyIsolation({ agents: [boss] }, { pairs: 10 });
     expect(report).toMatchObject({ ok: true, agent: 'boss', pairs: 30 });
-    expect(report.notes.join(' ')).toMatch(/Graphs of \d+ tasks/u);
+    expect(report.notes.join(' ')).toMatch(/Task graphs with \d+ tasks/u);
   });
 
   test('needs no coordinator', async () => {
@@ -109,12 +109,12 @@ describe('a team whose members share nothing', () => {
     expect(await verifyIsolation({ agents: [alone] }, { pairs: 10 })).toMatchObject({ ok: true, pairs: 10 });
   });
 
-  test('may be given what it is asked', async () => {
+  test('accepts a goal', async () => {
     const words = { ...flow(), input: 'Find the needle.' };
     expect(await verifyIsolation(words, { pairs: 10, seed: 3 })).toMatchObject({ ok: true, pairs: 10 });
   });
 
-  test('is compared until it is told to stop', async () => {
+  test('is checked until the signal aborts', async () => {
     const stop = new AbortController();
     const report = await verifyIsolation(flow(), {
       pairs: 10_000,
@@ -131,7 +131,7 @@ describe('members whose tools share state', () => {
     expect(await verifyIsolation(sharing(), { pairs: 30, seed: 3 })).toMatchObject({ ok: true });
   });
 
-  test('are found out when they are, by a short case that shows it by itself', async () => {
+  test('are detected when the tools are run, with a short case that shows it on its own', async () => {
     const { ok, differences } = await verifyIsolation(sharing(), { pairs: 300, seed: 1, realTools: true });
     expect(ok).toBe(false);
     const [difference] = differences;
@@ -146,21 +146,21 @@ describe('members whose tools share state', () => {
     expect(again).toMatchObject({ ok: false, pairs: 1, differences: [{ sink: difference!.sink }] });
   });
 
-  test('are told apart from tools that never answer the same twice', async () => {
+  test('are distinguished from tools that never return the same result twice', async () => {
     let calls = 0;
     const counting = flow(
       () => `Call ${++calls}.`,
       () => `Call ${++calls}.`,
     );
     const { differences } = await verifyIsolation(counting, { pairs: 200, seed: 1, realTools: true });
-    expect(differences[0]?.varied).toBe('nothing (played again, the same run shows something else)');
+    expect(differences[0]?.varied).toBe('nothing (the same run gives a different result when repeated)');
   });
 });
 
-test('what only one member is told of the environment reaches no other', async () => {
+test('an environment variable of one member reaches no other member', async () => {
   const names = ['ann', 'ben', 'lead'];
   const environment = (leaks: boolean): Environment => ({
-    slotsOf: ({ name }) => [`KEY of ${name}`],
+    variablesOf: ({ name }) => [`KEY of ${name}`],
     fill: ({ name }, valueOf) => (leaks ? names : [name]).map((one) => valueOf(`KEY of ${one}`)),
   });
   const check = (leaks: boolean) =>
@@ -195,12 +195,14 @@ describe('a team file', () => {
     const path = join(folder('coordinator: { models: [openai/gpt-4o], prompt: You lead. }'), 'team.yaml');
     const report = await verify(path);
     expect(report).toMatchObject({ ok: true, agent: 'crew', pairs: 30, seed: 4, differences: [] });
-    expect(report.notes[0]).toBe('The tools of the server "mail" are made up: only the server itself could list them.');
-    // Whatever else is given.
+    expect(report.notes[0]).toBe(
+      'The tools of the server "mail" are made up, because only the server itself could list them.',
+    );
+    // Other agents may be passed as well.
     expect(await verify(path, [join(path, '../cleo.ai')])).toMatchObject({ ok: true, agent: 'crew' });
   });
 
-  test('that is wrong is told so, with its line', async () => {
+  test('with an error is reported with its line', async () => {
     await expect(verify(join(folder('parallel: none'), 'team.yaml'))).rejects.toThrow(/team\.yaml:4 parallel/u);
   });
 });

@@ -29,7 +29,7 @@ const tool = (name: string, execute: ToolDefinition['execute'] = never): ToolDef
   execute,
 });
 
-/** A lead and its child; the lead may remember, the child may recall. */
+/** A lead and its child; the lead has `remember`, the child has `recall`. */
 const team = (remember: ToolDefinition['execute'] = never, recall: ToolDefinition['execute'] = never): Workflow => {
   const child = defineAgent({
     name: 'child',
@@ -51,7 +51,7 @@ const team = (remember: ToolDefinition['execute'] = never, recall: ToolDefinitio
   return { agents: [lead, child] };
 };
 
-/** Tools of two agents that keep their notes in one place. */
+/** Tools of two agents that share their notes. */
 const sharing = (): Workflow => {
   let kept = 'nothing';
   return team(
@@ -64,15 +64,15 @@ const sharing = (): Workflow => {
 };
 
 describe('agents that share nothing', () => {
-  test('are isolated, and neither their models nor their tools are called to show it', async () => {
+  test('are isolated; their own models and tools are not called for the check', async () => {
     const report = await expectIsolated(team(), { pairs: 150 });
     expect(report).toMatchObject({ ok: true, agent: 'lead', pairs: 150, differences: [] });
-    // Less would mean that the other cells hardly did anything.
+    // With less, the other cells would hardly have done anything.
     expect(report.sights / report.pairs).toBeGreaterThan(5);
     expect(report.bytes / report.pairs).toBeGreaterThan(5_000);
   });
 
-  test('are looked at in the same way for the same seed, and in another for another', async () => {
+  test('are checked with the same pairs for the same seed, and with others for another seed', async () => {
     const [one, same, other] = [
       await verifyIsolation(team(), { pairs: 40, seed: 7 }),
       await verifyIsolation(team(), { pairs: 40, seed: 7 }),
@@ -82,15 +82,15 @@ describe('agents that share nothing', () => {
     expect([other.bytes, other.sights]).not.toEqual([one.bytes, one.sights]);
   });
 
-  test('are told what was not looked at', async () => {
+  test('get notes on what was not checked', async () => {
     const { notes } = await verifyIsolation(team(), { pairs: 1 });
     expect(notes).toEqual([
-      'The tools of the source "kit" are made up: only the source itself could list them.',
-      'Tools are not run: what the code of recall, remember does by itself is not covered.',
+      'The tools of the source "kit" are made up, because only the source itself could list them.',
+      'Tools are not run, so what the code of recall, remember does is not covered.',
     ]);
     const alone = { agents: [defineAgent({ name: 'alone', description: 'A.', prompt: 'A.' })] };
     expect((await verifyIsolation(alone, { pairs: 3 })).notes).toEqual([
-      '"alone" calls no other agents: there is only its caller to compare.',
+      '"alone" calls no other agents, so only its caller is compared.',
     ]);
   });
 });
@@ -100,7 +100,7 @@ describe('agents whose tools share state', () => {
     expect(await verifyIsolation(sharing(), { pairs: 60, seed: 3 })).toMatchObject({ ok: true });
   });
 
-  test('are found out when they are, by a short case that shows it by itself', async () => {
+  test('are detected when the tools are run, with a short case that shows it on its own', async () => {
     const { ok, differences } = await verifyIsolation(sharing(), { pairs: 500, seed: 1, realTools: true });
     expect(ok).toBe(false);
     const [difference] = differences;
@@ -115,15 +115,15 @@ describe('agents whose tools share state', () => {
     expect(again).toMatchObject({ ok: false, pairs: 1, differences: [{ sink: difference!.sink }] });
   });
 
-  test('fail an expectation that says what, where, and how to see it again', async () => {
+  test('fail the assertion with what, where, and how to reproduce it', async () => {
     const failing = expectIsolated(sharing(), { pairs: 500, seed: 1, realTools: true });
     await expect(failing).rejects.toBeInstanceOf(AssertionError);
     await expect(failing).rejects.toThrow(
-      /^What .*lead.* keeps to itself reaches another cell\.\n {2}seen by: +lead › child #1: request \d to the model, at character \d+\n {2}one run: +…".*"\n {2}the other: +…".*"\n {2}shortest: +2 cells .*\n {2}again: +verifyIsolation\(workflow, \{ seed: \d+, pairs: 1 \}\)$/u,
+      /^Private content of .*lead.* reaches another cell\.\n {2}seen by: +lead › child #1: request \d to the model, at character \d+\n {2}one run: +…".*"\n {2}the other: +…".*"\n {2}shortest: +2 cells .*\n {2}reproduce: +verifyIsolation\(workflow, \{ seed: \d+, pairs: 1 \}\)$/u,
     );
   });
 
-  test('may take real time, which no other time-out notices', async () => {
+  test('may take real time without reaching other timeouts', async () => {
     const slow = team(
       async () => sleep(2, 'Slowly.'),
       async () => sleep(1, 'Slowly.'),
@@ -131,28 +131,28 @@ describe('agents whose tools share state', () => {
     expect(await verifyIsolation(slow, { pairs: 25, seed: 1, realTools: true })).toMatchObject({ ok: true, pairs: 25 });
   });
 
-  test('are told apart from tools that never answer the same twice', async () => {
+  test('are distinguished from tools that never return the same result twice', async () => {
     let calls = 0;
     const counting = team(
       () => `Call ${++calls}.`,
       () => `Call ${++calls}.`,
     );
     const { differences } = await verifyIsolation(counting, { pairs: 200, seed: 1, realTools: true });
-    expect(differences[0]?.varied).toBe('nothing (played again, the same run shows something else)');
+    expect(differences[0]?.varied).toBe('nothing (the same run gives a different result when repeated)');
   });
 });
 
-describe('what agents are told of the environment', () => {
+describe('the environment of agents', () => {
   const agents = team().agents as readonly { readonly name: string }[];
   const environment = (leaks: boolean): Environment => ({
-    slotsOf: ({ name }) => [`KEY of ${name}`],
+    variablesOf: ({ name }) => [`KEY of ${name}`],
     fill: ({ name }, valueOf) =>
       leaks ? agents.map((agent) => valueOf(`KEY of ${agent.name}`)) : [valueOf(`KEY of ${name}`)],
   });
   const check = (leaks: boolean) =>
     checkIsolation({ agent: team().agents[0] as never, environment: environment(leaks) }, { pairs: 120, seed: 5 });
 
-  test('is compared: a value that only another agent is told is a difference', async () => {
+  test('is compared: a value that belongs only to another agent is a difference', async () => {
     expect(await check(false)).toMatchObject({ ok: true });
     const { differences } = await check(true);
     expect(differences[0]?.sink).toMatch(/: environment$/u);
@@ -161,7 +161,7 @@ describe('what agents are told of the environment', () => {
 });
 
 describe('a check', () => {
-  test('stops after the pair under way when it is told to, and says how far it came', async () => {
+  test('stops after the current pair when the signal aborts, and reports its progress', async () => {
     const stop = new AbortController();
     const told: number[] = [];
     const report = await verifyIsolation(team(), {
@@ -177,7 +177,7 @@ describe('a check', () => {
     expect(report.notes.at(-1)).toMatch(new RegExp(`^Only ${report.pairs} of 10000 pairs were compared`, 'u'));
   });
 
-  test('that could compare nothing has not shown anything', async () => {
+  test('fails if no pair could be compared', async () => {
     const tight = defineAgent({
       name: 'tight',
       description: 'T.',
@@ -190,24 +190,26 @@ describe('a check', () => {
       expect.stringMatching(/"tight" ended with window_full\.$/u),
     ];
     expect(report).toMatchObject({ ok: false, pairs: 0, differences: [], notes });
-    await expect(expectIsolated({ agents: [tight] }, { pairs: 5 })).rejects.toThrow(/^Nothing could be compared/u);
+    await expect(expectIsolated({ agents: [tight] }, { pairs: 5 })).rejects.toThrow(/^No pair could be compared/u);
   });
 
-  test('asks which agent is meant when several could be', async () => {
+  test('requires the name of the agent if there are several', async () => {
     const two = ['one', 'two'].map((name) => defineAgent({ name, description: name, prompt: name }));
-    await expect(verifyIsolation({ agents: two })).rejects.toThrow(/Say which one is asked: one, two\./u);
+    await expect(verifyIsolation({ agents: two })).rejects.toThrow(
+      /Several agents could be the root; choose one: one, two\./u,
+    );
     expect(await verifyIsolation({ agents: two, agent: 'two' }, { pairs: 1 })).toMatchObject({ agent: 'two' });
     await expect(verifyIsolation({ agents: two, agent: 'three' })).rejects.toThrow(/"three" is not one of: one, two/u);
   });
 
-  test('takes an input when none can be drawn from the schema', async () => {
+  test('accepts an input if none can be drawn from the schema', async () => {
     const schema = {
       type: 'object',
       properties: { id: { type: 'string', pattern: '^AB-[0-9]{7}-x$' } },
       required: ['id'],
     };
     const strict = defineAgent({ name: 'strict', description: 'S.', prompt: 'S.', input: { format: 'json', schema } });
-    await expect(verifyIsolation({ agents: [strict] }, { pairs: 1 })).rejects.toThrow(/give one with `input`/u);
+    await expect(verifyIsolation({ agents: [strict] }, { pairs: 1 })).rejects.toThrow(/pass one as `input`/u);
     const workflow = { agents: [strict], input: { id: 'AB-1234567-x' } };
     expect(await verifyIsolation(workflow, { pairs: 2 })).toMatchObject({ ok: true });
   });

@@ -31,7 +31,7 @@ const anyReply: fc.Arbitrary<ScriptedReply> = fc
   .map(([said, more]) => ({ ...said, ...more }));
 
 describe('a reply', () => {
-  test('is the same streamed and whole', () =>
+  test('is the same when streamed and when generated', () =>
     fc.assert(
       fc.asyncProperty(anyReply, text, async (reply, goal) => {
         const model = rehearse([{ reply }]);
@@ -41,7 +41,7 @@ describe('a reply', () => {
       }),
     ));
 
-  test('says what the script says, whatever its white space', () =>
+  test('has the text of the script, with all its white space', () =>
     fc.assert(
       fc.asyncProperty(text, async (said) => {
         const { parts } = await readParts(rehearse([{ reply: () => said }]), askFor());
@@ -63,7 +63,7 @@ describe('a reply', () => {
     expect(deltasOf(parts).join('')).toBe(said);
   });
 
-  test('with several calls names each by turn and place', async () => {
+  test('with several calls gives each an id of turn and position', async () => {
     const model = rehearse([
       { reply: { calls: [{ tool: 'a', args: { x: 1 } }, { tool: 'b' }, { tool: 'c', id: 'own' }] } },
     ]);
@@ -83,7 +83,7 @@ describe('a reply', () => {
     expect(content).toMatchObject([{ toolCallId: 'call_4_1' }]);
   });
 
-  test('reports usage in the nested shape: as given, estimated, or not at all', async () => {
+  test('reports usage as given, estimated, or not at all', async () => {
     const usageOf = async (usage: ScriptedReply['usage']) =>
       (await rehearse([{ reply: { text: '12345678', reasoning: '1234', usage } }]).doGenerate(askFor({ goal: '' })))
         .usage;
@@ -99,7 +99,7 @@ describe('a reply', () => {
     expect((await usageOf('none')).inputTokens.total).toBeUndefined();
   });
 
-  test('may be a function of what was asked, and is then taken word for word', async () => {
+  test('may be a function of the request, whose result is not filled in', async () => {
     const model = rehearse([{ reply: (asked) => `{{goal}} ${JSON.stringify({ ...asked, messages: 0, system: 0 })}` }]);
     const asked = askFor({
       agent: 'scout',
@@ -124,7 +124,7 @@ describe('a reply', () => {
     });
   });
 
-  test('fills the goal and the results into texts and arguments, once', async () => {
+  test('fills the goal and the results into texts and arguments in a single pass', async () => {
     const model = rehearse([
       { when: { turn: 2 }, reply: 'On {{ goal }}: {{results}}; {{other}}' },
       { reply: { calls: [{ tool: 'a', args: { q: ['{{goal}}'], n: 1 } }] } },
@@ -169,7 +169,7 @@ describe('a line', () => {
     expect(said).toEqual(['first', 'first', 'then', 'then']);
   });
 
-  test('that never answered is listed as unused', async () => {
+  test('that has answered nothing is listed as unused', async () => {
     const lines = [{ when: { agent: 'other' }, reply: 'a' }, { reply: 'b' }, { reply: 'c' }];
     const model = rehearse(lines);
     await textOf(model, askFor());
@@ -181,7 +181,7 @@ describe('a line', () => {
 });
 
 describe('a request that no line fits', () => {
-  test('is an error that says what was asked and why the nearest line does not fit', async () => {
+  test('is an error that describes the request and why the closest line does not fit', async () => {
     const model = rehearse([
       { when: { agent: 'other', turn: 3, text: 'milk' }, reply: 'a' },
       { when: { agent: 'lead', turn: 1 }, reply: 'b' },
@@ -190,23 +190,23 @@ describe('a request that no line fits', () => {
     const failure = await failureOf(model.doStream(asked));
     expect(failure.code).toBe('model_unscripted');
     expect(failure.failure.detail).toBe(
-      `Asked: agent "lead", turn 2, last text "${'tea '.repeat(100).slice(0, 119)}…", goal "Compare tea and coffee", ` +
-        'tools find, read. 2 lines were considered; the nearest, lines[1]: it expects turn 1, not 2.',
+      `Request: agent "lead", turn 2, last text "${'tea '.repeat(100).slice(0, 119)}…", goal "Compare tea and coffee", ` +
+        'tools find, read. 2 lines were tried; the closest, lines[1]: it expects turn 1, not 2.',
     );
   });
 
-  test('because its line is used up says so', async () => {
+  test('because its line is used up is reported as such', async () => {
     const model = rehearse([{ when: { text: 'tea' }, times: 1, reply: 'a' }]);
     await textOf(model, askFor());
     expect((await failureOf(model.doGenerate(askFor()))).message).toContain('lines[0]: it is used up (times: 1)');
   });
 
-  test('gets a polite answer when the script is not strict', async () => {
+  test('gets a polite answer if the script is not strict', async () => {
     expect(await textOf(rehearse({ lines: [], strict: false }), askFor())).toBe(unscriptedText);
     expect(await textOf(rehearse([], { strict: false }), askFor())).toBe(unscriptedText);
     expect(
       (await failureOf(rehearse({ lines: [], strict: false }, { strict: true }).doStream(askFor()))).message,
-    ).toContain('0 lines were considered.');
+    ).toContain('0 lines were tried.');
   });
 });
 
@@ -230,14 +230,14 @@ describe('requests', () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  test('are not kept when that is turned off', async () => {
+  test('are not kept if `keepRequests` is false', async () => {
     const model = rehearse([{ reply: 'a' }], { keepRequests: false });
     await readParts(model, askFor());
     expect(model.requests).toEqual([]);
   });
 });
 
-test('the model has the name, price and sizes that were given', () => {
+test('the model has the given name, price and sizes', () => {
   const price = { input: 1, output: 5 };
   const model = rehearse({ lines: [], modelId: 'small', price, contextTokens: 8000, maxOutputTokens: 500 });
   expect(model).toMatchObject({ specificationVersion: 'v4', provider: 'rehearsal', modelId: 'small' });
@@ -246,7 +246,7 @@ test('the model has the name, price and sizes that were given', () => {
   expect(rehearse([]).model.price).toBeUndefined();
 });
 
-test('an agent is known only by the line of the guidance', () => {
+test('an agent is recognised only by the line of the guidance', () => {
   expect(agentNameIn(askFor({ agent: 'a.b-c' }).prompt)).toBe('a.b-c');
   expect(agentNameIn([{ role: 'user', content: [{ type: 'text', text: 'You are the agent "x".' }] }])).toBeNull();
   expect(agentNameIn([{ role: 'system', content: 'Say: You are the agent "x".' }])).toBeNull();

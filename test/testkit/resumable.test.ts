@@ -1,4 +1,4 @@
-// `expectResumable`: a workflow crashed after every record.
+// `expectResumable` crashes a workflow after every record.
 import { AssertionError } from 'node:assert';
 import { describe, expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
@@ -69,25 +69,25 @@ const workflow =
   };
 
 describe('a workflow with steps, files, a child and waiting', () => {
-  test('goes on after a crash behind any of its records, and ends the same', async () => {
+  test('resumes after a crash at any record, and ends the same', async () => {
     const { records, crashes, indeterminate, outcome } = await expectResumable(workflow());
     expect(outcome).toMatchObject({ status: 'completed', output: expect.stringContaining('Done with tea') });
     expect(crashes).toBe(records - 1);
     expect(records).toBeGreaterThan(20);
-    // The one record between the beginning and the end of `send`, which may not be repeated; others come in between.
+    // The record between the begin and the settlement of `send`, which is not safe to retry; others come in between.
     expect(indeterminate).toBeGreaterThan(0);
   });
 
-  test('hits nothing indeterminate when every tool may be repeated', async () => {
+  test('has no indeterminate call if every tool is safe to retry', async () => {
     expect(await expectResumable(workflow({ send: { repeat: 'keyed' } }))).toMatchObject({ indeterminate: 0 });
   });
 
-  test('can be crashed now and then only', async () => {
+  test('can be crashed after every nth record only', async () => {
     const { records, crashes } = await expectResumable(workflow(), { every: 7 });
     expect(crashes).toBe(Math.ceil((records - 1) / 7));
   });
 
-  test('may be agents from files', async () => {
+  test('may use agents from files', async () => {
     const folder = newFolder({
       'lead.ai': agentFile('agents: helper\ntools: write_file'),
       'helper.ai': agentFile(''),
@@ -95,7 +95,7 @@ describe('a workflow with steps, files, a child and waiting', () => {
       'script.yaml': [
         '- { when: { agent: lead, turn: 1 }, reply: { calls: [{ tool: helper, args: { prompt: Help } }] } }',
         '- { when: { agent: lead }, reply: "So: {{results}}" }',
-        // It takes real time: nobody gave it a clock.
+        // It takes real time, because it has no fake clock.
         '- { when: { agent: helper }, reply: { text: Helped., delayMs: 3 } }',
       ].join('\n'),
     });
@@ -105,8 +105,8 @@ describe('a workflow with steps, files, a child and waiting', () => {
   });
 });
 
-describe('what is not resumable', () => {
-  test('is told with the record after which it was not: a tool whose answers depend on what ran before', async () => {
+describe('a workflow that is not resumable', () => {
+  test('is reported with the record of the crash: a tool whose results depend on earlier calls', async () => {
     let looks = 0;
     const failing = expectResumable(
       workflow({ look: () => `Look ${++looks}.` }, [
@@ -115,14 +115,16 @@ describe('what is not resumable', () => {
       ]),
     );
     await expect(failing).rejects.toBeInstanceOf(AssertionError);
-    await expect(failing).rejects.toThrow(/^Crashed after record \d+ of \d+ \(.* in lead\): it ended differently\./u);
+    await expect(failing).rejects.toThrow(
+      /^Crashed after record \d+ of \d+ \(.* in lead\): the run ended differently\./u,
+    );
     await expect(failing).rejects.toMatchObject({ expected: expect.stringContaining('Done with Look 1.') });
   });
 
-  test('is a script that has been used up: it says that the model has no line', async () => {
+  test('because its script is used up is reported with the missing line', async () => {
     const models = [rehearse([{ times: 1, reply: 'Once.' }])];
     const agents = [defineAgent({ name: 'once', description: 'O.', prompt: 'O.', models })];
-    await expect(expectResumable({ agents })).rejects.toThrow(/it ended differently/u);
+    await expect(expectResumable({ agents })).rejects.toThrow(/the run ended differently/u);
     await expect(expectResumable({ agents })).rejects.toMatchObject({ code: 'model_unscripted' });
   });
 });

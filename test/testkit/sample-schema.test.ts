@@ -1,10 +1,10 @@
-// Arguments and goals that are drawn from JSON Schemas.
+// Arguments and goals drawn from JSON Schemas.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
 import type { JsonObject } from '#base';
 import { Rng } from '../../src/testkit/isolation/rng.ts';
-import { fittingSample, sampleSchema } from '../../src/testkit/isolation/sample-schema.ts';
+import { validSample, sampleSchema } from '../../src/testkit/isolation/sample-schema.ts';
 
 const { schema } = fc.letrec<{ schema: JsonObject; leaf: JsonObject }>((tie) => ({
   leaf: fc.oneof(
@@ -45,26 +45,26 @@ const { schema } = fc.letrec<{ schema: JsonObject; leaf: JsonObject }>((tie) => 
   ),
 }));
 
-test('a value that fits is found for every schema that asks for what people ask for', () =>
+test('a valid value is found for every common schema', () =>
   fc.assert(
     fc.property(schema, fc.nat(), (one, seed) => {
-      // What stands for the root's definitions must be the root.
+      // A `$ref` resolves against the root, so only a root that has the definitions may use one.
       fc.pre(!JSON.stringify(one).slice(1).includes('"$ref"') || '$ref' in one);
-      const value = fittingSample(one, String(seed), validate);
+      const value = validSample(one, String(seed), validate);
       expect(value).not.toBeUndefined();
       expect(validate(one, value!)).toEqual([]);
     }),
     { numRuns: 300 },
   ));
 
-test('the same seed draws the same value, and most seeds another', () => {
+test('the same seed draws the same value, and most other seeds another value', () => {
   const one = { type: 'object', properties: { q: { type: 'string' }, n: { type: 'integer' } }, required: ['q', 'n'] };
   const draw = (seed: string) => JSON.stringify(sampleSchema(one, new Rng(seed)));
   expect(draw('a')).toBe(draw('a'));
   expect(new Set(Array.from({ length: 50 }, (_, index) => draw(String(index)))).size).toBe(50);
 });
 
-test('every letter of a seed changes what is drawn', () =>
+test('every character of a seed changes the draws', () =>
   fc.assert(
     fc.property(fc.string({ minLength: 1, maxLength: 200 }), fc.nat(), (text, at) => {
       const place = at % text.length;
@@ -73,11 +73,11 @@ test('every letter of a seed changes what is drawn', () =>
     }),
   ));
 
-test('a schema that refers to itself is drawn from all the same', () => {
+test('a recursive schema works', () => {
   const tree = {
     type: 'object',
     properties: { name: { type: 'string' }, below: { type: 'array', items: { $ref: '#' } } },
     required: ['name', 'below'],
   };
-  for (let seed = 0; seed < 50; seed++) expect(fittingSample(tree, String(seed), validate)).toHaveProperty('below');
+  for (let seed = 0; seed < 50; seed++) expect(validSample(tree, String(seed), validate)).toHaveProperty('below');
 });

@@ -61,7 +61,7 @@ const typed: Script = {
   ],
 };
 
-test('a script in YAML plays as the same script in TypeScript', async () => {
+test('a script in YAML behaves like the same script in TypeScript', async () => {
   const play = async (script: Script | string) => {
     const model = rehearse(script);
     const asks = [
@@ -125,7 +125,7 @@ describe('a script that is not valid', () => {
       [{ reply: { calls: [{ tool: 'a', args: '{}' }] } }],
       'calls[0].args: expected an object with fields; got "{}".',
     ],
-    ['a piece that is no text', [{ reply: { pieces: ['a', 2] } }], 'lines[0].reply.pieces[1]: expected a text'],
+    ['a piece that is not a string', [{ reply: { pieces: ['a', 2] } }], 'lines[0].reply.pieces[1]: expected a string'],
     [
       'more cached than there is',
       [{ reply: { text: 'a', usage: { input: 1, cacheRead: 2 } } }],
@@ -138,20 +138,20 @@ describe('a script that is not valid', () => {
     ],
     ['a price without output', { lines: [], price: { input: 1 } }, 'price: expected output'],
     ['no lines', { strict: true }, 'the script: expected lines; got nothing.'],
-    ['no script', 42, 'the script: expected an object with some of lines, strict'],
-    ['no line', ['a'], 'lines[0]: expected an object with some of when, times, reply; got "a".'],
+    ['no script', 42, 'the script: expected an object with any of lines, strict'],
+    ['no line', ['a'], 'lines[0]: expected an object with any of when, times, reply; got "a".'],
     ['a dangerous key', JSON.parse('[{"reply":"a","__proto__":{}}]'), 'lines[0].__proto__: unknown key.'],
-  ])('with %s says so and where', (_, script, problem) => {
+  ])('with %s is reported with its place', (_, script, problem) => {
     const problems = problemsOf(script);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(problem);
   });
 
-  test('is told all of its problems at once', () => {
+  test('is reported with all its problems', () => {
     expect(problemsOf([{ reply: { delayMs: -1, text: 1 }, times: 0 }])).toHaveLength(3);
   });
 
-  test('in YAML also says on which row', () => {
+  test('in YAML is reported with the row', () => {
     expect(problemsOf('lines:\n  - reply: a\n  - reply:\n      text: b\n      dealyMs: 3\n')).toEqual([
       expect.stringMatching(/^row 5, lines\[1\]\.reply\.dealyMs: unknown key; did you mean "delayMs"\?/u),
     ]);
@@ -163,12 +163,12 @@ describe('a script that is not valid', () => {
     expect(problemsOf('')).toHaveLength(1);
   });
 
-  test('that is no YAML at all says on which row', () => {
+  test('that is not YAML is reported with the row', () => {
     expect(problemsOf('lines:\n  - reply: "a\n')[0]).toMatch(/^row \d: /u);
     expect(problemsOf('lines: [\nstrict')[0]).toMatch(/^row \d: /u);
   });
 
-  test('because a function gave a bad reply says which', async () => {
+  test('because a function returned an invalid reply is reported with its line', async () => {
     const model = rehearse([{ reply: 'a', times: 1 }, { reply: () => ({ txt: 'b' }) as never }]);
     await readParts(model, askFor());
     const failure = await failureOf(model.doStream(askFor()));

@@ -36,7 +36,7 @@ const config = {
   },
 };
 
-/** Two agents that name different providers and servers; nothing of them can be reached. */
+/** Two agents with different providers and servers, none of which can be reached. */
 const team = () =>
   newFolder({
     'lead.ai': agentFile(
@@ -51,23 +51,23 @@ const team = () =>
   });
 
 const notes = [
-  'What the tools of the server "web" take is made up: only the server itself could say.',
-  'What the tools of the server "kit" take is made up: only the server itself could say.',
-  'The tools of the server "mail" are made up: only the server itself could list them.',
+  'The parameters of the tools of the server "web" are made up, because only the server itself knows them.',
+  'The parameters of the tools of the server "kit" are made up, because only the server itself knows them.',
+  'The tools of the server "mail" are made up, because only the server itself could list them.',
 ];
 
 describe('an agent file', () => {
-  test('is verified beside other files that are given, which may hold it as well', async () => {
+  test('is verified together with other given files, even if they include it', async () => {
     const folder = team();
     const lead = join(folder, 'lead.ai');
     for (const agents of [[folder], [lead, folder], [join(folder, 'helper.ai')]]) {
       const { agent, ok, pairs } = await verify(lead, { agents, pairs: 5 });
       expect({ agent, ok, pairs }).toEqual({ agent: 'lead', ok: true, pairs: 5 });
     }
-    await expect(verify('nobody.ai', { agents: [folder] })).rejects.toThrow('There is no file');
+    await expect(verify('nobody.ai', { agents: [folder] })).rejects.toThrow('No file, agent or example');
   });
 
-  test('is verified with all that it calls, and nothing that it names is reached', async () => {
+  test('is verified with all agents that it calls, without reaching any provider or server', async () => {
     const path = join(team(), 'lead.ai');
     const report = await verify(path, { seed: 11 });
     expect(report).toMatchObject({ ok: true, agent: 'lead', pairs: 40, seed: 11, differences: [] });
@@ -75,37 +75,37 @@ describe('an agent file', () => {
     expect(await verify(path, { seed: 11 })).toEqual(report);
   });
 
-  test('is found by its name among the agents given', async () => {
+  test('is found by name among the given agents', async () => {
     expect(await verify('helper', { agents: [team()], pairs: 3 })).toMatchObject({ ok: true, agent: 'helper' });
     await expect(verify('nobody', { agents: [team()] })).rejects.toThrow(/"nobody" is not one of: helper, lead/u);
   });
 
-  test('can be expected to be isolated in a test', async () => {
+  test('can be checked with `expectIsolated`', async () => {
     expect(await expectIsolated({ agents: ['lead.ai'], cwd: team() }, { pairs: 20 })).toMatchObject({ agent: 'lead' });
   });
 
-  test('that names what the config does not have is told so', async () => {
+  test('that names something missing in the config is reported', async () => {
     const folder = newFolder({ 'lost.ai': agentFile('models: nowhere/x') });
     await expect(verify(join(folder, 'lost.ai'))).rejects.toThrow(/No provider "nowhere" is configured/u);
   });
 
-  test('that breaks the rules is told with its line', async () => {
+  test('with an invalid key is reported with its line', async () => {
     const folder = newFolder({ 'bad.ai': agentFile('models: openai/gpt-4o', 'tols: [x]') });
     await expect(verify(join(folder, 'bad.ai'))).rejects.toThrow(/bad\.ai:6 tols/u);
   });
 });
 
 describe('an example', () => {
-  test('is verified by its name', async () => {
+  test('is verified by name', async () => {
     expect(await verify('research')).toMatchObject({ ok: true, agent: 'lead', differences: [] });
   });
 
-  test('that has no agent files says so', async () => {
-    await expect(verify('hello')).rejects.toThrow(/The example "hello" makes its agents while it runs/u);
+  test('without agent files is reported', async () => {
+    await expect(verify('hello')).rejects.toThrow(/The example "hello" creates its agents at run time/u);
   });
 
-  test('that there is not: those that there are', async () => {
-    await expect(verify('resarch')).rejects.toThrow(/no example "resarch"\. Examples: .*research/u);
+  test('that does not exist is reported with the existing ones', async () => {
+    await expect(verify('resarch')).rejects.toThrow(/example is named "resarch"\. Examples: .*research/u);
   });
 });
 
@@ -116,16 +116,16 @@ describe('the environment', () => {
       { cwd, home: cwd, env: { OPENAI_KEY: 'sk-true-key', PATH: '/bin' } },
     );
 
-  test('is made by the real code from made-up values: each agent is told its own variables only', async () => {
+  test('is computed by the real code from made-up values: each agent gets only its own variables', async () => {
     const { agent: lead, environment } = await subjectIn(team());
     const helper = lead.agents[0]!;
     const told = (agent: typeof lead) => JSON.stringify(environment!.fill(agent, (slot) => `<${slot}>`));
-    expect(environment!.slotsOf(lead)).toEqual([
+    expect(environment!.variablesOf(lead)).toEqual([
       'OPENAI_KEY (the shell)',
       'HOUSE_KEY (not set)',
       'WEB_TOKEN (not set)',
     ]);
-    expect(environment!.slotsOf(helper)).toEqual(['HOUSE_KEY (not set)', 'MAIL_TOKEN (not set)']);
+    expect(environment!.variablesOf(helper)).toEqual(['HOUSE_KEY (not set)', 'MAIL_TOKEN (not set)']);
     expect(told(lead)).toContain('"authorization":"Bearer <WEB_TOKEN (not set)>"');
     expect(told(lead)).toContain('"baseUrl":"http://localhost/v1"');
     expect(told(helper)).toContain('"TOKEN":"<MAIL_TOKEN (not set)>"');
@@ -133,7 +133,7 @@ describe('the environment', () => {
     expect(told(lead) + told(helper)).not.toContain('sk-true-key');
   });
 
-  test('with facts of the models that the price list or the config knows', async () => {
+  test('includes the model facts from the price list or the config', async () => {
     const { agent, factsOf } = await subjectIn(team());
     expect(factsOf!(agent, 'openai/gpt-4o').price).toMatchObject({ input: expect.any(Number) });
     expect(factsOf!(agent, 'house/big')).toEqual({});

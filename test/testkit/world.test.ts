@@ -20,7 +20,7 @@ describe('a virtual clock', () => {
       }),
     ));
 
-  test('moves exactly as far as it is told, and fires only what is due by then', async () => {
+  test('advances exactly as far as requested, and fires only what is due by then', async () => {
     const clock = virtualClock();
     const due = vi.fn<() => void>();
     clock.timer(100, due);
@@ -30,7 +30,7 @@ describe('a virtual clock', () => {
     expect([clock.now(), due.mock.calls.length, clock.waiting]).toEqual([100, 1, 0]);
   });
 
-  test('lets promises settle between timers, so that code sees each moment', async () => {
+  test('lets promises settle between timers', async () => {
     const clock = virtualClock();
     const sleep = (ms: number) => new Promise<void>((resolve) => void clock.timer(ms, resolve));
     const seen: number[] = [];
@@ -47,7 +47,7 @@ describe('a virtual clock', () => {
     expect(seen).toEqual([10, -15, 20, 30]);
   });
 
-  test('does not fire a stopped timer, even one stopped by another at the same time', async () => {
+  test('does not fire a cancelled timer, even one cancelled by another at the same time', async () => {
     const clock = virtualClock();
     const due = vi.fn<() => void>();
     const stop = clock.timer(5, due);
@@ -65,12 +65,12 @@ describe('a virtual clock', () => {
     const clock = virtualClock();
     const again = (): void => void clock.timer(1, again);
     again();
-    await expect(clock.runAll()).rejects.toThrow('still more');
+    await expect(clock.runAll()).rejects.toThrow('more are still set');
   });
 });
 
 describe('counting ids', () => {
-  test('have the shape of ids, are the same for the same seed, and show no order', () => {
+  test('have the shape of ids, are the same for the same seed, and reveal no order', () => {
     const draw = (seed: string) => {
       const ids = countingIds(seed);
       return Array.from({ length: 500 }, () => ids.random());

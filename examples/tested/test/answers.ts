@@ -5,14 +5,14 @@ import { fakeWorld, rehearse } from 'cloister/testkit';
 import desk from '../agents.ts';
 import { script } from '../rehearsal.ts';
 
-await test('what arrived broken is refunded', async () => {
+await test('an order that arrived broken is refunded', async () => {
   const models = [rehearse(script)];
   await using cloister = await openCloister({ store: 'memory', agents: desk, models });
   const { status, output } = await cloister.run('desk', 'My order A-17, please.').outcome;
   assert.deepStrictEqual({ status, output }, { status: 'completed', output: 'Your money is on its way.' });
 });
 
-await test('a provider that asks for an hour of patience is given up for the next one, in no time', async () => {
+await test('a provider that asks to retry in an hour is skipped for the next one, without waiting', async () => {
   const world = fakeWorld();
   const { clock, ids } = world;
   const busy = rehearse([{ reply: { fault: 429, retryAfterMs: 3_600_000 } }], { clock, modelId: 'busy' });

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { expectIsolated } from 'cloister/testkit';
 import desk, { deskWith, lookUp, refund } from '../agents.ts';
 
-await test('no agent of the desk sees what another keeps to itself', async () => {
+await test('no agent of the desk sees private content of another', async () => {
   await expectIsolated({ agents: desk }, { pairs: 100 });
 });
 
-await test('a clerk that keeps its notes where the desk can read them is found out', async () => {
+await test('a clerk whose notes the desk can read is detected', async () => {
   let notes = 'none';
   const leaky = deskWith({
     lookUp: { ...lookUp, execute: ({ order }) => (notes = order as string) },
@@ -15,6 +15,6 @@ await test('a clerk that keeps its notes where the desk can read them is found o
   });
   await assert.rejects(
     expectIsolated({ agents: [leaky] }, { realTools: true }),
-    /keeps to itself reaches another cell/u,
+    /Private content of .* reaches another cell/u,
   );
 });

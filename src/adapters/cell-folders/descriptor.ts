@@ -1,43 +1,43 @@
-// Steps through folders by descriptor, so that nothing can be swapped between a check and its use.
+// Walks folders by descriptor, so that nothing can be swapped between a check and its use.
 //
-//   J1. A name is looked up only in a folder that is held open here, one name at a time, never through a link.
-//   J2. What a name leads to is judged by the descriptor that will be used, not by the name.
-//   J3. Whoever opens a descriptor closes it, on every way out.
+//   J1. A name is looked up only in a folder that is open here, one name at a time, never through a link.
+//   J2. A file is checked by the descriptor that will be used, not by its name.
+//   J3. Whoever opens a descriptor closes it, on every path out.
 //
-// Node has no `openat`; `/proc/self/fd/N/name` is the same: the kernel goes straight to what N holds.
-// Steps are synchronous: one takes some 8 µs, and ten times that as a round through the thread pool.
+// Node has no `openat`; `/proc/self/fd/N/name` does the same: the kernel goes directly to the file behind N.
+// Steps are synchronous: one takes about 8 µs, and ten times as long through the thread pool.
 import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { CloisterError } from '#base';
-import { pathProblem, quoted } from './paths.ts';
+import { pathProblem, quoteName } from './paths.ts';
 
-/** Linux's O_PATH, which Node does not name: holds a place without opening it, so no FIFO waits and no device notices. */
-const holdOnly = 0o10000000;
+/** Linux's O_PATH, which Node does not export: refers to a file without opening it, so no FIFO blocks and no device is touched. */
+const pathOnly = 0o10000000;
 
 /** An open descriptor. Disposing closes it. */
 export type OpenDescriptor = Disposable & { readonly fd: number };
 
-export const openHeld = (path: string, flags: number, mode?: number): OpenDescriptor => {
+export const openDescriptor = (path: string, flags: number, mode?: number): OpenDescriptor => {
   const fd = openSync(path, flags, mode);
   return { fd, [Symbol.dispose]: () => closeSync(fd) };
 };
 
-/** What a descriptor holds, under a path of its own. */
-export const descriptorPath = (held: OpenDescriptor): string => `/proc/self/fd/${held.fd}`;
+/** A path to the file behind a descriptor. */
+export const descriptorPath = (descriptor: OpenDescriptor): string => `/proc/self/fd/${descriptor.fd}`;
 
-/** A name in a held folder. It must be one segment: `parsePath`, `isName` or `readdir` gave it. */
+/** The path of a name in an open folder. The name must be one segment from `parsePath`, `isName` or `readdir`. */
 export const childPath = (folder: OpenDescriptor, name: string): string => `${descriptorPath(folder)}/${name}`;
 
-/** Holds what a name stands for, be it a link. */
+/** Opens what a name stands for, even if it is a link. */
 export const openPath = (folder: OpenDescriptor, name: string): OpenDescriptor =>
-  openHeld(childPath(folder, name), holdOnly | constants.O_NOFOLLOW);
+  openDescriptor(childPath(folder, name), pathOnly | constants.O_NOFOLLOW);
 
-/** Holds the folder that the names lead to, making what is missing if asked. The root is the operator's: links in it count. */
+/** Opens the folder that the names lead to, and creates missing folders if `make`. The root is the operator's, so links in it are followed. */
 export const openFolder = (root: string, names: readonly string[], make: boolean): OpenDescriptor => {
   if (make) mkdirSync(root, { recursive: true });
-  let here = openHeld(root, holdOnly | constants.O_DIRECTORY);
+  let here = openDescriptor(root, pathOnly | constants.O_DIRECTORY);
   for (const name of names) {
     using parent = here;
     if (make) makeFolder(parent, name);
@@ -50,7 +50,7 @@ const makeFolder = (folder: OpenDescriptor, name: string): void => {
   try {
     mkdirSync(childPath(folder, name), { mode: 0o700 });
   } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw error;
+    if (errorCode(error) !== 'EEXIST') throw error;
   }
 };
 
@@ -59,62 +59,68 @@ const stepInto = (folder: OpenDescriptor, name: string): OpenDescriptor => {
   try {
     const stat = fstatSync(child.fd);
     if (stat.isDirectory()) return child;
-    throw new CloisterError('file_refused', `${quoted(name)} is ${kindOf(stat)}, not a folder.`);
+    throw new CloisterError('file_refused', `${quoteName(name)} is ${describeKind(stat)}, not a folder.`);
   } catch (error) {
     closeSync(child.fd);
     throw error;
   }
 };
 
-type Found = { readonly folder: OpenDescriptor; readonly name: string; readonly path: string; readonly stat: Stats };
+type WalkEntry = {
+  readonly folder: OpenDescriptor;
+  readonly name: string;
+  readonly path: string;
+  readonly stat: Stats;
+};
 
-/** Everything below that is not a folder, unsorted. `folder` is held only until the next one is asked for. */
-export async function* walk(folder: OpenDescriptor, prefix = ''): AsyncGenerator<Found, void, undefined> {
-  for (const name of await namesIn(folder)) {
+/** Everything below that is not a folder, unsorted. `folder` stays open only until the next entry is requested. */
+export async function* walkFiles(folder: OpenDescriptor, prefix = ''): AsyncGenerator<WalkEntry, void, undefined> {
+  for (const name of await listNames(folder)) {
     const path = prefix + name;
     const stat = unlessGone(() => lstatSync(childPath(folder, name)));
     if (stat === undefined) continue;
     if (!stat.isDirectory()) yield { folder, name, path, stat };
     else if (pathProblem(path) === undefined) {
       using child = unlessGone(() => stepInto(folder, name));
-      if (child !== undefined) yield* walk(child, `${path}/`);
+      if (child !== undefined) yield* walkFiles(child, `${path}/`);
     }
   }
 }
 
-/** Names that are not UTF-8 are left out: as text they would stand for another file. */
-const namesIn = async (folder: OpenDescriptor): Promise<readonly string[]> => {
+/** Names that are not UTF-8 are skipped: as text they would stand for another file. */
+const listNames = async (folder: OpenDescriptor): Promise<readonly string[]> => {
   const names = await readdir(descriptorPath(folder), { encoding: 'buffer' });
   return names.filter((name) => isUtf8(name)).map((name) => name.toString('utf8'));
 };
 
-/** Undefined for what was removed, or swapped for something else, since it was seen. */
-const unlessGone = <T>(look: () => T): T | undefined => {
+/** Undefined for what was removed, or replaced by something else, since it was listed. */
+const unlessGone = <T>(read: () => T): T | undefined => {
   try {
-    return unlessMissing(look);
+    return unlessMissing(read);
   } catch (error) {
     if (error instanceof CloisterError) return undefined;
     throw error;
   }
 };
 
-export const unlessMissing = <T>(look: () => T): T | undefined => {
+export const unlessMissing = <T>(read: () => T): T | undefined => {
   try {
-    return look();
+    return read();
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 };
 
-/** Throws `file_refused` for anything but a plain file without another name. (No name at all: it was just replaced.) */
-export const refuseUnlessPlain = (name: string, stat: Stats): void => {
-  if (!isPlain(stat)) throw new CloisterError('file_refused', `${quoted(name)} is ${kindOf(stat)}, not a plain file.`);
+/** Throws `file_refused` for anything but a regular file with at most one hard link (none: it was just replaced). */
+export const requireRegularFile = (name: string, stat: Stats): void => {
+  if (!isRegularFile(stat))
+    throw new CloisterError('file_refused', `${quoteName(name)} is ${describeKind(stat)}, not a regular file.`);
 };
 
-export const isPlain = (stat: Stats): boolean => stat.isFile() && stat.nlink <= 1;
+export const isRegularFile = (stat: Stats): boolean => stat.isFile() && stat.nlink <= 1;
 
-const kindOf = (stat: Stats): string => {
+const describeKind = (stat: Stats): string => {
   if (stat.isSymbolicLink()) return 'a symbolic link';
   if (stat.isDirectory()) return 'a folder';
   if (stat.isFIFO()) return 'a FIFO';
@@ -123,5 +129,5 @@ const kindOf = (stat: Stats): string => {
   return 'a device';
 };
 
-export const errnoOf = (error: unknown): string | undefined =>
+export const errorCode = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;

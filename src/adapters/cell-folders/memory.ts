@@ -1,9 +1,9 @@
-// Workspaces that touch no disk. They refuse what the jail refuses, so that a rehearsal meets the same rules.
+// Cell folders in memory. They refuse what the jail refuses, so that a rehearsal follows the same rules.
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
 import type { CellFolder, CellFolders } from '#contracts';
-import { checkNames, parsePath, quoted } from './paths.ts';
-import { sliceOf } from './slice.ts';
+import { checkNames, parsePath, quoteName } from './paths.ts';
+import { clampRange } from './slice.ts';
 
 export const memoryCellFolders = (): CellFolders => {
   const cells = new Map<string, CellFolder>();
@@ -12,21 +12,22 @@ export const memoryCellFolders = (): CellFolders => {
       checkNames(run, cell);
       // probe: memory-workspace-key
       const key = `${run}/${cell}`;
-      const workspace = cells.get(key) ?? memoryWorkspace();
-      cells.set(key, workspace);
-      return workspace;
+      const folder = cells.get(key) ?? memoryCellFolder();
+      cells.set(key, folder);
+      return folder;
     },
   };
 };
 
-const memoryWorkspace = (): CellFolder => {
+const memoryCellFolder = (): CellFolder => {
   const files = new Map<string, Uint8Array>();
   const folders = new Set<string>();
 
   const refuseMisplaced = (path: string): void => {
     const above = foldersAbove(path).find((folder) => files.has(folder));
-    if (above !== undefined) throw new CloisterError('file_refused', `${quoted(above)} is a file, not a folder.`);
-    if (folders.has(path)) throw new CloisterError('file_refused', `${quoted(path)} is a folder, not a plain file.`);
+    if (above !== undefined) throw new CloisterError('file_refused', `${quoteName(above)} is a file, not a folder.`);
+    if (folders.has(path))
+      throw new CloisterError('file_refused', `${quoteName(path)} is a folder, not a regular file.`);
   };
 
   return {
@@ -40,8 +41,8 @@ const memoryWorkspace = (): CellFolder => {
       parsePath(path);
       refuseMisplaced(path);
       const file = files.get(path);
-      if (file === undefined) throw new CloisterError('file_missing', `There is no ${quoted(path)}.`);
-      const { start, end } = sliceOf(file.length, from, length);
+      if (file === undefined) throw new CloisterError('file_missing', `${quoteName(path)} does not exist.`);
+      const { start, end } = clampRange(file.length, from, length);
       return { bytes: file.slice(start, end), size: file.length };
     },
     list: async () => [...files.keys()].sort().map((path) => ({ path, bytes: files.get(path)!.length })),

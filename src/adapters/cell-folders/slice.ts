@@ -1,5 +1,5 @@
-/** The part of `size` bytes that a reader asked for; what lies outside, or is not a number, is clamped. */
-export const sliceOf = (size: number, from = 0, length = size): { readonly start: number; readonly end: number } => {
+/** The requested range within `size` bytes; values out of range or NaN are clamped. */
+export const clampRange = (size: number, from = 0, length = size): { readonly start: number; readonly end: number } => {
   const start = clamp(from, 0, size);
   return { start, end: start + clamp(length, 0, size - start) };
 };

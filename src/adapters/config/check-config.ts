@@ -1,6 +1,6 @@
-// One `.ai-agent.json`, checked: what is right becomes part of a layer, what is wrong a problem with its line.
+// Checks one `.ai-agent.json`: valid parts become a layer, invalid ones become problems with their lines.
 //
-//   C1. No problem shows a value: it may be a secret.
+//   C1. A problem never shows a value, because it may be a secret.
 import { isName, isObject, nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ConfigLayer, Problem, ProviderConfig, ServerConfig } from '#contracts';
@@ -22,21 +22,21 @@ export const checkConfig = (
 ): { readonly config: CheckedConfig; readonly problems: readonly Problem[] } => {
   const problems: Problem[] = [];
   const document = parseJson(text);
-  const report: ReportMismatch = (path, message, meant = null) => {
+  const nearest: ReportMismatch = (path, message, meant = null) => {
     const line = 'problem' in document ? null : document.line(path);
     problems.push({ file, line, key: path.length === 0 ? null : path.map(String).join('.'), message, nearest: meant });
   };
   if ('problem' in document) {
     problems.push({ file, line: document.problem.line, key: null, message: document.problem.message, nearest: null });
-    return { config: readParts({}, report), problems };
+    return { config: readParts({}, nearest), problems };
   }
   const { value } = document;
-  if (!isObject(value)) report([], 'Expected an object: { "providers": … }.');
+  if (!isObject(value)) nearest([], 'Expected an object: { "providers": … }.');
   const parts = isObject(value) ? value : {};
   for (const key of Object.keys(parts))
     if (key !== '$schema' && !(keys as readonly string[]).includes(key))
-      report([key], `Unknown key; expected ${list(keys)}.`, nearestName(key, keys));
-  return { config: readParts(parts, report), problems };
+      nearest([key], `Unknown key; expected ${joinNames(keys)}.`, nearestName(key, keys));
+  return { config: readParts(parts, nearest), problems };
 };
 
 const readParts = (parts: JsonObject, report: ReportMismatch): CheckedConfig => {
@@ -46,10 +46,10 @@ const readParts = (parts: JsonObject, report: ReportMismatch): CheckedConfig => 
   return {
     providers: readEntries(parts, 'providers', report, readProvider),
     servers: readEntries(parts, 'mcpServers', report, readServer),
-    defaults: bare((matchSchema(partSchemas.defaults, defaults, ['defaults'], report) ?? {}) as JsonObject),
+    defaults: withoutPrototype((matchSchema(partSchemas.defaults, defaults, ['defaults'], report) ?? {}) as JsonObject),
     agents: matchSchema(partSchemas.agents, agents, ['agents'], report) ?? [],
     ...(defaultAgent === undefined ? {} : { defaultAgent }),
-    env: bare(matchSchema(partSchemas.env, env, ['env'], report) ?? {}),
+    env: withoutPrototype(matchSchema(partSchemas.env, env, ['env'], report) ?? {}),
     plain: matchSchema(partSchemas.plain, plain, ['plain'], report) ?? [],
     spawns: matchSchema(partSchemas.spawns, spawns, ['spawns'], report) ?? {},
   };
@@ -65,22 +65,23 @@ const readEntries = <T>(
 ): Readonly<Record<string, T>> => {
   const found: Record<string, T> = {};
   const { [key]: entries = {} } = parts;
-  if (!isObject(entries)) report([key], 'Expected an object with an entry for each name.');
+  if (!isObject(entries)) report([key], 'Expected an object with one entry per name.');
   else
     for (const [name, entry] of Object.entries(entries)) {
       const path = [key, name];
       const value = isObject(entry) ? read(name, entry, path, report) : report(path, 'Expected an object.');
       if (value !== undefined) found[name] = value;
     }
-  return bare(found);
+  return withoutPrototype(found);
 };
 
 const readProvider: ReadEntry<ProviderConfig> = (name, entry, path, report) => {
-  if (!isName(name)) return report(path, 'A provider is named by letters, digits, dot, dash and underscore.');
-  // The field's files name a provider after its type.
+  if (!isName(name))
+    return report(path, 'A provider name may contain only letters, digits, dots, dashes and underscores.');
+  // Configuration files of other tools name a provider after its type.
   const type = entry['type'] ?? name;
   if (isKey(providerSchemas, type)) return matchSchema(providerSchemas[type], { ...entry, type }, path, report);
-  return wrongType(type, Object.keys(providerSchemas), entry, path, report);
+  return reportWrongType(type, Object.keys(providerSchemas), entry, path, report);
 };
 
 const serverAliases: Readonly<Record<string, string>> = {
@@ -92,13 +93,13 @@ const serverAliases: Readonly<Record<string, string>> = {
 const readServer: ReadEntry<ServerConfig> = (name, entry, path, report) => {
   if (entry['enabled'] === false) return undefined;
   if (!/^[A-Za-z0-9][\w-]{0,63}$/u.test(name))
-    return report(path, 'A server is named by letters, digits, dash and underscore.');
+    return report(path, 'A server name may contain only letters, digits, dashes and underscores.');
   const given = entry['type'] ?? impliedType(entry);
   const type = typeof given === 'string' && Object.hasOwn(serverAliases, given) ? serverAliases[given] : given;
   if (isKey(serverSchemas, type))
     return withoutEnabled(matchSchema(serverSchemas[type], { ...entry, type }, path, report));
   if (given === undefined) return report(path, 'Expected one of `command`, `url` and `module`, or a `type`.');
-  return wrongType(given, Object.keys(serverSchemas), entry, path, report);
+  return reportWrongType(given, Object.keys(serverSchemas), entry, path, report);
 };
 
 const withoutEnabled = (server: (ServerConfig & { enabled?: boolean }) | undefined): ServerConfig | undefined => {
@@ -110,25 +111,25 @@ const withoutEnabled = (server: (ServerConfig & { enabled?: boolean }) | undefin
 const impliedType = (entry: JsonObject): string | undefined => {
   const implied = [
     ...(entry['command'] === undefined ? [] : ['stdio']),
-    ...(entry['url'] === undefined ? [] : [isSocket(entry['url']) ? 'websocket' : 'http']),
+    ...(entry['url'] === undefined ? [] : [isSocketUrl(entry['url']) ? 'websocket' : 'http']),
     ...(entry['module'] === undefined ? [] : ['module']),
   ];
   return implied.length === 1 ? implied[0] : undefined;
 };
 
-const isSocket = (url: Json): boolean => typeof url === 'string' && /^wss?:/u.test(url);
+const isSocketUrl = (url: Json): boolean => typeof url === 'string' && /^wss?:/u.test(url);
 
-const wrongType = (
+const reportWrongType = (
   type: Json,
   known: readonly string[],
   entry: JsonObject,
   path: readonly string[],
   report: ReportMismatch,
 ): undefined => {
-  if (entry['type'] === undefined) return report(path, `Expected a \`type\`: ${list(known)}.`);
+  if (entry['type'] === undefined) return report(path, `Expected a \`type\`: ${joinNames(known)}.`);
   return report(
     [...path, 'type'],
-    `Expected ${list(known)}.`,
+    `Expected ${joinNames(known)}.`,
     typeof type === 'string' ? nearestName(type, known) : null,
   );
 };
@@ -136,7 +137,7 @@ const wrongType = (
 const isKey = <T extends object>(object: T, key: unknown): key is keyof T =>
   typeof key === 'string' && Object.hasOwn(object, key);
 
-const bare = <T>(values: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
+const withoutPrototype = <T>(values: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
   Object.freeze(Object.assign(Object.create(null) as Record<string, T>, values));
 
-const list = (names: readonly string[]): string => `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+const joinNames = (names: readonly string[]): string => `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;

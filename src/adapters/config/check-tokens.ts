@@ -1,4 +1,4 @@
-// A token file, checked: who may ask a server, and what. No problem shows a value.
+// Checks a token file: who may use a server, and what for. A problem never shows a value.
 import { isObject, nearestName } from '#base';
 import type { Json } from '#base';
 import type { Problem } from '#contracts';
@@ -8,23 +8,23 @@ import type { ReportMismatch } from './match-schema.ts';
 import { parseJson } from './parse-json.ts';
 
 const amount = z.number().nonnegative();
-const whole = z.int().nonnegative();
+const wholeAmount = z.int().nonnegative();
 
 const entrySchema = z.strictObject({
   name: z.string().min(1),
-  sha256: z.string().regex(/^[\da-f]{64}$/u, 'Expected 64 hex digits, as `cloister token` prints them.'),
+  sha256: z.string().regex(/^[\da-f]{64}$/u, 'Expected 64 hex digits, as printed by `cloister token`.'),
   agents: z.array(z.string()).optional(),
   budget: z
     .strictObject({
-      tokens: whole.optional(),
+      tokens: wholeAmount.optional(),
       usd: amount.optional(),
-      ms: whole.optional(),
-      spawns: whole.optional(),
-      memory: whole.optional(),
+      ms: wholeAmount.optional(),
+      spawns: wholeAmount.optional(),
+      memory: wholeAmount.optional(),
     })
     .optional(),
   allowance: z
-    .strictObject({ tokens: whole.optional(), usd: amount.optional(), per: z.enum(['hour', 'day', 'month']) })
+    .strictObject({ tokens: wholeAmount.optional(), usd: amount.optional(), per: z.enum(['hour', 'day', 'month']) })
     .optional(),
   requestsPerMinute: z.int().positive().optional(),
   running: z.int().positive().optional(),
@@ -38,7 +38,7 @@ const keys = ['tokens', '$schema'];
 export type CheckedTokens = {
   readonly entries: readonly TokenFileEntry[];
   readonly problems: readonly Problem[];
-  /** One more, found by whoever knows what is served. */
+  /** Creates a further problem, for a caller that knows what is served. */
   problem(this: void, path: readonly PropertyKey[], message: string): Problem;
 };
 
@@ -53,11 +53,11 @@ export const parseTokenFile = (file: string, text: string): CheckedTokens => {
   const problem = (path: readonly PropertyKey[], message: string, meant: string | null = null): Problem => ({
     file,
     line: document.line(path),
-    key: keyOf(path),
+    key: formatPath(path),
     message,
     nearest: meant,
   });
-  const report: ReportMismatch = (...told) => void problems.push(problem(...told));
+  const report: ReportMismatch = (...args) => void problems.push(problem(...args));
   const { value } = document;
   if (!isObject(value) || !Array.isArray(value['tokens'])) {
     report([], 'Expected { "tokens": [ … ] }.');
@@ -71,8 +71,8 @@ export const parseTokenFile = (file: string, text: string): CheckedTokens => {
   return { entries, problems, problem };
 };
 
-/** As paths are written in code: `tokens[0].budget.usd`. */
-const keyOf = (path: readonly PropertyKey[]): string | null =>
+/** Formats a path as in code: `tokens[0].budget.usd`. */
+const formatPath = (path: readonly PropertyKey[]): string | null =>
   path.length === 0
     ? null
     : path

@@ -1,4 +1,4 @@
-// A value held against a schema, and what does not fit in our own words: what was expected, never what was there.
+// Matches a value against a schema and reports mismatches in our own texts: what was expected, never what was there.
 import { nearestName } from '#base';
 import { z } from 'zod';
 
@@ -18,13 +18,14 @@ export const matchSchema = <T>(
       const known = keysAt(schema, issue.path);
       for (const key of issue.keys)
         report([...at, key], `Unknown key; expected ${known.join(', ')}.`, nearestName(key, known));
-    } else report(at, sentence(issue, valueAt(value, issue.path)), nearestOption(issue, valueAt(value, issue.path)));
+    } else
+      report(at, describeIssue(issue, valueAt(value, issue.path)), nearestOption(issue, valueAt(value, issue.path)));
   }
   return undefined;
 };
 
-const typeWords: Readonly<Record<string, string>> = {
-  string: 'text in quotes',
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'a string',
   number: 'a number',
   int: 'a whole number',
   boolean: 'true or false',
@@ -33,26 +34,26 @@ const typeWords: Readonly<Record<string, string>> = {
   record: 'an object',
 };
 
-const sentence = (issue: z.core.$ZodIssue, given: unknown): string => {
+const describeIssue = (issue: z.core.$ZodIssue, given: unknown): string => {
   const missing = given === undefined ? 'Missing; expected' : 'Expected';
   switch (issue.code) {
     case 'invalid_type':
-      return `${missing} ${typeWords[issue.expected] ?? issue.expected}.`;
+      return `${missing} ${typeNames[issue.expected] ?? issue.expected}.`;
     case 'invalid_value':
       return `${missing} ${issue.values.map(String).join(' or ')}.`;
     case 'too_small':
-      if (issue.origin === 'string') return 'It is empty.';
+      if (issue.origin === 'string') return 'Must not be empty.';
       return `Expected ${issue.inclusive === true ? 'at least' : 'more than'} ${issue.minimum}.`;
     case 'too_big':
       return `Expected at most ${issue.maximum}.`;
     case 'invalid_key':
-      return capital(issue.issues[0]?.message ?? 'it is not a name that can be used here.');
+      return capitalise(issue.issues[0]?.message ?? 'invalid key.');
     default:
-      return capital(issue.message);
+      return capitalise(issue.message);
   }
 };
 
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+const capitalise = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const nearestOption = (issue: z.core.$ZodIssue, given: unknown): string | null =>
   issue.code === 'invalid_value' && typeof given === 'string' ? nearestName(given, issue.values.map(String)) : null;
@@ -63,15 +64,15 @@ const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
 /** The keys of the object schema at a path. */
 const keysAt = (schema: z.ZodType, path: readonly PropertyKey[]): string[] => {
   let here: unknown = schema;
-  for (const key of path) here = below(unwrapped(here), key);
-  const object = unwrapped(here);
+  for (const key of path) here = childSchema(unwrapOptional(here), key);
+  const object = unwrapOptional(here);
   return object instanceof z.ZodObject ? Object.keys(object.shape) : [];
 };
 
-const below = (schema: unknown, key: PropertyKey): unknown => {
+const childSchema = (schema: unknown, key: PropertyKey): unknown => {
   if (schema instanceof z.ZodObject) return (schema.shape as Record<PropertyKey, unknown>)[key];
   if (schema instanceof z.ZodRecord) return schema.valueType;
   return schema instanceof z.ZodArray ? schema.element : undefined;
 };
 
-const unwrapped = (schema: unknown): unknown => (schema instanceof z.ZodOptional ? schema.unwrap() : schema);
+const unwrapOptional = (schema: unknown): unknown => (schema instanceof z.ZodOptional ? schema.unwrap() : schema);

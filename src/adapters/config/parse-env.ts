@@ -1,13 +1,13 @@
-// An `.ai-agent.env`: blank lines, `#` comments, `KEY=VALUE`, `KEY="VALUE"`, `KEY='VALUE'`, each also after `export`.
+// Parses an `.ai-agent.env`: blank lines, `#` comments, `KEY=VALUE`, `KEY="VALUE"`, `KEY='VALUE'`, each also after `export`.
 //
-//   E1. Never throws, and a problem never shows what a line holds: it may be a secret.
-//   E2. Nothing is filled in: `$` is an ordinary character.
+//   E1. Never throws, and a problem never shows the content of a line, because it may be a secret.
+//   E2. Nothing is expanded: `$` is an ordinary character.
 //   E3. Linear in the text.
 
 export type EnvProblem = { readonly line: number; readonly message: string };
 
 export type ParsedEnv = {
-  /** Without a prototype. A key that is given twice has its last value. */
+  /** Without a prototype. The last value of a duplicate key counts. */
   readonly values: Readonly<Record<string, string>>;
   readonly problems: readonly EnvProblem[];
 };
@@ -35,7 +35,7 @@ type Entry = { readonly end: number } & (
 
 const blank = /[ \t]*(?:#[^\n]*)?(?:\n|$)/uy;
 const assignment = /[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*/uy;
-/** What is quoted may go on over several lines. */
+/** Quoted values may span several lines. */
 const doubleQuoted = /"([^"\\]*(?:\\[\s\S][^"\\]*)*)"/uy;
 const singleQuoted = /'([^']*)'/uy;
 
@@ -44,12 +44,16 @@ const readEntry = (text: string, at: number): Entry => {
   if (empty !== null) return { end: empty.end };
   const begin = matchAt(assignment, text, at);
   if (begin === null)
-    return refused(text, at, 'Expected KEY=VALUE, a # comment or a blank line; a KEY is letters, digits and _.');
+    return skipLine(
+      text,
+      at,
+      'Expected KEY=VALUE, a # comment or a blank line; KEY may contain only letters, digits and _.',
+    );
   const value = readValue(text, begin.end);
-  if (value === null) return { end: text.length, problem: 'The quote that opens here is never closed.' };
+  if (value === null) return { end: text.length, problem: 'This quote is never closed.' };
   const rest = matchAt(blank, text, value.end);
-  if (rest === null) return refused(text, value.end, 'Nothing but a # comment may follow the closing quote.');
-  if (value.group.includes('\0')) return { end: rest.end, problem: 'The value holds a NUL character.' };
+  if (rest === null) return skipLine(text, value.end, 'Only a # comment may follow the closing quote.');
+  if (value.group.includes('\0')) return { end: rest.end, problem: 'The value contains a NUL character.' };
   return { end: rest.end, key: begin.group, value: value.group };
 };
 
@@ -57,13 +61,13 @@ type Match = { readonly group: string; readonly end: number };
 
 const readValue = (text: string, at: number): Match | null => {
   if (text[at] === "'") return matchAt(singleQuoted, text, at);
-  if (text[at] !== '"') return unquoted(text, at);
+  if (text[at] !== '"') return readUnquoted(text, at);
   const quoted = matchAt(doubleQuoted, text, at);
   return quoted === null ? null : { ...quoted, group: unescape(quoted.group) };
 };
 
-/** To the end of the line, or to a `#` after a space: a password may hold a `#`. */
-const unquoted = (text: string, at: number): Match => {
+/** Reads to the end of the line, or to a `#` after a space: a password may contain a `#`. */
+const readUnquoted = (text: string, at: number): Match => {
   let end = at;
   for (let index = at; index < text.length && text[index] !== '\n'; index++) {
     if (isSpace(text[index])) continue;
@@ -81,8 +85,8 @@ const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '
 const unescape = (quoted: string): string =>
   quoted.replaceAll(/\\([\s\S])/gu, (pair, character: string) => escapes[character] ?? pair);
 
-/** The rest of the line is skipped. */
-const refused = (text: string, at: number, problem: string): Entry => {
+/** Reports a problem and skips the rest of the line. */
+const skipLine = (text: string, at: number, problem: string): Entry => {
   const next = text.indexOf('\n', at);
   return { end: next === -1 ? text.length : next + 1, problem };
 };

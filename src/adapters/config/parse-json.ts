@@ -1,5 +1,5 @@
-// JSON with the line of every key. The engine's own parser has no lines, and its messages quote what stands around a
-// mistake: in a configuration that may be a secret.
+// Parses JSON with the line of every key. The engine's parser reports no lines, and its messages quote the text around a
+// mistake, which may be a secret in a configuration.
 import type { Json } from '#base';
 
 export type JsonDocument = {
@@ -15,27 +15,27 @@ const depthMax = 64;
 
 export const parseJson = (source: string): JsonDocument | { readonly problem: JsonProblem } => {
   const text = source.replace(/^\uFEFF/u, '');
-  const reader: Reader = { text, at: 0, places: new Map() };
+  const reader: Reader = { text, at: 0, offsets: new Map() };
   try {
     const value = readValue(reader, []);
     skipSpace(reader);
-    if (reader.at < text.length) throw new Mistake('Expected the end of the file after the first value.');
-    return { value, line: (path) => lineAt(text, placeOf(reader, path)) };
+    if (reader.at < text.length) throw new SyntaxMistake('Expected the end of the file after the first value.');
+    return { value, line: (path) => lineAt(text, offsetOf(reader, path)) };
   } catch (mistake) {
-    if (!(mistake instanceof Mistake)) throw mistake;
-    return { problem: { line: lineAt(text, reader.at), message: `It is not JSON. ${mistake.message}` } };
+    if (!(mistake instanceof SyntaxMistake)) throw mistake;
+    return { problem: { line: lineAt(text, reader.at), message: `Not valid JSON. ${mistake.message}` } };
   }
 };
 
 type Path = readonly (string | number)[];
 
-type Reader = { readonly text: string; at: number; readonly places: Map<string, number> };
+type Reader = { readonly text: string; at: number; readonly offsets: Map<string, number> };
 
-class Mistake extends Error {}
+class SyntaxMistake extends Error {}
 
 const readValue = (reader: Reader, path: Path): Json => {
   skipSpace(reader);
-  if (path.length > depthMax) throw new Mistake(`Values are nested deeper than ${depthMax}.`);
+  if (path.length > depthMax) throw new SyntaxMistake(`Values are nested more than ${depthMax} levels deep.`);
   switch (reader.text[reader.at]) {
     case '{':
       return readObject(reader, path);
@@ -51,17 +51,17 @@ const readValue = (reader: Reader, path: Path): Json => {
 const readObject = (reader: Reader, path: Path): Json => {
   const object = Object.create(null) as Record<string, Json>;
   readItems(reader, '}', () => {
-    if (reader.text[reader.at] !== '"') throw new Mistake('Expected a key in double quotes.');
-    const place = reader.at;
+    if (reader.text[reader.at] !== '"') throw new SyntaxMistake('Expected a key in double quotes.');
+    const offset = reader.at;
     const key = readString(reader);
-    reader.at = place;
-    if (key === '__proto__') throw new Mistake('`__proto__` cannot be a key.');
-    if (key in object) throw new Mistake(`The key \`${key}\` is given twice.`);
+    reader.at = offset;
+    if (key === '__proto__') throw new SyntaxMistake('`__proto__` cannot be a key.');
+    if (key in object) throw new SyntaxMistake(`Duplicate key \`${key}\`.`);
     readString(reader);
     skipSpace(reader);
-    if (reader.text[reader.at] !== ':') throw new Mistake(`Expected a colon after the key \`${key}\`.`);
+    if (reader.text[reader.at] !== ':') throw new SyntaxMistake(`Expected a colon after the key \`${key}\`.`);
     reader.at++;
-    reader.places.set(placeName([...path, key]), place);
+    reader.offsets.set(pathKey([...path, key]), offset);
     object[key] = readValue(reader, [...path, key]);
   });
   return object;
@@ -70,13 +70,13 @@ const readObject = (reader: Reader, path: Path): Json => {
 const readList = (reader: Reader, path: Path): Json => {
   const list: Json[] = [];
   readItems(reader, ']', () => {
-    reader.places.set(placeName([...path, list.length]), reader.at);
+    reader.offsets.set(pathKey([...path, list.length]), reader.at);
     list.push(readValue(reader, [...path, list.length]));
   });
   return list;
 };
 
-/** From the opening bracket past the closing one. */
+/** Reads from the opening bracket past the closing one. */
 const readItems = (reader: Reader, close: string, readItem: () => void): void => {
   reader.at++;
   skipSpace(reader);
@@ -88,38 +88,40 @@ const readItems = (reader: Reader, close: string, readItem: () => void): void =>
     readItem();
     skipSpace(reader);
     const character = reader.text[reader.at];
-    if (character !== ',' && character !== close) throw new Mistake(`Expected a comma or \`${close}\`.`);
+    if (character !== ',' && character !== close) throw new SyntaxMistake(`Expected a comma or \`${close}\`.`);
     reader.at++;
     if (character === close) return;
     skipSpace(reader);
-    if (reader.text[reader.at] === close) throw new Mistake(`Nothing follows the last comma before \`${close}\`.`);
+    if (reader.text[reader.at] === close) throw new SyntaxMistake(`Trailing comma before \`${close}\`.`);
   }
 };
 
-/** Control characters are left to the engine, which refuses them. */
+/** Control characters are left to the engine's parser, which refuses them. */
 const string = /"[^"\\\n]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\n]*)*"/uy;
 const word = /true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/uy;
 
 const readString = (reader: Reader): string => {
   const begin = reader.at;
   try {
-    return JSON.parse(take(reader, string) ?? '') as string;
+    return JSON.parse(matchNext(reader, string) ?? '') as string;
   } catch {
     reader.at = begin;
-    throw new Mistake('A text is not closed on its line, or holds a tab, or a \\ that must be written twice.');
+    throw new SyntaxMistake(
+      'A string is not closed on its line, or contains a tab or a \\ that must be written twice.',
+    );
   }
 };
 
 const readWord = (reader: Reader): Json => {
   const { text, at } = reader;
-  if (at >= text.length) throw new Mistake('The file ends in the middle.');
-  const written = take(reader, word);
+  if (at >= text.length) throw new SyntaxMistake('The file ends unexpectedly.');
+  const written = matchNext(reader, word);
   if (written === null)
-    throw new Mistake('Expected a value: text in double quotes, a number, true, false, null, { or [.');
+    throw new SyntaxMistake('Expected a value: a string in double quotes, a number, true, false, null, { or [.');
   return JSON.parse(written) as Json;
 };
 
-const take = (reader: Reader, pattern: RegExp): string | null => {
+const matchNext = (reader: Reader, pattern: RegExp): string | null => {
   pattern.lastIndex = reader.at;
   const match = pattern.exec(reader.text);
   if (match === null) return null;
@@ -129,14 +131,14 @@ const take = (reader: Reader, pattern: RegExp): string | null => {
 
 const skipSpace = (reader: Reader): void => {
   while (' \t\n\r'.includes(reader.text[reader.at] ?? '.')) reader.at++;
-  if ('/#'.includes(reader.text[reader.at] ?? '.')) throw new Mistake('Comments are not part of it.');
+  if ('/#'.includes(reader.text[reader.at] ?? '.')) throw new SyntaxMistake('Comments are not allowed.');
 };
 
-const placeName = (path: readonly PropertyKey[]): string => JSON.stringify(path.map(String));
+const pathKey = (path: readonly PropertyKey[]): string => JSON.stringify(path.map(String));
 
-const placeOf = (reader: Reader, path: readonly PropertyKey[]): number => {
+const offsetOf = (reader: Reader, path: readonly PropertyKey[]): number => {
   for (let length = path.length; length > 0; length--) {
-    const place = reader.places.get(placeName(path.slice(0, length)));
+    const place = reader.offsets.get(pathKey(path.slice(0, length)));
     if (place !== undefined) return place;
   }
   return 0;

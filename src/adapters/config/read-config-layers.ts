@@ -1,7 +1,7 @@
-// Finds the operator's configuration: which files there are, in which order, and what is wrong with them.
+// Finds the operator's configuration files in order, and reports their problems.
 //
-//   L1. A file that is reached in two ways counts once, where it is reached first.
-//   L2. Nothing is read but the files listed here; the environment is handed in.
+//   L1. A file that is reached twice counts once, at its first position.
+//   L2. Only the files listed here are read; the environment is passed in.
 import { dirname, join, resolve } from 'node:path';
 import type { ConfigLayer, Problem } from '#contracts';
 import type { CheckedConfig } from './check-config.ts';
@@ -9,13 +9,13 @@ import { parseEnv } from './parse-env.ts';
 import { readText } from './read-text.ts';
 
 export type ConfigPlaces = {
-  /** What `--config` named: it must be there. */
+  /** The path after `--config`; the file must exist. */
   readonly explicit?: string;
   readonly cwd: string;
   /** The folder of the prompt file. */
   readonly beside?: string;
   readonly home: string;
-  /** `/etc/ai-agent` unless given. */
+  /** Default: `/etc/ai-agent`. */
   readonly etc?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 };
@@ -32,60 +32,60 @@ export const readConfigLayers = async (places: ConfigPlaces): Promise<ReadConfig
     ...(explicit === undefined ? [] : [resolve(cwd, explicit)]),
     ...folders.map((folder) => join(resolve(cwd, folder), configName)),
   ];
-  const desk: LayerReadState = { seen: new Set(), problems: [] };
+  const state: LayerReadState = { seen: new Set(), problems: [] };
   const layers: ConfigLayer[] = [];
   for (const [index, file] of files.entries()) {
-    const layer = await readLayer(file, explicit !== undefined && index === 0, desk);
+    const layer = await readLayer(file, explicit !== undefined && index === 0, state);
     if (layer !== null) layers.push(layer);
   }
-  return { layers: [...layers, shellLayer(resolve(cwd), env)], problems: desk.problems };
+  return { layers: [...layers, shellLayer(resolve(cwd), env)], problems: state.problems };
 };
 
 type LayerReadState = { readonly seen: Set<string>; readonly problems: Problem[] };
 
-const readLayer = async (file: string, required: boolean, desk: LayerReadState): Promise<ConfigLayer | null> => {
+const readLayer = async (file: string, required: boolean, state: LayerReadState): Promise<ConfigLayer | null> => {
   const folder = dirname(file);
-  const text = await readOnce(file, required, desk);
-  const config = text === null ? null : await check(file, text, desk);
+  const text = await readOnce(file, required, state);
+  const config = text === null ? null : await check(file, text, state);
   const sidecarFile = join(folder, sidecarName);
-  const sidecarText = await readOnce(sidecarFile, false, desk);
+  const sidecarText = await readOnce(sidecarFile, false, state);
   if (config === null && sidecarText === null) return null;
   return {
     source: config === null ? sidecarFile : file,
     folder,
     ...emptyConfig,
     ...config,
-    sidecar: sidecarText === null ? none : readSidecar(sidecarFile, sidecarText, desk),
+    sidecar: sidecarText === null ? none : readSidecar(sidecarFile, sidecarText, state),
   };
 };
 
-/** Null when there is nothing to read, or nothing new. */
-const readOnce = async (file: string, required: boolean, desk: LayerReadState): Promise<string | null> => {
+/** Null when the file does not exist or was already read. */
+const readOnce = async (file: string, required: boolean, state: LayerReadState): Promise<string | null> => {
   const read = readText(file);
-  if (read.kind === 'problem') report(desk, file, null, read.message);
+  if (read.kind === 'problem') report(state, file, null, read.message);
   if (read.kind === 'absent' && required)
-    report(desk, file, null, 'There is no such file; correct the path after --config.');
-  if (read.kind !== 'text' || desk.seen.has(read.id)) return null;
-  desk.seen.add(read.id);
+    report(state, file, null, 'The file does not exist; fix the path after --config.');
+  if (read.kind !== 'text' || state.seen.has(read.id)) return null;
+  state.seen.add(read.id);
   return read.text;
 };
 
-/** The checks are loaded when there is something to check: without configuration files nothing is paid for them. */
-const check = async (file: string, text: string, desk: LayerReadState): Promise<CheckedConfig> => {
+/** The checks are loaded on first use, so that they cost nothing without configuration files. */
+const check = async (file: string, text: string, state: LayerReadState): Promise<CheckedConfig> => {
   const { checkConfig } = await import('./check-config.ts');
   const { config, problems } = checkConfig(file, text);
-  desk.problems.push(...problems);
+  state.problems.push(...problems);
   return config;
 };
 
-const readSidecar = (file: string, text: string, desk: LayerReadState): Readonly<Record<string, string>> => {
+const readSidecar = (file: string, text: string, state: LayerReadState): Readonly<Record<string, string>> => {
   const { values, problems } = parseEnv(text);
-  for (const { line, message } of problems) report(desk, file, line, message);
+  for (const { line, message } of problems) report(state, file, line, message);
   return values;
 };
 
-const report = (desk: LayerReadState, file: string, line: number | null, message: string): void => {
-  desk.problems.push({ file, line, key: null, message, nearest: null });
+const report = (state: LayerReadState, file: string, line: number | null, message: string): void => {
+  state.problems.push({ file, line, key: null, message, nearest: null });
 };
 
 const none: Readonly<Record<string, never>> = Object.freeze(Object.create(null) as Record<string, never>);

@@ -1,29 +1,29 @@
-// One small text file, or why it cannot be had. Never waits: a pipe or device of that name is refused.
+// Reads one small text file, or reports why it cannot. Never blocks: a pipe or device is refused.
 import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 
 const bytesMax = 1_000_000;
 
 export type TextFile =
-  /** `id` is the same however the file was reached. */
+  /** `id` is the same for every path to the file. */
   | { readonly kind: 'text'; readonly text: string; readonly id: string }
   | { readonly kind: 'absent' }
   | { readonly kind: 'problem'; readonly message: string };
 
-/** At once: most of the files that are looked for are not there, and asking for them one by one is what takes time. */
+/** Synchronous: most of the files do not exist, and asynchronous lookups would take longer. */
 export const readText = (path: string): TextFile => {
   let file: number | undefined;
   try {
     if (statSync(path, { throwIfNoEntry: false }) === undefined) return { kind: 'absent' };
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stat = fstatSync(file, { bigint: true });
-    if (!stat.isFile()) return problem('It is not a regular file; put one in its place.');
-    if (stat.size > bytesMax) return problem(`It is larger than ${bytesMax} bytes, more than a configuration needs.`);
+    if (!stat.isFile()) return problem('Not a regular file; replace it with one.');
+    if (stat.size > bytesMax) return problem(`The file is larger than the limit of ${bytesMax} bytes.`);
     return { kind: 'text', text: decode(readFileSync(file)), id: `${stat.dev}:${stat.ino}` };
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
     if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
-    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return problem('It is not UTF-8 text; save it as UTF-8.');
-    return problem(`It cannot be read (${code}); check its permissions.`);
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return problem('The file is not valid UTF-8; save it as UTF-8.');
+    return problem(`The file cannot be read (${code}); check its permissions.`);
   } finally {
     if (file !== undefined) closeSync(file);
   }
@@ -31,5 +31,5 @@ export const readText = (path: string): TextFile => {
 
 const problem = (message: string): TextFile => ({ kind: 'problem', message });
 
-/** Without the mark that some editors begin a file with. */
+/** Drops a byte order mark. */
 const decode = (bytes: Uint8Array): string => new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -1,4 +1,4 @@
-// A token file. What checks it is loaded only when there is one.
+// Checks a token file. The checks are loaded only when there is one.
 import type { CheckedTokens } from './check-tokens.ts';
 
 export type { TokenFileEntry } from './check-tokens.ts';

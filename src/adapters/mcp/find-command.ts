@@ -1,24 +1,25 @@
-// Where a command is, looked up in the environment that the process will have, not in ours.
+// Finds a command in the environment that the process will have, not in ours.
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, resolve } from 'node:path';
 import { CloisterError } from '#base';
 import type { StdioServer } from './server.ts';
 
-/** An absolute path. */
+/** Returns an absolute path. */
 export const findCommand = async ({ name, command, cwd, env }: StdioServer): Promise<string> => {
   const where = `mcpServers.${name}`;
-  if (!(await isFolder(cwd))) throw new CloisterError('config_invalid', `${where}.cwd: there is no folder ${cwd}.`);
+  if (!(await isFolder(cwd)))
+    throw new CloisterError('config_invalid', `${where}.cwd: the folder ${cwd} does not exist.`);
   const path = env['PATH'] ?? '';
   const folders = command.includes('/') ? [cwd] : path.split(delimiter).filter((folder) => folder !== '');
   for (const folder of folders) {
     const file = resolve(cwd, folder, command);
     if (await isProgram(file)) return file;
   }
-  const looked = command.includes('/')
-    ? `it is not a program that can be started`
-    : `it is in no folder of its PATH${path === '' ? ', which is empty' : ''}`;
-  throw new CloisterError('server_missing', `Server "${name}" is started by "${command}": ${looked}.`);
+  const problem = command.includes('/')
+    ? 'is not an executable file'
+    : `was not found on its PATH${path === '' ? ', which is empty' : ''}`;
+  throw new CloisterError('server_missing', `Server "${name}": the command "${command}" ${problem}.`);
 };
 
 const isFolder = async (path: string): Promise<boolean> => {

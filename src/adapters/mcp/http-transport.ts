@@ -1,4 +1,4 @@
-// A server behind streamable HTTP: each request is a POST of its own.
+// Transport for streamable HTTP: each request is its own POST.
 import { boundedFetch } from './bounded-fetch.ts';
 import { closeMs } from './limits.ts';
 import { serverHeaders, serverUrl } from './server.ts';
@@ -8,12 +8,12 @@ import { settledWithin } from './timeouts.ts';
 
 export const openHttpTransport = async (server: RemoteServer): Promise<McpTransport> => {
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
-  return new McpTransport((wire) => {
-    const bounded = boundedFetch(server, { oversized: (ends) => wire.oversized(ends) });
+  return new McpTransport((transport) => {
+    const bounded = boundedFetch(server, { oversized: (ends) => transport.oversized(ends) });
     const inner = new StreamableHTTPClientTransport(serverUrl(server), {
       requestInit: { headers: serverHeaders(server) },
       fetch: async (url, init) => (isIdleStream(init) ? new Response(null, { status: 405 }) : bounded(url, init)),
-      // An answer whose stream broke is asked for again, if the server keeps such answers.
+      // A response whose stream broke is requested again, if the server supports that.
       reconnectionOptions: {
         initialReconnectionDelay: 200,
         maxReconnectionDelay: 1_000,
@@ -21,7 +21,7 @@ export const openHttpTransport = async (server: RemoteServer): Promise<McpTransp
         maxRetries: 2,
       },
     });
-    Object.assign(inner, { onmessage: (message: unknown) => wire.deliver(message) });
+    Object.assign(inner, { onmessage: (message: unknown) => transport.deliver(message) });
     return {
       start: async () => inner.start(),
       send: async (message, options) => inner.send(message, options),
@@ -29,7 +29,7 @@ export const openHttpTransport = async (server: RemoteServer): Promise<McpTransp
       sessionId: () => inner.sessionId,
       setProtocolVersion: (version) => inner.setProtocolVersion(version),
       close: async () => {
-        // Telling the server is a courtesy; it may be gone.
+        // Ending the session on the server is a courtesy; the server may be gone.
         if (inner.sessionId !== undefined) await settledWithin(closeMs, inner.terminateSession());
         await settledWithin(closeMs, inner.close());
       },
@@ -37,6 +37,6 @@ export const openHttpTransport = async (server: RemoteServer): Promise<McpTransp
   });
 };
 
-/** The stream on which servers speak unasked: nothing that they say there is of use to us. */
+/** The stream for unsolicited server messages, which we do not use. */
 const isIdleStream = (init: RequestInit | undefined): boolean =>
   init?.method === 'GET' && !new Headers(init.headers).has('last-event-id');

@@ -1,12 +1,12 @@
-// Every bound that a tool server is held to.
+// All limits for tool servers.
 
-/** One message of a server: an answer, a list of tools. A tool's result may be smaller still; core decides that. */
+/** Largest message of a server, such as a response or a tool list. Core may set a smaller limit for tool results. */
 export const messageBytesMax = 24_000_000;
 
-/** How much of a message that is too large is looked at, on each side, to tell whose answer it is. */
-export const endBytes = 512;
+/** Bytes kept from each end of an oversized message, to find the request it answers. */
+export const lineEndBytes = 512;
 
-/** Of what a process wrote to stderr, so much is shown when it fails. */
+/** Characters of stderr shown when a process fails. */
 export const stderrCharsMax = 2_000;
 
 export const descriptionCharsMax = 4_000;
@@ -14,20 +14,20 @@ export const toolsMax = 512;
 export const schemaBytesMax = 1_000_000;
 export const schemaDepthMax = 100;
 
-/** Tools that are looked through for those that the config names. */
+/** Most tools of a list that are searched for those in the config. */
 export const listedToolsMax = 10_000;
 
-/** As long as timers can wait. The caller's signal is the only time-out: the client's own would look like a cancellation. */
+/** The longest possible timer. The caller's signal is the only timeout: the client's own would look like a cancellation. */
 export const noTimeoutMs = 2_147_483_647;
 
-/** How long connecting and listing may take, together. */
+/** Time limit for connecting and listing together. */
 export const connectMs = ({ connectTimeoutMs = 30_000 }: { readonly connectTimeoutMs?: number }): number =>
   Math.min(connectTimeoutMs, noTimeoutMs);
 
-/** How long a server may take to end by itself when it is closed, and again when it is asked to. */
+/** Time for a server to exit after its stdin is closed, and again after SIGTERM. */
 export const graceMs = 500;
 
-/** How long closing may take at all. */
+/** Total time limit for closing. */
 export const closeMs = 2_000;
 
-export const shownCount = (count: number): string => count.toLocaleString('en-US');
+export const formatCount = (count: number): string => count.toLocaleString('en-US');

@@ -1,8 +1,8 @@
 // An MCP server as a source of tools.
 //
-//   M1. Each list is a new connection with a process or stream of its own, and close leaves none of it.
-//   M2. Whether a call may run again is the operator's trust in the server's hints, never the hints alone.
-//   M3. What a server says of itself (instructions) and of later changes to its tools is not heard.
+//   M1. Each `list` opens a new connection with its own process or stream, and `close` leaves nothing of it.
+//   M2. A call may be repeated only if the operator trusts the server's hints, never because of the hints alone.
+//   M3. Instructions of a server, and notifications of later changes to its tools, are ignored.
 import type { ResolvedServer, ToolDefinition, ToolSource } from '#contracts';
 import { listServerTools } from './list-tools.ts';
 import type { OfferedTool } from './list-tools.ts';
@@ -10,7 +10,7 @@ import { renderResult } from './render-result.ts';
 import { McpClientSession } from './session.ts';
 
 export type McpOptions = {
-  /** What servers are told of who calls. */
+  /** The client name sent to servers. */
   readonly clientName?: string;
   readonly version?: string;
 };
@@ -28,7 +28,7 @@ export const mcpSource = (server: ResolvedServer, options: McpOptions = {}): Too
         signal,
       );
       return {
-        tools: tools.map((tool) => definitionOf(tool, session, server.trusted === true)),
+        tools: tools.map((tool) => toDefinition(tool, session, server.trusted === true)),
         close: async () => session.close(),
       };
     } catch (error) {
@@ -38,10 +38,10 @@ export const mcpSource = (server: ResolvedServer, options: McpOptions = {}): Too
   },
 });
 
-const definitionOf = (tool: OfferedTool, session: McpClientSession, trusted: boolean): ToolDefinition => ({
+const toDefinition = (tool: OfferedTool, session: McpClientSession, trusted: boolean): ToolDefinition => ({
   name: tool.name,
   description: tool.description,
   inputSchema: tool.inputSchema,
-  repeat: trusted && tool.harmless ? 'free' : 'never',
-  execute: async (args, { signal }) => renderResult(await session.call(tool.own, args, signal)),
+  repeat: trusted && tool.isRepeatable ? 'free' : 'never',
+  execute: async (args, { signal }) => renderResult(await session.call(tool.serverTool, args, signal)),
 });

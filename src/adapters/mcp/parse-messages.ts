@@ -1,4 +1,4 @@
-/** The messages in a text, one or a batch. What is not JSON was not meant for us. */
+/** Parses one message or a batch. Text that is not JSON is not a message and is ignored. */
 export const parseMessages = (text: string): readonly unknown[] => {
   try {
     const value: unknown = JSON.parse(text);

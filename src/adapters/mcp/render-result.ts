@@ -1,11 +1,11 @@
-// What a tool returned, as text for a model.
+// Renders a tool result as text for a model.
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import { CloisterError } from '#base';
 import type { Json } from '#base';
 import type { ToolOutput } from '#contracts';
-import { shownCount } from './limits.ts';
+import { formatCount } from './limits.ts';
 
-/** Throws what the server calls an error of the tool. */
+/** Throws `tool_failed` when the server reports an error of the tool. */
 export const renderResult = (result: CallToolResult): ToolOutput => {
   const content = result.content ?? [];
   const { structuredContent } = result;
@@ -26,16 +26,16 @@ const partText = (part: ContentBlock): string => {
       return part.text;
     case 'image':
     case 'audio':
-      return `[${part.type} ${part.mimeType}, ${size(part.data)}: not shown]`;
+      return `[${part.type} ${part.mimeType}, ${sizeText(part.data)}: not shown]`;
     case 'resource':
       return 'text' in part.resource
         ? part.resource.text
-        : `[resource ${part.resource.mimeType ?? part.resource.uri}, ${size(part.resource.blob)}: not shown]`;
+        : `[resource ${part.resource.mimeType ?? part.resource.uri}, ${sizeText(part.resource.blob)}: not shown]`;
     case 'resource_link':
       return `[resource ${part.name}, ${part.uri}: not shown]`;
   }
 };
 
-const size = (base64: string): string => `${shownCount(Buffer.byteLength(base64, 'base64'))} bytes`;
+const sizeText = (base64: string): string => `${formatCount(Buffer.byteLength(base64, 'base64'))} bytes`;
 
 const jsonText = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value));

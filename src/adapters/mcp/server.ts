@@ -4,11 +4,11 @@ import type { ResolvedServer } from '#contracts';
 export type StdioServer = Extract<ResolvedServer, { type: 'stdio' }>;
 export type RemoteServer = Exclude<ResolvedServer, StdioServer>;
 
-/** How a server is called in messages. Of an address only the origin is shown: the rest may hold a token. */
+/** The name of a server in messages. Only the origin of its URL is shown: the rest may contain a token. */
 export const serverTitle = (server: ResolvedServer): string =>
   server.type === 'stdio' ? `Server "${server.name}"` : `Server "${server.name}" at ${originOf(serverUrl(server))}`;
 
-/** `origin` of what is no web address is `null` in some versions of Node. */
+/** Not `url.origin`, which is `null` for WebSocket URLs in some versions of Node. */
 const originOf = ({ protocol, host }: URL): string => `${protocol}//${host}`;
 
 export const serverUrl = (server: RemoteServer): URL => {
@@ -18,22 +18,20 @@ export const serverUrl = (server: RemoteServer): URL => {
   const url = new URL(server.url);
   const scheme = server.type === 'websocket' ? 'ws' : 'http';
   if (url.protocol !== `${scheme}:` && url.protocol !== `${scheme}s:`)
-    throw refuse(`must begin with ${scheme}:// or ${scheme}s://`);
-  if (url.username !== '' || url.password !== '') throw refuse('holds a password: send it in `headers`');
+    throw refuse(`must start with ${scheme}:// or ${scheme}s://`);
+  if (url.username !== '' || url.password !== '')
+    throw refuse('contains a user name or password; send credentials in `headers`');
   return url;
 };
 
-/** What cannot be sent is refused here, in words that do not repeat it. */
+/** Throws for an invalid header, without repeating its value. */
 export const serverHeaders = ({ name, headers }: RemoteServer): Record<string, string> => {
   const sendable = new Headers();
   for (const [key, value] of Object.entries(headers)) {
     try {
       sendable.append(key, value);
     } catch {
-      throw new CloisterError(
-        'config_invalid',
-        `mcpServers.${name}.headers: "${key}" is not a header that HTTP allows.`,
-      );
+      throw new CloisterError('config_invalid', `mcpServers.${name}.headers: "${key}" is not a valid HTTP header.`);
     }
   }
   return { ...headers };

@@ -1,36 +1,36 @@
-// What one session has of one server: a connection, and a new one when that is lost.
+// One session's use of one server: a connection, replaced when it is lost.
 //
-//   S1. It shares nothing with another session's.
-//   S2. A server that died hurts the calls that were waiting for it; the next call connects again, once.
+//   S1. It shares nothing with other sessions.
+//   S2. When a server dies, only the calls in flight fail; the next call reconnects, once.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { ResolvedServer } from '#contracts';
-import { closed, connect } from './connection.ts';
-import type { McpClientConnection, Identity } from './connection.ts';
+import { sessionClosedError, connect } from './connection.ts';
+import type { McpClientConnection, ClientIdentity } from './connection.ts';
 import { SessionExpiredError } from './server-failure.ts';
-import { connectMs, shownCount } from './limits.ts';
+import { connectMs, formatCount } from './limits.ts';
 import { serverTitle } from './server.ts';
 import { abortReason, unlessAborted } from './timeouts.ts';
 
 export class McpClientSession {
   readonly #server: ResolvedServer;
-  readonly #identity: Identity;
+  readonly #identity: ClientIdentity;
   readonly #closing = new AbortController();
   #current: Promise<McpClientConnection> | undefined;
   #legacy = false;
 
-  constructor(server: ResolvedServer, identity: Identity) {
+  constructor(server: ResolvedServer, identity: ClientIdentity) {
     this.#server = server;
     this.#identity = identity;
   }
 
-  /** Does the first work on a connection: all of it within the time that connecting may take. */
+  /** Connects and does the first work, all within the connect timeout. */
   async begin<T>(
     work: (connection: McpClientConnection, signal: AbortSignal) => Promise<T>,
     caller: AbortSignal,
   ): Promise<T> {
-    const signal = AbortSignal.any([caller, this.#limit()]);
+    const signal = AbortSignal.any([caller, this.#connectDeadline()]);
     return work(await this.#connection(signal), signal);
   }
 
@@ -46,38 +46,38 @@ export class McpClientSession {
 
   /** Never rejects, and may be called again. */
   async close(): Promise<void> {
-    this.#closing.abort(closed());
+    this.#closing.abort(sessionClosedError());
     const connection = await this.#current?.catch(() => undefined);
     await connection?.close();
   }
 
   async #connection(signal: AbortSignal): Promise<McpClientConnection> {
     for (const each of [signal, this.#closing.signal]) if (each.aborted) throw abortReason(each);
-    return unlessAborted(this.#usable(), signal);
+    return unlessAborted(this.#usableConnection(), signal);
   }
 
-  async #usable(): Promise<McpClientConnection> {
+  async #usableConnection(): Promise<McpClientConnection> {
     const before = this.#current;
     const connection = await before?.catch(() => undefined);
-    if (connection?.usable === true) return connection;
-    // Of several that find it lost, the first connects again for all.
+    if (connection?.isUsable === true) return connection;
+    // Of several callers that find the connection lost, the first reconnects for all.
     if (this.#current === before) this.#current = this.#open();
     return this.#current!;
   }
 
   async #open(): Promise<McpClientConnection> {
-    const options = { legacy: this.#legacy, signal: this.#limit() };
+    const options = { legacy: this.#legacy, signal: this.#connectDeadline() };
     const connection = await connect(this.#server, this.#identity, options);
-    this.#legacy = connection.legacy;
+    this.#legacy = connection.isLegacy;
     return connection;
   }
 
-  #limit(): AbortSignal {
+  #connectDeadline(): AbortSignal {
     const [ms, title] = [connectMs(this.#server), serverTitle(this.#server)];
     const late = new AbortController();
     const limit = AbortSignal.any([this.#closing.signal, late.signal]);
     const timer = setTimeout(() => {
-      late.abort(new CloisterError('server_failed', `${title} did not answer within ${shownCount(ms)} ms.`));
+      late.abort(new CloisterError('server_failed', `${title} did not respond within ${formatCount(ms)} ms.`));
     }, ms);
     timer.unref();
     limit.addEventListener('abort', () => clearTimeout(timer), { once: true });

@@ -1,7 +1,7 @@
-// Cuts bytes into lines.
+// Splits bytes into lines.
 //
-//   L1. It never holds more than one line of the size allowed; of a longer one it keeps both ends and skips the rest.
-import { endBytes } from './limits.ts';
+//   L1. It never buffers more than one line of the allowed size; of a longer line it keeps both ends and skips the rest.
+import { lineEndBytes } from './limits.ts';
 
 /** The two ends of a line that was too long to keep. */
 export type TruncatedLine = { readonly head: string; readonly tail: string; readonly bytes: number };
@@ -9,7 +9,7 @@ export type TruncatedLine = { readonly head: string; readonly tail: string; read
 export type LineEvents = {
   /** One line, without its line feed. */
   line(bytes: Buffer): void;
-  tooLong(ends: TruncatedLine): void;
+  tooLong(line: TruncatedLine): void;
 };
 
 const lineFeed = 10;
@@ -22,17 +22,17 @@ export const splitLines = (bytesMax: number, events: LineEvents): ((chunk: Uint8
   const keep = (piece: Buffer): void => {
     bytes += piece.length;
     if (skipped !== undefined) {
-      skipped.tail = lastOf([skipped.tail, piece]);
+      skipped.tail = takeTail([skipped.tail, piece]);
     } else if (bytes > bytesMax) {
       parts.push(piece);
-      skipped = { head: firstOf(parts), tail: lastOf(parts) };
+      skipped = { head: takeHead(parts), tail: takeTail(parts) };
       parts = [];
     } else if (piece.length > 0) {
       parts.push(piece);
     }
   };
 
-  const finish = (): void => {
+  const truncated = (): void => {
     const [line, ends, size] = [parts, skipped, bytes];
     parts = [];
     skipped = undefined;
@@ -46,28 +46,28 @@ export const splitLines = (bytesMax: number, events: LineEvents): ((chunk: Uint8
     let from = 0;
     for (let at = buffer.indexOf(lineFeed); at !== -1; at = buffer.indexOf(lineFeed, from)) {
       keep(buffer.subarray(from, at));
-      finish();
+      truncated();
       from = at + 1;
     }
     keep(buffer.subarray(from));
   };
 };
 
-/** Copies, so that the chunks they were part of can go. */
-const firstOf = (parts: readonly Buffer[]): Buffer => {
+/** Copies, so that the source chunks can be freed. */
+const takeHead = (parts: readonly Buffer[]): Buffer => {
   let head: Buffer = Buffer.alloc(0);
   for (const part of parts) {
-    if (head.length >= endBytes) break;
-    head = Buffer.concat([head, part.subarray(0, endBytes - head.length)]);
+    if (head.length >= lineEndBytes) break;
+    head = Buffer.concat([head, part.subarray(0, lineEndBytes - head.length)]);
   }
   return head;
 };
 
-const lastOf = (parts: readonly Buffer[]): Buffer => {
+const takeTail = (parts: readonly Buffer[]): Buffer => {
   let tail: Buffer = Buffer.alloc(0);
   for (const part of parts.toReversed()) {
-    if (tail.length >= endBytes) break;
-    tail = Buffer.concat([part.subarray(-(endBytes - tail.length)), tail]);
+    if (tail.length >= lineEndBytes) break;
+    tail = Buffer.concat([part.subarray(-(lineEndBytes - tail.length)), tail]);
   }
   return tail;
 };

@@ -1,4 +1,4 @@
-// A server behind HTTP with server-sent events, as the first protocol had it: one stream brings all answers.
+// Transport for HTTP with server-sent events, as in the first protocol version: one stream carries all responses.
 import { CloisterError } from '#base';
 import { boundedFetch } from './bounded-fetch.ts';
 import { closeMs } from './limits.ts';
@@ -9,24 +9,26 @@ import { settledWithin } from './timeouts.ts';
 
 export const openSseTransport = async (server: RemoteServer): Promise<McpTransport> => {
   const { SSEClientTransport } = await import('@modelcontextprotocol/client');
-  return new McpTransport((wire) => {
+  return new McpTransport((transport) => {
     let trouble: CloisterError | undefined;
     const inner = new SSEClientTransport(serverUrl(server), {
       requestInit: { headers: serverHeaders(server) },
       fetch: boundedFetch(server, {
-        oversized: (ends) => wire.oversized(ends),
+        oversized: (ends) => transport.oversized(ends),
         streamEnd: () =>
-          wire.lose(new CloisterError('server_failed', `${serverTitle(server)} ended the stream of its answers.`)),
+          transport.connectionLost(
+            new CloisterError('server_failed', `${serverTitle(server)} closed the response stream.`),
+          ),
         failed: (error) => (trouble = error),
       }),
     });
-    Object.assign(inner, { onmessage: (message: unknown) => wire.deliver(message) });
+    Object.assign(inner, { onmessage: (message: unknown) => transport.deliver(message) });
     return {
       start: async () => {
         try {
           await inner.start();
         } catch (error) {
-          // The event source makes an event of what failed, and its words are lost.
+          // The event source turns the failure into an event and loses its message.
           throw trouble ?? error;
         }
       },

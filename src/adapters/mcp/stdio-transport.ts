@@ -1,4 +1,4 @@
-// A server as a process of ours: messages are lines on its stdin and stdout.
+// Transport for a server in a child process: messages are lines on its stdin and stdout.
 import { CloisterError } from '#base';
 import { splitLines } from './split-lines.ts';
 import { startProcess } from './guarded-process.ts';
@@ -9,8 +9,8 @@ import { serverTitle } from './server.ts';
 import type { StdioServer } from './server.ts';
 import { McpTransport } from './transport.ts';
 
-/** The client tells pipes from networks by these two: a server that is silent to a question from newer protocols is an old one. */
-class PipeWire extends McpTransport {
+/** The client recognises pipes by these two fields: over a pipe, a server that does not answer a request of a newer protocol is an old one. */
+class PipeTransport extends McpTransport {
   readonly stderr = null;
   readonly pid = null;
 }
@@ -19,29 +19,29 @@ export const openStdioTransport = async (server: StdioServer): Promise<McpTransp
   const started = await startProcess(server);
   const { stdin, stdout, ended } = started;
   const stop = async (): Promise<void> => started.stop();
-  const wire = new PipeWire(() => ({
+  const transport = new PipeTransport(() => ({
     send: async (message) => void stdin.write(`${JSON.stringify(message)}\n`),
     close: stop,
   }));
   stdout.on(
     'data',
     splitLines(messageBytesMax, {
-      line: (bytes) => parseMessages(bytes.toString()).forEach((message) => wire.deliver(message)),
-      tooLong: (ends) => wire.oversized(ends),
+      line: (bytes) => parseMessages(bytes.toString()).forEach((message) => transport.deliver(message)),
+      tooLong: (ends) => transport.oversized(ends),
     }),
   );
-  // A server that reads or writes no more is of no use.
+  // A server that no longer reads or writes is useless.
   stdin.on('error', () => void stop());
   stdout.on('end', () => void stop());
-  void ended.then((ending) => wire.lose(lossOf(server, ending)));
-  return wire;
+  void ended.then((ending) => transport.connectionLost(exitError(server, ending)));
+  return transport;
 };
 
-const lossOf = (server: StdioServer, { code, signal, said }: ProcessExit): CloisterError => {
-  const words = said === '' ? 'It wrote nothing to stderr.' : `Its last words on stderr: ${said}`;
-  // What shells say when there is no such program, or none that can be run.
+const exitError = (server: StdioServer, { code, signal, stderr }: ProcessExit): CloisterError => {
+  const words = stderr === '' ? 'It wrote nothing to stderr.' : `Its last output on stderr: ${stderr}`;
+  // Exit codes of shells when a program does not exist or cannot be executed.
   if (code === 126 || code === 127)
-    return new CloisterError('server_missing', `${serverTitle(server)} ended with exit code ${code}. ${words}`);
-  const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
-  return new CloisterError('server_failed', `${serverTitle(server)} ended ${how}. ${words}`);
+    return new CloisterError('server_missing', `${serverTitle(server)} exited with code ${code}. ${words}`);
+  const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
+  return new CloisterError('server_failed', `${serverTitle(server)} ${how}. ${words}`);
 };

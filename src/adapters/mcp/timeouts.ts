@@ -1,7 +1,7 @@
-// Waiting that ends: with a signal, or after a time.
+// Waiting with an end: by a signal or after a timeout.
 import { CloisterError } from '#base';
 
-/** What the work gives, or the signal's end if that comes first; the work then goes on unseen. */
+/** The result of `work`, or a rejection if the signal aborts first; the work then continues unobserved. */
 export const unlessAborted = async <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const stop = (): void => reject(abortReason(signal));
@@ -14,11 +14,11 @@ export const unlessAborted = async <T>(work: Promise<T>, signal: AbortSignal): P
   }
 };
 
-/** Why a signal ended, in our words; what others put there stays with them. */
+/** Why a signal aborted, as one of our errors; foreign reasons are not passed on. */
 export const abortReason = (signal: AbortSignal): CloisterError =>
   signal.reason instanceof CloisterError ? signal.reason : new CloisterError('cancelled');
 
-/** Waits for the end of something, whichever way it ends, but not longer than this. */
+/** Waits until `work` settles, but at most `ms`. */
 export const settledWithin = async (ms: number, work: Promise<unknown>): Promise<void> => {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);

@@ -1,21 +1,21 @@
-// The transport that the client sees, whatever carries it.
+// The transport as the client sees it, whatever driver carries it.
 //
-//   W1. A request can be failed by itself: the others go on.
-//   W2. When the connection ends, all that wait for an answer are told at once, and `lost` says why unless we ended it.
-//   W3. No message, however odd, throws into the reader that delivers it.
+//   W1. A single request can fail while the others continue.
+//   W2. When the connection ends, all pending requests fail immediately, and `lossReason` tells why unless we closed it.
+//   W3. No message, however malformed, throws into the reader that delivers it.
 import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
 import { CloisterError } from '#base';
 import type { TruncatedLine } from './split-lines.ts';
-import { messageBytesMax, shownCount } from './limits.ts';
+import { messageBytesMax, formatCount } from './limits.ts';
 import { responseIdOf } from './response-id.ts';
 
-/** What carries messages to one server. It hands what it hears to its wire. */
+/** Carries messages to one server, and delivers what it receives to its transport. */
 export type TransportDriver = {
   start?(): Promise<void>;
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void>;
   /** Never rejects, and may be called again. */
   close(): Promise<void>;
-  /** Each request has a stream of its own for its answer. */
+  /** Each request has its own stream for its response. */
   readonly hasPerRequestStream?: boolean;
   sessionId?(): string | undefined;
   setProtocolVersion?(version: string): void;
@@ -26,95 +26,95 @@ export class McpTransport implements Transport {
   onerror: Transport['onerror'];
   onmessage: Transport['onmessage'];
   readonly hasPerRequestStream: boolean;
-  /** Why it ended by itself. */
-  lost: CloisterError | undefined;
-  readonly #carrier: TransportDriver;
+  /** Why the connection was lost. */
+  lossReason: CloisterError | undefined;
+  readonly #driver: TransportDriver;
   readonly #waiting = new Set<RequestId>();
-  #over = false;
+  #isClosed = false;
 
-  constructor(carry: (wire: McpTransport) => TransportDriver) {
-    this.#carrier = carry(this);
-    this.hasPerRequestStream = this.#carrier.hasPerRequestStream ?? false;
+  constructor(carry: (transport: McpTransport) => TransportDriver) {
+    this.#driver = carry(this);
+    this.hasPerRequestStream = this.#driver.hasPerRequestStream ?? false;
   }
 
   async start(): Promise<void> {
-    await this.#carrier.start?.();
+    await this.#driver.start?.();
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if (this.#over) throw this.lost ?? new CloisterError('cancelled');
+    if (this.#isClosed) throw this.lossReason ?? new CloisterError('cancelled');
     if (!('method' in message) || !('id' in message)) {
       if ('method' in message && message.method === 'notifications/cancelled')
         this.#waiting.delete(message.params?.['requestId'] as RequestId);
-      return this.#carrier.send(message, options);
+      return this.#driver.send(message, options);
     }
     const { id } = message;
     this.#waiting.add(id);
     options?.requestSignal?.addEventListener('abort', () => this.#waiting.delete(id), { once: true });
-    await this.#carrier.send(message, { ...options, onRequestStreamEnd: () => this.fail(id, unanswered()) });
+    await this.#driver.send(message, { ...options, onRequestStreamEnd: () => this.failRequest(id, unansweredError()) });
   }
 
-  /** What the carrier heard. */
+  /** Called by the driver with a received message. */
   deliver(message: unknown): void {
-    if (this.#over || message === null || typeof message !== 'object') return;
+    if (this.#isClosed || message === null || typeof message !== 'object') return;
     if ('id' in message && !('method' in message)) this.#waiting.delete(message.id as RequestId);
     try {
       this.onmessage?.(message as JSONRPCMessage);
     } catch (error) {
-      this.onerror?.(error instanceof Error ? error : new Error('It could not be read.', { cause: error }));
+      this.onerror?.(error instanceof Error ? error : new Error('The message could not be handled.', { cause: error }));
     }
   }
 
-  /** One request will not be answered. The client wraps the error; `oursIn` finds it again. */
-  fail(id: RequestId, error: CloisterError): void {
+  /** Fails one request. The client wraps the error; `findCloisterError` finds it again. */
+  failRequest(id: RequestId, error: CloisterError): void {
     if (!this.#waiting.has(id)) return;
     this.deliver({ jsonrpc: '2.0', id, error: { code: -32_000, message: error.message, data: error } });
   }
 
-  /** A message came that is too large to keep. */
-  oversized(ends: TruncatedLine): void {
-    const found = responseIdOf(ends);
+  /** A message arrived that is too large to keep. */
+  oversized(line: TruncatedLine): void {
+    const found = responseIdOf(line);
     const id = found === undefined && this.#waiting.size === 1 ? [...this.#waiting][0] : found;
-    if (id !== undefined && id !== null) this.fail(id, oversizedMessageError(ends.bytes));
+    if (id !== undefined && id !== null) this.failRequest(id, oversizedMessageError(line.bytes));
   }
 
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** The carrier's end, not asked for. */
-  lose(error: CloisterError): void {
-    if (this.#over) return;
-    this.lost = error;
+  /** Called by the driver when the connection ended without our doing. */
+  connectionLost(error: CloisterError): void {
+    if (this.#isClosed) return;
+    this.lossReason = error;
     void this.close();
   }
 
   async close(): Promise<void> {
-    if (!this.#over) {
-      this.#over = true;
+    if (!this.#isClosed) {
+      this.#isClosed = true;
       this.onclose?.();
     }
-    await this.#carrier.close();
+    await this.#driver.close();
   }
 
-  get over(): boolean {
-    return this.#over;
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   get sessionId(): string | undefined {
-    return this.#carrier.sessionId?.();
+    return this.#driver.sessionId?.();
   }
 
   setProtocolVersion(version: string): void {
-    this.#carrier.setProtocolVersion?.(version);
+    this.#driver.setProtocolVersion?.(version);
   }
 }
 
 export const oversizedMessageError = (bytes?: number): CloisterError =>
   new CloisterError(
     'tool_too_large',
-    `The answer ${bytes === undefined ? 'is larger' : `was ${shownCount(bytes)} bytes`}; at most ${shownCount(messageBytesMax)} bytes are read.`,
+    `The response is ${bytes === undefined ? 'too large' : `${formatCount(bytes)} bytes`}; the limit is ${formatCount(messageBytesMax)} bytes.`,
   );
 
-const unanswered = (): CloisterError =>
-  new CloisterError('server_failed', 'It ended the connection before it answered.');
+const unansweredError = (): CloisterError =>
+  new CloisterError('server_failed', 'The server closed the connection before responding.');

@@ -1,8 +1,8 @@
-// A server behind a WebSocket: one message a frame.
+// Transport for WebSockets: one message per frame.
 import type { ClientOptions, RawData, WebSocket } from 'ws';
 import { CloisterError } from '#base';
 import { graceMs, messageBytesMax } from './limits.ts';
-import { reasonOf, unreachable } from './server-failure.ts';
+import { describeReason, unreachableError } from './server-failure.ts';
 import { parseMessages } from './parse-messages.ts';
 import { serverHeaders, serverTitle, serverUrl } from './server.ts';
 import type { RemoteServer } from './server.ts';
@@ -19,17 +19,17 @@ export const openWebsocketTransport = async (server: RemoteServer, signal: Abort
   };
   const url = serverUrl(server);
   try {
-    return wireOf(await opened(new ws.WebSocket(url, ['mcp'], options), signal), server);
+    return createTransport(await waitForOpen(new ws.WebSocket(url, ['mcp'], options), signal), server);
   } catch (error) {
-    // The name of the subprotocol is a custom; some servers know of none.
+    // The subprotocol name is only a convention; some servers support none.
     if (!(error instanceof Error)) throw error;
-    if ('syscall' in error) throw unreachable(error, server);
+    if ('syscall' in error) throw unreachableError(error, server);
     if (error.message !== 'Server sent no subprotocol') throw error;
-    return wireOf(await opened(new ws.WebSocket(url, options), signal), server);
+    return createTransport(await waitForOpen(new ws.WebSocket(url, options), signal), server);
   }
 };
 
-const opened = async (socket: WebSocket, signal: AbortSignal): Promise<WebSocket> => {
+const waitForOpen = async (socket: WebSocket, signal: AbortSignal): Promise<WebSocket> => {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   socket.once('open', resolve);
   socket.on('error', reject);
@@ -42,9 +42,9 @@ const opened = async (socket: WebSocket, signal: AbortSignal): Promise<WebSocket
   }
 };
 
-const wireOf = (socket: WebSocket, server: RemoteServer): McpTransport => {
+const createTransport = (socket: WebSocket, server: RemoteServer): McpTransport => {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
-  const wire = new McpTransport(() => ({
+  const transport = new McpTransport(() => ({
     send: async (message) => socket.send(JSON.stringify(message)),
     close: async () => {
       socket.close(1000);
@@ -54,19 +54,21 @@ const wireOf = (socket: WebSocket, server: RemoteServer): McpTransport => {
   }));
   let trouble: Error | undefined;
   socket.on('error', (error) => (trouble = error));
-  socket.on('message', (data: RawData) => parseMessages(textOf(data)).forEach((message) => wire.deliver(message)));
+  socket.on('message', (data: RawData) =>
+    parseMessages(decodeData(data)).forEach((message) => transport.deliver(message)),
+  );
   socket.once('close', (code) => {
     resolve();
-    wire.lose(lossOf(server, wire.waiting, { code, trouble }));
+    transport.connectionLost(closeError(server, transport.waiting, { code, trouble }));
   });
-  return wire;
+  return transport;
 };
 
-const textOf = (data: RawData): string =>
+const decodeData = (data: RawData): string =>
   (Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data as ArrayBuffer)).toString();
 
-/** A frame that is too large ends the connection: whose answer it was is known only when one alone was waited for. */
-const lossOf = (
+/** An oversized frame ends the connection; the request it answers is known only if exactly one was pending. */
+const closeError = (
   server: RemoteServer,
   waiting: number,
   end: { code: number; trouble: Error | undefined },
@@ -78,6 +80,6 @@ const lossOf = (
     ? oversizedMessageError().failure.detail
     : end.trouble === undefined
       ? `code ${end.code}`
-      : reasonOf(end.trouble);
-  return new CloisterError('server_failed', `${serverTitle(server)} ended the connection (${how}).`);
+      : describeReason(end.trouble);
+  return new CloisterError('server_failed', `${serverTitle(server)} closed the connection (${how}).`);
 };

@@ -1,29 +1,29 @@
-// Anthropic's messages.
+// Anthropic, through its Messages API.
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { settingsFor, withOptions } from './vendor.ts';
+import { vendorSettings, withVendorOptions } from './vendor.ts';
 import type { Vendor } from './vendor.ts';
 
 export const anthropic: Vendor = async (connection) => {
-  // Not the package's main entry: loading that makes a default provider, which reads ANTHROPIC_BASE_URL and fails when it is empty.
+  // Not the package's main entry: that creates a default provider, which reads ANTHROPIC_BASE_URL and fails when it is empty.
   const { AnthropicLanguageModel } = await import('@ai-sdk/anthropic/internal');
   const { provider, modelId, caching } = connection;
-  const settings = settingsFor(connection, { 'x-api-key': provider.apiKey }, { 'anthropic-version': '2023-06-01' });
+  const settings = vendorSettings(connection, { 'x-api-key': provider.apiKey }, { 'anthropic-version': '2023-06-01' });
   return {
     model: new AnthropicLanguageModel(modelId, { ...settings, provider: 'anthropic.messages' }),
     prepare: (call) => {
-      const prepared = withOptions(call, 'anthropic', { without: ['thread', 'container'] });
-      return caching === 'full' ? { ...prepared, prompt: cached(prepared.prompt) } : prepared;
+      const prepared = withVendorOptions(call, 'anthropic', { without: ['thread', 'container'] });
+      return caching === 'full' ? { ...prepared, prompt: withCacheMarks(prepared.prompt) } : prepared;
     },
   };
 };
 
-/** Two marks: after the system prompt, which every session of the agent begins with, and at the end, for the next turn. */
-const cached = (prompt: LanguageModelV4Prompt): LanguageModelV4Prompt => {
+/** Sets two cache marks: after the system prompt, which every session of the agent starts with, and at the end, for the next turn. */
+const withCacheMarks = (prompt: LanguageModelV4Prompt): LanguageModelV4Prompt => {
   const system = prompt.findLastIndex(({ role }) => role === 'system');
-  return prompt.map((message, at) => (at === system || at === prompt.length - 1 ? marked(message) : message));
+  return prompt.map((message, at) => (at === system || at === prompt.length - 1 ? withCacheMark(message) : message));
 };
 
-const marked = (message: LanguageModelV4Message): LanguageModelV4Message => ({
+const withCacheMark = (message: LanguageModelV4Message): LanguageModelV4Message => ({
   ...message,
   providerOptions: {
     ...message.providerOptions,

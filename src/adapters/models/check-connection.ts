@@ -1,4 +1,4 @@
-// What would go wrong at the first call, said when the model is connected. No message shows a value: any of them may be secret.
+// Reports when the model is connected what would fail at the first call. Messages never show a value, because it may be a secret.
 import { CloisterError } from '#base';
 import type { ResolvedProvider } from '#contracts';
 
@@ -9,18 +9,19 @@ export const checkConnection = (provider: ResolvedProvider, modelId: string): vo
   };
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
   if (url === null || !/^https?:$/u.test(url.protocol))
-    invalid('baseUrl', 'must be an address that begins with http:// or https://.');
+    invalid('baseUrl', 'must be a URL that starts with http:// or https://.');
   if (url!.username !== '' || url!.password !== '')
-    invalid('baseUrl', 'must hold no user name or password: use `apiKey` or `headers`.');
-  if (url!.search !== '' || url!.hash !== '') invalid('baseUrl', 'must end with its path: no ? and no #.');
-  if (!isHeader('x', apiKey)) invalid('apiKey', 'holds a line break or a character that no HTTP header can carry.');
+    invalid('baseUrl', 'must not contain a user name or password; use `apiKey` or `headers`.');
+  if (url!.search !== '' || url!.hash !== '') invalid('baseUrl', 'must not contain a query (?) or a fragment (#).');
+  if (!isHeader('x', apiKey))
+    invalid('apiKey', 'contains a line break or another character that is not allowed in an HTTP header.');
   for (const [header, value] of Object.entries(headers))
-    if (!isHeader(header, value)) invalid('headers', `has an entry that is not an HTTP header: ${header}`);
+    if (!isHeader(header, value)) invalid('headers', `contains an invalid HTTP header: ${header}`);
   if (modelId.trim() === '')
-    throw new CloisterError('model_unknown', `Name a model of ${name}: ${name}/<model>, not ${name}/ alone.`);
-  // Google's model name is a part of the address: it must not lead elsewhere on that host.
+    throw new CloisterError('model_unknown', `The model name is missing: write ${name}/<model>, not ${name}/ alone.`);
+  // Google's model name is part of the URL: it must not lead elsewhere on that host.
   if (provider.type === 'google' && !/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/u.test(modelId))
-    throw new CloisterError('model_unknown', `${name}/${modelId} is not the name of a Google model.`);
+    throw new CloisterError('model_unknown', `${name}/${modelId} is not a valid Google model name.`);
 };
 
 const isHeader = (name: string, value: string): boolean => {

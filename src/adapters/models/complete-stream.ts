@@ -1,11 +1,11 @@
-// A stream that ends as it should, or says that it did not.
+// Makes sure that a stream ends properly or fails.
 import { CloisterError } from '#base';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ModelStreamParts } from './vendor.ts';
 
 /**
- * A connection that closes early but politely looks like an end: the vendors' packages then finish with `interrupted`, and
- * half an answer would pass for a whole one. Here it is an error.
+ * A connection that closes early but cleanly looks like an end: the vendors' packages then finish with `interrupted`, and a
+ * partial answer would pass for a complete one. Here it is an error.
  */
 export const requireCompleteStream = (parts: ModelStreamParts): ModelStreamParts =>
   parts.pipeThrough(
@@ -19,7 +19,7 @@ export const requireCompleteStream = (parts: ModelStreamParts): ModelStreamParts
     }),
   );
 
-/** OpenAI-compatible servers say what failed in mid-stream with the status as `code`. */
+/** OpenAI-compatible servers report a failure in mid-stream with the status as `code`. */
 const withStatus = (error: unknown): unknown => {
   if (typeof error !== 'object' || error === null || error instanceof Error || 'statusCode' in error) return error;
   const { code } = error as { code?: unknown };

@@ -1,21 +1,21 @@
-// A model of a configured provider, as an object that costs nothing until it is asked.
+// A model of a configured provider, as an object that costs nothing until its first call.
 //
-//   P1. Each object makes its own vendor object, with the key it was given: sessions share no connection state.
-//   P2. No vendor's code looks for a key or an address itself: nothing of the process environment is used.
-//   P3. A key goes to its base URL only: redirects are refused.
-//   P4. The vendor's server is asked to remember nothing: every request holds its whole conversation.
+//   P1. Each object creates its own vendor object with its own key: sessions share no connection state.
+//   P2. Vendor code never looks up a key or a URL itself: the process environment is not used.
+//   P3. A key is sent only to its base URL: redirects are refused.
+//   P4. The vendor's server is not asked to store anything: every request contains its whole conversation.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ResolvedProvider } from '#contracts';
 import { anthropic } from './anthropic.ts';
 import { checkConnection } from './check-connection.ts';
-import { compatible } from './openai-compatible.ts';
+import { openaiCompatible } from './openai-compatible.ts';
 import { google } from './google.ts';
 import { openai } from './openai.ts';
 import type { VendorModel, Vendor } from './vendor.ts';
 import { requireCompleteStream } from './complete-stream.ts';
 
 export type ConnectOptions = {
-  /** `full`: mark the prompt for the vendor's cache where it wants marks (Anthropic); elsewhere nothing differs. */
+  /** `full`: mark the prompt for the vendor's cache where marks are needed (Anthropic); no effect elsewhere. */
   readonly caching?: 'full' | 'none';
   readonly fetch?: typeof fetch;
 };
@@ -24,12 +24,12 @@ const vendors: Readonly<Record<ResolvedProvider['type'], Vendor>> = {
   openai,
   anthropic,
   google,
-  openrouter: compatible,
-  ollama: compatible,
-  'openai-compatible': compatible,
+  openrouter: openaiCompatible,
+  ollama: openaiCompatible,
+  'openai-compatible': openaiCompatible,
 };
 
-/** Throws when the provider cannot be used as configured; the vendor's package is loaded by the first call. */
+/** Throws when the provider's configuration is invalid; the vendor's package is loaded by the first call. */
 export const connectModel = (
   provider: ResolvedProvider,
   modelId: string,
@@ -51,21 +51,27 @@ export const connectModel = (
     modelId,
     supportedUrls: {},
     async doGenerate(call) {
-      const { model, prepare, failed } = await open();
-      return translated(failed, () => model.doGenerate(prepare(call)));
+      const { model, prepare, translateError } = await open();
+      return withTranslatedErrors(translateError, () => model.doGenerate(prepare(call)));
     },
     async doStream(call) {
-      const { model, prepare, read, failed } = await open();
-      const result = await translated(failed, () => model.doStream(prepare(call)));
-      return { ...result, stream: requireCompleteStream(read === undefined ? result.stream : read(result.stream)) };
+      const { model, prepare, transformStream, translateError } = await open();
+      const result = await withTranslatedErrors(translateError, () => model.doStream(prepare(call)));
+      return {
+        ...result,
+        stream: requireCompleteStream(transformStream === undefined ? result.stream : transformStream(result.stream)),
+      };
     },
   };
 };
 
-const translated = async <T>(failed: VendorModel['failed'], work: () => PromiseLike<T>): Promise<T> => {
+const withTranslatedErrors = async <T>(
+  translateError: VendorModel['translateError'],
+  work: () => PromiseLike<T>,
+): Promise<T> => {
   try {
     return await work();
   } catch (error) {
-    throw failed === undefined ? error : failed(error);
+    throw translateError === undefined ? error : translateError(error);
   }
 };

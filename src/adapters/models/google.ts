@@ -1,19 +1,19 @@
-// Google's Gemini models, by `generateContent`.
-import { settingsFor, withOptions } from './vendor.ts';
+// Google's Gemini models, through `generateContent`.
+import { vendorSettings, withVendorOptions } from './vendor.ts';
 import type { Vendor } from './vendor.ts';
 
 export const google: Vendor = async (connection) => {
   const { GoogleLanguageModel } = await import('@ai-sdk/google/internal');
   const { provider, modelId } = connection;
-  const settings = settingsFor(connection, { 'x-goog-api-key': provider.apiKey });
+  const settings = vendorSettings(connection, { 'x-goog-api-key': provider.apiKey });
   return {
     model: new GoogleLanguageModel(modelId, { ...settings, provider: 'google.generative-ai' }),
-    prepare: (call) => withOptions(call, 'google', { without: ['cachedContent', 'continuationToken'] }),
-    failed: withRetryAfter,
+    prepare: (call) => withVendorOptions(call, 'google', { without: ['cachedContent', 'continuationToken'] }),
+    translateError: withRetryAfter,
   };
 };
 
-/** Google says in the body how long to wait; everyone else has a header for it. */
+/** Google sends the retry delay in the body; all others send a header. */
 const withRetryAfter = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error;
   const { responseBody, responseHeaders } = error as {

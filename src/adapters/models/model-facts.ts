@@ -1,38 +1,38 @@
-// What the bundled price list knows of a model. It is read as it was published with the package and never updated from afar.
+// What the bundled price list knows about a model. The list is used as published with the package and never updated remotely.
 import type { ModelFacts, Price, ProviderType } from '#contracts';
 import type { ModelInfo, ModelPrice, TieredPrices } from '@pydantic/genai-prices';
 
-/** What is not known is absent. Prices are those valid at `at`; without it, the newest that depend on no time of day. */
+/** Unknown facts are absent. Prices are those valid at `at`; without it, the newest that do not depend on the time of day. */
 export const modelFacts = async (type: ProviderType, modelId: string, at?: Date): Promise<ModelFacts> => {
-  const providerId = listed[type];
+  const providerId = priceListIds[type];
   if (providerId === undefined) return {};
   const { calcPrice } = await import('@pydantic/genai-prices');
-  // Asked for nothing: the answer says which entry of the list it used.
+  // Called with no usage: only the matching list entry of the result is needed.
   const found = calcPrice({}, modelId, { providerId, timestamp: at ?? new Date(0) });
   if (found === null) return {};
-  const price = priceOf(at === undefined ? newest(found.model) : found.model_price);
+  const price = toPrice(at === undefined ? newestPrices(found.model) : found.model_price);
   const contextTokens = found.model.context_window;
   return { ...(price && { price }), ...(contextTokens !== undefined && { contextTokens }) };
 };
 
-/** By the names of the list. What runs at home, or at an address of the operator's, is not in it. */
-const listed: Readonly<Partial<Record<ProviderType, string>>> = {
+/** Provider ids in the price list. Local models and custom endpoints are not in it. */
+const priceListIds: Readonly<Partial<Record<ProviderType, string>>> = {
   openai: 'openai',
   anthropic: 'anthropic',
   google: 'google',
   openrouter: 'openrouter',
 };
 
-/** The list is in the order of its dates. */
-const newest = ({ prices }: ModelInfo): ModelPrice =>
+/** The list is sorted by date. */
+const newestPrices = ({ prices }: ModelInfo): ModelPrice =>
   Array.isArray(prices)
     ? (prices.findLast(({ constraint }) => constraint?.type !== 'time_of_date')?.prices ?? {})
     : prices;
 
 type Rate = number | TieredPrices | undefined;
 
-/** Undefined unless both directions have a price: an empty entry does not mean that it is free. */
-const priceOf = (prices: ModelPrice): Price | undefined => {
+/** Undefined unless input and output have a price: an empty entry does not mean that the model is free. */
+const toPrice = (prices: ModelPrice): Price | undefined => {
   const rates = {
     input: prices['input_mtok'],
     output: prices['output_mtok'],
@@ -51,7 +51,7 @@ const priceOf = (prices: ModelPrice): Price | undefined => {
   return tiers.length === 0 ? base : { ...base, tiers };
 };
 
-/** As the list applies its tiers: all tokens of a request have the price of the last tier that its input passes. */
+/** Applies tiers as the list does: all tokens of a request have the price of the last tier that its input exceeds. */
 const pricesAbove = (
   { input, output, cacheRead, cacheWrite }: Record<'input' | 'output' | 'cacheRead' | 'cacheWrite', Rate>,
   inputTokens: number,

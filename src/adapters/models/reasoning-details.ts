@@ -1,6 +1,6 @@
-// OpenRouter's reasoning as its upstreams sign it: `reasoning_details`, kept as it came and given back as it came.
+// OpenRouter's signed reasoning, `reasoning_details`, kept as received and sent back unchanged.
 //
-// The package for OpenAI-compatible servers knows reasoning as text only, which some upstreams refuse to take back.
+// The package for OpenAI-compatible servers supports reasoning only as text, which some upstream providers reject.
 import type {
   JSONObject,
   JSONValue,
@@ -10,21 +10,21 @@ import type {
 } from '@ai-sdk/provider';
 import type { ModelStreamParts } from './vendor.ts';
 
-/** Asks for raw pieces, which `keepDetails` takes out again, and puts what was kept into the messages it came from. */
+/** Requests raw chunks, which `extractReasoningDetails` removes again, and restores the details in the messages they came from. */
 export const restoreReasoningDetails = (call: LanguageModelV4CallOptions): LanguageModelV4CallOptions => ({
   ...call,
   includeRawChunks: true,
   prompt: call.prompt.map(withDetails),
 });
 
-/** The details go in a reasoning part of their own, without text, before the end. */
+/** Puts the details into their own reasoning part, without text, before the end. */
 export const extractReasoningDetails = (parts: ModelStreamParts): ModelStreamParts => {
   const details: JSONObject[] = [];
   return parts.pipeThrough(
     new TransformStream<LanguageModelV4StreamPart, LanguageModelV4StreamPart>({
       transform(part, controller) {
         if (part.type === 'raw') {
-          for (const piece of detailsIn(part.rawValue)) append(details, piece);
+          for (const piece of extractDetails(part.rawValue)) appendDetail(details, piece);
           return;
         }
         if (part.type === 'finish' && details.length > 0) {
@@ -39,7 +39,7 @@ export const extractReasoningDetails = (parts: ModelStreamParts): ModelStreamPar
   );
 };
 
-/** With its details, the reasoning's text would be said twice. */
+/** Drops reasoning text, which would be duplicated by the details. */
 const withDetails = (message: LanguageModelV4Message): LanguageModelV4Message => {
   if (message.role !== 'assistant') return message;
   const details = message.content.flatMap((part) =>
@@ -49,28 +49,28 @@ const withDetails = (message: LanguageModelV4Message): LanguageModelV4Message =>
   return {
     ...message,
     content: message.content.filter(({ type }) => type !== 'reasoning'),
-    // What stands under this name becomes fields of the message on the wire.
+    // Entries under this name become fields of the message that is sent.
     providerOptions: { ...message.providerOptions, openaiCompatible: { reasoning_details: details } },
   };
 };
 
-const detailsIn = (raw: unknown): JSONObject[] => {
+const extractDetails = (raw: unknown): JSONObject[] => {
   const [choice] = listOf((raw as JSONObject | null)?.['choices']) as { delta?: JSONObject | null }[];
   return listOf(choice?.delta?.['reasoning_details']).filter(isObject);
 };
 
-/** Pieces of one text become one detail; whatever else comes whole. */
-const append = (details: JSONObject[], piece: JSONObject): void => {
+/** Joins chunks of one text into one detail; all other details arrive complete. */
+const appendDetail = (details: JSONObject[], piece: JSONObject): void => {
   const last = details.at(-1);
   const field = piece['type'] === 'reasoning.text' ? 'text' : piece['type'] === 'reasoning.summary' ? 'summary' : null;
   if (field === null || last === undefined || last['type'] !== piece['type'] || last['index'] !== piece['index']) {
     details.push(piece);
     return;
   }
-  const given = Object.entries(piece).filter(([, value]) => value !== null && value !== undefined);
+  const fields = Object.entries(piece).filter(([, value]) => value !== null && value !== undefined);
   details[details.length - 1] = {
     ...last,
-    ...Object.fromEntries(given),
+    ...Object.fromEntries(fields),
     [field]: textOf(last[field]) + textOf(piece[field]),
   };
 };

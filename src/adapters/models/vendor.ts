@@ -1,4 +1,4 @@
-// What each vendor's file gives: its own model object, and what to do with calls and streams on the way.
+// What each vendor module provides: its model object, and how to transform calls and streams.
 import { randomUUID } from 'node:crypto';
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ResolvedProvider } from '#contracts';
@@ -14,24 +14,24 @@ export type ModelStreamParts = ReadableStream<LanguageModelV4StreamPart>;
 
 export type VendorModel = {
   readonly model: LanguageModelV4;
-  /** What the vendor is sent instead. The prompt's text stays as it is. */
+  /** Changes a call before it is sent. The text of the prompt stays unchanged. */
   readonly prepare: (call: LanguageModelV4CallOptions) => LanguageModelV4CallOptions;
-  readonly read?: (parts: ModelStreamParts) => ModelStreamParts;
-  /** What is thrown instead of what the vendor's package threw. */
-  readonly failed?: (error: unknown) => unknown;
+  readonly transformStream?: (parts: ModelStreamParts) => ModelStreamParts;
+  /** Translates an error of the vendor's package. */
+  readonly translateError?: (error: unknown) => unknown;
 };
 
-/** Loads the vendor's package and makes one new model object. */
+/** Loads the vendor's package and creates a new model object. */
 export type Vendor = (connection: ModelConnection) => Promise<VendorModel>;
 
-/** What every vendor's model object is made of. Without a key, the headers that would carry it are left out. */
-export const settingsFor = (
+/** Settings for every vendor's model object. Without a key, its headers are omitted. */
+export const vendorSettings = (
   { provider, fetch }: ModelConnection,
   keyHeaders: Readonly<Record<string, string>>,
   own: Readonly<Record<string, string>> = {},
 ) => {
   const baseURL = provider.baseUrl.replace(/\/+$/u, '');
-  // The operator's own headers win: the packages take the last of those whose names differ in case only.
+  // The operator's headers win: of names that differ only in case, the packages use the last.
   const headers = { ...(provider.apiKey === '' ? {} : keyHeaders), ...own, ...provider.headers };
   return {
     baseURL,
@@ -42,15 +42,15 @@ export const settingsFor = (
   };
 };
 
-/** The call with these options of one vendor's, and without those that would lean on what its server remembers. */
-export const withOptions = (
+/** The call with these options of one vendor, and without options that rely on state stored on its server. */
+export const withVendorOptions = (
   call: LanguageModelV4CallOptions,
   vendor: string,
   { without, set = {} }: { without: readonly string[]; set?: Readonly<Record<string, boolean>> },
 ): LanguageModelV4CallOptions => {
-  const given = Object.entries(call.providerOptions?.[vendor] ?? {}).filter(([name]) => !without.includes(name));
+  const kept = Object.entries(call.providerOptions?.[vendor] ?? {}).filter(([name]) => !without.includes(name));
   return {
     ...call,
-    providerOptions: { ...call.providerOptions, [vendor]: { ...Object.fromEntries(given), ...set } },
+    providerOptions: { ...call.providerOptions, [vendor]: { ...Object.fromEntries(kept), ...set } },
   };
 };

@@ -1,20 +1,20 @@
-/** Whether some way along these arrows comes back to where it was. */
-export const hasCycle = <T>(arrows: ReadonlyMap<T, readonly T[]>): boolean => {
+/** Whether the directed graph has a cycle. */
+export const hasCycle = <T>(edges: ReadonlyMap<T, readonly T[]>): boolean => {
   const done = new Set<T>();
-  for (const start of arrows.keys()) {
-    const way = new Set<T>();
-    const open: { readonly node: T; readonly leave: boolean }[] = [{ node: start, leave: false }];
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+  for (const start of edges.keys()) {
+    const path = new Set<T>();
+    const stack: { readonly node: T; readonly leave: boolean }[] = [{ node: start, leave: false }];
+    for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
       const { node, leave } = next;
       if (leave) {
-        way.delete(node);
+        path.delete(node);
         done.add(node);
         continue;
       }
-      if (way.has(node)) return true;
+      if (path.has(node)) return true;
       if (done.has(node)) continue;
-      way.add(node);
-      open.push({ node, leave: true }, ...(arrows.get(node) ?? []).map((other) => ({ node: other, leave: false })));
+      path.add(node);
+      stack.push({ node, leave: true }, ...(edges.get(node) ?? []).map((other) => ({ node: other, leave: false })));
     }
   }
   return false;

@@ -1,17 +1,17 @@
-// What each keyword of JSON Schema must look like, and where other schemas lie below it. Keywords that are not here
-// may hold anything.
+// What the value of each JSON Schema keyword must look like, and where it contains other schemas. Unlisted keywords may
+// have any value.
 import { isObject } from '#base';
 import { describeValue } from './values.ts';
 
-/** Says what is wrong with a keyword's value; null when it is right. */
+/** Returns what is wrong with a keyword's value; null when it is valid. */
 type Check = (value: unknown) => string | null;
 
-/** Where schemas lie in a keyword's value. */
+/** Where a keyword's value contains schemas. */
 type Nesting = 'schema' | 'list' | 'map' | 'schema-or-list' | 'map-or-names';
 
 const typeNames = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 
-const text: Check = (value) => (typeof value === 'string' ? null : `expected text, got ${describeValue(value)}`);
+const text: Check = (value) => (typeof value === 'string' ? null : `expected a string, got ${describeValue(value)}`);
 const flag: Check = (value) =>
   typeof value === 'boolean' ? null : `expected true or false, got ${describeValue(value)}`;
 const list: Check = (value) => (Array.isArray(value) ? null : `expected a list, got ${describeValue(value)}`);
@@ -20,12 +20,10 @@ const number: Check = (value) =>
   typeof value === 'number' && Number.isFinite(value) ? null : `expected a number, got ${describeValue(value)}`;
 
 const count: Check = (value) =>
-  Number.isInteger(value) && (value as number) >= 0
-    ? null
-    : `expected a whole number from 0, got ${describeValue(value)}`;
+  Number.isInteger(value) && (value as number) >= 0 ? null : `expected a whole number ≥ 0, got ${describeValue(value)}`;
 
 const step: Check = (value) =>
-  number(value) ?? ((value as number) > 0 ? null : `expected a number above 0, got ${describeValue(value)}`);
+  number(value) ?? ((value as number) > 0 ? null : `expected a number > 0, got ${describeValue(value)}`);
 
 const names: Check = (value) =>
   Array.isArray(value) && value.every((name) => typeof name === 'string')
@@ -39,7 +37,7 @@ const type: Check = (value) => {
   return wrong.length === 0 ? null : `${describeValue(wrong[0])} is not a type; the types are ${typeNames.join(', ')}`;
 };
 
-/** As the validator reads it: patterns are Unicode ones. */
+/** Compiled as in the validator: patterns are Unicode. */
 export const pattern: Check = (value) => {
   const wrong = text(value);
   if (wrong !== null) return wrong;
@@ -51,48 +49,54 @@ export const pattern: Check = (value) => {
   }
 };
 
-/** The validator looks formats up in an object: unknown ones are free, but these it would find. */
+/** The validator looks formats up in an object: unknown formats are fine, but it would find these inherited names. */
 const format: Check = (value) =>
   text(value) ?? (Object.hasOwn(Object.prototype, value as string) ? `${describeValue(value)} is not a format` : null);
 
 const namesByName: Check = (value) => {
-  if (!isObject(value)) return `expected names, each with a list of names, got ${describeValue(value)}`;
+  if (!isObject(value)) return `expected an object of name lists, got ${describeValue(value)}`;
   for (const one of Object.values(value)) if (names(one) !== null) return names(one);
   return null;
 };
 
-/** The validator has no scopes for these: the first would go round for ever, the second checks nothing. */
-const unsupported: Check = () => 'it is not supported; say `$ref`';
+/** The validator has no dynamic scopes: the first keyword would loop forever, the second would check nothing. */
+const unsupported: Check = () => 'not supported; use `$ref`';
 
-const of = <T>(value: T, ...keys: readonly string[]): readonly (readonly [string, T])[] =>
+const entriesOf = <T>(value: T, ...keys: readonly string[]): readonly (readonly [string, T])[] =>
   keys.map((key) => [key, value] as const);
 
 export const checks: ReadonlyMap<string, Check> = new Map([
-  ...of(text, '$schema', '$id', '$ref', '$anchor', '$dynamicAnchor', '$comment', 'title', 'description'),
-  ...of(format, 'format'),
-  ...of(unsupported, '$recursiveRef', '$dynamicRef'),
-  ...of(count, 'minLength', 'maxLength', 'minItems', 'maxItems', 'minContains', 'maxContains'),
-  ...of(count, 'minProperties', 'maxProperties'),
-  ...of(number, 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'),
-  ...of(step, 'multipleOf'),
-  ...of(flag, 'uniqueItems', '$recursiveAnchor'),
-  ...of(list, 'enum'),
-  ...of(names, 'required'),
-  ...of(namesByName, 'dependentRequired'),
-  ...of(type, 'type'),
-  ...of(pattern, 'pattern'),
+  ...entriesOf(text, '$schema', '$id', '$ref', '$anchor', '$dynamicAnchor', '$comment', 'title', 'description'),
+  ...entriesOf(format, 'format'),
+  ...entriesOf(unsupported, '$recursiveRef', '$dynamicRef'),
+  ...entriesOf(count, 'minLength', 'maxLength', 'minItems', 'maxItems', 'minContains', 'maxContains'),
+  ...entriesOf(count, 'minProperties', 'maxProperties'),
+  ...entriesOf(number, 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'),
+  ...entriesOf(step, 'multipleOf'),
+  ...entriesOf(flag, 'uniqueItems', '$recursiveAnchor'),
+  ...entriesOf(list, 'enum'),
+  ...entriesOf(names, 'required'),
+  ...entriesOf(namesByName, 'dependentRequired'),
+  ...entriesOf(type, 'type'),
+  ...entriesOf(pattern, 'pattern'),
 ]);
 
 export const nestings: ReadonlyMap<string, Nesting> = new Map([
-  ...of<Nesting>('schema', 'not', 'if', 'then', 'else', 'contains', 'propertyNames', 'contentSchema'),
-  ...of<Nesting>('schema', 'additionalProperties', 'unevaluatedProperties', 'additionalItems', 'unevaluatedItems'),
-  ...of<Nesting>('list', 'allOf', 'anyOf', 'oneOf', 'prefixItems'),
-  ...of<Nesting>('map', '$defs', 'definitions', 'properties', 'patternProperties', 'dependentSchemas'),
-  ...of<Nesting>('schema-or-list', 'items'),
-  ...of<Nesting>('map-or-names', 'dependencies'),
+  ...entriesOf<Nesting>('schema', 'not', 'if', 'then', 'else', 'contains', 'propertyNames', 'contentSchema'),
+  ...entriesOf<Nesting>(
+    'schema',
+    'additionalProperties',
+    'unevaluatedProperties',
+    'additionalItems',
+    'unevaluatedItems',
+  ),
+  ...entriesOf<Nesting>('list', 'allOf', 'anyOf', 'oneOf', 'prefixItems'),
+  ...entriesOf<Nesting>('map', '$defs', 'definitions', 'properties', 'patternProperties', 'dependentSchemas'),
+  ...entriesOf<Nesting>('schema-or-list', 'items'),
+  ...entriesOf<Nesting>('map-or-names', 'dependencies'),
 ]);
 
-/** What is below these is about the same value as the schema itself. */
+/** Subschemas of these keywords apply to the same value as the schema itself. */
 export const inPlace: ReadonlySet<string> = new Set([
   'allOf',
   'anyOf',

@@ -1,8 +1,8 @@
-// Says why something is not a JSON Schema that values can be checked with.
+// Explains why something is not a usable JSON Schema.
 //
-//   S1. What passes here does not make the validator throw.
-//   S2. Nothing is fetched: every `$ref` leads to a place in the schema itself.
-//   S3. No recursion before the bounds are known: any depth, size or circle gets an answer.
+//   S1. A schema that passes does not make the validator throw.
+//   S2. Nothing is fetched: every `$ref` leads to a location in the schema itself.
+//   S3. No recursion before the bounds are checked: any depth, size or cycle gets an answer.
 import { isObject } from '#base';
 import { dereference } from '@cfworker/json-schema';
 import { hasCycle } from './has-cycle.ts';
@@ -12,26 +12,28 @@ import { truncateChars, describeValue } from './values.ts';
 const depthMax = 100;
 const valuesMax = 50_000;
 
-/** The place as a JSON pointer and what is wrong there; null when nothing is. */
-export const schemaProblem = (schema: unknown): string | null => boundsProblem(schema) ?? new Look(schema).problem();
+/** A JSON pointer and what is wrong there; null when the schema is valid. */
+export const schemaProblem = (schema: unknown): string | null =>
+  boundsProblem(schema) ?? new SchemaScan(schema).problem();
 
 const boundsProblem = (schema: unknown): string | null => {
   let values = 0;
   const open = [{ value: schema, path: '', depth: 0 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, path, depth } = next;
-    if (++values + open.length > valuesMax) return `It holds more than ${valuesMax} values.`;
+    if (++values + open.length > valuesMax) return `It contains more than ${valuesMax} values.`;
     if (depth > depthMax) return `It is nested deeper than ${depthMax} levels.`;
-    if (['function', 'symbol', 'bigint'].includes(typeof value)) return at(path, `a ${typeof value} is not JSON`);
+    if (['function', 'symbol', 'bigint'].includes(typeof value))
+      return problemAt(path, `a ${typeof value} is not JSON`);
     if (typeof value !== 'object' || value === null) continue;
-    if (!isPlain(value)) return at(path, 'an object of a class is not JSON');
+    if (!isPlain(value)) return problemAt(path, 'a class instance is not JSON');
     for (const [key, part] of Object.entries(value))
-      open.push({ value: part as unknown, path: below(path, key), depth: depth + 1 });
+      open.push({ value: part as unknown, path: childPointer(path, key), depth: depth + 1 });
   }
   return null;
 };
 
-/** Also when it was made in another realm. */
+/** Also true for an object of another realm. */
 const isPlain = (value: object): boolean => {
   const above = Object.getPrototypeOf(value) as object | null;
   return Array.isArray(value) || above === null || Object.getPrototypeOf(above) === null;
@@ -39,22 +41,22 @@ const isPlain = (value: object): boolean => {
 
 type Schema = Readonly<Record<string, unknown>> & { readonly __absolute_ref__?: string };
 
-class Look {
+class SchemaScan {
   readonly #open: { readonly schema: unknown; readonly path: string }[] = [];
   readonly #seen = new Set<Schema>();
-  /** Which schemas are about the same value as another. */
-  readonly #same = new Map<Schema, Schema[]>();
-  #places: Record<string, unknown> = {};
-  #misplaced: string | null = null;
+  /** Edges between schemas that apply to the same value. */
+  readonly #sameValue = new Map<Schema, Schema[]>();
+  #targets: Record<string, unknown> = {};
+  #referenceProblem: string | null = null;
 
   constructor(schema: unknown) {
-    // A copy: the places are written into it.
+    // A copy, because `dereference` writes into it.
     const copy = structuredClone(schema);
     this.#open.push({ schema: copy, path: '' });
     try {
-      this.#places = dereference(copy as Parameters<typeof dereference>[0]);
+      this.#targets = dereference(copy as Parameters<typeof dereference>[0]);
     } catch (error) {
-      this.#misplaced = `An \`$id\` or \`$ref\` cannot be read: ${truncateChars((error as Error).message)}`;
+      this.#referenceProblem = `An \`$id\` or \`$ref\` is invalid: ${truncateChars((error as Error).message)}`;
     }
   }
 
@@ -63,46 +65,49 @@ class Look {
       const wrong = this.#schema(schema, path);
       if (wrong !== null) return wrong;
     }
-    if (this.#misplaced !== null) return this.#misplaced;
-    return hasCycle(this.#same) ? 'It refers to itself without end: no value could ever be checked.' : null;
+    if (this.#referenceProblem !== null) return this.#referenceProblem;
+    return hasCycle(this.#sameValue) ? 'It refers to itself endlessly, so no value can be checked.' : null;
   }
 
   #schema(schema: unknown, path: string): string | null {
     if (typeof schema === 'boolean') return null;
     if (!isObject(schema))
-      return at(path, `expected a schema, as an object, true or false; got ${describeValue(schema)}`);
+      return problemAt(path, `expected a schema (an object, true or false), got ${describeValue(schema)}`);
     if (this.#seen.has(schema)) return null;
     this.#seen.add(schema);
     for (const [key, value] of Object.entries(schema)) {
       if (value === undefined) continue;
       const wrong = checks.get(key)?.(value) ?? null;
-      if (wrong !== null) return at(below(path, key), wrong);
-      const nested = this.#nested(schema, key, below(path, key));
+      if (wrong !== null) return problemAt(childPointer(path, key), wrong);
+      const nested = this.#nested(schema, key, childPointer(path, key));
       if (nested !== null) return nested;
     }
-    return schema['$ref'] === undefined || this.#misplaced !== null ? null : this.#follow(schema, below(path, '$ref'));
+    return schema['$ref'] === undefined || this.#referenceProblem !== null
+      ? null
+      : this.#follow(schema, childPointer(path, '$ref'));
   }
 
-  /** What lies below a keyword is looked at later. */
+  /** Queues the schemas below a keyword. */
   #nested(schema: Schema, key: string, path: string): string | null {
     const nesting = nestings.get(key);
     if (nesting === undefined) return null;
     const value = schema[key];
     const isList = nesting === 'list' || (nesting === 'schema-or-list' && Array.isArray(value));
     if (isList && (!Array.isArray(value) || (value.length === 0 && nesting === 'list')))
-      return at(path, `expected a list of schemas, got ${describeValue(value)}`);
+      return problemAt(path, `expected a list of schemas, got ${describeValue(value)}`);
     if (!isList && !nesting.startsWith('map')) {
       this.#add(schema, key, value, path);
       return null;
     }
-    if (!isList && !isObject(value)) return at(path, `expected names, each with a schema; got ${describeValue(value)}`);
+    if (!isList && !isObject(value))
+      return problemAt(path, `expected an object of schemas, got ${describeValue(value)}`);
     for (const [name, part] of Object.entries(value as object)) {
       const wrong = key === 'patternProperties' ? pattern(name) : null;
-      if (wrong !== null) return at(below(path, name), wrong);
+      if (wrong !== null) return problemAt(childPointer(path, name), wrong);
       const isNames = nesting === 'map-or-names' && Array.isArray(part);
       if (isNames && part.some((one) => typeof one !== 'string'))
-        return at(below(path, name), 'expected a list of names, or a schema');
-      if (!isNames) this.#add(schema, key, part, below(path, name));
+        return problemAt(childPointer(path, name), 'expected a list of names, or a schema');
+      if (!isNames) this.#add(schema, key, part, childPointer(path, name));
     }
     return null;
   }
@@ -114,13 +119,13 @@ class Look {
 
   #follow(schema: Schema, path: string): string | null {
     const ref = schema['$ref'] as string;
-    const target = this.#places[schema.__absolute_ref__ ?? ref];
+    const target = this.#targets[schema.__absolute_ref__ ?? ref];
     if (target === undefined)
-      return at(
+      return problemAt(
         path,
         ref.startsWith('#')
           ? `there is no schema at ${describeValue(ref)}`
-          : `${describeValue(ref)} is not part of this schema, and nothing is fetched; put it under \`$defs\``,
+          : `${describeValue(ref)} is outside this schema, and references are not fetched; put it under \`$defs\``,
       );
     this.#open.push({ schema: target, path });
     this.#link(schema, target);
@@ -129,12 +134,13 @@ class Look {
 
   #link(schema: Schema, other: unknown): void {
     if (!isObject(other)) return;
-    const known = this.#same.get(schema);
-    if (known === undefined) this.#same.set(schema, [other]);
-    else known.push(other);
+    const linked = this.#sameValue.get(schema);
+    if (linked === undefined) this.#sameValue.set(schema, [other]);
+    else linked.push(other);
   }
 }
 
-const below = (path: string, key: string): string => `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+const childPointer = (path: string, key: string): string =>
+  `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 
-const at = (path: string, words: string): string => `${truncateChars(path)}${path === '' ? '' : ': '}${words}.`;
+const problemAt = (path: string, text: string): string => `${truncateChars(path)}${path === '' ? '' : ': '}${text}.`;

@@ -1,4 +1,4 @@
-// Values against the JSON Schemas that agents and tools bring along. No code is generated from them.
+// Validates values against the JSON Schemas of agents and tools. No code is generated from schemas.
 import { Validator } from '@cfworker/json-schema';
 import type { OutputUnit } from '@cfworker/json-schema';
 import { createContext, Script } from 'node:vm';
@@ -6,25 +6,25 @@ import type { Context } from 'node:vm';
 import type { Json, JsonObject } from '#base';
 import type { Validate } from '#contracts';
 
-const known = new WeakMap<JsonObject, Validator>();
+const validators = new WeakMap<JsonObject, Validator>();
 
 export const validate: Validate = (schema, value) => {
-  let validator = known.get(schema);
+  let validator = validators.get(schema);
   if (validator === undefined) {
-    // The validator writes into the schema it is given.
+    // The validator writes into its schema, so it gets a copy.
     validator = new Validator(structuredClone(schema), '2020-12', false);
-    known.set(schema, validator);
+    validators.set(schema, validator);
   }
   const { valid, errors } = isQuick(schema, value)
     ? validator.validate(value)
-    : withinTime(() => validator.validate(value), foreign.has(schema) ? briefMs : timeoutMs);
-  if (valid) return fits;
-  const said = errors.filter(({ keyword }) => !repeating.has(keyword)).slice(0, errorsMax);
-  return [...new Set((said.length > 0 ? said : errors.slice(0, 1)).map(wordsOf))];
+    : runWithTimeout(() => validator.validate(value), untrusted.has(schema) ? untrustedTimeoutMs : timeoutMs);
+  if (valid) return noProblems;
+  const reported = errors.filter(({ keyword }) => !containerKeywords.has(keyword)).slice(0, errorsMax);
+  return [...new Set((reported.length > 0 ? reported : errors.slice(0, 1)).map(describeProblem))];
 };
 
-/** They only say that a part is wrong, which says so itself. */
-const repeating = new Set([
+/** Errors of these keywords only repeat that a nested value is invalid, which has its own error. */
+const containerKeywords = new Set([
   '$ref',
   'properties',
   'patternProperties',
@@ -37,20 +37,20 @@ const repeating = new Set([
   'allOf',
 ]);
 
-const wordsOf = ({ instanceLocation, keyword, error }: OutputUnit): string => {
+const describeProblem = ({ instanceLocation, keyword, error }: OutputUnit): string => {
   const place = instanceLocation.replace(/^#/u, '') || 'the value';
-  return `${place}: ${keyword === 'false' ? 'it is not known to the schema' : error.replace(/\.$/u, '')}`;
+  return `${place}: ${keyword === 'false' ? 'not allowed by the schema' : error.replace(/\.$/u, '')}`;
 };
 
-const fits: readonly string[] = [];
+const noProblems: readonly string[] = [];
 
 const errorsMax = 100;
 
-/** Those that came with a request, from somebody who is not the operator. */
-const foreign = new WeakSet<JsonObject>();
+/** Schemas that came with a request, not from the operator. */
+const untrusted = new WeakSet<JsonObject>();
 
-/** From now on checking against this one may take only a moment. */
-export const boundSchemaTime = (schema: JsonObject): void => void foreign.add(schema);
+/** From now on, validation against this schema has a short time limit. */
+export const boundSchemaTime = (schema: JsonObject): void => void untrusted.add(schema);
 
 type Cost = { readonly plain: boolean; readonly branches: boolean; readonly chars: number };
 
@@ -68,7 +68,7 @@ const costOf = (schema: JsonObject): Cost => {
   return cost;
 };
 
-/** Without patterns, references and comparisons it takes as long as schema and value are; with branches, as their product. */
+/** Without patterns, references and comparisons, the cost is linear in schema and value; with branches, it is their product. */
 const isQuick = (schema: JsonObject, value: Json): boolean => {
   const { plain, branches, chars } = costOf(schema);
   if (!plain) return false;
@@ -77,19 +77,19 @@ const isQuick = (schema: JsonObject, value: Json): boolean => {
 
 const quickProduct = 20_000_000;
 
-const [timeoutMs, briefMs] = [1_000, 100];
+const [timeoutMs, untrustedTimeoutMs] = [1_000, 100];
 
-/** A schema may come from anywhere, and a pattern or a reference can make it take for ever: then it cannot be used. */
-const withinTime = <T>(work: () => T, ms: number): T => {
-  ground ??= createContext({ work });
-  ground['work'] = work;
+/** A schema may come from anywhere, and a pattern or reference can make validation endless, so it is limited in time. */
+const runWithTimeout = <T>(work: () => T, ms: number): T => {
+  sandbox ??= createContext({ work });
+  sandbox['work'] = work;
   try {
-    return script.runInContext(ground, { timeout: ms }) as T;
+    return script.runInContext(sandbox, { timeout: ms }) as T;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
-    throw new Error(`Checking a value against the schema took longer than ${ms} ms.`, { cause: error });
+    throw new Error(`Validating a value against the schema took longer than ${ms} ms.`, { cause: error });
   }
 };
 
-let ground: Context | undefined;
+let sandbox: Context | undefined;
 const script = new Script('work()');

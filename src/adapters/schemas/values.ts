@@ -1,4 +1,4 @@
-// Values of unknown form, as the checks of a schema look at them and as their messages show them.
+// Describes unknown values for the messages of schema checks.
 import { isObject } from '#base';
 
 export const describeValue = (value: unknown): string => {

@@ -1,48 +1,48 @@
-// Each record's hash covers the record before it, so a changed, missing or moved one shows.
+// Each record's hash covers the record before it, so a changed, missing or moved record is detected.
 import { sha256, zeroHash } from '#base';
 import type { Hash, RunId } from '#base';
 import type { Frame } from '#contracts';
 
 export type Tail = { readonly no: number; readonly hash: string };
 
-/** What a run without frames ends with. */
+/** The tail of a run without frames. */
 export const noTail: Tail = { no: -1, hash: zeroHash };
 
 export const recordHash = (previous: string, body: string): Hash => sha256(previous + body);
 
-/** One row as the table has it: nothing about it is taken for granted. */
+/** One row as stored; nothing about it is trusted. */
 export type FrameRow = { readonly no: unknown; readonly body: unknown; readonly hash: unknown };
 
 export type CheckedLog = { readonly frames: readonly Frame[]; readonly problems: readonly string[] };
 
 /**
- * Checks rows in order of `no`. `end` is how long the log was when it was last written, where that is known; `noted`
- * are frames that must be there.
+ * Checks rows in order of `no`. `end` is the tail stored with the last write, if known; `acknowledged` are frames that must
+ * be there.
  */
 export const checkChain = (
   run: RunId,
   rows: Iterable<FrameRow>,
   end?: Tail,
-  noted: readonly Tail[] = [],
+  acknowledged: readonly Tail[] = [],
 ): CheckedLog => {
-  const check = new ChainCheck(run, noted);
+  const check = new ChainCheck(run, acknowledged);
   for (const row of rows) check.add(row);
-  return check.found(end);
+  return check.finish(end);
 };
 
-/** The same, row by row. */
+/** Does the same row by row. */
 export class ChainCheck {
   readonly #run: RunId;
-  readonly #noted: readonly Tail[];
+  readonly #acknowledged: readonly Tail[];
   readonly #frames: Frame[] = [];
   readonly #problems: string[] = [];
   #tail = noTail;
-  /** After a changed record: the hash that its body gives. Either its hash or its body may still be what was written. */
-  #instead: string | undefined;
+  /** After a damaged record: the hash computed from its body. Either its hash or its body may still be the original. */
+  #recomputedHash: string | undefined;
 
-  constructor(run: RunId, noted: readonly Tail[]) {
+  constructor(run: RunId, acknowledged: readonly Tail[]) {
     this.#run = run;
-    this.#noted = noted;
+    this.#acknowledged = acknowledged;
   }
 
   add(row: FrameRow): void {
@@ -50,47 +50,47 @@ export class ChainCheck {
     const tail = this.#tail;
     const no = Number(row.no);
     if (!Number.isSafeInteger(no) || no <= tail.no) {
-      this.#problems.push(`a record of run ${run} is out of place: its number is ${JSON.stringify(row.no)}`);
+      this.#problems.push(`a record of run ${run} is out of sequence: its number is ${JSON.stringify(row.no)}`);
       return;
     }
-    // After a gap the link cannot be checked; the gap itself is reported.
+    // After a gap the link to the previous record cannot be checked; the gap itself is reported.
     const follows = no === tail.no + 1;
-    if (!follows) this.#problems.push(missing(run, tail.no + 1, no - 1));
-    const made = recordHash(this.#instead ?? tail.hash, String(row.body));
-    const linked = !follows || row.hash === made || row.hash === recordHash(tail.hash, String(row.body));
-    const asNoted = this.#noted.every((one) => one.no !== no || one.hash === row.hash);
+    if (!follows) this.#problems.push(missingProblem(run, tail.no + 1, no - 1));
+    const computed = recordHash(this.#recomputedHash ?? tail.hash, String(row.body));
+    const linked = !follows || row.hash === computed || row.hash === recordHash(tail.hash, String(row.body));
+    const matchesAcknowledged = this.#acknowledged.every((one) => one.no !== no || one.hash === row.hash);
     const frame = parseFrame(row.body);
-    if (frame === undefined || frame.run !== run || frame.no !== no || !linked || !asNoted)
-      this.#problems.push(changed(run, no));
+    if (frame === undefined || frame.run !== run || frame.no !== no || !linked || !matchesAcknowledged)
+      this.#problems.push(damagedProblem(run, no));
     if (frame !== undefined) this.#frames.push(frame);
     this.#tail = { no, hash: String(row.hash) };
-    this.#instead = linked ? undefined : made;
+    this.#recomputedHash = linked ? undefined : computed;
   }
 
-  found(end: Tail | undefined): CheckedLog {
-    const ends = { end, noted: this.#noted, tail: this.#tail, whole: this.#problems.length === 0 };
-    return { frames: this.#frames, problems: [...this.#problems, ...endProblems(this.#run, ends)] };
+  finish(end: Tail | undefined): CheckedLog {
+    const tails = { end, acknowledged: this.#acknowledged, tail: this.#tail, isIntact: this.#problems.length === 0 };
+    return { frames: this.#frames, problems: [...this.#problems, ...tailProblems(this.#run, tails)] };
   }
 }
 
-type Ends = {
+type TailCheck = {
   readonly end: Tail | undefined;
-  readonly noted: readonly Tail[];
+  readonly acknowledged: readonly Tail[];
   readonly tail: Tail;
-  readonly whole: boolean;
+  readonly isIntact: boolean;
 };
 
-const endProblems = (run: RunId, { end, noted, tail, whole }: Ends): readonly string[] => {
+const tailProblems = (run: RunId, { end, acknowledged, tail, isIntact }: TailCheck): readonly string[] => {
   const problems: string[] = [];
   if (end !== undefined && end.no < tail.no)
-    problems.push(`run ${run} has frame ${tail.no}, but the list of runs ends it with frame ${end.no}`);
-  const last = Math.max(end?.no ?? noTail.no, ...noted.map(({ no }) => no));
-  if (last > tail.no) problems.push(missing(run, tail.no + 1, last));
-  if (whole && end?.no === tail.no && end.hash !== tail.hash) problems.push(changed(run, tail.no));
+    problems.push(`run ${run} has frame ${tail.no}, but the list of runs says it ends at frame ${end.no}`);
+  const last = Math.max(end?.no ?? noTail.no, ...acknowledged.map(({ no }) => no));
+  if (last > tail.no) problems.push(missingProblem(run, tail.no + 1, last));
+  if (isIntact && end?.no === tail.no && end.hash !== tail.hash) problems.push(damagedProblem(run, tail.no));
   return problems;
 };
 
-const changed = (run: RunId, no: number): string => `frame ${no} of run ${run} is not what was written`;
+const damagedProblem = (run: RunId, no: number): string => `frame ${no} of run ${run} is damaged`;
 
 const parseFrame = (body: unknown): Frame | undefined => {
   if (typeof body !== 'string') return undefined;
@@ -102,5 +102,5 @@ const parseFrame = (body: unknown): Frame | undefined => {
   }
 };
 
-const missing = (run: RunId, first: number, last: number): string =>
+const missingProblem = (run: RunId, first: number, last: number): string =>
   first === last ? `frame ${first} of run ${run} is missing` : `frames ${first} to ${last} of run ${run} are missing`;

@@ -1,4 +1,4 @@
-// Whether runs can be kept in a folder, known before there is one.
+// Checks before the first run whether a folder can store runs.
 import { resolve } from 'node:path';
 import { CloisterError } from '#base';
 import { openForWriting } from './database.ts';
@@ -6,12 +6,12 @@ import { storeError } from './store-error.ts';
 
 const busyTimeoutMs = 10_000;
 
-/** Makes what is missing. Throws `store_failed` and the like, with the path. */
+/** Creates what is missing. Throws `store_failed` and similar errors, with the path. */
 export const probeWorkspaceWritable = (folder: string): void => {
   try {
     const database = openForWriting(resolve(folder), busyTimeoutMs);
     try {
-      // One that is there already may be open to be read only.
+      // An existing database may be read-only.
       database.exec('BEGIN IMMEDIATE; ROLLBACK');
     } finally {
       database.close();

@@ -1,7 +1,7 @@
-// Commits batches, one after the other, over whatever keeps the tables.
+// Commits batches one at a time, over any implementation of the tables.
 //
-//   W1. A batch is one transaction, and it is acknowledged only after its commit, and after that was noted.
-//   W2. A batch that fails leaves nothing behind; the next one starts from a fresh connection.
+//   W1. A batch is one transaction. It is acknowledged only after its commit was recorded in the heads file.
+//   W2. A failed batch leaves nothing behind; the next one uses a new connection.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Frame } from '#contracts';
@@ -14,35 +14,35 @@ import type { AppliedBatch, Tables } from './tables.ts';
 
 export type StoreConnection = {
   readonly tables: Tables;
-  /** Waits for others that write; throws when that takes too long. */
+  /** Waits for other writers; throws when that takes too long. */
   begin(): void;
-  /** Returns once what was written since `begin` is durable. Throws when it is not, or when that cannot be told. */
+  /** Returns once everything written since `begin` is durable. Throws when it is not, or when that is unknown. */
   commit(): void;
-  /** Asked after a commit. A file that was removed or replaced takes writes as before, and they are lost. */
-  stillThere(): boolean;
-  /** Asked after a commit: notes where runs end now, apart from the tables. When it throws, the batch has failed. */
-  note?(ends: ReadonlyMap<RunId, Tail>): void;
-  /** The newest frame of a run that was noted, by anyone. */
-  readonly noted?: (run: RunId) => Tail | undefined;
-  /** Before the last `close`: removes notes that are not needed any more. Never throws. */
-  settle?(): void;
-  /** Takes back what was not committed. */
+  /** Checked after a commit: a file that was removed or replaced still accepts writes, but they are lost. */
+  isInPlace(): boolean;
+  /** Called after a commit: records the new tails of runs outside the tables. If it throws, the batch has failed. */
+  recordTails?(tails: ReadonlyMap<RunId, Tail>): void;
+  /** The newest frame of a run that any store has recorded. */
+  readonly acknowledgedTail?: (run: RunId) => Tail | undefined;
+  /** Called before the last `close`: removes heads that are no longer needed. Never throws. */
+  pruneHeads?(): void;
+  /** Rolls back what was not committed. */
   close(): void;
 };
 
 export type CommitterPorts<C extends StoreConnection> = {
-  /** Makes what is missing. */
+  /** Creates what is missing. */
   connect(): C;
-  /** Whether there is something to connect to: without it, closing makes nothing. Taken to be so by default. */
+  /** Whether the database exists, so that closing does not create one. Assumed true by default. */
   exists?(): boolean;
-  /** What is written for a run that is owned now. */
+  /** The owner to record for a run that is acquired now. */
   self(): RunOwner;
   readonly owners: Owners;
-  /** Called with the number of each transaction, counted from 1, when all but its commit is done. It may throw. */
+  /** Called with the number of each transaction, counted from 1, just before it commits. It may throw. */
   beforeCommit?(transaction: number): void;
 };
 
-/** What was committed, for those who make something of it; nothing when the batch failed. */
+/** What was committed, for projections; empty when the batch failed. */
 export type CommitResult = {
   readonly ack: Ack;
   readonly frames: readonly Frame[];
@@ -51,10 +51,10 @@ export type CommitResult = {
 
 export type Committer<C extends StoreConnection> = {
   /** Never throws. */
-  take(items: readonly Item[]): CommitResult;
-  /** The one that the last batch was written through, if it was. */
+  commitBatch(items: readonly Item[]): CommitResult;
+  /** The connection that wrote the last batch, if it succeeded. */
   connection(): C | undefined;
-  /** Gives back every run that is still owned. */
+  /** Releases every run that is still owned. */
   close(): void;
 };
 
@@ -67,7 +67,7 @@ export const openCommitter = <C extends StoreConnection>(ports: CommitterPorts<C
     try {
       connection?.close();
     } catch {
-      // The connection is given up either way.
+      // The connection is abandoned either way.
     }
     connection = undefined;
     tails.clear();
@@ -75,16 +75,21 @@ export const openCommitter = <C extends StoreConnection>(ports: CommitterPorts<C
   const write = (items: readonly Item[]): AppliedBatch => {
     connection ??= ports.connect();
     connection.begin();
-    const { tables, noted } = connection;
-    const known = { tails, self: ports.self(), owners: ports.owners, ...(noted === undefined ? {} : { noted }) };
-    const applied = applyItems(tables, items, known);
+    const { tables, acknowledgedTail } = connection;
+    const state = {
+      tails,
+      self: ports.self(),
+      owners: ports.owners,
+      ...(acknowledgedTail === undefined ? {} : { acknowledgedTail }),
+    };
+    const applied = applyItems(tables, items, state);
     ports.beforeCommit?.(transactions);
     connection.commit();
-    if (!connection.stillThere()) throw new CloisterError('store_failed', 'cloister.db was removed or replaced.');
-    connection.note?.(applied.tails);
+    if (!connection.isInPlace()) throw new CloisterError('store_failed', 'cloister.db was removed or replaced.');
+    connection.recordTails?.(applied.tails);
     return applied;
   };
-  /** When it fails for good, rows name a store that is gone; they count as long as its process lives. */
+  /** If it fails permanently, owner rows name a closed store; they count while its process is alive. */
   const releaseAll = (): boolean => {
     try {
       if (connection === undefined && ports.exists?.() === false) return true;
@@ -92,10 +97,10 @@ export const openCommitter = <C extends StoreConnection>(ports: CommitterPorts<C
       connection.begin();
       connection.tables.releaseAll(ports.self().instance);
       connection.commit();
-      connection.settle?.();
+      connection.pruneHeads?.();
       return true;
     } catch (error) {
-      // It has waited long enough.
+      // It has already waited for the timeout; do not retry.
       return storeError(error).code === 'store_busy';
     } finally {
       disconnect();
@@ -103,14 +108,14 @@ export const openCommitter = <C extends StoreConnection>(ports: CommitterPorts<C
   };
 
   return {
-    take(items) {
+    commitBatch(items) {
       transactions += 1;
       try {
-        const { tails: ends, frames, released, refused, broken, pages } = write(items);
-        for (const [run, tail] of ends) tails.set(run, tail);
+        const { tails: newTails, frames, released, refused, broken, records } = write(items);
+        for (const [run, tail] of newTails) tails.set(run, tail);
         for (const run of released) tails.delete(run);
-        const noted = pages.length === 0 ? {} : { pages };
-        return { ack: { failure: null, refused, broken, ...noted, transactions }, frames, released };
+        const recordAcks = records.length === 0 ? {} : { records };
+        return { ack: { failure: null, refused, broken, ...recordAcks, transactions }, frames, released };
       } catch (error) {
         const { code, detail = '' } = storeError(error).failure;
         disconnect();
@@ -120,7 +125,7 @@ export const openCommitter = <C extends StoreConnection>(ports: CommitterPorts<C
     },
     connection: () => connection,
     close() {
-      // Twice: the connection may be one that fails, or that failed before.
+      // Tried twice: the current connection may be broken.
       if (!releaseAll()) releaseAll();
     },
   };

@@ -1,6 +1,6 @@
 // The database file: where it is, whose it is, and what is in it.
 //
-//   D1. A file that is not ours, or is newer than we know, is never written.
+//   D1. A file that is not ours, or that has another format, is never written.
 //   D2. Any number of processes may create it at the same time.
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,13 +10,11 @@ import { storeError } from './store-error.ts';
 
 export const databasePath = (folder: string): string => join(folder, 'cloister.db');
 
-const version = 1;
-
-// A database that was made before there was a book gets one when it is written next.
-const bookTable = 'CREATE TABLE IF NOT EXISTS book(no INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL)';
-
-// Of a server with many callers, each asks for its own, and for the newest of them.
-const callerIndex = 'CREATE INDEX IF NOT EXISTS runs_by_caller ON runs(caller, started_at) WHERE caller IS NOT NULL';
+/**
+ * The number of the workspace's format. It covers what is recorded, not only the tables: rules render prompts again at audit,
+ * so a change of their words needs a new number. Nothing has been released yet, so earlier formats are refused, not migrated.
+ */
+const version = 2;
 
 // `frames` is the truth; `runs` is a projection of it that also remembers how long each log was. A table with
 // row ids keeps bodies in order of arrival, so that a group of frames of many runs lies side by side.
@@ -30,8 +28,9 @@ const schema = `
   CREATE TABLE runs(run TEXT PRIMARY KEY, agent TEXT NOT NULL, goal TEXT NOT NULL, started_at INTEGER NOT NULL,
     ended_at INTEGER, status TEXT, cells INTEGER NOT NULL, frames INTEGER NOT NULL, head TEXT NOT NULL,
     caller TEXT, spent TEXT);
-  ${callerIndex};
-  ${bookTable};
+  CREATE TABLE book(no INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
+  -- Each caller of a server asks for the newest of its own runs.
+  CREATE INDEX runs_by_caller ON runs(caller, started_at) WHERE caller IS NOT NULL;
 `;
 
 export const openForWriting = (folder: string, busyTimeoutMs: number): DatabaseSync => {
@@ -41,8 +40,6 @@ export const openForWriting = (folder: string, busyTimeoutMs: number): DatabaseS
     if (isEmpty(database)) createSchema(database);
     enterWal(database, busyTimeoutMs);
     database.exec('PRAGMA synchronous = FULL');
-    if (!hasWorkspaceLog(database)) database.exec(bookTable);
-    addCallers(database);
     return database;
   } catch (error) {
     database.close();
@@ -77,41 +74,18 @@ const isEmpty = (database: DatabaseSync): boolean => {
     .all()
     .find((row) => row['key'] === 'cloister');
   if (found === undefined) throw foreign();
-  if (found['value'] !== String(version)) {
-    const detail = `cloister.db has format ${String(found['value'])}; this version of Cloister knows format ${version}.`;
-    throw new CloisterError('store_damaged', detail);
-  }
+  if (found['value'] !== String(version)) throw otherFormat(String(found['value']));
   return false;
-};
-
-export const hasWorkspaceLog = (database: DatabaseSync): boolean =>
-  database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'book'").get() !== undefined;
-
-/** False in a list that was made before runs had callers. */
-export const hasCallers = (database: DatabaseSync): boolean =>
-  database.prepare("SELECT 1 FROM pragma_table_info('runs') WHERE name = 'caller'").get() !== undefined;
-
-/** A list that was made before these were in it gets them when it is written next. */
-const addCallers = (database: DatabaseSync): void => {
-  const missing = (): readonly string[] => {
-    const there = new Set(
-      database
-        .prepare('PRAGMA table_info(runs)')
-        .all()
-        .map(({ name }) => name),
-    );
-    return ['caller', 'spent'].filter((name) => !there.has(name));
-  };
-  const isIndexed = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'runs_by_caller'").get() !== undefined;
-  if (isIndexed && missing().length === 0) return;
-  database.exec('BEGIN IMMEDIATE');
-  for (const name of missing()) database.exec(`ALTER TABLE runs ADD COLUMN ${name} TEXT`);
-  database.exec(callerIndex);
-  database.exec('COMMIT');
 };
 
 const foreign = (): CloisterError =>
   new CloisterError('store_damaged', 'cloister.db belongs to another program; it was not touched.');
+
+const otherFormat = (found: string): CloisterError => {
+  const age = Number(found) < version ? 'an earlier' : Number(found) > version ? 'a later' : 'another';
+  const detail = `cloister.db has format ${found}, written by ${age} build of Cloister. This build reads format ${version} only. Nothing was changed.`;
+  return new CloisterError('workspace_format', detail);
+};
 
 const createSchema = (database: DatabaseSync): void => {
   database.exec('BEGIN IMMEDIATE');

@@ -1,13 +1,13 @@
-// Files for people are written when no batch waits: nobody's acknowledgement stands behind them.
+// Writes step files when no batch waits, so that no acknowledgement is delayed by them.
 
-/** For so long at a stretch; then a batch that has come in goes first. */
-const stretchMs = 2;
-/** More than this is not put off any longer. */
-const waitingMax = 20_000;
+/** Longest time slice; after it, a waiting batch goes first. */
+const sliceMs = 2;
+/** Past this many queued items, all are written immediately. */
+const queuedMax = 20_000;
 
 export type FileQueue<T> = {
   add(items: readonly T[]): void;
-  /** Writes all that waits, now. */
+  /** Writes everything that is queued, now. */
   flush(): void;
 };
 
@@ -22,22 +22,22 @@ export const openFileQueue = <T>(write: (item: T) => void): FileQueue<T> => {
     queue = [];
     next = 0;
   };
-  const stretch = (): void => {
+  const writeSlice = (): void => {
     scheduled = false;
-    writeUntil(performance.now() + stretchMs);
+    writeUntil(performance.now() + sliceMs);
     schedule();
   };
   const schedule = (): void => {
     if (scheduled || queue.length === 0) return;
     scheduled = true;
-    setImmediate(stretch);
+    setImmediate(writeSlice);
   };
   const flush = (): void => writeUntil(Infinity);
 
   return {
     add(items) {
       for (const item of items) queue.push(item);
-      if (queue.length - next > waitingMax) flush();
+      if (queue.length - next > queuedMax) flush();
       schedule();
     },
     flush,

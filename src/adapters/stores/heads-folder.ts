@@ -1,80 +1,83 @@
-// The heads files of a workspace, one for each store that writes or has died writing, as they are now.
+// Reads the heads files of a workspace: one for each store that is writing or has died while writing.
 import { closeSync, fstatSync, openSync, readdirSync, readSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunId } from '#base';
 import type { Tail } from './chain.ts';
-import { addText, hidesHead, newHeads } from './heads.ts';
+import { addText, mayHideHead, newHeads } from './heads.ts';
 import type { Heads } from './heads.ts';
 
-/** What was acknowledged of a run, apart from its rows: at least that must be there. */
-export type AcknowledgedHeads = { readonly ends: readonly Tail[]; readonly problems: readonly string[] };
+/** What was acknowledged for a run, independent of its rows. At least this must be there. */
+export type AcknowledgedHeads = { readonly tails: readonly Tail[]; readonly problems: readonly string[] };
 
 export type HeadsFile = {
   readonly name: string;
   readonly heads: Heads;
-  /** Epoch milliseconds of the last line, or later. */
+  /** Epoch milliseconds; not earlier than the last line. */
   readonly changedAt: number;
 };
 
 export type HeadsFolder = {
-  /** All files, or all but one. Makes nothing; reads only what was added since the last look. */
-  look(except?: string): readonly HeadsFile[];
+  /** All files, or all but one. Creates nothing; reads only what was added since the last call. */
+  readAll(except?: string): readonly HeadsFile[];
 };
 
 const suffix = '.log';
 
-export const headsPath = (workspace: string): string => join(workspace, 'heads');
+export const headsFolderPath = (workspace: string): string => join(workspace, 'heads');
 
-export const headsName = (instance: string): string => `${instance}${suffix}`;
+export const headsFileName = (instance: string): string => `${instance}${suffix}`;
 
 export const openHeadsFolder = (workspace: string): HeadsFolder => {
-  const folder = headsPath(workspace);
-  let known = new Map<string, Known>();
+  const folder = headsFolderPath(workspace);
+  let cache = new Map<string, CachedFile>();
   return {
-    look(except) {
-      const found = new Map<string, Known>();
-      for (const name of namesIn(folder)) {
+    readAll(except) {
+      const found = new Map<string, CachedFile>();
+      for (const name of listHeadsFiles(folder)) {
         if (name === except) continue;
-        const file = unlessGone(() => readOn(join(folder, name), known.get(name)));
+        const file = unlessMissing(() => readAppended(join(folder, name), cache.get(name)));
         if (file !== undefined) found.set(name, file);
       }
-      known = found;
+      cache = found;
       return [...found].map(([name, { heads, changedAt }]) => ({ name, heads, changedAt }));
     },
   };
 };
 
-export const notedOf = (files: readonly HeadsFile[], run: RunId): AcknowledgedHeads => ({
-  ends: files.flatMap(({ heads }) => heads.ends.get(run) ?? []),
+export const findAcknowledgedHeads = (files: readonly HeadsFile[], run: RunId): AcknowledgedHeads => ({
+  tails: files.flatMap(({ heads }) => heads.tails.get(run) ?? []),
   problems: files
-    .filter(({ heads }) => hidesHead(heads, run))
-    .map(({ name }) => `heads/${name} cannot be read where it may name run ${run}: frames at its end may be missing`),
+    .filter(({ heads }) => mayHideHead(heads, run))
+    .map(
+      ({ name }) =>
+        `heads/${name} has an unreadable line that may be about run ${run}: frames at the end of that run may be missing`,
+    ),
 });
 
-/** Removes a file, and the folder with the last one. */
+/** Removes a file, and the folder when it becomes empty. */
 export const removeHeads = (workspace: string, name: string): void => {
-  const folder = headsPath(workspace);
+  const folder = headsFolderPath(workspace);
   rmSync(join(folder, `${name}.new`), { force: true });
   rmSync(join(folder, name), { force: true });
   try {
     rmdirSync(folder);
   } catch {
-    // There are others.
+    // Other files remain.
   }
 };
 
-type Known = { readonly inode: number; readonly bytes: number; readonly heads: Heads; readonly changedAt: number };
+type CachedFile = { readonly inode: number; readonly bytes: number; readonly heads: Heads; readonly changedAt: number };
 
-const namesIn = (folder: string): readonly string[] =>
-  (unlessGone(() => readdirSync(folder)) ?? []).filter((name) => name.endsWith(suffix));
+const listHeadsFiles = (folder: string): readonly string[] =>
+  (unlessMissing(() => readdirSync(folder)) ?? []).filter((name) => name.endsWith(suffix));
 
-const readOn = (path: string, known: Known | undefined): Known => {
+const readAppended = (path: string, cached: CachedFile | undefined): CachedFile => {
   const descriptor = openSync(path, 'r');
   try {
     const { ino: inode, size, mtimeMs: changedAt } = fstatSync(descriptor);
-    const same = known !== undefined && known.inode === inode && known.bytes <= size;
-    const heads = same ? known.heads : newHeads();
-    let bytes = same ? known.bytes : 0;
+    const same = cached !== undefined && cached.inode === inode && cached.bytes <= size;
+    const heads = same ? cached.heads : newHeads();
+    let bytes = same ? cached.bytes : 0;
     while (bytes < size) {
       const chunk = Buffer.alloc(size - bytes);
       const read = readSync(descriptor, chunk, 0, chunk.length, bytes);
@@ -88,9 +91,9 @@ const readOn = (path: string, known: Known | undefined): Known => {
   }
 };
 
-const unlessGone = <T>(look: () => T): T | undefined => {
+const unlessMissing = <T>(read: () => T): T | undefined => {
   try {
-    return look();
+    return read();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;

@@ -1,28 +1,28 @@
-// What one connection notes of its commits, and what it sees of all that was noted in the workspace.
+// Writes the heads of one connection's commits, and reads what all stores of the workspace have recorded.
 import type { RunId } from '#base';
 import type { Tail } from './chain.ts';
-import { notedOf, openHeadsFolder } from './heads-folder.ts';
+import { findAcknowledgedHeads, openHeadsFolder } from './heads-folder.ts';
 import type { HeadsFile } from './heads-folder.ts';
 import { openOwnHeads } from './own-heads.ts';
 import type { RunOwner } from './owner.ts';
-import { settleHeads } from './settle-heads.ts';
-import type { SettleHeads } from './settle-heads.ts';
+import { pruneHeads } from './prune-heads.ts';
+import type { PruneHeadsPorts } from './prune-heads.ts';
 
-export type HeadsNotes = {
-  /** A transaction begins: what others have noted since is looked at when first asked for. */
+export type HeadsWriter = {
+  /** Called when a transaction begins. Heads of other stores are read again when first needed. */
   begin(): void;
-  readonly note: (ends: ReadonlyMap<RunId, Tail>) => void;
-  readonly noted: (run: RunId) => Tail | undefined;
-  readonly settle: () => void;
+  readonly append: (tails: ReadonlyMap<RunId, Tail>) => void;
+  readonly newestTail: (run: RunId) => Tail | undefined;
+  readonly prune: () => void;
   close(): void;
 };
 
-/** From here on a file is made small. */
+/** Past this size the file is compacted. */
 const bytesMax = 256 * 1024;
 
-export const openHeadsNotes = (
-  ports: Omit<SettleHeads, 'folder' | 'own'> & { readonly self: RunOwner },
-): HeadsNotes => {
+export const openHeadsWriter = (
+  ports: Omit<PruneHeadsPorts, 'folder' | 'own'> & { readonly self: RunOwner },
+): HeadsWriter => {
   const folder = openHeadsFolder(ports.workspace);
   const own = openOwnHeads(ports.workspace, ports.self);
   let others: readonly HeadsFile[] | undefined;
@@ -30,17 +30,17 @@ export const openHeadsNotes = (
 
   const settle = (): void => {
     try {
-      settleHeads({ ...ports, folder, own });
+      pruneHeads({ ...ports, folder, own });
     } catch {
-      // Files that stay say nothing that is not true.
+      // A file that stays makes no false claim.
     }
   };
-  /** With very many runs even the newest lines are much: then those go whose frames the database holds for good. */
+  /** With very many runs even the newest lines are too long; then lines are removed whose frames are safely in the database. */
   const tidy = (): void => {
     try {
       own.compact();
     } catch {
-      // It goes on in the longer file.
+      // Writing continues in the longer file.
     }
     if (own.bytes() > bytesMax / 2) settle();
     tidyAt = Math.max(bytesMax, 2 * own.bytes());
@@ -48,16 +48,18 @@ export const openHeadsNotes = (
 
   return {
     begin: () => void (others = undefined),
-    note(ends) {
-      own.note(ends);
+    append(tails) {
+      own.append(tails);
       if (own.bytes() > tidyAt) tidy();
     },
-    noted(run) {
-      others ??= folder.look(own.name);
-      const ends = [...notedOf(others, run).ends, own.claims.ends.get(run)].filter((end) => end !== undefined);
-      return ends.toSorted((one, other) => other.no - one.no)[0];
+    newestTail(run) {
+      others ??= folder.readAll(own.name);
+      const tails = [...findAcknowledgedHeads(others, run).tails, own.claims.tails.get(run)].filter(
+        (tail) => tail !== undefined,
+      );
+      return tails.toSorted((one, other) => other.no - one.no)[0];
     },
-    settle,
+    prune: settle,
     close: () => own.close(),
   };
 };

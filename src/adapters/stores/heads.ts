@@ -1,71 +1,71 @@
-// What was acknowledged, noted beside the database: number and hash of each run's newest frame, line by line.
+// What was acknowledged, recorded beside the database: number and hash of each run's newest frame, one line each.
 //
-// SQLite passes over all of a write-ahead log from its first damaged byte on, the list of runs with it, and says
-// nothing. What these lines claim must be there.
+// SQLite silently ignores a write-ahead log from its first damaged byte on, and the list of runs with it. What these lines
+// claim must be there.
 //
-//   H1. A line is written after the commit and before the acknowledgement, so nothing in it was ever untrue.
-//   H2. Nothing syncs it: a power loss may take lines. It says how much was there at least, never how much at most.
-//   H3. It goes only when all that it claims was found in the database, with no write-ahead log before it.
+//   H1. A line is written after the commit and before the acknowledgement, so every line is true.
+//   H2. Lines are not synced, so a power loss may lose some. They are a lower bound of what was there, never an upper bound.
+//   H3. A file is removed only when everything it claims was found in the database and the write-ahead log is empty.
 import { crc32 } from 'node:zlib';
 import type { RunId } from '#base';
 import type { Tail } from './chain.ts';
 import type { RunOwner } from './owner.ts';
 
 export type Heads = {
-  /** Who writes it; null when that cannot be read. */
+  /** The store that writes the file; null when that line is unreadable. */
   owner: RunOwner | null;
-  /** The newest of each run, and the line that says so. */
-  readonly ends: Map<RunId, Tail & { readonly line: number }>;
+  /** The newest frame of each run, and the line that claims it. */
+  readonly tails: Map<RunId, Tail & { readonly line: number }>;
   readonly unreadable: { readonly line: number; readonly text: string }[];
   lines: number;
-  /** After the last end of a line. */
-  rest: string;
+  /** Text after the last line feed. */
+  partialLine: string;
 };
 
-export const newHeads = (): Heads => ({ owner: null, ends: new Map(), unreadable: [], lines: 0, rest: '' });
+export const newHeads = (): Heads => ({ owner: null, tails: new Map(), unreadable: [], lines: 0, partialLine: '' });
 
 export const ownerLine = (owner: RunOwner): string => checkedLine(JSON.stringify(owner));
 
 export const headLine = (run: RunId, { no, hash }: Tail): string => checkedLine(`${no} ${hash} ${run}`);
 
-const checkedLine = (text: string): string => `${sumOf(text)} ${text}\n`;
+const checkedLine = (text: string): string => `${checksum(text)} ${text}\n`;
 
-const sumOf = (text: string | Uint8Array): string => crc32(text).toString(16).padStart(8, '0');
+const checksum = (text: string | Uint8Array): string => crc32(text).toString(16).padStart(8, '0');
 
-/** Reads on. A line without an end was never finished, or is not yet: nobody was told of what it claims. */
+/** Adds newly read bytes. A line without a line feed was not finished, so what it claims was never acknowledged. */
 export const addText = (heads: Heads, bytes: Buffer): void => {
-  const lines = (heads.rest + bytes.toString('latin1')).split('\n');
-  heads.rest = lines.pop() ?? '';
+  const lines = (heads.partialLine + bytes.toString('latin1')).split('\n');
+  heads.partialLine = lines.pop() ?? '';
   for (const line of lines) addLine(heads, line);
 };
 
 const addLine = (heads: Heads, text: string): void => {
   const line = heads.lines++;
   const bytes = Buffer.from(text.slice(9), 'latin1');
-  if (text.slice(0, 9) !== `${sumOf(bytes)} `) {
-    // A stretch of zeros is what a power loss leaves where nothing was written yet.
+  if (text.slice(0, 9) !== `${checksum(bytes)} `) {
+    // A power loss leaves zeros where nothing was written yet.
     if (!text.includes('\0\0')) heads.unreadable.push({ line, text });
     return;
   }
-  const said = bytes.toString();
-  if (said.startsWith('{')) {
-    heads.owner = JSON.parse(said) as RunOwner;
+  const content = bytes.toString();
+  if (content.startsWith('{')) {
+    heads.owner = JSON.parse(content) as RunOwner;
     return;
   }
-  const [no, hash, run] = said.split(' ');
-  if (hash !== undefined && run !== undefined) heads.ends.set(run as RunId, { no: Number(no), hash, line });
+  const [no, hash, run] = content.split(' ');
+  if (hash !== undefined && run !== undefined) heads.tails.set(run as RunId, { no: Number(no), hash, line });
 };
 
-/** True when a line that cannot be read may be about this run, and no later one makes up for it. */
-export const hidesHead = ({ ends, unreadable }: Heads, run: RunId): boolean =>
-  unreadable.some(({ line, text }) => line > (ends.get(run)?.line ?? -1) && mayName(text, run));
+/** True when an unreadable line may be about this run and no later line replaces it. */
+export const mayHideHead = ({ tails, unreadable }: Heads, run: RunId): boolean =>
+  unreadable.some(({ line, text }) => line > (tails.get(run)?.line ?? -1) && mayContainName(text, run));
 
-/** Whether the name is in there with at most one character that is another. */
-const mayName = (text: string, name: string): boolean => {
+/** Whether the text contains the name with at most one character changed. */
+const mayContainName = (text: string, name: string): boolean => {
   for (let from = 0; from + name.length <= text.length; from++) {
-    let others = 0;
-    for (let at = 0; at < name.length && others < 2; at++) if (text[from + at] !== name[at]) others += 1;
-    if (others < 2) return true;
+    let differences = 0;
+    for (let at = 0; at < name.length && differences < 2; at++) if (text[from + at] !== name[at]) differences += 1;
+    if (differences < 2) return true;
   }
   return false;
 };

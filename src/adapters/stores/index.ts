@@ -3,7 +3,7 @@ import type { SqliteOptions, SqliteStore } from './sqlite.ts';
 export { memoryStore } from './memory.ts';
 export type { SqliteOptions, SqliteStore } from './sqlite.ts';
 
-// A store on another disk: the same commit and recovery, over other rows.
+// For a store on another disk: the same commit and recovery, over other rows.
 export { checkChain, noTail, recordHash } from './chain.ts';
 export type { CheckedLog, FrameRow, Tail } from './chain.ts';
 export { openCommitter } from './committer.ts';
@@ -15,7 +15,7 @@ export type { LogRows, RunRow } from './log-rows.ts';
 export { openLogStore } from './log-store.ts';
 export type { LogStore, LogStorePorts } from './log-store.ts';
 export type { Ack, Item, ToWorker } from './messages.ts';
-export { ownerInWords } from './owner.ts';
+export { describeOwner } from './owner.ts';
 export type { RunOwner, Owners } from './owner.ts';
 export { addFacts, noFacts } from './run-facts.ts';
 export type { RunFacts } from './run-facts.ts';
@@ -25,7 +25,7 @@ export { matchesQuery, queryLimit } from './run-query.ts';
 export { openWriter } from './writer.ts';
 export type { Batch, Thread, ThreadListener, Writer, WriterPorts } from './writer.ts';
 
-// Imported when first used: what runs in memory only never loads SQLite.
+// Imported on first use, so that a store in memory never loads SQLite.
 
 export const openSqliteStore = async (folder: string, options: SqliteOptions = {}): Promise<SqliteStore> =>
   (await import('./sqlite.ts')).createSqliteStore(folder, options);

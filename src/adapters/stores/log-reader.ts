@@ -1,4 +1,4 @@
-// What was kept, read back: rows become frames that were checked, and summaries.
+// Reads the stored log: turns rows into checked frames and summaries.
 import { CloisterError, sha256 } from '#base';
 import type { Hash, RunId } from '#base';
 import type { WorkspaceEntry, RunSummary, RunQuery } from '#contracts';
@@ -15,29 +15,29 @@ export type LogReader = {
   check(): void;
   /** Throws `run_unknown`. */
   inspect(run: RunId): Pick<CheckedLog, 'frames' | 'problems'>;
-  /** The same of a long log, without keeping others from their work: they get their turn in each pause. */
-  inspectInPieces(run: RunId, pause: () => Promise<void>): Promise<Pick<CheckedLog, 'frames' | 'problems'>>;
-  list(which?: RunQuery): readonly RunSummary[];
+  /** Like `inspect`, but reads a long log in chunks; other work can run in each pause. */
+  inspectInChunks(run: RunId, pause: () => Promise<void>): Promise<Pick<CheckedLog, 'frames' | 'problems'>>;
+  list(query?: RunQuery): readonly RunSummary[];
   /** Throws `run_unknown`; `checkpoint_invalid` when it has fewer frames. */
-  cut(run: RunId, frames?: number): { readonly frames: number; readonly hash: Hash };
-  /** Each page is checked once, and given as it was then. Throws `store_damaged`. */
-  book(): readonly WorkspaceEntry[];
+  hashPrefix(run: RunId, frames?: number): { readonly frames: number; readonly hash: Hash };
+  /** Each record is checked once, and returned as it was then. Throws `store_damaged`. */
+  readWorkspaceLog(): readonly WorkspaceEntry[];
   /** Throws `file_missing`. */
-  blob(ref: string): Uint8Array;
+  getBlob(ref: string): Uint8Array;
   close(): void;
 };
 
 export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({
   check: () => rows.check(),
   inspect: (run) => inspectAll(rows, run),
-  inspectInPieces: async (run, pause) => (await readInPieces(rows, run, pause)) ?? inspectAll(rows, run),
-  list: (which) => listStoredRuns(rows, owners, which),
-  cut: (run, frames) => cutOf(rows, run, frames),
-  book: openBook(rows),
-  blob(ref) {
+  inspectInChunks: async (run, pause) => (await readInChunks(rows, run, pause)) ?? inspectAll(rows, run),
+  list: (query) => listStoredRuns(rows, owners, query),
+  hashPrefix: (run, frames) => hashPrefixOf(rows, run, frames),
+  readWorkspaceLog: openWorkspaceLogReader(rows),
+  getBlob(ref) {
     const bytes = rows.blob(ref);
     if (bytes === undefined) throw new CloisterError('file_missing', ref);
-    if (sha256(bytes) !== ref) throw new CloisterError('store_damaged', `blob ${ref} is not what was written`);
+    if (sha256(bytes) !== ref) throw new CloisterError('store_damaged', `blob ${ref} is damaged`);
     return bytes;
   },
   close: () => rows.close(),
@@ -45,38 +45,38 @@ export const openLogReader = (rows: LogRows, owners: Owners): LogReader => ({
 
 const inspectAll = (rows: LogRows, run: RunId): Pick<CheckedLog, 'frames' | 'problems'> => {
   const { frames, problems, listed } = inspectLog(rows, run);
-  return { frames, problems: listed ? problems : [...problems, unlisted(run)] };
+  return { frames, problems: listed ? problems : [...problems, unlistedProblem(run)] };
 };
 
-const framesAtOnce = 250;
+const chunkFrames = 250;
 
 /**
- * Frames that are there do not change, so those of one moment can be read bit by bit. Undefined for a short log, and for one
- * with anything wrong: then it is read as a whole, which finds the words for it.
+ * Stored frames do not change, so a snapshot can be read in chunks. Undefined for a short log, and for one with any problem:
+ * then the log is read in one go, which describes the problem.
  */
-const readInPieces = async (
+const readInChunks = async (
   rows: LogRows,
   run: RunId,
   pause: () => Promise<void>,
 ): Promise<Pick<CheckedLog, 'frames' | 'problems'> | undefined> => {
-  if (rows.ends === undefined || rows.piece === undefined) return undefined;
-  const noted = rows.noted?.(run) ?? { ends: [], problems: [] };
-  const { last, listed } = rows.ends(run);
-  if (last === undefined || listed?.no !== last.no || last.no < framesAtOnce || noted.problems.length > 0)
+  if (rows.tails === undefined || rows.chunk === undefined) return undefined;
+  const acknowledged = rows.acknowledged?.(run) ?? { tails: [], problems: [] };
+  const { last, listed } = rows.tails(run);
+  if (last === undefined || listed?.no !== last.no || last.no < chunkFrames || acknowledged.problems.length > 0)
     return undefined;
-  const check = new ChainCheck(run, noted.ends);
-  for (let from = 0; from <= last.no; from += framesAtOnce) {
+  const check = new ChainCheck(run, acknowledged.tails);
+  for (let from = 0; from <= last.no; from += chunkFrames) {
     if (from > 0) await pause();
-    for (const row of pieceOf(rows, run, from, last.no)) check.add(row);
+    for (const row of readChunk(rows, run, from, last.no)) check.add(row);
   }
-  const found = check.found(listed);
+  const found = check.finish(listed);
   return found.problems.length === 0 ? found : undefined;
 };
 
-/** What cannot be read is missing; reading the whole says why. */
-const pieceOf = (rows: LogRows, run: RunId, from: number, last: number): readonly FrameRow[] => {
+/** Unreadable frames count as missing; reading the whole log tells why. */
+const readChunk = (rows: LogRows, run: RunId, from: number, last: number): readonly FrameRow[] => {
   try {
-    return rows.piece?.(run, from, Math.min(framesAtOnce, last + 1 - from)) ?? [];
+    return rows.chunk?.(run, from, Math.min(chunkFrames, last + 1 - from)) ?? [];
   } catch (error) {
     const failure = storeError(error);
     if (failure.code !== 'store_damaged') throw failure;
@@ -84,45 +84,46 @@ const pieceOf = (rows: LogRows, run: RunId, from: number, last: number): readonl
   }
 };
 
-const openBook = (rows: LogRows): (() => readonly WorkspaceEntry[]) => {
-  let known: CheckedWorkspaceLog = emptyWorkspaceLog;
+const openWorkspaceLogReader = (rows: LogRows): (() => readonly WorkspaceEntry[]) => {
+  let checked: CheckedWorkspaceLog = emptyWorkspaceLog;
   return () => {
-    const noted = rows.noted?.(workspaceLogName) ?? { ends: [], problems: [] };
-    if (noted.problems.length > 0) throw new CloisterError('store_damaged', noted.problems.join('; '));
-    known =
-      rows.book(Math.max(known.tail.no, 0), (pages, end) => {
-        const [last, ...newer] = pages;
-        const goesOn = known !== emptyWorkspaceLog && last?.no === known.tail.no && last.hash === known.tail.hash;
-        return goesOn ? checkWorkspaceLog(newer, end, noted.ends, known) : undefined;
-      }) ?? rows.book(0, (pages, end) => checkWorkspaceLog(pages, end, noted.ends));
-    return known.pages;
+    const acknowledged = rows.acknowledged?.(workspaceLogName) ?? { tails: [], problems: [] };
+    if (acknowledged.problems.length > 0) throw new CloisterError('store_damaged', acknowledged.problems.join('; '));
+    checked =
+      rows.workspaceLog(Math.max(checked.tail.no, 0), (records, end) => {
+        const [last, ...newer] = records;
+        const isContinued =
+          checked !== emptyWorkspaceLog && last?.no === checked.tail.no && last.hash === checked.tail.hash;
+        return isContinued ? checkWorkspaceLog(newer, end, acknowledged.tails, checked) : undefined;
+      }) ?? rows.workspaceLog(0, (records, end) => checkWorkspaceLog(records, end, acknowledged.tails));
+    return checked.entries;
   };
 };
 
-const cutOf = (rows: LogRows, run: RunId, frames: number | undefined) => {
-  const found = rows.cut(run, frames);
+const hashPrefixOf = (rows: LogRows, run: RunId, frames: number | undefined) => {
+  const found = rows.tailAt(run, frames);
   if (found !== undefined) return { frames: found.no + 1, hash: found.hash as Hash };
-  const all = frames === undefined ? undefined : rows.cut(run);
+  const all = frames === undefined ? undefined : rows.tailAt(run);
   if (all === undefined) throw new CloisterError('run_unknown', run);
-  throw noSuchCut(run, all.no + 1, frames);
+  throw prefixLengthError(run, all.no + 1, frames);
 };
 
-export const noSuchCut = (run: RunId, has: number, frames: number | undefined): CloisterError =>
-  new CloisterError('checkpoint_invalid', `Run ${run} has ${has} frames, and not ${frames}.`);
+export const prefixLengthError = (run: RunId, available: number, frames: number | undefined): CloisterError =>
+  new CloisterError('checkpoint_invalid', `Run ${run} has ${available} frames; ${frames} were requested.`);
 
-/** `listed` is false when nothing says how long the log was. */
+/** `listed` is false when nothing records how long the log was. */
 export const inspectLog = (rows: LogRows, run: RunId): CheckedLog & { readonly listed: boolean } => {
-  // What is not ours at all is no damage to this run.
+  // A foreign database is not damage to this run, so it throws here.
   rows.check();
-  // Before the rows: what is noted while they are read may not be among them.
-  const noted = rows.noted?.(run) ?? { ends: [], problems: [] };
+  // Read before the rows, because heads recorded meanwhile may not be among them.
+  const acknowledged = rows.acknowledged?.(run) ?? { tails: [], problems: [] };
   try {
     const found = rows.log(run, (log, end) => ({
-      ...checkChain(run, log, end, noted.ends),
+      ...checkChain(run, log, end, acknowledged.tails),
       listed: end !== undefined,
     }));
-    const problems = [...found.problems, ...noted.problems];
-    // When nothing is left, what is noted says so already.
+    const problems = [...found.problems, ...acknowledged.problems];
+    // When no frame is left, the heads already report that.
     const listed = found.listed || found.frames.length === 0;
     if (found.listed || found.frames.length + problems.length > 0) return { ...found, problems, listed };
   } catch (error) {
@@ -134,5 +135,5 @@ export const inspectLog = (rows: LogRows, run: RunId): CheckedLog & { readonly l
   throw new CloisterError('run_unknown', run);
 };
 
-const unlisted = (run: RunId): string =>
-  `run ${run} is missing in the list of runs: frames at its end may be missing too`;
+const unlistedProblem = (run: RunId): string =>
+  `run ${run} is missing from the list of runs: frames at its end may be missing too`;

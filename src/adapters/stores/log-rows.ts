@@ -1,4 +1,4 @@
-// What a log reader asks of a disk.
+// What a log reader needs from a disk.
 import type { RunId } from '#base';
 import type { RunQuery } from '#contracts';
 import type { FrameRow, Tail } from './chain.ts';
@@ -6,39 +6,39 @@ import type { HeadsFile, AcknowledgedHeads } from './heads-folder.ts';
 import type { RunOwner } from './owner.ts';
 import type { RunFacts } from './run-facts.ts';
 
-/** One entry in the list of runs, and who has the run. */
+/** One entry in the list of runs, and the owner of the run. */
 export type RunRow = RunFacts & {
   readonly run: RunId;
   readonly owner: RunOwner | null;
-  /** Where a log is that can lose something. */
-  readonly ends?: RunTails;
+  /** Present where a log can lose frames. */
+  readonly tails?: RunTails;
 };
 
-/** The last frame of a run, and the end that its entry in the list records: both of one moment. */
+/** The last frame of a run, and the tail that its list entry records, both from one snapshot. */
 export type RunTails = { readonly last: Tail | undefined; readonly listed: Tail | undefined };
 
-/** What is committed, as it is there; nothing about it is taken for granted. */
+/** Committed data as stored; nothing about it is trusted. */
 export type LogRows = {
-  /** Throws `store_damaged` when something is there that is not ours. */
+  /** Throws `store_damaged` when the database is not ours. */
   check(): void;
-  /** The frames of a run in order of number, and the end that its entry in the list records: both of one moment. */
+  /** The frames of a run in order, and the tail that its list entry records, both from one snapshot. */
   log<T>(run: RunId, read: (rows: Iterable<FrameRow>, end: Tail | undefined) => T): T;
-  /** For logs that are read in pieces. */
-  ends?(run: RunId): RunTails;
-  /** Frames of a run in order of number, from this one on, so many. */
-  piece?(run: RunId, from: number, count: number): readonly FrameRow[];
-  /** What was acknowledged of a run, as it is noted elsewhere, if it is. */
-  noted?(run: RunId): AcknowledgedHeads;
-  /** All that is noted so. */
+  /** For logs that are read in chunks. */
+  tails?(run: RunId): RunTails;
+  /** At most `count` frames of a run in order, starting at frame `from`. */
+  chunk?(run: RunId, from: number, count: number): readonly FrameRow[];
+  /** What was acknowledged for a run according to the heads files, if there are any. */
+  acknowledged?(run: RunId): AcknowledgedHeads;
+  /** All heads files. */
   heads?(): readonly HeadsFile[];
-  /** Some, or all. Newest first; of those that started together, the one that was listed last. */
-  list(which?: RunQuery): readonly RunRow[];
+  /** The runs of a query, or all. Newest first; of runs that started together, the last listed first. */
+  list(query?: RunQuery): readonly RunRow[];
   /** Every run that has frames, listed or not. */
   runs(): readonly RunId[];
-  /** The last frame of a run, or the last of its first so many; undefined when it is not there. */
-  cut(run: RunId, frames?: number): Tail | undefined;
-  /** The pages of the book in order of number, from this one on, and the end that is recorded: both of one moment. */
-  book<T>(from: number, read: (rows: Iterable<FrameRow>, end: Tail | undefined) => T): T;
+  /** The last frame of a run, or of its first `frames` frames; undefined when missing. */
+  tailAt(run: RunId, frames?: number): Tail | undefined;
+  /** The records of the workspace log in order, starting at record `from`, and the stored end, both from one snapshot. */
+  workspaceLog<T>(from: number, read: (rows: Iterable<FrameRow>, end: Tail | undefined) => T): T;
   blob(ref: string): Uint8Array | undefined;
   close(): void;
 };

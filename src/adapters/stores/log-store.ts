@@ -1,8 +1,8 @@
-// A store over a log that a thread of its own writes and anyone reads.
+// A store over a log that its own thread writes and any thread reads.
 //
 //   Q1. `durable` settles only after the commit of the batch that carries the newest frame.
-//   Q2. A failed batch fails every run that had frames in it, for good; no other run, and no later one.
-//   Q3. Nothing is made before the first write.
+//   Q2. A failed batch permanently fails every run that had frames in it, but no other and no later run.
+//   Q3. Nothing is created before the first write.
 import { CloisterError, isName, sha256 } from '#base';
 import type { RunId } from '#base';
 import type { Frame, RunLog, Store } from '#contracts';
@@ -17,21 +17,21 @@ export type LogStorePorts = WriterPorts & {
   readonly path: string | null;
   readonly reader: LogReader;
   rebuild(run?: RunId): Promise<number>;
-  /** When a page of the book is written. */
+  /** Clock for records of the workspace log. */
   now(): number;
 };
 
 export type LogStore = Store & {
-  /** How many transactions its thread has tried. */
+  /** Number of transactions that its thread has attempted. */
   transactions(): number;
 };
 
 export const openLogStore = (ports: LogStorePorts): LogStore => {
   const { kind, path, reader } = ports;
-  const logs = new Map<RunId, WrittenRunLog>();
+  const logs = new Map<RunId, DurableRunLog>();
   const writer = openWriter(ports, (run, detail) => logs.get(run)?.fail(detail));
   let closing: Promise<void> | undefined;
-  let pages = 0;
+  let recordKeys = 0;
 
   const forget = (run: RunId): void => void logs.delete(run);
   const mustBeOpen = (): void => {
@@ -41,12 +41,12 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     await new Promise<void>((resolve) => ports.defer(resolve));
     mustBeOpen();
   };
-  const open = (): LogReader => {
+  const openReader = (): LogReader => {
     mustBeOpen();
     return reader;
   };
   const close = async (): Promise<void> => {
-    // First the reader: the last connection to close folds the write-ahead log into the database.
+    // The reader closes first: the last connection to close checkpoints the write-ahead log.
     reader.close();
     await writer.close();
     for (const log of logs.values()) log.fail('The store is closed.');
@@ -59,18 +59,18 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     async acquireRun(run, { takeOver = false } = {}) {
       mustBeOpen();
       if (!isName(run)) throw new CloisterError('name_invalid', run);
-      if (logs.has(run)) throw new CloisterError('run_owned', 'This process has it.');
-      const log = new WrittenRunLog(run, writer, forget);
+      if (logs.has(run)) throw new CloisterError('run_owned', 'It is already open in this process.');
+      const log = new DurableRunLog(run, writer, forget);
       logs.set(run, log);
       const ack = await writer.add(takeOver ? { do: 'own', run, takeOver } : { do: 'own', run }).done;
       const refused = ack.refused.find((refusal) => refusal.run === run);
       if (ack.failure === null && refused === undefined) return log;
       logs.delete(run);
-      throw refused === undefined ? failureOf(ack) : new CloisterError('run_owned', refused.owner);
+      throw refused === undefined ? ackError(ack) : new CloisterError('run_owned', refused.owner);
     },
-    read: async (run) => readWhole(open(), run, pause),
-    inspect: async (run) => open().inspect(run),
-    list: async (which) => open().list(which),
+    read: async (run) => readAllFrames(openReader(), run, pause),
+    inspect: async (run) => openReader().inspect(run),
+    list: async (query) => openReader().list(query),
     async rebuild(run) {
       mustBeOpen();
       return ports.rebuild(run);
@@ -79,39 +79,39 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
       mustBeOpen();
       const ref = sha256(bytes);
       const ack = await writer.add({ do: 'blob', ref, bytes: new Uint8Array(bytes) }).done;
-      if (ack.failure !== null) throw failureOf(ack);
+      if (ack.failure !== null) throw ackError(ack);
       return ref;
     },
-    getBlob: async (ref) => open().blob(ref),
-    readWorkspaceLog: async () => open().book(),
-    hashPrefix: async (run, frames) => open().cut(run, frames),
+    getBlob: async (ref) => openReader().getBlob(ref),
+    readWorkspaceLog: async () => openReader().readWorkspaceLog(),
+    hashPrefix: async (run, frames) => openReader().hashPrefix(run, frames),
     async appendRecord(record, after) {
       mustBeOpen();
-      const page = { do: 'page', key: pages++, at: ports.now(), record: JSON.stringify(record) } as const;
-      return notePage(writer, after === undefined ? page : { ...page, after });
+      const item = { do: 'record', key: recordKeys++, at: ports.now(), record: JSON.stringify(record) } as const;
+      return commitRecord(writer, after === undefined ? item : { ...item, after });
     },
     transactions: () => writer.transactions(),
     close: () => (closing ??= close()),
   };
 };
 
-const readWhole = async (reader: LogReader, run: RunId, pause: () => Promise<void>): Promise<readonly Frame[]> => {
-  const { frames, problems } = await reader.inspectInPieces(run, pause);
+const readAllFrames = async (reader: LogReader, run: RunId, pause: () => Promise<void>): Promise<readonly Frame[]> => {
+  const { frames, problems } = await reader.inspectInChunks(run, pause);
   if (problems.length > 0) throw new CloisterError('store_damaged', problems.join('; '));
   return frames;
 };
 
-const notePage = async (writer: Writer, page: Extract<Item, { do: 'page' }>): Promise<number> => {
+const commitRecord = async (writer: Writer, item: Extract<Item, { do: 'record' }>): Promise<number> => {
   // probe: page-written
-  const ack = await writer.add(page).done;
-  const noted = ack.pages?.find(({ key }) => key === page.key);
-  if (ack.failure !== null || noted === undefined) throw failureOf(ack);
-  if ('refused' in noted) throw appendRefusal(noted.refused);
-  return noted.no;
+  const ack = await writer.add(item).done;
+  const recordAck = ack.records?.find(({ key }) => key === item.key);
+  if (ack.failure !== null || recordAck === undefined) throw ackError(ack);
+  if ('refused' in recordAck) throw appendRefusal(recordAck.refused);
+  return recordAck.no;
 };
 
-/** A class for its weight: thousands of these are in flight at once. */
-class WrittenRunLog implements RunLog {
+/** A class to save memory: thousands of these can be in flight at once. */
+class DurableRunLog implements RunLog {
   readonly #run: RunId;
   readonly #writer: Writer;
   readonly #forget: (run: RunId) => void;
@@ -127,7 +127,7 @@ class WrittenRunLog implements RunLog {
   }
 
   append(frame: Frame): void {
-    if (this.#closing !== undefined) this.fail('A frame came after the run was given back.');
+    if (this.#closing !== undefined) this.fail('A frame was appended after the run was released.');
     if (this.#failure !== undefined) return;
     try {
       const body = JSON.stringify(frame);
@@ -139,10 +139,10 @@ class WrittenRunLog implements RunLog {
 
   durable(): Promise<void> | undefined {
     const batch = this.#newest;
-    if (this.#failure !== undefined) return quiet(Promise.reject(this.#failure));
+    if (this.#failure !== undefined) return ignoreUnhandled(Promise.reject(this.#failure));
     // probe: log-newest-answered
     if (batch === undefined || batch.ack !== undefined) return undefined;
-    if (this.#waiting?.batch !== batch) this.#waiting = { batch, promise: quiet(this.#wait(batch)) };
+    if (this.#waiting?.batch !== batch) this.#waiting = { batch, promise: ignoreUnhandled(this.#wait(batch)) };
     return this.#waiting.promise;
   }
 
@@ -150,7 +150,7 @@ class WrittenRunLog implements RunLog {
     return (this.#closing ??= this.#release());
   }
 
-  /** From now on nothing more is written, and `durable` says why. */
+  /** From now on nothing more is written, and `durable` rejects with the reason. */
   fail(detail: string): void {
     this.#failure ??= new CloisterError('store_failed', detail);
   }
@@ -160,20 +160,20 @@ class WrittenRunLog implements RunLog {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Rides with the last frames. A failed run is given back too: what was kept of it can be resumed. */
+  /** Goes into the batch of the last frames. A failed run is released too, so that its stored part can be resumed. */
   async #release(): Promise<void> {
     const ack = await this.#writer.add({ do: 'release', run: this.#run }).done;
     this.#forget(this.#run);
     if (this.#failure !== undefined) throw this.#failure;
-    if (ack.failure !== null) throw failureOf(ack);
+    if (ack.failure !== null) throw ackError(ack);
   }
 }
 
-/** Nobody has to listen: a rejection without a listener must not end the process. */
-const quiet = (promise: Promise<void>): Promise<void> => {
+/** Nobody has to await the promise: an unhandled rejection must not end the process. */
+const ignoreUnhandled = (promise: Promise<void>): Promise<void> => {
   promise.catch(() => {});
   return promise;
 };
 
-const failureOf = ({ failure }: Ack): CloisterError =>
+const ackError = ({ failure }: Ack): CloisterError =>
   new CloisterError(failure?.code ?? 'store_failed', failure?.detail ?? '');

@@ -1,26 +1,26 @@
-// Frames by reference, nothing copied, nothing on disk. The oldest runs that have ended are forgotten past a number.
+// A store in memory: frames are kept by reference and nothing is copied. Past a limit, the oldest ended runs are dropped.
 import { CloisterError, deepFreeze, PromptlyReleasingMap, isName, sha256 } from '#base';
 import type { Hash, RunId } from '#base';
 import type { WorkspaceEntry, Frame, RunLog, RunSummary, Store, RunQuery } from '#contracts';
 import { workspaceRecordBody, appendRefusal } from './workspace-log.ts';
 import { noTail, recordHash } from './chain.ts';
-import { noSuchCut } from './log-reader.ts';
+import { prefixLengthError } from './log-reader.ts';
 import { foldFacts, noFacts } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
 import { matchesQuery, queryLimit } from './run-query.ts';
 
-/** How many ended runs are kept. */
+/** Ended runs to keep. */
 const endedMax = 1_000;
 
-export const memoryStore = (keptMax = endedMax, now: () => number = Date.now): Store => {
+export const memoryStore = (endedRunsMax = endedMax, now: () => number = Date.now): Store => {
   const runs = new PromptlyReleasingMap<RunId, MemoryRunLog>();
   const blobs = new Map<string, Uint8Array>();
   const ended: RunId[] = [];
-  const book: WorkspaceEntry[] = [];
+  const workspaceLog: WorkspaceEntry[] = [];
 
   const onEnd = (run: RunId): void => {
     ended.push(run);
-    if (ended.length <= keptMax) return;
+    if (ended.length <= endedRunsMax) return;
     const oldest = ended.shift()!;
     if (runs.get(oldest)?.owned === false) runs.delete(oldest);
   };
@@ -36,22 +36,22 @@ export const memoryStore = (keptMax = endedMax, now: () => number = Date.now): S
     path: null,
     acquireRun(run) {
       if (!isName(run)) return Promise.reject(new CloisterError('name_invalid', run));
-      const kept = runs.get(run);
-      if (kept?.owned === true) return Promise.reject(new CloisterError('run_owned', 'this process'));
-      const log = new MemoryRunLog(run, kept?.frames ?? [], onEnd);
+      const existing = runs.get(run);
+      if (existing?.owned === true) return Promise.reject(new CloisterError('run_owned', 'this process'));
+      const log = new MemoryRunLog(run, existing?.frames ?? [], onEnd);
       runs.set(run, log);
       return log;
     },
     read: async (run) => read(run),
     inspect: async (run) => ({ frames: read(run), problems: [] }),
-    list: async (which) =>
-      chosen(runs, which)
+    list: async (query) =>
+      selectRuns(runs, query)
         .filter(([, log]) => log.frames.length > 0)
-        .map(([run, log]) => summaryOf(run, log))
+        .map(([run, log]) => summariseRun(run, log))
         .toReversed()
         .sort((one, other) => other.startedAt - one.startedAt)
-        .slice(0, queryLimit(which)),
-    // Nothing is derived here: the list is made of the frames themselves.
+        .slice(0, queryLimit(query)),
+    // Nothing is derived here: the list is built from the frames themselves.
     rebuild: async () => 0,
     async putBlob(bytes) {
       const ref = sha256(bytes);
@@ -63,30 +63,32 @@ export const memoryStore = (keptMax = endedMax, now: () => number = Date.now): S
       if (bytes === undefined) throw new CloisterError('file_missing', ref);
       return new Uint8Array(bytes);
     },
-    readWorkspaceLog: async () => book.slice(),
+    readWorkspaceLog: async () => workspaceLog.slice(),
     async appendRecord(record, after) {
-      if (after !== undefined && after !== book.length - 1) throw appendRefusal('moved');
-      // As others keep it: nobody can change it afterwards.
-      book.push(
-        deepFreeze(JSON.parse(workspaceRecordBody(book.length, now(), JSON.stringify(record))) as WorkspaceEntry),
+      if (after !== undefined && after !== workspaceLog.length - 1) throw appendRefusal('moved');
+      // Copied and frozen, as a store on disk would return it.
+      workspaceLog.push(
+        deepFreeze(
+          JSON.parse(workspaceRecordBody(workspaceLog.length, now(), JSON.stringify(record))) as WorkspaceEntry,
+        ),
       );
-      return book.length - 1;
+      return workspaceLog.length - 1;
     },
     async hashPrefix(run, frames) {
       const log = runs.get(run);
       if (log === undefined || log.frames.length === 0) throw new CloisterError('run_unknown', run);
-      return log.cut(frames);
+      return log.hashPrefix(frames);
     },
     close: async () => {},
   };
 };
 
-/** A class for its weight: ten thousand of these are in flight at once. */
+/** A class to save memory: ten thousand of these can be in flight at once. */
 class MemoryRunLog implements RunLog {
   readonly frames: Frame[];
   readonly #run: RunId;
   readonly #onEnd: (run: RunId) => void;
-  /** Of its first frames, as far as somebody asked. */
+  /** Chain hashes of the first frames, computed as far as requested. */
   #hashes: Hash[] | undefined;
   #facts: { readonly facts: RunFacts; readonly frames: number } | undefined;
   owned = true;
@@ -98,15 +100,15 @@ class MemoryRunLog implements RunLog {
   append(frame: Frame): void {
     this.frames.push(frame);
   }
-  /** The chain that a store on disk keeps. */
-  cut(frames = this.frames.length): { readonly frames: number; readonly hash: Hash } {
-    if (frames > this.frames.length || frames < 1) throw noSuchCut(this.#run, this.frames.length, frames);
+  /** Uses the same hash chain as a store on disk. */
+  hashPrefix(frames = this.frames.length): { readonly frames: number; readonly hash: Hash } {
+    if (frames > this.frames.length || frames < 1) throw prefixLengthError(this.#run, this.frames.length, frames);
     const hashes = (this.#hashes ??= []);
     while (hashes.length < frames)
       hashes.push(recordHash(hashes.at(-1) ?? noTail.hash, JSON.stringify(this.frames[hashes.length])));
     return { frames, hash: hashes[frames - 1]! };
   }
-  /** A frame is looked at once, however often somebody asks. */
+  /** Each frame is folded once, however often this is called. */
   facts(): RunFacts {
     const known = this.#facts ?? { facts: noFacts, frames: 0 };
     if (known.frames === this.frames.length) return known.facts;
@@ -127,20 +129,20 @@ class MemoryRunLog implements RunLog {
 
 type Runs = PromptlyReleasingMap<RunId, MemoryRunLog>;
 
-const chosen = (runs: Runs, which: RunQuery | undefined): readonly (readonly [RunId, MemoryRunLog])[] => {
-  if (which === undefined) return runs.entries();
-  if ('caller' in which) return runs.entries().filter(([run, log]) => matchesQuery(which, run, log.facts()));
-  const asked = new Set(which.runs);
-  if (asked.size > 1) return runs.entries().filter(([run]) => asked.has(run));
-  return [...asked].flatMap((run) => {
+const selectRuns = (runs: Runs, query: RunQuery | undefined): readonly (readonly [RunId, MemoryRunLog])[] => {
+  if (query === undefined) return runs.entries();
+  if ('caller' in query) return runs.entries().filter(([run, log]) => matchesQuery(query, run, log.facts()));
+  const wanted = new Set(query.runs);
+  if (wanted.size > 1) return runs.entries().filter(([run]) => wanted.has(run));
+  return [...wanted].flatMap((run) => {
     const log = runs.get(run);
     return log === undefined ? [] : [[run, log]];
   });
 };
 
-const summaryOf = (run: RunId, log: MemoryRunLog): RunSummary => {
+const summariseRun = (run: RunId, log: MemoryRunLog): RunSummary => {
   const facts = log.facts();
-  const living = log.owned ? 'running' : 'interrupted';
-  const state = facts.endedAt === null ? living : 'ended';
+  const openState = log.owned ? 'running' : 'interrupted';
+  const state = facts.endedAt === null ? openState : 'ended';
   return { run, ...facts, state, owner: state === 'running' ? 'this process' : null };
 };

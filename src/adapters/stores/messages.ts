@@ -1,4 +1,4 @@
-// What the store's two threads say to each other: plain data only.
+// Messages between the store's two threads: plain data only.
 import type { ErrorCode, RunId } from '#base';
 
 export type Item =
@@ -6,9 +6,9 @@ export type Item =
   | { readonly do: 'frame'; readonly run: RunId; readonly no: number; readonly body: string }
   | { readonly do: 'blob'; readonly ref: string; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly do: 'release'; readonly run: RunId }
-  /** `record` as JSON. `after`: the newest page that its writer has seen. `key` tells it from others of the batch. */
+  /** `record` is JSON. `after` is the newest record that its writer has seen. `key` identifies it within the batch. */
   | {
-      readonly do: 'page';
+      readonly do: 'record';
       readonly key: number;
       readonly at: number;
       readonly record: string;
@@ -17,39 +17,39 @@ export type Item =
 
 export type ToWorker = { readonly type: 'batch'; readonly items: readonly Item[] } | { readonly type: 'close' };
 
-/** The answer to one batch. All of it was written, but for what is named here. */
+/** The acknowledgement of one batch. Everything was written, except what is listed here. */
 export type Ack = {
-  /** Set when nothing of the batch was written. */
+  /** Set when nothing in the batch was written. */
   readonly failure: { readonly code: ErrorCode; readonly detail: string } | null;
-  /** Runs that a living process owns. */
+  /** Runs that are owned by a live process. */
   readonly refused: readonly { readonly run: RunId; readonly owner: string }[];
-  /** Runs whose frames do not continue what is there. */
+  /** Runs whose frames do not continue the stored log. */
   readonly broken: readonly { readonly run: RunId; readonly detail: string }[];
-  /** What became of each page of the batch; absent when it had none. */
-  readonly pages?: readonly WorkspaceRecordAck[];
+  /** The result of each workspace record in the batch; absent when it had none. */
+  readonly records?: readonly WorkspaceRecordAck[];
   /** How many transactions this worker has tried. */
   readonly transactions: number;
 };
 
-/** The number that a page got, or why it got none: the book has moved on, or has lost its end. */
+/** The number of the new record, or why it was refused: `moved` when others have written since, `lost` when the log has lost its end. */
 export type WorkspaceRecordAck = { readonly key: number } & (
   | { readonly no: number }
   | { readonly refused: 'moved' | 'lost' }
 );
 
-/** Ways to make the world fail, for tests. */
+/** Faults to inject, for tests. */
 export type InjectedFaults = {
-  /** The database may not grow past this, like a full disk. */
+  /** The database cannot grow past this many pages, as on a full disk. */
   readonly pagesMax?: number;
   /** These transactions, counted from 1, fail just before they commit. */
   readonly failTransactions?: readonly number[];
-  /** The thread dies when this transaction begins. */
+  /** The thread dies just before this transaction commits. */
   readonly dieAt?: number;
 };
 
 export type WorkerSetup = {
   readonly folder: string;
-  /** Tells this store from another one in the same process. */
+  /** Distinguishes this store from others in the same process. */
   readonly instance: string;
   readonly busyTimeoutMs: number;
   readonly faults: InjectedFaults;

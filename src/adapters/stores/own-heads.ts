@@ -1,24 +1,24 @@
-// The heads file of one store: appended to by the thread that writes, made with its first frame.
+// The heads file of one store. The writer thread appends to it; it is created with the first frame.
 import { closeSync, constants, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunId } from '#base';
 import type { Tail } from './chain.ts';
-import { headsName, headsPath, removeHeads } from './heads-folder.ts';
+import { headsFileName, headsFolderPath, removeHeads } from './heads-folder.ts';
 import { addText, headLine, newHeads, ownerLine } from './heads.ts';
 import type { RunOwner } from './owner.ts';
 
 /** What a heads file claims, and lines that may claim more. */
-export type Claims = { readonly ends: ReadonlyMap<RunId, Tail>; readonly unreadable: readonly unknown[] };
+export type Claims = { readonly tails: ReadonlyMap<RunId, Tail>; readonly unreadable: readonly unknown[] };
 
 export type OwnHeads = {
   readonly name: string;
   readonly claims: Claims;
-  /** One write. Throws when it was not written as a whole. */
-  note(ends: ReadonlyMap<RunId, Tail>): void;
+  /** A single write. Throws when it was not written completely. */
+  append(tails: ReadonlyMap<RunId, Tail>): void;
   bytes(): number;
-  /** Only the newest line of each run stays. */
+  /** Keeps only the newest line of each run. */
   compact(): void;
-  /** The next note makes a new one. */
+  /** The next append creates a new file. */
   remove(): void;
   close(): void;
 };
@@ -26,10 +26,10 @@ export type OwnHeads = {
 const { O_RDWR, O_CREAT, O_APPEND, O_TRUNC, O_NOFOLLOW } = constants;
 
 export const openOwnHeads = (workspace: string, self: RunOwner): OwnHeads => {
-  const folder = headsPath(workspace);
-  const name = headsName(self.instance);
+  const folder = headsFolderPath(workspace);
+  const name = headsFileName(self.instance);
   const path = join(folder, name);
-  const { ends, unreadable } = readOwn(path);
+  const { tails, unreadable } = readOwnHeads(path);
   let descriptor: number | undefined;
   let bytes = 0;
 
@@ -38,8 +38,8 @@ export const openOwnHeads = (workspace: string, self: RunOwner): OwnHeads => {
     descriptor = undefined;
   };
   const open = (): number => {
-    const opened = (descriptor = openIn(folder, path, O_RDWR | O_CREAT | O_APPEND));
-    // A thread of this store that died, or a full disk, may have left the beginning of a line.
+    const opened = (descriptor = openInFolder(folder, path, O_RDWR | O_CREAT | O_APPEND));
+    // A thread that died, or a full disk, may have left an unfinished line.
     bytes = readFileSync(opened).lastIndexOf('\n') + 1;
     ftruncateSync(opened, bytes);
     return opened;
@@ -47,24 +47,24 @@ export const openOwnHeads = (workspace: string, self: RunOwner): OwnHeads => {
 
   return {
     name,
-    claims: { ends, unreadable },
-    note(newer) {
+    claims: { tails, unreadable },
+    append(newer) {
       if (newer.size === 0) return;
       const opened = descriptor ?? open();
       let text = bytes === 0 ? ownerLine(self) : '';
       for (const [run, end] of newer) {
-        ends.set(run, end);
+        tails.set(run, end);
         text += headLine(run, end);
       }
-      bytes += writeWhole(opened, text);
+      bytes += writeFully(opened, text);
     },
     bytes: () => bytes,
     compact() {
       let text = ownerLine(self);
-      for (const [run, end] of ends) text += headLine(run, end);
-      const next = openIn(folder, `${path}.new`, O_RDWR | O_CREAT | O_APPEND | O_TRUNC);
+      for (const [run, end] of tails) text += headLine(run, end);
+      const next = openInFolder(folder, `${path}.new`, O_RDWR | O_CREAT | O_APPEND | O_TRUNC);
       try {
-        writeWhole(next, text);
+        writeFully(next, text);
         renameSync(`${path}.new`, path);
       } catch (error) {
         closeSync(next);
@@ -77,15 +77,15 @@ export const openOwnHeads = (workspace: string, self: RunOwner): OwnHeads => {
     remove() {
       close();
       removeHeads(workspace, name);
-      ends.clear();
+      tails.clear();
       bytes = 0;
     },
     close,
   };
 };
 
-/** What an earlier connection of this store has noted. */
-const readOwn = (path: string): Claims & { readonly ends: Map<RunId, Tail> } => {
+/** What an earlier connection of this store has recorded. */
+const readOwnHeads = (path: string): Claims & { readonly tails: Map<RunId, Tail> } => {
   const heads = newHeads();
   try {
     addText(heads, readFileSync(path));
@@ -95,8 +95,8 @@ const readOwn = (path: string): Claims & { readonly ends: Map<RunId, Tail> } => 
   return heads;
 };
 
-/** Another store may remove the folder with its own file, between the making and the opening. */
-const openIn = (folder: string, path: string, flags: number): number => {
+/** Retries, because another store may remove the folder with its own file between mkdir and open. */
+const openInFolder = (folder: string, path: string, flags: number): number => {
   for (let left = 100; ; left--) {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -107,7 +107,7 @@ const openIn = (folder: string, path: string, flags: number): number => {
   }
 };
 
-const writeWhole = (descriptor: number, text: string): number => {
+const writeFully = (descriptor: number, text: string): number => {
   const bytes = Buffer.from(text);
   for (let written = 0; written < bytes.length;) written += writeSync(descriptor, bytes, written);
   return bytes.length;

@@ -1,25 +1,25 @@
-// Who has a run. A process that cannot be asked is taken to live.
+// The owner of a run. A process that cannot be checked is assumed alive.
 
 export type RunOwner = {
   readonly pid: number;
   readonly host: string;
-  /** Tells a process from a later one with the same number; empty where the system does not say. */
+  /** Distinguishes a process from a later one with the same pid; empty where the system does not provide it. */
   readonly started: string;
   /** Epoch milliseconds. */
   readonly since: number;
-  /** Tells a store from another one in the same process. */
+  /** Distinguishes a store from others in the same process. */
   readonly instance: string;
 };
 
 export type Owners = {
-  lives(owner: RunOwner): boolean;
-  /** Taken to live only because it cannot be asked: it is on another machine. Nobody is, unless this says so. */
-  elsewhere?(owner: RunOwner): boolean;
-  inWords(owner: RunOwner): string;
+  isAlive(owner: RunOwner): boolean;
+  /** On another machine, and assumed alive only because it cannot be checked. Without this method no owner is remote. */
+  isRemote?(owner: RunOwner): boolean;
+  describe(owner: RunOwner): string;
 };
 
-export const ownerInWords = (owner: RunOwner): string =>
+export const describeOwner = (owner: RunOwner): string =>
   `process ${owner.pid} on ${owner.host} since ${new Date(owner.since).toISOString()}`;
 
-export const ownerElsewhereInWords = (owner: RunOwner): string =>
-  `process ${owner.pid} since ${new Date(owner.since).toISOString()} on another machine, ${owner.host}: it cannot be asked whether it lives`;
+export const describeRemoteOwner = (owner: RunOwner): string =>
+  `process ${owner.pid} on another machine, ${owner.host}, since ${new Date(owner.since).toISOString()}; whether it is alive cannot be checked`;

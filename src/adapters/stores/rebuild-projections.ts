@@ -1,4 +1,4 @@
-// The projections of a log, made again: the row in the list of runs, the step files, the offloaded outputs.
+// Rebuilds the projections of a log: the row in the list of runs, the step files and the offloaded outputs.
 import { resolve } from 'node:path';
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
@@ -14,7 +14,7 @@ import { storeError } from './store-error.ts';
 
 const busyTimeoutMs = 10_000;
 
-/** Of one run, or of all that the log holds. Gives the number of files. A damaged log is not touched: `store_damaged`. */
+/** Rebuilds one run, or all runs in the log. Returns the number of files. A damaged log is not touched: `store_damaged`. */
 export const rebuild = async (folder: string, run?: RunId): Promise<number> => {
   const path = resolve(folder);
   const rows = openSqliteRows(path, busyTimeoutMs);
@@ -27,21 +27,21 @@ export const rebuild = async (folder: string, run?: RunId): Promise<number> => {
 };
 
 const rebuildRun = (path: string, rows: LogRows, run: RunId): number => {
-  // A run that is missing in the list is what this is for.
+  // A run that is missing from the list is exactly what this repairs.
   const { frames, problems } = inspectLog(rows, run);
   if (problems.length > 0) throw new CloisterError('store_damaged', problems.join('; '));
   rebuildRow(path, run, frames);
   const files = projectSteps(frames);
   const reader = openLogReader(rows, processOwners);
   for (const file of files) {
-    const content = typeof file.content === 'string' ? file.content : reader.blob(file.content.ref);
+    const content = typeof file.content === 'string' ? file.content : reader.getBlob(file.content.ref);
     if (writeStepFile(path, run, { ...file, content })) continue;
     throw new CloisterError('store_failed', `${file.cell}/${file.folder}/${file.name}`);
   }
   return files.length;
 };
 
-/** Whoever writes the run meanwhile has added to the log: the row is left to them then. */
+/** If another process has appended to the run meanwhile, the row is left to that process. */
 const rebuildRow = (path: string, run: RunId, frames: readonly Frame[]): void => {
   const { spent, ...facts } = frames.reduce(foldFacts, noFacts);
   const { agent, goal, startedAt, endedAt, status, cells, caller } = facts;

@@ -1,4 +1,4 @@
-// What a list of runs shows of one run, folded from its frames.
+// What the list of runs shows about one run, folded from its frames.
 import { readTeamGoal, describeTeamGoal } from '#base';
 import type { Birth, Frame, Spent, Status } from '#contracts';
 
@@ -8,7 +8,7 @@ export type RunFacts = {
   readonly startedAt: number;
   readonly endedAt: number | null;
   readonly status: Status | null;
-  /** Cells born in the frames that were folded. */
+  /** Cells created in the folded frames. */
   readonly cells: number;
   readonly caller: string | null;
   readonly spent: Spent | null;
@@ -31,7 +31,7 @@ export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
   const { record } = frame;
   switch (record.type) {
     case 'open': {
-      const goal = firstChars(askedIn(frame, record.birth), goalCharsMax);
+      const goal = firstChars(describeGoal(frame, record.birth), goalCharsMax);
       const { birth, caller = null } = record;
       return { ...facts, agent: birth.agent, goal, startedAt: frame.at, cells: facts.cells + 1, caller };
     }
@@ -47,13 +47,13 @@ export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
     case 'mail':
     case 'cancel':
       return facts;
-    // What stands before was another run's.
+    // The frames before a fork belong to another run.
     case 'fork':
       return { ...facts, startedAt: record.from.forkedAt, caller: null };
   }
 };
 
-/** What the list has of a run, and what its next frames say. */
+/** Merges the listed facts of a run with those of its next frames. */
 export const addFacts = (kept: RunFacts, next: RunFacts): RunFacts => ({
   ...kept,
   endedAt: next.endedAt ?? kept.endedAt,
@@ -62,15 +62,15 @@ export const addFacts = (kept: RunFacts, next: RunFacts): RunFacts => ({
   cells: kept.cells + next.cells,
 });
 
-/** What the run was asked for; of a team, in words. */
-const askedIn = (frame: Frame, { cell, digest }: Birth): string => {
-  const goal = goalOf(frame, cell);
+/** The goal of a run; for a team, as readable text. */
+const describeGoal = (frame: Frame, { cell, digest }: Birth): string => {
+  const goal = findGoal(frame, cell);
   const isTeam = frame.definitions?.find((one) => one.digest === digest)?.definition.team !== undefined;
   return isTeam && goal !== '' ? describeTeamGoal(readTeamGoal(goal)) : goal;
 };
 
-/** The goal that crossed into a cell with the frame of its birth. */
-export const goalOf = (frame: Frame, cell: string): string =>
+/** The goal that crossed into a cell with the frame that created it. */
+export const findGoal = (frame: Frame, cell: string): string =>
   frame.contents?.find((crossed) => crossed.cell === cell && crossed.kind === 'goal')?.content ?? '';
 
 /** Cuts between characters, never inside a surrogate pair. */

@@ -1,17 +1,17 @@
-// Which runs a list is asked for, where no database looks for them.
+// Selects the runs of a query, for stores without a database.
 import type { RunId } from '#base';
 import type { RunQuery } from '#contracts';
 import type { RunFacts } from './run-facts.ts';
 
 export const matchesQuery = (
-  which: RunQuery | undefined,
+  query: RunQuery | undefined,
   run: RunId,
   { caller, startedAt }: Pick<RunFacts, 'caller' | 'startedAt'>,
 ): boolean => {
-  if (which === undefined) return true;
-  return 'caller' in which ? which.caller === caller && startedAt >= (which.since ?? 0) : which.runs.includes(run);
+  if (query === undefined) return true;
+  return 'caller' in query ? query.caller === caller && startedAt >= (query.since ?? 0) : query.runs.includes(run);
 };
 
-/** Undefined: all. */
-export const queryLimit = (which: RunQuery | undefined): number | undefined =>
-  which !== undefined && 'caller' in which ? which.most : undefined;
+/** Undefined means no limit. */
+export const queryLimit = (query: RunQuery | undefined): number | undefined =>
+  query !== undefined && 'caller' in query ? query.most : undefined;

@@ -1,23 +1,23 @@
-// The connection that writes, and the tables behind it.
+// The writing connection, and its tables.
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
 import type { Tail } from './chain.ts';
 import type { StoreConnection } from './committer.ts';
 import { databasePath, openForWriting } from './database.ts';
-import { openHeadsNotes } from './heads-writer.ts';
+import { openHeadsWriter } from './heads-writer.ts';
 import type { RunOwner, Owners } from './owner.ts';
 import type { Tables } from './tables.ts';
 
 export type SqliteConnection = StoreConnection & {
-  /** The bodies of a run's frames before this one, in order. */
+  /** The bodies of a run's frames before frame `before`, in order. */
   bodies(run: RunId, before: number): Iterable<string>;
   blob(ref: string): Uint8Array | undefined;
 };
 
 export type SqlitePorts = {
   readonly busyTimeoutMs: number;
-  /** For tests: the database may not grow past it. */
+  /** For tests: the database cannot grow past this many pages. */
   readonly pagesMax?: number | undefined;
   readonly self: RunOwner;
   readonly owners: Owners;
@@ -27,18 +27,18 @@ export const connectSqlite = (folder: string, ports: SqlitePorts): SqliteConnect
   const database = openForWriting(folder, ports.busyTimeoutMs);
   try {
     if (ports.pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${ports.pagesMax}`);
-    return connectionOver(database, folder, ports);
+    return createConnection(database, folder, ports);
   } catch (error) {
     database.close();
     throw error;
   }
 };
 
-const connectionOver = (database: DatabaseSync, folder: string, ports: SqlitePorts): SqliteConnection => {
+const createConnection = (database: DatabaseSync, folder: string, ports: SqlitePorts): SqliteConnection => {
   const path = databasePath(folder);
   const inode = statSync(path).ino;
-  const stillThere = (): boolean => statSync(path, { throwIfNoEntry: false })?.ino === inode;
-  const heads = openHeadsNotes({ ...ports, workspace: folder, database, stillThere });
+  const isInPlace = (): boolean => statSync(path, { throwIfNoEntry: false })?.ino === inode;
+  const heads = openHeadsWriter({ ...ports, workspace: folder, database, isInPlace });
   const bodies = database.prepare('SELECT body FROM frames WHERE run = ? AND no < ? ORDER BY no');
   return {
     tables: sqliteTables(database),
@@ -47,10 +47,10 @@ const connectionOver = (database: DatabaseSync, folder: string, ports: SqlitePor
       heads.begin();
     },
     commit: () => database.exec('COMMIT'),
-    stillThere,
-    note: heads.note,
-    noted: heads.noted,
-    settle: heads.settle,
+    isInPlace,
+    recordTails: heads.append,
+    acknowledgedTail: heads.newestTail,
+    pruneHeads: heads.prune,
     close() {
       heads.close();
       database.close();
@@ -58,11 +58,11 @@ const connectionOver = (database: DatabaseSync, folder: string, ports: SqlitePor
     *bodies(run, before) {
       for (const { body } of bodies.iterate(run, before)) yield String(body);
     },
-    blob: (ref) => blobOf(database, ref),
+    blob: (ref) => readBlob(database, ref),
   };
 };
 
-export const blobOf = (database: DatabaseSync, ref: string): Uint8Array | undefined =>
+export const readBlob = (database: DatabaseSync, ref: string): Uint8Array | undefined =>
   database.prepare('SELECT bytes FROM blobs WHERE ref = ?').get(ref)?.['bytes'] as Uint8Array | undefined;
 
 const sqliteTables = (database: DatabaseSync): Tables => {
@@ -78,7 +78,7 @@ const sqliteTables = (database: DatabaseSync): Tables => {
   );
   const release = database.prepare('DELETE FROM owners WHERE run = ? AND instance = ?');
   const releaseAll = database.prepare('DELETE FROM owners WHERE instance = ?');
-  // The same as `addFacts`.
+  // Must match `addFacts`.
   const runs = database.prepare(
     `INSERT INTO runs(run, agent, goal, started_at, ended_at, status, cells, frames, head, caller, spent)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -86,25 +86,25 @@ const sqliteTables = (database: DatabaseSync): Tables => {
        status = coalesce(excluded.status, status), cells = cells + excluded.cells,
        frames = excluded.frames, head = excluded.head, spent = coalesce(excluded.spent, spent)`,
   );
-  const bookTail = database.prepare('SELECT no, hash FROM book ORDER BY no DESC LIMIT 1');
-  const page = database.prepare('INSERT INTO book(no, body, hash) VALUES (?, ?, ?)');
-  const bookEnd = database.prepare("INSERT OR REPLACE INTO meta(key, value) VALUES ('book', ?)");
+  const workspaceLogTail = database.prepare('SELECT no, hash FROM book ORDER BY no DESC LIMIT 1');
+  const insertRecord = database.prepare('INSERT INTO book(no, body, hash) VALUES (?, ?, ?)');
+  const setWorkspaceLogEnd = database.prepare("INSERT OR REPLACE INTO meta(key, value) VALUES ('book', ?)");
   return {
     tail: (run) => tail.get(run) as Tail | undefined,
-    frame: (run, no, body, hash) => void frame.run(run, no, body, hash),
-    blob: (ref, bytes) => void blob.run(ref, bytes),
+    insertFrame: (run, no, body, hash) => void frame.run(run, no, body, hash),
+    putBlob: (ref, bytes) => void blob.run(ref, bytes),
     owner: (run) => owner.get(run) as RunOwner | undefined,
-    own: (run, { pid, host, started, since, instance }) => void own.run(run, pid, host, started, since, instance),
+    setOwner: (run, { pid, host, started, since, instance }) => void own.run(run, pid, host, started, since, instance),
     release: (run, instance) => void release.run(run, instance),
     releaseAll: (instance) => void releaseAll.run(instance),
-    run: (run, { agent, goal, startedAt, endedAt, status, cells, caller, spent }, { no, hash }) => {
+    updateRun: (run, { agent, goal, startedAt, endedAt, status, cells, caller, spent }, { no, hash }) => {
       const used = spent === null ? null : JSON.stringify(spent);
       runs.run(run, agent, goal, startedAt, endedAt, status, cells, no + 1, hash, caller, used);
     },
-    bookTail: () => bookTail.get() as Tail | undefined,
-    page(no, body, hash) {
-      page.run(no, body, hash);
-      bookEnd.run(`${no} ${hash}`);
+    workspaceLogTail: () => workspaceLogTail.get() as Tail | undefined,
+    insertRecord(no, body, hash) {
+      insertRecord.run(no, body, hash);
+      setWorkspaceLogEnd.run(`${no} ${hash}`);
     },
   };
 };

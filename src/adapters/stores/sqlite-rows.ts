@@ -1,30 +1,30 @@
-// Reads on the caller's thread, through a connection that cannot write and makes nothing.
+// Reads on the caller's thread, through a connection that cannot write and creates nothing.
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
 import type { Spent, Status, RunQuery } from '#contracts';
 import type { FrameRow, Tail } from './chain.ts';
-import { databasePath, hasWorkspaceLog, hasCallers, openForReading } from './database.ts';
-import { notedOf, openHeadsFolder } from './heads-folder.ts';
+import { databasePath, openForReading } from './database.ts';
+import { findAcknowledgedHeads, openHeadsFolder } from './heads-folder.ts';
 import type { RunTails, LogRows, RunRow } from './log-rows.ts';
-import { blobOf } from './sqlite-connection.ts';
+import { readBlob } from './sqlite-connection.ts';
 import { storeError } from './store-error.ts';
 import { queryLimit } from './run-query.ts';
 
-type Reading = {
-  /** `none`: what is read while there is no database. */
+type ReadConnection = {
+  /** `none` provides the result while there is no database. */
   readonly read: <T>(none: () => T, look: (database: DatabaseSync) => T) => T;
   readonly close: () => void;
 };
 
-const openReading = (folder: string, busyTimeoutMs: number): Reading => {
+const openReadConnection = (folder: string, busyTimeoutMs: number): ReadConnection => {
   let open: { database: DatabaseSync; inode: number } | undefined;
 
   const close = (): void => {
     open?.database.close();
     open = undefined;
   };
-  /** Undefined while there is no database. The folder may have been made, or made anew, since the last look. */
+  /** Undefined while there is no database. The folder may have been created, or replaced, since the last call. */
   const connect = (): DatabaseSync | undefined => {
     const inode = statSync(databasePath(folder), { throwIfNoEntry: false })?.ino;
     if (open !== undefined && open.inode !== inode) close();
@@ -48,7 +48,7 @@ const openReading = (folder: string, busyTimeoutMs: number): Reading => {
 
 export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows => {
   const heads = openHeadsFolder(folder);
-  const { read: reading, close } = openReading(folder, busyTimeoutMs);
+  const { read: reading, close } = openReadConnection(folder, busyTimeoutMs);
 
   return {
     check: () => {
@@ -62,21 +62,21 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows =
         () => read([], undefined),
         (database) => readLog(database, run, read),
       ),
-    noted(run) {
+    acknowledged(run) {
       try {
-        return notedOf(heads.look(), run);
+        return findAcknowledgedHeads(heads.readAll(), run);
       } catch (error) {
         throw storeError(error);
       }
     },
     heads() {
       try {
-        return heads.look();
+        return heads.readAll();
       } catch (error) {
         throw storeError(error);
       }
     },
-    list: (which) => reading(none, listRuns(which)),
+    list: (query) => reading(noRows, listRunRows(query)),
     runs: () =>
       reading(
         () => [],
@@ -86,12 +86,12 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows =
             .all()
             .map((row) => row['run'] as RunId),
       ),
-    ends: (run) =>
+    tails: (run) =>
       reading(
         () => ({ last: undefined, listed: undefined }),
-        (database) => endsOf(database, run),
+        (database) => readTails(database, run),
       ),
-    piece: (run, from, count) =>
+    chunk: (run, from, count) =>
       reading(
         () => [],
         (database) =>
@@ -99,20 +99,20 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows =
             .prepare('SELECT no, body, hash FROM frames WHERE run = ? AND no >= ? ORDER BY no LIMIT ?')
             .all(run, from, count) as unknown as FrameRow[],
       ),
-    cut: (run, frames) =>
+    tailAt: (run, frames) =>
       reading(
         () => undefined,
-        (database) => cutOf(database, run, frames),
+        (database) => readTailAt(database, run, frames),
       ),
-    book: (from, read) =>
+    workspaceLog: (from, read) =>
       reading(
         () => read([], undefined),
-        (database) => readBook(database, from, read),
+        (database) => readWorkspaceLog(database, from, read),
       ),
     blob: (ref) =>
       reading(
         () => undefined,
-        (database) => blobOf(database, ref),
+        (database) => readBlob(database, ref),
       ),
     close,
   };
@@ -120,41 +120,40 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows =
 
 type Read<T> = (rows: Iterable<FrameRow>, end: Tail | undefined) => T;
 
-const endsOf = (database: DatabaseSync, run: RunId): RunTails =>
-  atOneMoment(database, () => ({
-    last: cutOf(database, run, undefined),
-    listed: listedEnd(database, run),
+const readTails = (database: DatabaseSync, run: RunId): RunTails =>
+  inReadTransaction(database, () => ({
+    last: readTailAt(database, run, undefined),
+    listed: readListedTail(database, run),
   }));
 
-const listedEnd = (database: DatabaseSync, run: RunId): Tail | undefined =>
+const readListedTail = (database: DatabaseSync, run: RunId): Tail | undefined =>
   database.prepare('SELECT frames - 1 AS no, head AS hash FROM runs WHERE run = ?').get(run) as Tail | undefined;
 
 const readLog = <T>(database: DatabaseSync, run: RunId, read: Read<T>): T =>
-  atOneMoment(database, () => {
+  inReadTransaction(database, () => {
     const rows = database.prepare('SELECT no, body, hash FROM frames WHERE run = ? ORDER BY no').iterate(run);
-    return read(rows as Iterable<FrameRow>, listedEnd(database, run));
+    return read(rows as Iterable<FrameRow>, readListedTail(database, run));
   });
 
-/** A transaction, so that a writer cannot come between the end and the rows. */
-const atOneMoment = <T>(database: DatabaseSync, look: () => T): T => {
+/** Runs in a transaction, so that no writer can come between reading the end and the rows. */
+const inReadTransaction = <T>(database: DatabaseSync, read: () => T): T => {
   database.exec('BEGIN');
   try {
-    return look();
+    return read();
   } finally {
     if (database.isTransaction) database.exec('ROLLBACK');
   }
 };
 
-const readBook = <T>(database: DatabaseSync, from: number, read: Read<T>): T =>
-  atOneMoment(database, () => {
-    if (!hasWorkspaceLog(database)) return read([], undefined);
+const readWorkspaceLog = <T>(database: DatabaseSync, from: number, read: Read<T>): T =>
+  inReadTransaction(database, () => {
     const end = database.prepare("SELECT value FROM meta WHERE key = 'book'").get()?.['value'];
     const [no, hash = ''] = typeof end === 'string' ? end.split(' ') : [];
     const rows = database.prepare('SELECT no, body, hash FROM book WHERE no >= ? ORDER BY no').iterate(from);
     return read(rows as Iterable<FrameRow>, no === undefined ? undefined : { no: Number(no), hash });
   });
 
-const cutOf = (database: DatabaseSync, run: RunId, frames: number | undefined): Tail | undefined => {
+const readTailAt = (database: DatabaseSync, run: RunId, frames: number | undefined): Tail | undefined => {
   const found =
     frames === undefined
       ? database.prepare('SELECT no, hash FROM frames WHERE run = ? ORDER BY no DESC LIMIT 1').get(run)
@@ -162,7 +161,7 @@ const cutOf = (database: DatabaseSync, run: RunId, frames: number | undefined): 
   return found as Tail | undefined;
 };
 
-type Row = {
+type ListRow = {
   readonly run: RunId;
   readonly agent: string;
   readonly goal: string;
@@ -172,7 +171,6 @@ type Row = {
   readonly cells: number;
   readonly frames: number;
   readonly head: string;
-  /** Not there in a list that was made before they were, until somebody writes. */
   readonly caller?: string | null;
   readonly spent?: string | null;
   readonly last_no?: unknown;
@@ -184,7 +182,7 @@ type Row = {
   readonly instance: string;
 };
 
-/** From each run to the next one in the index: it is as long as there are runs, not frames. */
+/** Jumps from each run to the next one in the index, so the cost grows with runs, not with frames. */
 const runsWithFrames = `
   WITH RECURSIVE found(run) AS (
     SELECT min(run) FROM frames
@@ -193,62 +191,65 @@ const runsWithFrames = `
 
 type Listing = { readonly columns: string; readonly join: string };
 
-const plainly: Listing = { columns: '', join: '' };
+const withoutTails: Listing = { columns: '', join: '' };
 
-const withEnds: Listing = {
+const withTails: Listing = {
   columns: ', last.no AS last_no, last.hash AS last_hash',
   join: `LEFT JOIN frames AS last
      ON last.run = runs.run AND last.no = (SELECT max(no) FROM frames WHERE frames.run = runs.run)`,
 };
 
-const listed = ({ columns, join }: Listing, which: string): string => `
+const listQuery = ({ columns, join }: Listing, where: string): string => `
   SELECT runs.*, pid, owners.host, owners.started, owners.since, owners.instance ${columns}
   FROM runs LEFT JOIN owners USING (run) ${join}
-  ${which} ORDER BY started_at DESC, runs.rowid DESC LIMIT ?`;
+  ${where} ORDER BY started_at DESC, runs.rowid DESC LIMIT ?`;
 
-const none = (): readonly RunRow[] => [];
+const noRows = (): readonly RunRow[] => [];
 
-const listRuns =
-  (which: RunQuery | undefined) =>
+const listRunRows =
+  (query: RunQuery | undefined) =>
   (database: DatabaseSync): readonly RunRow[] => {
-    if (which !== undefined && 'caller' in which && !hasCallers(database)) return [];
-    const { where, given } = chosen(which);
-    // Below zero there is no limit.
-    const most = queryLimit(which) ?? -1;
-    const read = (listing: Listing): Row[] => database.prepare(listed(listing, where)).all(...given, most) as Row[];
+    const { where, params } = whereClause(query);
+    // A negative limit means no limit.
+    const most = queryLimit(query) ?? -1;
+    const read = (listing: Listing): ListRow[] =>
+      database.prepare(listQuery(listing, where)).all(...params, most) as ListRow[];
     try {
-      return read(withEnds).map((row) => ({ ...runRow(row), ends: { listed: listedIn(row), last: lastIn(row) } }));
+      return read(withTails).map((row) => ({
+        ...runRow(row),
+        tails: { listed: listedTailIn(row), last: lastTailIn(row) },
+      }));
     } catch (error) {
       if (storeError(error).code !== 'store_damaged') throw error;
-      return read(plainly).map((row) => ({ ...runRow(row), ends: endsIfReadable(database, row) }));
+      return read(withoutTails).map((row) => ({ ...runRow(row), tails: tailsIfReadable(database, row) }));
     }
   };
 
-type Chosen = { readonly where: string; readonly given: readonly (string | number)[] };
+type WhereClause = { readonly where: string; readonly params: readonly (string | number)[] };
 
-const chosen = (which: RunQuery | undefined): Chosen => {
-  if (which === undefined) return { where: '', given: [] };
-  return 'caller' in which
-    ? { where: 'WHERE runs.caller = ? AND runs.started_at >= ?', given: [which.caller, which.since ?? 0] }
-    : { where: 'WHERE runs.run IN (SELECT value FROM json_each(?))', given: [JSON.stringify(which.runs)] };
+const whereClause = (query: RunQuery | undefined): WhereClause => {
+  if (query === undefined) return { where: '', params: [] };
+  return 'caller' in query
+    ? { where: 'WHERE runs.caller = ? AND runs.started_at >= ?', params: [query.caller, query.since ?? 0] }
+    : { where: 'WHERE runs.run IN (SELECT value FROM json_each(?))', params: [JSON.stringify(query.runs)] };
 };
 
-const listedIn = ({ frames, head }: Row): Tail => ({ no: frames - 1, hash: head });
+const listedTailIn = ({ frames, head }: ListRow): Tail => ({ no: frames - 1, hash: head });
 
-const lastIn = ({ last_no: no, last_hash: hash }: Row): Tail | undefined =>
+const lastTailIn = ({ last_no: no, last_hash: hash }: ListRow): Tail | undefined =>
   typeof no === 'number' && typeof hash === 'string' ? { no, hash } : undefined;
 
-/** An end that cannot be read is not there. */
-const endsIfReadable = (database: DatabaseSync, row: Row): RunTails => {
+/** An unreadable tail counts as missing. */
+const tailsIfReadable = (database: DatabaseSync, row: ListRow): RunTails => {
   try {
-    return endsOf(database, row.run);
+    return readTails(database, row.run);
   } catch (error) {
     if (storeError(error).code !== 'store_damaged') throw error;
-    return { listed: listedIn(row), last: undefined };
+    return { listed: listedTailIn(row), last: undefined };
   }
 };
 
-const runRow = ({ run, agent, goal, status, cells, pid, host, started, since, instance, ...row }: Row): RunRow => ({
+const runRow = ({ run, agent, goal, status, cells, pid, host, started, since, instance, ...row }: ListRow): RunRow => ({
   run,
   agent,
   goal,
@@ -257,12 +258,12 @@ const runRow = ({ run, agent, goal, status, cells, pid, host, started, since, in
   status,
   cells,
   caller: row.caller ?? null,
-  spent: spentIn(row.spent ?? null),
+  spent: parseSpent(row.spent ?? null),
   owner: pid === null ? null : { pid, host, started, since, instance },
 });
 
-/** It is derived: what cannot be read of it is made again by `rebuild`. */
-const spentIn = (text: string | null): Spent | null => {
+/** The column is derived, so an unreadable value is dropped; `rebuild` restores it. */
+const parseSpent = (text: string | null): Spent | null => {
   try {
     return JSON.parse(text ?? 'null') as Spent | null;
   } catch {

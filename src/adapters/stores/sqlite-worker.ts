@@ -1,6 +1,6 @@
-// The thread that writes. It is handed batches and answers each with one acknowledgement.
+// The writer thread. It receives batches and answers each with one acknowledgement.
 //
-//   W3. Files for people are written after the acknowledgement, and their failure never reaches a run.
+//   W3. Step files are written after the acknowledgement, and their failure never affects a run.
 import { existsSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { RunId } from '#base';
@@ -44,11 +44,11 @@ const projectFrame = (frame: Frame): void => {
     folds.set(frame.run, fold);
     for (const file of fold(frame)) writeFile(frame.run, file);
   } catch {
-    // The log has it: `rebuild` makes the files again.
+    // The log has the content: `rebuild` recreates the files.
   }
 };
 
-/** A run that another process began: its open steps are in the log. */
+/** The run may have been started by another process; its open steps are in the log. */
 const foldUpTo = (frame: Frame): StepFold => {
   const fold = openStepFold();
   if (frame.no === 0) return fold;
@@ -64,7 +64,7 @@ const writeFile = (run: RunId, file: StepFile): void => {
 
 parentPort?.on('message', (message: ToWorker) => {
   if (message.type === 'batch') {
-    const { ack, frames, released } = committer.take(message.items);
+    const { ack, frames, released } = committer.commitBatch(message.items);
     parentPort?.postMessage(ack, []);
     files.add(frames);
     files.add(released.map((run) => ({ released: run })));

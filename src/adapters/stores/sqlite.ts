@@ -1,4 +1,4 @@
-// Runs on disk: one database in a workspace folder that any number of processes share.
+// The store on disk: one database in a workspace folder, shared by any number of processes.
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -13,10 +13,10 @@ import { openSqliteRows } from './sqlite-rows.ts';
 import { startSqliteThread } from './sqlite-thread.ts';
 
 export type SqliteOptions = {
-  /** How long to wait for another process that writes. */
+  /** How long to wait while another process writes. */
   readonly busyTimeoutMs?: number;
   readonly faults?: InjectedFaults;
-  /** When pages of the book are written. */
+  /** Clock for records of the workspace log. */
   readonly now?: () => number;
 };
 
@@ -34,7 +34,7 @@ export const createSqliteStore = async (folder: string, options: SqliteOptions =
     kind: 'sqlite',
     path,
     reader,
-    startThread: (ears) => startSqliteThread(setup, ears),
+    startThread: (listener) => startSqliteThread(setup, listener),
     defer: setImmediate,
     now,
     rebuild: (run) => rebuild(path, run),

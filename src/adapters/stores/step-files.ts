@@ -1,29 +1,29 @@
-// Step files and offloaded outputs: folders for people, made from frames. They can always be made again.
+// Step files and offloaded outputs: files for people, derived from frames. They can always be rebuilt.
 //
 //   S1. A name becomes a path segment only after `isName`; no symlink is followed.
-//   S2. A child's own words stay in its cell: the parent's file has the catalogue's.
+//   S2. The error detail of a child stays in its cell: the parent's file contains only the text of the catalogue.
 import { closeSync, constants, lstatSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCatalogue, isName } from '#base';
 import type { CellId, Failure, Json, RunId } from '#base';
 import type { Frame, FrameRecord, StoredOutput } from '#contracts';
-import { firstChars, goalOf } from './run-facts.ts';
+import { firstChars, findGoal } from './run-facts.ts';
 
 export type StepFile = {
   readonly cell: CellId;
   readonly folder: 'history' | 'outputs';
   readonly name: string;
-  /** Text, or the address of the bytes. */
+  /** Text, or the reference of a blob. */
   readonly content: string | { readonly ref: string };
 };
 
-/** Takes the frames of one run in order and gives the files that each one changes. */
+/** Takes the frames of one run in order and returns the files that each one changes. */
 export type StepFold = (frame: Frame) => readonly StepFile[];
 
 const observationCharsMax = 2000;
 const goalCharsMax = 50;
 
-/** The files of a run as its frames leave them. */
+/** The final files of a run. */
 export const projectSteps = (frames: readonly Frame[]): readonly StepFile[] => {
   const fold = openStepFold();
   const files = new Map<string, StepFile>();
@@ -34,26 +34,26 @@ export const projectSteps = (frames: readonly Frame[]): readonly StepFile[] => {
 };
 
 export const openStepFold = (): StepFold => {
-  const begun = new Map<string, Step>();
+  const openSteps = new Map<string, Step>();
   return (frame) => {
     const { record } = frame;
     if (record.type === 'begin') {
       const step = beginStep(frame, record);
       if (step === undefined) return [];
-      begun.set(`${frame.cell}/${record.op}`, step);
+      openSteps.set(`${frame.cell}/${record.op}`, step);
       return step.child ? [historyFile(frame.cell, step)] : [];
     }
     if (record.type === 'post') return postFile(frame, record);
     if (record.type !== 'settle') return [];
     const key = `${frame.cell}/${record.op}`;
-    const step = begun.get(key);
+    const step = openSteps.get(key);
     if (step === undefined) return [];
-    begun.delete(key);
+    openSteps.delete(key);
     return step.child ? [historyFile(frame.cell, endChild(step, record))] : endTool(frame, step, record);
   };
 };
 
-/** Begun and settled at once. */
+/** A post begins and settles in one record. */
 const postFile = (frame: Frame, record: Extract<FrameRecord, { type: 'post' }>): readonly StepFile[] => {
   const { op, name, about, ok, value, failure } = record;
   const step = beginStep(frame, { type: 'begin', op, do: 'step', name, about });
@@ -70,7 +70,7 @@ export const writeStepFile = (
   if (!segments.every(isName)) return false;
   try {
     makeFolders(folder, segments.slice(0, -1));
-    writePlain(join(folder, ...segments), file.content);
+    writeRegularFile(join(folder, ...segments), file.content);
     return true;
   } catch {
     return false;
@@ -98,7 +98,7 @@ const beginStep = (frame: Frame, record: Begin): Step | undefined => {
   const start = { no, observation: '', outcomeRef: null, success: true, error: null, at: frame.at };
   const { birth } = record;
   if (record.do === 'child' && birth !== undefined) {
-    const goal = firstChars(goalOf(frame, birth.cell), goalCharsMax);
+    const goal = firstChars(findGoal(frame, birth.cell), goalCharsMax);
     const observation = `Spawned ${birth.agent} with goal: ${goal}`;
     const args = { child_id: birth.cell };
     return { ...start, child: true, toolName: 'agent:spawn', args, observation, outcomeRef: birth.cell };
@@ -132,10 +132,10 @@ const endTool = (frame: Frame, step: Step, record: Settle): readonly StepFile[] 
 
 const toolValue = (value: Json | undefined): { text: string; output?: StoredOutput } => {
   const { text, output } = (value ?? {}) as { text?: Json; output?: Partial<StoredOutput> };
-  const shown = typeof text === 'string' ? text : '';
+  const shownText = typeof text === 'string' ? text : '';
   if (typeof output?.name !== 'string' || typeof output.ref !== 'string' || !isName(output.name))
-    return { text: shown };
-  return { text: shown, output: output as StoredOutput };
+    return { text: shownText };
+  return { text: shownText, output: output as StoredOutput };
 };
 
 const failureText = ({ code, detail }: Failure): string => `${code}: ${detail ?? errorCatalogue[code].summary}`;
@@ -155,19 +155,19 @@ const historyFile = (cell: CellId, step: Step): StepFile => {
   return { cell, folder: 'history', name: `${id}.json`, content: `${JSON.stringify(content, null, 2)}\n` };
 };
 
-/** Folders that are known to be there, by run. */
-const madeFolders = new Map<string, Set<string>>();
+/** Folders that are known to exist, by run. */
+const createdFolders = new Map<string, Set<string>>();
 
-/** When a run is given back, what is known of its folders goes too. */
-export const forgetFolders = (run: RunId): void => void madeFolders.delete(run);
+/** Called when a run is released. */
+export const forgetFolders = (run: RunId): void => void createdFolders.delete(run);
 
 const makeFolders = (folder: string, segments: readonly string[]): void => {
   const run = segments[1]!;
-  const whole = join(folder, ...segments);
-  let made = madeFolders.get(run);
-  if (made?.has(whole) === true) return;
-  if (made === undefined) madeFolders.set(run, (made = new Set()));
-  made.add(whole);
+  const fullPath = join(folder, ...segments);
+  let created = createdFolders.get(run);
+  if (created?.has(fullPath) === true) return;
+  if (created === undefined) createdFolders.set(run, (created = new Set()));
+  created.add(fullPath);
   let path = folder;
   for (const segment of segments) {
     path = join(path, segment);
@@ -177,8 +177,8 @@ const makeFolders = (folder: string, segments: readonly string[]): void => {
   }
 };
 
-/** Follows no link at the end of the path, and does not wait for the reader of a pipe. */
-const writePlain = (path: string, content: string | Uint8Array): void => {
+/** Does not follow a link at the end of the path, and does not wait for the reader of a pipe. */
+const writeRegularFile = (path: string, content: string | Uint8Array): void => {
   const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW, O_NONBLOCK } = constants;
   const descriptor = openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0o600);
   try {

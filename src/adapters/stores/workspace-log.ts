@@ -1,8 +1,8 @@
-// The workspace's own log: pages that any process may add, each chained to the one before it.
+// The workspace log: records that any process may append, each chained to the one before it.
 //
-//   B1. A page gets its number and its hash inside the transaction that adds it, from the table itself.
-//   B2. A page whose writer has not seen the newest one is refused alone; the rest of its batch goes on.
-//   B3. A book that has lost its end is not continued as if that had never been.
+//   B1. A record gets its number and hash inside the transaction that appends it, from the table itself.
+//   B2. A record whose writer has not seen the newest one is refused; the rest of its batch is written.
+//   B3. A log that has lost its end is not continued as if the lost records had never existed.
 import { CloisterError, deepFreeze } from '#base';
 import type { RunId } from '#base';
 import type { WorkspaceEntry, WorkspaceRecord } from '#contracts';
@@ -11,82 +11,84 @@ import type { FrameRow, Tail } from './chain.ts';
 import type { Item, WorkspaceRecordAck } from './messages.ts';
 
 export type WorkspaceLogTable = {
-  /** The last page of the book, looked up; undefined when it has none. */
-  bookTail(): Tail | undefined;
-  /** Adds a page, and sets where the book ends now. */
-  page(no: number, body: string, hash: string): void;
+  /** The last record of the log, read from the table; undefined when the log is empty. */
+  workspaceLogTail(): Tail | undefined;
+  /** Inserts a record and stores the new end of the log. */
+  insertRecord(no: number, body: string, hash: string): void;
 };
 
-/** How the book's end is noted among those of runs: no run can have that name. */
+/** The name of the workspace log among the runs in heads files. No run can have this name. */
 export const workspaceLogName = '(book)' as RunId;
 
-type PageItem = Extract<Item, { do: 'page' }>;
+type RecordItem = Extract<Item, { do: 'record' }>;
 
 export const appendWorkspaceRecord = (
   table: WorkspaceLogTable,
-  item: PageItem,
-  noted: Tail | undefined,
+  item: RecordItem,
+  acknowledged: Tail | undefined,
 ): WorkspaceRecordAck & { readonly end?: Tail } => {
-  const tail = table.bookTail() ?? noTail;
+  const tail = table.workspaceLogTail() ?? noTail;
   const { key, at, record, after } = item;
-  const lost = noted !== undefined && (noted.no > tail.no || (noted.no === tail.no && noted.hash !== tail.hash));
+  const lost =
+    acknowledged !== undefined &&
+    (acknowledged.no > tail.no || (acknowledged.no === tail.no && acknowledged.hash !== tail.hash));
   if (lost) return { key, refused: 'lost' };
   // probe: page-follows
   if (after !== undefined && after !== tail.no) return { key, refused: 'moved' };
   const no = tail.no + 1;
   const body = workspaceRecordBody(no, at, record);
   const hash = recordHash(tail.hash, body);
-  table.page(no, body, hash);
+  table.insertRecord(no, body, hash);
   return { key, no, end: { no, hash } };
 };
 
-/** `record` is JSON already. */
+/** `record` is already JSON. */
 export const workspaceRecordBody = (no: number, at: number, record: string): string =>
   `{"no":${no},"at":${at},"record":${record}}`;
 
 export const appendRefusal = (refused: 'moved' | 'lost'): CloisterError =>
   refused === 'moved'
     ? new CloisterError('book_moved')
-    : new CloisterError('store_damaged', 'Pages at the end of the book are missing.');
+    : new CloisterError('store_damaged', 'The workspace log is missing records at its end.');
 
-/** Pages that were checked, and where they end. */
-export type CheckedWorkspaceLog = { readonly pages: readonly WorkspaceEntry[]; readonly tail: Tail };
+/** Checked entries, and where they end. */
+export type CheckedWorkspaceLog = { readonly entries: readonly WorkspaceEntry[]; readonly tail: Tail };
 
-export const emptyWorkspaceLog: CheckedWorkspaceLog = { pages: [], tail: noTail };
+export const emptyWorkspaceLog: CheckedWorkspaceLog = { entries: [], tail: noTail };
 
 /**
- * Goes on from what was checked before: `rows` follow it. `end` is where the book ended when it was last written, `noted` are
- * pages that must be there. Throws `store_damaged`, naming the first page that is not what was written.
+ * Continues from what was checked `before`; `rows` follow it. `end` is the end stored with the last write, `acknowledged` are
+ * records that must be there. Throws `store_damaged` with the number of the first damaged or missing record.
  */
 export const checkWorkspaceLog = (
   rows: Iterable<FrameRow>,
   end: Tail | undefined,
-  noted: readonly Tail[] = [],
+  acknowledged: readonly Tail[] = [],
   before: CheckedWorkspaceLog = emptyWorkspaceLog,
 ): CheckedWorkspaceLog => {
-  const pages = [...before.pages];
-  const expected = end === undefined ? noted : [...noted, end];
+  const entries = [...before.entries];
+  const expected = end === undefined ? acknowledged : [...acknowledged, end];
   let { tail } = before;
   for (const { no, body, hash } of rows) {
     const next = tail.no + 1;
-    if (no !== next) throw damaged(`page ${next} of the book is missing`);
-    const page = parsePage(body);
-    const asNoted = expected.every((one) => one.no !== next || one.hash === hash);
-    if (page?.no !== next || hash !== recordHash(tail.hash, String(body)) || !asNoted)
-      throw damaged(`page ${next} of the book is not what was written`);
-    pages.push(page);
+    if (no !== next) throw damagedError(`record ${next} of the workspace log is missing`);
+    const entry = parseEntry(body);
+    const matchesAcknowledged = expected.every((one) => one.no !== next || one.hash === hash);
+    if (entry?.no !== next || hash !== recordHash(tail.hash, String(body)) || !matchesAcknowledged)
+      throw damagedError(`record ${next} of the workspace log is damaged`);
+    entries.push(entry);
     tail = { no: next, hash: String(hash) };
   }
   if (end !== undefined && end.no < tail.no)
-    throw damaged(`the book has page ${tail.no}, but was ended with page ${end.no}`);
-  const last = Math.max(end?.no ?? noTail.no, ...noted.map(({ no }) => no));
-  if (last > tail.no) throw damaged(`page ${tail.no + 1} of the book is missing`);
-  return { pages, tail };
+    throw damagedError(`the workspace log has record ${tail.no}, but its recorded end is record ${end.no}`);
+  const last = Math.max(end?.no ?? noTail.no, ...acknowledged.map(({ no }) => no));
+  if (last > tail.no) throw damagedError(`record ${tail.no + 1} of the workspace log is missing`);
+  return { entries, tail };
 };
 
-const damaged = (detail: string): CloisterError => new CloisterError('store_damaged', detail);
+const damagedError = (detail: string): CloisterError => new CloisterError('store_damaged', detail);
 
-const parsePage = (body: unknown): WorkspaceEntry | undefined => {
+const parseEntry = (body: unknown): WorkspaceEntry | undefined => {
   try {
     const parsed = JSON.parse(String(body)) as { no?: unknown; at?: unknown; record?: unknown } | null;
     const fits = typeof parsed?.no === 'number' && typeof parsed.at === 'number' && typeof parsed.record === 'object';

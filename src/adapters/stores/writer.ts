@@ -1,37 +1,37 @@
 // Group commit, seen from the caller's thread.
 //
-//   G1. At most one batch is under way; what comes meanwhile waits in the next one, so one sync covers it all.
-//   G2. A batch under way keeps the process alive; an idle writer does not.
-//   G3. A batch always gets an answer, even when the thread dies.
-//   G4. Once anything was posted, closing reaches a thread.
+//   G1. At most one batch is in flight; items that arrive meanwhile wait in the next batch, so one sync covers them all.
+//   G2. A batch in flight keeps the process alive; an idle writer does not.
+//   G3. Every batch is answered, even when the thread dies.
+//   G4. Once anything was posted, closing always reaches a thread.
 import type { RunId } from '#base';
 import type { Ack, Item, ToWorker } from './messages.ts';
 
-/** The thread that writes, seen from outside. */
+/** The writer thread, seen from outside. */
 export type Thread = {
   /** Each batch is answered by one acknowledgement; `close` ends the thread. */
   post(message: ToWorker): void;
-  /** From here on it keeps the process alive. */
+  /** Makes the thread keep the process alive. */
   ref(): void;
   unref(): void;
 };
 
-/** What a thread tells whoever started it; never during the call that starts it or posts to it. */
+/** Receives the events of a thread; never called during the call that starts it or posts to it. */
 export type ThreadListener = {
-  answer(ack: Ack): void;
-  /** It is gone, and nothing more comes from it. */
+  acknowledge(ack: Ack): void;
+  /** The thread has exited and sends nothing more. */
   ended(reason: string): void;
 };
 
 export type WriterPorts = {
-  startThread(ears: ThreadListener): Thread;
-  /** Runs it after the promises that are resolved now, and what they do at once. */
+  startThread(listener: ThreadListener): Thread;
+  /** Runs `work` after the promises that are being resolved now and their immediate continuations. */
   defer(work: () => void): void;
 };
 
 export type Batch = {
   readonly items: Item[];
-  /** Set once the batch was answered. */
+  /** Set once the batch was acknowledged. */
   ack: Ack | undefined;
   /** Never rejects. */
   readonly done: Promise<Ack>;
@@ -39,30 +39,30 @@ export type Batch = {
 };
 
 export type Writer = {
-  /** The batch that will carry it. */
+  /** Returns the batch that will carry the item. */
   add(item: Item): Batch;
   transactions(): number;
   close(): Promise<void>;
 };
 
-/** `failed` hears of every run whose frames were not written, before the batch settles. */
-export const openWriter = (ports: WriterPorts, failed: (run: RunId, detail: string) => void): Writer => {
+/** `onRunFailed` is called for every run whose frames were not written, before the batch settles. */
+export const openWriter = (ports: WriterPorts, onRunFailed: (run: RunId, detail: string) => void): Writer => {
   let thread: { readonly port: Thread; readonly ended: Promise<void> } | undefined;
   let waiting: Batch | undefined;
-  let flying: Batch | undefined;
+  let inFlight: Batch | undefined;
   let scheduled = false;
   let closed = false;
   let posted = false;
   let transactions = 0;
 
   const settle = (ack: Ack): void => {
-    const batch = flying;
-    flying = undefined;
+    const batch = inFlight;
+    inFlight = undefined;
     thread?.port.unref();
     if (batch === undefined) return;
     transactions = ack.transactions;
     // probe: batch-failed-runs
-    for (const [run, detail] of failedRuns(batch, ack)) failed(run, detail);
+    for (const [run, detail] of failedRuns(batch, ack)) onRunFailed(run, detail);
     batch.ack = ack;
     batch.settle(ack);
     if (waiting !== undefined) schedule();
@@ -70,10 +70,10 @@ export const openWriter = (ports: WriterPorts, failed: (run: RunId, detail: stri
   const startThread = () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const port = ports.startThread({
-      answer: settle,
+      acknowledge: settle,
       ended(reason) {
         if (thread?.port === port) thread = undefined;
-        settle({ ...nothingWritten(reason), transactions });
+        settle({ ...failedAck(reason), transactions });
         resolve();
       },
     });
@@ -81,28 +81,28 @@ export const openWriter = (ports: WriterPorts, failed: (run: RunId, detail: stri
   };
   const post = (): void => {
     scheduled = false;
-    if (waiting === undefined || flying !== undefined) return;
-    flying = waiting;
+    if (waiting === undefined || inFlight !== undefined) return;
+    inFlight = waiting;
     waiting = undefined;
     if (closed) {
-      settle({ ...nothingWritten('The store is closed.'), transactions });
+      settle({ ...failedAck('The store is closed.'), transactions });
       return;
     }
     posted = true;
     thread ??= startThread();
     thread.port.ref();
-    thread.port.post({ type: 'batch', items: flying.items });
+    thread.port.post({ type: 'batch', items: inFlight.items });
   };
-  // After the promises that an answer has just resolved: what they append goes along.
+  // Deferred until after the promises that an acknowledgement has just resolved, so that what they append joins the batch.
   const schedule = (): void => {
-    if (scheduled || flying !== undefined) return;
+    if (scheduled || inFlight !== undefined) return;
     scheduled = true;
     ports.defer(post);
   };
 
   return {
     add(item) {
-      if (waiting !== undefined && isFull(waiting, item) && flying === undefined) post();
+      if (waiting !== undefined && isFull(waiting, item) && inFlight === undefined) post();
       const batch = (waiting ??= newBatch());
       batch.items.push(item);
       schedule();
@@ -110,10 +110,10 @@ export const openWriter = (ports: WriterPorts, failed: (run: RunId, detail: stri
     },
     transactions: () => transactions,
     async close() {
-      for (let last = waiting ?? flying; last !== undefined; last = waiting ?? flying) await last.done;
+      for (let last = waiting ?? inFlight; last !== undefined; last = waiting ?? inFlight) await last.done;
       closed = true;
       if (!posted) return;
-      // One that died has left runs that it did not give back.
+      // A thread that died did not release its runs, so a new one is started to do it.
       const ending = (thread ??= startThread());
       ending.port.ref();
       ending.port.post({ type: 'close' });
@@ -122,17 +122,18 @@ export const openWriter = (ports: WriterPorts, failed: (run: RunId, detail: stri
   };
 };
 
-/** So many go at once: the thread writes them while their successors are made. */
-const enough = 64;
+/** A batch of this size is posted immediately; the thread writes it while the next one fills. */
+const batchItemsMax = 64;
 
-/** What one run appends in one go stays together: the beginning of a fork is all there, or nothing of it. */
+/** Consecutive items of one run stay together, so that the start of a fork is written completely or not at all. */
 const isFull = ({ items }: Batch, next: Item): boolean => {
   const last = items.at(-1);
-  return items.length >= enough && !(last !== undefined && 'run' in last && 'run' in next && last.run === next.run);
+  return (
+    items.length >= batchItemsMax && !(last !== undefined && 'run' in last && 'run' in next && last.run === next.run)
+  );
 };
 
-const nothingWritten = (detail: string) =>
-  ({ failure: { code: 'store_failed', detail }, refused: [], broken: [] }) as const;
+const failedAck = (detail: string) => ({ failure: { code: 'store_failed', detail }, refused: [], broken: [] }) as const;
 
 const newBatch = (): Batch => {
   const { promise, resolve } = Promise.withResolvers<Ack>();

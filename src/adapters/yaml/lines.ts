@@ -1,16 +1,16 @@
-// From a key to its line. Nothing is prepared until somebody asks.
+// Finds the line of a key. Nothing is computed until it is needed.
 import type { Node, YAMLMap } from 'yaml';
 import type { YamlDocument } from '#contracts';
 import { loadYaml } from './load-yaml.ts';
 
-/** From 1. */
+/** Counted from 1. */
 export const lineAtOffset = (text: string, offset: number): number => {
   let line = 1;
   for (let at = text.indexOf('\n'); at !== -1 && at < offset; at = text.indexOf('\n', at + 1)) line++;
   return line;
 };
 
-/** A key as it is written; null when it is not plain text. */
+/** A key as written; null when it is not plain text. */
 export const keyText = (key: unknown): string | null => {
   if (!loadYaml().isScalar(key)) return null;
   if (typeof key.value === 'string') return key.value;
@@ -43,7 +43,7 @@ export const lineFinder = (text: string, contents: YAMLMap | null): YamlDocument
       node = below;
     }
     starts ??= lineStarts(text);
-    return lineIn(starts, offset);
+    return lineForOffset(starts, offset);
   };
 };
 
@@ -54,7 +54,7 @@ const lineStarts = (text: string): readonly number[] => {
 };
 
 /** The number of the last line that starts at or before the offset. */
-const lineIn = (starts: readonly number[], offset: number): number => {
+const lineForOffset = (starts: readonly number[], offset: number): number => {
   let [low, high] = [0, starts.length - 1];
   while (low < high) {
     const middle = (low + high + 1) >> 1;

@@ -1,5 +1,4 @@
-// The package `yaml` when the first text is read: to load it takes 40 ms, and agents in code, or a command that looks at a run,
-// need none.
+// Loads the package `yaml` on first use: loading takes 40 ms, and agents in code, or commands that inspect a run, do not need it.
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 

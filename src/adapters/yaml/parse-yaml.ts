@@ -1,8 +1,8 @@
-// YAML as plain data: one mapping of text, numbers, booleans, lists and mappings, and nothing else.
+// Parses YAML as plain data: one mapping of text, numbers, booleans, lists and mappings, and nothing else.
 //
-//   Y1. No tag, alias, anchor, directive, merge key or second document is looked at further than to refuse it.
-//   Y2. Work grows with the length of the text: keys are compared by hash, nesting is bounded, nothing is expanded.
-//   Y3. No key of the text can reach a prototype.
+//   Y1. Tags, aliases, anchors, directives, merge keys and second documents are refused without further processing.
+//   Y2. The cost is linear in the length of the text: keys are compared by hash, nesting is bounded, nothing is expanded.
+//   Y3. No key can reach a prototype.
 import type { Composer, CST, Node, Schema, YAMLMap } from 'yaml';
 import type { Json, JsonObject } from '#base';
 import type { ParseYaml } from '#contracts';
@@ -14,7 +14,7 @@ import { YamlRefusal } from './yaml-refusal.ts';
 const charsMax = 128_000;
 
 let schema: Schema | undefined;
-/** Keys are compared in `toObject`: the package compares each with all before it. */
+/** Duplicate keys are found in `toObject`: the package would compare each key with all before it. */
 const options = { uniqueKeys: false, prettyErrors: false, logLevel: 'silent' } as const;
 
 export const parseYaml: ParseYaml = (text) => {
@@ -29,7 +29,7 @@ export const parseYaml: ParseYaml = (text) => {
 };
 
 const compose = (text: string): YAMLMap | null => {
-  if (text.length > charsMax) throw new YamlRefusal(0, `This is too long: expected at most ${charsMax} characters.`);
+  if (text.length > charsMax) throw new YamlRefusal(0, `Too long: the limit is ${charsMax} characters.`);
   const { isMap, isScalar, Parser } = loadYaml();
   const tokens: CST.Token[] = [];
   for (const token of new Parser().parse(text)) {
@@ -47,7 +47,7 @@ const compose = (text: string): YAMLMap | null => {
   return null;
 };
 
-/** Stops at the first error: the package would go on and make an object of each. */
+/** Stops at the first error: the package would continue and create an object for each. */
 const strictComposer = (): Composer => {
   const yaml = loadYaml();
   schema ??= new yaml.Schema({ schema: 'core', merge: false, resolveKnownTags: false });
@@ -56,7 +56,7 @@ const strictComposer = (): Composer => {
   const onError = (source: ErrorSource, _code: string, message: string, isWarning?: boolean): void => {
     if (isWarning === true) return;
     const offset = typeof source === 'number' ? source : 'offset' in source ? source.offset : source[0];
-    // Each level of nesting catches it and reports once more, less precisely.
+    // Each nesting level catches the error and reports it again, less precisely, so the first one is kept.
     throw (first ??= notYaml(offset, message));
   };
   return Object.assign(composer, { onError });
@@ -65,17 +65,17 @@ const strictComposer = (): Composer => {
 type ErrorSource = number | readonly [number, number, number?] | { readonly offset: number };
 
 const notYaml = (offset: number, message: string): YamlRefusal =>
-  new YamlRefusal(offset, `This is not YAML: ${message.split('\n', 1)[0]!.replace(/[.:]$/u, '')}.`);
+  new YamlRefusal(offset, `Not valid YAML: ${message.split('\n', 1)[0]!.replace(/[.:]$/u, '')}.`);
 
 const toObject = (map: YAMLMap): JsonObject => {
   const object: Record<string, Json> = {};
   for (const { key, value } of map.items) {
     const name = keyText(key);
     const offset = (key as Node).range?.[0] ?? 0;
-    if (name === null) throw new YamlRefusal(offset, 'Expected a key of plain text before the colon.');
+    if (name === null) throw new YamlRefusal(offset, 'Expected a plain text key before the colon.');
     if (name === '__proto__' || (name === '<<' && (key as { type?: string }).type === 'PLAIN'))
-      throw new YamlRefusal(offset, `\`${name}\` cannot be a key here.`);
-    if (Object.hasOwn(object, name)) throw new YamlRefusal(offset, `The key \`${name.slice(0, 80)}\` is there twice.`);
+      throw new YamlRefusal(offset, `\`${name}\` is not allowed as a key.`);
+    if (Object.hasOwn(object, name)) throw new YamlRefusal(offset, `Duplicate key \`${name.slice(0, 80)}\`.`);
     object[name] = toJson(value as Node | null);
   }
   return object;
@@ -88,6 +88,6 @@ const toJson = (node: Node | null): Json => {
   if (isSeq(node)) return node.items.map((item) => toJson(item as Node));
   const value = (node as { value?: unknown }).value as Json;
   if (typeof value === 'number' && !Number.isFinite(value))
-    throw new YamlRefusal(node.range?.[0] ?? 0, 'Expected a finite number; for no limit, leave the key out.');
+    throw new YamlRefusal(node.range?.[0] ?? 0, 'Expected a finite number; omit the key for no limit.');
   return value;
 };

@@ -1,22 +1,21 @@
-// What YAML can do beyond data is refused on the tokens, before anything is made of them.
+// Refuses YAML features beyond plain data on the token level, before anything is built from them.
 import type { CST } from 'yaml';
 import { YamlRefusal } from './yaml-refusal.ts';
 
 const depthMax = 64;
 
-/** `before`: the tokens of the same text that came earlier. */
+/** `before`: the earlier tokens of the same text. */
 export const refuseSyntax = (token: CST.Token, before: readonly CST.Token[]): void => {
-  if (token.type === 'directive')
-    throw new YamlRefusal(token.offset, 'Lines that begin with `%` are not allowed here.');
-  if (token.type === 'error') throw new YamlRefusal(token.offset, `This is not YAML: ${token.message}.`);
+  if (token.type === 'directive') throw new YamlRefusal(token.offset, 'Lines that start with `%` are not allowed.');
+  if (token.type === 'error') throw new YamlRefusal(token.offset, `Not valid YAML: ${token.message}.`);
   if (token.type !== 'document') return;
   if (before.some(({ type }) => type === 'document' || type === 'doc-end'))
-    throw new YamlRefusal(token.offset, 'Expected one document: there is a second one after `---` or `...`.');
+    throw new YamlRefusal(token.offset, 'Expected a single document, but a second one follows `---` or `...`.');
   refuseProps(token.start);
   refuseNested(token);
 };
 
-/** Walks with a list of its own, so that deep nesting cannot exhaust the stack. */
+/** Walks with an explicit stack, so that deep nesting cannot exhaust the call stack. */
 const refuseNested = (document: CST.Document): void => {
   const waiting: { token: CST.Token; depth: number }[] = [];
   const add = (token: CST.Token | null | undefined, depth: number): void => {
@@ -26,7 +25,7 @@ const refuseNested = (document: CST.Document): void => {
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { token, depth } = next;
     if (token.type === 'alias') refuseMark(token, '*');
-    if (token.type === 'error') throw new YamlRefusal(token.offset, `This is not YAML: ${token.message}.`);
+    if (token.type === 'error') throw new YamlRefusal(token.offset, `Not valid YAML: ${token.message}.`);
     if (!('items' in token)) continue;
     if (depth > depthMax) throw new YamlRefusal(token.offset, `Expected at most ${depthMax} levels of nesting.`);
     for (const item of token.items) {
@@ -47,5 +46,5 @@ const refuseProps = (props: readonly CST.SourceToken[]): void => {
 
 const refuseMark = (token: { readonly offset: number }, mark: '*' | '!' | '&'): never => {
   const what = { '*': 'Aliases', '!': 'Tags', '&': 'Anchors' }[mark];
-  throw new YamlRefusal(token.offset, `${what} are not allowed: put a value that begins with \`${mark}\` in quotes.`);
+  throw new YamlRefusal(token.offset, `${what} are not allowed; quote a value that starts with \`${mark}\`.`);
 };

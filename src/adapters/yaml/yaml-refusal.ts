@@ -1,4 +1,4 @@
-/** Why a text is refused, and where. Never leaves this folder. */
+/** Why and where a text is refused. Never leaves this folder. */
 export class YamlRefusal extends Error {
   readonly offset: number;
   constructor(offset: number, message: string) {

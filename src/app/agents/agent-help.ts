@@ -1,4 +1,4 @@
-// What `cloister lead.ai --help` tells of an agent file.
+// The help for an agent file: `cloister lead.ai --help`.
 import { CloisterError } from '#base';
 import { frontmatterTemplate } from '#core/registry';
 import type { LaunchEnvironment } from './launch-environment.ts';
@@ -8,17 +8,17 @@ export type AgentFileHelp = {
   readonly name: string;
   readonly description: string;
   readonly usage: string;
-  /** A frontmatter with every key, what holds for it, and where that comes from. */
+  /** Frontmatter with every key, its effective value, and where that value comes from. */
   readonly template: string;
 };
 
-/** Keys that are missing do not stand in the way of help; a file that cannot be read does. */
-export const agentHelp = async (path: string, place: LaunchEnvironment): Promise<AgentFileHelp> => {
-  const { linked, roots, configs, problems } = await loadRegistry([path], { place, looking: true });
+/** Works without API keys, but not for a file that cannot be read. */
+export const agentHelp = async (path: string, launch: LaunchEnvironment): Promise<AgentFileHelp> => {
+  const { linked, roots, configs, problems } = await loadRegistry([path], { launch, inspectOnly: true });
   const one = linked.get(roots[0] ?? '');
   if (one === undefined) throw problems.length > 0 ? problemsError(problems) : new CloisterError('agent_unknown', path);
   const { name, frontmatter } = one.file;
-  const { defaults, resolved } = configs.of(one.path);
+  const { defaults, resolved } = configs.forFile(one.path);
   return {
     name,
     description: frontmatter.description,

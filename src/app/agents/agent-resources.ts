@@ -1,14 +1,14 @@
 import type { Agent, SessionResources, Redact } from '#contracts';
 
-/** Agents that can be run, and what their sessions are given. */
+/** Agents that can be run, and the resources for their sessions. */
 export interface AgentResources {
   readonly agents: readonly Agent[];
-  /** Null when nothing is secret. */
+  /** Null when there are no secrets. */
   readonly redact: Redact | null;
-  /** `model`: instead of its own, prepared before. */
-  equip(agent: Agent, model?: string): SessionResources;
-  /** The context of the model that an agent asks first, as far as it is known; no provider is made for it. */
+  /** `model` replaces the agent's own models; it must have been prepared. */
+  resourcesFor(agent: Agent, model?: string): SessionResources;
+  /** The context size of an agent's first model, if known. Creates no provider. */
   contextTokens?(agent: Agent): number | undefined;
-  /** Looks a model up that an agent does not name itself. */
+  /** Looks up a model that the agent's definition does not name. */
   prepare(agent: Agent, model: string): Promise<void>;
 }

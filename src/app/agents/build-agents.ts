@@ -1,33 +1,33 @@
-// Agents from files: children first, then those that name them.
+// Builds agents from files: children first, then the agents that name them.
 //
-//   B1. Numbers of `spawns` are at most the operator's, and where a file has none they are the operator's.
-//   B2. An agent holds those that it spawns, so two files cannot spawn each other; each can spawn its own kind.
+//   B1. The numbers in `spawns` may not exceed the operator's; where a file sets none, the operator's apply.
+//   B2. An agent contains the agents that it spawns, so two files cannot spawn each other; each can spawn itself.
 import { CloisterError } from '#base';
 import type { Agent, AgentOptions, Frontmatter, Problem, SpawnCaps, SpawnOptions } from '#contracts';
-import { agentFrom, withOutputFormat } from '#core/orchestration';
+import { buildAgent, withOutputFormat } from '#core/orchestration';
 import { mergeDefaults, capViolations, withCaps } from '#core/registry';
 import { includeFiles } from './include.ts';
 import { selfReference } from './read-agent-files.ts';
 import type { LinkedFile } from './read-agent-files.ts';
 
-export type Built = { readonly agents: ReadonlyMap<string, Agent>; readonly problems: readonly Problem[] };
+export type BuiltAgents = { readonly agents: ReadonlyMap<string, Agent>; readonly problems: readonly Problem[] };
 
-/** What the operator says for the agent of a file. */
+/** The operator's settings for the agent of a file. */
 type BuildContext = { readonly defaults: Partial<Frontmatter>; readonly caps: SpawnCaps };
 
-/** All files must be there. What cannot be built is a problem, and so is a circle. */
+/** All files must be present. A file that cannot be built is a problem, and so is a cycle. */
 export const buildAgents = (
   linked: ReadonlyMap<string, LinkedFile>,
-  groundOf: (path: string) => BuildContext,
-): Built => {
+  contextOf: (path: string) => BuildContext,
+): BuiltAgents => {
   const agents = new Map<string, Agent>();
   const problems: Problem[] = [];
   for (const path of childrenFirst(linked, problems)) {
     const one = linked.get(path)!;
-    const family = familyOf(one, agents);
-    // What is wrong with a child is told once, at the child.
-    if (family === null) continue;
-    const agent = build(one, family, { ...groundOf(/* probe: defaults-file */ path), problems });
+    const children = resolveChildren(one, agents);
+    // Problems of a child are reported once, at the child.
+    if (children === null) continue;
+    const agent = build(one, children, { ...contextOf(/* probe: defaults-file */ path), problems });
     if (agent !== null) agents.set(path, agent);
   }
   return { agents, problems };
@@ -36,7 +36,10 @@ export const buildAgents = (
 type ResolvedChildren = { readonly agents: readonly Agent[]; readonly spawns: NonNullable<SpawnOptions['agents']> };
 
 /** Null when one of them could not be built. */
-const familyOf = ({ agents, spawns }: LinkedFile, built: ReadonlyMap<string, Agent>): ResolvedChildren | null => {
+const resolveChildren = (
+  { agents, spawns }: LinkedFile,
+  built: ReadonlyMap<string, Agent>,
+): ResolvedChildren | null => {
   const called = agents.flatMap(({ path, reference: { output } }) => {
     const agent = built.get(path);
     if (agent === undefined) return [];
@@ -48,56 +51,56 @@ const familyOf = ({ agents, spawns }: LinkedFile, built: ReadonlyMap<string, Age
 
 const build = (
   { path, file }: LinkedFile,
-  family: ResolvedChildren,
+  children: ResolvedChildren,
   { defaults, caps, problems }: BuildContext & { readonly problems: Problem[] },
 ): Agent | null => {
-  const { text, problems: unincluded } = includeFiles(file.prompt, /* probe: include-base */ path);
+  const { text, problems: includeProblems } = includeFiles(file.prompt, /* probe: include-base */ path);
   const problem = (key: string | null, message: string): void =>
     void problems.push({ file: file.path, line: lineOf(file, key), key, message, nearest: null });
-  for (const words of unincluded) problem(null, words);
-  const beyond = capViolations(file.frontmatter.spawns ?? {}, caps);
-  for (const { key, message } of beyond) problem(`spawns.${key}`, message);
+  for (const detail of includeProblems) problem(null, detail);
+  const violations = capViolations(file.frontmatter.spawns ?? {}, caps);
+  for (const { key, message } of violations) problem(`spawns.${key}`, message);
   try {
-    return unincluded.length + beyond.length > 0
+    return includeProblems.length + violations.length > 0
       ? null
-      : agentFrom(optionsOf(file.name, text, mergeDefaults(file.frontmatter, defaults), { family, caps }), path);
+      : buildAgent(agentOptions(file.name, text, mergeDefaults(file.frontmatter, defaults), { children, caps }), path);
   } catch (error) {
     if (!(error instanceof CloisterError)) throw error;
-    const words = error.failure.detail ?? error.message;
-    if (!words.includes('one tool per name')) problem(mailKeyIn(words), words);
+    const detail = error.failure.detail ?? error.message;
+    if (!detail.includes('unique tool names')) problem(findMailKey(detail), detail);
     else
       problems.push({
         file: file.path,
         line: file.lines['agents'] ?? file.lines['tools'] ?? null,
         key: 'agents',
-        message: `${words} Set another \`toolName\` in one of them.`,
+        message: `${detail} Set another \`toolName\` in one of them.`,
         nearest: null,
       });
     return null;
   }
 };
 
-/** Of a key, or of the nearest one above it. */
+/** The line of a key, or of its parent key. */
 const lineOf = ({ lines }: LinkedFile['file'], key: string | null): number | null =>
   key === null ? null : (lines[key] ?? lines[key.split('.')[0]!] ?? null);
 
-/** The key that an error of the definition is about, if it is one of mail. */
-const mailKeyIn = (words: string): string | null =>
-  /^Agent ".{0,80}?", ((?:spawns|messages|topics)[\w.-]{0,80}): /u.exec(words)?.[1] ?? null;
+/** The key that an error of the definition is about, if the error concerns messaging. */
+const findMailKey = (detail: string): string | null =>
+  /^Agent ".{0,80}?", ((?:spawns|messages|topics)[\w.-]{0,80}): /u.exec(detail)?.[1] ?? null;
 
-type Given = { readonly family: ResolvedChildren; readonly caps: SpawnCaps };
+type BuildParts = { readonly children: ResolvedChildren; readonly caps: SpawnCaps };
 
-const optionsOf = (
+const agentOptions = (
   name: string,
   prompt: string,
   { spawns, ...frontmatter }: Frontmatter,
-  { family, caps }: Given,
+  { children, caps }: BuildParts,
 ): AgentOptions => ({
   ...frontmatter,
   name,
   prompt,
-  agents: family.agents,
-  ...(spawns === undefined ? {} : { spawns: { ...withCaps(spawns, caps), agents: family.spawns } }),
+  agents: children.agents,
+  ...(spawns === undefined ? {} : { spawns: { ...withCaps(spawns, caps), agents: children.spawns } }),
 });
 
 const childrenOf = ({ agents, spawns }: LinkedFile): readonly string[] => [
@@ -105,7 +108,7 @@ const childrenOf = ({ agents, spawns }: LinkedFile): readonly string[] => [
   ...spawns.filter((path) => path !== selfReference),
 ];
 
-/** Every file after those that it names; a circle is told with its path, and left out. */
+/** Every file after the files that it names. A cycle is reported with its path, and left out. */
 const childrenFirst = (linked: ReadonlyMap<string, LinkedFile>, problems: Problem[]): readonly string[] => {
   const order: string[] = [];
   const state = new Map<string, 'open' | 'done'>();
@@ -124,31 +127,31 @@ const childrenFirst = (linked: ReadonlyMap<string, LinkedFile>, problems: Proble
         state.set(child, 'open');
         stack.push({ path: child, next: 0 });
       } else if (state.get(child) === 'open') {
-        const circle = stack.slice(stack.findIndex(({ path }) => path === child)).map(({ path }) => path);
-        problems.push(circleProblem(linked.get(top.path)!, [...circle, child], linked));
+        const cycle = stack.slice(stack.findIndex(({ path }) => path === child)).map(({ path }) => path);
+        problems.push(cycleProblem(linked.get(top.path)!, [...cycle, child], linked));
       }
     }
   }
   return order;
 };
 
-/** The last two of the circle: where it closes. */
-const circleProblem = (
+/** Reported at the file that closes the cycle. */
+const cycleProblem = (
   { file, agents }: LinkedFile,
-  circle: readonly string[],
+  cycle: readonly string[],
   linked: ReadonlyMap<string, LinkedFile>,
 ): Problem => {
-  const names = circle.map((path) => linked.get(path)!.file.name).join(' → ');
+  const names = cycle.map((path) => linked.get(path)!.file.name).join(' → ');
   const calls = ({ agents: called }: LinkedFile, child: string): boolean => called.some(({ path }) => path === child);
-  const spawning = circle.slice(1).some((child, index) => !calls(linked.get(circle[index]!)!, child));
-  const key = agents.some(({ path }) => path === circle.at(-1)) ? 'agents' : 'spawns';
+  const spawning = cycle.slice(1).some((child, index) => !calls(linked.get(cycle[index]!)!, child));
+  const key = agents.some(({ path }) => path === cycle.at(-1)) ? 'agents' : 'spawns';
   return {
     file: file.path,
     line: file.lines[key] ?? null,
     key,
     message: spawning
-      ? `Agents cannot spawn each other in a circle: ${names}. Take one of them out of \`${key}\`; an agent spawns its own kind as \`self\`, and with \`templates\` its model can describe others.`
-      : `Agents may not call each other in a circle: ${names}. Take one of them out of \`agents\`.`,
+      ? `Agents cannot spawn each other in a cycle: ${names}. Remove one of them from \`${key}\`. An agent can spawn itself as \`self\`, and with \`templates\` its model can define other agents.`
+      : `Agents cannot call each other in a cycle: ${names}. Remove one of them from \`agents\`.`,
     nearest: null,
   };
 };

@@ -1,4 +1,4 @@
-// The operator's configuration as each agent sees it: the layers that apply where its file lies.
+// The operator's configuration for each agent: the layers that apply in the folder of its file.
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { canonicalJson } from '#base';
 import type { JsonObject } from '#base';
@@ -7,50 +7,51 @@ import { readConfigLayers } from '#adapters/config';
 import { parseDefaults, resolveConfig } from '#core/registry';
 import type { ResolvedConfig } from '#core/registry';
 import { pathKind } from './find-files.ts';
-import { shownPath } from './launch-environment.ts';
+import { displayPath } from './launch-environment.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 
 export type Config = {
   readonly layers: readonly ConfigLayer[];
   readonly resolved: ResolvedConfig;
   readonly defaults: Partial<Frontmatter>;
-  /** Where agents are looked for by name. */
+  /** Folders searched for agents by name. */
   readonly folders: readonly string[];
 };
 
 export class Configs {
   readonly problems: Problem[] = [];
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   readonly #trusted: string[];
-  /** Whose config applies to files in a folder: decided once. */
+  /** For each folder with files, the folder whose config applies; decided once. */
   readonly #folders = new Map<string, string>();
   readonly #fallback: string;
-  readonly #place: LaunchEnvironment;
-  readonly #known = new Map<string, Config>();
+  readonly #launch: LaunchEnvironment;
+  readonly #byFolder = new Map<string, Config>();
 
-  /** `named`: what the person named; only there, and below, is a config beside a file believed. */
-  constructor(place: LaunchEnvironment, named: readonly string[] = []) {
-    this.#place = place;
-    this.#trusted = [place.cwd, ...named.map((path) => (pathKind(path) === 'folder' ? path : dirname(path)))];
-    this.#fallback = this.#trusted[1] ?? place.cwd;
+  /** `named`: the paths that the user named. A config beside a file is trusted only in or below those. */
+  constructor(launch: LaunchEnvironment, named: readonly string[] = []) {
+    this.#launch = launch;
+    this.#trusted = [launch.cwd, ...named.map((path) => (pathKind(path) === 'folder' ? path : dirname(path)))];
+    this.#fallback = this.#trusted[1] ?? launch.cwd;
   }
 
-  /** Reads what applies to these files, and to agents that have none. */
+  /** Reads the config that applies to these files, and to agents without a file. */
   async read(files: Iterable<string>): Promise<void> {
-    const folders = new Set([this.#place.cwd]);
-    for (const file of files) folders.add(this.#folderOf(file));
-    for (const folder of folders) if (!this.#known.has(folder)) this.#known.set(folder, await this.#readOne(folder));
+    const folders = new Set([this.#launch.cwd]);
+    for (const file of files) folders.add(this.#configFolder(file));
+    for (const folder of folders)
+      if (!this.#byFolder.has(folder)) this.#byFolder.set(folder, await this.#readOne(folder));
   }
 
-  /** What applies to an agent's file; null: to an agent made in code. */
-  of(file: string | null): Config {
+  /** The config that applies to an agent's file; null: to an agent in code. */
+  forFile(file: string | null): Config {
     // probe: config-of-file
-    return this.#known.get(this.#folderOf(file)) ?? this.#known.get(this.#place.cwd)!;
+    return this.#byFolder.get(this.#configFolder(file)) ?? this.#byFolder.get(this.#launch.cwd)!;
   }
 
-  /** A file that another file named, elsewhere or in a hidden folder, brings no config along: it might have been written for that. */
-  #folderOf(file: string | null): string {
-    if (file === null) return this.#place.cwd;
+  /** A file that only another file named, elsewhere or in a hidden folder, does not bring its own config: it could be an attack. */
+  #configFolder(file: string | null): string {
+    if (file === null) return this.#launch.cwd;
     const folder = dirname(file);
     let known = this.#folders.get(folder);
     if (known === undefined) {
@@ -61,7 +62,7 @@ export class Configs {
   }
 
   async #readOne(beside: string): Promise<Config> {
-    const { cwd, home, config, env } = this.#place;
+    const { cwd, home, config, env } = this.#launch;
 
     const { layers, problems } = await readConfigLayers({
       cwd,
@@ -70,37 +71,39 @@ export class Configs {
       env,
       ...(config === undefined ? {} : { explicit: config }),
     });
-    this.#tell(problems);
+    this.#addProblems(problems);
     const resolved = resolveConfig(layers);
     const { frontmatter, problems: wrong } = parseDefaults(resolved.defaults, {
       file: '.ai-agent.json',
       under: ['defaults'],
     });
     const source = ({ key, file }: Problem): string => resolved.defaultSources[key?.split('.')[1] ?? ''] ?? file;
-    this.#tell([...wrong, ...ownKeys(resolved.defaults)].map((problem) => ({ ...problem, file: source(problem) })));
+    this.#addProblems(
+      [...wrong, ...perAgentKeyProblems(resolved.defaults)].map((problem) => ({ ...problem, file: source(problem) })),
+    );
     const folders = resolved.agents.map(({ folder, path }) => resolve(folder, path));
     this.#trusted.push(...folders);
     return {
       layers,
       resolved,
-      defaults: withoutOwn(frontmatter ?? {}),
+      defaults: withoutPerAgentKeys(frontmatter ?? {}),
       folders: [...folders, resolve(home, '.ai-agent/agents')],
     };
   }
 
-  /** A file that applies in several places is told of once. */
-  #tell(problems: readonly Problem[]): void {
-    for (const told of problems) {
-      const problem = { ...told, file: shownPath(told.file, this.#place) };
-      const words = canonicalJson(problem);
-      if (this.#told.has(words)) continue;
-      this.#told.add(words);
+  /** Reports each problem once, even if its file applies to several folders. */
+  #addProblems(problems: readonly Problem[]): void {
+    for (const one of problems) {
+      const problem = { ...one, file: displayPath(one.file, this.#launch) };
+      const key = canonicalJson(problem);
+      if (this.#reported.has(key)) continue;
+      this.#reported.add(key);
       this.problems.push(problem);
     }
   }
 }
 
-const ownNames = [
+const perAgentKeys = [
   'description',
   'usage',
   'toolName',
@@ -114,18 +117,18 @@ const ownNames = [
   'topics',
 ] as const;
 
-const withoutOwn = (defaults: Partial<Frontmatter>): Partial<Frontmatter> =>
-  Object.fromEntries(Object.entries(defaults).filter(([key]) => !(ownNames as readonly string[]).includes(key)));
+const withoutPerAgentKeys = (defaults: Partial<Frontmatter>): Partial<Frontmatter> =>
+  Object.fromEntries(Object.entries(defaults).filter(([key]) => !(perAgentKeys as readonly string[]).includes(key)));
 
-/** Keys that say what one agent is: no other can have them by default. */
-const ownKeys = (defaults: JsonObject): readonly Problem[] =>
-  ownNames
+/** Keys that describe a single agent cannot be defaults. */
+const perAgentKeyProblems = (defaults: JsonObject): readonly Problem[] =>
+  perAgentKeys
     .filter((key) => Object.hasOwn(defaults, key))
     .map((key) => ({
       file: '.ai-agent.json',
       line: null,
       key: `defaults.${key}`,
-      message: `\`${key}\` belongs to one agent: write it into that agent's file.${key === 'spawns' ? ' What all of them may at most stands in `spawns` beside `defaults`.' : ''}`,
+      message: `\`${key}\` belongs to a single agent: set it in that agent's file.${key === 'spawns' ? ' Set limits for all agents in `spawns`, beside `defaults`.' : ''}`,
       nearest: null,
     }));
 

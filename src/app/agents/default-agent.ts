@@ -1,13 +1,13 @@
-// The agent that is meant where none is named: `defaultAgent` of the config that applies here.
+// The agent to use when none is named: `defaultAgent` in the config that applies to the working folder.
 import type { Problem } from '#contracts';
 import { Configs } from './configs.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 
-/** Null when no config names one; then `problems` may say why. */
-export const defaultAgentIn = async (
-  place: LaunchEnvironment,
+/** `agent` is null when no config names one; `problems` may then say why. */
+export const readDefaultAgent = async (
+  launch: LaunchEnvironment,
 ): Promise<{ readonly agent: string | null; readonly problems: readonly Problem[] }> => {
-  const configs = new Configs(place);
+  const configs = new Configs(launch);
   await configs.read([]);
-  return { agent: configs.of(null).resolved.defaultAgent, problems: configs.problems };
+  return { agent: configs.forFile(null).resolved.defaultAgent, problems: configs.problems };
 };

@@ -1,15 +1,15 @@
-// An agent by its name: in the working folder, where the config says, or in the home folder.
+// Finds an agent by name: in the working folder, in the folders of the config, or in the home folder.
 import { join } from 'node:path';
 import { Configs } from './configs.ts';
 import { pathKind } from './find-files.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 import { findByName } from './read-agent-files.ts';
 
-export const findAgent = async (name: string, place: LaunchEnvironment): Promise<string | null> => {
+export const findAgent = async (name: string, launch: LaunchEnvironment): Promise<string | null> => {
   if (name.includes('/')) return null;
-  const here = join(place.cwd, `${name}.ai`);
+  const here = join(launch.cwd, `${name}.ai`);
   if (pathKind(here) === 'file') return here;
-  const configs = new Configs(place);
+  const configs = new Configs(launch);
   await configs.read([]);
-  return findByName(name, configs.of(null).folders);
+  return findByName(name, configs.forFile(null).folders);
 };

@@ -1,7 +1,7 @@
-// `${include:notes/style.md}` in a prompt: the text of a file beside the agent's, put in when it is loaded.
+// `${include:notes/style.md}` in a prompt: replaced by the text of that file when the agent is loaded.
 //
-//   I1. Only files in the agent's own folder or below it; links that lead out, and hidden files, are refused.
-//   I2. What is included is text of the definition: it is filled in once and recorded like the prompt.
+//   I1. Only files in or below the agent's own folder are included; links that lead outside and hidden files are refused.
+//   I2. Included text is part of the definition: it is inserted once and recorded like the prompt.
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
 
@@ -9,9 +9,9 @@ const placeholder = /\$\{include:([^}\n]{1,300})\}/gu;
 const bytesMax = 1_000_000;
 const depthMax = 8;
 
-export type Included = { readonly text: string; readonly problems: readonly string[] };
+export type IncludeResult = { readonly text: string; readonly problems: readonly string[] };
 
-export const includeFiles = (prompt: string, agentFile: string): Included => {
+export const includeFiles = (prompt: string, agentFile: string): IncludeResult => {
   const problems: string[] = [];
   let bytes = 0;
 
@@ -27,12 +27,12 @@ export const includeFiles = (prompt: string, agentFile: string): Included => {
     });
 
   const open = (name: string, from: string, chain: readonly string[]): { path: string; text: string } | string => {
-    const path = fileIn(dirname(agentFile), resolve(dirname(from), name));
-    if (path === null) return 'there is no such file in the folder of the agent.';
+    const path = resolveInside(dirname(agentFile), resolve(dirname(from), name));
+    if (path === null) return "no such file in the agent's folder.";
     if (chain.includes(path))
-      return `it includes itself: ${[...chain.slice(chain.indexOf(path)), path].map((one) => relative(dirname(agentFile), one)).join(' → ')}.`;
+      return `the file includes itself: ${[...chain.slice(chain.indexOf(path)), path].map((one) => relative(dirname(agentFile), one)).join(' → ')}.`;
     if (chain.length > depthMax) return `includes are nested deeper than ${depthMax}.`;
-    if (bytes + statSync(path).size > bytesMax) return `all that is included together has more than ${bytesMax} bytes.`;
+    if (bytes + statSync(path).size > bytesMax) return `the included files exceed ${bytesMax} bytes in total.`;
     return {
       path,
       text: readFileSync(path, 'utf8')
@@ -46,7 +46,7 @@ export const includeFiles = (prompt: string, agentFile: string): Included => {
 };
 
 /** The real path of a plain, visible file inside the folder; null for anything else. */
-const fileIn = (folder: string, path: string): string | null => {
+const resolveInside = (folder: string, path: string): string | null => {
   try {
     const real = realpathSync(path);
     const inside = relative(realpathSync(folder), real);

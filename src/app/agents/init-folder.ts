@@ -1,10 +1,10 @@
-// `cloister init`: two agents, a config and an env example that run at once.
+// `cloister init`: writes two agents, a config and an env example, ready to run.
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync, chmodSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CloisterError } from '#base';
 
-/** As they are shipped, and as they are called in the folder: names with a leading dot do not survive packing. */
+/** Names in the package, and names in the folder: npm does not pack all files with a leading dot. */
 const files: readonly (readonly [from: string, to: string])[] = [
   ['lead.ai', 'lead.ai'],
   ['researcher.ai', 'researcher.ai'],
@@ -15,16 +15,16 @@ const files: readonly (readonly [from: string, to: string])[] = [
 
 const ignored = ['.ai-agent.env', '.cloister/'];
 
-/** Throws before anything is written if a file is there already. */
-export const startFolder = (
+/** Throws `folder_taken` before anything is written if one of the files exists. */
+export const initFolder = (
   folder: string,
   templates: URL,
   cwd: string,
 ): { folder: string; files: readonly string[] } => {
   const target = resolve(cwd, folder);
-  const there = files.map(([, to]) => to).filter((to) => existsSync(join(target, to)));
-  if (there.length > 0)
-    throw new CloisterError('folder_taken', `${folder} has ${there.join(', ')} already; nothing was changed.`);
+  const existing = files.map(([, to]) => to).filter((to) => existsSync(join(target, to)));
+  if (existing.length > 0)
+    throw new CloisterError('folder_taken', `${folder} already has ${existing.join(', ')}; nothing was changed.`);
   try {
     makeFolder(target);
     for (const [from, to] of files) copyFileSync(fileURLToPath(new URL(from, templates)), join(target, to));
@@ -36,14 +36,14 @@ export const startFolder = (
   }
 };
 
-/** Level by level: where no folder can be made, a recursive one may never come back. */
+/** Level by level: where no folder can be created, a recursive mkdir may never return. */
 const makeFolder = (folder: string): void => {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   mkdirSync(folder);
 };
 
-/** Keys and runs do not belong into version control. */
+/** Keys and runs do not belong in version control. */
 const ignoreSecrets = (folder: string): readonly string[] => {
   const path = join(folder, '.gitignore');
   const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];

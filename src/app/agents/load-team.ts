@@ -1,22 +1,22 @@
-// Teams from files: read, their members found like any agent, and built when those are.
+// Loads teams from files: reads them, locates their members like any agent, and builds them after the members.
 import { basename } from 'node:path';
 import { readFileSync, statSync } from 'node:fs';
 import { CloisterError } from '#base';
 import type { Agent, Frontmatter, Problem, TeamOptions } from '#contracts';
-import { agentFrom, teamFrom } from '#core/orchestration';
+import { buildAgent, buildTeam } from '#core/orchestration';
 import { memberName, mergeDefaults, parseTeamFile } from '#core/registry';
 import type { ParsedTeam, TeamFile } from '#core/registry';
 import { taskProblems } from './load-tasks.ts';
-import { locate, unknownAgentProblem } from './read-agent-files.ts';
+import { locateAgent, addUnknownAgentProblem } from './read-agent-files.ts';
 import type { AgentIndex, ReadPorts } from './read-agent-files.ts';
-import { shownPath } from './launch-environment.ts';
+import { displayPath } from './launch-environment.ts';
 
-/** A team's file with the paths of the agents that it names. */
+/** A team file with the paths of the agents that it names. */
 export type LinkedTeam = {
   readonly path: string;
   readonly file: TeamFile;
   readonly members: readonly string[];
-  /** Null: it has none, or one that is made of what the file says. */
+  /** Null: no coordinator, or one that the team file itself defines. */
   readonly coordinator: string | null;
 };
 
@@ -24,7 +24,7 @@ export type TeamFiles = { readonly teams: readonly LinkedTeam[]; readonly proble
 
 const bytesMax = 1_000_000;
 
-/** `given`: the agent files that may be meant by their names. Stops after each file by itself when `follow` is false. */
+/** `given`: agent files that can be referred to by name. With `follow` false, members are not located. */
 export const readTeamFiles = (
   paths: readonly string[],
   { given, follow }: { readonly given: readonly string[]; readonly follow: boolean },
@@ -32,45 +32,47 @@ export const readTeamFiles = (
 ): TeamFiles => {
   const problems: Problem[] = [];
   const names = new Map(given.map((path) => [basename(path, '.ai'), path]));
-  const known: AgentIndex = { names, folders: new Map(), problems, ports };
+  const agentIndex: AgentIndex = { names, folders: new Map(), problems, ports };
   const teams = paths.flatMap((path): readonly LinkedTeam[] => {
     const { file, problems: wrong } = readOne(path, ports);
     problems.push(...wrong);
     if (file === null) return [];
     const members = file.agents.map((agent) => memberName(agent ?? ''));
-    const places = { file: file.path, line: (place: number) => file.line(['tasks', place]) };
-    if (members.length > 0) problems.push(...taskProblems(file.tasks, places, members));
-    return [follow ? linked(path, file, known) : { path, file, members: [], coordinator: null }];
+    const locations = { file: file.path, line: (index: number) => file.line(['tasks', index]) };
+    if (members.length > 0) problems.push(...taskProblems(file.tasks, locations, members));
+    return [follow ? linkTeam(path, file, agentIndex) : { path, file, members: [], coordinator: null }];
   });
   return { teams, problems };
 };
 
 const readOne = (path: string, ports: ReadPorts): ParsedTeam => {
-  const shown = shownPath(path, ports.place);
+  const display = displayPath(path, ports.launch);
   const broken = (message: string): ParsedTeam => ({
     file: null,
-    problems: [{ file: shown, line: null, key: null, message, nearest: null }],
+    problems: [{ file: display, line: null, key: null, message, nearest: null }],
   });
   try {
     const stat = statSync(path);
-    if (!stat.isFile()) return broken('It is not a regular file; put one in its place.');
+    if (!stat.isFile()) return broken('Not a regular file.');
     if (stat.size > bytesMax)
       return broken(
-        `It has ${stat.size} bytes; a team file may have ${bytesMax}. Move the tasks out of it, into JSON.`,
+        `The file has ${stat.size} bytes; the limit for team files is ${bytesMax}. Move the tasks to a JSON file.`,
       );
-    return parseTeamFile(shown, readFileSync(path, 'utf8'), ports);
+    return parseTeamFile(display, readFileSync(path, 'utf8'), ports);
   } catch (error) {
-    return broken(`It cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}. Check its permissions.`);
+    return broken(
+      `The file cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}. Check its permissions.`,
+    );
   }
 };
 
-const linked = (path: string, file: TeamFile, known: AgentIndex): LinkedTeam => {
+const linkTeam = (path: string, file: TeamFile, agentIndex: AgentIndex): LinkedTeam => {
   const find = (name: string | undefined, key: string, index: number): readonly string[] => {
     if (name === undefined) return [];
-    const found = locate(name, path, known);
+    const found = locateAgent(name, path, agentIndex);
     if (found !== null) return [found];
     const lines = { [`${key}.${index}`]: file.line(index < 0 ? [key] : [key, index]) };
-    unknownAgentProblem(name, { path, file: { path: file.path, lines }, key, index }, known);
+    addUnknownAgentProblem(name, { path, file: { path: file.path, lines }, key, index }, agentIndex);
     return [];
   };
   const { agent } = file.coordinator ?? {};
@@ -83,34 +85,38 @@ const linked = (path: string, file: TeamFile, known: AgentIndex): LinkedTeam => 
 };
 
 type TeamBuildContext = {
-  /** The agents of files, by path. */
+  /** Agents by the path of their file. */
   readonly agents: ReadonlyMap<string, Agent>;
   defaultsOf(path: string): Partial<Frontmatter>;
-  /** In the place of what the files say. */
+  /** Overrides `parallel` in the files. */
   readonly parallel: number | undefined;
 };
 
 export type BuiltTeams = { readonly teams: readonly Agent[]; readonly problems: readonly Problem[] };
 
-/** A team of which an agent could not be found or built is left out: what is wrong with that was told. */
-export const buildTeams = (teams: readonly LinkedTeam[], ground: TeamBuildContext): BuiltTeams => {
+/** Leaves out teams with an agent that was not found or built: that problem is already reported. */
+export const buildTeams = (teams: readonly LinkedTeam[], context: TeamBuildContext): BuiltTeams => {
   const problems: Problem[] = [];
   const built = teams.flatMap((team): readonly Agent[] => {
     try {
-      return build(team, ground);
+      return build(team, context);
     } catch (error) {
       if (!(error instanceof CloisterError)) throw error;
-      problems.push(problemOf(team.file, error.failure.detail ?? error.message));
+      problems.push(teamProblem(team.file, error.failure.detail ?? error.message));
       return [];
     }
   });
   return { teams: built, problems };
 };
 
-const build = ({ path, file, members, coordinator }: LinkedTeam, ground: TeamBuildContext): readonly Agent[] => {
-  const found = members.flatMap((member) => ground.agents.get(member) ?? []);
-  const leads = file.coordinator === undefined ? [] : leadOf(path, file, { coordinator, ground });
-  if (file.isBroken || found.length < file.agents.length || (file.coordinator !== undefined && leads.length === 0))
+const build = ({ path, file, members, coordinator }: LinkedTeam, context: TeamBuildContext): readonly Agent[] => {
+  const found = members.flatMap((member) => context.agents.get(member) ?? []);
+  const coordinators = file.coordinator === undefined ? [] : buildCoordinator(path, file, { coordinator, context });
+  if (
+    file.isBroken ||
+    found.length < file.agents.length ||
+    (file.coordinator !== undefined && coordinators.length === 0)
+  )
     return [];
   const {
     path: _path,
@@ -123,35 +129,39 @@ const build = ({ path, file, members, coordinator }: LinkedTeam, ground: TeamBui
   } = file;
   const options: TeamOptions = {
     ...rest,
-    ...(ground.parallel === undefined ? {} : { parallel: ground.parallel }),
+    ...(context.parallel === undefined ? {} : { parallel: context.parallel }),
     agents: found,
-    ...(leads[0] === undefined ? {} : { coordinator: leads[0] }),
+    ...(coordinators[0] === undefined ? {} : { coordinator: coordinators[0] }),
   };
-  return [teamFrom(options, path)];
+  return [buildTeam(options, path)];
 };
 
-type Leading = { readonly coordinator: string | null; readonly ground: TeamBuildContext };
+type CoordinatorContext = { readonly coordinator: string | null; readonly context: TeamBuildContext };
 
-/** The agent that is named, or one with these models and words, and what the config says for all agents. */
-const leadOf = (path: string, file: TeamFile, { coordinator, ground }: Leading): readonly Agent[] => {
+/** The named agent; otherwise one made from these models and prompt, with the config defaults. */
+const buildCoordinator = (
+  path: string,
+  file: TeamFile,
+  { coordinator, context }: CoordinatorContext,
+): readonly Agent[] => {
   const { agent, models, prompt = coordinatorPrompt } = file.coordinator!;
-  if (agent !== undefined) return coordinator === null ? [] : [ground.agents.get(coordinator) ?? []].flat();
+  if (agent !== undefined) return coordinator === null ? [] : [context.agents.get(coordinator) ?? []].flat();
   const own: Frontmatter = {
-    description: 'Plans what a team does, and answers from its results.',
+    description: 'Plans the work of a team and answers from its results.',
     usage: 'a goal',
     output: { format: 'text' },
     ...(models === undefined ? {} : { models }),
   };
-  const { gather: _gather, agents: _agents, spawns: _spawns, ...rest } = mergeDefaults(own, ground.defaultsOf(path));
-  return [agentFrom({ ...rest, name: 'coordinator', prompt }, path)];
+  const { gather: _gather, agents: _agents, spawns: _spawns, ...rest } = mergeDefaults(own, context.defaultsOf(path));
+  return [buildAgent({ ...rest, name: 'coordinator', prompt }, path)];
 };
 
 const coordinatorPrompt =
-  'You coordinate a team. When you are asked for a plan, make it as small as the goal allows, and give each task to the member whose description fits it best. When you are asked for the answer, give it from the results alone.';
+  'You coordinate a team. When asked for a plan, keep it as small as the goal allows, and assign each task to the member whose description fits it best. When asked for the answer, base it on the results alone.';
 
-/** `Team "x", plan.depth: expected …`: the key that it is about is in the words. */
-const problemOf = (file: TeamFile, words: string): Problem => {
-  const [, key = null, message = words] = /^Team ".{0,80}?", ([\w.-]{1,120}): (.*)$/su.exec(words) ?? [];
+/** The message names the key that it is about: `Team "x", plan.depth: expected …`. */
+const teamProblem = (file: TeamFile, detail: string): Problem => {
+  const [, key = null, message = detail] = /^Team ".{0,80}?", ([\w.-]{1,120}): (.*)$/su.exec(detail) ?? [];
   return {
     file: file.path,
     line: key === null ? null : file.line(key.split('.')),
@@ -161,8 +171,8 @@ const problemOf = (file: TeamFile, words: string): Problem => {
   };
 };
 
-/** Where a problem of a team's own coordinator is told. */
-export const teamPlace = (
+/** Where to report a problem of a coordinator that the team file defines. */
+export const teamLocation = (
   teams: readonly LinkedTeam[],
   path: string | null,
 ): Pick<Problem, 'file' | 'line'> | undefined => {
@@ -170,10 +180,10 @@ export const teamPlace = (
   return team === undefined ? undefined : { file: team.file.path, line: team.file.line(['coordinator']) };
 };
 
-/** The texts of a team's own, for which nobody else looks. */
-export const textsOf = ({ description = '', coordinator, tasks = null }: TeamFile): string =>
+/** The texts in the team file itself; its agents' texts are checked separately. */
+export const teamTexts = ({ description = '', coordinator, tasks = null }: TeamFile): string =>
   JSON.stringify([description, coordinator?.prompt ?? '', tasks]);
 
-/** Files of agents that teams name. */
+/** The agent files that teams name. */
 export const memberFiles = (teams: readonly LinkedTeam[]): readonly string[] =>
   teams.flatMap(({ members, coordinator }) => (coordinator === null ? members : [...members, coordinator]));

@@ -1,71 +1,74 @@
-// A model that a file names, ready to be made anew for each session.
+// Prepares a model that a file names, so that each session can get a new instance.
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CloisterError } from '#base';
 import type { Agent, Model, ModelFacts, Overlay, ProviderConfig } from '#contracts';
 import { connectModel, modelFacts } from '#adapters/models';
 import { fillProvider } from '#core/registry';
-import type { ConfigSourced } from '#core/registry';
+import type { SourcedConfig } from '#core/registry';
 import { readScript, rehearse } from '#testkit';
 import type { Script } from '#testkit';
 import { importModule } from './load-module.ts';
 
-type Named = {
-  readonly placed: ConfigSourced<ProviderConfig>;
+type ModelContext = {
+  readonly sourced: SourcedConfig<ProviderConfig>;
   readonly overlay: Overlay;
   readonly caching: Agent['caching'];
-  readonly looking: boolean;
+  readonly inspectOnly: boolean;
 };
 
 export const prepareModel = async (
   name: string,
-  { placed, overlay, caching, looking }: Named,
+  { sourced, overlay, caching, inspectOnly }: ModelContext,
 ): Promise<() => Model> => {
-  const config = placed.value;
+  const config = sourced.value;
   const at = name.indexOf('/');
   const [provider, id] = [name.slice(0, at), name.slice(at + 1)];
   const configured = config.models?.[id];
   if (config.type === 'rehearsal')
-    return prepareRehearsal(id, config.script, { provider, folder: placed.folder, configured, looking });
+    return prepareRehearsal(id, config.script, { provider, folder: sourced.folder, configured, inspectOnly });
   const filled = fillProvider(provider, config, overlay);
   const facts = { ...(await modelFacts(config.type, id, new Date())), ...configured };
   return () => ({ ...facts, language: connectModel(filled, id, { caching }) });
 };
 
-type Rehearsed = {
+type RehearsalContext = {
   readonly provider: string;
   readonly folder: string;
   readonly configured: ModelFacts | undefined;
-  readonly looking: boolean;
+  readonly inspectOnly: boolean;
 };
 
 const prepareRehearsal = async (
   modelId: string,
   script: string | undefined,
-  { provider, folder, configured, looking }: Rehearsed,
+  { provider, folder, configured, inspectOnly }: RehearsalContext,
 ): Promise<() => Model> => {
   if (script === undefined) throw new CloisterError('config_invalid', 'A rehearsal provider needs a `script`.');
   const path = resolve(folder, script);
-  if (looking && isModule(path)) return lookedAt(path, configured);
-  const read = await scriptAt(path);
-  return () => named(provider, { ...rehearse(read, { modelId, keepRequests: false }).model, ...configured });
+  if (inspectOnly && isModule(path)) return placeholderModel(path, configured);
+  const read = await readScriptFile(path);
+  return () => withProviderName(provider, { ...rehearse(read, { modelId, keepRequests: false }).model, ...configured });
 };
 
-/** A stand-in for a script that is code: it is not run to be looked at. */
-const lookedAt = (path: string, facts: ModelFacts | undefined): (() => Model) => {
-  if (!existsSync(path)) throw new CloisterError('module_invalid', `There is no file ${path}.`);
+/** A placeholder for a script that is code: code is not run when agents are only inspected. */
+const placeholderModel = (path: string, facts: ModelFacts | undefined): (() => Model) => {
+  if (!existsSync(path)) throw new CloisterError('module_invalid', `No such file: ${path}.`);
   return () => ({ ...rehearse([]).model, ...facts });
 };
 
 const isModule = (path: string): boolean => /\.[cm]?[jt]s$/u.test(path);
 
-/** Under the name that the config has for it. */
-const named = (provider: string, model: Model): Model => ({ ...model, language: { ...model.language, provider } });
+/** Sets the provider name that the config uses. */
+const withProviderName = (provider: string, model: Model): Model => ({
+  ...model,
+  language: { ...model.language, provider },
+});
 
 const scripts = new Map<string, { readonly text: string; readonly script: Script }>();
 
-/** A YAML file, or a module whose default export is a script. Many agents share one: the same text is read once. */
-const scriptAt = async (path: string): Promise<Script> => {
+/** Reads a YAML file, or a module whose default export is a script. Many agents share a script, so equal text is parsed once. */
+const readScriptFile = async (path: string): Promise<Script> => {
   if (isModule(path)) return (await importModule(path)).default as Script;
   const text = readText(path);
   const known = scripts.get(path);

@@ -1,4 +1,4 @@
-// A tool server that a file names, ready to be connected to anew for each session.
+// Prepares a tool server that a file names, so that each session can get its own connection.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CloisterError, nearestName } from '#base';
@@ -6,27 +6,27 @@ import type { Overlay, ServerConfig, ToolDefinition, ToolSource } from '#contrac
 import { findCommand, mcpSource } from '#adapters/mcp';
 import { defineAgent } from '#core/orchestration';
 import { fillServer } from '#core/registry';
-import type { ConfigSourced } from '#core/registry';
+import type { SourcedConfig } from '#core/registry';
 import { importModule } from './load-module.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 
-type Named = {
-  readonly placed: ConfigSourced<ServerConfig>;
+type ServerContext = {
+  readonly sourced: SourcedConfig<ServerConfig>;
   readonly overlay: Overlay;
   readonly env: LaunchEnvironment['env'];
-  readonly looking: boolean;
+  readonly inspectOnly: boolean;
 };
 
 export const prepareServer = async (
   name: string,
   only: readonly string[] | null,
-  { placed, overlay, env, looking }: Named,
+  { sourced, overlay, env, inspectOnly }: ServerContext,
 ): Promise<() => ToolSource> => {
-  const config = placed.value;
+  const config = sourced.value;
   refuseUnlisted(name, only, config.tools);
   if (config.type === 'module') {
-    const path = resolve(placed.folder, config.module);
-    if (looking) return lookedAt(name, path);
+    const path = resolve(sourced.folder, config.module);
+    if (inspectOnly) return placeholderSource(name, path);
     const tools = await moduleTools(name, path);
     refuseUnlisted(
       name,
@@ -38,26 +38,26 @@ export const prepareServer = async (
       list: async () => ({ tools: tools.filter((tool) => config.tools?.includes(tool.name) ?? true) }),
     });
   }
-  const filled = fillServer(name, config, overlay, { folder: placed.folder, path: env['PATH'] ?? '' });
-  if (looking && filled.type === 'stdio') await findCommand(filled);
+  const filled = fillServer(name, config, overlay, { folder: sourced.folder, path: env['PATH'] ?? '' });
+  if (inspectOnly && filled.type === 'stdio') await findCommand(filled);
   // probe: server-source
   return () => mcpSource(filled);
 };
 
-/** What the config does not let agents have, or the module does not hold. */
+/** Throws `server_tools` for a tool that the config does not list or the module does not export. */
 const refuseUnlisted = (server: string, only: readonly string[] | null, tools: readonly string[] | undefined): void => {
   const missing = tools === undefined ? undefined : only?.find((tool) => !tools.includes(tool));
   if (missing === undefined || tools === undefined) return;
-  const meant = nearestName(missing, tools);
+  const nearest = nearestName(missing, tools);
   throw new CloisterError(
     'server_tools',
-    `${server} has no tool "${missing}"${meant === null ? `; it has ${tools.join(', ')}` : `; did you mean "${meant}"?`}`,
+    `${server} has no tool "${missing}"${nearest === null ? `; it has ${tools.join(', ')}` : `; did you mean "${nearest}"?`}`,
   );
 };
 
-/** A module is code: it is not run to be looked at. */
-const lookedAt = (name: string, path: string): (() => ToolSource) => {
-  if (!existsSync(path)) throw new CloisterError('module_invalid', `mcpServers.${name}: there is no file ${path}.`);
+/** A placeholder for a module: code is not run when agents are only inspected. */
+const placeholderSource = (name: string, path: string): (() => ToolSource) => {
+  if (!existsSync(path)) throw new CloisterError('module_invalid', `mcpServers.${name}: no such file: ${path}.`);
   return () => ({ name, list: async () => ({ tools: [] }) });
 };
 

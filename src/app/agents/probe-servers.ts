@@ -1,30 +1,30 @@
-// Connects once to every tool server that agents name, lists its tools, and says what does not work.
+// Connects once to every tool server that agents name, lists its tools, and reports failures.
 import { CloisterError, Semaphore } from '#base';
 import type { Agent, Problem, SourceUse } from '#contracts';
 import { withChildren } from './resources-from-code.ts';
 import type { ResourceResolver } from './resource-resolver.ts';
-import { shownPath } from './launch-environment.ts';
+import { displayPath } from './launch-environment.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 
 const timeoutMs = 60_000;
-const atOnceMax = 8;
+const concurrentMax = 8;
 
-export const tryServers = async (
+export const probeServers = async (
   agents: readonly Agent[],
-  equipping: ResourceResolver,
-  place: LaunchEnvironment,
+  resolver: ResourceResolver,
+  launch: LaunchEnvironment,
 ): Promise<readonly Problem[]> => {
-  const slots = new Semaphore(atOnceMax);
-  const tried = await Promise.all(
+  const slots = new Semaphore(concurrentMax);
+  const found = await Promise.all(
     [...withChildren(agents)].flatMap((agent) =>
-      equipping.equip(agent).sources.map(async (use): Promise<Problem | null> => {
+      resolver.resourcesFor(agent).sources.map(async (use): Promise<Problem | null> => {
         await slots.acquire();
-        const message = await trouble(use);
+        const message = await probeServer(use);
         slots.release();
         return message === null
           ? null
           : {
-              file: agent.file === null ? `agent "${agent.name}"` : shownPath(agent.file, place),
+              file: agent.file === null ? `agent "${agent.name}"` : displayPath(agent.file, launch),
               line: null,
               key: 'tools',
               message,
@@ -33,10 +33,10 @@ export const tryServers = async (
       }),
     ),
   );
-  return tried.filter((problem) => problem !== null);
+  return found.filter((problem) => problem !== null);
 };
 
-const trouble = async ({ source, only }: SourceUse): Promise<string | null> => {
+const probeServer = async ({ source, only }: SourceUse): Promise<string | null> => {
   try {
     const listed = await source.list({ signal: AbortSignal.timeout(timeoutMs) });
     await listed.close?.();

@@ -1,4 +1,4 @@
-// The registry: finds agents, reads them, looks up what they name, and tells everything that is wrong at once.
+// The registry: finds and reads agents, looks up what they name, and reports all problems together.
 import { resolve } from 'node:path';
 import type { Agent, Model, Problem, Redact } from '#contracts';
 import { schemaProblem } from '#adapters/schemas';
@@ -6,88 +6,88 @@ import { parseYaml } from '#adapters/yaml';
 import { CloisterError } from '#base';
 import { assertAgent } from '#core/orchestration';
 import { buildAgents } from './build-agents.ts';
-import type { Built } from './build-agents.ts';
+import type { BuiltAgents } from './build-agents.ts';
 import type { AgentResources } from './agent-resources.ts';
 import { Configs } from './configs.ts';
 import { ResourceResolver } from './resource-resolver.ts';
 import { findFiles } from './find-files.ts';
 import { loadModule } from './load-module.ts';
-import { buildTeams, memberFiles, readTeamFiles, teamPlace, textsOf } from './load-team.ts';
+import { buildTeams, memberFiles, readTeamFiles, teamLocation, teamTexts } from './load-team.ts';
 import type { LinkedTeam } from './load-team.ts';
-import { needsOf, runtimeTools } from './required-config.ts';
-import { shownPath } from './launch-environment.ts';
+import { findRequiredConfig, runtimeTools } from './required-config.ts';
+import { displayPath } from './launch-environment.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
-import { problemLine, problemsError } from './problems.ts';
+import { formatProblem, problemsError } from './problems.ts';
 import { readAgentFiles } from './read-agent-files.ts';
 import type { AgentFiles, LinkedFile } from './read-agent-files.ts';
-import { tryServers } from './probe-servers.ts';
+import { probeServers } from './probe-servers.ts';
 
 export { problemsError } from './problems.ts';
 
 export type Registry = {
-  /** Those that were asked for; the agents below them come with them. */
+  /** The requested agents, which contain their children. */
   readonly agents: readonly Agent[];
   readonly linked: ReadonlyMap<string, LinkedFile>;
-  /** The files of agents that were asked for. */
+  /** The files of the requested agents. */
   readonly roots: readonly string[];
   readonly teams: readonly LinkedTeam[];
   readonly configs: Configs;
-  readonly equipping: ResourceResolver;
+  readonly resolver: ResourceResolver;
   readonly problems: readonly Problem[];
-  /** Those of the problems that a module threw. */
+  /** The errors behind those problems that a module threw. */
   readonly moduleErrors: readonly CloisterError[];
 };
 
 export type RegistryOptions = {
-  readonly place: LaunchEnvironment;
+  readonly launch: LaunchEnvironment;
   /** For agents that name no model. */
   readonly models?: readonly Model[];
-  /** Stop after each file by itself: nothing is looked up. */
+  /** Reads each file by itself and looks nothing up. */
   readonly syntaxOnly?: boolean;
-  /** Only look: no module of the operator's is run. */
-  readonly looking?: boolean;
-  /** Variables may be missing: nothing will be reached. */
+  /** Inspects only: runs no modules that the config names. */
+  readonly inspectOnly?: boolean;
+  /** Variables may be missing, because nothing will be connected to. */
   readonly offline?: boolean;
-  /** How many tasks the teams of files work on at once, in the place of what the files say. */
+  /** How many tasks teams work on in parallel; overrides what team files say. */
   readonly parallel?: number | undefined;
 };
 
-/** `given`: agents, or paths of agent files, team files, modules and folders. */
+/** `given`: agents, or paths to agent files, team files, modules and folders. */
 export const loadRegistry = async (given: readonly (Agent | string)[], options: RegistryOptions): Promise<Registry> => {
-  const { place, models = [], syntaxOnly = false, looking = false, offline = false } = options;
+  const { launch, models = [], syntaxOnly = false, inspectOnly = false, offline = false } = options;
   const found = findFiles(
     given.filter((one) => typeof one === 'string'),
-    place,
+    launch,
   );
-  const paths = given.filter((one) => typeof one === 'string').map((path) => resolve(place.cwd, path));
-  const configs = new Configs(place, paths);
+  const paths = given.filter((one) => typeof one === 'string').map((path) => resolve(launch.cwd, path));
+  const configs = new Configs(launch, paths);
   if (!syntaxOnly) await configs.read([...found.files, ...found.teams]);
   const ports = {
-    place,
+    launch,
     parseYaml,
     checkSchema: schemaProblem,
-    foldersFor: (path: string) => configs.of(path).folders,
+    foldersFor: (path: string) => configs.forFile(path).folders,
   };
   const { teams, problems: ofTeams } = readTeamFiles(found.teams, { given: found.files, follow: !syntaxOnly }, ports);
   const read = readAgentFiles([...new Set([...memberFiles(teams), ...found.files])], !syntaxOnly, ports);
   const problems: Problem[] = [...found.problems, ...ofTeams, ...read.problems];
-  const equipping = new ResourceResolver(configs, place, { fallback: models, looking, offline });
+  const resolver = new ResourceResolver(configs, launch, { fallback: models, inspectOnly, offline });
   const moduleErrors: CloisterError[] = [];
-  const base = { moduleErrors, linked: read.linked, roots: found.files, teams, configs, equipping, problems };
+  const base = { moduleErrors, linked: read.linked, roots: found.files, teams, configs, resolver, problems };
   if (syntaxOnly) return { ...base, agents: [] };
 
   await configs.read([...read.linked.keys(), ...read.broken.keys()]);
   const built = buildAgents(read.linked, (path) => {
-    const { defaults, resolved } = configs.of(path);
+    const { defaults, resolved } = configs.forFile(path);
     return { defaults, caps: resolved.spawns };
   });
   const { teams: builtTeams, problems: unbuiltTeams } = buildTeams(teams, {
     agents: built.agents,
-    defaultsOf: (path) => configs.of(path).defaults,
+    defaultsOf: (path) => configs.forFile(path).defaults,
     parallel: options.parallel,
   });
   problems.push(...configs.problems, ...built.problems, ...unbuiltTeams);
-  const exported = await modulesOf(found.modules, place, (file, error) => {
+  const exported = await loadModules(found.modules, launch, (file, error) => {
     moduleErrors.push(error);
     problems.push({ file, line: null, key: null, message: error.failure.detail ?? error.message, nearest: null });
   });
@@ -96,39 +96,46 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
     ...given.filter((one) => typeof one !== 'string').map((agent, index) => assertAgent(agent, `agents[${index}]`)),
     ...found.all.flatMap((path) => teamOf(path) ?? built.agents.get(path) ?? exported.get(path) ?? []),
   ];
-  // What the config does not hold because of a mistake in it is told once, as that mistake.
+  // A mistake in the config is reported once, not again for every entry that is missing because of it.
   if (configs.problems.length > 0) return { ...base, agents };
-  await equipping.prepare([...agents, ...built.agents.values()], (agent, { key, ...told }) => {
+  await resolver.prepare([...agents, ...built.agents.values()], (agent, { key, ...problem }) => {
     const file = agent.file === null ? undefined : read.linked.get(agent.file)?.file;
     const at = { file: file?.path ?? `agent "${agent.name}"`, line: file?.lines[key] ?? null, key };
-    problems.push({ ...at, ...teamPlace(teams, agent.file), ...told });
+    problems.push({ ...at, ...teamLocation(teams, agent.file), ...problem });
   });
-  problems.push(...unbuilt(read, built.agents, configs));
-  const { redact } = equipping;
-  const said = [
+  problems.push(...unbuiltProblems(read, built.agents, configs));
+  const { redact } = resolver;
+  const texts = [
     ...[...built.agents.values()].map(
       ({ file, prompt, description, usage }) =>
         [read.linked.get(file!)!.file.path, JSON.stringify([prompt, description, usage])] as const,
     ),
-    ...teams.map(({ file }) => [file.path, textsOf(file)] as const),
+    ...teams.map(({ file }) => [file.path, teamTexts(file)] as const),
   ];
-  problems.push(...(redact === null ? [] : holdingSecrets(said, redact)));
-  return { ...base, agents, problems: withoutSecrets(problems, redact) };
+  problems.push(...(redact === null ? [] : secretProblems(texts, redact)));
+  return { ...base, agents, problems: redactProblems(problems, redact) };
 };
 
-const holdingSecrets = (said: readonly (readonly [file: string, text: string])[], redact: Redact): readonly Problem[] =>
-  said
+const secretProblems = (
+  texts: readonly (readonly [file: string, text: string])[],
+  redact: Redact,
+): readonly Problem[] =>
+  texts
     .filter(([, text]) => redact.text(text) !== text)
     .map(([file]) => ({
       file,
       line: null,
       key: null,
-      message: 'It holds the value of a secret: take it out; secrets belong into .ai-agent.env.',
+      message: 'The file contains the value of a secret. Remove it; secrets belong in .ai-agent.env.',
       nearest: null,
     }));
 
-/** What files name that could not be read or built: it is looked up all the same, so that all is told at once. */
-const unbuilt = ({ linked, broken }: AgentFiles, built: Built['agents'], configs: Configs): readonly Problem[] => {
+/** Also looks up what invalid and unbuilt files name, so that all problems are reported together. */
+const unbuiltProblems = (
+  { linked, broken }: AgentFiles,
+  built: BuiltAgents['agents'],
+  configs: Configs,
+): readonly Problem[] => {
   const files = [
     ...[...linked.values()].filter(({ path }) => !built.has(path)).map(({ path, file }) => [path, file] as const),
     ...broken,
@@ -136,58 +143,58 @@ const unbuilt = ({ linked, broken }: AgentFiles, built: Built['agents'], configs
   return files.flatMap(([path, { path: file, frontmatter, lines }]) => {
     const { models = [], tools = [] } = frontmatter;
     const servers = tools.filter((tool: string | undefined) => tool !== undefined && !runtimeTools.includes(tool));
-    const { problems } = needsOf({ models, servers }, configs.of(path).resolved);
-    return problems.map(({ key, ...told }) => ({ file, line: lines[key] ?? null, key, ...told }));
+    const { problems } = findRequiredConfig({ models, servers }, configs.forFile(path).resolved);
+    return problems.map(({ key, ...problem }) => ({ file, line: lines[key] ?? null, key, ...problem }));
   });
 };
 
-export const withoutSecrets = (problems: readonly Problem[], redact: Redact | null): readonly Problem[] =>
+export const redactProblems = (problems: readonly Problem[], redact: Redact | null): readonly Problem[] =>
   redact === null ? problems : problems.map((problem) => ({ ...problem, message: redact.text(problem.message) }));
 
-/** The same for running: throws all that is wrong in one error. */
+/** Loads agents for running. Throws all problems in one error. */
 export const openRegistry = async (
   given: readonly (Agent | string)[],
   { preconnect, ...options }: RegistryOptions & { readonly preconnect: boolean },
 ): Promise<AgentResources> => {
-  const { agents, equipping, problems, moduleErrors } = await loadRegistry(given, options);
+  const { agents, resolver, problems, moduleErrors } = await loadRegistry(given, options);
   if (problems.length === 1 && moduleErrors.length === 1) throw moduleErrors[0]!;
   if (problems.length > 0) throw problemsError(problems);
   if (preconnect) {
-    const unreached = withoutSecrets(await tryServers(agents, equipping, options.place), equipping.redact);
+    const unreached = redactProblems(await probeServers(agents, resolver, options.launch), resolver.redact);
     if (unreached.length > 0) throw problemsError(unreached);
   }
   return {
     agents,
     get redact() {
-      return equipping.redact;
+      return resolver.redact;
     },
-    contextTokens: (agent) => equipping.contextTokens(agent),
-    equip: (agent, model) => equipping.equip(model === undefined ? agent : { ...agent, models: [model] }),
+    contextTokens: (agent) => resolver.contextTokens(agent),
+    resourcesFor: (agent, model) => resolver.resourcesFor(model === undefined ? agent : { ...agent, models: [model] }),
     prepare: async (agent, model) => {
-      const told: Problem[] = [];
-      await equipping.prepare([{ ...agent, models: [model], agents: [] }], (_agent, { key, ...problem }) =>
-        told.push({ file: `model "${model}"`, line: null, key, ...problem }),
+      const found: Problem[] = [];
+      await resolver.prepare([{ ...agent, models: [model], agents: [] }], (_agent, { key, ...problem }) =>
+        found.push({ file: `model "${model}"`, line: null, key, ...problem }),
       );
-      if (told.length === 0) return;
-      const lines = withoutSecrets(told, equipping.redact).map(problemLine);
+      if (found.length === 0) return;
+      const lines = redactProblems(found, resolver.redact).map(formatProblem);
       throw new CloisterError('fork_invalid', `\n${lines.join('\n')}\n`);
     },
   };
 };
 
-const modulesOf = async (
+const loadModules = async (
   paths: readonly string[],
-  place: LaunchEnvironment,
-  tell: (file: string, error: CloisterError) => void,
+  launch: LaunchEnvironment,
+  report: (file: string, error: CloisterError) => void,
 ): Promise<ReadonlyMap<string, readonly Agent[]>> => {
   const agents = new Map<string, readonly Agent[]>();
   for (const path of paths) {
-    const shown = shownPath(path, place);
+    const display = displayPath(path, launch);
     try {
-      agents.set(path, await loadModule(path, shown));
+      agents.set(path, await loadModule(path, display));
     } catch (error) {
       if (!(error instanceof CloisterError)) throw error;
-      tell(shown, error);
+      report(display, error);
     }
   }
   return agents;

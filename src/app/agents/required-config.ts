@@ -1,49 +1,52 @@
-// What an agent names of the operator's config, looked up.
+// Looks up what an agent needs from the operator's config.
 import { nearestName } from '#base';
 import type { Agent, Problem, ProviderConfig, ServerConfig } from '#contracts';
 import { splitServer } from '#core/orchestration';
 import { builtinSchemas } from '#core/session';
-import type { ConfigSourced, ResolvedConfig } from '#core/registry';
+import type { SourcedConfig, ResolvedConfig } from '#core/registry';
 
-export type Needs = {
-  readonly providers: ReadonlyMap<string, ConfigSourced<ProviderConfig>>;
-  /** With the tools that it names; null: all of them. */
+export type RequiredConfig = {
+  readonly providers: ReadonlyMap<string, SourcedConfig<ProviderConfig>>;
+  /** `only`: the tools that the agent names; null: all tools of the server. */
   readonly servers: ReadonlyMap<
     string,
-    { readonly placed: ConfigSourced<ServerConfig>; readonly only: readonly string[] | null }
+    { readonly sourced: SourcedConfig<ServerConfig>; readonly only: readonly string[] | null }
   >;
   readonly problems: readonly UnlocatedProblem[];
 };
 
-/** A problem without its place. */
+/** A problem without file and line. */
 export type UnlocatedProblem = Pick<Problem, 'message' | 'nearest'> & { readonly key: 'models' | 'tools' };
 
-export const needsOf = (agent: Pick<Agent, 'models' | 'servers'>, config: ResolvedConfig): Needs => {
+export const findRequiredConfig = (
+  agent: Pick<Agent, 'models' | 'servers'>,
+  config: ResolvedConfig,
+): RequiredConfig => {
   const problems: UnlocatedProblem[] = [];
-  const providers = new Map<string, ConfigSourced<ProviderConfig>>();
+  const providers = new Map<string, SourcedConfig<ProviderConfig>>();
   for (const model of agent.models) {
     if (typeof model !== 'string') continue;
-    const name = providerOf(model);
+    const name = providerName(model);
     const found = config.providers[name];
     if (found !== undefined) providers.set(name, found);
     else problems.push(unknownProvider(name, Object.keys(config.providers)));
   }
-  const servers = new Map<string, { placed: ConfigSourced<ServerConfig>; only: readonly string[] | null }>();
+  const servers = new Map<string, { sourced: SourcedConfig<ServerConfig>; only: readonly string[] | null }>();
   for (const [name, only] of toolsByServer(agent.servers)) {
-    const placed = config.servers[name];
-    if (placed !== undefined) servers.set(name, { placed, only });
+    const sourced = config.servers[name];
+    if (sourced !== undefined) servers.set(name, { sourced, only });
     else problems.push(unknownServer(name, Object.keys(config.servers)));
   }
   return { providers, servers, problems };
 };
 
 /** The part of `<provider>/<model>` before the slash. */
-export const providerOf = (model: string): string => model.split('/', 1)[0]!;
+export const providerName = (model: string): string => model.split('/', 1)[0]!;
 
-/** `read_output` comes by itself. */
+/** `read_output` is added automatically. */
 export const runtimeTools: readonly string[] = Object.keys(builtinSchemas).filter((name) => name !== 'read_output');
 
-/** The tools that are named of each server; null: all of them. */
+/** The tools named for each server; null: all tools. */
 export const toolsByServer = (names: readonly string[]): ReadonlyMap<string, readonly string[] | null> => {
   const uses = new Map<string, readonly string[] | null>();
   for (const name of names) {
@@ -59,12 +62,12 @@ export const toolsByServer = (names: readonly string[]): ReadonlyMap<string, rea
 
 const unknownProvider = (name: string, known: readonly string[]): UnlocatedProblem => ({
   key: 'models',
-  message: `No provider "${name}" is configured: add it to \`providers\` in .ai-agent.json, or name one of ${[...known].sort().join(', ')}.`,
+  message: `No provider "${name}" is configured. Add it to \`providers\` in .ai-agent.json, or use one of: ${[...known].sort().join(', ')}.`,
   nearest: nearestName(name, known),
 });
 
 const unknownServer = (name: string, known: readonly string[]): UnlocatedProblem => ({
   key: 'tools',
-  message: `No tool or server "${name}" is known: add it to \`mcpServers\` in .ai-agent.json, or name one of ${[...runtimeTools, ...known].join(', ')}.`,
+  message: `No tool or server is named "${name}". Add it to \`mcpServers\` in .ai-agent.json, or use one of: ${[...runtimeTools, ...known].join(', ')}.`,
   nearest: nearestName(name, [...runtimeTools, ...known]),
 });

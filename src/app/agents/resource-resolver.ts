@@ -1,22 +1,22 @@
-// What each session works with: models and tool sources made for it alone, from the operator's config and its own overlay.
+// Creates the models and tool sources of each session, for it alone, from the operator's config and the session's overlay.
 //
-//   Q1. Everything an agent names is looked up before anything runs; all that is missing is told at once.
-//   Q2. A session is handed new provider instances and new clients; nothing of them is shared with another session.
+//   Q1. Everything an agent names is looked up before anything runs; everything missing is reported together.
+//   Q2. A session gets new provider instances and new clients; it shares none of them with another session.
 import { CloisterError } from '#base';
 import type { Agent, SessionResources, Model, Redact, SourceUse } from '#contracts';
-import { makeRedact, missingMessage, overlayFor, requiredOf, secretsOf } from '#core/registry';
-import { codeSources, resourcesFromCode, namesAny, withChildren } from './resources-from-code.ts';
+import { makeRedact, missingVariablesMessage, overlayFor, requiredVariables, collectSecrets } from '#core/registry';
+import { codeSources, resourcesFromCode, needsConfig, withChildren } from './resources-from-code.ts';
 import type { Configs } from './configs.ts';
-import { needsOf, providerOf, toolsByServer } from './required-config.ts';
+import { findRequiredConfig, providerName, toolsByServer } from './required-config.ts';
 import type { UnlocatedProblem } from './required-config.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 import { prepareModel } from './prepare-model.ts';
 import { prepareServer } from './prepare-server.ts';
 
 type Recipe = {
-  readonly of: Pick<Agent, 'file' | 'caching' | 'models' | 'servers'>;
+  readonly agent: Pick<Agent, 'file' | 'caching' | 'models' | 'servers'>;
   readonly models: readonly (() => Model)[];
-  /** Of each of those models, as it was looked up. */
+  /** The context size of each of those models. */
   readonly contexts: readonly (number | undefined)[];
   readonly sources: readonly {
     readonly name: string;
@@ -28,56 +28,60 @@ type Recipe = {
 export type ResourceResolverOptions = {
   /** For agents that name no model. */
   readonly fallback: readonly Model[];
-  /** Nothing is run: modules are only looked for. */
-  readonly looking: boolean;
-  /** Nothing will be reached: variables may be missing. */
+  /** Inspects only: modules must exist, but are not run. */
+  readonly inspectOnly: boolean;
+  /** Variables may be missing, because nothing will be connected to. */
   readonly offline: boolean;
 };
 
 export class ResourceResolver {
   readonly #configs: Configs;
-  readonly #place: LaunchEnvironment;
+  readonly #launch: LaunchEnvironment;
   readonly #fallback: readonly Model[];
-  readonly #looking: boolean;
+  readonly #inspectOnly: boolean;
   readonly #offline: boolean;
   readonly #recipes = new Map<string, Recipe>();
-  readonly #equipPlainly: (agent: Agent) => SessionResources;
+  readonly #resourcesFromCode: (agent: Agent) => SessionResources;
   readonly #secrets = new Set<string>();
   #redact: Redact | null | undefined;
   /** Variables whose values are too short to be redacted, by agent. */
   readonly tooShort: { readonly agent: string; readonly names: readonly string[] }[] = [];
 
-  constructor(configs: Configs, place: LaunchEnvironment, { fallback, looking, offline }: ResourceResolverOptions) {
+  constructor(
+    configs: Configs,
+    launch: LaunchEnvironment,
+    { fallback, inspectOnly, offline }: ResourceResolverOptions,
+  ) {
     this.#configs = configs;
-    this.#place = place;
+    this.#launch = launch;
     this.#fallback = fallback;
-    this.#looking = looking;
+    this.#inspectOnly = inspectOnly;
     this.#offline = offline;
-    this.#equipPlainly = resourcesFromCode(fallback);
+    this.#resourcesFromCode = resourcesFromCode(fallback);
   }
 
-  /** Looks up everything that these agents and those below them name. */
-  async prepare(agents: readonly Agent[], tell: (agent: Agent, problem: UnlocatedProblem) => void): Promise<void> {
+  /** Looks up everything that these agents and their children name. */
+  async prepare(agents: readonly Agent[], report: (agent: Agent, problem: UnlocatedProblem) => void): Promise<void> {
     for (const agent of withChildren(agents)) {
-      const key = keyOf(agent);
+      const key = recipeKey(agent);
       if (key === null || this.#recipes.has(key)) continue;
-      this.#recipes.set(key, await this.#look(agent, (problem) => tell(agent, problem)));
+      this.#recipes.set(key, await this.#lookUp(agent, (problem) => report(agent, problem)));
     }
     this.#redact = undefined;
   }
 
-  /** Null when nothing here is secret. */
+  /** Null when there are no secrets. */
   get redact(): Redact | null {
     return (this.#redact ??= makeRedact([...this.#secrets]));
   }
 
-  equip(agent: Agent): SessionResources {
-    if (!namesAny(agent)) return this.#equipPlainly(agent);
-    const recipe = this.#recipeOf(agent);
+  resourcesFor(agent: Agent): SessionResources {
+    if (!needsConfig(agent)) return this.#resourcesFromCode(agent);
+    const recipe = this.#findRecipe(agent);
     if (recipe === undefined)
       throw new CloisterError(
         'agent_unknown',
-        `"${agent.name}" names models or servers of the config: hand it to openCloister.`,
+        `"${agent.name}" refers to models or servers in the config: pass it to openCloister.`,
       );
     const named = recipe.models.values();
     const models = agent.models.map((model) => (typeof model === 'string' ? named.next().value!() : model));
@@ -90,18 +94,18 @@ export class ResourceResolver {
     };
   }
 
-  /** Of the model that it asks first, as far as it is known. */
+  /** The context size of the agent's first model, if known. */
   contextTokens(agent: Agent): number | undefined {
     const [first = this.#fallback[0]] = agent.models;
     if (typeof first !== 'string') return first?.contextTokens;
-    return this.#recipeOf(agent)?.contexts[0];
+    return this.#findRecipe(agent)?.contexts[0];
   }
 
-  /** Its own; or, for one that a model has described, of its parent's with fewer of the tools. */
-  #recipeOf(agent: Agent): Recipe | undefined {
-    const own = this.#recipes.get(keyOf(agent) ?? '');
+  /** The agent's own recipe; for an agent that a model defined, its parent's recipe with fewer tools. */
+  #findRecipe(agent: Agent): Recipe | undefined {
+    const own = this.#recipes.get(recipeKey(agent) ?? '');
     if (own !== undefined) return own;
-    const whole = [...this.#recipes.values()].find(({ of }) => covers(of, agent));
+    const whole = [...this.#recipes.values()].find((recipe) => covers(recipe.agent, agent));
     if (whole === undefined) return undefined;
     const uses = toolsByServer(agent.servers);
     const sources = whole.sources.flatMap((source) => {
@@ -111,75 +115,75 @@ export class ResourceResolver {
     return { ...whole, sources };
   }
 
-  async #look(agent: Agent, tell: (problem: UnlocatedProblem) => void): Promise<Recipe> {
-    const { resolved, layers } = this.#configs.of(agent.file);
-    const { providers, servers, problems } = needsOf(agent, resolved);
-    for (const problem of problems) tell(problem);
+  async #lookUp(agent: Agent, report: (problem: UnlocatedProblem) => void): Promise<Recipe> {
+    const { resolved, layers } = this.#configs.forFile(agent.file);
+    const { providers, servers, problems } = findRequiredConfig(agent, resolved);
+    for (const problem of problems) report(problem);
     const declared = [
       ...[...providers].map(([name, { value }]) => [`providers.${name}`, value] as const),
-      ...[...servers].map(([name, { placed }]) => [`mcpServers.${name}`, placed.value] as const),
+      ...[...servers].map(([name, { sourced }]) => [`mcpServers.${name}`, sourced.value] as const),
     ];
     const found = overlayFor(
       declared.map(([, value]) => value),
       layers,
     );
-    const { overlay, missing } = this.#offline ? pretended(found) : found;
-    const asked = new Set([...providers.values()].flatMap(({ value }) => requiredOf(value)));
+    const { overlay, missing } = this.#offline ? withFakeValues(found) : found;
+    const providerVariables = new Set([...providers.values()].flatMap(({ value }) => requiredVariables(value)));
     for (const [key, names] of [
-      ['models', missing.filter((name) => asked.has(name))],
-      ['tools', missing.filter((name) => !asked.has(name))],
+      ['models', missing.filter((name) => providerVariables.has(name))],
+      ['tools', missing.filter((name) => !providerVariables.has(name))],
     ] as const)
-      if (names.length > 0) tell({ key, message: `${missingMessage(names)}.`, nearest: null });
-    this.#hide(agent, secretsOf(declared, overlay, resolved.plain));
-    if (problems.length + missing.length > 0) return { of: agent, models: [], contexts: [], sources: [] };
+      if (names.length > 0) report({ key, message: `${missingVariablesMessage(names)}.`, nearest: null });
+    this.#addSecrets(agent, collectSecrets(declared, overlay, resolved.plain));
+    if (problems.length + missing.length > 0) return { agent, models: [], contexts: [], sources: [] };
 
-    const trying = async <T>(key: UnlocatedProblem['key'], make: () => Promise<T>): Promise<readonly T[]> => {
+    const attempt = async <T>(key: UnlocatedProblem['key'], make: () => Promise<T>): Promise<readonly T[]> => {
       try {
         return [await make()];
       } catch (error) {
         if (!(error instanceof CloisterError)) throw error;
-        tell({ key, message: error.message, nearest: null });
+        report({ key, message: error.message, nearest: null });
         return [];
       }
     };
     const { caching } = agent;
-    const looking = this.#looking;
+    const inspectOnly = this.#inspectOnly;
     const contexts: (number | undefined)[] = [];
-    const models = await eachOf(
+    const models = await flatMapInOrder(
       agent.models.filter((model) => typeof model === 'string'),
       (name) =>
-        trying('models', async () => {
+        attempt('models', async () => {
           const make = await prepareModel(name, {
-            placed: providers.get(providerOf(name))!,
+            sourced: providers.get(providerName(name))!,
             // probe: provider-variables
             overlay,
             caching,
-            looking,
+            inspectOnly,
           });
-          // A key or an address that cannot be used shows here, before anything runs.
+          // Creating a model now reveals an invalid key or address before anything runs.
           contexts.push(make().contextTokens);
           return make;
         }),
     );
-    const sources = await eachOf([...servers], ([name, { placed, only }]) =>
-      trying('tools', async () => ({
+    const sources = await flatMapInOrder([...servers], ([name, { sourced, only }]) =>
+      attempt('tools', async () => ({
         name,
         only,
         make: this.#offline
           ? () => ({ name, list: unreachable })
           : await prepareServer(name, only, {
-              placed,
+              sourced,
               // probe: server-variables
               overlay,
-              env: this.#place.env,
-              looking,
+              env: this.#launch.env,
+              inspectOnly,
             }),
       })),
     );
-    return { of: agent, models, contexts, sources };
+    return { agent, models, contexts, sources };
   }
 
-  #hide({ name }: Agent, { values, tooShort }: ReturnType<typeof secretsOf>): void {
+  #addSecrets({ name }: Agent, { values, tooShort }: ReturnType<typeof collectSecrets>): void {
     for (const value of values) this.#secrets.add(value);
     if (tooShort.length > 0) this.tooShort.push({ agent: name, names: tooShort });
   }
@@ -189,20 +193,23 @@ const unreachable = async (): Promise<never> => {
   throw new CloisterError('offline');
 };
 
-/** Nothing will be sent anywhere, so any value will do. */
-const pretended = ({ overlay, missing }: ReturnType<typeof overlayFor>): ReturnType<typeof overlayFor> => ({
+/** Any value will do, because nothing is sent. */
+const withFakeValues = ({ overlay, missing }: ReturnType<typeof overlayFor>): ReturnType<typeof overlayFor> => ({
   overlay: Object.freeze({ ...overlay, ...Object.fromEntries(missing.map((name) => [name, 'offline'])) }),
   missing: [],
 });
 
-const eachOf = async <T, U>(items: readonly T[], work: (item: T) => Promise<readonly U[]>): Promise<readonly U[]> => {
+const flatMapInOrder = async <T, U>(
+  items: readonly T[],
+  work: (item: T) => Promise<readonly U[]>,
+): Promise<readonly U[]> => {
   const done: U[] = [];
   for (const item of items) done.push(...(await work(item)));
   return done;
 };
 
-/** The same models from the same place, and at least the same tools. */
-const covers = (one: Recipe['of'], { file, caching, models, servers }: Agent): boolean =>
+/** Whether one has the same models from the same file, and at least the same tools. */
+const covers = (one: Recipe['agent'], { file, caching, models, servers }: Agent): boolean =>
   one.file === file &&
   one.caching === caching &&
   one.models.length === models.length &&
@@ -212,11 +219,11 @@ const covers = (one: Recipe['of'], { file, caching, models, servers }: Agent): b
 const isSameModel = (one: Agent['models'][number], other: Agent['models'][number]): boolean =>
   one === other || (typeof one === 'object' && typeof other === 'object' && one.language === other.language);
 
-/** What an agent names of the config, and where; null when it names nothing. */
-const keyOf = (agent: Agent): string | null => {
+/** Identifies what an agent needs from the config, and which config; null when it needs nothing. */
+const recipeKey = (agent: Agent): string | null => {
   // probe: equipment-key
   const { file, caching, models, servers } = agent;
-  return namesAny(agent)
+  return needsConfig(agent)
     ? JSON.stringify([file, caching, models.filter((model) => typeof model === 'string'), servers])
     : null;
 };

@@ -1,16 +1,16 @@
-// Equipment of agents that bring everything along as objects: there is nothing to look up or to make anew.
+// Resources of agents that bring their models and tools as objects: nothing to look up or to create.
 import type { Agent, SessionResources, Model, SourceUse } from '#contracts';
 
 export const resourcesFromCode = (fallback: readonly Model[]): ((agent: Agent) => SessionResources) => {
   const known = new WeakMap<Agent, SessionResources>();
   return (agent) => {
-    let equipment = known.get(agent);
-    if (equipment === undefined) {
+    let resources = known.get(agent);
+    if (resources === undefined) {
       const models = agent.models as readonly Model[];
-      equipment = { models: models.length > 0 ? models : fallback, sources: codeSources(agent) };
-      known.set(agent, equipment);
+      resources = { models: models.length > 0 ? models : fallback, sources: codeSources(agent) };
+      known.set(agent, resources);
     }
-    return equipment;
+    return resources;
   };
 };
 
@@ -18,10 +18,10 @@ export const codeSources = (agent: Agent): readonly SourceUse[] =>
   agent.sources.map((source) => ({ source, only: null }));
 
 /** Whether an agent names models or servers that the operator's config must define. */
-export const namesAny = ({ models, servers }: Agent): boolean =>
+export const needsConfig = ({ models, servers }: Agent): boolean =>
   servers.length > 0 || models.some((model) => typeof model === 'string');
 
-/** Each once, those below too. */
+/** These agents and all agents below them, each once. */
 export const withChildren = (agents: readonly Agent[]): ReadonlySet<Agent> => {
   const all = new Set(agents);
   for (const agent of all) {

@@ -1,4 +1,4 @@
-// Which runs of a conversation are under way, in this process or in another one.
+// Which runs of a conversation are running, in this process or another one.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { RunLog, RunSummary, Store } from '#contracts';
@@ -8,17 +8,17 @@ import type { TurnNode } from './turn-chain.ts';
 
 export type RunStates = ReadonlyMap<RunId, RunSummary>;
 
-/** Of these runs only: a workspace may have many others. */
+/** Reads only these runs: a workspace may have many others. */
 export const runStates = async (store: Store, runs: readonly RunId[]): Promise<RunStates> =>
   runs.length === 0 ? new Map() : new Map((await store.list({ runs })).map((summary) => [summary.run, summary]));
 
-/** Those that the book does not say are over. */
+/** Runs that have not ended according to the workspace log. */
 export const openRuns = ({ nodes, ended }: ConversationState): readonly RunId[] =>
   [...nodes.keys()].filter((run) => !ended.has(run));
 
-/** Whether a turn is known to be over, by the book or because its log was read. */
-export const isTurnOver = ({ ended }: ConversationState, run: RunId, reader: Pick<EntryReader, 'ended'>): boolean =>
-  ended.has(run) || reader.ended(run);
+/** Whether a turn is known to have ended, from the workspace log or because the log of its run was read. */
+export const isTurnOver = ({ ended }: ConversationState, run: RunId, reader: Pick<EntryReader, 'isEnded'>): boolean =>
+  ended.has(run) || reader.isEnded(run);
 
 /** Throws `conversation_busy`, naming the run. */
 export const checkIdle = async (
@@ -26,17 +26,17 @@ export const checkIdle = async (
   { nodes, ended }: ConversationState,
   among: (node: TurnNode) => boolean,
 ): Promise<void> => {
-  const asked = [...nodes.values()].filter((node) => !ended.has(node.run) && among(node));
+  const candidates = [...nodes.values()].filter((node) => !ended.has(node.run) && among(node));
   const states = await runStates(
     store,
-    asked.map(({ run }) => run),
+    candidates.map(({ run }) => run),
   );
-  for (const { run, agent } of asked)
-    if (await isUnderWay(store, run, states)) throw new CloisterError('conversation_busy', `Run ${run} of "${agent}".`);
+  for (const { run, agent } of candidates)
+    if (await isRunning(store, run, states)) throw new CloisterError('conversation_busy', `Run ${run} of "${agent}".`);
 };
 
-/** How many frames there are of those that have not ended. */
-export const reachedBy = async (
+/** The number of frames of each run that has not ended. */
+export const countFrames = async (
   store: Store,
   runs: readonly RunId[],
 ): Promise<readonly { readonly run: RunId; readonly frames: number }[]> => {
@@ -44,23 +44,23 @@ export const reachedBy = async (
   const reached: { readonly run: RunId; readonly frames: number }[] = [];
   for (const run of runs) {
     const state = states.get(run)?.state;
-    // What is damaged says no more.
+    // Nothing more can be read from a damaged log.
     if (state === 'ended' || state === 'damaged') continue;
     reached.push({ run, frames: state === undefined ? 0 : (await store.hashPrefix(run)).frames });
   }
   return reached;
 };
 
-/** One that is in the book and has no record yet is about to begin, if somebody has it. */
-const isUnderWay = async (store: Store, run: RunId, states: RunStates): Promise<boolean> => {
+/** A run that is in the workspace log but has no frames yet is about to start if a process owns it. */
+const isRunning = async (store: Store, run: RunId, states: RunStates): Promise<boolean> => {
   const state = states.get(run)?.state;
   if (state !== undefined) return state === 'running';
-  const log = await ownIfFree(store, run);
+  const log = await acquireIfFree(store, run);
   await log?.close();
   return log === undefined;
 };
 
-const ownIfFree = async (store: Store, run: RunId): Promise<RunLog | undefined> => {
+const acquireIfFree = async (store: Store, run: RunId): Promise<RunLog | undefined> => {
   try {
     return await store.acquireRun(run);
   } catch (error) {
@@ -69,7 +69,7 @@ const ownIfFree = async (store: Store, run: RunId): Promise<RunLog | undefined> 
   }
 };
 
-/** Runs of a conversation that nobody goes on with as long as they are held: between a look at the book and its next page. */
+/** Locks runs of a conversation, so that nobody resumes them between reading the workspace log and appending to it. */
 export class RunLocks {
   readonly #store: Store;
   readonly #logs = new Map<RunId, RunLog>();
@@ -78,26 +78,26 @@ export class RunLocks {
     this.#store = store;
   }
 
-  /** Holds those that have not ended. Throws `conversation_busy`, naming the run that somebody else has. */
-  async hold({ nodes, ended }: ConversationState, among: (node: TurnNode) => boolean): Promise<void> {
-    const asked = [...nodes.values()].filter(
+  /** Locks the runs that have not ended. Throws `conversation_busy`, naming a run that another process owns. */
+  async acquire({ nodes, ended }: ConversationState, among: (node: TurnNode) => boolean): Promise<void> {
+    const candidates = [...nodes.values()].filter(
       (node) => !ended.has(node.run) && among(node) && !this.#logs.has(node.run),
     );
     const states = await runStates(
       this.#store,
-      asked.map(({ run }) => run),
+      candidates.map(({ run }) => run),
     );
-    for (const { run, agent } of asked) {
+    for (const { run, agent } of candidates) {
       const state = states.get(run)?.state;
       // probe: held-run-ended
       if (state === 'ended') continue;
-      const log = state === 'running' ? undefined : await ownIfFree(this.#store, run);
+      const log = state === 'running' ? undefined : await acquireIfFree(this.#store, run);
       if (log === undefined) throw new CloisterError('conversation_busy', `Run ${run} of "${agent}".`);
       this.#logs.set(run, log);
     }
   }
 
-  /** Whatever was decided stays decided: what cannot be given back is given back when its store closes. */
+  /** Ignores failures, because the change is already decided. A lock that cannot be released is released when the store closes. */
   async release(): Promise<void> {
     const logs = [...this.#logs.values()];
     this.#logs.clear();

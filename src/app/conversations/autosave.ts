@@ -1,8 +1,8 @@
-// The one scheduler that saves what has changed, for all agents.
+// The single scheduler that saves changed runs, for all agents.
 //
-//   A1. There is one timer, and only while something has changed since it was saved: what is idle costs nothing.
-//   A2. A run that ends is saved at once.
-//   A3. A failure to save never reaches a run: its log is the truth, and the next time tries again.
+//   A1. There is one timer, and only while there are unsaved changes: an idle Cloister costs nothing.
+//   A2. A run that ends is saved immediately.
+//   A3. A failure to save never affects a run: its log is authoritative, and the next save retries.
 import type { RunId } from '#base';
 import type { Clock, CancelTimer } from '#contracts';
 
@@ -23,21 +23,21 @@ export class Autosave {
     this.#ports = ports;
   }
 
-  /** Something of this run was recorded. */
+  /** The run has recorded something. */
   touch(run: RunId): void {
     if (this.#closed) return;
     this.#changed.add(run);
     this.#timer ??= this.#ports.clock.timer(this.#ports.everyMs, () => this.#due());
   }
 
-  /** The run is over. */
+  /** The run has ended. */
   end(run: RunId): void {
     this.#changed.delete(run);
     if (this.#changed.size === 0) this.#stop();
     this.#save([run], true);
   }
 
-  /** When all that was being saved is. */
+  /** Resolves when all pending saves are done. */
   async settled(): Promise<void> {
     for (let saving; saving !== this.#saving;) {
       saving = this.#saving;
@@ -45,7 +45,7 @@ export class Autosave {
     }
   }
 
-  /** Nothing more is saved after this but what is on its way. */
+  /** Finishes pending saves; nothing is saved after that. */
   close(): Promise<void> {
     this.#closed = true;
     this.#stop();
@@ -64,7 +64,7 @@ export class Autosave {
     this.#timer = undefined;
   }
 
-  /** One after the other: many runs that change at once do not save at once. */
+  /** Saves one run at a time, even if many change together. */
   #save(runs: readonly RunId[], ended: boolean): void {
     const before = this.#saving;
     this.#saving = (async () => {

@@ -1,14 +1,14 @@
-// The beginning of a turn: who may take it, what it is told, and its page in the book.
+// Starts a turn: checks the agent, builds the history, and appends the turn to the workspace log.
 //
-//   T1. An agent takes one turn at a time in a conversation, whatever the process: the run is owned before its page is
-//       written, the page is refused when another came first, and meanwhile nobody goes on with an earlier one.
+//   T1. An agent takes one turn at a time in a conversation, across processes: the run is owned before its record is appended,
+//       the record is refused if another one came first, and earlier runs are locked meanwhile.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Agent, ConversationRef, History, RunLog } from '#contracts';
 import { conversationKey } from './workspace-state.ts';
 import type { WorkspaceState, ConversationState } from './workspace-state.ts';
-import { inWords } from './conversation-names.ts';
-import { checkMayReadConversation, historyFor } from './build-history.ts';
+import { describeConversation } from './conversation-names.ts';
+import { checkMayReadConversation, buildHistory } from './build-history.ts';
 import { retryOnConflict } from './conversation-ports.ts';
 import type { ConversationPorts } from './conversation-ports.ts';
 import { newestEntries } from './newest-entries.ts';
@@ -18,50 +18,50 @@ export type TurnRequest = {
   readonly agent: Agent;
   readonly conversation: ConversationRef;
   readonly context: readonly string[];
-  /** At most so much of what was said is told. */
+  /** The maximum size of the history. */
   readonly bytesMax: number;
 };
 
 export type StartedTurn = { readonly run: RunId; readonly log: RunLog; readonly history: History | undefined };
 
-export const beginTurn = async (asked: TurnRequest, keeping: ConversationPorts): Promise<StartedTurn> => {
-  const { agent, conversation: ref, context, bytesMax } = asked;
-  const { store, ids, reader } = keeping;
+export const beginTurn = async (request: TurnRequest, ports: ConversationPorts): Promise<StartedTurn> => {
+  const { agent, conversation: ref, context, bytesMax } = request;
+  const { store, ids, reader } = ports;
   const run = ids.random() as RunId;
-  const held = new RunLocks(store);
+  const locks = new RunLocks(store);
   let log: RunLog | undefined;
   try {
     return await retryOnConflict(store, async (state) => {
-      const found = await mayTake(state, asked, { reader, held });
-      const said = found === undefined ? { entries: [] } : await newestEntries(found, bytesMax, reader);
-      const history = historyFor({ conversation: ref.name, ...said, context, bytesMax });
+      const found = await checkMayTakeTurn(state, request, { reader, locks });
+      const newest = found === undefined ? { entries: [] } : await newestEntries(found, bytesMax, reader);
+      const history = buildHistory({ conversation: ref.name, ...newest, context, bytesMax });
       log ??= await store.acquireRun(run);
       // probe: turn-note-page
-      await store.appendRecord({ type: 'turn', conversation: ref, agent: agent.name, run }, state.page);
+      await store.appendRecord({ type: 'turn', conversation: ref, agent: agent.name, run }, state.lastEntryNo);
       return { run, log, history };
     });
   } catch (error) {
     await log?.close();
     throw error;
   } finally {
-    await held.release();
+    await locks.release();
   }
 };
 
-/** The conversation, if it is there already. Throws why the agent may not take a turn in it now. */
-const mayTake = async (
+/** Returns the conversation, if it exists. Throws if the agent may not take a turn in it now. */
+const checkMayTakeTurn = async (
   { conversations }: WorkspaceState,
   { agent, conversation: ref }: TurnRequest,
-  { reader, held }: Pick<ConversationPorts, 'reader'> & { readonly held: RunLocks },
+  { reader, locks }: Pick<ConversationPorts, 'reader'> & { readonly locks: RunLocks },
 ): Promise<ConversationState | undefined> => {
   const found = conversations.get(conversationKey(ref));
   if (found === undefined) {
     if (ref.agent === agent.name) return undefined;
-    throw new CloisterError('conversation_unknown', `${inWords(ref)}.`);
+    throw new CloisterError('conversation_unknown', `${describeConversation(ref)}.`);
   }
-  if (found.deletedAt !== null) throw new CloisterError('conversation_deleted', `${inWords(ref)}.`);
+  if (found.deletedAt !== null) throw new CloisterError('conversation_deleted', `${describeConversation(ref)}.`);
   checkMayReadConversation(found, agent);
   // probe: turn-hold-runs
-  await held.hold(found, (node) => node.agent === agent.name && !reader.ended(node.run));
+  await locks.acquire(found, (node) => node.agent === agent.name && !reader.isEnded(node.run));
   return found;
 };

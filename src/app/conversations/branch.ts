@@ -1,9 +1,9 @@
-// Where a branch goes: whose conversation it becomes, under which name, and whether a run goes on with it.
+// Plans a branch: the owner and the name of the new conversation, and whether the run continues in it.
 import { CloisterError } from '#base';
 import type { Checkpoint, ConversationRef } from '#contracts';
 import { conversationKey } from './workspace-state.ts';
 import type { WorkspaceState, ConversationState } from './workspace-state.ts';
-import { checkName, inWords, mainName } from './conversation-names.ts';
+import { checkName, describeConversation, mainName } from './conversation-names.ts';
 import { checkMayContinueTurn } from './build-history.ts';
 import type { ConversationPorts } from './conversation-ports.ts';
 import type { TurnNode } from './turn-chain.ts';
@@ -17,26 +17,26 @@ export type BranchRequest = {
 
 export type BranchPlan = {
   readonly conversation: ConversationRef | null;
-  /** What it begins with, if the run was of a conversation. */
+  /** The turn that was branched, if the run belongs to a conversation. */
   readonly origin: { readonly conversation: ConversationState; readonly node: TurnNode } | null;
-  /** Whether the run goes on; else only what was said is taken over. */
-  readonly goesOn: boolean;
+  /** Whether the run continues; otherwise only the entries are copied. */
+  readonly continuesRun: boolean;
 };
 
 /** Throws `checkpoint_invalid`, `conversation_deleted`, `conversation_refused`, `branch_refused`, `agent_unknown` or `name_invalid`. */
 export const planBranch = (
   { checkpoint, ended, options, state }: BranchRequest,
-  keeping: ConversationPorts,
+  ports: ConversationPorts,
 ): BranchPlan => {
-  const origin = originOf(checkpoint, state);
+  const origin = findOrigin(checkpoint, state);
   const owner = checkpoint.conversation?.agent ?? checkpoint.agent;
   const agent = options.agent ?? owner;
-  if (agent !== owner) checkMayTake(agent, checkpoint, keeping);
-  // The records of one agent's cells cannot go on as another's: that one begins with what was said.
-  const goesOn = !ended && agent === owner;
-  if (goesOn && origin !== null) checkMayContinueTurn(origin.conversation, keeping.agent(origin.node.agent));
-  const plain = goesOn && checkpoint.conversation === null && options.name === undefined;
-  if (plain) return { conversation: null, origin, goesOn };
+  if (agent !== owner) checkMayBranchTo(agent, checkpoint, ports);
+  // Another agent cannot continue the records of this agent's cells; it starts from the entries.
+  const continuesRun = !ended && agent === owner;
+  if (continuesRun && origin !== null) checkMayContinueTurn(origin.conversation, ports.agent(origin.node.agent));
+  const plain = continuesRun && checkpoint.conversation === null && options.name === undefined;
+  if (plain) return { conversation: null, origin, continuesRun };
   const name =
     options.name === undefined
       ? freeName(checkpoint.conversation?.name ?? mainName, agent, state)
@@ -45,27 +45,30 @@ export const planBranch = (
   if (state.conversations.has(conversationKey(conversation)))
     throw new CloisterError(
       'name_invalid',
-      `There is a conversation ${inWords(conversation)} already: choose another name.`,
+      `The conversation ${describeConversation(conversation)} already exists; choose another name.`,
     );
-  return { conversation, origin, goesOn };
+  return { conversation, origin, continuesRun };
 };
 
-const originOf = ({ conversation: ref, run }: Checkpoint, { conversations }: WorkspaceState): BranchPlan['origin'] => {
+const findOrigin = (
+  { conversation: ref, run }: Checkpoint,
+  { conversations }: WorkspaceState,
+): BranchPlan['origin'] => {
   if (ref === null) return null;
   const conversation = conversations.get(conversationKey(ref));
   const node = conversation?.nodes.get(run);
   if (conversation === undefined || node === undefined)
-    throw new CloisterError('checkpoint_invalid', `Its conversation, ${inWords(ref)}, is gone.`);
-  if (conversation.deletedAt !== null) throw new CloisterError('conversation_deleted', `${inWords(ref)}.`);
+    throw new CloisterError('checkpoint_invalid', `Its conversation, ${describeConversation(ref)}, no longer exists.`);
+  if (conversation.deletedAt !== null) throw new CloisterError('conversation_deleted', `${describeConversation(ref)}.`);
   return { conversation, node };
 };
 
-/** What was said to one agent goes to another only if its own definition lets it in. */
-const checkMayTake = (name: string, { agent: from, id }: Checkpoint, keeping: ConversationPorts): void => {
-  const agent = keeping.agent(name);
+/** Entries of one agent's conversation go to another agent only if that agent's definition grants it. */
+const checkMayBranchTo = (name: string, { agent: from, id }: Checkpoint, ports: ConversationPorts): void => {
+  const agent = ports.agent(name);
   if (agent === undefined) {
-    keeping.checkAgent(name);
-    throw new CloisterError('agent_unknown', `"${name}" is not here: name its file, so that its grants are known.`);
+    ports.checkAgent(name);
+    throw new CloisterError('agent_unknown', `"${name}" is not loaded; pass its file so that its grants are known.`);
   }
   if (!agent.grants.includes('history'))
     throw new CloisterError('branch_refused', `"${name}" has no grant "history" for checkpoint ${id} of "${from}".`);
@@ -73,7 +76,7 @@ const checkMayTake = (name: string, { agent: from, id }: Checkpoint, keeping: Co
 
 const freeName = (name: string, agent: string, { conversations }: WorkspaceState): string => {
   for (let nth = 1; ; nth++) {
-    const tried = `${name.slice(0, 80)}-branch${nth === 1 ? '' : `-${nth}`}`;
-    if (!conversations.has(conversationKey({ agent, name: tried }))) return tried;
+    const candidate = `${name.slice(0, 80)}-branch${nth === 1 ? '' : `-${nth}`}`;
+    if (!conversations.has(conversationKey({ agent, name: candidate }))) return candidate;
   }
 };

@@ -1,11 +1,11 @@
-// What an agent is told of a conversation when it takes its next turn in it.
+// Builds the history that an agent gets for its next turn of a conversation.
 import { CloisterError, utf8Bytes } from '#base';
 import type { RunId } from '#base';
 import type { Agent, Entry, History, HistoryEntry, DialogMessage } from '#contracts';
 import type { ConversationState } from './workspace-state.ts';
 import type { TurnNode } from './turn-chain.ts';
 
-/** An attachment, or the agent's own grant, lets it hear what was said to and by others. Throws `conversation_refused`. */
+/** An attachment, or the agent's own grant, lets it read other agents' entries. Throws `conversation_refused`. */
 export const checkMayReadConversation = (conversation: ConversationState, { name, grants }: Agent): void => {
   const { ref, attached, branched } = conversation;
   const own = ref.agent === name && branched?.foreign !== true;
@@ -13,14 +13,14 @@ export const checkMayReadConversation = (conversation: ConversationState, { name
   throw new CloisterError('conversation_refused', `"${name}", in the conversation "${ref.name}" of "${ref.agent}".`);
 };
 
-/** The same of a turn that was begun earlier: who was detached since, or what was deleted, is not gone on with. */
+/** The same check for an earlier turn: it cannot continue if its agent was detached or the conversation deleted since. */
 export const checkMayContinueTurn = (conversation: ConversationState, agent: Agent | undefined): void => {
   const { ref, deletedAt } = conversation;
   if (deletedAt !== null) throw new CloisterError('conversation_deleted', `"${ref.name}" of "${ref.agent}".`);
   if (agent !== undefined) checkMayReadConversation(conversation, agent);
 };
 
-/** The same of a run that is taken up again. The one that a branch began with is its agent's, also where that is not attached. */
+/** The same check for a resumed run. The run that a branch started with may continue even if its agent is not attached. */
 export const checkMayResumeRun = (conversation: ConversationState, node: TurnNode, agent: Agent | undefined): void => {
   const { branched } = conversation;
   const beganIt = branched !== null && node.previous === null && node.from?.id === branched.checkpoint;
@@ -30,18 +30,18 @@ export const checkMayResumeRun = (conversation: ConversationState, node: TurnNod
 export type HistoryInput = {
   readonly conversation: string;
   readonly entries: readonly Entry[];
-  /** How many older ones there are. */
+  /** How many older entries there are. */
   readonly older?: number;
-  /** What the turn is given besides. */
+  /** Context added to this turn. */
   readonly context: readonly string[];
   readonly bytesMax: number;
 };
 
 /**
- * What was given to know, then the newest of what was said, each within its bounds; and all that comes with this turn. What
- * does not fit the window gives way there, in its order. Undefined when there is nothing to tell.
+ * The newest context and the newest dialog, each within `bytesMax`, and all context of this turn. If the history does not fit the
+ * window, it is reduced there. Undefined when there is no history.
  */
-export const historyFor = ({
+export const buildHistory = ({
   conversation,
   entries,
   older = 0,
@@ -49,12 +49,18 @@ export const historyFor = ({
   bytesMax,
 }: HistoryInput): History | undefined => {
   if (entries.length + context.length === 0) return undefined;
-  const told = new Set([...newestThatFit(entries, 'CONTEXT', bytesMax), ...newestThatFit(entries, 'DIALOG', bytesMax)]);
+  const chosen = new Set([
+    ...newestThatFit(entries, 'CONTEXT', bytesMax),
+    ...newestThatFit(entries, 'DIALOG', bytesMax),
+  ]);
   const given = context.map((text): HistoryEntry => ({ agent: null, category: 'CONTEXT', text }));
   return {
     conversation,
-    leftOut: older + entries.length - told.size,
-    entries: [...entries.filter((entry) => told.has(entry)).map((entry) => toldOf(entry, bytesMax)), ...given],
+    leftOut: older + entries.length - chosen.size,
+    entries: [
+      ...entries.filter((entry) => chosen.has(entry)).map((entry) => toHistoryEntry(entry, bytesMax)),
+      ...given,
+    ],
     ...(given.length === 0 ? {} : { given: given.length }),
   };
 };
@@ -71,32 +77,35 @@ const newestThatFit = (entries: readonly Entry[], category: Entry['category'], b
   return fit;
 };
 
-/** What it takes of the room for such messages. */
+/** How much of `bytesMax` the entry uses. */
 export const historyEntryBytes = (entry: Entry, bytesMax: number): number =>
-  utf8Bytes(JSON.stringify(toldOf(entry, bytesMax))) + 1;
+  utf8Bytes(JSON.stringify(toHistoryEntry(entry, bytesMax))) + 1;
 
-/** One message alone takes a quarter at most: it must not push out all that was said before it. */
-const toldOf = ({ agent_id: agent, message_type: type, category, text }: Entry, bytesMax: number): HistoryEntry => ({
-  // What a person said is a message, what an agent said is a result, whatever its name.
+/** One message may use at most a quarter of the space, so that it does not push out all earlier ones. */
+const toHistoryEntry = (
+  { agent_id: agent, message_type: type, category, text }: Entry,
+  bytesMax: number,
+): HistoryEntry => ({
+  // `message` entries come from a person and `result` entries from an agent, whatever the agent's name.
   agent: type === 'message' ? null : agent,
   category,
-  text: category === 'CONTEXT' ? text : shortened(text, Math.floor(bytesMax / 4)),
+  text: category === 'CONTEXT' ? text : shorten(text, Math.floor(bytesMax / 4)),
 });
 
-const shortened = (text: string, bytesMax: number): string => {
+const shorten = (text: string, bytesMax: number): string => {
   const bytes = utf8Bytes(text);
   if (bytes <= bytesMax) return text;
   const beginning = Buffer.from(text)
     .subarray(0, Math.max(0, bytesMax - 60))
     .toString()
     .replace(/\uFFFD+$/u, '');
-  return `${beginning} … [shortened: it had ${bytes} bytes]`;
+  return `${beginning} … [shortened from ${bytes} bytes]`;
 };
 
-/** What a caller tells of a dialog that nobody here has kept, as entries of a conversation. */
-export const entriesOf = ({ name }: Agent, said: readonly DialogMessage[]): readonly Entry[] =>
-  said.map(({ by, text }, place) => ({
-    id: `told/${place}`,
+/** Turns a dialog that a caller sent, and that is not stored here, into entries of a conversation. */
+export const dialogEntries = ({ name }: Agent, dialog: readonly DialogMessage[]): readonly Entry[] =>
+  dialog.map(({ by, text }, index) => ({
+    id: `dialog/${index}`,
     agent_id: by === 'agent' ? name : 'person',
     recipient_id: by === 'agent' ? 'person' : name,
     message_type: by === 'agent' ? 'result' : 'message',

@@ -1,4 +1,4 @@
-// Says what is wrong with what a program hands over, before anything is done with it: which option, what it is, what to give.
+// Checks options before they are used. Errors name the option, the value and what was expected.
 import { CloisterError, isObject, nearestName, utf8Bytes } from '#base';
 import type { RunId } from '#base';
 import type { ConversationRef, DialogMessage } from '#contracts';
@@ -6,16 +6,16 @@ import type { ConversationRef, DialogMessage } from '#contracts';
 type Kind = keyof typeof kinds;
 
 const kinds = {
-  text: { words: 'text', fits: (value: unknown) => typeof value === 'string' },
+  text: { words: 'a string', fits: (value: unknown) => typeof value === 'string' },
   name: { words: 'a name', fits: (value: unknown) => typeof value === 'string' && value.trim() !== '' },
   flag: { words: 'true or false', fits: (value: unknown) => typeof value === 'boolean' },
-  number: { words: 'a number from 0 on', fits: (value: unknown) => typeof value === 'number' && value >= 0 },
+  number: { words: 'a number ≥ 0', fits: (value: unknown) => typeof value === 'number' && value >= 0 },
   port: {
     words: 'a whole number from 0 to 65535',
     fits: (value: unknown) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535,
   },
   texts: {
-    words: 'a list of texts',
+    words: 'a list of strings',
     fits: (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
   },
   format: {
@@ -23,8 +23,8 @@ const kinds = {
     fits: (value: unknown) => value === 'text' || value === 'markdown' || value === 'json',
   },
   said: {
-    words: 'a list of { by, text }, by person or agent',
-    fits: (value: unknown) => Array.isArray(value) && value.every((one) => isSaid(one)),
+    words: 'a list of { by, text }, where by is person or agent',
+    fits: (value: unknown) => Array.isArray(value) && value.every((one) => isDialogMessage(one)),
   },
   tools: {
     words: 'a list of tools',
@@ -35,13 +35,13 @@ const kinds = {
     words: 'the name of a conversation, or { agent, name }',
     fits: (value: unknown) => typeof value === 'string' || isRef(value),
   },
-  ref: { words: 'a conversation, as { agent, name }', fits: (value: unknown) => isRef(value) },
-  /** Looked at by those who take it. */
+  ref: { words: 'a conversation as { agent, name }', fits: (value: unknown) => isRef(value) },
+  /** Checked where it is used. */
   any: { words: 'a value', fits: () => true },
   options: { words: 'an object of options', fits: isObject },
 } as const;
 
-const isSaid = (value: unknown): boolean => {
+const isDialogMessage = (value: unknown): boolean => {
   if (!isObject(value)) return false;
   const { by, text } = value as Partial<DialogMessage>;
   return (by === 'person' || by === 'agent') && typeof text === 'string';
@@ -56,15 +56,16 @@ const isRef = (value: unknown): boolean => {
 /** Throws `options_invalid`. */
 export const checkOptionTypes = (field: string, value: unknown, kind: Kind): void => {
   const { words, fits } = kinds[kind];
-  if (!fits(value)) throw new CloisterError('options_invalid', `${field}: expected ${words}; got ${inShort(value)}.`);
+  if (!fits(value))
+    throw new CloisterError('options_invalid', `${field}: expected ${words}; got ${describeValue(value)}.`);
 };
 
 export type OptionFields = Readonly<Record<string, Kind>>;
 
-/** Options that may all be left out; `of`: where they stand among others. Throws `options_invalid`. */
-export const checkOptions = (options: unknown, fields: OptionFields, of = ''): void => {
-  checkOptionTypes(of || 'options', options, 'options');
-  const prefix = of && `${of}.`;
+/** All options are optional. `of`: the name of the option that contains these. Throws `options_invalid`. */
+export const checkOptions = (options: unknown, fields: OptionFields, parent = ''): void => {
+  checkOptionTypes(parent || 'options', options, 'options');
+  const prefix = parent && `${parent}.`;
   const known = Object.keys(fields);
   for (const field of Object.keys(options as object))
     if (!known.includes(field)) throw new CloisterError('options_invalid', prefix + unknownOption(field, known));
@@ -74,11 +75,11 @@ export const checkOptions = (options: unknown, fields: OptionFields, of = ''): v
   }
 };
 
-/** One that is misspelt would be passed over without a word: a budget, for example. */
+/** A misspelt option, such as a budget, would be ignored silently. */
 const unknownOption = (field: string, known: readonly string[]): string => {
-  const meant = nearestName(field, known);
-  const hint = meant === null ? `Known are ${known.join(', ')}.` : `Did you mean ${meant}?`;
-  return `${field.slice(0, 40)}: there is no such option. ${hint}`;
+  const nearest = nearestName(field, known);
+  const hint = nearest === null ? `Known options: ${known.join(', ')}.` : `Did you mean ${nearest}?`;
+  return `${field.slice(0, 40)}: unknown option. ${hint}`;
 };
 
 /** Throws `options_invalid`. */
@@ -96,7 +97,7 @@ export const runOptions = {
   caller: 'name',
 } as const;
 
-/** The id of a run, as somebody gave it. Throws `options_invalid`. */
+/** Checks a run id from a caller. Throws `options_invalid`. */
 export const runId = (run: string): RunId => {
   checkOptionTypes('run', run, 'name');
   return run as RunId;
@@ -104,52 +105,52 @@ export const runId = (run: string): RunId => {
 
 const contextBytesMax = 4 * 1024 * 1024;
 const contextCountMax = 1_000;
-/** Messages of a dialog that a caller tells. */
+/** Messages of a dialog that a caller sends. */
 const saidCountMax = 10_000;
 
-/** What is given to know at once, as which option. Throws `context_too_large`. */
+/** `option`: the name for errors. Throws `context_too_large`. */
 const checkContext = (option: string, texts: readonly string[], countMax: number): void => {
   if (texts.length > countMax)
-    throw new CloisterError('context_too_large', `${option}: ${texts.length} texts; at most ${countMax} are taken.`);
+    throw new CloisterError('context_too_large', `${option}: ${texts.length} texts; the limit is ${countMax}.`);
   const bytes = texts.reduce((sum, text) => sum + utf8Bytes(text), 0);
   if (bytes > contextBytesMax)
-    throw new CloisterError('context_too_large', `${option}: ${bytes} bytes; at most ${contextBytesMax} are taken.`);
+    throw new CloisterError('context_too_large', `${option}: ${bytes} bytes; the limit is ${contextBytesMax}.`);
 };
 
-type Clean = (text: string) => string;
+type RedactText = (text: string) => string;
 
-/** What a caller gives to know, without secrets. Throws `context_too_large`. */
-export const redactedContext = (given: readonly string[] = [], clean: Clean): readonly string[] => {
-  const context = given.map(clean).filter((text) => text.trim() !== '');
+/** Removes secrets from a caller's context. Throws `context_too_large`. */
+export const redactContext = (given: readonly string[] = [], redact: RedactText): readonly string[] => {
+  const context = given.map(redact).filter((text) => text.trim() !== '');
   checkContext('context', context, contextCountMax);
   return context;
 };
 
-/** What a caller tells of a dialog, without secrets. Throws `context_too_large`. */
-export const redactedDialog = (given: readonly DialogMessage[] = [], clean: Clean): readonly DialogMessage[] => {
-  const said = given.map(({ by, text }) => ({ by, text: clean(text) }));
+/** Removes secrets from a caller's dialog. Throws `context_too_large`. */
+export const redactDialog = (given: readonly DialogMessage[] = [], redact: RedactText): readonly DialogMessage[] => {
+  const dialog = given.map(({ by, text }) => ({ by, text: redact(text) }));
   checkContext(
     'history',
-    said.map(({ text }) => text),
+    dialog.map(({ text }) => text),
     saidCountMax,
   );
-  return said;
+  return dialog;
 };
 
-/** What is given to a run under way. Throws `options_invalid` or `context_too_large`. */
-export const checkGivenContext = (text: string): void => {
+/** Checks context for a running run. Throws `options_invalid` or `context_too_large`. */
+export const checkAddedContext = (text: string): void => {
   checkOptionTypes('text', text, 'text');
   checkContext('text', [text], 1);
 };
 
-const inShort = (value: unknown): string => {
+const describeValue = (value: unknown): string => {
   if (Array.isArray(value)) return `a list of ${value.length}`;
-  if (typeof value === 'object' && value !== null) return `an object with ${keysIn(value)}`;
-  if (typeof value === 'string') return value.trim() === '' ? 'an empty text' : JSON.stringify(value.slice(0, 40));
+  if (typeof value === 'object' && value !== null) return `an object with ${describeKeys(value)}`;
+  if (typeof value === 'string') return value.trim() === '' ? 'an empty string' : JSON.stringify(value.slice(0, 40));
   return typeof value === 'function' ? 'a function' : String(value);
 };
 
-const keysIn = (value: object): string => {
+const describeKeys = (value: object): string => {
   const keys = Object.keys(value);
-  return keys.length === 0 ? 'nothing in it' : keys.slice(0, 5).join(', ').slice(0, 80);
+  return keys.length === 0 ? 'no keys' : keys.slice(0, 5).join(', ').slice(0, 80);
 };

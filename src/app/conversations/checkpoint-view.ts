@@ -1,7 +1,7 @@
-// What a cut through a run holds: the tree of cells with their windows, budgets and ledgers, and the files they wrote.
+// The content of a cut through a run: the tree of cells with their windows, budgets and ledgers, and the files they wrote.
 //
-//   V1. Made of the frames up to the cut and of nothing else, so that the same cut always gives the same view.
-//   V2. A window is told by its segments; their text is in the log, and the hash of the prompt covers it.
+//   V1. Derived only from the frames up to the cut, so that the same cut always gives the same view.
+//   V2. A window is described by its segments; their text is in the log, and the prompt hash covers it.
 import { zeroHash } from '#base';
 import type { CellId, Hash } from '#base';
 import type { Amounts, Birth, Frame, FrameRecord, SegmentRecord, ViewChange, WindowLimit } from '#contracts';
@@ -12,7 +12,7 @@ export type CheckpointCell = {
   readonly parent: CellId | null;
   readonly agent: string;
   readonly depth: number;
-  /** `running` until it ended. */
+  /** `running` until the cell ends. */
   readonly status: string;
   readonly steps: number;
   readonly window: {
@@ -39,7 +39,7 @@ export type FileView = {
   readonly content: string;
 };
 
-type Draft = {
+type CellDraft = {
   readonly birth: Birth;
   status: string;
   steps: number;
@@ -52,9 +52,9 @@ type Draft = {
   ledger: { entries: number; hash: Hash };
 };
 
-/** Takes the frames of a cut one by one. */
+/** Built from the frames of a cut, one at a time. */
 export class CheckpointView {
-  readonly #cells = new Map<CellId, Draft>();
+  readonly #cells = new Map<CellId, CellDraft>();
 
   add(frame: Frame): void {
     this.#record(frame.cell, frame.record);
@@ -70,7 +70,7 @@ export class CheckpointView {
     for (const change of changes) applyChange(cell.view, change);
   }
 
-  /** In the order of their births. */
+  /** In order of creation. */
   cells(): readonly CheckpointCell[] {
     return [...this.#cells.values()].map(viewOf);
   }
@@ -79,10 +79,10 @@ export class CheckpointView {
     const cell = this.#cells.get(id);
     switch (record.type) {
       case 'open':
-        return this.#bear(record.birth);
+        return this.#addCell(record.birth);
       case 'begin':
         if (cell !== undefined && typeof record.about?.['step'] === 'number') cell.steps++;
-        if (record.birth !== undefined) this.#bear(record.birth);
+        if (record.birth !== undefined) this.#addCell(record.birth);
         return;
       case 'settle':
         if (cell !== undefined) addCost(cell, record);
@@ -104,7 +104,7 @@ export class CheckpointView {
     }
   }
 
-  #bear(birth: Birth): void {
+  #addCell(birth: Birth): void {
     if (this.#cells.has(birth.cell)) return;
     this.#cells.set(birth.cell, {
       birth,
@@ -131,7 +131,7 @@ export const checkpointFiles = (frames: readonly Frame[]): readonly FileView[] =
     [...files].map(([path, { content, bytes, sha256 }]) => ({ cell, path, bytes, sha256, content })),
   );
 
-const addCost = (cell: Draft, { cost, uncertain }: Extract<FrameRecord, { type: 'settle' }>): void => {
+const addCost = (cell: CellDraft, { cost, uncertain }: Extract<FrameRecord, { type: 'settle' }>): void => {
   cell.uncertain += uncertain?.tokens ?? 0;
   if (cost === undefined) return;
   cell.tokens += cost.usage.inputTokens + cost.usage.outputTokens;
@@ -149,7 +149,7 @@ const applyChange = (view: SegmentRecord[], change: ViewChange): void => {
   if (from >= 0 && to >= from) view.splice(from, to - from + 1, ...('by' in change ? [change.by] : []));
 };
 
-const viewOf = (draft: Draft): CheckpointCell => {
+const viewOf = (draft: CellDraft): CheckpointCell => {
   const { birth, status, steps, limit, prompt, view, tokens, nanoUsd, uncertain, ledger } = draft;
   const { cell, parent, agent, depth, caps, deadline } = birth;
   const bytes = view.reduce((sum, segment) => sum + segment.bytes, 0);

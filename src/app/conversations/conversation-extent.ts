@@ -1,53 +1,50 @@
-// How far a conversation had come at the moment of a checkpoint of one of its turns.
+// How far a conversation had progressed when a checkpoint of one of its turns was taken.
 //
-//   M1. Of a run that goes on the moment is now. Of one that stands still it is that of its last record: what others have said
-//       since then is not before it.
-//   M2. An agent takes one turn at a time: its next one began after this one stood still, whatever the clock says.
+//   M1. A running run is cut now. A run that is not running is cut at its last record: what other agents said later is not part
+//       of the checkpoint.
+//   M2. An agent takes one turn at a time: its next turn began after this one stopped, whatever the clock says.
 import type { Checkpoint } from '#contracts';
 import type { ConversationState } from './workspace-state.ts';
 import type { ConversationPorts } from './conversation-ports.ts';
-import { isTurnOver, reachedBy } from './active-runs.ts';
-import { lineWith } from './turn-chain.ts';
+import { isTurnOver, countFrames } from './active-runs.ts';
+import { chainWith } from './turn-chain.ts';
 import type { TurnNode } from './turn-chain.ts';
 
 export type ConversationExtent = Pick<Checkpoint, 'newest' | 'others'>;
 
-/** `at`: when the run of this turn stood still; null: it goes on. */
+/** `at`: the time of the run's last record; null: the run is running. */
 export const conversationExtent = async (
   found: ConversationState,
   node: TurnNode,
-  { at, keeping }: { readonly at: number | null; readonly keeping: ConversationPorts },
+  { at, ports }: { readonly at: number | null; readonly ports: ConversationPorts },
 ): Promise<ConversationExtent> => {
-  const line = lineWith(node, found.newest);
-  const place = line.findIndex(({ run }) => run === node.run);
-  const begun = at === null ? line : [...line.slice(0, place + 1), ...begunBy(line.slice(place + 1), node.agent, at)];
-  const open = begun.filter((turn) => turn.run !== node.run && turn.frames === null && !isOverBy(turn, found, at));
-  const others = at === null ? await reachedNow(found, open, keeping) : await reachedThen(open, at, keeping);
+  const chain = chainWith(node, found.newest);
+  const index = chain.findIndex(({ run }) => run === node.run);
+  const started =
+    at === null ? chain : [...chain.slice(0, index + 1), ...startedBy(chain.slice(index + 1), node.agent, at)];
+  const open = started.filter((turn) => turn.run !== node.run && turn.frames === null && !hadEnded(turn, found, at));
+  const others = at === null ? await reachedNow(found, open, ports) : await reachedThen(open, at, ports);
   return {
-    ...(begun.length === line.length ? {} : { newest: begun.at(-1)!.run }),
+    ...(started.length === chain.length ? {} : { newest: started.at(-1)!.run }),
     ...(others.length === 0 ? {} : { others }),
   };
 };
 
-const begunBy = (later: readonly TurnNode[], agent: string, at: number): readonly TurnNode[] => {
+const startedBy = (later: readonly TurnNode[], agent: string, at: number): readonly TurnNode[] => {
   const end = later.findIndex((turn) => turn.agent === agent || turn.at > at);
   return end < 0 ? later : later.slice(0, end);
 };
 
-const isOverBy = ({ run }: TurnNode, { ended }: ConversationState, at: number | null): boolean => {
+const hadEnded = ({ run }: TurnNode, { ended }: ConversationState, at: number | null): boolean => {
   const end = ended.get(run);
   return end !== undefined && (at === null || end.at <= at);
 };
 
 type Others = NonNullable<Checkpoint['others']>;
 
-const reachedNow = (
-  found: ConversationState,
-  open: readonly TurnNode[],
-  keeping: ConversationPorts,
-): Promise<Others> => {
-  const { store, reader } = keeping;
-  return reachedBy(
+const reachedNow = (found: ConversationState, open: readonly TurnNode[], ports: ConversationPorts): Promise<Others> => {
+  const { store, reader } = ports;
+  return countFrames(
     store,
     open.flatMap(({ run }) => (isTurnOver(found, run, reader) ? [] : [run])),
   );
@@ -56,7 +53,7 @@ const reachedNow = (
 const reachedThen = async (open: readonly TurnNode[], at: number, { reader }: ConversationPorts): Promise<Others> => {
   const others: { readonly run: TurnNode['run']; readonly frames: number }[] = [];
   for (const { run } of open) {
-    const frames = await reader.framesBy(run, at);
+    const frames = await reader.framesUntil(run, at);
     if (frames !== null) others.push({ run, frames });
   }
   return others;

@@ -1,4 +1,4 @@
-// Names of conversations, and how names become parts of paths.
+// Names of conversations, and their encoding in paths.
 import { CloisterError, sha256 } from '#base';
 import type { ConversationRef } from '#contracts';
 
@@ -15,22 +15,22 @@ export const checkName = (name: string): string => {
 
 const nameProblem = (name: unknown): string | null => {
   if (typeof name !== 'string' || name.trim() === '') return 'is empty';
-  if (name.length > charsMax) return `has ${name.length} characters; at most ${charsMax} are taken`;
-  if (!name.isWellFormed() || /\p{Cc}/u.test(name)) return 'holds characters that cannot be shown';
+  if (name.length > charsMax) return `has ${name.length} characters; the limit is ${charsMax}`;
+  if (!name.isWellFormed() || /\p{Cc}/u.test(name)) return 'contains unprintable characters';
   return null;
 };
 
-/** A name among the agent's own, or somebody else's conversation. */
-export const conversationRef = (agent: string, asked: string | ConversationRef | undefined): ConversationRef => {
-  const ref = typeof asked === 'object' ? asked : { agent, name: asked ?? mainName };
+/** A string names one of the agent's own conversations; a reference may name another agent's. */
+export const conversationRef = (agent: string, requested: string | ConversationRef | undefined): ConversationRef => {
+  const ref = typeof requested === 'object' ? requested : { agent, name: requested ?? mainName };
   return { agent: ref.agent, name: checkName(ref.name) };
 };
 
-export const inWords = ({ agent, name }: ConversationRef): string => `"${name}" of "${agent}"`;
+export const describeConversation = ({ agent, name }: ConversationRef): string => `"${name}" of "${agent}"`;
 
 const encodedMax = 150;
 
-/** One part of a path, and another one for each name: nothing in it means anything to a file system. */
+/** Encodes a name as one path segment: unique for each name, and without special meaning to any file system. */
 export const pathPart = (name: string): string => {
   const encoded = Buffer.from(name)
     .reduce((text, byte) => text + encodedByte(byte), '')
@@ -45,5 +45,5 @@ const encodedByte = (byte: number): string => {
   return /[\w.-]/u.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
 };
 
-/** Names that some file systems keep for devices. */
+/** Names that some file systems reserve for devices. */
 const reserved = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/iu;

@@ -1,4 +1,4 @@
-// What conversations and checkpoints are kept with.
+// The dependencies of conversations and checkpoints, and optimistic updates of the workspace log.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type {
@@ -27,24 +27,24 @@ export type ConversationPorts = {
   readonly files: ExportFolder | null;
   readonly defaultAgent: string | null;
   readonly retention: Retention;
-  /** Those that were handed over, and those below them. */
+  /** Finds a loaded agent or one of its children. */
   agent(name: string): Agent | undefined;
-  /** Of those that were handed over. */
+  /** The names of the loaded agents. */
   agentNames(): readonly string[];
-  /** Throws `agent_unknown`, unless no agents are here at all: who only looks has none. */
+  /** Throws `agent_unknown`, unless no agents are loaded at all: a Cloister that only inspects a workspace has none. */
   checkAgent(name: string): void;
   redact(text: string): string;
-  /** When all that was recorded of a run of this process is durable. */
+  /** Resolves when everything recorded so far by a run of this process is durable. */
   durable(run: RunId): Promise<void>;
-  /** When all that saves itself is saved. */
+  /** Resolves when all pending autosaves are done. */
   settled(): Promise<void>;
 };
 
-/** How a run goes on from a cut. */
+/** Continues a run from a cut. */
 export type ContinueRun = {
-  /** Throws why it cannot, with the agents that are here. */
+  /** Throws if the run cannot continue with the loaded agents. */
   check(frames: readonly Frame[]): Promise<void>;
-  /** Writes down what it begins with, and starts it. */
+  /** Writes the first frames, and starts the run. */
   start(run: RunId, log: RunLog, begun: ContinuedRun): Promise<RunSession>;
 };
 
@@ -53,29 +53,33 @@ export type ContinuedRun = {
   readonly conversation: ConversationRef | null;
 };
 
-type KnownBook = { readonly count: number; readonly last: WorkspaceEntry | undefined; readonly state: WorkspaceState };
+type CachedState = {
+  readonly count: number;
+  readonly last: WorkspaceEntry | undefined;
+  readonly state: WorkspaceState;
+};
 
-/** What was read stays as it is: only the pages since then are read on. */
-const known = new WeakMap<Store, KnownBook>();
+/** Entries never change, so only those appended since the last read are folded. */
+const cache = new WeakMap<Store, CachedState>();
 
 export const readWorkspaceLog = async (store: Store): Promise<WorkspaceState> => {
-  const pages = await store.readWorkspaceLog();
-  const before = known.get(store);
-  const goesOn = before !== undefined && pages[before.count - 1] === before.last;
-  const state = goesOn ? foldWorkspaceLog(pages.slice(before.count), before.state) : foldWorkspaceLog(pages);
-  known.set(store, { count: pages.length, last: pages.at(-1), state });
+  const entries = await store.readWorkspaceLog();
+  const before = cache.get(store);
+  const isExtended = before !== undefined && entries[before.count - 1] === before.last;
+  const state = isExtended ? foldWorkspaceLog(entries.slice(before.count), before.state) : foldWorkspaceLog(entries);
+  cache.set(store, { count: entries.length, last: entries.at(-1), state });
   return state;
 };
 
 const triesMax = 100;
 
-/** Looks at the book and decides; when others have written meanwhile, once more. */
+/** Decides on the current workspace log; retries when another process appended to it meanwhile. */
 export const retryOnConflict = async <T>(store: Store, decide: (state: WorkspaceState) => Promise<T>): Promise<T> => {
   for (let tries = 1; ; tries++)
     try {
       return await decide(await readWorkspaceLog(store));
     } catch (error) {
-      const moved = error instanceof CloisterError && error.code === 'book_moved';
-      if (!moved || tries >= triesMax) throw error;
+      const isConflict = error instanceof CloisterError && error.code === 'book_moved';
+      if (!isConflict || tries >= triesMax) throw error;
     }
 };

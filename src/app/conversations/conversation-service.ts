@@ -1,4 +1,4 @@
-// Conversations, checkpoints and what saves them, over one store.
+// Conversations, checkpoints and autosave on one store.
 import type { RunId } from '#base';
 import type { Agent, Checkpoints, Clock, Conversations, Ids, Store } from '#contracts';
 import { Autosave } from './autosave.ts';
@@ -18,8 +18,8 @@ export type ConversationServicePorts = {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly kept: ConversationSettings | undefined;
-  readonly goingOn: ContinueRun;
+  readonly settings: ConversationSettings | undefined;
+  readonly continueRun: ContinueRun;
   agent(name: string): Agent | undefined;
   agentNames(): readonly string[];
   checkAgent(name: string): void;
@@ -31,37 +31,37 @@ export class ConversationService {
   readonly conversations: Conversations;
   readonly checkpoints: Checkpoints;
   readonly autosave: Autosave;
-  readonly #keeping: ConversationPorts;
+  readonly #ports: ConversationPorts;
 
-  constructor({ kept = defaultConversationSettings, goingOn, ...ports }: ConversationServicePorts) {
-    const { autosaveMs, ...how } = kept;
+  constructor({ settings = defaultConversationSettings, continueRun, ...ports }: ConversationServicePorts) {
+    const { autosaveMs, ...storage } = settings;
     const settled = (): Promise<void> => this.autosave.settled();
-    this.#keeping = { ...ports, ...how, reader: new EntryReader(ports.store), settled };
-    const checkpoints = new LocalCheckpoints(this.#keeping, goingOn);
+    this.#ports = { ...ports, ...storage, reader: new EntryReader(ports.store), settled };
+    const checkpoints = new LocalCheckpoints(this.#ports, continueRun);
     this.checkpoints = checkpoints;
-    const conversations = new LocalConversations(this.#keeping);
+    const conversations = new LocalConversations(this.#ports);
     this.conversations = conversations;
     this.autosave = new Autosave({
       clock: ports.clock,
       everyMs: autosaveMs,
       save: async (run) => {
         await checkpoints.save(run);
-        await conversations.saveOf(run);
+        await conversations.saveForRun(run);
       },
     });
   }
 
-  beginTurn(asked: TurnRequest): Promise<StartedTurn> {
-    return beginTurn(asked, this.#keeping);
+  beginTurn(request: TurnRequest): Promise<StartedTurn> {
+    return beginTurn(request, this.#ports);
   }
 
-  /** Whether a run that is taken up again is one of a conversation. Throws why its agent may not go on in it now. */
+  /** Whether a resumed run belongs to a conversation. Throws if its agent may not continue in it now. */
   async checkResumed(run: RunId): Promise<boolean> {
-    const { store } = this.#keeping;
+    const { store } = this.#ports;
     for (const conversation of (await readWorkspaceLog(store)).conversations.values()) {
       const node = conversation.nodes.get(run);
       if (node === undefined) continue;
-      checkMayResumeRun(conversation, node, this.#keeping.agent(node.agent));
+      checkMayResumeRun(conversation, node, this.#ports.agent(node.agent));
       await checkIdle(store, conversation, (one) => one.run !== run && one.agent === node.agent);
       return true;
     }

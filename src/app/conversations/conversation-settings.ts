@@ -1,4 +1,4 @@
-// How conversations and checkpoints are kept, as the caller of `openCloister` chose.
+// How conversations and checkpoints are stored, from the options of `openCloister`.
 import { CloisterError, omitUndefined } from '#base';
 import type { Retention } from '#contracts';
 import type { ExportFolder } from './export-folder.ts';
@@ -28,7 +28,7 @@ export const readConversationSettings = (
   const retention = { ...retentionDefault, ...omitUndefined(options.retention) };
   for (const [name, value] of Object.entries({ autosaveMs, ...retention }))
     if (!(Number.isFinite(value) && value >= 1))
-      throw new CloisterError('options_invalid', `${name}: expected a number from 1 on; it is ${String(value)}.`);
+      throw new CloisterError('options_invalid', `${name}: expected a number ≥ 1; got ${String(value)}.`);
   if (defaultAgent !== null && typeof defaultAgent !== 'string')
     throw new CloisterError('options_invalid', 'defaultAgent: expected the name of an agent.');
   return { files, defaultAgent, retention, autosaveMs };

@@ -1,11 +1,11 @@
 import type { ConversationSummary } from '#contracts';
 import type { ConversationState } from './workspace-state.ts';
 import type { RunStates } from './active-runs.ts';
-import { turnsOf } from './turn-chain.ts';
+import { listTurns } from './turn-chain.ts';
 
-/** A conversation as lists have it. `states`: of the runs that the book does not say are over. */
+/** A conversation for lists. `states`: of the runs that have not ended according to the workspace log. */
 export const summaryOf = (found: ConversationState, states: RunStates): ConversationSummary => {
-  const turns = turnsOf(found);
+  const turns = listTurns(found);
   const times = turns.map(({ run }) => found.ended.get(run)?.at ?? states.get(run)?.endedAt ?? 0);
   return {
     ...found.ref,

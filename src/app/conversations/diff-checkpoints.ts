@@ -1,4 +1,4 @@
-// Two cuts side by side: cells by their ids, which a run that goes on from a cut keeps.
+// Compares two cuts. Cells are matched by id: a run that continues from a cut keeps its cell ids.
 import type { Checkpoint, CheckpointDiff, Frame } from '#contracts';
 import { CheckpointView, checkpointFiles } from './checkpoint-view.ts';
 import type { CheckpointCell } from './checkpoint-view.ts';
@@ -61,6 +61,6 @@ const hashesOf = (frames: readonly Frame[]): ReadonlyMap<string, string> =>
 const tokensOf = (cells: readonly CheckpointCell[]): number =>
   cells.reduce((sum, { budget }) => sum + budget.tokens, 0);
 
-/** Each has an entry at both of its ends that are cells. */
+/** A crossing has a ledger entry in each cell that it connects. */
 const crossingsOf = (cells: readonly CheckpointCell[]): number =>
   cells.reduce((sum, { ledger }) => sum + ledger.entries, 0);

@@ -1,8 +1,8 @@
-// The entries of a conversation: what was asked, given and answered, as the logs of its turns have it.
+// The entries of a conversation: requests, context and answers, from the logs of its turns.
 import { decodeMessage } from '#base';
 import type { CrossingContent, Entry, Frame, History, Mail } from '#contracts';
 
-/** Of one run, or of its first frames: numbered in the order of its log. */
+/** The entries of a run, or of its first frames, numbered in the order of its log. */
 export const entriesOfRun = (frames: readonly Frame[]): readonly Entry[] => {
   const [first] = frames;
   if (first?.record.type !== 'open') return [];
@@ -13,64 +13,65 @@ export const entriesOfRun = (frames: readonly Frame[]): readonly Entry[] => {
     void entries.push({ id: `${run}/${entries.length + 1}`, correlation: run, ...entry });
   for (const frame of frames) {
     const { at, record, contents = [] } = frame;
-    const asked = { agent_id: 'person', recipient_id: agent, message_type: 'message', at } as const;
-    const heard = contents.filter((one) => one.cell === cell && one.from === 'outside');
-    for (const { kind, content } of heard)
-      if (kind === 'history') for (const text of givenIn(content)) add({ ...asked, category: 'CONTEXT', text });
-    for (const { kind, content } of heard) if (kind === 'goal') add({ ...asked, category: 'DIALOG', text: content });
-    for (const { kind, content } of heard)
-      if (kind === 'message') add({ ...asked, category: 'DIALOG', text: mailIn(content).text });
-    const answered = { agent_id: agent, recipient_id: 'person', message_type: 'result', at } as const;
-    for (const text of answersIn(frame, cell)) add({ ...answered, category: 'DIALOG', text });
-    // Who lives over many messages has answered each of them before it ends.
+    const request = { agent_id: 'person', recipient_id: agent, message_type: 'message', at } as const;
+    const received = contents.filter((one) => one.cell === cell && one.from === 'outside');
+    for (const { kind, content } of received)
+      if (kind === 'history') for (const text of givenContext(content)) add({ ...request, category: 'CONTEXT', text });
+    for (const { kind, content } of received)
+      if (kind === 'goal') add({ ...request, category: 'DIALOG', text: content });
+    for (const { kind, content } of received)
+      if (kind === 'message') add({ ...request, category: 'DIALOG', text: decodeMail(content).text });
+    const answer = { agent_id: agent, recipient_id: 'person', message_type: 'result', at } as const;
+    for (const text of findAnswers(frame, cell)) add({ ...answer, category: 'DIALOG', text });
+    // A resident has already answered each message before it ends.
     if (record.type !== 'close' || record.outcome.output === '' || spawned !== undefined) continue;
-    add({ ...answered, category: 'DIALOG', text: record.outcome.output });
+    add({ ...answer, category: 'DIALOG', text: record.outcome.output });
   }
   return entries;
 };
 
-/** What a session answers to the person; of work that failed there is no answer. */
-const answersIn = ({ record, cell, contents = [] }: Frame, root: string): readonly string[] => {
+/** The session's answers to the person; failed work has none. */
+const findAnswers = ({ record, cell, contents = [] }: Frame, root: string): readonly string[] => {
   if (record.type !== 'post' || record.name !== 'mail:answer' || cell !== root) return [];
   const status = record.about?.['status'];
   if (status !== 'completed' && status !== 'partial') return [];
-  const said = ({ kind, to }: CrossingContent): boolean => kind === 'message' && to === 'outside';
-  return contents.filter(said).map(({ content }) => mailIn(content).text);
+  const isAnswer = ({ kind, to }: CrossingContent): boolean => kind === 'message' && to === 'outside';
+  return contents.filter(isAnswer).map(({ content }) => decodeMail(content).text);
 };
 
-const mailIn = (content: string): Mail => decodeMessage(content) as Mail;
+const decodeMail = (content: string): Mail => decodeMessage(content) as Mail;
 
-/** What was given then and there: a history of no conversation, or the end of one. */
-const givenIn = (content: string): readonly string[] => {
+/** Context added to this run: the whole history outside a conversation, otherwise its last entries. */
+const givenContext = (content: string): readonly string[] => {
   const { conversation, entries, given = conversation === '' ? entries.length : 0 } = JSON.parse(content) as History;
   return entries.slice(entries.length - given).map(({ text }) => text);
 };
 
 /**
- * What a branch began with, then its turns: in order of time, but in the order of the book where that is known, whatever the
- * clock on the wall did. An agent takes one turn after the other, and no turn begins before an earlier one.
+ * The entries that a branch started with, then those of its turns, sorted by time. Where the workspace log determines the order,
+ * it overrides the clock: an agent takes one turn after the other, and no turn begins before an earlier one.
  */
-export const inOrder = (kept: readonly Entry[], turns: readonly (readonly Entry[])[]): readonly Entry[] => {
+export const orderEntries = (initial: readonly Entry[], turns: readonly (readonly Entry[])[]): readonly Entry[] => {
   const ends = new Map<string, number>();
   let begun = 0;
-  const placed = turns.flatMap((entries) => {
+  const timed = turns.flatMap((entries) => {
     const [first] = entries;
     if (first === undefined) return [];
     // probe: turn-earliest-time
-    const least = Math.max(begun, ends.get(agentIn(first)) ?? 0);
+    const least = Math.max(begun, ends.get(turnAgent(first)) ?? 0);
     const turn = entries.map((entry) => ({ entry, at: Math.max(entry.at, least) }));
     begun = turn[0]!.at;
-    ends.set(agentIn(first), turn.at(-1)!.at);
+    ends.set(turnAgent(first), turn.at(-1)!.at);
     return turn;
   });
-  return [...kept, ...placed.toSorted((one, other) => one.at - other.at).map(({ entry }) => entry)];
+  return [...initial, ...timed.toSorted((one, other) => one.at - other.at).map(({ entry }) => entry)];
 };
 
-/** Whose turn it is of. */
-const agentIn = ({ message_type: type, agent_id: from, recipient_id: to }: Entry): string =>
+/** The agent whose turn the entry belongs to. */
+const turnAgent = ({ message_type: type, agent_id: from, recipient_id: to }: Entry): string =>
   type === 'message' ? to : from;
 
-/** What was said in several turns, turn by turn, in the order in which they began. */
-export const byTurn = (entries: readonly Entry[]): readonly (readonly Entry[])[] => [
+/** Groups entries by turn, in the order in which the turns began. */
+export const groupByTurn = (entries: readonly Entry[]): readonly (readonly Entry[])[] => [
   ...Map.groupBy(entries, ({ correlation }) => correlation).values(),
 ];

@@ -1,4 +1,4 @@
-// A checkpoint as files for people: what it holds as JSON, and the contents of its files once for each content.
+// Exports a checkpoint for people: a JSON file, and the content of each file, stored once per hash.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Checkpoint, Frame } from '#contracts';
 import { CheckpointView, checkpointFiles } from './checkpoint-view.ts';
@@ -17,7 +17,7 @@ export const checkpointPath = ({ agent, id }: Pick<Checkpoint, 'agent' | 'id'>):
 
 const contentPath = (agent: string, sha256: string): readonly string[] => [...checkpointFolder(agent), 'files', sha256];
 
-/** `frames`: those of the cut. The contents come first: whoever finds the checkpoint finds all of it. */
+/** `frames`: those of the cut. Contents are written first, so that an exported checkpoint is always complete. */
 export const exportCheckpoint = async (
   checkpoint: Checkpoint,
   frames: readonly Frame[],
@@ -34,10 +34,10 @@ export const exportCheckpoint = async (
     const path = contentPath(checkpoint.agent, sha256);
     if (!files.has(path)) await files.write(path, slicesOf(content));
   }
-  return files.write(checkpointPath(checkpoint), piecesOf(checkpoint, view.cells(), written));
+  return files.write(checkpointPath(checkpoint), jsonPieces(checkpoint, view.cells(), written));
 };
 
-/** Removes the files of checkpoints that were forgotten, and contents that only they had. */
+/** Removes the files of forgotten checkpoints, and contents that no other checkpoint uses. */
 export const removeCheckpoints = async (forgotten: readonly Checkpoint[], files: ExportFolder): Promise<void> => {
   for (const agent of new Set(forgotten.map((one) => one.agent))) {
     const mine = forgotten.filter((one) => one.agent === agent);
@@ -61,7 +61,7 @@ const removeOrphans = async (agent: string, orphans: Set<string>, files: ExportF
   for (const hash of orphans) await files.remove(contentPath(agent, hash));
 };
 
-/** What a file names; one that cannot be read names nothing that we know of. */
+/** The hashes in an exported checkpoint; an unreadable file has none. */
 const hashesIn = (text: string | null): readonly string[] => {
   try {
     const { files = [] } = JSON.parse(text ?? '{}') as { files?: readonly { readonly sha256?: string }[] };
@@ -73,19 +73,19 @@ const hashesIn = (text: string | null): readonly string[] => {
 
 const sliceChars = 256 * 1024;
 
-/** Whole characters, so that each piece has the bytes that it has in the whole. */
+/** Never splits a surrogate pair, so that the slices encode to the same bytes as the whole text. */
 function* slicesOf(text: string): Generator<string> {
   for (let from = 0; from < text.length;) {
     let to = Math.min(text.length, from + sliceChars);
-    if (to < text.length && isHigh(text.charCodeAt(to - 1))) to--;
+    if (to < text.length && isHighSurrogate(text.charCodeAt(to - 1))) to--;
     yield text.slice(from, to);
     from = to;
   }
 }
 
-const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
+const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 
-function* piecesOf(
+function* jsonPieces(
   checkpoint: Checkpoint,
   cells: readonly CheckpointCell[],
   files: readonly FileView[],

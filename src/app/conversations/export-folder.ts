@@ -1,4 +1,4 @@
-// Files for people, under the workspace: each is written aside and renamed, so that nobody reads half of one.
+// Exported files in the workspace: each is written to a temporary file and renamed, so that nobody reads a partial one.
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
@@ -6,10 +6,10 @@ import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 export type ExportFolder = {
-  /** `path`: its parts, safe already. Gives the whole path. Others get their turn between the pieces. */
+  /** `path`: already encoded segments. Returns the full path. Yields to the event loop between chunks. */
   write(path: readonly string[], pieces: Iterable<string | Uint8Array> | AsyncIterable<string>): Promise<string>;
   has(path: readonly string[]): boolean;
-  /** Null when it is not there. */
+  /** Null when the file does not exist. */
   read(path: readonly string[]): Promise<string | null>;
   list(path: readonly string[]): Promise<readonly string[]>;
   remove(path: readonly string[]): Promise<void>;

@@ -1,4 +1,4 @@
-// A checkpoint by its id, or by the file that it was exported to; and the frames of its cut, as they were then.
+// Finds a checkpoint by its id or its exported file, and reads the frames of its cut.
 import { readFile } from 'node:fs/promises';
 import { CloisterError } from '#base';
 import type { Checkpoint, Frame, Store } from '#contracts';
@@ -7,37 +7,37 @@ import type { WorkspaceState } from './workspace-state.ts';
 const formatKnown = 1;
 
 /** Throws `checkpoint_unknown` or `checkpoint_invalid`. */
-export const findCheckpoint = async (asked: string, { checkpoints }: WorkspaceState): Promise<Checkpoint> => {
-  const file = /[/\\]|\.json$/u.test(asked) ? await readFileOf(asked) : undefined;
-  const found = checkpoints.get(file?.id ?? asked);
+export const findCheckpoint = async (idOrPath: string, { checkpoints }: WorkspaceState): Promise<Checkpoint> => {
+  const file = /[/\\]|\.json$/u.test(idOrPath) ? await readCheckpointFile(idOrPath) : undefined;
+  const found = checkpoints.get(file?.id ?? idOrPath);
   if (file === undefined) {
-    if (found === undefined) throw new CloisterError('checkpoint_unknown', `"${asked.slice(0, 80)}".`);
-    return known(found);
+    if (found === undefined) throw new CloisterError('checkpoint_unknown', `"${idOrPath.slice(0, 80)}".`);
+    return checkFormat(found);
   }
   const same =
     found !== undefined && found.run === file.run && found.frames === file.frames && found.hash === file.hash;
-  if (same) return known(found);
+  if (same) return checkFormat(found);
   throw invalid(
     found === undefined
-      ? `${asked} is of another workspace, or was forgotten here.`
-      : `${asked} is not what was written here under that id.`,
+      ? `${idOrPath} belongs to another workspace, or its checkpoint was removed from this one.`
+      : `${idOrPath} differs from the checkpoint with that id in this workspace.`,
   );
 };
 
-const known = (checkpoint: Checkpoint): Checkpoint => {
+const checkFormat = (checkpoint: Checkpoint): Checkpoint => {
   const { format } = checkpoint as { readonly format: unknown };
   if (format === formatKnown) return checkpoint;
-  throw invalid(`It has format ${String(format)}; this version of Cloister knows format ${formatKnown}.`);
+  throw invalid(`It has format ${String(format)}; this version of Cloister supports format ${formatKnown}.`);
 };
 
-const readFileOf = async (path: string): Promise<Checkpoint> => {
+const readCheckpointFile = async (path: string): Promise<Checkpoint> => {
   const text = await readFile(path, 'utf8').catch(() => {
-    throw new CloisterError('checkpoint_unknown', `There is no file ${path}.`);
+    throw new CloisterError('checkpoint_unknown', `No such file: ${path}.`);
   });
   const parsed = parse(text);
   if (typeof parsed?.id !== 'string' || parsed.format === undefined)
-    throw invalid(`${path} is damaged, or is no checkpoint.`);
-  return known(parsed as Checkpoint);
+    throw invalid(`${path} is damaged, or is not a checkpoint.`);
+  return checkFormat(parsed as Checkpoint);
 };
 
 const parse = (text: string): Partial<Checkpoint> | null => {
@@ -49,11 +49,12 @@ const parse = (text: string): Partial<Checkpoint> | null => {
   }
 };
 
-/** The frames of the cut. Throws `checkpoint_invalid` when the log is not what it was when the cut was made. */
+/** The frames of the cut. Throws `checkpoint_invalid` when the log has changed since the checkpoint was taken. */
 export const readCut = async (store: Store, { run, frames, hash }: Checkpoint): Promise<readonly Frame[]> => {
   try {
     const cut = await store.hashPrefix(run, frames);
-    if (cut.hash !== hash) throw invalid(`Frame ${frames - 1} of run ${run} is not what it was when the cut was made.`);
+    if (cut.hash !== hash)
+      throw invalid(`Frame ${frames - 1} of run ${run} has changed since the checkpoint was taken.`);
     // probe: checkpoint-read-frames
     return (await store.read(run)).slice(0, frames);
   } catch (error) {

@@ -1,7 +1,7 @@
-// Cuts through runs: taken, listed, gone back to, branched off from, compared.
+// Takes, lists, restores, branches and compares checkpoints.
 //
-//   C1. A checkpoint is a page in the book; taking one never touches the run.
-//   C2. Going back or branching off is one page: before it nothing is changed, after it the rest follows from it.
+//   C1. A checkpoint is a record in the workspace log; taking one never touches the run.
+//   C2. A restore or a branch is one record: nothing changes before it is appended, and everything else follows from it.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Checkpoint, CheckpointDiff, Checkpoints, ConversationRef, Entry, Frame, RunSession } from '#contracts';
@@ -11,7 +11,7 @@ import { conversationKey } from './workspace-state.ts';
 import type { WorkspaceState, ConversationState } from './workspace-state.ts';
 import { planBranch } from './branch.ts';
 import type { BranchPlan } from './branch.ts';
-import { inWords } from './conversation-names.ts';
+import { describeConversation } from './conversation-names.ts';
 import { diffCheckpoints } from './diff-checkpoints.ts';
 import { exportCheckpoint, removeCheckpoints } from './export-checkpoint.ts';
 import { updateConversationFile } from './update-conversation-file.ts';
@@ -19,31 +19,31 @@ import { findCheckpoint, readCut } from './find-checkpoint.ts';
 import { checkMayContinueTurn } from './build-history.ts';
 import { readWorkspaceLog, retryOnConflict } from './conversation-ports.ts';
 import type { ContinueRun, ConversationPorts } from './conversation-ports.ts';
-import { checkKnown } from './known-agents.ts';
+import { checkAgentKnown } from './known-agents.ts';
 import { OwnedRun } from './owned-run.ts';
 import { expiredCheckpoints } from './retention.ts';
 import { RunLocks, runStates } from './active-runs.ts';
 import { takeCheckpoint } from './take-checkpoint.ts';
-import { isSameLine, restoredLine, turnsAt } from './turn-chain.ts';
+import { isSameChain, restoredChain, turnsAt } from './turn-chain.ts';
 
 const labelCharsMax = 200;
 
 export class LocalCheckpoints implements Checkpoints {
-  readonly #keeping: ConversationPorts;
-  readonly #goingOn: ContinueRun;
+  readonly #ports: ConversationPorts;
+  readonly #continueRun: ContinueRun;
 
-  constructor(keeping: ConversationPorts, goingOn: ContinueRun) {
-    this.#keeping = keeping;
-    this.#goingOn = goingOn;
+  constructor(ports: ConversationPorts, continueRun: ContinueRun) {
+    this.#ports = ports;
+    this.#continueRun = continueRun;
   }
 
   async list(options: { agent?: string } = {}): Promise<readonly Checkpoint[]> {
     checkOptions(options, { agent: 'name' });
     const { agent } = options;
-    const { store } = this.#keeping;
-    await this.#keeping.settled();
+    const { store } = this.#ports;
+    await this.#ports.settled();
     const state = await readWorkspaceLog(store);
-    if (agent !== undefined) await checkKnown(agent, state, this.#keeping);
+    if (agent !== undefined) await checkAgentKnown(agent, state, this.#ports);
     return [...state.checkpoints.values()].filter((one) => agent === undefined || one.agent === agent).toReversed();
   }
 
@@ -53,49 +53,49 @@ export class LocalCheckpoints implements Checkpoints {
     if (label.length > labelCharsMax)
       throw new CloisterError(
         'name_invalid',
-        `The label has ${label.length} characters; at most ${labelCharsMax} are taken.`,
+        `The label has ${label.length} characters; the limit is ${labelCharsMax}.`,
       );
-    const [asked, redacted] = [runId(run), this.#keeping.redact(label)];
-    const checkpoint = await retryOnConflict(this.#keeping.store, (state) =>
-      takeCheckpoint(asked, { why: 'asked', label: redacted, state }, this.#keeping),
+    const [id, redacted] = [runId(run), this.#ports.redact(label)];
+    const checkpoint = await retryOnConflict(this.#ports.store, (state) =>
+      takeCheckpoint(id, { why: 'asked', label: redacted, state }, this.#ports),
     );
     try {
       await this.#export(checkpoint);
     } catch (error) {
       const words = error instanceof Error ? error.message : String(error);
-      throw new CloisterError('store_failed', `Checkpoint ${checkpoint.id} is kept, but not its file: ${words}`);
+      throw new CloisterError('store_failed', `Checkpoint ${checkpoint.id} was saved, but its file was not: ${words}`);
     }
     return checkpoint;
   }
 
-  /** By itself: none when nothing was recorded since the last one of this run. Then those past their time go. */
+  /** Autosave: takes a checkpoint if the run has recorded something since its last one, then applies retention. */
   async save(run: RunId): Promise<void> {
-    const { store } = this.#keeping;
+    const { store } = this.#ports;
     const { frames } = await store.hashPrefix(run);
     const all = await retryOnConflict(store, async (state) => {
       const checkpoints = [...state.checkpoints.values()];
       const newest = checkpoints.findLast((one) => one.run === run);
       if (newest?.frames === frames) return null;
-      return [...checkpoints, await takeCheckpoint(run, { why: 'autosave', label: '', state }, this.#keeping)];
+      return [...checkpoints, await takeCheckpoint(run, { why: 'autosave', label: '', state }, this.#ports)];
     });
     if (all === null) return;
     await this.#export(all.at(-1)!);
-    await this.#thinOut(all);
+    await this.#applyRetention(all);
   }
 
   async restore(id: string): Promise<RunSession | null> {
-    const { store } = this.#keeping;
-    return this.#owning((owned, held) =>
+    const { store } = this.#ports;
+    return this.#withOwnedRun((owned, locks) =>
       retryOnConflict(store, async (state) => {
         const { checkpoint, frames } = await this.#cut(id, state);
         const { conversation } = checkpoint;
-        const found = await this.#placeOf(checkpoint, state, held);
+        const found = await this.#lockConversation(checkpoint, state, locks);
         const run = hasEnded(frames) ? null : owned.run;
-        if (run === null && (found === null || isThereNow(found, checkpoint, state))) return null;
-        const kept = run === null ? null : await this.#prepare(frames, run);
+        if (run === null && (found === null || wouldChangeNothing(found, checkpoint, state))) return null;
+        const continued = run === null ? null : await this.#prepare(frames, run);
         if (run !== null) await owned.acquire();
-        await store.appendRecord({ type: 'restore', checkpoint: checkpoint.id, conversation, run }, state.page);
-        return this.#goOn(owned, kept, conversation);
+        await store.appendRecord({ type: 'restore', checkpoint: checkpoint.id, conversation, run }, state.lastEntryNo);
+        return this.#startContinuation(owned, continued, conversation);
       }),
     );
   }
@@ -105,40 +105,40 @@ export class LocalCheckpoints implements Checkpoints {
     options: { name?: string; agent?: string } = {},
   ): Promise<{ readonly conversation: ConversationRef | null; readonly session: RunSession | null }> {
     checkOptions(options, { name: 'text', agent: 'name' });
-    const { store } = this.#keeping;
-    return this.#owning((owned) =>
+    const { store } = this.#ports;
+    return this.#withOwnedRun((owned) =>
       retryOnConflict(store, async (state) => {
         const { checkpoint, frames } = await this.#cut(id, state);
-        const plan = planBranch({ checkpoint, ended: hasEnded(frames), options, state }, this.#keeping);
-        const { conversation, goesOn } = plan;
-        const kept = goesOn ? await this.#prepare(frames, owned.run) : null;
-        const { said, ...before } = await this.#saidBy(checkpoint, plan, state);
+        const plan = planBranch({ checkpoint, ended: hasEnded(frames), options, state }, this.#ports);
+        const { conversation, continuesRun } = plan;
+        const continued = continuesRun ? await this.#prepare(frames, owned.run) : null;
+        const { entries: copied, ...before } = await this.#entriesAtCheckpoint(checkpoint, plan, state);
         // probe: branch-keep-said
-        const entries = said.length === 0 ? null : await store.putBlob(Buffer.from(JSON.stringify(said)));
-        if (goesOn) await owned.acquire();
-        const run = goesOn ? owned.run : null;
+        const entries = copied.length === 0 ? null : await store.putBlob(Buffer.from(JSON.stringify(copied)));
+        if (continuesRun) await owned.acquire();
+        const run = continuesRun ? owned.run : null;
         await store.appendRecord(
           { type: 'branch', checkpoint: checkpoint.id, conversation, entries, ...before, run },
-          state.page,
+          state.lastEntryNo,
         );
-        return { conversation, session: await this.#goOn(owned, kept, conversation) };
+        return { conversation, session: await this.#startContinuation(owned, continued, conversation) };
       }),
     );
   }
 
   async diff(one: string, other: string): Promise<CheckpointDiff> {
     for (const id of [one, other]) checkOptionTypes('checkpoint', id, 'name');
-    const state = await readWorkspaceLog(this.#keeping.store);
+    const state = await readWorkspaceLog(this.#ports.store);
     return diffCheckpoints(await this.#cut(one, state), await this.#cut(other, state));
   }
 
-  async thinOut(): Promise<readonly string[]> {
-    const { checkpoints } = await readWorkspaceLog(this.#keeping.store);
-    return this.#thinOut([...checkpoints.values()]);
+  async applyRetention(): Promise<readonly string[]> {
+    const { checkpoints } = await readWorkspaceLog(this.#ports.store);
+    return this.#applyRetention([...checkpoints.values()]);
   }
 
-  async #thinOut(checkpoints: readonly Checkpoint[]): Promise<readonly string[]> {
-    const { store, clock, retention, files } = this.#keeping;
+  async #applyRetention(checkpoints: readonly Checkpoint[]): Promise<readonly string[]> {
+    const { store, clock, retention, files } = this.#ports;
     const ids = expiredCheckpoints(checkpoints, clock.now(), retention);
     if (ids.length === 0) return [];
     await store.appendRecord({ type: 'forget', checkpoints: ids });
@@ -148,82 +148,85 @@ export class LocalCheckpoints implements Checkpoints {
     return ids;
   }
 
-  /** What had been said by then; what a run goes on with itself is left to it. */
-  async #saidBy(
+  /** The entries at the time of the checkpoint, without those of the run itself if it continues. */
+  async #entriesAtCheckpoint(
     checkpoint: Checkpoint,
-    { origin, goesOn }: BranchPlan,
+    { origin, continuesRun }: BranchPlan,
     { takenAt }: WorkspaceState,
-  ): Promise<{ readonly said: readonly Entry[]; readonly before?: number }> {
-    const { reader } = this.#keeping;
+  ): Promise<{ readonly entries: readonly Entry[]; readonly before?: number }> {
+    const { reader } = this.#ports;
     const { id, run, frames } = checkpoint;
-    if (origin === null) return { said: goesOn ? [] : await reader.ofRun(run, frames) };
+    if (origin === null) return { entries: continuesRun ? [] : await reader.runEntries(run, frames) };
     const turns = turnsAt(checkpoint, origin.node, takenAt.get(id) ?? null);
     const all = await reader.entriesOf(origin.conversation, turns);
-    if (!goesOn) return { said: all };
-    const said = all.filter(({ correlation }) => correlation !== run);
+    if (!continuesRun) return { entries: all };
+    const entries = all.filter(({ correlation }) => correlation !== run);
     const before = all.findIndex(({ correlation }) => correlation === run);
-    return before < 0 || before === said.length ? { said } : { said, before };
+    return before < 0 || before === entries.length ? { entries } : { entries, before };
   }
 
   async #export(checkpoint: Checkpoint): Promise<void> {
-    const { files, store } = this.#keeping;
+    const { files, store } = this.#ports;
     if (files !== null) await exportCheckpoint(checkpoint, await readCut(store, checkpoint), files);
   }
 
   async #cut(id: string, state: WorkspaceState): Promise<{ checkpoint: Checkpoint; frames: readonly Frame[] }> {
     checkOptionTypes('checkpoint', id, 'name');
     const checkpoint = await findCheckpoint(id, state);
-    return { checkpoint, frames: await readCut(this.#keeping.store, checkpoint) };
+    return { checkpoint, frames: await readCut(this.#ports.store, checkpoint) };
   }
 
-  /** The conversation that is to be set back; null when the run had none. Throws why that cannot be now. */
-  async #placeOf(
+  /** The conversation to restore; null when the run has none. Throws if it cannot be restored now. */
+  async #lockConversation(
     checkpoint: Checkpoint,
     { conversations }: WorkspaceState,
-    held: RunLocks,
+    locks: RunLocks,
   ): Promise<ConversationState | null> {
-    const { store } = this.#keeping;
+    const { store } = this.#ports;
     const { conversation: ref, run } = checkpoint;
     if (ref === null) {
       const state = (await runStates(store, [run])).get(run)?.state;
       if (state === 'running')
-        throw new CloisterError('run_owned', `Run ${run} is under way: branch it, or stop it first.`);
+        throw new CloisterError('run_owned', `Run ${run} is still running: branch it, or stop it first.`);
       return null;
     }
     const found = conversations.get(conversationKey(ref));
     if (found === undefined || !found.nodes.has(run))
-      throw new CloisterError('checkpoint_invalid', `Its conversation, ${inWords(ref)}, is gone.`);
-    checkMayContinueTurn(found, this.#keeping.agent(found.nodes.get(run)!.agent));
+      throw new CloisterError(
+        'checkpoint_invalid',
+        `Its conversation, ${describeConversation(ref)}, no longer exists.`,
+      );
+    checkMayContinueTurn(found, this.#ports.agent(found.nodes.get(run)!.agent));
     // probe: restore-hold-runs
-    await held.hold(found, () => true);
+    await locks.acquire(found, () => true);
     return found;
   }
 
   async #prepare(frames: readonly Frame[], run: RunId): Promise<readonly Frame[]> {
-    const kept = cutFrames(frames, /* probe: cut-length */ frames.length, { run, now: this.#keeping.clock.now() });
-    await this.#goingOn.check(kept);
-    return kept;
+    const continued = cutFrames(frames, /* probe: cut-length */ frames.length, { run, now: this.#ports.clock.now() });
+    await this.#continueRun.check(continued);
+    return continued;
   }
 
-  /** After the page: the file of the conversation follows, and what is to go on goes on. */
-  async #goOn(
+  /** After the record is appended: updates the file of the conversation and continues the run, if there is one. */
+  async #startContinuation(
     owned: OwnedRun,
     frames: readonly Frame[] | null,
     conversation: ConversationRef | null,
   ): Promise<RunSession | null> {
-    if (conversation !== null) await updateConversationFile(conversation, this.#keeping);
-    return frames === null ? null : this.#goingOn.start(owned.run, owned.transfer(), { frames, conversation });
+    if (conversation !== null) await updateConversationFile(conversation, this.#ports);
+    return frames === null ? null : this.#continueRun.start(owned.run, owned.transfer(), { frames, conversation });
   }
 
-  /** A run that is owned before its page is written, so that nobody takes it for one that has ended; given back if it comes to nothing. */
-  async #owning<T>(work: (owned: OwnedRun, held: RunLocks) => Promise<T>): Promise<T> {
-    const { store, ids } = this.#keeping;
+  /** Owns a new run before its record is appended, so that it does not look ended. Releases it if it was not started. */
+  async #withOwnedRun<T>(work: (owned: OwnedRun, locks: RunLocks) => Promise<T>): Promise<T> {
+    const { store, ids } = this.#ports;
     const owned = new OwnedRun(store, ids.random() as RunId);
-    const held = new RunLocks(store);
+    const locks = new RunLocks(store);
     try {
-      return await work(owned, held);
+      return await work(owned, locks);
     } finally {
-      await held.release();
+      await locks.release();
       await owned.release();
     }
   }
@@ -231,8 +234,8 @@ export class LocalCheckpoints implements Checkpoints {
 
 const hasEnded = (frames: readonly Frame[]): boolean => frames.at(-1)?.record.type === 'close';
 
-/** Whether nothing would change if the conversation were set back. */
-const isThereNow = (
+/** Whether restoring the conversation would change nothing. */
+const wouldChangeNothing = (
   { newest, nodes }: ConversationState,
   checkpoint: Checkpoint,
   { takenAt }: WorkspaceState,
@@ -240,5 +243,5 @@ const isThereNow = (
   const node = nodes.get(checkpoint.run);
   if (node === undefined) return false;
   const turns = turnsAt(checkpoint, node, takenAt.get(checkpoint.id) ?? null);
-  return isSameLine(newest, restoredLine(turns, checkpoint.run, {}));
+  return isSameChain(newest, restoredChain(turns, checkpoint.run, {}));
 };

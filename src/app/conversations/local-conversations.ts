@@ -1,34 +1,34 @@
-// The conversations of a workspace, as its book and the logs of its runs have them.
+// The conversations of a workspace, from its workspace log and the logs of its runs.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { WorkspaceRecord, Conversation, ConversationRef, Conversations } from '#contracts';
 import { checkOptionTypes, checkOptions, checkRef } from './check-options.ts';
 import { conversationKey } from './workspace-state.ts';
 import type { WorkspaceState, ConversationState } from './workspace-state.ts';
-import { inWords } from './conversation-names.ts';
+import { describeConversation } from './conversation-names.ts';
 import { removeCheckpoints } from './export-checkpoint.ts';
 import { exportConversation } from './export-conversation.ts';
 import { updateConversationFile } from './update-conversation-file.ts';
 import { readWorkspaceLog, retryOnConflict } from './conversation-ports.ts';
-import { checkKnown } from './known-agents.ts';
+import { checkAgentKnown } from './known-agents.ts';
 import type { ConversationPorts } from './conversation-ports.ts';
 import { RunLocks, openRuns, runStates } from './active-runs.ts';
 import { summaryOf } from './conversation-summary.ts';
-import { turnsOf } from './turn-chain.ts';
+import { listTurns } from './turn-chain.ts';
 
 export class LocalConversations implements Conversations {
-  readonly #keeping: ConversationPorts;
+  readonly #ports: ConversationPorts;
 
-  constructor(keeping: ConversationPorts) {
-    this.#keeping = keeping;
+  constructor(ports: ConversationPorts) {
+    this.#ports = ports;
   }
 
   async list(options: { agent?: string; deleted?: boolean } = {}) {
     checkOptions(options, { agent: 'name', deleted: 'flag' });
     const { agent, deleted = false } = options;
-    const { store } = this.#keeping;
+    const { store } = this.#ports;
     const state = await readWorkspaceLog(store);
-    if (agent !== undefined) await checkKnown(agent, state, this.#keeping);
+    if (agent !== undefined) await checkAgentKnown(agent, state, this.#ports);
     const states = await runStates(store, [...state.conversations.values()].flatMap(openRuns));
     return [...state.conversations.values()]
       .filter(({ ref, deletedAt }) => (agent === undefined || ref.agent === agent) && (deleted || deletedAt === null))
@@ -38,22 +38,23 @@ export class LocalConversations implements Conversations {
 
   async show(ref: ConversationRef): Promise<Conversation> {
     checkRef(ref);
-    const { store, reader } = this.#keeping;
-    const found = findIn(await readWorkspaceLog(store), ref);
+    const { store, reader } = this.#ports;
+    const found = findConversation(await readWorkspaceLog(store), ref);
     return { ...summaryOf(found, await runStates(store, openRuns(found))), entries: await reader.entries(found) };
   }
 
   async export(ref: ConversationRef): Promise<string | null> {
-    const { files, defaultAgent } = this.#keeping;
-    await this.#keeping.settled();
+    const { files, defaultAgent } = this.#ports;
+    await this.#ports.settled();
     const conversation = await this.show(ref);
-    if (conversation.deletedAt !== null) throw new CloisterError('conversation_deleted', `${inWords(ref)}.`);
+    if (conversation.deletedAt !== null)
+      throw new CloisterError('conversation_deleted', `${describeConversation(ref)}.`);
     return files === null ? null : exportConversation(conversation, files, defaultAgent);
   }
 
-  /** Writes the file of the conversation that a run took a turn in, if that is still there. */
-  async saveOf(run: RunId): Promise<void> {
-    const { store, reader, files, defaultAgent } = this.#keeping;
+  /** Writes the file of the conversation that a run belongs to, if it still exists. */
+  async saveForRun(run: RunId): Promise<void> {
+    const { store, reader, files, defaultAgent } = this.#ports;
     if (files === null) return;
     const { conversations } = await readWorkspaceLog(store);
     const found = [...conversations.values()].find(({ nodes, deletedAt }) => nodes.has(run) && deletedAt === null);
@@ -67,9 +68,9 @@ export class LocalConversations implements Conversations {
 
   async attach(ref: ConversationRef, agent: string): Promise<void> {
     checkOptionTypes('agent', agent, 'name');
-    this.#keeping.checkAgent(agent);
+    this.#ports.checkAgent(agent);
     await this.#change(ref, async ({ attached, deletedAt }) => {
-      if (deletedAt !== null) throw new CloisterError('conversation_deleted', `${inWords(ref)}.`);
+      if (deletedAt !== null) throw new CloisterError('conversation_deleted', `${describeConversation(ref)}.`);
       return agent === ref.agent || attached.includes(agent) ? null : { type: 'attach', conversation: ref, agent };
     });
   }
@@ -78,26 +79,26 @@ export class LocalConversations implements Conversations {
     checkOptionTypes('agent', agent, 'name');
     await this.#change(ref, async ({ attached }) => {
       if (attached.includes(agent)) return { type: 'detach', conversation: ref, agent };
-      const others = attached.length === 0 ? 'No agent is.' : `Attached: ${attached.join(', ')}.`;
-      throw new CloisterError('agent_unknown', `"${agent}" is not attached to ${inWords(ref)}. ${others}`);
+      const others = attached.length === 0 ? 'No agent is attached.' : `Attached: ${attached.join(', ')}.`;
+      throw new CloisterError('agent_unknown', `"${agent}" is not attached to ${describeConversation(ref)}. ${others}`);
     });
   }
 
   async delete(ref: ConversationRef, options: { force?: boolean } = {}): Promise<void> {
     checkOptions(options, { force: 'flag' });
     const { force = false } = options;
-    const held = new RunLocks(this.#keeping.store);
+    const locks = new RunLocks(this.#ports.store);
     try {
       await this.#change(ref, async (found, state) => {
         if (found.deletedAt !== null) return null;
-        await held.hold(found, () => true);
-        const others = referringTo(found, state);
+        await locks.acquire(found, () => true);
+        const others = describeReferences(found, state);
         if (others.length > 0 && !force)
-          throw new CloisterError('conversation_shared', `${inWords(ref)}: ${others.join('; ')}.`);
+          throw new CloisterError('conversation_shared', `${describeConversation(ref)}: ${others.join('; ')}.`);
         return { type: 'delete', conversation: ref };
       });
     } finally {
-      await held.release();
+      await locks.release();
     }
   }
 
@@ -107,13 +108,13 @@ export class LocalConversations implements Conversations {
     );
   }
 
-  /** The logs of its runs stay as long as the runs themselves; nothing of it is shown as a conversation any more. */
+  /** Keeps the logs of its runs; only the conversation is gone. */
   async purge(ref: ConversationRef): Promise<void> {
-    const { files } = this.#keeping;
-    await this.#keeping.settled();
+    const { files } = this.#ports;
+    await this.#ports.settled();
     const before = await this.#change(ref, async ({ deletedAt }) => {
       if (deletedAt !== null) return { type: 'purge', conversation: ref };
-      throw new CloisterError('conversation_kept', `${inWords(ref)}.`);
+      throw new CloisterError('conversation_kept', `${describeConversation(ref)}.`);
     });
     if (files === null) return;
     await removeCheckpoints(
@@ -124,24 +125,24 @@ export class LocalConversations implements Conversations {
     );
   }
 
-  /** One page, decided by what the book says; null: nothing is to be changed. Gives what the book said before. */
+  /** Appends one record, decided on the current state; null: no change. Returns the state before the change. */
   async #change(
     ref: ConversationRef,
     decide: (found: ConversationState, state: WorkspaceState) => Promise<WorkspaceRecord | null>,
   ): Promise<WorkspaceState> {
     checkRef(ref);
-    const { store } = this.#keeping;
+    const { store } = this.#ports;
     return retryOnConflict(store, async (state) => {
-      const record = await decide(findIn(state, ref), state);
+      const record = await decide(findConversation(state, ref), state);
       if (record === null) return state;
-      await store.appendRecord(record, state.page);
-      await updateConversationFile(ref, this.#keeping);
+      await store.appendRecord(record, state.lastEntryNo);
+      await updateConversationFile(ref, this.#ports);
       return state;
     });
   }
 }
 
-const findIn = ({ conversations }: WorkspaceState, ref: ConversationRef): ConversationState => {
+const findConversation = ({ conversations }: WorkspaceState, ref: ConversationRef): ConversationState => {
   const found = conversations.get(conversationKey(ref));
   if (found !== undefined) return found;
   const own = [...conversations.values()].flatMap((one) => (one.ref.agent === ref.agent ? [`"${one.ref.name}"`] : []));
@@ -149,18 +150,18 @@ const findIn = ({ conversations }: WorkspaceState, ref: ConversationRef): Conver
   throw new CloisterError('conversation_unknown', `"${ref.name}"; "${ref.agent}" has ${has}.`);
 };
 
-/** Who else a deletion concerns, in words. A branch has its own copy of what was said; it is named all the same. */
-const referringTo = (found: ConversationState, { conversations }: WorkspaceState): readonly string[] => {
+/** Describes who else a deletion affects. Branches are listed although they have their own copy of the entries. */
+const describeReferences = (found: ConversationState, { conversations }: WorkspaceState): readonly string[] => {
   const { ref, attached, startedAt } = found;
-  const spoke = turnsOf(found).map(({ agent }) => agent);
-  const others = [...new Set(spoke)].filter((agent) => agent !== ref.agent && !attached.includes(agent));
+  const speakers = listTurns(found).map(({ agent }) => agent);
+  const others = [...new Set(speakers)].filter((agent) => agent !== ref.agent && !attached.includes(agent));
   const branches = [...conversations.values()].flatMap(({ ref: one, branched, deletedAt, startedAt: at }) =>
-    // One of an earlier conversation of that name, purged since, is none of this.
+    // An older branch comes from an earlier conversation of the same name that was purged.
     deletedAt === null &&
     at >= startedAt &&
     branched?.origin &&
     conversationKey(branched.origin) === conversationKey(ref)
-      ? [inWords(one)]
+      ? [describeConversation(one)]
       : [],
   );
   return [

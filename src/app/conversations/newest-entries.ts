@@ -1,18 +1,19 @@
-// The end of a conversation, as much as a turn can be told of it: older turns are counted by what the book says of them.
+// The newest entries of a conversation, as many as a history can hold. Older turns are only counted, from the workspace log.
 //
-//   N1. What is left unread had ended before anything that is read was said; so the order is that of the whole.
-//   N2. What was given to know is read however old it is.
+//   N1. Turns that are not read ended before the first entry that is read, so the order is the same as for the whole.
+//   N2. Context entries are read however old they are.
 import type { Entry, RunEnd } from '#contracts';
 import type { ConversationState } from './workspace-state.ts';
-import { inOrder } from './entries.ts';
+import { orderEntries } from './entries.ts';
 import type { EntryReader } from './entry-reader.ts';
 import { historyEntryBytes } from './build-history.ts';
-import { turnsOf } from './turn-chain.ts';
+import { listTurns } from './turn-chain.ts';
 import type { TurnNode } from './turn-chain.ts';
 
 export type NewestEntries = {
   readonly entries: readonly Entry[];
-  /** How many are not among them. */ readonly older: number;
+  /** How many entries were not read. */
+  readonly older: number;
 };
 
 export const newestEntries = async (
@@ -21,29 +22,29 @@ export const newestEntries = async (
   reader: EntryReader,
 ): Promise<NewestEntries> => {
   const { branched, ended } = conversation;
-  // What others said while its first run was under way stands between the entries of that.
+  // Entries that other agents added during the first run are interleaved with the entries of that run.
   if (branched !== null && branched.before !== Infinity)
     return { entries: await reader.entries(conversation), older: 0 };
-  const nodes = turnsOf(conversation);
+  const nodes = listTurns(conversation);
   const ends = latestEnds(nodes, ended);
   const read: (readonly Entry[])[] = [];
   let [bytes, earliest] = [0, Infinity];
   while (read.length < nodes.length && !(bytes > bytesMax && ends[nodes.length - read.length]! <= earliest)) {
-    const said = await reader.turn(nodes[nodes.length - read.length - 1]!);
-    read.push(said);
-    for (const entry of said) {
+    const entries = await reader.turnEntries(nodes[nodes.length - read.length - 1]!);
+    read.push(entries);
+    for (const entry of entries) {
       earliest = Math.min(earliest, entry.at);
       if (entry.category === 'DIALOG') bytes += historyEntryBytes(entry, bytesMax);
     }
   }
   const older = nodes.slice(0, nodes.length - read.length);
-  const known = await contextOf(older, ended, reader);
+  const context = await contextOf(older, ended, reader);
   const count = older.reduce((sum, { run }) => sum + ended.get(run)!.entries, 0);
-  const kept = await reader.kept(conversation);
-  return { entries: [...kept, ...known, ...inOrder([], read.toReversed())], older: count - known.length };
+  const initial = await reader.branchEntries(conversation);
+  return { entries: [...initial, ...context, ...orderEntries([], read.toReversed())], older: count - context.length };
 };
 
-/** Of the first so many turns, when the last of them ended; what is not known to be over has no end. */
+/** For the first n turns, the time when the last of them ended; Infinity if one is not known to have ended. */
 const latestEnds = (nodes: readonly TurnNode[], ended: ReadonlyMap<string, RunEnd>): readonly number[] => {
   let latest = 0;
   const ends = [latest];
@@ -60,6 +61,6 @@ const contextOf = async (
   reader: EntryReader,
 ): Promise<readonly Entry[]> => {
   const turns: (readonly Entry[])[] = [];
-  for (const node of nodes) if (ended.get(node.run)!.context > 0) turns.push(await reader.turn(node));
-  return inOrder([], turns).filter(({ category }) => category === 'CONTEXT');
+  for (const node of nodes) if (ended.get(node.run)!.context > 0) turns.push(await reader.turnEntries(node));
+  return orderEntries([], turns).filter(({ category }) => category === 'CONTEXT');
 };

@@ -1,4 +1,4 @@
-// A run id of our own, whose log is taken when it is needed and given back if nobody goes on with it.
+// A new run id whose log is acquired when needed, and released if the run is not started.
 import type { RunId } from '#base';
 import type { RunLog, Store } from '#contracts';
 
@@ -16,10 +16,10 @@ export class OwnedRun {
     this.#log ??= await this.#store.acquireRun(this.run);
   }
 
-  /** From here on it is the caller's to close. */
+  /** The caller must close the log from here on. */
   transfer(): RunLog {
     const log = this.#log;
-    if (log === undefined) throw new Error('The run was not taken.');
+    if (log === undefined) throw new Error('The run was not acquired.');
     this.#log = undefined;
     return log;
   }

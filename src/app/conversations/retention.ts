@@ -1,26 +1,26 @@
-// Which checkpoints are past their time.
+// Which checkpoints have expired.
 //
-//   K1. Of one conversation all are kept for a while, then the newest of each stretch of time.
-//   K2. What a person asked for stays until its agent has too many; then what was saved by itself goes first.
+//   K1. All checkpoints of a conversation are kept for a while, then only the newest of each period.
+//   K2. Checkpoints that a person requested are kept until their agent has too many; autosaved ones are removed first.
 import type { Checkpoint, Retention } from '#contracts';
 
 const dayMs = 86_400_000;
 
 export const retentionDefault: Retention = { allMs: dayMs, thinMs: dayMs, most: 1_000 };
 
-/** `checkpoints` in the order in which they were made. Gives the ids of those to forget, oldest first. */
+/** `checkpoints` in order of creation. Returns the ids of those to remove, oldest first. */
 export const expiredCheckpoints = (
   checkpoints: Iterable<Checkpoint>,
   now: number,
   { allMs, thinMs, most }: Retention,
 ): readonly string[] => {
   const newestFirst = [...checkpoints].toReversed().sort((one, other) => other.at - one.at);
-  const stretches = new Set<string>();
+  const periods = new Set<string>();
   const thinned = newestFirst.filter(({ at, why, agent, conversation, run }) => {
     if (why === 'asked' || now - at <= allMs) return true;
-    const stretch = JSON.stringify([agent, conversation?.agent, conversation?.name ?? run, Math.floor(at / thinMs)]);
-    if (stretches.has(stretch)) return false;
-    stretches.add(stretch);
+    const period = JSON.stringify([agent, conversation?.agent, conversation?.name ?? run, Math.floor(at / thinMs)]);
+    if (periods.has(period)) return false;
+    periods.add(period);
     return true;
   });
   const kept = new Set(thinned.filter(withinCap(thinned, most)).map(({ id }) => id));
@@ -30,9 +30,9 @@ export const expiredCheckpoints = (
 const withinCap = (newestFirst: readonly Checkpoint[], most: number): ((checkpoint: Checkpoint) => boolean) => {
   const count = new Map<string, number>();
   const within = new Set<Checkpoint>();
-  const asked = newestFirst.filter(({ why }) => why === 'asked');
+  const requested = newestFirst.filter(({ why }) => why === 'asked');
   const saved = newestFirst.filter(({ why }) => why !== 'asked');
-  for (const checkpoint of [...asked, ...saved]) {
+  for (const checkpoint of [...requested, ...saved]) {
     const before = count.get(checkpoint.agent) ?? 0;
     if (before >= most) continue;
     count.set(checkpoint.agent, before + 1);

@@ -1,4 +1,4 @@
-// A cut through a run, and through what others say in its conversation at the same time, as a page of the book.
+// Takes a checkpoint: a cut through a run and through the other turns of its conversation, as a record in the workspace log.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Checkpoint, ConversationRef, RunEnd } from '#contracts';
@@ -11,22 +11,22 @@ import type { TurnNode } from './turn-chain.ts';
 
 export type CheckpointRequest = Pick<Checkpoint, 'why' | 'label'> & { readonly state: WorkspaceState };
 
-/** Of all that is durable of it now. Rejects with `book_moved` when others wrote since `state` was read. */
+/** Covers everything durable now. Rejects with `book_moved` when another process appended after `state` was read. */
 export const takeCheckpoint = async (
   run: RunId,
   { why, label, state }: CheckpointRequest,
-  keeping: ConversationPorts,
+  ports: ConversationPorts,
 ): Promise<Checkpoint> => {
-  const { store, clock, ids } = keeping;
+  const { store, clock, ids } = ports;
   // probe: checkpoint-durable
-  await keeping.durable(run);
+  await ports.durable(run);
   // probe: checkpoint-cut
   const { frames, hash } = await store.hashPrefix(run);
-  const { node, conversation } = nodeOf(run, state);
-  const agent = node?.agent ?? (await agentOf(run, keeping));
+  const { node, conversation } = findTurn(run, state);
+  const agent = node?.agent ?? (await readAgentName(run, ports));
   const found = conversation === null ? undefined : state.conversations.get(conversationKey(conversation));
-  const still = found === undefined ? null : await stillSince(run, frames, keeping);
-  const reach = found && node ? await conversationExtent(found, node, { at: still?.at ?? null, keeping }) : {};
+  const stop = found === undefined ? null : await findStop(run, frames, ports);
+  const extent = found && node ? await conversationExtent(found, node, { at: stop?.at ?? null, ports }) : {};
   const checkpoint: Checkpoint = {
     format: 1,
     id: ids.random(),
@@ -35,17 +35,17 @@ export const takeCheckpoint = async (
     conversation,
     frames,
     hash,
-    ...reach,
-    ...(still?.ended === undefined ? {} : { ended: still.ended }),
+    ...extent,
+    ...(stop?.ended === undefined ? {} : { ended: stop.ended }),
     at: clock.now(),
     why,
     label,
   };
-  await store.appendRecord({ type: 'checkpoint', checkpoint }, state.page);
+  await store.appendRecord({ type: 'checkpoint', checkpoint }, state.lastEntryNo);
   return checkpoint;
 };
 
-const nodeOf = (
+const findTurn = (
   run: RunId,
   { conversations }: WorkspaceState,
 ): { readonly node: TurnNode | undefined; readonly conversation: ConversationRef | null } => {
@@ -56,20 +56,24 @@ const nodeOf = (
   return { node: undefined, conversation: null };
 };
 
-const agentOf = async (run: RunId, { store }: ConversationPorts): Promise<string> => {
+const readAgentName = async (run: RunId, { store }: ConversationPorts): Promise<string> => {
   const [first] = await store.read(run);
   if (first?.record.type === 'open') return first.record.birth.agent;
-  throw new CloisterError('store_damaged', 'The log does not begin with the start of a run.');
+  throw new CloisterError('store_damaged', 'The log does not start with the start of a run.');
 };
 
-type Still = { readonly at: number; readonly ended?: RunEnd };
+type StoppedAt = { readonly at: number; readonly ended?: RunEnd };
 
-/** When the run recorded its last frame, and how it ended; null while it goes on: then nothing of it is read. */
-const stillSince = async (run: RunId, frames: number, { store, reader }: ConversationPorts): Promise<Still | null> => {
+/** The time of the run's last frame, and how it ended; null while it is running, in which case its log is not read. */
+const findStop = async (
+  run: RunId,
+  frames: number,
+  { store, reader }: ConversationPorts,
+): Promise<StoppedAt | null> => {
   const state = (await runStates(store, [run])).get(run)?.state;
   if (state === 'running') return null;
   if (state !== 'ended') return { at: (await store.read(run)).at(frames - 1)?.at ?? 0 };
-  const end = await reader.endOf(run);
-  // It may have ended since the cut.
+  const end = await reader.findEnd(run);
+  // The run may have ended after the cut.
   return end?.frames === frames ? { at: end.end.at, ended: end.end } : null;
 };

@@ -1,4 +1,4 @@
-// The file of a conversation, as the book has it now.
+// Updates the file of a conversation from the workspace log.
 import type { ConversationRef } from '#contracts';
 import { conversationKey } from './workspace-state.ts';
 import { exportConversation, removeConversationFile } from './export-conversation.ts';
@@ -7,13 +7,13 @@ import type { ConversationPorts } from './conversation-ports.ts';
 import { openRuns, runStates } from './active-runs.ts';
 import { summaryOf } from './conversation-summary.ts';
 
-/** One that is deleted has none. A file that cannot be written now is written later: the book is the truth. */
-export const updateConversationFile = async (ref: ConversationRef, keeping: ConversationPorts): Promise<void> => {
-  const { store, files, defaultAgent, reader } = keeping;
+/** Removes the file of a deleted conversation. A failed write is ignored, because the workspace log is authoritative. */
+export const updateConversationFile = async (ref: ConversationRef, ports: ConversationPorts): Promise<void> => {
+  const { store, files, defaultAgent, reader } = ports;
   if (files === null) return;
   try {
-    // What was being saved says what the book said before.
-    await keeping.settled();
+    // Pending autosaves would overwrite the file with an older state.
+    await ports.settled();
     const found = (await readWorkspaceLog(store)).conversations.get(conversationKey(ref));
     if (found === undefined || found.deletedAt !== null) return await removeConversationFile(ref, files);
     const conversation = {

@@ -1,22 +1,22 @@
-// What the pages of the book add up to: the conversations with their turns, and the checkpoints.
+// The state that follows from the workspace log: conversations with their turns, and checkpoints.
 //
-//   S1. A conversation goes on from its newest turn; each turn knows the one before it. Going back moves only that pointer, so
-//       what was left behind can be gone back to.
-//   S3. A checkpoint is a moment of its whole conversation: where the line of turns ended then, and how far each had come.
-//   S2. What was purged is not there any more, nor are its checkpoints; its name can be used anew.
+//   S1. A conversation continues from its newest turn; each turn refers to the previous one. A restore only moves that pointer, so
+//       the turns left behind can still be restored.
+//   S3. A checkpoint covers its whole conversation: the newest turn at that time, and how far each turn had progressed.
+//   S2. A purged conversation and its checkpoints are gone; its name can be reused.
 import type { RunId } from '#base';
 import type { WorkspaceEntry, WorkspaceRecord, Checkpoint, ConversationRef, RunEnd } from '#contracts';
-import { restoredLine, turnsAt, turnsOf } from './turn-chain.ts';
+import { restoredChain, turnsAt, listTurns } from './turn-chain.ts';
 import type { TurnNode } from './turn-chain.ts';
 
 export type BranchInfo = {
   readonly checkpoint: string;
   readonly origin: ConversationRef | null;
-  /** Where its first entries are kept; null when it has none. */
+  /** The blob with its first entries; null when it has none. */
   readonly entries: string | null;
-  /** So many of them were said before the run that goes on with it began; the others while it was under way. */
+  /** How many of them precede the run that continues in the branch; the others were added during that run. */
   readonly before: number;
-  /** Whether those are of another agent's conversation. */
+  /** Whether the entries come from another agent's conversation. */
   readonly foreign: boolean;
 };
 
@@ -28,20 +28,20 @@ export type ConversationState = {
   readonly deletedAt: number | null;
   readonly branched: BranchInfo | null;
   readonly newest: TurnNode | null;
-  /** All that were ever taken, those that no longer count too. */
+  /** All turns ever taken, including those that no longer count. */
   readonly nodes: ReadonlyMap<RunId, TurnNode>;
-  /** Those of them that are known to be over. */
+  /** The turns that are known to have ended. */
   readonly ended: ReadonlyMap<RunId, RunEnd>;
 };
 
 export type WorkspaceState = {
-  /** By `keyOf`, in the order of their beginnings. */
+  /** By `conversationKey`, in order of creation. */
   readonly conversations: ReadonlyMap<string, ConversationState>;
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
-  /** Of those of conversations: the newest turn when they were taken. */
+  /** For checkpoints of conversations: the newest turn when the checkpoint was taken. */
   readonly takenAt: ReadonlyMap<string, TurnNode | null>;
-  /** The number of the newest page; -1 when there is none. */
-  readonly page: number;
+  /** The number of the newest entry; -1 when the log is empty. */
+  readonly lastEntryNo: number;
 };
 
 export const conversationKey = ({ agent, name }: ConversationRef): string => JSON.stringify([agent, name]);
@@ -50,83 +50,94 @@ export const emptyWorkspaceState: WorkspaceState = {
   conversations: new Map(),
   checkpoints: new Map(),
   takenAt: new Map(),
-  page: -1,
+  lastEntryNo: -1,
 };
 
-/** `before`: what the pages before these add up to. It stays as it is. */
+/** `before`: the state before these entries; it is not modified. */
 export const foldWorkspaceLog = (
-  pages: readonly WorkspaceEntry[],
+  entries: readonly WorkspaceEntry[],
   before: WorkspaceState = emptyWorkspaceState,
 ): WorkspaceState => {
-  if (pages.length === 0) return before;
-  const draft: Draft = {
-    conversations: new Map(before.conversations as ReadonlyMap<string, Kept>),
+  if (entries.length === 0) return before;
+  const draft: StateDraft = {
+    conversations: new Map(before.conversations as ReadonlyMap<string, MutableConversation>),
     checkpoints: new Map(before.checkpoints),
     takenAt: new Map(before.takenAt),
     own: new Set(),
   };
-  for (const page of pages) readPage(draft, page);
+  for (const entry of entries) applyEntry(draft, entry);
   const { conversations, checkpoints, takenAt } = draft;
-  return { conversations, checkpoints, takenAt, page: pages.at(-1)!.no };
+  return { conversations, checkpoints, takenAt, lastEntryNo: entries.at(-1)!.no };
 };
 
-type Kept = { -readonly [K in keyof ConversationState]: ConversationState[K] } & {
+type MutableConversation = { -readonly [K in keyof ConversationState]: ConversationState[K] } & {
   nodes: Map<RunId, TurnNode>;
   ended: Map<RunId, RunEnd>;
 };
-type Draft = {
-  readonly conversations: Map<string, Kept>;
+type StateDraft = {
+  readonly conversations: Map<string, MutableConversation>;
   readonly checkpoints: Map<string, Checkpoint>;
   readonly takenAt: Map<string, TurnNode | null>;
-  /** Those that were made or copied here: only they may be changed. */
-  readonly own: Set<Kept>;
+  /** Conversations that were created or copied here; only these may be modified. */
+  readonly own: Set<MutableConversation>;
 };
 
-const toChange = ({ conversations, own }: Draft, ref: ConversationRef): Kept | undefined => {
+const getMutable = ({ conversations, own }: StateDraft, ref: ConversationRef): MutableConversation | undefined => {
   const key = conversationKey(ref);
-  const kept = conversations.get(key);
-  if (kept === undefined || own.has(kept)) return kept;
-  const copy = { ...kept, nodes: new Map(kept.nodes), ended: new Map(kept.ended) };
+  const conversationState = conversations.get(key);
+  if (conversationState === undefined || own.has(conversationState)) return conversationState;
+  const copy = {
+    ...conversationState,
+    nodes: new Map(conversationState.nodes),
+    ended: new Map(conversationState.ended),
+  };
   own.add(copy);
   conversations.set(key, copy);
   return copy;
 };
 
-const readPage = (draft: Draft, { at, record }: WorkspaceEntry): void => {
+const applyEntry = (draft: StateDraft, { at, record }: WorkspaceEntry): void => {
   switch (record.type) {
     case 'turn': {
-      const kept = begin(draft, record.conversation, at);
-      addTurn(kept, { run: record.run, agent: record.agent, at, previous: kept.newest, from: null, frames: null });
+      const conversationState = getOrCreate(draft, record.conversation, at);
+      addTurn(conversationState, {
+        run: record.run,
+        agent: record.agent,
+        at,
+        previous: conversationState.newest,
+        from: null,
+        frames: null,
+      });
       return;
     }
     case 'attach':
     case 'detach':
-      return readAttached(draft, record);
+      return applyAttachment(draft, record);
     case 'delete':
     case 'undelete': {
-      const kept = toChange(draft, record.conversation);
-      if (kept !== undefined) kept.deletedAt = record.type === 'delete' ? at : null;
+      const conversationState = getMutable(draft, record.conversation);
+      if (conversationState !== undefined) conversationState.deletedAt = record.type === 'delete' ? at : null;
       return;
     }
     case 'purge':
-      return readPurge(draft, record.conversation);
+      return applyPurge(draft, record.conversation);
     case 'checkpoint':
-      return readCheckpoint(draft, record.checkpoint);
+      return applyCheckpoint(draft, record.checkpoint);
     case 'forget':
       for (const id of record.checkpoints) forget(draft, id);
       return;
     case 'restore':
-      return readRestore(draft, record, at);
+      return applyRestore(draft, record, at);
     case 'branch':
-      return readBranch(draft, record, at);
+      return applyBranch(draft, record, at);
   }
 };
 
-const begin = (draft: Draft, ref: ConversationRef, at: number): Kept => {
-  const known = toChange(draft, ref);
+const getOrCreate = (draft: StateDraft, ref: ConversationRef, at: number): MutableConversation => {
+  const known = getMutable(draft, ref);
   if (known !== undefined) return known;
   const { agent, name } = ref;
-  const made: Kept = {
+  const created: MutableConversation = {
     ref: { agent, name },
     attached: [],
     startedAt: at,
@@ -137,73 +148,73 @@ const begin = (draft: Draft, ref: ConversationRef, at: number): Kept => {
     nodes: new Map(),
     ended: new Map(),
   };
-  draft.own.add(made);
-  draft.conversations.set(conversationKey(ref), made);
-  return made;
+  draft.own.add(created);
+  draft.conversations.set(conversationKey(ref), created);
+  return created;
 };
 
-const addTurn = (kept: Kept, node: TurnNode): void => {
-  kept.nodes.set(node.run, node);
-  kept.newest = node;
-  kept.newestAt = node.at;
+const addTurn = (conversationState: MutableConversation, node: TurnNode): void => {
+  conversationState.nodes.set(node.run, node);
+  conversationState.newest = node;
+  conversationState.newestAt = node.at;
 };
 
-const readAttached = (
-  draft: Draft,
+const applyAttachment = (
+  draft: StateDraft,
   { type, conversation, agent }: Extract<WorkspaceRecord, { type: 'attach' | 'detach' }>,
 ): void => {
-  const kept = toChange(draft, conversation);
-  if (kept === undefined) return;
-  const others = kept.attached.filter((one) => one !== agent);
-  kept.attached = type === 'attach' ? [...others, agent] : others;
+  const conversationState = getMutable(draft, conversation);
+  if (conversationState === undefined) return;
+  const others = conversationState.attached.filter((one) => one !== agent);
+  conversationState.attached = type === 'attach' ? [...others, agent] : others;
 };
 
-const readPurge = (draft: Draft, ref: ConversationRef): void => {
+const applyPurge = (draft: StateDraft, ref: ConversationRef): void => {
   draft.conversations.delete(conversationKey(ref));
   for (const [id, { conversation }] of draft.checkpoints)
     if (conversation !== null && conversationKey(conversation) === conversationKey(ref)) forget(draft, id);
 };
 
-const readCheckpoint = (draft: Draft, checkpoint: Checkpoint): void => {
+const applyCheckpoint = (draft: StateDraft, checkpoint: Checkpoint): void => {
   const { id, conversation, run, ended } = checkpoint;
   draft.checkpoints.set(id, checkpoint);
   if (conversation === null) return;
-  const kept = toChange(draft, conversation);
-  draft.takenAt.set(id, kept?.newest ?? null);
-  if (ended !== undefined) kept?.ended.set(run, ended);
+  const conversationState = getMutable(draft, conversation);
+  draft.takenAt.set(id, conversationState?.newest ?? null);
+  if (ended !== undefined) conversationState?.ended.set(run, ended);
 };
 
-const forget = ({ checkpoints, takenAt }: Draft, id: string): void => {
+const forget = ({ checkpoints, takenAt }: StateDraft, id: string): void => {
   checkpoints.delete(id);
   takenAt.delete(id);
 };
 
-const readRestore = (draft: Draft, record: Extract<WorkspaceRecord, { type: 'restore' }>, at: number): void => {
+const applyRestore = (draft: StateDraft, record: Extract<WorkspaceRecord, { type: 'restore' }>, at: number): void => {
   const { conversation, run } = record;
-  const kept = conversation === null ? undefined : toChange(draft, conversation);
+  const conversationState = conversation === null ? undefined : getMutable(draft, conversation);
   const from = draft.checkpoints.get(record.checkpoint);
-  const node = from === undefined ? undefined : kept?.nodes.get(from.run);
-  if (kept === undefined || from === undefined || node === undefined) return;
+  const node = from === undefined ? undefined : conversationState?.nodes.get(from.run);
+  if (conversationState === undefined || from === undefined || node === undefined) return;
   const turns = turnsAt(from, node, /* probe: restore-taken-at */ draft.takenAt.get(from.id) ?? null);
   // probe: restore-newest-turn
-  kept.newest = restoredLine(turns, from.run, run === null ? {} : { run, at, from });
-  kept.newestAt = at;
+  conversationState.newest = restoredChain(turns, from.run, run === null ? {} : { run, at, from });
+  conversationState.newestAt = at;
   if (run !== null)
-    kept.nodes.set(
+    conversationState.nodes.set(
       run,
-      turnsOf(kept).find((turn) => turn.run === run)!,
+      listTurns(conversationState).find((turn) => turn.run === run)!,
     );
 };
 
-const readBranch = (draft: Draft, record: Extract<WorkspaceRecord, { type: 'branch' }>, at: number): void => {
+const applyBranch = (draft: StateDraft, record: Extract<WorkspaceRecord, { type: 'branch' }>, at: number): void => {
   const { conversation, entries, run } = record;
   const from = draft.checkpoints.get(record.checkpoint);
   if (conversation === null || from === undefined) return;
   const origin = from.conversation;
   const before = origin === null ? undefined : draft.conversations.get(conversationKey(origin));
   const foreign = (origin?.agent ?? from.agent) !== conversation.agent || before?.branched?.foreign === true;
-  const kept = begin(draft, conversation, at);
-  kept.branched = { checkpoint: from.id, origin, entries, before: record.before ?? Infinity, foreign };
+  const conversationState = getOrCreate(draft, conversation, at);
+  conversationState.branched = { checkpoint: from.id, origin, entries, before: record.before ?? Infinity, foreign };
   // probe: branch-first-turn
-  if (run !== null) addTurn(kept, { run, agent: from.agent, at, previous: null, from, frames: null });
+  if (run !== null) addTurn(conversationState, { run, agent: from.agent, at, previous: null, from, frames: null });
 };

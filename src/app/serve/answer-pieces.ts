@@ -1,15 +1,15 @@
-// An answer as it comes, for clients that cannot take text back.
+// Streams an answer to clients that cannot retract text.
 //
-//   W1. All texts together end with the whole answer, if there is one.
-//   W2. They are the answer and nothing else when the agent said nothing else, or when only the answer is wanted.
+//   W1. The concatenated text ends with the whole answer, if there is one.
+//   W2. It is exactly the answer when the agent wrote nothing else, or when `answerOnly` is set.
 import type { AnswerPiece, RunEvent, RunOutcome } from '#contracts';
 import { describeActivity } from './describe-activity.ts';
 
 export type PiecesOptions = {
-  /** What the agent says on the way is left out: the answer is JSON, which cannot have a preface. */
+  /** Omits intermediate text: the answer is JSON, which cannot have a preface. */
   readonly answerOnly: boolean;
   readonly activity: boolean;
-  /** The cell that answers; the first one that events tell of, unless it is named. */
+  /** The cell that answers; default: the cell of the first event. */
   readonly root?: string;
 };
 
@@ -18,46 +18,46 @@ export async function* answerPieces(
   outcome: Promise<Pick<RunOutcome, 'output'>>,
   { answerOnly, activity, root: known }: PiecesOptions,
 ): AsyncGenerator<AnswerPiece> {
-  const said = new Paragraphs();
+  const paragraphs = new Paragraphs();
   let root = known;
   for await (const event of events) {
     root ??= event.cell;
     const isRoot = event.cell === root;
-    if (!answerOnly && isRoot && event.type === 'text-delta') yield* text(said.add(event.text));
-    else if (isRoot && event.type === 'text-reset') said.next();
-    else if (event.type === 'text-lag') said.lose();
-    else if (activity) yield* activityOf(event);
+    if (!answerOnly && isRoot && event.type === 'text-delta') yield* textPieces(paragraphs.add(event.text));
+    else if (isRoot && event.type === 'text-reset') paragraphs.next();
+    else if (event.type === 'text-lag') paragraphs.markLost();
+    else if (activity) yield* activityPieces(event);
   }
-  yield* text(said.finish((await outcome).output));
+  yield* textPieces(paragraphs.finish((await outcome).output));
 }
 
-const text = (words: string): readonly AnswerPiece[] => (words === '' ? [] : [{ type: 'text', text: words }]);
+const textPieces = (words: string): readonly AnswerPiece[] => (words === '' ? [] : [{ type: 'text', text: words }]);
 
-const activityOf = (event: RunEvent): readonly AnswerPiece[] => {
+const activityPieces = (event: RunEvent): readonly AnswerPiece[] => {
   const words = describeActivity(event);
   return words === null ? [] : [{ type: 'activity', text: `${words}\n` }];
 };
 
-/** What was sent so far. A paragraph is what the agent says in one attempt. */
+/** Tracks what was sent so far. A paragraph is the text of one attempt. */
 class Paragraphs {
-  /** Of the paragraph that is being said: what was sent, and white space that waits for more. */
+  /** What was sent of the current paragraph; `#space` is trailing white space, held back until more text comes. */
   #sent = '';
-  /** The one before it, if all of it was sent: an agent may come back to what it said. */
+  /** The previous paragraph, if all of it was sent: it may turn out to be the answer. */
   #last = '';
   #space = '';
-  #any = false;
-  /** Pieces of it are missing: nothing more of it is sent. */
+  #hasSent = false;
+  /** Pieces of the paragraph are missing, so nothing more of it is sent. */
   #lost = false;
 
   add(words: string): string {
     if (this.#lost) return '';
     const whole = this.#space + words;
-    const kept = whole.trimEnd();
-    this.#space = whole.slice(kept.length);
-    if (kept === '') return '';
-    const sent = this.#sent === '' ? this.#between() + kept : kept;
-    this.#sent += kept;
-    this.#any = true;
+    const trimmed = whole.trimEnd();
+    this.#space = whole.slice(trimmed.length);
+    if (trimmed === '') return '';
+    const sent = this.#sent === '' ? this.#between() + trimmed : trimmed;
+    this.#sent += trimmed;
+    this.#hasSent = true;
     return sent;
   }
 
@@ -68,11 +68,11 @@ class Paragraphs {
     this.#lost = false;
   }
 
-  lose(): void {
+  markLost(): void {
     this.#lost = true;
   }
 
-  /** What of the answer is still missing. */
+  /** The part of the answer that was not sent yet. */
   finish(answer: string): string {
     if (answer === '' || answer === (this.#sent === '' ? this.#last : this.#sent)) return '';
     if (this.#sent !== '' && answer.startsWith(this.#sent)) return answer.slice(this.#sent.length);
@@ -80,6 +80,6 @@ class Paragraphs {
   }
 
   #between(): string {
-    return this.#any ? '\n\n' : '';
+    return this.#hasSent ? '\n\n' : '';
   }
 }

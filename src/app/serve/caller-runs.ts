@@ -1,7 +1,7 @@
-// The runs of one caller: those in the log, and those that have just begun.
+// The runs of one caller: recorded ones, and ones that have just started.
 //
-//   R1. A run belongs to whom it was begun for; to everybody else it is unknown.
-//   R2. A run that was begun here is there from then on, also before its first record is.
+//   R1. A run belongs to the caller that started it; for every other caller it does not exist.
+//   R2. A run is visible as soon as it was started here, even before its first record.
 import { CloisterError } from '#base';
 import type { PromptlyReleasingMap, RunId } from '#base';
 import type {
@@ -18,41 +18,41 @@ import type {
 import { eventsAfter } from './events-after.ts';
 import type { ResidentRun } from './resident-sessions.ts';
 
-/** One that is under way here. */
+/** A run that is running in this process. */
 export type ActiveRun = {
   readonly session: RunSession;
   readonly caller: string;
   readonly agent: string;
   readonly goal: string;
   readonly startedAt: number;
-  /** Without its client it cannot be gone on with. */
+  /** The run cannot continue without its client. */
   readonly needsClient: boolean;
-  /** Whoever waits for its end is told that it will not be told here. */
-  readonly leave: () => void;
-  /** Of one that lives on. */
+  /** Rejects the outcome for those who wait for it, while the run itself is left to be resumed. */
+  readonly detach: () => void;
+  /** Set for a resident. */
   readonly resident: ResidentRun | undefined;
-  /** Where it is kept what is said with it. */
+  /** The conversation that the run takes part in. */
   readonly conversation: ConversationRef | undefined;
 };
 
-type LiveRuns = Pick<PromptlyReleasingMap<RunId, ActiveRun>, 'get' | 'values'>;
+type ActiveRunMap = Pick<PromptlyReleasingMap<RunId, ActiveRun>, 'get' | 'values'>;
 
-/** Newest first, at most so many. */
+/** At most `most` runs, newest first. */
 export const listCallerRuns = async (
   cloister: Cloister,
-  live: LiveRuns,
+  live: ActiveRunMap,
   { name: caller }: Caller,
   most: number,
 ): Promise<readonly RunSummary[]> => {
-  // Looked at before the log: one that ends meanwhile is in one of the two.
-  const begun = live
+  // Before reading the log: a run that ends meanwhile is then in at least one of the two lists.
+  const active = live
     .values()
     .filter((one) => one.caller === caller)
     .map(summaryOf);
   // probe: run-list-by-caller
   const listed = await cloister.runs({ caller, most });
   const known = new Set(listed.map(({ run }) => run));
-  return [...begun.filter(({ run }) => !known.has(run)).toReversed(), ...listed]
+  return [...active.filter(({ run }) => !known.has(run)).toReversed(), ...listed]
     .sort((one, other) => other.startedAt - one.startedAt)
     .slice(0, most);
 };
@@ -60,7 +60,7 @@ export const listCallerRuns = async (
 /** Rejects with `run_unknown`. */
 export const findCallerRun = async (
   cloister: Cloister,
-  live: LiveRuns,
+  live: ActiveRunMap,
   caller: Caller,
   run: string,
 ): Promise<FoundRun> => {
@@ -75,9 +75,9 @@ export const findCallerRun = async (
     summary,
     session,
     report,
-    said: async () => {
-      if (found?.resident === undefined || found.conversation === undefined) return saidIn(await report(), session);
-      return saidWith(await report(), await cloister.conversations.show(found.conversation));
+    dialog: async () => {
+      if (found?.resident === undefined || found.conversation === undefined) return readDialog(await report(), session);
+      return readResidentDialog(await report(), await cloister.conversations.show(found.conversation));
     },
     events: (after, signal) => eventsAfter(session, report, after, signal),
   };
@@ -97,8 +97,8 @@ const summaryOf = ({ session, caller, agent, goal, startedAt }: ActiveRun): RunS
   owner: 'this process',
 });
 
-/** What people write to a run while it lives, and what they are answered, is mail: of that a report has no words. */
-const saidIn = (
+/** Messages to and from a running run are mail, and a report does not contain their text. */
+const readDialog = (
   { run, history, goal, output, events }: RunReport,
   session: RunSession | null,
 ): readonly DialogMessage[] => {
@@ -106,24 +106,24 @@ const saidIn = (
   if (hasMail || session?.resident === true)
     throw new CloisterError(
       'request_unsupported',
-      `Run ${run} is written to while it lives: what was said in it is not kept as one dialog. Its events tell of each message.`,
+      `Run ${run} is long-lived and has no single dialog. Read its messages from its events.`,
     );
   return [
-    ...saidBefore(history),
+    ...historyDialog(history),
     { by: 'person', text: goal },
     ...(output === '' ? [] : [{ by: 'agent', text: output } as const]),
   ];
 };
 
-/** With one that lives, in a conversation: what it was asked and answered so far. */
-const saidWith = ({ run, history }: RunReport, { entries }: Conversation): readonly DialogMessage[] => [
-  ...saidBefore(history),
+/** The dialog so far with a resident in a conversation. */
+const readResidentDialog = ({ run, history }: RunReport, { entries }: Conversation): readonly DialogMessage[] => [
+  ...historyDialog(history),
   ...entries
     .filter(({ correlation, category }) => correlation === run && category === 'DIALOG')
     .map(({ agent_id: who, text }): DialogMessage => ({ by: who === 'person' ? 'person' : 'agent', text })),
 ];
 
-const saidBefore = (history: RunReport['history']): readonly DialogMessage[] =>
+const historyDialog = (history: RunReport['history']): readonly DialogMessage[] =>
   history
     .filter(({ category }) => category === 'DIALOG')
     .map(({ agent, text }): DialogMessage => ({ by: agent === null ? 'person' : 'agent', text }));

@@ -1,8 +1,8 @@
-// A run whose client has tools: it takes several requests, each up to where the run waits for the client again.
+// A run whose client has tools. It takes several requests, each of which lasts until the run waits for the client again.
 //
-//   N1. A request is answered when all calls of the client's tools that the run has begun wait for it; or when it has ended.
-//   N2. A client that goes away before it has its answer ends the run, also when the run waits for it by then; whoever brings results is
-//       its client from then on. A call whose time is over between two requests ends the run too, for nobody would hear it.
+//   N1. A request is answered when all client tool calls that the run has started wait for the client, or when the run has ended.
+//   N2. A client that disconnects before it has its answer ends the run, even if the run is waiting for it by then; whoever sends
+//       results becomes its client. A call that times out between two requests also ends the run, because no client would notice.
 import { randomBytes } from 'node:crypto';
 import { CloisterError } from '#base';
 import type { JsonObject, RunId } from '#base';
@@ -25,24 +25,24 @@ import { subtractTokens, addTokens, zeroTokens } from './token-arithmetic.ts';
 import { RequestStates } from './request-states.ts';
 
 export type WaitingCall = ClientCall & {
-  /** The number of its operation. */
+  /** The number of the call's operation. */
   readonly op: number;
   settle(result: CallResult): void;
 };
 
-type Ports = {
+type ClientRunPorts = {
   readonly timeoutMs: number;
   /** The client takes one call at a time. */
   readonly oneCall: boolean;
   wait(call: WaitingCall): void;
   forget(call: WaitingCall): void;
-  begun(run: RunId, parts: RequestStates): void;
-  /** Null: it never began. */
+  started(run: RunId, states: RequestStates): void;
+  /** Null: the run never started. */
   ended(run: RunId | null): void;
   isStopped(): boolean;
 };
 
-/** What one request gets of the run. */
+/** One request's share of the run. */
 export type ClientRequestRun = {
   /** Counted from 1. */
   readonly nth: number;
@@ -51,129 +51,128 @@ export type ClientRequestRun = {
   pause(): Promise<ClientToolPause | null>;
 };
 
-type Open = {
+type OpenRequest = {
   /** Counted from 1. */
   readonly nth: number;
-  /** What was said in it so far. */
-  said: string;
+  /** The text of this request so far. */
+  text: string;
   readonly paused: PromiseWithResolvers<readonly WaitingCall[] | null>;
   calls: readonly WaitingCall[] | null;
   wake(): void;
 };
 
-/** What is done around it. */
-type Around = {
-  /** The client has gone away. */
-  readonly gone: () => void;
-  /** It waits for its client from now on. */
-  readonly waits: () => void;
+type RequestHooks = {
+  /** The client has disconnected. */
+  readonly onDisconnect: () => void;
+  /** The run now waits for its client. */
+  readonly onWait: () => void;
 };
 
 export class ClientRun {
   readonly caller: string;
   readonly definitions: readonly ToolDefinition[];
-  readonly #ports: Ports;
-  /** In the order in which they came. */
+  readonly #ports: ClientRunPorts;
+  /** In order of arrival. */
   readonly #waiting = new Set<WaitingCall>();
-  #begun = 0;
-  #arrived = 0;
+  #callsStarted = 0;
+  #callsArrived = 0;
   #session: RunSession | undefined;
   #events: AsyncIterator<RunEvent> | undefined;
   #next: Promise<IteratorResult<RunEvent>> | undefined;
   #root: string | undefined;
-  /** Of the calls that were read of, the newest. */
+  /** The newest operation number seen in the events. */
   #opRead = -1;
-  #read = zeroTokens;
-  #told = zeroTokens;
-  readonly #parts = new RequestStates();
-  /** The request that hears it now. */
-  #part: Open | null = null;
-  #around: Around | undefined;
-  /** Its client is not listened for any more. */
-  #unhear: () => void = () => undefined;
+  #tokensRead = zeroTokens;
+  #tokensReported = zeroTokens;
+  readonly #states = new RequestStates();
+  /** The request that is being answered now. */
+  #openRequest: OpenRequest | null = null;
+  #hooks: RequestHooks | undefined;
+  /** Stops listening for the client's disconnect. */
+  #stopListening: () => void = () => undefined;
 
-  constructor(caller: string, tools: readonly ClientTool[], ports: Ports) {
+  constructor(caller: string, tools: readonly ClientTool[], ports: ClientRunPorts) {
     this.caller = caller;
     this.#ports = ports;
     this.definitions = tools.map((tool) => this.#definition(tool));
   }
 
-  /** The run itself. It must not have begun to work. */
+  /** Connects the run, which must not have started to work yet. */
   attach(session: RunSession): void {
     this.#session = session;
     this.#events = eagerEvents(session)[Symbol.asyncIterator]();
-    this.#ports.begun(session.run, this.#parts);
+    this.#ports.started(session.run, this.#states);
     const over = (spent: SpentTokens): void => {
-      this.#unhear();
+      this.#stopListening();
       for (const call of this.#waiting) this.#ports.forget(call);
       this.#waiting.clear();
       this.#pause(null);
-      this.#parts.end(subtractTokens(spent, this.#told));
+      this.#states.end(subtractTokens(spent, this.#tokensReported));
       this.#ports.ended(session.run);
     };
     session.outcome.then(
       ({ spent }) => over(spent),
-      () => over(this.#read),
+      () => over(this.#tokensRead),
     );
   }
 
-  /** It could not be begun. */
-  drop(): void {
+  /** Called when the run could not be started. */
+  discard(): void {
     this.#ports.ended(null);
   }
 
   get session(): RunSession {
-    if (this.#session === undefined) throw new CloisterError('defect', 'The run has not begun.');
+    if (this.#session === undefined) throw new CloisterError('defect', 'The run has not started.');
     return this.#session;
   }
 
-  /** No request hears it; the next one brings results. */
-  get waits(): boolean {
-    return this.#part === null && this.#waiting.size > 0;
+  /** Whether the run waits for a request with tool results. */
+  get isWaiting(): boolean {
+    return this.#openRequest === null && this.#waiting.size > 0;
   }
 
-  /** What the request that is answered now gets of it. The signal of a request whose answer was delivered never comes. */
-  part(options: PiecesOptions, around: Around, signal?: AbortSignal): ClientRequestRun {
-    const part: Open = {
-      nth: this.#parts.begin(),
-      said: '',
+  /** Starts to answer a request. The signal must not fire once the answer was delivered. */
+  serveRequest(options: PiecesOptions, hooks: RequestHooks, signal?: AbortSignal): ClientRequestRun {
+    const request: OpenRequest = {
+      nth: this.#states.begin(),
+      text: '',
       paused: Promise.withResolvers(),
       calls: null,
       wake: () => undefined,
     };
-    this.#part = part;
-    this.#around = around;
-    this.#hear(signal, around);
-    const told = this.#told;
+    this.#openRequest = request;
+    this.#hooks = hooks;
+    this.#listenForDisconnect(signal, hooks);
+    const tokensReported = this.#tokensReported;
     const outcome = this.session.outcome.then((end) => ({
       ...end,
-      spent: { ...end.spent, ...subtractTokens(end.spent, told) },
+      spent: { ...end.spent, ...subtractTokens(end.spent, tokensReported) },
     }));
     outcome.catch(() => undefined);
     const answer = async (): Promise<Pick<RunOutcome, 'output'>> =>
-      (await part.paused.promise) === null ? this.session.outcome : { output: '' };
-    const pieces = piecesOf(() => {
+      (await request.paused.promise) === null ? this.session.outcome : { output: '' };
+    const pieces = sharedPieces(() => {
       const output = answer();
       output.catch(() => undefined);
       const root = this.#root === undefined ? {} : { root: this.#root };
-      return heard(part, answerPieces(this.#eventsOf(part), output, { ...options, ...root }));
+      return collectText(request, answerPieces(this.#eventsOf(request), output, { ...options, ...root }));
     });
-    // Of those that it was told of before, some have no result yet.
-    if (this.#waiting.size > 0) this.#pause(this.#due());
-    return { nth: part.nth, outcome, pieces, pause: () => this.#pauseOf(part, pieces) };
+    // Some calls that the client already knows have no result yet.
+    if (this.#waiting.size > 0) this.#pause(this.#callsToSend());
+    return { nth: request.nth, outcome, pieces, pause: () => this.#pauseOf(request, pieces) };
   }
 
-  /** Ends it if no request hears it: none will come. */
-  endIfLeft(): void {
-    if (this.#part === null) this.#session?.cancel();
+  /** Cancels the run if no request is being answered, because none will come. */
+  cancelIfUnattended(): void {
+    if (this.#openRequest === null) this.#session?.cancel();
   }
 
-  #hear(signal: AbortSignal | undefined, { gone }: Around): void {
-    this.#unhear();
-    const unhear = (): void => signal?.removeEventListener('abort', gone);
-    this.#unhear = unhear;
-    if (signal?.aborted === true) gone();
-    else signal?.addEventListener('abort', gone, { once: true });
+  #listenForDisconnect(signal: AbortSignal | undefined, { onDisconnect }: RequestHooks): void {
+    this.#stopListening();
+    const stopListening = (): void => signal?.removeEventListener('abort', onDisconnect);
+    this.#stopListening = stopListening;
+    if (signal?.aborted === true) onDisconnect();
+    else signal?.addEventListener('abort', onDisconnect, { once: true });
   }
 
   #definition({ name, description, inputSchema }: ClientTool): ToolDefinition {
@@ -182,7 +181,7 @@ export class ClientRun {
       description,
       inputSchema,
       timeoutMs: this.#ports.timeoutMs,
-      outside: { called: () => void this.#begun++ },
+      outside: { called: () => void this.#callsStarted++ },
       execute: (args, { signal, key }) => this.#wait({ name, args }, signal, key),
     };
   }
@@ -203,89 +202,89 @@ export class ClientRun {
           else resolve(text);
         },
       };
-      this.#arrived++;
+      this.#callsArrived++;
       this.#waiting.add(waiting);
       this.#ports.wait(waiting);
       const stopped = (): void => {
         if (!this.#waiting.has(waiting)) return;
         forget();
-        // After it is recorded why. All else that stops a call stops the run too.
+        // Deferred until the timeout is recorded. Every other reason to stop a call also stops the run.
         if (signal.reason instanceof CloisterError && signal.reason.code === 'tool_timeout')
-          queueMicrotask(() => this.endIfLeft());
+          queueMicrotask(() => this.cancelIfUnattended());
       };
       signal.addEventListener('abort', stopped, { once: true });
-      // When all that is ready to begin has begun.
+      // Runs after everything that is ready to start has started.
       setImmediate(() => {
-        if (this.#waiting.size > 0 && this.#arrived === this.#begun) this.#pause(this.#due());
+        if (this.#waiting.size > 0 && this.#callsArrived === this.#callsStarted) this.#pause(this.#callsToSend());
       });
     });
   }
 
-  #due(): readonly WaitingCall[] {
+  #callsToSend(): readonly WaitingCall[] {
     return [...this.#waiting].slice(0, this.#ports.oneCall ? 1 : Infinity);
   }
 
   #pause(calls: readonly WaitingCall[] | null): void {
-    const part = this.#part;
-    if (part === null) return;
-    this.#part = null;
-    part.calls = calls;
-    part.paused.resolve(calls);
-    part.wake();
+    const request = this.#openRequest;
+    if (request === null) return;
+    this.#openRequest = null;
+    request.calls = calls;
+    request.paused.resolve(calls);
+    request.wake();
     if (calls === null) return;
-    this.#around?.waits();
+    this.#hooks?.onWait();
     if (this.#ports.isStopped()) this.session.cancel();
   }
 
-  async #pauseOf(part: Open, pieces: AsyncIterable<AnswerPiece>): Promise<ClientToolPause | null> {
+  async #pauseOf(request: OpenRequest, pieces: AsyncIterable<AnswerPiece>): Promise<ClientToolPause | null> {
     for await (const piece of pieces) void piece;
-    const calls = await part.paused.promise;
+    const calls = await request.paused.promise;
     if (calls === null) return null;
-    const spent = subtractTokens(this.#read, this.#told);
-    this.#told = this.#read;
+    const spent = subtractTokens(this.#tokensRead, this.#tokensReported);
+    this.#tokensReported = this.#tokensRead;
     const pause = { calls: calls.map(({ id, name, args }) => ({ id, name, args })), spent };
-    this.#parts.record(part.nth, { state: 'calls', text: part.said, ...pause });
+    this.#states.record(request.nth, { state: 'calls', text: request.text, ...pause });
     return pause;
   }
 
-  /** Up to where the newest of the calls that it ends with began. */
-  async *#eventsOf(part: Open): AsyncGenerator<RunEvent> {
+  /** Events up to the start of the newest call that ends this request. */
+  async *#eventsOf(request: OpenRequest): AsyncGenerator<RunEvent> {
     for (;;) {
-      if (part.calls?.every(({ op }) => op <= this.#opRead) === true) return;
-      const got = await this.#nextEvent(part);
+      if (request.calls?.every(({ op }) => op <= this.#opRead) === true) return;
+      const got = await this.#nextEvent(request);
       if (got === null) continue;
       this.#next = undefined;
       if (got.done === true) return;
-      this.#note(got.value);
+      this.#trackEvent(got.value);
       yield got.value;
     }
   }
 
-  /** Null: the request ends meanwhile. */
-  #nextEvent(part: Open): Promise<IteratorResult<RunEvent> | null> {
+  /** Null: the request ended while waiting. */
+  #nextEvent(request: OpenRequest): Promise<IteratorResult<RunEvent> | null> {
     return new Promise((resolve, reject) => {
       const wake = (): void => resolve(null);
-      part.wake = wake;
+      request.wake = wake;
       (this.#next ??= this.#events!.next()).then(resolve, reject);
     });
   }
 
-  #note(event: RunEvent): void {
+  #trackEvent(event: RunEvent): void {
     this.#root ??= event.cell;
     if (event.type === 'tool-start' && event.cell === this.#root) this.#opRead = Math.max(this.#opRead, event.op);
-    if (event.type === 'model-end') this.#read = addTokens(this.#read, event);
+    if (event.type === 'model-end') this.#tokensRead = addTokens(this.#tokensRead, event);
   }
 }
 
-async function* heard(part: Open, pieces: AsyncIterable<AnswerPiece>): AsyncGenerator<AnswerPiece> {
+async function* collectText(request: OpenRequest, pieces: AsyncIterable<AnswerPiece>): AsyncGenerator<AnswerPiece> {
   for await (const piece of pieces) {
-    if (piece.type === 'text') part.said += piece.text;
+    if (piece.type === 'text') request.text += piece.text;
     yield piece;
   }
 }
 
-/** All who read it read one and the same. */
-const piecesOf = (make: () => AsyncGenerator<AnswerPiece>): AsyncIterable<AnswerPiece> => {
+/** All readers share one iterator. */
+const sharedPieces = (make: () => AsyncGenerator<AnswerPiece>): AsyncIterable<AnswerPiece> => {
   let made: AsyncGenerator<AnswerPiece> | undefined;
   return { [Symbol.asyncIterator]: () => (made ??= make()) };
 };

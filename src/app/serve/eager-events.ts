@@ -1,12 +1,12 @@
-// Events that are listened to from now on, though they are read later.
+// Subscribes to events now, and buffers them until they are read.
 import type { RunEvent, RunSession } from '#contracts';
 
-/** For one reader; until the signal comes, if there is one. */
+/** For one reader. Ends when the signal aborts. */
 export const eagerEvents = (session: RunSession, signal?: AbortSignal): AsyncIterable<RunEvent> => {
   const iterator = session[Symbol.asyncIterator]();
   let first: Promise<IteratorResult<RunEvent>> | undefined = iterator.next();
   first.catch(() => undefined);
-  if (signal !== undefined) leaveWith(signal, session, iterator);
+  if (signal !== undefined) returnOnAbort(signal, session, iterator);
   return {
     [Symbol.asyncIterator]: () => ({
       next: () => {
@@ -22,7 +22,7 @@ export const eagerEvents = (session: RunSession, signal?: AbortSignal): AsyncIte
   };
 };
 
-const leaveWith = (signal: AbortSignal, session: RunSession, iterator: AsyncIterator<RunEvent>): void => {
+const returnOnAbort = (signal: AbortSignal, session: RunSession, iterator: AsyncIterator<RunEvent>): void => {
   const leave = (): void => void iterator.return?.();
   if (signal.aborted) return leave();
   signal.addEventListener('abort', leave, { once: true });

@@ -1,8 +1,8 @@
-// The events of a run from a place on, for clients that come back.
+// The events of a run after a given one, for clients that reconnect.
 import { CloisterError } from '#base';
 import type { RunEvent, RunReport, RunSession } from '#contracts';
 
-/** Until the signal comes, if there is one. Throws `request_invalid` when the run has no event of that id. */
+/** Ends when the signal aborts. Throws `request_invalid` when the run has no event with that id. */
 export async function* eventsAfter(
   session: RunSession | null,
   report: () => Promise<RunReport>,
@@ -11,11 +11,11 @@ export async function* eventsAfter(
 ): AsyncGenerator<RunEvent> {
   if (session === null) {
     const { events } = await report();
-    const from = after === undefined ? 0 : 1 + placeOf(events, after);
+    const from = after === undefined ? 0 : 1 + eventIndex(events, after);
     yield* events.slice(from);
     return;
   }
-  if (after !== undefined) placeOf((await report()).events, after);
+  if (after !== undefined) eventIndex((await report()).events, after);
   let skipping = after !== undefined;
   const iterator = session[Symbol.asyncIterator]();
   const leave = (): void => void iterator.return?.();
@@ -31,12 +31,12 @@ export async function* eventsAfter(
   }
 }
 
-const placeOf = (events: RunReport['events'], id: string): number => {
-  const place = events.findIndex((event) => event.id === id);
-  if (place === -1)
+const eventIndex = (events: RunReport['events'], id: string): number => {
+  const index = events.findIndex((event) => event.id === id);
+  if (index === -1)
     throw new CloisterError(
       'request_invalid',
-      'The run has no event of the id to go on after. Leave it out to begin at the start.',
+      'The run has no event with that id. Omit it to start from the first event.',
     );
-  return place;
+  return index;
 };

@@ -1,8 +1,8 @@
-// The agents of one Cloister, served to the holders of tokens.
+// Serves the agents of one Cloister to callers.
 //
-//   V1. A caller reaches its own agents, runs and conversations; all others are unknown to it, not forbidden.
-//   V2. A request is a run of its own, within the budget of its token, and holds a place until it has ended or waits, for its
-//       client or for mail.
+//   V1. A caller can only access its own agents, runs and conversations; others look unknown to it, not forbidden.
+//   V2. A request is a run of its own, within the budget of its token. It holds a slot until it has ended, except
+//       while it waits for its client or for messages.
 import { CloisterError, PromptlyReleasingMap } from '#base';
 import type { RunId } from '#base';
 import type {
@@ -36,58 +36,58 @@ import type { RunSlot } from './run-slot.ts';
 import { finishResident, ResidentSessions } from './resident-sessions.ts';
 import type { ResidentRun } from './resident-sessions.ts';
 import { serveRun } from './served-run.ts';
-import type { ServeRequestPart } from './served-run.ts';
+import type { ServeRunRequest } from './served-run.ts';
 import { requestedConversation, startServedRun } from './start-run.ts';
 import type { TokenRegistry, TokenEntry } from './token-registry.ts';
 
 export type AgentServicePorts = {
   readonly cloister: Cloister;
-  /** Names of the agents that are served. */
+  /** Names of the served agents. */
   readonly agents: readonly string[];
   readonly tokens: TokenRegistry;
-  readonly places: SlotQueue;
-  /** Of a token that does not say. */
+  readonly slots: SlotQueue;
+  /** For tokens without a limit of their own. */
   readonly runningPerCaller?: number;
   readonly clients: ClientRules;
   readonly clock: Clock;
-  /** How long a client may take for one call of its tools. */
+  /** How long a client may take for one tool call. */
   readonly clientToolMs?: number;
-  /** Hears of every run that has ended. */
+  /** Called for every run that has ended. */
   readonly ended?: (run: EndedRun) => void;
 };
 
 export type EndedRun = { readonly caller: string; readonly agent: string; readonly outcome: RunOutcome };
 
 export class LocalAgentService implements AgentService {
-  readonly #of: AgentServicePorts;
+  readonly #ports: AgentServicePorts;
   readonly #live = new PromptlyReleasingMap<RunId, ActiveRun>();
   readonly #allowances: Allowances;
   readonly #tools: ClientTools;
   readonly #residents: ResidentSessions;
-  /** What each token may ask, of those that are registered. */
+  /** The registered agents that each token may use. */
   readonly #agents = new WeakMap<TokenEntry, { readonly all: readonly Agent[]; readonly own: readonly Agent[] }>();
-  /** By the caller as it came with one request. */
-  readonly #begun = new WeakMap<Caller, RunId>();
-  /** How a further request gets its part of a run. */
-  readonly #served = new WeakMap<ClientRun, { readonly partOf: ServeRequestPart; readonly place: RunSlot }>();
-  /** Those that wait for a place, or for their beginning. */
-  readonly #beginning = new PromptlyReleasingMap<number, Promise<ServedRun>>();
-  #begins = 0;
+  /** By the caller object, which is unique to one request. */
+  readonly #runOfRequest = new WeakMap<Caller, RunId>();
+  /** How a further request of a run is served. */
+  readonly #servedRuns = new WeakMap<ClientRun, { readonly serveRequest: ServeRunRequest; readonly slot: RunSlot }>();
+  /** Requests that wait for a slot or for their run to start. */
+  readonly #starting = new PromptlyReleasingMap<number, Promise<ServedRun>>();
+  #startCount = 0;
   #stopping = false;
-  #letGo = false;
+  #hasLetGo = false;
 
-  constructor(of: AgentServicePorts) {
-    this.#of = of;
-    this.#residents = new ResidentSessions(of.clock);
+  constructor(ports: AgentServicePorts) {
+    this.#ports = ports;
+    this.#residents = new ResidentSessions(ports.clock);
     this.#allowances = new Allowances(
-      () => of.clock.now(),
-      (caller, since) => of.cloister.runs({ caller, since }),
+      () => ports.clock.now(),
+      (caller, since) => ports.cloister.runs({ caller, since }),
     );
-    this.#tools = new ClientTools(of.clientToolMs ?? clientToolMsDefault);
+    this.#tools = new ClientTools(ports.clientToolMs ?? clientToolMsDefault);
   }
 
   get clients(): ClientRules {
-    return this.#of.clients;
+    return this.#ports.clients;
   }
 
   get running(): number {
@@ -96,84 +96,88 @@ export class LocalAgentService implements AgentService {
 
   agents(caller: Caller): readonly Agent[] {
     const entry = this.#entry(caller);
-    const all = this.#of.cloister.agents;
+    const all = this.#ports.cloister.agents;
     const known = this.#agents.get(entry);
     if (known?.all === all) return known.own;
-    const { agents = this.#of.agents } = entry;
-    const own = this.#of.agents.flatMap((name) =>
+    const { agents = this.#ports.agents } = entry;
+    const own = this.#ports.agents.flatMap((name) =>
       agents.includes(name) ? (all.find((agent) => agent.name === name) ?? []) : [],
     );
     this.#agents.set(entry, { all, own });
     return own;
   }
 
-  startRun(caller: Caller, asked: AgentRequest, signal?: AbortSignal): Promise<ServedRun> {
-    const begun = this.#begin(caller, asked, signal);
-    const nth = this.#begins++;
-    this.#beginning.set(nth, begun);
-    const over = (): void => this.#beginning.delete(nth);
-    begun.then(over, over);
-    return begun;
+  startRun(caller: Caller, request: AgentRequest, signal?: AbortSignal): Promise<ServedRun> {
+    const started = this.#startWithSlot(caller, request, signal);
+    const nth = this.#startCount++;
+    this.#starting.set(nth, started);
+    const over = (): void => this.#starting.delete(nth);
+    started.then(over, over);
+    return started;
   }
 
-  async #begin(caller: Caller, asked: AgentRequest, signal: AbortSignal | undefined): Promise<ServedRun> {
+  async #startWithSlot(caller: Caller, request: AgentRequest, signal: AbortSignal | undefined): Promise<ServedRun> {
     const entry = this.#entry(caller);
-    const agent = servedAgent(this, caller, asked.agent);
-    // Nobody who asks has more than the agent's own definition gives.
-    const budget = budgetWithin(budgetWithin(asked.budget, entry.budget), agent.budget);
-    const { places } = this.#of;
-    const seeking = {
+    const agent = servedAgent(this, caller, request.agent);
+    // No caller gets more than the agent's definition allows.
+    const budget = budgetWithin(budgetWithin(request.budget, entry.budget), agent.budget);
+    const { slots } = this.#ports;
+    const slotRequest = {
       agent: agent.name,
       caller: caller.name,
-      callerMax: entry.running ?? this.#of.runningPerCaller ?? Infinity,
+      callerMax: entry.running ?? this.#ports.runningPerCaller ?? Infinity,
     };
-    const entered = places.acquire(seeking, signal);
-    const leave = entered instanceof Promise ? await entered : entered;
-    const place = createRunSlot(places, seeking, leave);
+    const acquired = slots.acquire(slotRequest, signal);
+    const release = acquired instanceof Promise ? await acquired : acquired;
+    const slot = createRunSlot(slots, slotRequest, release);
     let settle: SettleAllowance | undefined;
     let client: ClientRun | undefined;
     let resident: ResidentRun | undefined;
     let session: RunSession | undefined;
     try {
-      client = this.#clientRun(caller, asked);
-      if (asked.resident === true) resident = this.#residents.open(/* probe: resident-caller */ caller);
+      client = this.#clientRun(caller, request);
+      if (request.resident === true) resident = this.#residents.open(/* probe: resident-caller */ caller);
       if (entry.allowance !== undefined) settle = await this.#allowances.reserve(entry, budget);
       const options = { caller: caller.name, ...(Object.keys(budget).length === 0 ? {} : { budget }) };
       const started = startServedRun(
-        this.#of.cloister,
+        this.#ports.cloister,
         caller,
-        asked,
+        request,
         client === undefined ? options : { ...options, tools: client.definitions },
       );
       session = started instanceof Promise ? await started : started;
-      return this.#serve(session, { caller, agent, asked, signal, place, settle, client, resident });
+      return this.#serve(session, { caller, agent, request, signal, slot, settle, client, resident });
     } catch (error) {
       session?.cancel();
-      client?.drop();
-      resident?.drop();
+      client?.discard();
+      resident?.discard();
       settle?.(session === undefined ? nothingSpent : null);
-      place.end();
+      slot.close();
       throw error;
     }
   }
 
-  async continueRun(caller: Caller, { results, said }: ClientToolResults, signal?: AbortSignal): Promise<ServedRun> {
+  async continueRun(
+    caller: Caller,
+    { results, messages }: ClientToolResults,
+    signal?: AbortSignal,
+  ): Promise<ServedRun> {
     this.#checkOpen();
-    const client = this.#tools.runOf(caller, results);
-    const served = this.#served.get(client);
-    if (served === undefined) throw new CloisterError('defect', 'A run waits that was not begun here.');
-    return served.place.within(() => {
+    const client = this.#tools.findRun(caller, results);
+    const served = this.#servedRuns.get(client);
+    if (served === undefined) throw new CloisterError('defect', 'A waiting run was not started here.');
+    return served.slot.runWithSlot(() => {
       try {
         this.#checkOpen();
-        // Others may have brought them while this one was in line.
-        this.#tools.take(caller, results);
+        // Another request may have delivered the results while this one was queued.
+        this.#tools.deliver(caller, results);
       } catch (error) {
-        if (client.waits) served.place.release();
+        if (client.isWaiting) served.slot.release();
         throw error;
       }
-      for (const text of said) client.session.give(text);
-      this.#begun.set(caller, client.session.run);
-      return served.partOf(signal);
+      for (const text of messages) client.session.addContext(text);
+      this.#runOfRequest.set(caller, client.session.run);
+      return served.serveRequest(signal);
     }, signal);
   }
 
@@ -192,87 +196,96 @@ export class LocalAgentService implements AgentService {
     signal?: AbortSignal,
   ): Promise<string> {
     const { session, summary } = await this.find(caller, run);
-    if (session === null) throw new CloisterError('cell_ended', `Run ${summary.run} is not under way here.`);
+    if (session === null) throw new CloisterError('cell_ended', `Run ${summary.run} is not running in this process.`);
     // probe: letter-send
     const send = (): string => session.send(text, sending);
     const resident = this.#live.get(summary.run)?.resident;
-    return resident === undefined ? send() : resident.write(send, signal);
+    return resident === undefined ? send() : resident.sendMessage(send, signal);
   }
 
   requestState(caller: Caller, run: string, nth: number): RequestState | undefined {
-    return this.#tools.told(caller, run, nth);
+    return this.#tools.requestState(caller, run, nth);
   }
 
   #clientRun(caller: Caller, { tools = [], oneCall, resident }: AgentRequest): ClientRun | undefined {
     if (tools.length === 0) return undefined;
-    if (!this.#of.clients.tools || resident === true)
-      throw new CloisterError('request_unsupported', 'tools: an agent has tools of its own.');
+    if (!this.#ports.clients.tools || resident === true)
+      throw new CloisterError('request_unsupported', 'tools: client tools are not allowed here.');
     return this.#tools.open(caller, tools, oneCall);
   }
 
   runs(caller: Caller, most: number): Promise<readonly RunSummary[]> {
-    return listCallerRuns(this.#of.cloister, this.#live, caller, most);
+    return listCallerRuns(this.#ports.cloister, this.#live, caller, most);
   }
 
   find(caller: Caller, run: string): Promise<FoundRun> {
-    return findCallerRun(this.#of.cloister, this.#live, caller, run);
+    return findCallerRun(this.#ports.cloister, this.#live, caller, run);
   }
 
-  /** The run that was begun for this very request, if one was. */
-  begunFor(caller: Caller): RunId | undefined {
-    return this.#begun.get(caller);
+  /** The run that was started for this request, if any. */
+  runFor(caller: Caller): RunId | undefined {
+    return this.#runOfRequest.get(caller);
   }
 
   /**
-   * Waits for all that is under way, so long at most. Then no client ends a run any more by going away: what is left is as it is,
-   * to be resumed; what cannot be, for its tools are with its client, is cancelled. Asked again, it may take less time.
+   * Waits up to `graceMs` for running runs. After that, a client that disconnects no longer ends its run: the remaining runs are
+   * left to be resumed. Runs that need their client's tools cannot be resumed and are cancelled. A second call may use a shorter time.
    */
   async settle(graceMs: number): Promise<readonly RunId[]> {
     this.#stopping = true;
     this.#tools.stop();
     for (const { session } of this.#live.values()) finishResident(session);
     const late = Promise.withResolvers<void>();
-    const stop = this.#of.clock.timer(graceMs, late.resolve);
+    const stop = this.#ports.clock.timer(graceMs, late.resolve);
     await Promise.race([this.#idle(), late.promise]);
     stop();
-    this.#letGo = true;
+    this.#hasLetGo = true;
     const left = this.#live.values();
-    for (const { session, needsClient, leave } of left) {
+    for (const { session, needsClient, detach } of left) {
       if (needsClient) session.cancel();
-      else leave();
+      else detach();
     }
     return left.filter(({ needsClient }) => !needsClient).map(({ session }) => session.run);
   }
 
   async #idle(): Promise<void> {
-    while (this.#live.size + this.#beginning.size > 0)
+    while (this.#live.size + this.#starting.size > 0)
       await Promise.allSettled([
-        ...this.#beginning.values(),
+        ...this.#starting.values(),
         ...this.#live.values().map(({ session }) => session.outcome),
       ]);
   }
 
   #entry(caller: Caller): TokenEntry {
-    const entry = this.#of.tokens.entry(caller);
+    const entry = this.#ports.tokens.entry(caller);
     if (entry === undefined) throw new CloisterError('token_refused');
     return entry;
   }
 
-  #serve(session: RunSession, begun: StartedRun): ServedRun {
-    const { caller, agent, asked, signal, place, settle, client, resident } = begun;
+  #serve(session: RunSession, started: StartedRun): ServedRun {
+    const { caller, agent, request, signal, slot, settle, client, resident } = started;
     const { run, outcome } = session;
-    const { clock, clients, ended } = this.#of;
+    const { clock, clients, ended } = this.#ports;
     // probe: serve-started-at
     const startedAt = clock.now();
-    const gone = (): void => {
-      if (!this.#letGo) session.cancel();
+    const onDisconnect = (): void => {
+      if (!this.#hasLetGo) session.cancel();
     };
-    const told = Promise.withResolvers<RunOutcome>();
-    told.promise.catch(() => undefined);
+    const reported = Promise.withResolvers<RunOutcome>();
+    reported.promise.catch(() => undefined);
     const { activity } = clients;
-    const partOf = serveRun(session, { agent, asked, startedAt, activity, client, place, gone, outcome: told.promise });
-    if (client !== undefined) this.#served.set(client, { partOf, place });
-    const goal = typeof asked.input === 'string' ? asked.input : '';
+    const serveRequest = serveRun(session, {
+      agent,
+      request,
+      startedAt,
+      activity,
+      client,
+      slot,
+      onDisconnect,
+      outcome: reported.promise,
+    });
+    if (client !== undefined) this.#servedRuns.set(client, { serveRequest, slot });
+    const goal = typeof request.input === 'string' ? request.input : '';
     this.#live.set(run, {
       session,
       caller: caller.name,
@@ -280,31 +293,32 @@ export class LocalAgentService implements AgentService {
       goal,
       startedAt,
       needsClient: client !== undefined,
-      leave: () => told.reject(new CloisterError('server_stopping', `Run ${run} is left as it is, to be resumed.`)),
+      detach: () =>
+        reported.reject(new CloisterError('server_stopping', `Run ${run} was not finished; it can be resumed.`)),
       resident,
-      conversation: requestedConversation(caller, asked),
+      conversation: requestedConversation(caller, request),
     });
-    this.#begun.set(caller, run);
-    resident?.attach(session, place);
+    this.#runOfRequest.set(caller, run);
+    resident?.attach(session, slot);
     const over = (end: RunOutcome | null): void => {
       this.#live.delete(run);
       settle?.(end?.spent ?? null);
-      place.end();
+      slot.close();
       if (end !== null) ended?.({ caller: caller.name, agent: agent.name, outcome: end });
     };
     outcome.then(over, () => over(null));
-    outcome.then(told.resolve, told.reject);
+    outcome.then(reported.resolve, reported.reject);
     if (this.#stopping) finishResident(session);
-    return partOf(signal);
+    return serveRequest(signal);
   }
 }
 
 type StartedRun = {
   readonly caller: Caller;
   readonly agent: Agent;
-  readonly asked: AgentRequest;
+  readonly request: AgentRequest;
   readonly signal: AbortSignal | undefined;
-  readonly place: RunSlot;
+  readonly slot: RunSlot;
   readonly settle: SettleAllowance | undefined;
   readonly client: ClientRun | undefined;
   readonly resident: ResidentRun | undefined;

@@ -1,11 +1,11 @@
-// How often somebody may ask: a bucket that fills again evenly over a minute.
+// Limits requests per minute with a token bucket that refills evenly.
 import { CloisterError } from '#base';
 
 const minuteMs = 60_000;
 
-export class Rates {
+export class RateLimiter {
   readonly #now: () => number;
-  /** What is left counts in parts of a request, so many as a minute has milliseconds: whole numbers, so nothing is lost by rounding. */
+  /** `left` counts sixty-thousandths of a request: whole numbers, so that rounding loses nothing. */
   readonly #buckets = new Map<string, { left: number; at: number }>();
 
   constructor(now: () => number) {
@@ -13,7 +13,7 @@ export class Rates {
   }
 
   /** Throws `rate_exceeded`. */
-  take(name: string, perMinute: number | undefined): void {
+  consume(name: string, perMinute: number | undefined): void {
     if (perMinute === undefined) return;
     const now = this.#now();
     const bucket = this.#buckets.get(name) ?? { left: perMinute * minuteMs, at: now };
@@ -23,7 +23,7 @@ export class Rates {
     bucket.at = now;
     if (bucket.left < minuteMs) {
       const retryAfterMs = Math.ceil((minuteMs - bucket.left) / perMinute);
-      throw new CloisterError('rate_exceeded', `${perMinute} a minute are allowed.`, { retryAfterMs });
+      throw new CloisterError('rate_exceeded', `The limit is ${perMinute} requests per minute.`, { retryAfterMs });
     }
     bucket.left -= minuteMs;
   }

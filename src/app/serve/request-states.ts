@@ -1,70 +1,70 @@
-// What the requests of runs were told whose clients have tools, so that it can be told again.
+// Remembers the responses of runs with client tools, so that they can be read again.
 //
-//   K1. What is kept of a caller is told to nobody else.
-//   K2. It is bounded: the newest answers of each run, and, of those that have ended, the newest runs of each caller.
+//   K1. A caller can only read its own responses.
+//   K2. The size is bounded: the newest responses of each run, and the newest ended runs of each caller.
 import type { RunId } from '#base';
 import type { Caller, SpentTokens, RequestState } from '#contracts';
 
 const [charsMax, endedMax] = [256 * 1024, 16];
 
-/** The answers of one run, counted from 1. */
+/** The responses of one run, counted from 1. */
 export class RequestStates {
-  readonly #parts = new Map<number, { readonly part: RequestState; readonly chars: number }>();
+  readonly #states = new Map<number, { readonly state: RequestState; readonly chars: number }>();
   #newest = 0;
   #chars = 0;
 
-  /** Gives its number. */
+  /** Returns the number of the new request. */
   begin(): number {
     this.#newest += 1;
-    this.#put(this.#newest, { state: 'under way' });
+    this.#put(this.#newest, { state: 'running' });
     return this.#newest;
   }
 
-  record(nth: number, part: RequestState): void {
-    this.#put(nth, part);
+  record(nth: number, state: RequestState): void {
+    this.#put(nth, state);
   }
 
-  /** The run is over, and with it what was under way. */
+  /** The run has ended, and with it its open requests. */
   end(spent: SpentTokens): void {
-    for (const [nth, { part }] of this.#parts)
-      if (part.state === 'under way') this.#put(nth, { state: 'ended', spent });
+    for (const [nth, { state }] of this.#states)
+      if (state.state === 'running') this.#put(nth, { state: 'ended', spent });
   }
 
   get(nth: number): RequestState | undefined {
-    return this.#parts.get(nth)?.part;
+    return this.#states.get(nth)?.state;
   }
 
-  #put(nth: number, part: RequestState): void {
-    this.#chars -= this.#parts.get(nth)?.chars ?? 0;
-    const chars = JSON.stringify(part).length;
-    this.#parts.set(nth, { part, chars });
+  #put(nth: number, state: RequestState): void {
+    this.#chars -= this.#states.get(nth)?.chars ?? 0;
+    const chars = JSON.stringify(state).length;
+    this.#states.set(nth, { state, chars });
     this.#chars += chars;
-    for (const [oldest, kept] of this.#parts) {
+    for (const [oldest, tracked] of this.#states) {
       if (this.#chars <= charsMax || oldest === this.#newest) return;
-      this.#parts.delete(oldest);
-      this.#chars -= kept.chars;
+      this.#states.delete(oldest);
+      this.#chars -= tracked.chars;
     }
   }
 }
 
-type Kept = { readonly parts: RequestStates; isOver: boolean };
+type TrackedRun = { readonly states: RequestStates; isOver: boolean };
 
 export class RunRequestStates {
-  /** By their callers; those that have ended in the order in which they did. */
-  readonly #runs = new Map<string, Map<RunId, Kept>>();
+  /** By caller; ended runs in the order in which they ended. */
+  readonly #runs = new Map<string, Map<RunId, TrackedRun>>();
 
-  begin(caller: string, run: RunId, parts: RequestStates): void {
-    const own = this.#runs.get(caller) ?? new Map<RunId, Kept>();
+  begin(caller: string, run: RunId, states: RequestStates): void {
+    const own = this.#runs.get(caller) ?? new Map<RunId, TrackedRun>();
     this.#runs.set(caller, own);
-    own.set(run, { parts, isOver: false });
+    own.set(run, { states, isOver: false });
   }
 
   end(caller: string, run: RunId): void {
     const own = this.#runs.get(caller);
-    const kept = own?.get(run);
-    if (own === undefined || kept === undefined) return;
+    const tracked = own?.get(run);
+    if (own === undefined || tracked === undefined) return;
     own.delete(run);
-    own.set(run, { ...kept, isOver: true });
+    own.set(run, { ...tracked, isOver: true });
     const ended = [...own].filter(([, { isOver }]) => isOver);
     for (const [old] of ended.slice(0, Math.max(0, ended.length - endedMax))) own.delete(old);
   }
@@ -73,6 +73,6 @@ export class RunRequestStates {
     return this.#runs
       .get(name)
       ?.get(run as RunId)
-      ?.parts.get(nth);
+      ?.states.get(nth);
   }
 }

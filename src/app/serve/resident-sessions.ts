@@ -1,27 +1,27 @@
-// Runs that live on: each holds a place while it works, and none while all of its agents wait for mail.
+// Runs of residents: each holds a slot while it works, and none while all of its agents wait for messages.
 //
-//   D1. Whether it works is what its agents say, looked at whenever something has happened in it.
-//   D2. What is written to one that waits is handed over when it has a place again.
-//   D3. So many of a caller live at a time, for those that wait take no place from anybody.
+//   D1. Whether a run works depends on the status of its agents, checked after every event.
+//   D2. A message to a waiting run is delivered once the run has a slot again.
+//   D3. The number of residents per caller is limited, because waiting ones use no slots.
 import { CloisterError } from '#base';
 import type { Caller, Clock, RunSession, CancelTimer } from '#contracts';
 import type { RunSlot } from './run-slot.ts';
 
-const [livingMax, retryAfterMs, quietMs] = [64, 2_000, 250];
+const [residentsMax, retryAfterMs, quietMs] = [64, 2_000, 250];
 
-/** One that is being begun, or lives. */
+/** A resident run that is starting or running. */
 export type ResidentRun = {
-  /** The run itself, which has a place. */
-  attach(session: RunSession, place: RunSlot): void;
-  /** Writes to it, in its turn. */
-  write(send: () => string, signal?: AbortSignal): Promise<string>;
-  /** It has ended, or could not be begun. */
-  drop(): void;
+  /** Connects the run, which holds a slot. */
+  attach(session: RunSession, slot: RunSlot): void;
+  /** Sends a message as soon as the run holds a slot. */
+  sendMessage(send: () => string, signal?: AbortSignal): Promise<string>;
+  /** Called when the run has ended or could not be started. */
+  discard(): void;
 };
 
 export class ResidentSessions {
-  /** By their callers. */
-  readonly #living = new Map<string, number>();
+  /** By caller. */
+  readonly #counts = new Map<string, number>();
   readonly #clock: Pick<Clock, 'timer'>;
 
   constructor(clock: Pick<Clock, 'timer'>) {
@@ -30,72 +30,76 @@ export class ResidentSessions {
 
   /** Throws `server_busy`. */
   open({ name }: Caller): ResidentRun {
-    const living = this.#living.get(name) ?? 0;
-    if (living >= livingMax)
-      throw new CloisterError('server_busy', `${livingMax} residents of yours live: ask some of them to finish.`, {
-        retryAfterMs,
-      });
-    this.#living.set(name, living + 1);
+    const count = this.#counts.get(name) ?? 0;
+    if (count >= residentsMax)
+      throw new CloisterError(
+        'server_busy',
+        `${residentsMax} of your long-lived agents are running. Finish some of them first.`,
+        {
+          retryAfterMs,
+        },
+      );
+    this.#counts.set(name, count + 1);
     let isOver = false;
-    return residentOf(this.#clock, () => {
+    return createResident(this.#clock, () => {
       if (isOver) return;
       isOver = true;
-      const left = (this.#living.get(name) ?? 0) - 1;
-      if (left === 0) this.#living.delete(name);
-      else this.#living.set(name, left);
+      const left = (this.#counts.get(name) ?? 0) - 1;
+      if (left === 0) this.#counts.delete(name);
+      else this.#counts.set(name, left);
     });
   }
 }
 
-const residentOf = (clock: Pick<Clock, 'timer'>, drop: () => void): ResidentRun => {
-  let attached: { readonly session: RunSession; readonly place: RunSlot } | undefined;
-  const look = (): void => {
+const createResident = (clock: Pick<Clock, 'timer'>, discard: () => void): ResidentRun => {
+  let attached: { readonly session: RunSession; readonly slot: RunSlot } | undefined;
+  const updateSlot = (): void => {
     if (attached === undefined) return;
-    const { session, place } = attached;
-    // None: it has not begun, or is on its way out.
+    const { session, slot } = attached;
+    // No agents: the run has not started, or is about to end.
     const agents = session.agents();
-    if (agents.some(({ status }) => status === 'running')) place.reacquire();
-    else if (agents.length > 0) place.release();
+    if (agents.some(({ status }) => status === 'running')) slot.reacquire();
+    else if (agents.length > 0) slot.release();
   };
   return {
-    attach: (session, place) => {
-      attached = { session, place };
-      void watch(session, clock, look);
-      session.outcome.then(drop, drop);
+    attach: (session, slot) => {
+      attached = { session, slot };
+      void watch(session, clock, updateSlot);
+      session.outcome.then(discard, discard);
     },
-    write: async (send, signal) => {
-      if (attached === undefined) throw new CloisterError('defect', 'It has not begun.');
-      return attached.place.within(() => {
+    sendMessage: async (send, signal) => {
+      if (attached === undefined) throw new CloisterError('defect', 'The run has not started.');
+      return attached.slot.runWithSlot(() => {
         try {
           return send();
         } finally {
-          // It may be for nobody that is there.
-          look();
+          // The message may have had no recipient, so that no agent started to work.
+          updateSlot();
         }
       }, signal);
     },
-    drop,
+    discard,
   };
 };
 
-/** An agent that answers nobody comes to wait a moment after the last event that tells of it. */
-const watch = async (session: RunSession, clock: Pick<Clock, 'timer'>, look: () => void): Promise<void> => {
+/** An agent that answers nobody starts to wait shortly after its last event, hence the timer. */
+const watch = async (session: RunSession, clock: Pick<Clock, 'timer'>, updateSlot: () => void): Promise<void> => {
   let stop: CancelTimer | undefined;
   try {
     for await (const event of session) {
       if (!('id' in event)) continue;
-      look();
+      updateSlot();
       stop?.();
-      stop = clock.timer(quietMs, look);
+      stop = clock.timer(quietMs, updateSlot);
     }
   } catch {
-    // Why it could not be recorded is told with its outcome.
+    // The outcome reports why the run could not be recorded.
   } finally {
     stop?.();
   }
 };
 
-/** One that lives on comes to its end. One that was cancelled is on its way out by itself. */
+/** Asks a resident to finish. A cancelled one ends by itself. */
 export const finishResident = (session: RunSession): void => {
   if (!session.resident) return;
   try {

@@ -1,62 +1,62 @@
-// The place of one run, which it can do without for a while.
+// The slot of one run, which it can release for a while.
 //
-//   L1. It is held once at most, however many wait for it.
-//   L2. What needs the place is done in the moment in which it is there: nothing can give it back before.
+//   L1. The slot is held at most once, however many requests wait for it.
+//   L2. Work that needs the slot runs synchronously once the slot is held, so that nothing can release it in between.
 import type { ReleaseSlot, SlotQueue, SlotRequest } from './slot-queue.ts';
 
 export type RunSlot = {
   release(): void;
-  /** At once, over the bounds if it must be. */
+  /** Immediately, beyond the limits if necessary. */
   reacquire(): void;
-  /** Does something once it is held, and waits in line for it if it is not. Rejects like `Places.enter`, and with what `act` throws. */
-  within<T>(act: () => T, signal?: AbortSignal): Promise<T>;
-  /** Nobody needs it any more. */
-  end(): void;
+  /** Runs `act` once the slot is held; queues for it if necessary. Rejects like `SlotQueue.acquire`, or with what `act` throws. */
+  runWithSlot<T>(act: () => T, signal?: AbortSignal): Promise<T>;
+  /** The slot is no longer needed. */
+  close(): void;
 };
 
-export const createRunSlot = (places: SlotQueue, seeking: SlotRequest, first: ReleaseSlot): RunSlot => {
+export const createRunSlot = (queue: SlotQueue, request: SlotRequest, first: ReleaseSlot): RunSlot => {
   let held: ReleaseSlot | null = first;
-  let isOver = false;
-  const inLine = new Set<AbortController>();
-  const isMissing = (): boolean => held === null && !isOver;
-  const hold = (leave: ReleaseSlot): void => {
-    if (isMissing()) held = leave;
-    else leave();
-    for (const other of inLine) other.abort();
+  let isClosed = false;
+  const queued = new Set<AbortController>();
+  const isMissing = (): boolean => held === null && !isClosed;
+  const accept = (releaseSlot: ReleaseSlot): void => {
+    if (isMissing()) held = releaseSlot;
+    else releaseSlot();
+    for (const other of queued) other.abort();
   };
-  const leave = (): void => {
+  const release = (): void => {
     held?.();
     held = null;
   };
-  /** Until it is held, by whomever. */
-  const waitInLine = async (signal: AbortSignal | undefined): Promise<void> => {
+  /** Waits until the slot is held, through this or another waiting request. */
+  const waitForSlot = async (signal: AbortSignal | undefined): Promise<void> => {
     const mine = new AbortController();
-    inLine.add(mine);
+    queued.add(mine);
     try {
       const all = signal === undefined ? mine.signal : AbortSignal.any([signal, mine.signal]);
-      const entered = places.acquire(seeking, all);
-      const given = entered instanceof Promise ? await entered : entered;
-      inLine.delete(mine);
-      hold(given);
+      const acquired = queue.acquire(request, all);
+      const acquiredSlot = acquired instanceof Promise ? await acquired : acquired;
+      queued.delete(mine);
+      accept(acquiredSlot);
     } catch (error) {
       if (!mine.signal.aborted || signal?.aborted === true) throw error;
     } finally {
-      inLine.delete(mine);
+      queued.delete(mine);
     }
   };
   return {
-    release: leave,
+    release,
     reacquire: () => {
-      if (isMissing()) hold(places.reacquire(seeking));
+      if (isMissing()) accept(queue.reacquire(request));
     },
-    within: async (act, signal) => {
-      while (isMissing()) await waitInLine(signal);
+    runWithSlot: async (act, signal) => {
+      while (isMissing()) await waitForSlot(signal);
       return act();
     },
-    end: () => {
-      isOver = true;
-      leave();
-      for (const one of inLine) one.abort();
+    close: () => {
+      isClosed = true;
+      release();
+      for (const one of queued) one.abort();
     },
   };
 };

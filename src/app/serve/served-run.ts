@@ -1,7 +1,7 @@
-// A run as those see it for whom it was begun.
+// A run as its caller sees it.
 //
-//   S1. It ends with its client, unless the client has its answer.
-//   S2. While it waits for its client it holds no place; whoever lets it go on has taken one.
+//   S1. The run ends when its client disconnects, unless the client has its answer.
+//   S2. The run holds no slot while it waits for its client; the request that continues it has acquired one.
 import type { Agent, AgentRequest, RunOutcome, RunSession, ServedRun } from '#contracts';
 import { answerPieces } from './answer-pieces.ts';
 import type { PiecesOptions } from './answer-pieces.ts';
@@ -9,58 +9,58 @@ import type { ClientRun } from './client-run.ts';
 import type { RunSlot } from './run-slot.ts';
 import { eagerEvents } from './eager-events.ts';
 
-type ServedOf = {
+type ServeContext = {
   readonly agent: Agent;
-  readonly asked: AgentRequest;
+  readonly request: AgentRequest;
   readonly startedAt: number;
-  /** What is done meanwhile is told too. */
+  /** Whether the answer includes descriptions of activity. */
   readonly activity: boolean;
   readonly client: ClientRun | undefined;
-  readonly place: RunSlot;
-  /** Its client has gone away. */
-  readonly gone: () => void;
-  /** Its end, as far as it is told here. */
+  readonly slot: RunSlot;
+  /** Called when the client disconnects. */
+  readonly onDisconnect: () => void;
+  /** The outcome as reported to the client. */
   readonly outcome: Promise<RunOutcome>;
 };
 
-/** What each of its requests gets: one, or, where the client has tools, several. */
-export type ServeRequestPart = (signal: AbortSignal | undefined) => ServedRun;
+/** Serves one request of the run: the only one, or one of several if the client has tools. */
+export type ServeRunRequest = (signal: AbortSignal | undefined) => ServedRun;
 
-/** Made at once, or it would miss what comes first. */
-export const serveRun = (session: RunSession, of: ServedOf): ServeRequestPart => {
-  const { agent, asked, activity, client } = of;
-  const answerOnly = (asked.format ?? (asked.schema === undefined ? agent.output.format : 'json')) === 'json';
+/** Must be called as soon as the run starts; it would otherwise miss the first events. */
+export const serveRun = (session: RunSession, context: ServeContext): ServeRunRequest => {
+  const { agent, request, activity, client } = context;
+  const answerOnly = (request.format ?? (request.schema === undefined ? agent.output.format : 'json')) === 'json';
   const options = { answerOnly, activity };
-  if (client === undefined) return (signal) => wholeRun(session, of, options, signal);
+  if (client === undefined) return (signal) => serveWholeRun(session, context, options, signal);
   client.attach(session);
   return (signal) => {
-    const around = { gone: of.gone, waits: () => of.place.release() };
-    const { pieces, ...part } = client.part(options, around, signal);
-    return { ...named(session, of), ...part, events: () => session, pieces: () => pieces };
+    const hooks = { onDisconnect: context.onDisconnect, onWait: () => context.slot.release() };
+    const { pieces, ...part } = client.serveRequest(options, hooks, signal);
+    return { ...runInfo(session, context), ...part, events: () => session, pieces: () => pieces };
   };
 };
 
-const named = (session: RunSession, { agent, startedAt }: ServedOf) => ({
+const runInfo = (session: RunSession, { agent, startedAt }: ServeContext) => ({
   run: session.run,
   agent: agent.name,
   startedAt,
   cancel: () => session.cancel(),
 });
 
-const wholeRun = (
+const serveWholeRun = (
   session: RunSession,
-  of: ServedOf,
+  context: ServeContext,
   options: PiecesOptions,
   signal: AbortSignal | undefined,
 ): ServedRun => {
-  const { gone, outcome } = of;
-  const events = of.asked.stream === true ? eagerEvents(session, signal) : session;
-  if (signal?.aborted === true) gone();
-  signal?.addEventListener('abort', gone, { once: true });
-  const over = (): void => signal?.removeEventListener('abort', gone);
+  const { onDisconnect, outcome } = context;
+  const events = context.request.stream === true ? eagerEvents(session, signal) : session;
+  if (signal?.aborted === true) onDisconnect();
+  signal?.addEventListener('abort', onDisconnect, { once: true });
+  const over = (): void => signal?.removeEventListener('abort', onDisconnect);
   outcome.then(over, over);
   return {
-    ...named(session, of),
+    ...runInfo(session, context),
     outcome,
     events: () => events,
     pieces: () => answerPieces(events, outcome, options),

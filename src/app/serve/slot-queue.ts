@@ -1,21 +1,21 @@
-// Places for runs: so many at once, so many in line, and no more.
+// Slots for runs: a limited number of running runs and of queued requests.
 //
-//   P1. First come, first served, among those whose agent and caller have room.
-//   P2. Who goes away leaves the line; nobody waits for a place that was given to somebody who has gone.
+//   P1. First come, first served, among requests whose agent and caller are below their limits.
+//   P2. An aborted request leaves the queue and never takes a slot.
 import { CloisterError } from '#base';
 
 export type SlotQueueOptions = {
-  /** Runs under way at once: in total, and of one agent. */
+  /** Running runs: in total, and per agent. */
   readonly running: number;
   readonly runningPerAgent: number;
-  /** Requests in line: in total, and of one caller. */
+  /** Queued requests: in total, and per caller. */
   readonly waiting: number;
   readonly waitingPerCaller?: number;
 };
 
 export const defaultSlotLimits: SlotQueueOptions = { running: 16, runningPerAgent: 16, waiting: 64 };
 
-/** Where several may ask, one of them has half of everything at most, unless it is told otherwise. */
+/** With several callers, each gets at most half of the slots and of the queue, unless configured otherwise. */
 export const slotLimitsFor = (
   given: Partial<SlotQueueOptions>,
   callers: number,
@@ -25,13 +25,13 @@ export const slotLimitsFor = (
   return { waitingPerCaller: share(waiting), runningPerCaller: share(running), running, waiting, ...rest };
 };
 
-/** `callerMax`: how many this caller may have under way. */
+/** `callerMax`: how many running runs this caller may have. */
 export type SlotRequest = { readonly agent: string; readonly caller: string; readonly callerMax: number };
 
-/** Gives the place back; once. */
+/** Releases the slot; further calls do nothing. */
 export type ReleaseSlot = () => void;
 
-type Waiting = SlotRequest & { enter(): void; refuse(error: CloisterError): void };
+type QueuedRequest = SlotRequest & { admit(): void; refuse(error: CloisterError): void };
 
 const retryAfterMs = 2_000;
 
@@ -39,7 +39,7 @@ export class SlotQueue {
   readonly #options: SlotQueueOptions;
   readonly #agents = new Map<string, number>();
   readonly #callers = new Map<string, number>();
-  readonly #line = new Set<Waiting>();
+  readonly #queue = new Set<QueuedRequest>();
   #running = 0;
   #closed = false;
 
@@ -47,8 +47,7 @@ export class SlotQueue {
   constructor(options: SlotQueueOptions) {
     for (const [name, value] of Object.entries(options)) {
       const least = name.startsWith('waiting') ? 0 : 1;
-      if (!(value >= least))
-        throw new CloisterError('options_invalid', `places.${name}: expected a number, ${least} or more.`);
+      if (!(value >= least)) throw new CloisterError('options_invalid', `slots.${name}: expected a number ≥ ${least}.`);
     }
     this.#options = options;
   }
@@ -58,63 +57,63 @@ export class SlotQueue {
   }
 
   get waiting(): number {
-    return this.#line.size;
+    return this.#queue.size;
   }
 
-  /** Throws `server_busy` or `server_stopping`; rejects with `cancelled` when the signal comes first. */
-  acquire(seeking: SlotRequest, signal?: AbortSignal): ReleaseSlot | Promise<ReleaseSlot> {
+  /** Throws `server_busy` or `server_stopping`; rejects with `cancelled` when the signal aborts first. */
+  acquire(slotRequest: SlotRequest, signal?: AbortSignal): ReleaseSlot | Promise<ReleaseSlot> {
     if (this.#closed) throw new CloisterError('server_stopping', undefined, { retryAfterMs });
     if (signal?.aborted === true) throw new CloisterError('cancelled');
-    if (this.#hasRoom(seeking)) return this.#take(seeking);
+    if (this.#hasRoom(slotRequest)) return this.#take(slotRequest);
     if (
-      this.#line.size >= this.#options.waiting ||
-      this.#inLine(seeking) >= (this.#options.waitingPerCaller ?? Infinity)
+      this.#queue.size >= this.#options.waiting ||
+      this.#countQueued(slotRequest) >= (this.#options.waitingPerCaller ?? Infinity)
     )
       throw new CloisterError('server_busy', undefined, { retryAfterMs });
-    return this.#wait(seeking, signal);
+    return this.#wait(slotRequest, signal);
   }
 
-  /** For one that had a place and gave it back for a while: it is let in at once, over the bounds if it must be. */
-  reacquire(seeking: SlotRequest): ReleaseSlot {
-    return this.#take(seeking);
+  /** For a run that released its slot for a while: returns a slot immediately, beyond the limits if necessary. */
+  reacquire(slotRequest: SlotRequest): ReleaseSlot {
+    return this.#take(slotRequest);
   }
 
-  /** Nobody new is let in; who waits is sent away. */
+  /** Refuses new and queued requests. */
   close(): void {
     this.#closed = true;
-    for (const one of this.#line) one.refuse(new CloisterError('server_stopping', undefined, { retryAfterMs }));
-    this.#line.clear();
+    for (const one of this.#queue) one.refuse(new CloisterError('server_stopping', undefined, { retryAfterMs }));
+    this.#queue.clear();
   }
 
-  #wait(seeking: SlotRequest, signal: AbortSignal | undefined): Promise<ReleaseSlot> {
+  #wait(slotRequest: SlotRequest, signal: AbortSignal | undefined): Promise<ReleaseSlot> {
     return new Promise((resolve, reject) => {
-      const leaveLine = (): void => {
-        this.#line.delete(waiting);
+      const leaveQueue = (): void => {
+        this.#queue.delete(waiting);
         signal?.removeEventListener('abort', giveUp);
       };
       const giveUp = (): void => {
-        leaveLine();
+        leaveQueue();
         reject(new CloisterError('cancelled'));
       };
-      const waiting: Waiting = {
-        ...seeking,
-        enter: () => {
-          leaveLine();
-          resolve(this.#take(seeking));
+      const waiting: QueuedRequest = {
+        ...slotRequest,
+        admit: () => {
+          leaveQueue();
+          resolve(this.#take(slotRequest));
         },
         refuse: (error) => {
-          leaveLine();
+          leaveQueue();
           reject(error);
         },
       };
-      this.#line.add(waiting);
+      this.#queue.add(waiting);
       signal?.addEventListener('abort', giveUp, { once: true });
     });
   }
 
-  #inLine({ caller }: SlotRequest): number {
+  #countQueued({ caller }: SlotRequest): number {
     let count = 0;
-    for (const one of this.#line) if (one.caller === caller) count += 1;
+    for (const one of this.#queue) if (one.caller === caller) count += 1;
     return count;
   }
 
@@ -138,14 +137,14 @@ export class SlotQueue {
       this.#running -= 1;
       add(this.#agents, agent, -1);
       add(this.#callers, caller, -1);
-      this.#callNext();
+      this.#admitNext();
     };
   }
 
-  #callNext(): void {
-    for (const waiting of this.#line) {
+  #admitNext(): void {
+    for (const waiting of this.#queue) {
       if (this.#running >= this.#options.running) return;
-      if (this.#hasRoom(waiting)) waiting.enter();
+      if (this.#hasRoom(waiting)) waiting.admit();
     }
   }
 }

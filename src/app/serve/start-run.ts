@@ -1,7 +1,7 @@
-// What a request becomes: a run, a turn in one of the caller's conversations, or an agent that lives on.
+// Starts a request as a run, as a turn of one of the caller's conversations, or as a resident.
 import { CloisterError } from '#base';
 import type { AgentRequest, Budget, Caller, Cloister, ConversationRef, RunSession, ToolDefinition } from '#contracts';
-import { conversationOf } from './caller-conversation.ts';
+import { callerConversationName } from './caller-conversation.ts';
 
 export type StartOptions = {
   readonly caller: string;
@@ -9,7 +9,7 @@ export type StartOptions = {
   readonly tools?: readonly ToolDefinition[];
 };
 
-/** Throws, or rejects with, what is wrong with it. */
+/** Throws or rejects if the request is invalid. */
 export const startServedRun = (
   cloister: Cloister,
   caller: Caller,
@@ -17,23 +17,29 @@ export const startServedRun = (
   options: StartOptions,
 ): RunSession | Promise<RunSession> => {
   const given = { ...options, ...(context === undefined ? {} : { context }) };
-  const kept = conversation === undefined ? {} : { conversation: conversationOf(caller, conversation) };
+  const turn = conversation === undefined ? {} : { conversation: callerConversationName(caller, conversation) };
   if (history !== undefined && history.length > 0 && conversation !== undefined)
-    throw new CloisterError('request_invalid', 'history: a conversation has its own; give one of the two.');
+    throw new CloisterError(
+      'request_invalid',
+      'history: cannot be combined with `conversation`, which has its own history.',
+    );
   const form = { ...(format === undefined ? {} : { format }), ...(schema === undefined ? {} : { schema }) };
   const before = history === undefined ? {} : { history };
   if (resident === true) {
     if (Object.keys(form).length > 0)
-      throw new CloisterError('request_invalid', 'format: a resident answers in its own; leave it out, and schema.');
-    return cloister.spawn(agent, { ...given, ...kept, ...before, message: input });
+      throw new CloisterError(
+        'request_invalid',
+        'format: not allowed for a long-lived agent; omit `format` and `schema`.',
+      );
+    return cloister.spawn(agent, { ...given, ...turn, ...before, message: input });
   }
-  if (conversation !== undefined) return cloister.runTurn(agent, input, { ...given, ...form, ...kept });
+  if (conversation !== undefined) return cloister.runTurn(agent, input, { ...given, ...form, ...turn });
   return cloister.run(agent, input, { ...given, ...form, ...before });
 };
 
-/** The conversation that it takes part in, if it does. */
+/** The conversation that the request belongs to, if any. */
 export const requestedConversation = (
   caller: Caller,
   { agent, conversation }: AgentRequest,
 ): ConversationRef | undefined =>
-  conversation === undefined ? undefined : { agent, name: conversationOf(caller, conversation) };
+  conversation === undefined ? undefined : { agent, name: callerConversationName(caller, conversation) };

@@ -1,4 +1,4 @@
-// Tokens that requests of one run spent, apart and together.
+// Adds and subtracts the tokens spent by the requests of a run.
 import type { SpentTokens } from '#contracts';
 
 export const zeroTokens: SpentTokens = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
@@ -10,9 +10,9 @@ export const addTokens = (one: SpentTokens, other: SpentTokens): SpentTokens => 
   outputTokens: one.outputTokens + other.outputTokens,
 });
 
-export const subtractTokens = (all: SpentTokens, told: SpentTokens): SpentTokens => ({
-  inputTokens: Math.max(0, all.inputTokens - told.inputTokens),
-  cacheReadTokens: Math.max(0, all.cacheReadTokens - told.cacheReadTokens),
-  cacheWriteTokens: Math.max(0, all.cacheWriteTokens - told.cacheWriteTokens),
-  outputTokens: Math.max(0, all.outputTokens - told.outputTokens),
+export const subtractTokens = (all: SpentTokens, reported: SpentTokens): SpentTokens => ({
+  inputTokens: Math.max(0, all.inputTokens - reported.inputTokens),
+  cacheReadTokens: Math.max(0, all.cacheReadTokens - reported.cacheReadTokens),
+  cacheWriteTokens: Math.max(0, all.cacheWriteTokens - reported.cacheWriteTokens),
+  outputTokens: Math.max(0, all.outputTokens - reported.outputTokens),
 });

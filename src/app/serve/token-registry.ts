@@ -1,8 +1,8 @@
-// Who holds which token, and what each may do.
+// The API tokens and what each of them allows.
 //
-//   T1. Only hashes are kept. A token is 256 random bits, so a plain hash cannot be turned back.
-//   T2. A wrong token takes as long as a right one: its hash, which nobody can steer, says which entry it is compared with, and it
-//       is compared with one, whole, in any case. So it makes no difference how many there are.
+//   T1. Only hashes are stored. A token is 256 random bits, so a plain hash cannot be reversed.
+//   T2. A wrong token takes as long as a right one, however many entries there are: the entry is looked up by hash, which a
+//       client cannot control, and exactly one full comparison follows in any case.
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Budget, Caller } from '#contracts';
 
@@ -11,16 +11,16 @@ export type TokenEntry = {
   readonly name: string;
   /** SHA-256 of the token, in hex. */
   readonly sha256: string;
-  /** Agents that it may ask; all of them when left out. */
+  /** Agents that the token may use; default: all of them. */
   readonly agents?: readonly string[];
-  /** Of one request, at most. */
+  /** The maximum for one request. */
   readonly budget?: Budget;
-  /** Of all requests in such a time, together. */
+  /** The maximum for all requests of a period together. */
   readonly allowance?: AllowanceSpec;
   readonly requestsPerMinute?: number;
-  /** How many of its runs may be under way at once. */
+  /** How many runs of this token may run at a time. */
   readonly running?: number;
-  /** Epoch milliseconds from which on it is refused. */
+  /** Epoch milliseconds from which the token is refused. */
   readonly expiresAt?: number;
 };
 
@@ -30,21 +30,21 @@ export type AllowanceSpec = {
   readonly per: 'hour' | 'day' | 'month';
 };
 
-/** What every token begins with, so that one is known when it is seen where it should not be. */
+/** The prefix of every token, so that leaked tokens can be recognised. */
 const prefix = 'clo_';
 
 export const makeToken = (): string => prefix + randomBytes(32).toString('base64url');
 
 export const hashToken = (token: string): string => hash('sha256', token);
 
-/** The one who holds a token that was made for this server alone. */
+/** The entry for a token that was generated for this server only. */
 export const entryFor = (token: string): TokenEntry => {
   const sha256 = hashToken(token);
   return { name: `token-${sha256.slice(0, 8)}`, sha256 };
 };
 
-/** The hash of no token. */
-const nobodys = '0'.repeat(64);
+/** Not the hash of any token. */
+const noTokenHash = '0'.repeat(64);
 
 export class TokenRegistry {
   readonly #byHash: ReadonlyMap<string, TokenEntry>;
@@ -57,21 +57,24 @@ export class TokenRegistry {
     this.#now = now;
   }
 
-  /** Undefined for a wrong one, and for one whose time has passed. Nothing else of the entry goes along with a request. */
+  /** Undefined for a wrong or expired token. A request carries only the name from the entry. */
   findCaller(token: string): Caller | undefined {
     const presented = hashToken(token);
     const found = this.#byHash.get(presented);
-    const isSame = timingSafeEqual(Buffer.from(found?.sha256 ?? nobodys, 'latin1'), Buffer.from(presented, 'latin1'));
-    const entry = this.#inTime(isSame ? found : undefined);
+    const isSame = timingSafeEqual(
+      Buffer.from(found?.sha256 ?? noTokenHash, 'latin1'),
+      Buffer.from(presented, 'latin1'),
+    );
+    const entry = this.#unlessExpired(isSame ? found : undefined);
     return entry === undefined ? undefined : { name: entry.name };
   }
 
-  /** Undefined for one whose time has passed meanwhile: connections may be older than that. */
+  /** Undefined if the token has expired meanwhile, since connections can outlive tokens. */
   entry({ name }: Caller): TokenEntry | undefined {
-    return this.#inTime(this.#byName.get(name));
+    return this.#unlessExpired(this.#byName.get(name));
   }
 
-  #inTime(entry: TokenEntry | undefined): TokenEntry | undefined {
+  #unlessExpired(entry: TokenEntry | undefined): TokenEntry | undefined {
     return entry !== undefined && (entry.expiresAt ?? Infinity) > this.#now() ? entry : undefined;
   }
 }

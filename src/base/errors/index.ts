@@ -1,7 +1,7 @@
-// Every failure Cloister names: one closed catalogue.
+// The closed catalogue of every failure Cloister reports.
 //
 //   E1. A code never changes its meaning; docs/ERRORS.md lists each one.
-//   E2. Only an entry of this table may cross to another cell; `detail` stays where it was heard.
+//   E2. Only an entry of this table may cross to another cell; `detail` stays in the cell that received it.
 import type { ErrorClass } from './error-entry.ts';
 import { runtimeErrors } from './runtime.ts';
 import { definitionErrors } from './definition.ts';
@@ -13,10 +13,10 @@ export const errorCatalogue = { ...definitionErrors, ...runtimeErrors, ...httpEr
 
 export type ErrorCode = keyof typeof errorCatalogue;
 
-/** A failure as data. `detail` is what the world said; it never leaves the cell that heard it. */
+/** A failure as data. `detail` is what the outside world reported; it never leaves the cell that received it. */
 export type Failure = { readonly code: ErrorCode; readonly detail?: string; readonly retryAfterMs?: number };
 
-/** What of a failure may be shown to another cell. */
+/** The part of a failure that another cell may see. */
 export type PublicFailure = {
   readonly code: ErrorCode;
   readonly class: ErrorClass;

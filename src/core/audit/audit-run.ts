@@ -1,6 +1,6 @@
-// Checks a whole run from its log alone: everything that was written, crossed, shown and spent.
+// Audits a whole run from its log alone: everything that was recorded, crossed, shown and spent.
 //
-//   A7. Never throws for what the log holds: a frame that cannot be read is a problem like any other.
+//   A7. Never throws because of what the log contains: an unreadable frame is reported like any other problem.
 import type { RunId } from '#base';
 import type { AuditReport, Frame } from '#contracts';
 import { problemLocation, startProblems } from './problems.ts';
@@ -17,15 +17,16 @@ import { verifyShares } from './verify-shares.ts';
 import { verifyTasks } from './verify-tasks.ts';
 
 export type AuditSources = {
-  readonly blob: (ref: string) => Promise<Uint8Array>;
-  /** Records that the store itself could not read, in words. */
+  readonly readBlob: (ref: string) => Promise<Uint8Array>;
+  /** Descriptions of records that the store itself could not read. */
   readonly damaged: readonly string[];
 };
 
-/** `frames` is one run in the order of its log. */
-export const auditRun = async (frames: readonly Frame[], { blob, damaged }: AuditSources): Promise<AuditReport> => {
+/** `frames`: one run in log order. */
+export const auditRun = async (frames: readonly Frame[], { readBlob, damaged }: AuditSources): Promise<AuditReport> => {
   const problems = startProblems();
-  for (const words of damaged) problems.add('record-damaged', words, 'the record is not what was written');
+  for (const description of damaged)
+    problems.add('record-damaged', description, 'the record was changed after it was written');
 
   const records = startRecords();
   const crossings = verifyCrossings(records, problems);
@@ -56,7 +57,7 @@ export const auditRun = async (frames: readonly Frame[], { blob, damaged }: Audi
       }
   crossings.finish();
   accounts.finish();
-  await verifyOutputs(records, blob, problems);
+  await verifyOutputs(records, readBlob, problems);
   if (frames.length === 0) problems.add('run-start', 'frame 0', 'the log has no frames');
 
   return {

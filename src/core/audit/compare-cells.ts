@@ -1,8 +1,8 @@
-// Where two cells part: the first operation that is not the same, and what each did.
+// Finds where two cells diverge: the first operation that differs, and what each cell did.
 //
-//   D1. Times, ids and the name of the run make no difference. Neither do the ids that a provider gives to calls, nor
-//       which of several children answered first.
-//   D2. What is said of the two sides is never the same text.
+//   D1. Times, ids and the run's name are ignored. So are the ids that a provider gives to calls, and the order in which
+//       several children answer.
+//   D2. The descriptions of the two sides are never the same text.
 import { canonicalJson, isObject } from '#base';
 import type { CellId, Hash, Json } from '#base';
 import type { CellDiff, Outcome } from '#contracts';
@@ -14,28 +14,31 @@ type Side = (OperationRecord & { readonly goal: string | undefined }) | undefine
 
 export const compareCells = (one: CellRecords, other: CellRecords): CellDiff['parts'] => {
   const numbers = new Set([...one.operations.keys(), ...other.operations.keys()]);
-  const [oneGoals, otherGoals] = [goalsOf(one), goalsOf(other)];
-  let hashesTell = true;
+  const [oneGoals, otherGoals] = [childGoals(one), childGoals(other)];
+  let hashesComparable = true;
   for (const op of [...numbers].sort((left, right) => left - right)) {
-    const [left, right] = [operationOf(one, op, oneGoals), operationOf(other, op, otherGoals)];
-    const [leftPrint, rightPrint] = [printOf(left, hashesTell), printOf(right, hashesTell)];
-    if (leftPrint !== rightPrint) return { op, ...wordsOf([left, right], [leftPrint, rightPrint]) };
-    hashesTell &&= canonicalJson(left?.settle?.value) === canonicalJson(right?.settle?.value);
+    const [left, right] = [operationSide(one, op, oneGoals), operationSide(other, op, otherGoals)];
+    const [leftPrint, rightPrint] = [
+      operationFingerprint(left, hashesComparable),
+      operationFingerprint(right, hashesComparable),
+    ];
+    if (leftPrint !== rightPrint) return { op, ...describeDifference([left, right], [leftPrint, rightPrint]) };
+    hashesComparable &&= canonicalJson(left?.settle?.value) === canonicalJson(right?.settle?.value);
   }
   return null;
 };
 
-/** What each child was given, whatever its caller's model had asked for. */
-const goalsOf = ({ children }: CellRecords): ReadonlyMap<CellId, string | undefined> =>
+/** The goal that each child received, which may differ from what its caller's model wrote. */
+const childGoals = ({ children }: CellRecords): ReadonlyMap<CellId, string | undefined> =>
   new Map(children.map(({ birth, received }) => [birth.cell, received.get(0)?.content]));
 
-const operationOf = ({ operations }: CellRecords, op: number, goals: ReturnType<typeof goalsOf>): Side => {
+const operationSide = ({ operations }: CellRecords, op: number, goals: ReturnType<typeof childGoals>): Side => {
   const operation = operations.get(op);
   const child = operation?.begin.birth?.cell;
   return operation && { ...operation, goal: child === undefined ? undefined : goals.get(child) };
 };
 
-/** What an ending is, whenever it came and whatever it cost. */
+/** Everything about an outcome except its time and cost. */
 export const outcomeFingerprint = (outcome: Outcome | undefined): Json => {
   if (outcome === undefined) return null;
   const { status, output, data, failure, missing } = outcome;
@@ -43,10 +46,10 @@ export const outcomeFingerprint = (outcome: Outcome | undefined): Json => {
 };
 
 /**
- * The hash of a prompt covers ids of calls and numbers of crossings. Where those were not the same before, it tells nothing,
- * and the view is compared: what it is made of has been compared already.
+ * The hash of a prompt covers call ids and crossing numbers. If those differed earlier, the hashes cannot be compared, so the
+ * view changes are compared instead. The content they are made from has been compared already.
  */
-const printOf = (operation: Side, hashesTell: boolean): string => {
+const operationFingerprint = (operation: Side, hashesComparable: boolean): string => {
   if (operation === undefined) return '';
   const { begin, attempt, settle, goal } = operation;
   return canonicalJson({
@@ -57,19 +60,19 @@ const printOf = (operation: Side, hashesTell: boolean): string => {
     agent: begin.birth?.agent,
     definition: begin.birth?.digest,
     settings: attempt?.settings,
-    prompt: hashesTell ? attempt?.prompt : withoutNumbers(attempt?.changes ?? null),
+    prompt: hashesComparable ? attempt?.prompt : withoutNumbers(attempt?.changes ?? null),
     settled: settle && {
       ok: settle.ok,
       halted: settle.halted,
-      value: valueOf(operation),
+      value: comparableValue(operation),
       failure: settle.failure,
       ended: outcomeFingerprint(settle.ended?.outcome),
     },
   });
 };
 
-/** A reply without what the provider calls its parts; of a child nothing: where its answer crossed is a number. */
-const valueOf = ({ begin, attempt, settle }: OperationRecord): Json => {
+/** A reply without the provider's ids. Null for a child, whose value is only the number of a crossing. */
+const comparableValue = ({ begin, attempt, settle }: OperationRecord): Json => {
   const value = settle?.value ?? null;
   if (begin.birth !== undefined) return null;
   const parts = isObject(value) ? value['parts'] : undefined;
@@ -80,7 +83,7 @@ const valueOf = ({ begin, attempt, settle }: OperationRecord): Json => {
   };
 };
 
-/** A view without the numbers of the crossings that it is made of. */
+/** View changes without the numbers of the crossings they refer to. */
 const withoutNumbers = (value: Json): Json => {
   if (Array.isArray(value)) return value.map(withoutNumbers);
   if (!isObject(value)) return value;
@@ -88,7 +91,7 @@ const withoutNumbers = (value: Json): Json => {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withoutNumbers(part ?? null)]));
 };
 
-const wordsOf = (
+const describeDifference = (
   [one, other]: readonly [Side, Side],
   [onePrint, otherPrint]: readonly [string, string],
 ): { readonly one: string; readonly other: string } => {
@@ -96,18 +99,19 @@ const wordsOf = (
   if (left !== right) return truncateAroundDifference(left, right);
   for (const [what, hashOf] of hashes) {
     const [leftHash, rightHash] = [hashOf(one), hashOf(other)];
-    if (leftHash !== rightHash)
-      return { one: hashWords(left, what, leftHash), other: hashWords(right, what, rightHash) };
+    if (leftHash !== rightHash) return { one: withHash(left, what, leftHash), other: withHash(right, what, rightHash) };
   }
   return truncateAroundDifference(`${left} ${onePrint}`, `${right} ${otherPrint}`);
 };
 
-/** What is known by its hash alone. */
+/** Parts that can only be compared by hash. */
 const hashes: readonly (readonly [what: string, hashOf: (operation: Side) => Hash | undefined])[] = [
   ['prompt', (operation) => operation?.attempt?.prompt],
   ['definition', (operation) => operation?.begin.birth?.digest],
 ];
 
-const hashWords = (words: string, what: string, hash: Hash | undefined): string =>
-  truncateAroundDifference(`${what} ${hash === undefined ? 'missing' : `sha256 ${hash.slice(0, 12)}…`}: ${words}`, '')
-    .one;
+const withHash = (description: string, what: string, hash: Hash | undefined): string =>
+  truncateAroundDifference(
+    `${what} ${hash === undefined ? 'missing' : `sha256 ${hash.slice(0, 12)}…`}: ${description}`,
+    '',
+  ).one;

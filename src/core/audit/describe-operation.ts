@@ -1,58 +1,58 @@
-// What an operation was and what came of it, in words.
+// Describes an operation and its result as text.
 import type { Json, JsonObject } from '#base';
 import type { OperationRecord, SettleFrameRecord } from './records.ts';
 
-/** Undefined: the cell did not get that far. `goal`: what a child was given. As long as what it tells of. */
+/** `operation` is undefined if the cell did not get that far. `goal`: the goal a child received. The text is not shortened. */
 export const describeOperation = (operation: OperationRecord | undefined, goal?: string): string => {
   if (operation === undefined) return 'nothing: it did not get that far';
   const { begin, attempt, settle, beganAt } = operation;
   const called = begin.name.slice(begin.name.indexOf(':') + 1);
-  if (attempt !== undefined) return `model ${attempt.model}${endWords(settle, replyWords)}`;
+  if (attempt !== undefined) return `model ${attempt.model}${settlementText(settle, replyText)}`;
   if (begin.do === 'sleep') return `waits ${Math.max(0, (begin.until ?? beganAt) - beganAt)} ms`;
   if (begin.birth !== undefined)
-    return `agent ${begin.birth.agent}${argsWords(goal === undefined ? begin.about?.['args'] : `"${goal}"`)}${endWords(settle, (_value, settled) => childWords(settled))}`;
+    return `agent ${begin.birth.agent}${argumentsText(goal === undefined ? begin.about?.['args'] : `"${goal}"`)}${settlementText(settle, (_value, settled) => childText(settled))}`;
   if (begin.name.startsWith('tool:'))
-    return `tool ${called}${argsWords(begin.about?.['args'])}${endWords(settle, textWords)}`;
-  return `${begin.name}${endWords(settle, textWords)}`;
+    return `tool ${called}${argumentsText(begin.about?.['args'])}${settlementText(settle, valueText)}`;
+  return `${begin.name}${settlementText(settle, valueText)}`;
 };
 
-const endWords = (
+const settlementText = (
   settle: SettleFrameRecord | undefined,
-  words: (value: Json, settle: SettleFrameRecord) => string,
+  describe: (value: Json, settle: SettleFrameRecord) => string,
 ): string => {
   if (settle === undefined) return ', not settled';
-  if (settle.ok) return `: ${words(settle.value ?? null, settle)}`;
+  if (settle.ok) return `: ${describe(settle.value ?? null, settle)}`;
   const { code = 'defect', detail } = settle.failure ?? {};
   return `, failed: ${code}${detail === undefined ? '' : ` (${detail})`}`;
 };
 
-const argsWords = (args: Json | undefined): string => {
+const argumentsText = (args: Json | undefined): string => {
   if (args === undefined) return '';
   return ` ${typeof args === 'string' ? args : JSON.stringify(args)}`;
 };
 
-/** A reply's own words, then what it asks for. Whatever is no reply is told as it is. */
-const replyWords = (value: Json): string => {
-  const parts = fieldOf(value, 'parts');
-  if (!Array.isArray(parts)) return textWords(value);
-  const words = parts.flatMap((part: Json) => {
-    const type = fieldOf(part, 'type');
+/** A reply's text and calls. A value that is not a reply is shown as it is. */
+const replyText = (value: Json): string => {
+  const parts = getField(value, 'parts');
+  if (!Array.isArray(parts)) return valueText(value);
+  const texts = parts.flatMap((part: Json) => {
+    const type = getField(part, 'type');
     if (type === 'call') return [`calls ${fieldText(part, 'name')} ${fieldText(part, 'input')}`];
     return type === 'text' ? [fieldText(part, 'text')] : [];
   });
-  return words.join(' · ');
+  return texts.join(' · ');
 };
 
-const childWords = ({ ended }: SettleFrameRecord): string =>
+const childText = ({ ended }: SettleFrameRecord): string =>
   ended === undefined ? 'ended' : `${ended.outcome.status} ${ended.outcome.output}`.trimEnd();
 
-const textWords = (value: Json): string =>
-  typeof fieldOf(value, 'text') === 'string' ? fieldText(value, 'text') : JSON.stringify(value);
+const valueText = (value: Json): string =>
+  typeof getField(value, 'text') === 'string' ? fieldText(value, 'text') : JSON.stringify(value);
 
 const fieldText = (value: Json, key: string): string => {
-  const field = fieldOf(value, key);
+  const field = getField(value, key);
   return typeof field === 'string' ? field : JSON.stringify(field);
 };
 
-const fieldOf = (value: Json, key: string): Json =>
+const getField = (value: Json, key: string): Json =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? ((value as JsonObject)[key] ?? null) : null;

@@ -1,8 +1,8 @@
-// What a cell asked of models, tools and sub-agents, counted from its events: who has the events has the figures.
+// Counts a cell's requests to models, tools and sub-agents from its events alone, so that anyone with the events can compute them.
 //
-//   A8. All counts are whole numbers, money too (nano-dollars): a total is exactly the sum of its parts.
+//   A8. All counts are whole numbers, including money (nano-dollars), so a total is exactly the sum of its parts.
 import type { DurableEvent, Figures, ModelFigures, ToolFigures, Traffic } from '#contracts';
-import { plus } from './tally.ts';
+import { addOrNull } from './tally.ts';
 
 export type Counts = {
   readonly models: Map<string, ModelCount>;
@@ -21,19 +21,19 @@ type ModelCount = Count & {
   uncertain: number;
 };
 
-export const noCounts = (): Counts => ({ models: new Map(), tools: new Map(), agents: new Map() });
+export const emptyCounts = (): Counts => ({ models: new Map(), tools: new Map(), agents: new Map() });
 
-/** Takes one event of the cell in. Only what has ended counts. */
+/** Adds one event of the cell. Only operations that have ended count. */
 export const countEvent = (counts: Counts, event: DurableEvent): void => {
   switch (event.type) {
     case 'model-end':
-      addModel(counts.models, event.model, countOfModel(event));
+      addModel(counts.models, event.model, modelCount(event));
       return;
     case 'tool-end':
-      addCall(counts.tools, event.tool, countOf(event));
+      addCall(counts.tools, event.tool, callCount(event));
       return;
     case 'child-end':
-      addCall(counts.agents, event.tool, countOf(event));
+      addCall(counts.agents, event.tool, callCount(event));
       return;
     default:
   }
@@ -46,10 +46,10 @@ export const addCounts = (counts: Counts, other: Counts): void => {
   for (const [name, count] of other.agents) addCall(counts.agents, name, count);
 };
 
-export const figuresOf = ({ models, tools, agents }: Counts): Figures => ({
-  requests: sumOf(models),
-  tools: sumOf(tools),
-  agents: sumOf(agents),
+export const toFigures = ({ models, tools, agents }: Counts): Figures => ({
+  requests: sumTraffic(models),
+  tools: sumTraffic(tools),
+  agents: sumTraffic(agents),
   byModel: [...models].map(([model, { nanoUsd, ...count }]): ModelFigures => ({
     model,
     ...count,
@@ -59,9 +59,9 @@ export const figuresOf = ({ models, tools, agents }: Counts): Figures => ({
   byAgent: byName(agents),
 });
 
-type Ended = Extract<DurableEvent, { type: 'model-end' | 'tool-end' | 'child-end' }>;
+type EndEvent = Extract<DurableEvent, { type: 'model-end' | 'tool-end' | 'child-end' }>;
 
-const countOf = ({ ok, bytesIn, charsIn, bytesOut, charsOut, ms }: Ended): Count => ({
+const callCount = ({ ok, bytesIn, charsIn, bytesOut, charsOut, ms }: EndEvent): Count => ({
   calls: 1,
   failed: ok ? 0 : 1,
   bytesIn,
@@ -71,8 +71,8 @@ const countOf = ({ ok, bytesIn, charsIn, bytesOut, charsOut, ms }: Ended): Count
   ms,
 });
 
-const countOfModel = (event: Extract<Ended, { type: 'model-end' }>): ModelCount => ({
-  ...countOf(event),
+const modelCount = (event: Extract<EndEvent, { type: 'model-end' }>): ModelCount => ({
+  ...callCount(event),
   provider: event.provider,
   inputTokens: event.inputTokens,
   cacheReadTokens: event.cacheReadTokens,
@@ -96,14 +96,14 @@ const addModel = (counts: Map<string, ModelCount>, name: string, more: ModelCoun
   if (count === undefined) return void counts.set(name, { ...more });
   addTraffic(count, more);
   for (const key of tokenKeys) count[key] += more[key];
-  count.nanoUsd = plus(count.nanoUsd, more.nanoUsd);
+  count.nanoUsd = addOrNull(count.nanoUsd, more.nanoUsd);
 };
 
 const addTraffic = (count: Count, more: Traffic): void => {
   for (const key of trafficKeys) count[key] += more[key];
 };
 
-const sumOf = (counts: ReadonlyMap<string, Count>): Traffic => {
+const sumTraffic = (counts: ReadonlyMap<string, Count>): Traffic => {
   const total: Count = { calls: 0, failed: 0, bytesIn: 0, charsIn: 0, bytesOut: 0, charsOut: 0, ms: 0 };
   for (const count of counts.values()) addTraffic(total, count);
   return total;

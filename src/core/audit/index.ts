@@ -11,6 +11,6 @@ export { reportRun } from './report-run.ts';
 export { windowReport } from './window-report.ts';
 export { writtenFiles } from './written-files.ts';
 export type { CellFiles, WrittenFile } from './written-files.ts';
-export { followMail, mailIn } from './mail-states.ts';
+export { followMail, readRunMail } from './mail-states.ts';
 export { followTasks, readRunTasks } from './task-states.ts';
-export type { FollowedTeam, TaskFold } from './task-states.ts';
+export type { TeamState, TaskFold } from './task-states.ts';

@@ -1,4 +1,4 @@
-// Every message of a run with its states: queued, delivered, read, or dead with the reason. Read from frames alone.
+// Tracks every message of a run: queued, delivered, read, or dead with a reason. Reads only frames.
 import { decodeMessage, sha256, utf8Bytes } from '#base';
 import type { CellId } from '#base';
 import type {
@@ -16,33 +16,39 @@ import type {
   Source,
 } from '#contracts';
 
-type Letter = { -readonly [K in keyof MailReport]: MailReport[K] };
+type MutableReport = { -readonly [K in keyof MailReport]: MailReport[K] };
 
 export type MailFold = {
-  /** What changed with this frame, as it stands then. */
+  /** The messages that changed with this frame, in their new state. */
   next(frame: Frame): readonly MailReport[];
-  /** All of it, in the order of the log. */
+  /** All messages, in log order. */
   all(): readonly MailReport[];
 };
 
 export const followMail = (): MailFold => {
-  const state: State = { letters: [], open: new Map(), names: new Map(), spawned: new Set(), receives: new Set() };
+  const state: State = {
+    reports: [],
+    openReports: new Map(),
+    names: new Map(),
+    spawned: new Set(),
+    receives: new Set(),
+  };
   return {
     next: (frame) => changes(frame, state).map((letter) => ({ ...letter })),
-    all: () => state.letters,
+    all: () => state.reports,
   };
 };
 
 type State = {
-  readonly letters: Letter[];
-  /** By the cell and the number in its ledger: those that are neither read nor dead. */
-  readonly open: Map<string, Letter>;
+  readonly reports: MutableReport[];
+  /** Messages that are neither read nor dead, by cell and ledger seq. */
+  readonly openReports: Map<string, MutableReport>;
   readonly names: Map<CellId, string>;
   readonly spawned: Set<CellId>;
   readonly receives: Set<string>;
 };
 
-const changes = (frame: Frame, state: State): readonly Letter[] => {
+const changes = (frame: Frame, state: State): readonly MutableReport[] => {
   const { record, cell } = frame;
   if ((record.type === 'open' || record.type === 'begin') && record.birth !== undefined) {
     const { birth } = record;
@@ -51,31 +57,35 @@ const changes = (frame: Frame, state: State): readonly Letter[] => {
   }
   if (record.type === 'begin' && record.do === 'receive') state.receives.add(`${cell}/${record.op}`);
   return [
-    ...read(frame, state),
-    ...(frame.contents ?? []).flatMap((content) => queued(frame, content, state)),
-    ...(record.type === 'post' ? undelivered(frame, frame.cell, record.value, state) : []),
-    ...(record.type === 'mail' && record.dead ? undelivered(frame, 'outside', { dead: [record.dead] }, state) : []),
-    ...(record.type === 'post' ? told(frame, record.value, state) : []),
-    ...(record.type === 'settle' ? delivered(frame, record, state) : []),
-    ...ended(frame, state),
+    ...markRead(frame, state),
+    ...(frame.contents ?? []).flatMap((content) => queueMessage(frame, content, state)),
+    ...(record.type === 'post' ? addDeadLetters(frame, frame.cell, record.value, state) : []),
+    ...(record.type === 'mail' && record.dead ? addDeadLetters(frame, 'outside', { dead: [record.dead] }, state) : []),
+    ...(record.type === 'post' ? markReported(frame, record.value, state) : []),
+    ...(record.type === 'settle' ? markDelivered(frame, record, state) : []),
+    ...markUnreadDead(frame, state),
   ];
 };
 
-const queued = (frame: Frame, content: CrossingContent, state: State): readonly Letter[] => {
-  if (frame.record.type === 'begin' && content.kind === 'message') return handedOn(frame, content, state);
-  const letter = letterOf(frame, content, state);
+const queueMessage = (frame: Frame, content: CrossingContent, state: State): readonly MutableReport[] => {
+  if (frame.record.type === 'begin' && content.kind === 'message') return markHandedOn(frame, content, state);
+  const letter = createReport(frame, content, state);
   if (letter === null) return [];
-  state.letters.push(letter);
-  if (letter.state === 'queued') state.open.set(`${content.cell}/${content.seq}`, letter);
+  state.reports.push(letter);
+  if (letter.state === 'queued') state.openReports.set(`${content.cell}/${content.seq}`, letter);
   return [letter];
 };
 
-/** A team hands a letter to the task that it is for: then that letter is read. */
-const handedOn = ({ at }: Frame, { from, content }: CrossingContent, { open }: State): readonly Letter[] => {
+/** When a team hands a message to the task it is for, the message counts as read. */
+const markHandedOn = (
+  { at }: Frame,
+  { from, content }: CrossingContent,
+  { openReports }: State,
+): readonly MutableReport[] => {
   const { id } = decodeMessage(content) as Mail;
-  for (const [key, letter] of open) {
+  for (const [key, letter] of openReports) {
     if (letter.id !== id || letter.to !== from) continue;
-    open.delete(key);
+    openReports.delete(key);
     return [Object.assign(letter, { state: 'read', deliveredAt: letter.deliveredAt ?? at, readAt: at } as const)];
   }
   return [];
@@ -92,17 +102,17 @@ const blank = {
   reason: null,
 } as const;
 
-const letterOf = (frame: Frame, crossed: CrossingContent, state: State): Letter | null => {
-  const { kind, from, to, content } = crossed;
+const createReport = (frame: Frame, crossing: CrossingContent, state: State): MutableReport | null => {
+  const { kind, from, to, content } = crossing;
   const sizes = { bytes: utf8Bytes(content), sha256: sha256(content), queuedAt: frame.at };
-  // What goes outside has arrived: nobody there says more about it.
+  // A message to the outside counts as delivered, because nothing more is recorded about it.
   const arrived = to === 'outside' ? ({ state: 'delivered', deliveredAt: frame.at } as const) : {};
   if (kind === 'message' && frame.record.type === 'give') {
     const { agent_id: sender, recipient_id: recipient } = JSON.parse(content) as RoutedMessages;
     return {
       ...blank,
       ...sizes,
-      id: idOf(crossed),
+      id: reportId(crossing),
       message_type: 'context',
       from,
       to,
@@ -142,24 +152,25 @@ const letterOf = (frame: Frame, crossed: CrossingContent, state: State): Letter 
   return {
     ...blank,
     ...sizes,
-    id: idOf(crossed),
+    id: reportId(crossing),
     message_type: 'result',
     from,
     to,
     agent_id: sender ?? null,
-    recipient_id: nameOf(to, state),
+    recipient_id: endName(to, state),
   };
 };
 
-const idOf = ({ cell, seq }: CrossingContent): string => `m-${sha256(`${cell} entry ${seq}`).slice(0, 12)}`;
+const reportId = ({ cell, seq }: CrossingContent): string => `m-${sha256(`${cell} entry ${seq}`).slice(0, 12)}`;
 
-const nameOf = (end: CrossingEnd, { names }: State): string => (end === 'outside' ? 'person' : (names.get(end) ?? end));
+const endName = (end: CrossingEnd, { names }: State): string =>
+  end === 'outside' ? 'person' : (names.get(end) ?? end);
 
-/** What did not cross, and why. */
-const undelivered = (frame: Frame, from: CrossingEnd, value: unknown, state: State): readonly Letter[] => {
+/** Messages that did not cross, with the reason. */
+const addDeadLetters = (frame: Frame, from: CrossingEnd, value: unknown, state: State): readonly MutableReport[] => {
   const { id, dead = [] } = (value ?? {}) as { id?: string; dead?: readonly (DeadLetter & { id?: string })[] };
-  return dead.map((one): Letter => {
-    const letter: Letter = {
+  return dead.map((one): MutableReport => {
+    const letter: MutableReport = {
       ...blank,
       id: one.id ?? id ?? '',
       message_type: one.type ?? 'message',
@@ -167,7 +178,7 @@ const undelivered = (frame: Frame, from: CrossingEnd, value: unknown, state: Sta
       correlation_id: one.correlation ?? null,
       from,
       to: null,
-      agent_id: from === 'outside' ? null : nameOf(from, state),
+      agent_id: from === 'outside' ? null : endName(from, state),
       recipient_id: one.to,
       bytes: 0,
       sha256: null,
@@ -176,55 +187,55 @@ const undelivered = (frame: Frame, from: CrossingEnd, value: unknown, state: Sta
       deadAt: frame.at,
       reason: one.reason,
     };
-    state.letters.push(letter);
+    state.reports.push(letter);
     return letter;
   });
 };
 
-const delivered = (
+const markDelivered = (
   frame: Frame,
   { op, value }: Extract<FrameRecord, { type: 'settle' }>,
   state: State,
-): readonly Letter[] => {
+): readonly MutableReport[] => {
   if (!state.receives.delete(`${frame.cell}/${op}`)) return [];
   const { messages = [], expired = [] } = (value ?? {}) as Partial<ReceiveResult>;
-  const late = expired.flatMap((seq) => {
-    const letter = state.open.get(`${frame.cell}/${seq}`);
+  const expiredReports = expired.flatMap((seq) => {
+    const letter = state.openReports.get(`${frame.cell}/${seq}`);
     return letter === undefined
       ? []
-      : [buried(`${frame.cell}/${seq}`, letter, { at: frame.at, reason: 'expired' }, state)];
+      : [markDead(`${frame.cell}/${seq}`, letter, { at: frame.at, reason: 'expired' }, state)];
   });
-  const found = messages.flatMap((seq) => {
-    const letter = state.open.get(`${frame.cell}/${seq}`);
+  const deliveredReports = messages.flatMap((seq) => {
+    const letter = state.openReports.get(`${frame.cell}/${seq}`);
     if (letter === undefined) return [];
     letter.state = 'delivered';
     letter.deliveredAt = frame.at;
     return [letter];
   });
-  return [...late, ...found];
+  return [...expiredReports, ...deliveredReports];
 };
 
-/** The end of a child that its caller was told of otherwise. */
-const told = ({ cell, at }: Frame, value: unknown, { open }: State): readonly Letter[] =>
+/** The result of a child that was reported to its caller by other means. */
+const markReported = ({ cell, at }: Frame, value: unknown, { openReports }: State): readonly MutableReport[] =>
   ((value ?? {}) as { told?: readonly number[] }).told?.flatMap((seq) => {
-    const letter = open.get(`${cell}/${seq}`);
+    const letter = openReports.get(`${cell}/${seq}`);
     if (letter === undefined) return [];
-    open.delete(`${cell}/${seq}`);
+    openReports.delete(`${cell}/${seq}`);
     return [Object.assign(letter, { state: 'read', deliveredAt: at, readAt: at } as const)];
   }) ?? [];
 
-/** A message is read when a request shows it. */
-const read = ({ cell, at, attempt }: Frame, state: State): readonly Letter[] => {
-  if (attempt === undefined || state.open.size === 0) return [];
+/** A message counts as read when a request shows it. */
+const markRead = ({ cell, at, attempt }: Frame, state: State): readonly MutableReport[] => {
+  if (attempt === undefined || state.openReports.size === 0) return [];
   const sources = attempt.changes.flatMap((change): readonly Source[] => {
     if ('add' in change) return change.add.flatMap(({ origin }) => origin.of);
     return 'by' in change ? change.by.origin.of : [];
   });
   return sources.flatMap((source) => {
     const key = source.from === 'crossing' ? `${cell}/${source.seq}` : '';
-    const letter = state.open.get(key);
+    const letter = state.openReports.get(key);
     if (letter === undefined) return [];
-    state.open.delete(key);
+    state.openReports.delete(key);
     letter.state = 'read';
     letter.deliveredAt ??= at;
     letter.readAt = at;
@@ -232,19 +243,24 @@ const read = ({ cell, at, attempt }: Frame, state: State): readonly Letter[] => 
   });
 };
 
-/** What lies in the box of a cell that has ended will not be read. */
-const ended = ({ cell, record, at }: Frame, state: State): readonly Letter[] => {
-  const over = record.type === 'close' ? cell : record.type === 'settle' ? record.ended?.cell : undefined;
-  if (over === undefined) return [];
-  return [...state.open].flatMap(([key, letter]) =>
-    letter.to === over ? [buried(key, letter, { at, reason: 'ended' }, state)] : [],
+/** Messages left in the mailbox of an ended cell will not be read. */
+const markUnreadDead = ({ cell, record, at }: Frame, state: State): readonly MutableReport[] => {
+  const endedCell = record.type === 'close' ? cell : record.type === 'settle' ? record.ended?.cell : undefined;
+  if (endedCell === undefined) return [];
+  return [...state.openReports].flatMap(([key, letter]) =>
+    letter.to === endedCell ? [markDead(key, letter, { at, reason: 'ended' }, state)] : [],
   );
 };
 
 type DeadLetterState = { readonly at: number; readonly reason: DeadReason };
 
-const buried = (key: string, letter: Letter, { at, reason }: DeadLetterState, { open }: State): Letter => {
-  open.delete(key);
+const markDead = (
+  key: string,
+  letter: MutableReport,
+  { at, reason }: DeadLetterState,
+  { openReports }: State,
+): MutableReport => {
+  openReports.delete(key);
   letter.state = 'dead';
   letter.deadAt = at;
   letter.reason = reason;
@@ -252,7 +268,7 @@ const buried = (key: string, letter: Letter, { at, reason }: DeadLetterState, { 
 };
 
 /** Every message of a run. */
-export const mailIn = (frames: readonly Frame[]): readonly MailReport[] => {
+export const readRunMail = (frames: readonly Frame[]): readonly MailReport[] => {
   const fold = followMail();
   for (const frame of frames) fold.next(frame);
   return fold.all();

@@ -1,11 +1,11 @@
-// The cells of two runs, matched by their place in the tree.
+// Matches the cells of two runs by their position in the tree.
 //
-//   P1. A place is made of agents and of the order of calls, never of ids or times.
+//   P1. A position consists of agent names and call order, never of ids or times.
 //   P2. Swapping the runs swaps the sides and nothing else: the order of the pairs stays.
 import type { CellId } from '#base';
 import type { CellRecords } from './records.ts';
 
-export type Pair = {
+export type CellPair = {
   /** Agents from the root down with the number of the call: `lead › researcher #2`. */
   readonly place: string;
   readonly one: CellRecords | undefined;
@@ -13,29 +13,29 @@ export type Pair = {
 };
 
 /** Parents before their children. */
-export const pairCells = (one: CellRecords | undefined, other: CellRecords | undefined): readonly Pair[] =>
-  below('', rootsOf(one), rootsOf(other));
+export const pairCells = (one: CellRecords | undefined, other: CellRecords | undefined): readonly CellPair[] =>
+  pairLevels('', nameRoot(one), nameRoot(other));
 
-/** What each cell is called among its siblings; the root by its agent alone. */
-export const namesOf = (root: CellRecords | undefined): ReadonlyMap<CellId, string> => {
+/** The name of each cell among its siblings; the root has just its agent's name. */
+export const cellNames = (root: CellRecords | undefined): ReadonlyMap<CellId, string> => {
   const names = new Map<CellId, string>();
-  const walk = (cells: Named): void => {
+  const walk = (cells: NamedCells): void => {
     for (const [name, cell] of cells) {
       names.set(cell.birth.cell, name);
-      walk(named(cell.children));
+      walk(nameSiblings(cell.children));
     }
   };
-  walk(rootsOf(root));
+  walk(nameRoot(root));
   return names;
 };
 
-/** In the order of their births. */
-type Named = ReadonlyMap<string, CellRecords>;
+/** In order of creation. */
+type NamedCells = ReadonlyMap<string, CellRecords>;
 
-const rootsOf = (root: CellRecords | undefined): Named =>
+const nameRoot = (root: CellRecords | undefined): NamedCells =>
   new Map(root === undefined ? [] : [[root.birth.agent, root] as const]);
 
-const named = (siblings: readonly CellRecords[]): Named => {
+const nameSiblings = (siblings: readonly CellRecords[]): NamedCells => {
   const calls = new Map<string, number>();
   return new Map(
     siblings.map((cell) => {
@@ -47,18 +47,18 @@ const named = (siblings: readonly CellRecords[]): Named => {
   );
 };
 
-const below = (stem: string, one: Named, other: Named): readonly Pair[] =>
-  inOrder(one, other).flatMap((name) => {
+const pairLevels = (stem: string, one: NamedCells, other: NamedCells): readonly CellPair[] =>
+  orderedNames(one, other).flatMap((name) => {
     const [left, right] = [one.get(name), other.get(name)];
     const place = `${stem}${name}`;
     return [
       { place, one: left, other: right },
-      ...below(`${place} › `, named(left?.children ?? []), named(right?.children ?? [])),
+      ...pairLevels(`${place} › `, nameSiblings(left?.children ?? []), nameSiblings(right?.children ?? [])),
     ];
   });
 
-/** By the earlier of the two births, then by name: the same whichever run comes first. */
-const inOrder = (one: Named, other: Named): readonly string[] => {
+/** Ordered by the earlier position in the two runs, then by name, so that the order does not depend on which run is first. */
+const orderedNames = (one: NamedCells, other: NamedCells): readonly string[] => {
   const earliest = new Map<string, number>();
   for (const side of [one, other])
     for (const [index, name] of [...side.keys()].entries())

@@ -3,7 +3,7 @@ import type { PromptPart } from '#contracts';
 type Message = Extract<PromptPart, { message: unknown }>['message'];
 type Content = Exclude<Message['content'], string>[number];
 
-/** What a person reads of a part: texts, call inputs, tool results, schemas. */
+/** The readable text of a part: texts, call inputs, tool results, schemas. */
 export const partText = (part: PromptPart): string => {
   if ('tool' in part) return JSON.stringify(part.tool, null, 2);
   const { content } = part.message;

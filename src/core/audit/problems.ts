@@ -1,4 +1,4 @@
-// What an audit can find, each under a name of its own, with the place where a person finds it.
+// The problems an audit can report, each with its own code and location.
 import type { CellId } from '#base';
 import type { AuditProblem, Frame } from '#contracts';
 

@@ -1,4 +1,4 @@
-// The log as events: what people and headends see of a run. Used live, frame by frame, so it keeps only what is open.
+// Projects the log to events for people and headends. Used live, frame by frame, so it keeps only open operations.
 import { errorCatalogue, publicFailure, readTeamGoal, describeTeamGoal, utf8Bytes } from '#base';
 import type { CellId, Failure, Json, PublicFailure } from '#base';
 import type {
@@ -26,23 +26,23 @@ import type { BeginFrameRecord, SettleFrameRecord } from './records.ts';
 export type EventFold = { next(frame: Frame): readonly DurableEvent[] };
 
 type Size = { readonly bytes: number; readonly chars: number };
-type Asked = Size & Pick<Attempt, 'turn' | 'model'>;
-type Open = {
+type AttemptInfo = Size & Pick<Attempt, 'turn' | 'model'>;
+type OpenOperation = {
   readonly begin: BeginFrameRecord;
   readonly at: number;
-  /** Of a model: what it was shown. Without the view, which may be large. */
-  readonly asked: Asked | undefined;
-  /** Of a child: what crossed as its goal. */
+  /** For a model request: the attempt without its view, which may be large. */
+  readonly attempt: AttemptInfo | undefined;
+  /** For a child: the size of its goal. */
   readonly goal: Size;
 };
 type State = {
   readonly agents: Map<CellId, string>;
-  /** What they are known by, where that is not the name of the agent. */
+  /** Names that differ from the agent's name. */
   readonly names: Map<CellId, string>;
-  readonly open: Map<string, Open>;
+  readonly open: Map<string, OpenOperation>;
   readonly mail: MailFold;
   readonly tasks: TaskFold;
-  /** Of the cells that have not ended. */
+  /** Only for live cells. */
   readonly windows: Map<CellId, { readonly parent: CellId | null; readonly followed: WindowState }>;
 };
 
@@ -59,10 +59,10 @@ export const projectEvents = (): EventFold => {
   const nameOf = (cell: CellId): string => state.names.get(cell) ?? state.agents.get(cell) ?? 'unknown';
   return {
     next: (frame) => {
-      const told = [...toldBy(frame, state), ...mailTold(frame, state), ...tasksTold(frame, state)];
-      return told.map((event, index) => ({
+      const events = [...frameEvents(frame, state), ...mailEvents(frame, state), ...taskEvents(frame, state)];
+      return events.map((event, index) => ({
         ...event,
-        id: `${event.cell}/${frame.no}${told.length === 1 ? '' : letterOf(index)}`,
+        id: `${event.cell}/${frame.no}${events.length === 1 ? '' : suffixLetters(index)}`,
         run: frame.run,
         agent: state.agents.get(event.cell) ?? 'unknown',
         at: frame.at,
@@ -72,54 +72,58 @@ export const projectEvents = (): EventFold => {
   };
 };
 
-const mailTold = (frame: Frame, { mail }: State): readonly EventBody[] =>
-  mail.next(frame).map((letter): EventBody => {
-    const { id: message, message_type: kind, from, to, agent_id: sender, recipient_id: recipient } = letter;
-    const { topic, correlation_id: correlation, state: is, reason } = letter;
+const mailEvents = (frame: Frame, { mail }: State): readonly EventBody[] =>
+  mail.next(frame).map((report): EventBody => {
+    const { id: message, message_type: kind, from, to, agent_id: sender, recipient_id: recipient } = report;
+    const { topic, correlation_id: correlation, state: is, reason } = report;
     const cell = is === 'queued' || to === null || to === 'outside' ? frame.cell : to;
     return { type: 'mail', cell, message, kind, from, to, sender, recipient, topic, correlation, state: is, reason };
   });
 
-const tasksTold = (frame: Frame, { tasks }: State): readonly EventBody[] =>
+const taskEvents = (frame: Frame, { tasks }: State): readonly EventBody[] =>
   tasks.next(frame).map(({ cell, task }): EventBody => {
     const { id, title, assignee, dependsOn, status, attempts: attempt, reason } = task;
     return { type: 'task', cell, task: id, title, assignee, dependsOn, status, attempt, reason };
   });
 
-/** a … z, za … zz, zza …: they sort in the order of what happened. */
-const letterOf = (index: number): string =>
-  index < 25 ? String.fromCodePoint(97 + index) : `z${letterOf(index - 25)}`;
+/** a … z, za … zz, zza …: these sort in order of occurrence. */
+const suffixLetters = (index: number): string =>
+  index < 25 ? String.fromCodePoint(97 + index) : `z${suffixLetters(index - 25)}`;
 
-const toldBy = (frame: Frame, state: State): readonly EventBody[] => {
+const frameEvents = (frame: Frame, state: State): readonly EventBody[] => {
   const { record, cell } = frame;
   switch (record.type) {
     case 'open':
-      return [sessionStart(frame, record.birth, null, state), ...crossings(frame)];
+      return [sessionStart(frame, record.birth, null, state), ...crossingEvents(frame)];
     case 'begin':
-      return [...begun(frame, record, state), ...crossings(frame), ...born(frame, record, state)];
+      return [
+        ...beginEvents(frame, record, state),
+        ...crossingEvents(frame),
+        ...childSessionStart(frame, record, state),
+      ];
     case 'settle':
-      return [...crossings(frame), ...settled(frame, record, state)];
+      return [...crossingEvents(frame), ...settleEvents(frame, record, state)];
     case 'cancel':
-      return [{ type: 'run-cancel', cell }, ...crossings(frame)];
+      return [{ type: 'run-cancel', cell }, ...crossingEvents(frame)];
     case 'fork':
       return [{ type: 'run-fork', cell, from: record.from, amendment: record.amendment }];
     case 'close':
-      return [...crossings(frame), sessionEnd(cell, record.outcome, state)];
+      return [...crossingEvents(frame), sessionEnd(cell, record.outcome, state)];
     case 'resume':
-      return [{ type: 'run-resume', cell, downMs: record.downMs }, ...crossings(frame)];
+      return [{ type: 'run-resume', cell, downMs: record.downMs }, ...crossingEvents(frame)];
     case 'again':
-      return [...crossings(frame), ...begunAgain(cell, record, state)];
+      return [...crossingEvents(frame), ...retryEvents(cell, record, state)];
     case 'post': {
       const { op, name, about, ok, value, failure } = record;
-      const began = begun(frame, { type: 'begin', op, do: 'step', name, about }, state);
-      const ended = settled(frame, { type: 'settle', op, ok, value, failure }, state);
-      return [...began, ...crossings(frame), ...ended];
+      const began = beginEvents(frame, { type: 'begin', op, do: 'step', name, about }, state);
+      const ended = settleEvents(frame, { type: 'settle', op, ok, value, failure }, state);
+      return [...began, ...crossingEvents(frame), ...ended];
     }
     case 'mail':
     case 'give':
-      return crossings(frame);
+      return crossingEvents(frame);
   }
-  return crossings(frame);
+  return crossingEvents(frame);
 };
 
 const sessionStart = (frame: Frame, birth: Birth, tool: string | null, state: State): EventBody => {
@@ -127,45 +131,45 @@ const sessionStart = (frame: Frame, birth: Birth, tool: string | null, state: St
   state.agents.set(cell, agent);
   if (spawned !== undefined && spawned.name !== agent) state.names.set(cell, spawned.name);
   state.windows.set(cell, { parent, followed: startWindow() });
-  const content = contentIn(frame, cell, 'goal');
-  const isTeam = parent === null && content !== '' && isTeamIn(frame, birth);
+  const content = contentFor(frame, cell, 'goal');
+  const isTeam = parent === null && content !== '' && isTeamBirth(frame, birth);
   if (!isTeam) return { type: 'session-start', cell, parent, tool, depth, goal: content };
   const team = readTeamGoal(content);
   return { type: 'session-start', cell, parent, tool, depth, goal: describeTeamGoal(team), team };
 };
 
-const isTeamIn = ({ definitions = [] }: Frame, { digest }: Birth): boolean =>
+const isTeamBirth = ({ definitions = [] }: Frame, { digest }: Birth): boolean =>
   definitions.find((one) => one.digest === digest)?.definition.team !== undefined;
 
-/** What crossed into a cell in this frame. */
-const contentIn = ({ contents }: Frame, into: CellId, of: CrossingKind): string =>
+/** The content that crossed into a cell in this frame. */
+const contentFor = ({ contents }: Frame, into: CellId, of: CrossingKind): string =>
   contents?.find(({ cell, kind }) => cell === into && kind === of)?.content ?? '';
 
-const born = (frame: Frame, { birth, name }: BeginFrameRecord, state: State): readonly EventBody[] =>
+const childSessionStart = (frame: Frame, { birth, name }: BeginFrameRecord, state: State): readonly EventBody[] =>
   birth === undefined ? [] : [sessionStart(frame, birth, calledName(name), state)];
 
 const sessionEnd = (cell: CellId, { status, spent, failure }: Outcome, { windows }: State): EventBody => {
   windows.delete(cell);
-  return { type: 'session-end', cell, status, spent, error: errorOf(failure) };
+  return { type: 'session-end', cell, status, spent, error: publicError(failure) };
 };
 
-const begun = (frame: Frame, begin: BeginFrameRecord, state: State): readonly EventBody[] => {
+const beginEvents = (frame: Frame, begin: BeginFrameRecord, state: State): readonly EventBody[] => {
   const { cell, at, attempt } = frame;
   const { op, about, birth, name } = begin;
-  const asked = attempt && askedOf(attempt);
-  const goal = birth === undefined ? nothing : sizeOf(contentIn(frame, birth.cell, 'goal'));
-  state.open.set(`${cell}/${op}`, { begin, at, asked, goal });
-  if (asked !== undefined) return [...windowChanges(frame, op, state), modelStart(cell, op, asked)];
-  // A time-out that stands by is not a wait.
+  const info = attempt && attemptInfo(attempt);
+  const goal = birth === undefined ? noSize : textSize(contentFor(frame, birth.cell, 'goal'));
+  state.open.set(`${cell}/${op}`, { begin, at, attempt: info, goal });
+  if (info !== undefined) return [...windowChanges(frame, op, state), modelStart(cell, op, info)];
+  // A timeout in the background is not a wait.
   if (begin.do === 'sleep' && about?.['why'] === 'time-out') return [];
   if (begin.do === 'sleep') return [{ type: 'wait-start', cell, op, ms: Math.max(0, (begin.until ?? at) - at) }];
   if (birth !== undefined)
     return [{ type: 'child-start', cell, op, child: birth.cell, childAgent: birth.agent, tool: calledName(name) }];
-  const tool = toolOf(name);
+  const tool = toolName(name);
   return tool === undefined ? [] : [{ type: 'tool-start', cell, op, tool, args: argsText(about?.['args']) }];
 };
 
-/** What was done to the window before this request. */
+/** How the window was reduced for this request. */
 const windowChanges = ({ cell, attempt }: Frame, op: number, { windows }: State): readonly EventBody[] => {
   const own = windows.get(cell);
   if (own === undefined || attempt === undefined) return [];
@@ -177,9 +181,9 @@ const windowChanges = ({ cell, attempt }: Frame, op: number, { windows }: State)
   ];
 };
 
-const askedOf = ({ turn, model, bytes, chars }: Attempt): Asked => ({ turn, model, bytes, chars });
+const attemptInfo = ({ turn, model, bytes, chars }: Attempt): AttemptInfo => ({ turn, model, bytes, chars });
 
-const modelStart = (cell: CellId, op: number, { turn, model, bytes: promptBytes }: Asked): EventBody => ({
+const modelStart = (cell: CellId, op: number, { turn, model, bytes: promptBytes }: AttemptInfo): EventBody => ({
   type: 'model-start',
   cell,
   op,
@@ -188,23 +192,23 @@ const modelStart = (cell: CellId, op: number, { turn, model, bytes: promptBytes 
   promptBytes,
 });
 
-/** What was in flight when the process died has ended, nobody knows how, and is asked for once more. */
-const begunAgain = (
+/** A request in flight when the process crashed has ended with an unknown outcome and is sent again. */
+const retryEvents = (
   cell: CellId,
   { op, uncertain }: Extract<FrameRecord, { type: 'again' }>,
   { open }: State,
 ): readonly EventBody[] => {
-  const asked = open.get(`${cell}/${op}`)?.asked;
-  if (asked === undefined) return [];
+  const info = open.get(`${cell}/${op}`)?.attempt;
+  if (info === undefined) return [];
   const lost: SettleFrameRecord = { type: 'settle', op, ok: false, failure: { code: 'indeterminate' }, uncertain };
-  return [modelEnd(cell, lost, asked), modelStart(cell, op, asked)];
+  return [modelEnd(cell, lost, info), modelStart(cell, op, info)];
 };
 
-const nothing: Size = { bytes: 0, chars: 0 };
+const noSize: Size = { bytes: 0, chars: 0 };
 
-const sizeOf = (text: string): Size => ({ bytes: utf8Bytes(text), chars: text.length });
+const textSize = (text: string): Size => ({ bytes: utf8Bytes(text), chars: text.length });
 
-const between = (into: Size, out: Size) => ({
+const trafficSizes = (into: Size, out: Size) => ({
   bytesIn: into.bytes,
   charsIn: into.chars,
   bytesOut: out.bytes,
@@ -214,38 +218,38 @@ const between = (into: Size, out: Size) => ({
 /** The name by which a model calls a tool or an agent: `tool:<name>`, `agent:<name>`. */
 const calledName = (name: string): string => name.slice(name.indexOf(':') + 1);
 
-const toolOf = (name: string): string | undefined => (name.startsWith('tool:') ? calledName(name) : undefined);
+const toolName = (name: string): string | undefined => (name.startsWith('tool:') ? calledName(name) : undefined);
 
 const argsText = (args: Json | undefined): string => (typeof args === 'string' ? args : JSON.stringify(args ?? {}));
 
-/** Arguments that were too long to record say how long they were. */
+/** For arguments that were too long to record, their sizes are recorded. */
 const argsSize = ({ about = {} }: BeginFrameRecord): Size => {
   const { args, argsBytes: bytes, argsChars: chars } = about;
-  return typeof bytes === 'number' && typeof chars === 'number' ? { bytes, chars } : sizeOf(argsText(args));
+  return typeof bytes === 'number' && typeof chars === 'number' ? { bytes, chars } : textSize(argsText(args));
 };
 
-const settled = (frame: Frame, settle: SettleFrameRecord, state: State): readonly EventBody[] => {
+const settleEvents = (frame: Frame, settle: SettleFrameRecord, state: State): readonly EventBody[] => {
   const { cell } = frame;
   const { op, ok, failure, ms = 0 } = settle;
   const started = state.open.get(`${cell}/${op}`);
   if (started === undefined) return [];
   state.open.delete(`${cell}/${op}`);
-  const { begin, asked } = started;
-  if (asked !== undefined) return [modelEnd(cell, settle, asked)];
+  const { begin, attempt } = started;
+  if (attempt !== undefined) return [modelEnd(cell, settle, attempt)];
   if (begin.birth !== undefined) return childEnd(frame, settle, started, state);
-  const tool = toolOf(begin.name);
+  const tool = toolName(begin.name);
   if (tool === undefined) return [];
   const value = ok ? (settle.value as ToolResultValue | null) : null;
-  const sizes = between(argsSize(begin), value === null ? nothing : (value.output ?? sizeOf(value.text ?? '')));
+  const sizes = trafficSizes(argsSize(begin), value === null ? noSize : (value.output ?? textSize(value.text ?? '')));
   const output = value?.output?.name ?? null;
-  return [{ type: 'tool-end', cell, op, tool, ok, ms, ...sizes, output, error: errorOf(failure) }];
+  return [{ type: 'tool-end', cell, op, tool, ok, ms, ...sizes, output, error: publicError(failure) }];
 };
 
-const modelEnd = (cell: CellId, settle: SettleFrameRecord, asked: Asked): EventBody => {
+const modelEnd = (cell: CellId, settle: SettleFrameRecord, info: AttemptInfo): EventBody => {
   const { op, ok, cost, uncertain, failure, ms = 0 } = settle;
-  const { model } = asked;
+  const { model } = info;
   const parts = ok ? (settle.value as unknown as ModelReply).parts : [];
-  // An attempt that the budget refused was never sent.
+  // An attempt refused by the budget was never sent.
   const sent = ok || cost !== undefined || uncertain !== undefined;
   return {
     type: 'model-end',
@@ -258,23 +262,23 @@ const modelEnd = (cell: CellId, settle: SettleFrameRecord, asked: Asked): EventB
     cacheReadTokens: cost?.usage.cacheReadTokens ?? 0,
     cacheWriteTokens: cost?.usage.cacheWriteTokens ?? 0,
     outputTokens: cost?.usage.outputTokens ?? 0,
-    usd: usdOf(settle),
+    usd: knownUsd(settle),
     uncertain: uncertain?.tokens ?? 0,
     ms,
-    ...between(sent ? asked : nothing, replySize(parts)),
+    ...trafficSizes(sent ? info : noSize, replySize(parts)),
     calls: parts.filter(({ type }) => type === 'call').length,
-    error: errorOf(failure),
+    error: publicError(failure),
   };
 };
 
-/** What it cost for certain; null when there is no price for what it cost, or may have. */
-const usdOf = ({ cost, uncertain }: SettleFrameRecord): number | null => {
+/** The known cost; null if a price is missing for known or uncertain usage. */
+const knownUsd = ({ cost, uncertain }: SettleFrameRecord): number | null => {
   if (cost !== undefined) return cost.nanoUsd === null ? null : cost.nanoUsd / 1e9;
   return (uncertain?.tokens ?? 0) > 0 && uncertain?.nanoUsd === undefined ? null : 0;
 };
 
 const replySize = (parts: ModelReply['parts']): Size => {
-  const sizes = parts.map((part) => sizeOf(part.type === 'call' ? part.input : part.text));
+  const sizes = parts.map((part) => textSize(part.type === 'call' ? part.input : part.text));
   return {
     bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
     chars: sizes.reduce((sum, { chars }) => sum + chars, 0),
@@ -284,7 +288,7 @@ const replySize = (parts: ModelReply['parts']): Size => {
 const childEnd = (
   frame: Frame,
   { op, ok, ended, failure }: SettleFrameRecord,
-  started: Open,
+  started: OpenOperation,
   state: State,
 ): readonly EventBody[] => {
   const { cell, at } = frame;
@@ -301,26 +305,26 @@ const childEnd = (
     ok: ok && (status === 'completed' || status === 'partial'),
     status,
     ms: at - started.at,
-    ...between(goal, sizeOf(contentIn(frame, cell, 'result'))),
+    ...trafficSizes(goal, textSize(contentFor(frame, cell, 'result'))),
   };
   return ended === undefined ? [end] : [sessionEnd(ended.cell, ended.outcome, state), end];
 };
 
-/** Each crossing once: as its sender's ledger tells it, or, from outside, its receiver's. */
-const crossings = (frame: Frame): readonly EventBody[] =>
+/** Each crossing once: from the sender's ledger or, if it came from outside, from the receiver's. */
+const crossingEvents = (frame: Frame): readonly EventBody[] =>
   (frame.links ?? []).flatMap(({ cell, entries }) =>
-    entries.filter(({ way, other }) => way === 'out' || other === 'outside').map((entry) => crossing(cell, entry)),
+    entries.filter(({ way, other }) => way === 'out' || other === 'outside').map((entry) => crossingEvent(cell, entry)),
   );
 
-const crossing = (cell: CellId, { way, kind, other, grant, bytes, sha256, verdict }: LedgerEntry): EventBody => {
+const crossingEvent = (cell: CellId, { way, kind, other, grant, bytes, sha256, verdict }: LedgerEntry): EventBody => {
   const [from, to] = way === 'in' ? [other, cell] : [cell, other];
   return verdict === 'granted'
     ? { type: 'crossing', cell, kind, from, to, grant: grant ?? '', bytes, sha256 }
     : { type: 'crossing-refused', cell, kind, from, to, reason: verdict, bytes };
 };
 
-/** A code that the catalogue does not know comes from a changed log; the audit names it. */
-const errorOf = (failure: Failure | null | undefined): PublicFailure | null => {
+/** An unknown code can only come from a changed log; the audit reports it. */
+const publicError = (failure: Failure | null | undefined): PublicFailure | null => {
   if (failure === null || failure === undefined) return null;
   return publicFailure(Object.hasOwn(errorCatalogue, failure.code) ? failure : { code: 'defect' });
 };

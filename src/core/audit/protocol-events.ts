@@ -1,7 +1,7 @@
-// The log in the form of the spawn protocol: what was asked for, that it was begun, and how it ended.
+// Projects the log to the spawn protocol: each request, its start, and its result.
 //
-//   Q1. A projection and nothing else: the begin frame of a child is the request and its execution, its settlement the result.
-//   Q2. The result is what crossed to the parent. What did not cross is not in it.
+//   Q1. Only a projection: a child's begin frame is the request and its execution, and its settlement is the result.
+//   Q2. The result contains only what crossed to the parent.
 import type { CellId, Hash } from '#base';
 import type { AgentDefinition, Envelope, Frame, ProtocolEvent } from '#contracts';
 import type { BeginFrameRecord, SettleFrameRecord } from './records.ts';
@@ -15,16 +15,18 @@ export const protocolEvents = (): ProtocolFold => {
     next: (frame) => {
       for (const { digest, definition } of frame.definitions ?? []) definitions.set(digest, definition);
       const { record } = frame;
-      if (record.type === 'begin' && record.birth !== undefined) return requested(frame, record.birth, definitions);
-      return record.type === 'settle' && record.ended !== undefined ? ended(frame, record, record.ended.cell) : [];
+      if (record.type === 'begin' && record.birth !== undefined) return spawnEvents(frame, record.birth, definitions);
+      return record.type === 'settle' && record.ended !== undefined
+        ? resultEvents(frame, record, record.ended.cell)
+        : [];
     },
   };
 };
 
-/** For who has set no time of its own. */
+/** For agents without a timeout of their own. */
 const timeoutDefaultMs = 60_000;
 
-const requested = (
+const spawnEvents = (
   frame: Frame,
   { cell: child, digest, agent }: NonNullable<BeginFrameRecord['birth']>,
   definitions: ReadonlyMap<Hash, AgentDefinition>,
@@ -40,12 +42,16 @@ const requested = (
   };
   const base = { type: 'spawn_request', correlation_id: child, at: frame.at, payload } as const;
   return [
-    { ...base, id: `${idOf(frame)}a`, topic: 'agent.spawn' },
-    { ...base, id: `${idOf(frame)}b`, topic: 'agent.spawn.execute' },
+    { ...base, id: `${eventId(frame)}a`, topic: 'agent.spawn' },
+    { ...base, id: `${eventId(frame)}b`, topic: 'agent.spawn.execute' },
   ];
 };
 
-const ended = (frame: Frame, { ended: end, failure }: SettleFrameRecord, child: CellId): readonly ProtocolEvent[] => {
+const resultEvents = (
+  frame: Frame,
+  { ended: end, failure }: SettleFrameRecord,
+  child: CellId,
+): readonly ProtocolEvent[] => {
   const { cell: parent, at } = frame;
   const content = contentFor(frame, parent, 'result');
   const ids = { parent_id: parent, child_id: child };
@@ -53,12 +59,12 @@ const ended = (frame: Frame, { ended: end, failure }: SettleFrameRecord, child: 
     ...ids,
     ...(content === undefined
       ? { success: false, result: '', error: end?.outcome.failure?.code ?? failure?.code ?? 'crossing_refused' }
-      : resultOf(JSON.parse(content) as Envelope)),
+      : resultPayload(JSON.parse(content) as Envelope)),
   };
-  return [{ id: idOf(frame), topic: 'agent.result', type: 'spawn_result', correlation_id: child, at, payload }];
+  return [{ id: eventId(frame), topic: 'agent.result', type: 'spawn_result', correlation_id: child, at, payload }];
 };
 
-const resultOf = ({ status, output, error }: Envelope) => ({
+const resultPayload = ({ status, output, error }: Envelope) => ({
   success: status === 'completed' || status === 'partial',
   result: output,
   error: error?.code ?? null,
@@ -67,4 +73,4 @@ const resultOf = ({ status, output, error }: Envelope) => ({
 const contentFor = ({ contents = [] }: Frame, to: CellId, of: 'goal' | 'result'): string | undefined =>
   contents.find(({ cell, kind }) => cell === to && kind === of)?.content;
 
-const idOf = ({ cell, no }: Frame): string => `${cell}/${no}`;
+const eventId = ({ cell, no }: Frame): string => `${cell}/${no}`;

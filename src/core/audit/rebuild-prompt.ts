@@ -1,42 +1,42 @@
-// Rebuilds what a model was shown from the records that its segments name. Shares nothing with the window but the rules.
+// Rebuilds what a model was shown from the records that its segments refer to. Shares only the rules with the window.
 //
 //   A3. A source is looked up only among the cell's own settled operations, its own ledger and its own definition.
-//   A4. What cannot be rebuilt has no part; it is never guessed.
+//   A4. A segment that cannot be rebuilt has no part; nothing is guessed.
 import { zeroHash } from '#base';
 import type { Hash } from '#base';
 import type { Attempt, AgentDefinition, PromptPart, SegmentRecord, Source, ViewChange } from '#contracts';
 import { rules } from '#core/rules';
 import type { ResolvedSource } from '#core/rules';
-import { replyParts, settledOf } from './records.ts';
+import { replyParts, toSettlement } from './records.ts';
 import type { CellRecords, RunRecords } from './records.ts';
 
 export type RebuiltSegment = {
   readonly record: SegmentRecord;
   readonly part: PromptPart | undefined;
-  /** Why it has no part. */
-  readonly lack: string | undefined;
+  /** Why the segment has no part. */
+  readonly problem: string | undefined;
 };
 
-/** What one cell's model is shown, as of the newest attempt. */
-export type Prompt = {
+/** What one cell's model is shown as of the newest attempt. */
+export type PromptState = {
   readonly segments: Map<number, RebuiltSegment>;
   readonly view: number[];
   hash: Hash;
 };
 
-export type Change = {
-  /** What the prompt's hash covers: each change with its parts. */
+export type PromptChange = {
+  /** The texts that the prompt hash covers, one for each change. */
   readonly texts: readonly string[];
   readonly added: readonly RebuiltSegment[];
   readonly removed: readonly number[];
-  /** Why the view cannot be changed so. */
+  /** Why a change cannot be applied to the view. */
   readonly faults: readonly string[];
 };
 
-export const startPrompt = (): Prompt => ({ segments: new Map(), view: [], hash: zeroHash });
+export const startPrompt = (): PromptState => ({ segments: new Map(), view: [], hash: zeroHash });
 
-/** Applies an attempt's changes to the view, in order. The hash stays: comparing is the caller's. */
-export const applyAttempt = (prompt: Prompt, attempt: Attempt, records: CellSources): Change => {
+/** Applies an attempt's changes to the view, in order. Does not update the hash: comparing it is the caller's job. */
+export const applyAttempt = (prompt: PromptState, attempt: Attempt, records: CellSources): PromptChange => {
   const changes = attempt.changes.map((change) => applyChange(prompt, change, records));
   return {
     texts: changes.flatMap((change) => change.texts),
@@ -48,46 +48,46 @@ export const applyAttempt = (prompt: Prompt, attempt: Attempt, records: CellSour
 
 export type CellSources = { readonly cell: CellRecords; readonly definition: AgentDefinition | undefined };
 
-export const sourcesOf = (records: RunRecords, cell: CellRecords): CellSources => ({
+export const cellSources = (records: RunRecords, cell: CellRecords): CellSources => ({
   cell,
   definition: records.definitions.get(cell.birth.digest),
 });
 
-const applyChange = (prompt: Prompt, change: ViewChange, sources: CellSources): Change => {
+const applyChange = (prompt: PromptState, change: ViewChange, sources: CellSources): PromptChange => {
   if ('add' in change) {
-    const made = change.add.map((record) => rebuildSegment(prompt, record, sources));
+    const rebuiltSegments = change.add.map((record) => rebuildSegment(prompt, record, sources));
     prompt.view.push(...change.add.map(({ id }) => id));
     return {
-      texts: [made.map(({ rebuilt }) => segmentText(rebuilt)).join('')],
-      added: made.map(({ rebuilt }) => rebuilt),
+      texts: [rebuiltSegments.map(({ rebuilt }) => segmentText(rebuilt)).join('')],
+      added: rebuiltSegments.map(({ rebuilt }) => rebuilt),
       removed: [],
-      faults: made.flatMap(({ fault }) => fault),
+      faults: rebuiltSegments.flatMap(({ fault }) => fault),
     };
   }
   const [first, last] = 'replace' in change ? change.replace : change.drop;
-  const made = 'replace' in change ? [rebuildSegment(prompt, change.by, sources)] : [];
+  const rebuiltSegments = 'replace' in change ? [rebuildSegment(prompt, change.by, sources)] : [];
   const cut = cutView(
     prompt,
     [first, last],
-    made.map(({ rebuilt }) => rebuilt.record.id),
+    rebuiltSegments.map(({ rebuilt }) => rebuilt.record.id),
   );
-  const words =
+  const changeText =
     'replace' in change
-      ? `~${first}-${last}${made.map(({ rebuilt }) => segmentText(rebuilt)).join('')}`
+      ? `~${first}-${last}${rebuiltSegments.map(({ rebuilt }) => segmentText(rebuilt)).join('')}`
       : `-${first}-${last}${change.rule}`;
   return {
-    texts: [words],
-    added: made.map(({ rebuilt }) => rebuilt),
+    texts: [changeText],
+    added: rebuiltSegments.map(({ rebuilt }) => rebuilt),
     removed: cut.removed,
-    faults: [...made.flatMap(({ fault }) => fault), ...cut.faults],
+    faults: [...rebuiltSegments.flatMap(({ fault }) => fault), ...cut.faults],
   };
 };
 
 const segmentText = ({ record, part }: RebuiltSegment): string =>
   `+${record.id}${JSON.stringify(record.origin)}${record.category}${JSON.stringify(part)}`;
 
-/** Takes the segments from `first` to `last`, as they stand in the view, out of it. */
-const cutView = (prompt: Prompt, [first, last]: readonly [number, number], by: readonly number[]) => {
+/** Replaces the segments from `first` to `last` in the view by `by`. */
+const cutView = (prompt: PromptState, [first, last]: readonly [number, number], by: readonly number[]) => {
   const [from, to] = [prompt.view.indexOf(first), prompt.view.indexOf(last)];
   if (from < 0 || to < from) {
     prompt.view.push(...by);
@@ -96,39 +96,43 @@ const cutView = (prompt: Prompt, [first, last]: readonly [number, number], by: r
   return { removed: prompt.view.splice(from, to - from + 1, ...by), faults: [] };
 };
 
-const rebuildSegment = (prompt: Prompt, record: SegmentRecord, sources: CellSources) => {
+const rebuildSegment = (prompt: PromptState, record: SegmentRecord, sources: CellSources) => {
   const expected = prompt.segments.size;
   const rebuilt = { record, ...rebuildPart(prompt, record, sources) };
-  const fault = record.id === expected ? [] : [`segment ${record.id} stands where segment ${expected} should`];
+  const fault = record.id === expected ? [] : [`found segment ${record.id} instead of segment ${expected}`];
   prompt.segments.set(record.id, rebuilt);
   return { rebuilt, fault };
 };
 
 const rebuildPart = (
-  prompt: Prompt,
+  prompt: PromptState,
   { origin }: SegmentRecord,
   sources: CellSources,
 ): Omit<RebuiltSegment, 'record'> => {
-  const lacks = (lack: string) => ({ part: undefined, lack });
+  const failWith = (problem: string) => ({ part: undefined, problem });
   const rule = Object.hasOwn(rules, origin.rule) ? rules[origin.rule as keyof typeof rules] : undefined;
-  if (rule === undefined) return lacks(`there is no rule ${origin.rule}`);
+  if (rule === undefined) return failWith(`unknown rule ${origin.rule}`);
   const resolved: ResolvedSource[] = [];
   for (const source of origin.of) {
-    const found = resolve(prompt, source, sources);
-    if (typeof found === 'string') return lacks(found);
-    resolved.push(found);
+    const result = resolveSource(prompt, source, sources);
+    if (typeof result === 'string') return failWith(result);
+    resolved.push(result);
   }
   try {
-    return { part: rule(resolved, origin.with ?? []), lack: undefined };
+    return { part: rule(resolved, origin.with ?? []), problem: undefined };
   } catch (error) {
-    return lacks(
-      `${origin.rule} cannot be made of its sources: ${error instanceof Error ? error.message : 'it threw'}`,
+    return failWith(
+      `${origin.rule} cannot be applied to its sources: ${error instanceof Error ? error.message : 'it threw'}`,
     );
   }
 };
 
-/** The record that a source names, or why there is none. */
-const resolve = (prompt: Prompt, source: Source, { cell, definition }: CellSources): ResolvedSource | string => {
+/** The record that a source refers to, or why there is none. */
+const resolveSource = (
+  prompt: PromptState,
+  source: Source,
+  { cell, definition }: CellSources,
+): ResolvedSource | string => {
   switch (source.from) {
     case 'definition': {
       const own = source.digest === cell.birth.digest ? definition : undefined;
@@ -143,7 +147,7 @@ const resolve = (prompt: Prompt, source: Source, { cell, definition }: CellSourc
     }
     case 'operation': {
       const operation = cell.operations.get(source.no);
-      const settled = operation && operation.attempt === undefined ? settledOf(operation) : undefined;
+      const settled = operation && operation.attempt === undefined ? toSettlement(operation) : undefined;
       return settled ? { from: 'operation', settled } : `operation ${source.no} has not settled, or is a reply`;
     }
     case 'crossing': {
@@ -157,7 +161,7 @@ const resolve = (prompt: Prompt, source: Source, { cell, definition }: CellSourc
       return part ? { from: 'segment', part } : `there is no earlier segment ${source.id}`;
     }
   }
-  return `a source cannot be from ${(source as Source).from}`;
+  return `unknown kind of source: ${(source as Source).from}`;
 };
 
 const definitionPart = (definition: AgentDefinition, path: string) => {

@@ -1,7 +1,7 @@
-// The log as each cell's own records: what it may be shown from, and nothing of another cell.
+// Splits the log into the records of each cell: the only records its prompts may be made from.
 //
-//   A1. Reads frames only, one after the other: at each frame it knows what was recorded up to it, nothing later.
-//   A2. Judges nothing: what does not fit is left out, and the checks say so.
+//   A1. Reads only frames, in order: at each frame it knows what was recorded so far, and nothing later.
+//   A2. Judges nothing: a record that does not fit is skipped, and the checks report it.
 import type { CellId, Hash, Json } from '#base';
 import type {
   Attempt,
@@ -14,7 +14,7 @@ import type {
   ReplyPart,
   Settlement,
 } from '#contracts';
-import { addBegin, addSettle, addUncertain, noTally, totalOf } from './tally.ts';
+import { addBegin, addSettle, addUncertain, emptyTally, sumTally } from './tally.ts';
 import type { BeginFrameRecord, SettleFrameRecord, Tally } from './tally.ts';
 
 export type { BeginFrameRecord, SettleFrameRecord } from './tally.ts';
@@ -32,12 +32,12 @@ export type ReceivedContent = { readonly entry: LedgerEntry; readonly content: s
 export type CellRecords = {
   readonly birth: Birth;
   readonly startedAt: number;
-  /** The parent's newest reply when this cell was born: the words of its goal come from there. */
-  readonly bornAfter: OperationRecord | undefined;
+  /** The parent's newest reply when this cell was created; the text of the cell's goal comes from it. */
+  readonly parentReply: OperationRecord | undefined;
   readonly children: CellRecords[];
   readonly operations: Map<number, OperationRecord>;
   readonly received: Map<number, ReceivedContent>;
-  readonly drawn: Set<CellId>;
+  readonly drawnIds: Set<CellId>;
   readonly own: Tally;
   lastReply: OperationRecord | undefined;
   end: { readonly at: number; readonly outcome: Outcome; readonly total: Tally } | undefined;
@@ -51,11 +51,11 @@ export type RunRecords = {
 
 export const startRecords = (): RunRecords => ({ cells: new Map(), definitions: new Map(), root: undefined });
 
-/** Takes the next frame of the run. */
+/** Reads the next frame of the run. */
 export const readFrame = (records: RunRecords, frame: Frame): void => {
   for (const { digest, definition } of frame.definitions ?? []) records.definitions.set(digest, definition);
   const cell = records.cells.get(frame.cell);
-  for (const id of frame.ids ?? []) cell?.drawn.add(id);
+  for (const id of frame.ids ?? []) cell?.drawnIds.add(id);
   readRecord(records, frame, cell);
   readLinks(records, frame);
 };
@@ -64,7 +64,7 @@ const readRecord = (records: RunRecords, frame: Frame, cell: CellRecords | undef
   const { record } = frame;
   switch (record.type) {
     case 'open':
-      records.root ??= bear(records, record.birth, frame.at);
+      records.root ??= createCell(records, record.birth, frame.at);
       return;
     case 'begin':
       return cell && readBegin(records, frame, { cell, begin: record });
@@ -88,18 +88,18 @@ const readRecord = (records: RunRecords, frame: Frame, cell: CellRecords | undef
   }
 };
 
-const bear = (records: RunRecords, birth: Birth, at: number): CellRecords | undefined => {
+const createCell = (records: RunRecords, birth: Birth, at: number): CellRecords | undefined => {
   if (records.cells.has(birth.cell)) return undefined;
   const parent = birth.parent === null ? undefined : records.cells.get(birth.parent);
   const cell: CellRecords = {
     birth,
     startedAt: at,
-    bornAfter: parent?.lastReply,
+    parentReply: parent?.lastReply,
     children: [],
     operations: new Map(),
     received: new Map(),
-    drawn: new Set(),
-    own: noTally(),
+    drawnIds: new Set(),
+    own: emptyTally(),
     lastReply: undefined,
     end: undefined,
   };
@@ -117,7 +117,7 @@ const readBegin = (
   const { at: beganAt, attempt } = frame;
   cell.operations.set(begin.op, { begin, beganAt, attempt, settle: undefined, settledAt: 0 });
   addBegin(cell.own, begin);
-  if (begin.birth !== undefined) bear(records, begin.birth, beganAt);
+  if (begin.birth !== undefined) createCell(records, begin.birth, beganAt);
 };
 
 const readSettle = (
@@ -136,7 +136,7 @@ const readSettle = (
 };
 
 const endCell = (cell: CellRecords | undefined, at: number, outcome: Outcome): void => {
-  if (cell !== undefined) cell.end ??= { at, outcome, total: totalOf(cell, (child) => child.end?.total) };
+  if (cell !== undefined) cell.end ??= { at, outcome, total: sumTally(cell, (child) => child.end?.total) };
 };
 
 const readLinks = (records: RunRecords, frame: Frame): void => {
@@ -150,14 +150,14 @@ const readLinks = (records: RunRecords, frame: Frame): void => {
   }
 };
 
-/** The settlement as the loop was given it. */
-export const settledOf = ({ settle, settledAt: at }: OperationRecord): Settlement<Json> | undefined => {
+/** The settlement as the session received it. */
+export const toSettlement = ({ settle, settledAt: at }: OperationRecord): Settlement<Json> | undefined => {
   if (settle === undefined) return undefined;
   return settle.ok
     ? { at, ok: true, value: settle.value ?? null }
     : { at, ok: false, failure: settle.failure ?? { code: 'defect' } };
 };
 
-/** The parts of a model's settled reply; empty when there is none. */
+/** The parts of a model's settled reply; empty if there is none. */
 export const replyParts = ({ attempt, settle }: OperationRecord): readonly ReplyPart[] =>
   attempt !== undefined && settle?.ok === true ? (settle.value as unknown as ModelReply).parts : [];

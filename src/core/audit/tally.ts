@@ -1,4 +1,4 @@
-// What a cell used, counted from its frames. Money is whole nano-dollars here, so that sums add up exactly.
+// Counts what a cell used, from its frames. Money is in whole nano-dollars, so that sums are exact.
 import type { Amounts, FrameRecord, Spent } from '#contracts';
 
 export type BeginFrameRecord = Extract<FrameRecord, { type: 'begin' }>;
@@ -9,14 +9,14 @@ export type Tally = {
   cacheReadTokens: number;
   cacheWriteTokens: number;
   outputTokens: number;
-  /** Null as soon as one price was not known. */
+  /** Null once one price is unknown. */
   nanoUsd: number | null;
   steps: number;
   spawns: number;
   uncertain: number;
 };
 
-export const noTally = (): Tally => ({
+export const emptyTally = (): Tally => ({
   inputTokens: 0,
   cacheReadTokens: 0,
   cacheWriteTokens: 0,
@@ -39,7 +39,7 @@ export const addSettle = (tally: Tally, { cost, uncertain }: SettleFrameRecord):
   tally.cacheReadTokens += cost.usage.cacheReadTokens;
   tally.cacheWriteTokens += cost.usage.cacheWriteTokens;
   tally.outputTokens += cost.usage.outputTokens;
-  tally.nanoUsd = plus(tally.nanoUsd, cost.nanoUsd);
+  tally.nanoUsd = addOrNull(tally.nanoUsd, cost.nanoUsd);
 };
 
 export const addUncertain = (tally: Tally, uncertain: Amounts): void => {
@@ -47,21 +47,21 @@ export const addUncertain = (tally: Tally, uncertain: Amounts): void => {
   tally.uncertain += uncertain.tokens ?? 0;
 };
 
-type Tallied = { readonly own: Tally; readonly children: readonly Tallied[] };
+type TallyTree = { readonly own: Tally; readonly children: readonly TallyTree[] };
 
-/** A cell's own and its children's; `known` gives a child's total where it is already fixed. */
-export const totalOf = <T extends Tallied & { readonly children: readonly T[] }>(
+/** The cell's own tally plus its children's. `knownTotal` returns a child's total if it is already final. */
+export const sumTally = <T extends TallyTree & { readonly children: readonly T[] }>(
   cell: T,
-  known: (child: T) => Tally | undefined = () => undefined,
+  knownTotal: (child: T) => Tally | undefined = () => undefined,
 ): Tally => {
   const total = { ...cell.own };
   for (const child of cell.children) {
-    const below = known(child) ?? totalOf(child, known);
+    const below = knownTotal(child) ?? sumTally(child, knownTotal);
     total.inputTokens += below.inputTokens;
     total.cacheReadTokens += below.cacheReadTokens;
     total.cacheWriteTokens += below.cacheWriteTokens;
     total.outputTokens += below.outputTokens;
-    total.nanoUsd = plus(total.nanoUsd, below.nanoUsd);
+    total.nanoUsd = addOrNull(total.nanoUsd, below.nanoUsd);
     total.steps += below.steps;
     total.spawns += below.spawns;
     total.uncertain += below.uncertain;
@@ -69,7 +69,7 @@ export const totalOf = <T extends Tallied & { readonly children: readonly T[] }>
   return total;
 };
 
-export const spentOf = (tally: Tally, ms: number): Spent => ({
+export const toSpent = (tally: Tally, ms: number): Spent => ({
   inputTokens: tally.inputTokens,
   cacheReadTokens: tally.cacheReadTokens,
   cacheWriteTokens: tally.cacheWriteTokens,
@@ -81,5 +81,5 @@ export const spentOf = (tally: Tally, ms: number): Spent => ({
   uncertain: tally.uncertain,
 });
 
-export const plus = (one: number | null, other: number | null): number | null =>
+export const addOrNull = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? null : one + other;

@@ -1,13 +1,13 @@
-// The way back from a segment to where its text began, through crossings into the cells it came from.
+// Follows a segment back to where its text came from, through crossings into other cells.
 import { decodeMessage } from '#base';
 import type { DependencyHead, CrossingEnd, Source, TrailStep } from '#contracts';
-import type { Prompt } from './rebuild-prompt.ts';
+import type { PromptState } from './rebuild-prompt.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
 
-/** Follows each source of a segment; a step that several sources share is told once. */
-export const trailOf = (
+/** Follows each source of a segment; a step that several sources share is listed once. */
+export const buildTrail = (
   id: number,
-  { prompt, cell, records }: { readonly prompt: Prompt; readonly cell: CellRecords; readonly records: RunRecords },
+  { prompt, cell, records }: { readonly prompt: PromptState; readonly cell: CellRecords; readonly records: RunRecords },
 ): readonly TrailStep[] => {
   const steps = new Map<string, TrailStep>();
   const visited = new Set<number>();
@@ -15,7 +15,7 @@ export const trailOf = (
     if (visited.has(segment)) return;
     visited.add(segment);
     for (const source of prompt.segments.get(segment)?.record.origin.of ?? []) {
-      for (const step of stepsOf(source, { prompt, cell, records })) steps.set(JSON.stringify(step), step);
+      for (const step of trailSteps(source, { prompt, cell, records })) steps.set(JSON.stringify(step), step);
       if (source.from === 'segment') visit(source.id);
     }
   };
@@ -23,9 +23,9 @@ export const trailOf = (
   return [...steps.values()];
 };
 
-type Known = { readonly prompt: Prompt; readonly cell: CellRecords; readonly records: RunRecords };
+type TrailContext = { readonly prompt: PromptState; readonly cell: CellRecords; readonly records: RunRecords };
 
-const stepsOf = (source: Source, { prompt, cell, records }: Known): readonly TrailStep[] => {
+const trailSteps = (source: Source, { prompt, cell, records }: TrailContext): readonly TrailStep[] => {
   switch (source.from) {
     case 'definition':
       return [definitionStep(source.path, cell, records)];
@@ -41,7 +41,7 @@ const stepsOf = (source: Source, { prompt, cell, records }: Known): readonly Tra
   }
 };
 
-/** A tool that came with the request is of that run's definition, and of nobody's file. */
+/** A tool that came with the request is in the run's definition, but not in any agent file. */
 const definitionStep = (
   path: string,
   { birth: { cell, agent, digest } }: CellRecords,
@@ -76,20 +76,21 @@ const crossingSteps = (seq: number, cell: CellRecords, records: RunRecords): rea
   return [step, ...senderStep(other, cell, records)];
 };
 
-/** The result of a task came from the cell that worked on it, the one that completed. */
+/** A task's result comes from the cell that completed it. */
 const taskSteps = (content: string, team: CrossingEnd, { cells }: RunRecords): readonly TrailStep[] => {
   const { task, title, assignee } = decodeMessage(content) as DependencyHead & { readonly text: string };
-  const worked = team === 'outside' ? undefined : cells.get(team)?.children.findLast((child) => isOf(child, task));
-  const step: TrailStep = { type: 'task', task, title, assignee, cell: worked?.birth.cell ?? null };
-  return [step, ...(worked === undefined ? [] : operationStep(worked, worked.lastReply))];
+  const worker =
+    team === 'outside' ? undefined : cells.get(team)?.children.findLast((child) => hasCompleted(child, task));
+  const step: TrailStep = { type: 'task', task, title, assignee, cell: worker?.birth.cell ?? null };
+  return [step, ...(worker === undefined ? [] : operationStep(worker, worker.lastReply))];
 };
 
-const isOf = ({ birth, end }: CellRecords, task: string): boolean =>
+const hasCompleted = ({ birth, end }: CellRecords, task: string): boolean =>
   birth.task?.part === 'task' && birth.task.task === task && end?.outcome.status === 'completed';
 
-/** A goal is in the words of the parent's reply before the birth; a result in those of the child's last reply. */
+/** The text of a goal comes from the parent's reply before the cell was created; that of a result, from the child's last reply. */
 const senderStep = (from: CrossingEnd, to: CellRecords, { cells }: RunRecords): readonly TrailStep[] => {
   const sender = from === 'outside' ? undefined : cells.get(from);
   if (sender === undefined) return [];
-  return operationStep(sender, from === to.birth.parent ? to.bornAfter : sender.lastReply);
+  return operationStep(sender, from === to.birth.parent ? to.parentReply : sender.lastReply);
 };

@@ -1,16 +1,16 @@
-// Two long texts, shortened so that the place where they part is still there.
+// Shortens two long texts so that the point where they differ stays visible.
 
 const charsMax = 300;
 const headChars = 60;
 const beforeChars = 40;
 
-/** Both from the start if that shows the difference; else their beginning, and what stands around the difference. */
+/** Shows both texts from the start if that includes the difference; otherwise a short beginning and the text around the difference. */
 export const truncateAroundDifference = (
   one: string,
   other: string,
 ): { readonly one: string; readonly other: string } => {
   const at = firstDifference(one, other);
-  return { one: shortened(one, at), other: shortened(other, at) };
+  return { one: shorten(one, at), other: shorten(other, at) };
 };
 
 const firstDifference = (one: string, other: string): number => {
@@ -20,7 +20,7 @@ const firstDifference = (one: string, other: string): number => {
   return at;
 };
 
-const shortened = (text: string, at: number): string => {
+const shorten = (text: string, at: number): string => {
   if (text.length <= charsMax) return text;
   if (at < charsMax - beforeChars) return `${text.slice(0, charsMax)}…`.toWellFormed();
   const from = at - beforeChars;

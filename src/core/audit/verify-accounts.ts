@@ -1,7 +1,7 @@
-// Did nobody spend more than was granted. Looks after the frame is read.
+// Checks that no cell spent more than its caps. Runs after the frame is read.
 //
-//   A6. A begin frame asks for a hold; that it was given shows when the operation settles with a cost or a doubt. Then,
-//       at the latest just before it settled, all that was spent, doubtful, and held for it was within every cap.
+//   A6. A begin frame requests a hold. An operation that settles with a cost or an uncertain amount had its hold. In that case,
+//       just before it settled, the sum of spent, uncertain and held amounts was within every cap.
 import { canonicalJson } from '#base';
 import type { CellId } from '#base';
 import type { Amounts, Frame, ModelReply } from '#contracts';
@@ -9,15 +9,15 @@ import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
 import type { CellRecords, OperationRecord, RunRecords, SettleFrameRecord } from './records.ts';
 
-type Used = { tokens: number; nanoUsd: number; spawns: number };
-type Key = keyof Used;
+type UsedAmounts = { tokens: number; nanoUsd: number; spawns: number };
+type Key = keyof UsedAmounts;
 const keys: readonly Key[] = ['tokens', 'nanoUsd', 'spawns'];
 
 export const verifyAccounts = (records: RunRecords, problems: AuditProblems) => {
-  const accounts = new Map<CellId, Used>();
+  const accounts = new Map<CellId, UsedAmounts>();
   const overdrawn: { readonly where: string; readonly cell: CellRecords }[] = [];
   const use = (cell: CellId, amounts: Amounts, where: string, above: Amounts = amounts): void => {
-    for (const holder of lineOf(records, cell)) {
+    for (const holder of selfAndAncestors(records, cell)) {
       const used = accounts.get(holder.birth.cell) ?? { tokens: 0, nanoUsd: 0, spawns: 0 };
       accounts.set(holder.birth.cell, used);
       for (const key of keys) {
@@ -43,23 +43,23 @@ export const verifyAccounts = (records: RunRecords, problems: AuditProblems) => 
     if (operation === undefined || record.type === 'post') return;
     verifyCost(operation, record, { where, problems });
     const hold = operation.begin.hold ?? {};
-    const given = record.cost !== undefined || record.uncertain !== undefined;
-    if (given) use(frame.cell, settledAmounts(record), where, hold);
-    const line = lineOf(records, frame.cell);
-    const isOverdrawn = (key: Key) => (costOf(record)[key] ?? 0) > (hold[key] ?? Infinity);
+    const wasHeld = record.cost !== undefined || record.uncertain !== undefined;
+    if (wasHeld) use(frame.cell, settledAmounts(record), where, hold);
+    const line = selfAndAncestors(records, frame.cell);
+    const isOverdrawn = (key: Key) => (costAmounts(record)[key] ?? 0) > (hold[key] ?? Infinity);
     if (keys.some((key) => isOverdrawn(key) && line.some(({ birth }) => birth.caps[key] !== undefined)))
       overdrawn.push({ where, cell });
   };
   const finish = (): void => {
     for (const { where, cell } of overdrawn)
       if (cell.end !== undefined && cell.end.outcome.status !== 'budget')
-        problems.add('overdraft', where, 'it cost more than its hold, and the cell did not end with `budget`');
+        problems.add('overdraft', where, 'it cost more than its hold, but the cell did not end with `budget`');
   };
   return { next, finish };
 };
 
 /** The cell and all its ancestors. */
-const lineOf = ({ cells }: RunRecords, cell: CellId): readonly CellRecords[] => {
+const selfAndAncestors = ({ cells }: RunRecords, cell: CellId): readonly CellRecords[] => {
   const line: CellRecords[] = [];
   let holder = cells.get(cell);
   while (holder !== undefined && !line.includes(holder)) {
@@ -69,11 +69,11 @@ const lineOf = ({ cells }: RunRecords, cell: CellId): readonly CellRecords[] => 
   return line;
 };
 
-const costOf = ({ cost }: SettleFrameRecord): Amounts =>
+const costAmounts = ({ cost }: SettleFrameRecord): Amounts =>
   cost === undefined ? {} : { tokens: cost.usage.inputTokens + cost.usage.outputTokens, nanoUsd: cost.nanoUsd ?? 0 };
 
 const settledAmounts = (settle: SettleFrameRecord): Amounts => {
-  const cost = costOf(settle);
+  const cost = costAmounts(settle);
   const { uncertain = {} } = settle;
   return {
     tokens: (cost.tokens ?? 0) + (uncertain.tokens ?? 0),
@@ -81,7 +81,7 @@ const settledAmounts = (settle: SettleFrameRecord): Amounts => {
   };
 };
 
-/** The cost is what the reply reported; a doubt is no more than was held. */
+/** The cost must equal the usage that the reply reported, and an uncertain amount must not exceed the hold. */
 const verifyCost = (
   { begin, attempt }: OperationRecord,
   settle: SettleFrameRecord,
@@ -93,5 +93,5 @@ const verifyCost = (
   if (attempt === undefined || !settle.ok) return;
   const { usage } = settle.value as unknown as ModelReply;
   if (usage !== null && cost !== undefined && canonicalJson(usage) !== canonicalJson(cost.usage))
-    problems.add('cost-usage', where, 'the cost is not the usage that the reply reported');
+    problems.add('cost-usage', where, 'the cost differs from the usage that the reply reported');
 };

@@ -1,6 +1,6 @@
-// Did only what a default grant allows cross, and do both ends tell the same. Looks after the frame is read.
+// Checks that only granted content crossed, and that the ledgers of both ends agree. Runs after the frame is read.
 //
-//   A5. The grants are worked out here from the family of cells, not read from what the log claims.
+//   A5. Grants are derived here from the tree of cells, not taken from what the log claims.
 import { canonicalJson } from '#base';
 import type { CellId, Json } from '#base';
 import type { CrossingKind, CrossingEnd, Frame, LedgerEntry } from '#contracts';
@@ -9,7 +9,7 @@ import type { AuditProblems } from './problems.ts';
 import type { RunRecords } from './records.ts';
 import { mailFault } from './verify-mail.ts';
 import { dependencyFault } from './verify-tasks.ts';
-import { endsOf } from './verify-ledger.ts';
+import { crossingEnds } from './verify-ledger.ts';
 
 type LedgerStatement = {
   readonly cell: CellId;
@@ -20,105 +20,114 @@ type LedgerStatement = {
 
 export const verifyCrossings = (records: RunRecords, problems: AuditProblems) => {
   const count = { crossings: 0, refused: 0 };
-  const lost = new Set<string>();
-  const unborn: { readonly where: string; readonly parent: CellId; readonly child: CellId }[] = [];
+  const revokedGrants = new Set<string>();
+  const uncreated: { readonly where: string; readonly parent: CellId; readonly child: CellId }[] = [];
   const next = (frame: Frame): void => {
-    const told = (frame.links ?? []).flatMap(({ cell, entries }) =>
+    const statements = (frame.links ?? []).flatMap(({ cell, entries }) =>
       entries.map((entry): LedgerStatement => {
-        const [from, to] = endsOf(cell, entry);
+        const [from, to] = crossingEnds(cell, entry);
         return { cell, from, to, entry };
       }),
     );
-    const balance = balanceOf(told);
-    for (const one of told) {
+    const balance = countBalance(statements);
+    for (const one of statements) {
       if (one.entry.way === 'out' || one.from === 'outside')
         count[one.entry.verdict === 'granted' ? 'crossings' : 'refused']++;
       verifyGrant(frame, one, { records, problems });
-      verifyKept(frame, one, { records, problems, lost });
+      verifyForkGrants(frame, one, { records, problems, lost: revokedGrants });
       verifyMatch(frame, one, { balance, records, problems });
       if (one.entry.way === 'out' && one.to !== 'outside' && !records.cells.has(one.to))
-        unborn.push({ where: problemLocation(frame, one.cell), parent: one.cell, child: one.to });
+        uncreated.push({ where: problemLocation(frame, one.cell), parent: one.cell, child: one.to });
     }
-    verifyGoals(frame, told, problems);
+    verifyGoals(frame, statements, problems);
     if (frame.record.type === 'fork') {
       const { agent, withoutGrants = [] } = frame.record.amendment;
-      for (const name of withoutGrants) lost.add(`${agent} ${name}`);
+      for (const name of withoutGrants) revokedGrants.add(`${agent} ${name}`);
     }
   };
-  /** Ids ride in their cell's next beginning, maybe after the refusal: so this is asked at the end. */
+  /** Drawn ids are recorded in their cell's next begin frame, which may come after a refusal, so this check runs at the end. */
   const finish = (): void => {
-    for (const { where, parent, child } of unborn) {
-      const drawn = records.cells.get(parent)?.drawn;
+    for (const { where, parent, child } of uncreated) {
+      const drawn = records.cells.get(parent)?.drawnIds;
       if (drawn !== undefined && drawn.size > 0 && !drawn.has(child))
-        problems.add('crossing-ends', where, `a goal for ${child}, whose id was never drawn`);
+        problems.add('crossing-ends', where, `a goal for ${child}, an id that was never drawn`);
     }
   };
   return { count, next, finish };
 };
 
-type Known = { readonly records: RunRecords; readonly problems: AuditProblems };
+type CheckContext = { readonly records: RunRecords; readonly problems: AuditProblems };
 
-const verifyGrant = (frame: Frame, { cell, from, to, entry }: LedgerStatement, { records, problems }: Known): void => {
+const verifyGrant = (
+  frame: Frame,
+  { cell, from, to, entry }: LedgerStatement,
+  { records, problems }: CheckContext,
+): void => {
   const where = problemLocation(frame, cell);
   const granted = entry.verdict === 'granted';
   const isResult = entry.kind === 'dependency';
   if (granted ? !isResult && entry.grant !== entry.kind : entry.grant !== null)
-    problems.add('crossing-grant', where, `entry ${entry.seq} (${entry.verdict}) names the grant ${entry.grant}`);
+    problems.add('crossing-grant', where, `entry ${entry.seq} (${entry.verdict}) uses the grant ${entry.grant}`);
   if (granted && (entry.kind === 'message' || entry.kind === 'broadcast' || isResult)) {
-    const told = { cell, from, to, entry };
-    const fault = isResult ? dependencyFault(frame, told, records) : mailFault(frame, told, records);
+    const statement = { cell, from, to, entry };
+    const fault = isResult ? dependencyFault(frame, statement, records) : mailFault(frame, statement, records);
     if (fault !== null) problems.add('crossing-grant', where, `entry ${entry.seq}: ${fault}`);
     return;
   }
-  const family = familyOf(records, from, to);
-  // Refused mail, and a note that mail was not read, may be between any two.
+  const direction = familyDirection(records, from, to);
+  // Refused mail, and a note that mail was not read, can be between any two cells.
   if (entry.kind === 'message' && !granted) return;
   if (entry.kind === 'note' && frame.record.type === 'settle' && frame.record.ended?.cell === from) return;
-  if (family === undefined) {
-    // A child whose goal was refused is never born.
-    const unborn = to !== 'outside' && !records.cells.has(to);
-    if (granted || entry.kind !== 'goal' || !unborn)
+  if (direction === undefined) {
+    // A child whose goal was refused is never created.
+    const isUncreated = to !== 'outside' && !records.cells.has(to);
+    if (granted || entry.kind !== 'goal' || !isUncreated)
       problems.add('crossing-ends', where, `entry ${entry.seq}: ${from} and ${to} are not parent and child`);
-  } else if (granted && !allowed[family].includes(entry.kind))
-    problems.add('crossing-grant', where, `entry ${entry.seq}: no grant lets a ${entry.kind} cross ${family}`);
-  // What was said before is the caller's to hand over.
-  const isTheirs = entry.kind === 'history' && from === 'outside';
-  if (granted && family !== undefined && !isTheirs && !mayCross(records, family === 'down' ? to : from, entry.kind))
-    problems.add('crossing-grant', where, `entry ${entry.seq}: the definition of its agent grants no ${entry.kind}`);
-  if (granted && !isInTime(frame, entry.kind, { from, to }))
-    problems.add('crossing-ends', where, `entry ${entry.seq}: a ${entry.kind} does not cross in such a record`);
+  } else if (granted && !allowed[direction].includes(entry.kind))
+    problems.add('crossing-grant', where, `entry ${entry.seq}: no grant lets a ${entry.kind} cross ${direction}`);
+  // A caller may always pass in its own history.
+  const isCallersHistory = entry.kind === 'history' && from === 'outside';
+  if (
+    granted &&
+    direction !== undefined &&
+    !isCallersHistory &&
+    !mayCross(records, direction === 'down' ? to : from, entry.kind)
+  )
+    problems.add('crossing-grant', where, `entry ${entry.seq}: its agent's definition does not grant ${entry.kind}`);
+  if (granted && !isInRightRecord(frame, entry.kind, { from, to }))
+    problems.add('crossing-ends', where, `entry ${entry.seq}: a ${entry.kind} cannot cross in such a record`);
 };
 
-/** From a fork on, an agent may have fewer grants than its definition. */
-const verifyKept = (
+/** After a fork, an agent may have fewer grants than its definition says. */
+const verifyForkGrants = (
   frame: Frame,
   { cell, from, to, entry }: LedgerStatement,
-  { records, problems, lost }: Known & { readonly lost: ReadonlySet<string> },
+  { records, problems, lost: revokedGrants }: CheckContext & { readonly lost: ReadonlySet<string> },
 ): void => {
-  if (lost.size === 0 || entry.verdict !== 'granted') return;
-  const lower = familyOf(records, from, to) === 'down' ? to : from;
+  if (revokedGrants.size === 0 || entry.verdict !== 'granted') return;
+  const lower = familyDirection(records, from, to) === 'down' ? to : from;
   const agent = lower === 'outside' ? undefined : records.cells.get(lower)?.birth.agent;
-  if (lost.has(`${agent} ${entry.kind}`))
-    problems.add('crossing-grant', problemLocation(frame, cell), `entry ${entry.seq}: the fork took that grant away`);
+  if (revokedGrants.has(`${agent} ${entry.kind}`))
+    problems.add('crossing-grant', problemLocation(frame, cell), `entry ${entry.seq}: the fork removed that grant`);
 };
 
-/** The grants are those that the lower cell's agent was recorded with. */
+/** The grants are those recorded in the definition of the lower cell's agent. */
 const mayCross = ({ cells, definitions }: RunRecords, lower: CrossingEnd, kind: CrossingKind): boolean => {
   const digest = lower === 'outside' ? undefined : cells.get(lower)?.birth.digest;
   const definition = digest === undefined ? undefined : definitions.get(digest);
-  // A definition that is missing is a problem of its own.
+  // A missing definition is reported separately.
   if (definition === undefined) return true;
   return kind === 'share' ? (definition.share ?? []).length > 0 : definition.grants.some((name) => name === kind);
 };
 
-type Family = 'down' | 'up';
-const allowed: Record<Family, readonly CrossingKind[]> = {
+type Direction = 'down' | 'up';
+const allowed: Record<Direction, readonly CrossingKind[]> = {
   down: ['goal', 'note', 'share', 'history'],
   up: ['result', 'note'],
 };
 
-/** Down to a child or into the run, up to a parent or out of the run; else there is no way. */
-const familyOf = ({ cells, root }: RunRecords, from: CrossingEnd, to: CrossingEnd): Family | undefined => {
+/** `down`: to a child or into the run. `up`: to a parent or out of the run. Undefined: the two are not related. */
+const familyDirection = ({ cells, root }: RunRecords, from: CrossingEnd, to: CrossingEnd): Direction | undefined => {
   const rootCell = root?.birth.cell;
   const parentOf = (end: CrossingEnd): CrossingEnd | undefined => {
     if (end === 'outside') return undefined;
@@ -128,8 +137,8 @@ const familyOf = ({ cells, root }: RunRecords, from: CrossingEnd, to: CrossingEn
   return parentOf(from) === to ? 'up' : undefined;
 };
 
-/** A goal crosses in the frame of its cell's birth, a result in the frame of its end. */
-const isInTime = (
+/** A goal crosses in the frame that creates its cell, a result in the frame that ends it. */
+const isInRightRecord = (
   { cell, record }: Frame,
   kind: CrossingKind,
   { from, to }: { from: CrossingEnd; to: CrossingEnd },
@@ -144,11 +153,11 @@ const isInTime = (
   return record.type === 'close' ? cell === from : record.type === 'settle' && record.ended?.cell === from;
 };
 
-/** As many `in` entries at the other end as `out` entries at this one, each telling the same. */
+/** There must be as many `in` entries at one end as equal `out` entries at the other. */
 const verifyMatch = (
   frame: Frame,
   one: LedgerStatement,
-  { balance, records, problems }: Known & { readonly balance: ReadonlyMap<string, number> },
+  { balance, records, problems }: CheckContext & { readonly balance: ReadonlyMap<string, number> },
 ): void => {
   const end = one.entry.way === 'in' ? one.from : one.to;
   if (end === 'outside' || !records.cells.has(end)) return;
@@ -160,10 +169,10 @@ const verifyMatch = (
     );
 };
 
-/** How many more `in` entries than `out` entries tell each thing. */
-const balanceOf = (told: readonly LedgerStatement[]): ReadonlyMap<string, number> => {
+/** For each fingerprint, the number of `in` entries minus the number of `out` entries. */
+const countBalance = (statements: readonly LedgerStatement[]): ReadonlyMap<string, number> => {
   const balance = new Map<string, number>();
-  for (const one of told) {
+  for (const one of statements) {
     const key = fingerprint(one);
     balance.set(key, (balance.get(key) ?? 0) + (one.entry.way === 'in' ? 1 : -1));
   }
@@ -178,17 +187,19 @@ const fingerprint = ({ from, to, entry }: LedgerStatement): string => {
   >);
 };
 
-/** One goal, its first entry. A refused one bears no child; a run that was refused its goal is opened to say so. */
-const verifyGoals = (frame: Frame, told: readonly LedgerStatement[], problems: AuditProblems): void => {
+/** A cell has exactly one goal, as its first entry. A refused goal creates no child, but a run whose goal is refused is still opened to record that. */
+const verifyGoals = (frame: Frame, statements: readonly LedgerStatement[], problems: AuditProblems): void => {
   const { record } = frame;
   const birth = record.type === 'open' || record.type === 'begin' ? record.birth : undefined;
   if (birth === undefined) return;
   const isResident = birth.spawned !== undefined;
-  const goals = told.filter(({ cell, entry }) => cell === birth.cell && entry.way === 'in' && entry.kind === 'goal');
+  const goals = statements.filter(
+    ({ cell, entry }) => cell === birth.cell && entry.way === 'in' && entry.kind === 'goal',
+  );
   const [first] = goals;
-  const handed = first?.entry.verdict === 'granted' || record.type === 'open';
-  // One that waits for mail needs none.
+  const wasPassed = first?.entry.verdict === 'granted' || record.type === 'open';
+  // A resident that waits for mail needs no goal.
   if (isResident && goals.length === 0) return;
-  if (goals.length !== 1 || first?.entry.seq !== 0 || !handed)
-    problems.add('goal-missing', problemLocation(frame, birth.cell), 'the cell was not born with exactly one goal');
+  if (goals.length !== 1 || first?.entry.seq !== 0 || !wasPassed)
+    problems.add('goal-missing', problemLocation(frame, birth.cell), 'the cell did not start with exactly one goal');
 };

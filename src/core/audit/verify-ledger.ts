@@ -1,4 +1,4 @@
-// Is each cell's hash chain whole, and is what crossed what the entries say. Looks after the frame is read.
+// Checks each cell's hash chain, and that contents match their entries. Runs after the frame is read.
 import { canonicalJson, sha256, utf8Bytes, zeroHash } from '#base';
 import type { CellId, Hash } from '#base';
 import type { CrossingContent, Frame, LedgerEntry, LedgerLink } from '#contracts';
@@ -12,17 +12,21 @@ export const verifyLedger = (records: RunRecords, problems: AuditProblems): ((fr
   const chains = new Map<CellId, Chain>();
   return (frame) => {
     for (const link of frame.links ?? []) {
-      // A child whose goal was refused is never born; its ledger may hold the refusal, and nothing else.
-      const born = records.cells.has(link.cell);
-      if (!born && link.entries.some(({ verdict, kind }) => verdict === 'granted' || kind !== 'goal'))
-        problems.add('cell-unknown', problemLocation(frame, link.cell), 'a ledger of a cell that was never born');
+      // A child whose goal was refused is never created; its ledger may hold the refusal and nothing else.
+      const exists = records.cells.has(link.cell);
+      if (!exists && link.entries.some(({ verdict, kind }) => verdict === 'granted' || kind !== 'goal'))
+        problems.add(
+          'cell-unknown',
+          problemLocation(frame, link.cell),
+          'this ledger belongs to a cell that does not exist',
+        );
       chains.set(link.cell, verifyLink(frame, link, { chain: chains.get(link.cell), problems }));
     }
     verifyContents(frame, problems);
   };
 };
 
-/** Goes on from what is written, so that one change is named once. */
+/** Continues from the recorded hash, so that one change is reported only once. */
 const verifyLink = (
   frame: Frame,
   link: LedgerLink,
@@ -35,10 +39,10 @@ const verifyLink = (
   if (link.previous !== chain.hash)
     problems.add('chain-previous', where, "the link does not continue the cell's chain: one is missing or changed");
   if (sha256(link.previous + canonicalJson(link.entries)) !== link.hash)
-    problems.add('chain-hash', where, 'an entry of the link is not what was written');
+    problems.add('chain-hash', where, 'an entry of this link was changed');
   let { seq } = chain;
   for (const entry of link.entries) {
-    if (entry.seq !== seq) problems.add('chain-seq', where, `entry ${entry.seq} stands where entry ${seq} should`);
+    if (entry.seq !== seq) problems.add('chain-seq', where, `found entry ${entry.seq} instead of entry ${seq}`);
     seq = entry.seq + 1;
     if (entry.tokens !== Math.ceil(entry.bytes / 4))
       problems.add('entry-size', where, `entry ${entry.seq}: ${entry.bytes} bytes are not ${entry.tokens} tokens`);
@@ -49,25 +53,25 @@ const verifyLink = (
 const verifyContents = (frame: Frame, problems: AuditProblems): void => {
   const contents = frame.contents ?? [];
   const counts = new Map<string, number>();
-  for (const content of contents) counts.set(keyOf(content), (counts.get(keyOf(content)) ?? 0) + 1);
-  const known = new Map<string, LedgerEntry>();
+  for (const content of contents) counts.set(contentKey(content), (counts.get(contentKey(content)) ?? 0) + 1);
+  const entryByKey = new Map<string, LedgerEntry>();
   for (const { cell, entries } of frame.links ?? [])
     for (const entry of entries) {
-      const key = keyOf({ cell, seq: entry.seq });
-      if (!known.has(key)) known.set(key, entry);
-      const kept = entry.verdict === 'granted' && (entry.way === 'in' || entry.other === 'outside') ? 1 : 0;
+      const key = contentKey({ cell, seq: entry.seq });
+      if (!entryByKey.has(key)) entryByKey.set(key, entry);
+      const expected = entry.verdict === 'granted' && (entry.way === 'in' || entry.other === 'outside') ? 1 : 0;
       const found = counts.get(key) ?? 0;
-      if (found !== kept)
+      if (found !== expected)
         problems.add(
           'content-missing',
           problemLocation(frame, cell),
-          `entry ${entry.seq} has ${found} contents, not ${kept}`,
+          `entry ${entry.seq} has ${found} contents, not ${expected}`,
         );
     }
-  for (const content of contents) verifyContent(frame, content, known.get(keyOf(content)), problems);
+  for (const content of contents) verifyContent(frame, content, entryByKey.get(contentKey(content)), problems);
 };
 
-const keyOf = ({ cell, seq }: Pick<CrossingContent, 'cell' | 'seq'>): string => `${cell}/${seq}`;
+const contentKey = ({ cell, seq }: Pick<CrossingContent, 'cell' | 'seq'>): string => `${cell}/${seq}`;
 
 const verifyContent = (
   frame: Frame,
@@ -77,15 +81,15 @@ const verifyContent = (
 ): void => {
   const where = problemLocation(frame, content.cell);
   if (entry === undefined)
-    return problems.add('content-entry', where, `a content without its entry ${content.seq} in the ledger`);
-  const [from, to] = endsOf(content.cell, entry);
+    return problems.add('content-entry', where, `a content without a ledger entry ${content.seq}`);
+  const [from, to] = crossingEnds(content.cell, entry);
   const same = content.kind === entry.kind && content.from === from && content.to === to;
   if (!same || canonicalJson(content.labels) !== canonicalJson(entry.labels))
-    problems.add('content-entry', where, `the content is not the one that entry ${entry.seq} names`);
+    problems.add('content-entry', where, `the content does not match entry ${entry.seq}`);
   if (sha256(content.content) !== entry.sha256 || utf8Bytes(content.content) !== entry.bytes)
-    problems.add('content-changed', where, `what crossed under entry ${entry.seq} is not what was written`);
+    problems.add('content-changed', where, `the content of entry ${entry.seq} was changed`);
 };
 
-/** From whom, to whom: an entry says it from its own cell's side. */
-export const endsOf = (cell: CellId, { way, other }: LedgerEntry) =>
+/** Sender and recipient of an entry, which is written from its own cell's side. */
+export const crossingEnds = (cell: CellId, { way, other }: LedgerEntry) =>
   way === 'in' ? ([other, cell] as const) : ([cell, other] as const);

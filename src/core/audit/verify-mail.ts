@@ -1,6 +1,6 @@
-// Did mail pass only between those whose definitions name each other, from whom it says, and was it shown once.
+// Checks that mail passed only between agents that list each other, names its true sender, and was shown once.
 //
-//   A6. Who is whose parent, child or sibling, and which topics are whose, is worked out here from births and definitions.
+//   A6. Relations between cells, and their topics, are derived here from birth records and definitions.
 import { decodeMessage } from '#base';
 import type { CellId } from '#base';
 import type {
@@ -25,48 +25,48 @@ type MailStatement = {
   readonly entry: LedgerEntry;
 };
 
-/** Why a message that crossed should not have; null when it should. */
-export const mailFault = (frame: Frame, told: MailStatement, records: RunRecords): string | null => {
-  const { from, to, entry } = told;
-  if (frame.record.type === 'begin') return handoverFault(frame, told, records);
-  if (!isInPlace(frame, from, to)) return `a ${entry.kind} does not cross in such a record`;
+/** Why a message should not have crossed; null if it may. */
+export const mailFault = (frame: Frame, statement: MailStatement, records: RunRecords): string | null => {
+  const { from, to, entry } = statement;
+  if (frame.record.type === 'begin') return handoverFault(frame, statement, records);
+  if (!isInRightRecord(frame, from, to)) return `a ${entry.kind} cannot cross in such a record`;
   if (from === 'outside' || to === 'outside') return outsideFault(from, to, records);
   const [sender, reader] = [records.cells.get(from), records.cells.get(to)];
-  if (sender === undefined || reader === undefined) return 'one of its ends was never born';
-  if (reader.end !== undefined) return 'its reader had ended';
-  if (areMates(sender, reader, records)) return 'members of a team write to each other through it';
+  if (sender === undefined || reader === undefined) return 'one of its ends does not exist';
+  if (reader.end !== undefined) return 'its recipient had already ended';
+  if (areTeammates(sender, reader, records)) return 'team members may only write to each other through the team';
   if (entry.kind === 'broadcast') return null;
-  return names(sender, reader, records) && names(reader, sender, records)
+  return lists(sender, reader, records) && lists(reader, sender, records)
     ? null
-    : 'the definitions of its ends do not name each other';
+    : 'the definitions of its ends do not list each other';
 };
 
-/** A sender posts, an operator gives or mails. */
-const isInPlace = ({ cell, record }: Frame, from: CrossingEnd, to: CrossingEnd): boolean => {
+/** A sender uses `post`; the operator uses `give` or `mail`. */
+const isInRightRecord = ({ cell, record }: Frame, from: CrossingEnd, to: CrossingEnd): boolean => {
   if (record.type === 'post') return cell === from;
   return (
     (record.type === 'give' && record.to === to && from !== 'outside') || (record.type === 'mail' && from === 'outside')
   );
 };
 
-/** What goes out is the root's to say, as far as its definition lets results out; what comes in is the operator's. */
+/** Only a root whose definition grants `result` may send mail out; the operator may send any mail in. */
 const outsideFault = (from: CrossingEnd, to: CrossingEnd, { root, definitions, cells }: RunRecords): string | null => {
   if (from === 'outside') return null;
   const sender = cells.get(from);
   const definition = sender && definitions.get(sender.birth.digest);
-  if (to !== 'outside' || definition === undefined) return 'one of its ends was never born';
+  if (to !== 'outside' || definition === undefined) return 'one of its ends does not exist';
   if (sender?.birth.cell === root?.birth.cell && !definition.grants.includes('result'))
-    return 'its agent lets no results out';
+    return 'its agent does not allow results to leave';
   return null;
 };
 
-const areMates = (one: CellRecords, other: CellRecords, { cells, definitions }: RunRecords): boolean => {
+const areTeammates = (one: CellRecords, other: CellRecords, { cells, definitions }: RunRecords): boolean => {
   const parent = one.birth.parent === null ? undefined : cells.get(one.birth.parent);
   if (parent === undefined || other.birth.parent !== parent.birth.cell) return false;
   return definitions.get(parent.birth.digest)?.team !== undefined;
 };
 
-const names = (one: CellRecords, other: CellRecords, { definitions }: RunRecords): boolean => {
+const lists = (one: CellRecords, other: CellRecords, { definitions }: RunRecords): boolean => {
   const definition = definitions.get(one.birth.digest);
   const listed = definition?.messages ?? (one.birth.spawned === undefined ? [] : ['parent', 'children']);
   const [mine, theirs] = [one.birth, other.birth];
@@ -79,7 +79,7 @@ const names = (one: CellRecords, other: CellRecords, { definitions }: RunRecords
   );
 };
 
-/** Looks after the frame is read. */
+/** Runs after the frame is read. */
 export const verifyMail = (records: RunRecords, problems: AuditProblems): ((frame: Frame) => void) => {
   const delivered = new Set<string>();
   const shown = new Set<string>();
@@ -94,7 +94,7 @@ export const verifyMail = (records: RunRecords, problems: AuditProblems): ((fram
   };
 };
 
-/** What it says of itself: the sender, the reader, the topic. */
+/** Checks the sender, recipient and topic that the message states. */
 const contentFault = (
   frame: Frame,
   { from, to, kind, content }: NonNullable<Frame['contents']>[number],
@@ -102,21 +102,25 @@ const contentFault = (
 ): string | null => {
   const mail =
     frame.record.type === 'give' ? (JSON.parse(content) as RoutedMessages) : (decodeMessage(content) as Mail);
-  // What a team hands to one of its own says who wrote it: that is looked at with tasks.
+  // Mail that a team hands to a member is checked with the tasks.
   if (frame.record.type === 'begin') return null;
-  if (mail.agent_id !== nameOf(from, records, null)) return 'it names another sender';
-  if (mail.recipient_id !== nameOf(to, records, 'person') && !isForwarded(mail, from, definitionOf(to, records)?.team))
-    return 'it names another reader';
+  if (mail.agent_id !== endName(from, records, null)) return 'it names the wrong sender';
+  if (
+    mail.recipient_id !== endName(to, records, 'person') &&
+    !isForwarded(mail, from, endDefinition(to, records)?.team)
+  )
+    return 'it names the wrong recipient';
   if (kind === 'message') return null;
   const { topic = '' } = mail as Mail;
-  const [speaker, hearer] = [definitionOf(from, records), definitionOf(to, records)];
-  if (speaker !== undefined && speaker.topics?.say.includes(topic) !== true)
-    return 'its sender may not speak on that topic';
-  if (hearer !== undefined && hearer.topics?.hear.includes(topic) !== true) return 'its reader may not hear that topic';
-  return frame.record.type === 'give' ? 'a broadcast is not given' : null;
+  const [publisher, subscriber] = [endDefinition(from, records), endDefinition(to, records)];
+  if (publisher !== undefined && publisher.topics?.say.includes(topic) !== true)
+    return 'its sender may not publish on that topic';
+  if (subscriber !== undefined && subscriber.topics?.hear.includes(topic) !== true)
+    return 'its recipient may not subscribe to that topic';
+  return frame.record.type === 'give' ? 'a broadcast cannot be given' : null;
 };
 
-/** A team takes the mail of its members, from those who may write to them and from outside. */
+/** A team receives mail for its members, from agents that may write to them and from outside. */
 const isForwarded = (
   { recipient_id: reader, agent_id: sender }: Mail | RoutedMessages,
   from: CrossingEnd,
@@ -127,21 +131,21 @@ const isForwarded = (
   return Object.hasOwn(team.messages, sender ?? '') && team.messages[sender ?? '']!.includes(reader);
 };
 
-const definitionOf = (end: CrossingEnd, { cells, definitions }: RunRecords): AgentDefinition | undefined => {
+const endDefinition = (end: CrossingEnd, { cells, definitions }: RunRecords): AgentDefinition | undefined => {
   const birth = end === 'outside' ? undefined : cells.get(end)?.birth;
   return birth && definitions.get(birth.digest);
 };
 
-const nameOf = <T>(end: CrossingEnd, { cells }: RunRecords, outside: T): string | T => {
+const endName = <T>(end: CrossingEnd, { cells }: RunRecords, outside: T): string | T => {
   if (end === 'outside') return outside;
   const birth = cells.get(end)?.birth;
   return birth?.spawned?.name ?? birth?.agent ?? end;
 };
 
-type Known = { readonly records: RunRecords; readonly delivered: Set<string>; readonly problems: AuditProblems };
+type CheckContext = { readonly records: RunRecords; readonly delivered: Set<string>; readonly problems: AuditProblems };
 
-/** A receive hands out what lies in its own cell's box, once. */
-const verifyReceive = (frame: Frame, { records, delivered, problems }: Known): void => {
+/** A receive delivers messages from its own cell's mailbox, each once. */
+const verifyReceive = (frame: Frame, { records, delivered, problems }: CheckContext): void => {
   const { record } = frame;
   const cell = records.cells.get(frame.cell);
   if (record.type !== 'settle' || cell?.operations.get(record.op)?.begin.do !== 'receive' || !record.ok) return;
@@ -149,24 +153,24 @@ const verifyReceive = (frame: Frame, { records, delivered, problems }: Known): v
   const { messages, expired = [] } = record.value as unknown as ReceiveResult;
   for (const seq of expired) {
     const { expires_at: end = Infinity } = decodeMessage(cell.received.get(seq)?.content ?? '{}\n') as Mail;
-    if (end > frame.at) problems.add('operation-record', where, `it leaves out entry ${seq}, which was not late`);
+    if (end > frame.at) problems.add('operation-record', where, `it skips entry ${seq}, which had not expired`);
   }
   for (const seq of messages) {
     const received = cell.received.get(seq);
     if (received?.entry.verdict !== 'granted' || !mailKinds.includes(received.entry.kind))
-      problems.add('operation-record', where, `it hands out entry ${seq}, which is no mail`);
+      problems.add('operation-record', where, `it delivers entry ${seq}, which is not mail`);
     if (delivered.has(`${frame.cell}/${seq}`))
-      problems.add('operation-record', where, `it hands out entry ${seq} again`);
+      problems.add('operation-record', where, `it delivers entry ${seq} again`);
     delivered.add(`${frame.cell}/${seq}`);
   }
 };
 
 const mailKinds: readonly string[] = ['message', 'broadcast', 'result'];
 
-/** Mail is shown after it was received, by the rules for mail, and once. */
+/** Mail is shown only after it was received, by the rules for mail, and once. */
 const verifyShown = (
   { attempt, cell, ...frame }: Frame,
-  { delivered, shown, problems }: Known & { readonly shown: Set<string> },
+  { delivered, shown, problems }: CheckContext & { readonly shown: Set<string> },
 ): void => {
   const added = attempt?.changes.flatMap((change) => ('add' in change ? change.add : [])) ?? [];
   for (const { origin, id } of added) {
@@ -176,7 +180,7 @@ const verifyShown = (
     for (const source of origin.of) {
       if (source.from !== 'crossing') continue;
       const key = `${cell}/${source.seq}`;
-      const fault = !delivered.has(key) ? 'mail that was not received' : shown.has(key) ? 'mail a second time' : null;
+      const fault = !delivered.has(key) ? 'mail that was never received' : shown.has(key) ? 'mail a second time' : null;
       if (fault !== null)
         problems.add('prompt-source', problemLocation({ ...frame, cell }), `segment ${id} shows ${fault}`);
       shown.add(key);

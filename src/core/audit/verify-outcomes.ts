@@ -1,4 +1,4 @@
-// Does each outcome tell what happened: the figures, the envelope that crossed, the answer. Looks after the frame is read.
+// Checks that each outcome matches the log: the figures, the envelope that crossed, and the answer. Runs after the frame is read.
 import { canonicalJson, publicFailure } from '#base';
 import type { CellId, Json } from '#base';
 import type { Envelope, Frame, Outcome } from '#contracts';
@@ -13,27 +13,27 @@ export const verifyOutcomes =
   (frame: Frame): void => {
     const { record } = frame;
     if (record.type === 'settle') verifyChildValue(frame, records, problems);
-    const ended = endedIn(frame);
+    const ended = endedCell(frame);
     const cell = ended && records.cells.get(ended.cell);
     if (ended === undefined || cell?.end === undefined) return;
     const where = problemLocation(frame, ended.cell);
     const wrong = spentFaults(ended.outcome, cell.end.total);
-    if (wrong.length > 0) problems.add('outcome-spent', where, `its frames add up to other ${wrong.join(', ')}`);
+    if (wrong.length > 0) problems.add('outcome-spent', where, `its frames add up to different ${wrong.join(', ')}`);
     const isTeam = records.definitions.get(cell.birth.digest)?.team !== undefined;
     verifyEnvelope(frame, ended, { isTeam, problems });
-    // What a team says of its tasks is looked at with them.
+    // A team's outcome is checked with its tasks.
     if (!isTeam && !hasAnswered(cell, ended.outcome))
-      problems.add('outcome-answer', where, 'its output is not what its model answered last');
+      problems.add('outcome-answer', where, "its output is not its model's last answer");
   };
 
-type Ended = { readonly cell: CellId; readonly outcome: Outcome };
+type EndedCell = { readonly cell: CellId; readonly outcome: Outcome };
 
-const endedIn = ({ cell, record }: Frame): Ended | undefined => {
+const endedCell = ({ cell, record }: Frame): EndedCell | undefined => {
   if (record.type === 'close') return { cell, outcome: record.outcome };
   return record.type === 'settle' ? record.ended : undefined;
 };
 
-const counted = [
+const countedKeys = [
   'inputTokens',
   'cacheReadTokens',
   'cacheWriteTokens',
@@ -43,30 +43,30 @@ const counted = [
   'uncertain',
 ] as const;
 
-/** Time is not compared: it is the session's own clock, not a sum. */
+/** Time is not compared: it comes from the session's clock and is not a sum. */
 const spentFaults = ({ spent }: Outcome, total: Tally): readonly string[] => {
   const nanoUsd = spent.usd === null ? null : Math.round(spent.usd * 1e9);
-  return [...counted.filter((key) => spent[key] !== total[key]), ...(nanoUsd === total.nanoUsd ? [] : ['usd'])];
+  return [...countedKeys.filter((key) => spent[key] !== total[key]), ...(nanoUsd === total.nanoUsd ? [] : ['usd'])];
 };
 
-/** What the other end was told is the outcome, without the failure's detail and without figures. */
-type Known = { readonly isTeam: boolean; readonly problems: AuditProblems };
+type CheckContext = { readonly isTeam: boolean; readonly problems: AuditProblems };
 
-const verifyEnvelope = (frame: Frame, { cell, outcome }: Ended, { isTeam, problems }: Known): void => {
+/** The result that crossed must be the outcome without the failure's detail and the figures. */
+const verifyEnvelope = (frame: Frame, { cell, outcome }: EndedCell, { isTeam, problems }: CheckContext): void => {
   const content = frame.contents?.find(({ kind, from }) => kind === 'result' && from === cell);
   if (content === undefined) return;
   const { status, output, failure, missing, data } = outcome;
-  const told: Envelope = { status, output, error: failure === null ? null : publicFailure(failure), missing };
+  const expected: Envelope = { status, output, error: failure === null ? null : publicFailure(failure), missing };
   const { agent_id: _name, ...crossed } = JSON.parse(content.content) as Envelope;
-  if (canonicalJson(told) !== canonicalJson(crossed))
-    problems.add('outcome-envelope', problemLocation(frame, cell), 'the outcome is not what crossed as the result');
-  // Of a team they are its tasks.
-  const parsed = data === null || isTeam ? undefined : jsonOf(output);
+  if (canonicalJson(expected) !== canonicalJson(crossed))
+    problems.add('outcome-envelope', problemLocation(frame, cell), 'the outcome differs from the result that crossed');
+  // A team's data are its tasks.
+  const parsed = data === null || isTeam ? undefined : parseJson(output);
   if (parsed !== undefined && canonicalJson(parsed) !== canonicalJson(data))
-    problems.add('outcome-envelope', problemLocation(frame, cell), 'its data are not its output');
+    problems.add('outcome-envelope', problemLocation(frame, cell), 'its data does not match its output');
 };
 
-const jsonOf = (text: string): Json | undefined => {
+const parseJson = (text: string): Json | undefined => {
   try {
     return JSON.parse(text) as Json;
   } catch {
@@ -74,18 +74,18 @@ const jsonOf = (text: string): Json | undefined => {
   }
 };
 
-/** White space aside, since an answer is trimmed, and joined from its parts. */
+/** Ignores white space, because an answer is trimmed and joined from its parts. */
 const hasAnswered = ({ lastReply }: CellRecords, { status, output }: Outcome): boolean => {
   if (status !== 'completed' && status !== 'partial') return true;
   const text = (lastReply === undefined ? [] : replyParts(lastReply))
     .map((part) => (part.type === 'text' ? part.text : ''))
     .join('');
-  return squeezed(output) !== '' && squeezed(text).includes(squeezed(output));
+  return withoutSpaces(output) !== '' && withoutSpaces(text).includes(withoutSpaces(output));
 };
 
-const squeezed = (text: string): string => text.replace(/\s+/gu, '');
+const withoutSpaces = (text: string): string => text.replace(/\s+/gu, '');
 
-/** A child's value names the entry under which its envelope crossed in this frame. */
+/** A child's value must name the entry of its envelope, which crossed in this frame. */
 const verifyChildValue = (frame: Frame, { cells }: RunRecords, problems: AuditProblems): void => {
   const { record } = frame;
   if (record.type !== 'settle' || !record.ok) return;
@@ -94,6 +94,6 @@ const verifyChildValue = (frame: Frame, { cells }: RunRecords, problems: AuditPr
   if (begin?.do === 'sleep' && record.value !== null) problems.add('operation-record', where, 'a sleep has no value');
   if (begin?.do !== 'child') return;
   const seq = (record.value as { readonly crossing?: number } | null)?.crossing;
-  const named = frame.contents?.some((one) => one.cell === frame.cell && one.seq === seq && one.kind === 'result');
-  if (named !== true) problems.add('operation-record', where, "its value does not name the child's result");
+  const isNamed = frame.contents?.some((one) => one.cell === frame.cell && one.seq === seq && one.kind === 'result');
+  if (isNamed !== true) problems.add('operation-record', where, "its value does not name the child's result");
 };

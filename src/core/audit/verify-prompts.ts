@@ -1,18 +1,18 @@
-// Is every byte of every prompt what its origin makes. Looks after the frame is read.
+// Checks that every byte of every prompt follows from its origin. Runs after the frame is read.
 import { sha256, utf8Bytes } from '#base';
 import type { CellId, Hash } from '#base';
 import type { Attempt, Frame, History, ModelReply, SegmentRecord } from '#contracts';
 import { problemLocation } from './problems.ts';
 import type { ProblemCode, AuditProblems } from './problems.ts';
-import { applyAttempt, sourcesOf, startPrompt } from './rebuild-prompt.ts';
-import type { Change, Prompt, RebuiltSegment } from './rebuild-prompt.ts';
+import { applyAttempt, cellSources, startPrompt } from './rebuild-prompt.ts';
+import type { PromptChange, PromptState, RebuiltSegment } from './rebuild-prompt.ts';
 import { replyParts } from './records.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
 
-/** A cell's prompt with what is known of it: sizes are kept as sums, so that long sessions stay linear. */
-type Watched = Prompt & {
+/** A cell's prompt with its sizes as running sums, so that the audit of long sessions stays linear. */
+type CheckedPrompt = PromptState & {
   bytes: number;
-  /** NaN once a segment could not be rebuilt: only its bytes are recorded. */
+  /** NaN once a segment could not be rebuilt, because the log records only its bytes. */
   chars: number;
   readonly charsOf: Map<number, number>;
   readonly unattributed: Set<number>;
@@ -20,7 +20,7 @@ type Watched = Prompt & {
 };
 
 export const verifyPrompts = (records: RunRecords, problems: AuditProblems) => {
-  const prompts = new Map<CellId, Watched>();
+  const prompts = new Map<CellId, CheckedPrompt>();
   const count = { prompts: 0, promptBytes: 0, unattributedBytes: 0 };
   const next = (frame: Frame): void => {
     const { attempt, record } = frame;
@@ -29,7 +29,7 @@ export const verifyPrompts = (records: RunRecords, problems: AuditProblems) => {
     count.prompts++;
     count.promptBytes += attempt.bytes;
     if (cell === undefined) return void (count.unattributedBytes += attempt.bytes);
-    const prompt = prompts.get(frame.cell) ?? startWatched();
+    const prompt = prompts.get(frame.cell) ?? startCheckedPrompt();
     prompts.set(frame.cell, prompt);
     const where = problemLocation(frame, frame.cell, record.type === 'begin' ? record.op : undefined);
     const problem = (code: ProblemCode, message: string) => problems.add(code, where, message);
@@ -41,7 +41,7 @@ export const verifyPrompts = (records: RunRecords, problems: AuditProblems) => {
   return { count, next, of: (cell: CellId) => prompts.get(cell) };
 };
 
-const startWatched = (): Watched => ({
+const startCheckedPrompt = (): CheckedPrompt => ({
   ...startPrompt(),
   bytes: 0,
   chars: 0,
@@ -50,19 +50,19 @@ const startWatched = (): Watched => ({
   newest: undefined,
 });
 
-type Known = {
+type CheckContext = {
   readonly cell: CellRecords;
   readonly records: RunRecords;
   readonly problem: (code: ProblemCode, message: string) => void;
 };
 
-const verifyAttempt = (prompt: Watched, attempt: Attempt, { cell, records, problem }: Known): void => {
-  const change = applyAttempt(prompt, attempt, sourcesOf(records, cell));
+const verifyAttempt = (prompt: CheckedPrompt, attempt: Attempt, { cell, records, problem }: CheckContext): void => {
+  const change = applyAttempt(prompt, attempt, cellSources(records, cell));
   for (const fault of change.faults) problem('prompt-view', fault);
   for (const segment of change.added) {
-    const fault = faultOf(segment, cell, records.root?.startedAt);
+    const fault = segmentFault(segment, cell, records.root?.startedAt);
     if (fault !== undefined) {
-      problem(fault.code, `segment ${segment.record.id}: ${fault.words}`);
+      problem(fault.code, `segment ${segment.record.id}: ${fault.message}`);
       prompt.unattributed.add(segment.record.id);
     }
   }
@@ -70,27 +70,27 @@ const verifyAttempt = (prompt: Watched, attempt: Attempt, { cell, records, probl
   verifySizes(prompt, attempt, { change, problem });
 };
 
-const faultOf = (
+const segmentFault = (
   segment: RebuiltSegment,
   cell: CellRecords,
   startedAt: number | undefined,
-): { code: ProblemCode; words: string } | undefined => {
-  const { record, part, lack } = segment;
-  if (lack !== undefined) return { code: 'prompt-source', words: lack };
+): { code: ProblemCode; message: string } | undefined => {
+  const { record, part, problem } = segment;
+  if (problem !== undefined) return { code: 'prompt-source', message: problem };
   if (record.origin.rule === 'system@2' && record.origin.with?.[0] !== startedAt)
-    return { code: 'prompt-source', words: 'its date is not that of the run' };
-  if (record.origin.rule === 'history@1' && !isToldRight(record, cell))
-    return { code: 'prompt-source', words: 'it is told as the words of somebody else' };
+    return { code: 'prompt-source', message: "its date differs from the run's" };
+  if (record.origin.rule === 'history@1' && !hasRightSpeaker(record, cell))
+    return { code: 'prompt-source', message: 'it is attributed to the wrong speaker' };
   const bytes = utf8Bytes(JSON.stringify(part));
   if (bytes !== record.bytes)
-    return { code: 'prompt-part', words: `its sources make ${bytes} bytes, the model was shown ${record.bytes}` };
-  if (!answersItsCall(segment, cell))
-    return { code: 'prompt-call', words: 'it shows the result of another tool than was called' };
+    return { code: 'prompt-part', message: `its sources give ${bytes} bytes, but the model was shown ${record.bytes}` };
+  if (!matchesItsCall(segment, cell))
+    return { code: 'prompt-call', message: 'it shows the result of a tool that was not called' };
   return undefined;
 };
 
-/** Only its own words come back to a model as its own. */
-const isToldRight = ({ origin, category }: SegmentRecord, { birth, received }: CellRecords): boolean => {
+/** Only a model's own messages may be shown to it as its own. */
+const hasRightSpeaker = ({ origin, category }: SegmentRecord, { birth, received }: CellRecords): boolean => {
   const [source] = origin.of;
   const content = source?.from === 'crossing' ? received.get(source.seq)?.content : undefined;
   if (content === undefined) return false;
@@ -99,8 +99,8 @@ const isToldRight = ({ origin, category }: SegmentRecord, { birth, received }: C
   return entry?.category === category && (own === 1) === (entry.agent === birth.agent && category === 'DIALOG');
 };
 
-/** A result is shown under the name of the tool whose operation it is. */
-const answersItsCall = ({ record: { origin } }: RebuiltSegment, { operations }: CellRecords): boolean => {
+/** A result must be shown under the name of the tool that produced it. */
+const matchesItsCall = ({ record: { origin } }: RebuiltSegment, { operations }: CellRecords): boolean => {
   if (origin.rule !== 'tool-result@1' && origin.rule !== 'child-result@1') return true;
   const [call, result] = origin.of;
   if (call?.from !== 'reply' || result?.from !== 'operation') return false;
@@ -110,19 +110,19 @@ const answersItsCall = ({ record: { origin } }: RebuiltSegment, { operations }: 
   return part?.type === 'call' && name?.slice(name.indexOf(':') + 1) === part.name;
 };
 
-type Judged = { readonly change: Change } & Pick<Known, 'problem'>;
+type AttemptCheck = { readonly change: PromptChange } & Pick<CheckContext, 'problem'>;
 
-/** Goes on from the hash that is written, so that one change is named once. */
-const verifyHash = (prompt: Watched, attempt: Attempt, { change, problem }: Judged): void => {
+/** Continues from the recorded hash, so that one change is reported only once. */
+const verifyHash = (prompt: CheckedPrompt, attempt: Attempt, { change, problem }: AttemptCheck): void => {
   const whole = change.added.every(({ part }) => part !== undefined);
   if (whole && hashAfter(prompt.hash, attempt, change.texts) !== attempt.prompt) {
-    problem('prompt-hash', 'what its sources make is not what the model was shown');
+    problem('prompt-hash', 'the rebuilt prompt differs from what the model was shown');
     for (const { record } of change.added) prompt.unattributed.add(record.id);
   }
   prompt.hash = attempt.prompt;
 };
 
-const verifySizes = (prompt: Watched, attempt: Attempt, { change, problem }: Judged): void => {
+const verifySizes = (prompt: CheckedPrompt, attempt: Attempt, { change, problem }: AttemptCheck): void => {
   for (const { record, part } of change.added) {
     const chars = part === undefined ? NaN : JSON.stringify(part).length;
     prompt.charsOf.set(record.id, chars);
@@ -135,15 +135,15 @@ const verifySizes = (prompt: Watched, attempt: Attempt, { change, problem }: Jud
     prompt.unattributed.delete(id);
   }
   if (attempt.bytes !== prompt.bytes)
-    problem('prompt-bytes', `its segments have ${prompt.bytes} bytes, the attempt says ${attempt.bytes}`);
+    problem('prompt-bytes', `its segments have ${prompt.bytes} bytes, but the attempt says ${attempt.bytes}`);
   if (!Number.isNaN(prompt.chars) && attempt.chars !== prompt.chars)
-    problem('prompt-bytes', `its segments have ${prompt.chars} characters, the attempt says ${attempt.chars}`);
+    problem('prompt-bytes', `its segments have ${prompt.chars} characters, but the attempt says ${attempt.chars}`);
 };
 
-/** A turn is one reply that could be used: after one comes the next turn, after anything else the same again. */
-const verifyTurn = (newest: OperationRecord | undefined, { turn }: Attempt, problem: Known['problem']): void => {
+/** A usable reply completes a turn, so the next attempt belongs to the next turn; after any other reply, the turn is repeated. */
+const verifyTurn = (newest: OperationRecord | undefined, { turn }: Attempt, problem: CheckContext['problem']): void => {
   const expected = newest?.attempt === undefined ? 1 : newest.attempt.turn + (isUsable(newest) ? 1 : 0);
-  if (turn !== expected) problem('prompt-turn', `the attempt is of turn ${turn}, but turn ${expected} was next`);
+  if (turn !== expected) problem('prompt-turn', `the attempt belongs to turn ${turn}, but turn ${expected} was next`);
 };
 
 const isUsable = (operation: OperationRecord): boolean =>
@@ -151,7 +151,7 @@ const isUsable = (operation: OperationRecord): boolean =>
   !['content-filter', 'error'].includes((operation.settle.value as unknown as ModelReply).finish) &&
   replyParts(operation).some((part) => part.type === 'call' || (part.type === 'text' && part.text.trim() !== ''));
 
-/** Each change is a link of the chain; the last one, or none at all, is linked together with the settings and the limit. */
+/** Each change is one link of the chain; the last link, which may be empty, also covers the settings and the window limit. */
 const hashAfter = (hash: Hash, { settings, window: { tokens, by } }: Attempt, texts: readonly string[]): Hash => {
   const linked = texts.slice(0, -1).reduce((before, text) => sha256(before + text), hash);
   return sha256(`${linked}${settings}${tokens}${by}${texts.at(-1) ?? ''}`);

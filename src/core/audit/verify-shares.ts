@@ -1,45 +1,45 @@
-// Is what a cell was given of its caller's window what was there. Looks after the prompts of the frame.
+// Checks that what a cell received of its caller's window was really in it. Runs after the prompts of the frame are checked.
 import type { CellId } from '#base';
 import type { CrossingContent, Frame, History, ShareName } from '#contracts';
 import { rules } from '#core/rules';
 import { partText } from './part-text.ts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
-import type { Prompt } from './rebuild-prompt.ts';
+import type { PromptState } from './rebuild-prompt.ts';
 import type { CellRecords, RunRecords } from './records.ts';
 
-type PromptOf = (cell: CellId) => Prompt | undefined;
+type FindPrompt = (cell: CellId) => PromptState | undefined;
 
 export const verifyShares =
-  (records: RunRecords, promptOf: PromptOf, problems: AuditProblems) =>
+  (records: RunRecords, findPrompt: FindPrompt, problems: AuditProblems) =>
   (frame: Frame): void => {
     for (const content of frame.contents ?? [])
-      if (content.kind === 'share' && !isRight(frame, content, records, promptOf))
+      if (content.kind === 'share' && !matchesCaller(frame, content, records, findPrompt))
         problems.add(
           'crossing-content',
           problemLocation(frame, content.cell),
-          'what it was given is not what its caller had',
+          'what it was given differs from what its caller had',
         );
   };
 
-/** At its birth all of it, in order; later some of it. */
-const isRight = (
+/** When the cell is created, all shareable messages in order; later, some of them. */
+const matchesCaller = (
   { record }: Frame,
   { cell, from, content }: CrossingContent,
   { cells, definitions }: RunRecords,
-  promptOf: PromptOf,
+  findPrompt: FindPrompt,
 ): boolean => {
   const digest = cells.get(cell)?.birth.digest;
   const share = (digest === undefined ? undefined : definitions.get(digest)?.share) ?? [];
-  const there = from === 'outside' ? [] : messagesIn(promptOf(from), share);
-  if (record.type === 'begin') return content === `[${there.join(',')}]`;
-  const given = JSON.parse(content) as readonly unknown[];
-  const arrived = share.includes('context') && from !== 'outside' ? contextIn(cells.get(from)) : [];
-  return given.every((message) => [...there, ...arrived].includes(JSON.stringify(message)));
+  const shareable = from === 'outside' ? [] : sharedMessages(findPrompt(from), share);
+  if (record.type === 'begin') return content === `[${shareable.join(',')}]`;
+  const shared = JSON.parse(content) as readonly unknown[];
+  const callerReceived = share.includes('context') && from !== 'outside' ? callerContext(cells.get(from)) : [];
+  return shared.every((message) => [...shareable, ...callerReceived].includes(JSON.stringify(message)));
 };
 
-/** What the caller itself was given to know, whether its model has seen it yet or not. */
-const contextIn = (caller: CellRecords | undefined): readonly string[] =>
+/** The context that the caller itself received, whether its model has seen it yet or not. */
+const callerContext = (caller: CellRecords | undefined): readonly string[] =>
   [...(caller?.received.values() ?? [])].flatMap(({ entry, content = '' }) => {
     if (entry.kind !== 'history' || entry.verdict !== 'granted') return [];
     const resolved = [{ from: 'crossing', kind: entry.kind, content }] as const;
@@ -52,8 +52,8 @@ const contextIn = (caller: CellRecords | undefined): readonly string[] =>
 
 const categories: Readonly<Record<ShareName, string>> = { system: 'SYSTEM', context: 'CONTEXT' };
 
-/** The messages of those categories that its model was shown, as JSON, still in view or not. */
-const messagesIn = (prompt: Prompt | undefined, share: readonly ShareName[]): readonly string[] => {
+/** The messages of those categories that the model was shown, as JSON, whether still in view or not. */
+const sharedMessages = (prompt: PromptState | undefined, share: readonly ShareName[]): readonly string[] => {
   const wanted = share.map((name) => categories[name]);
   return [...(prompt?.segments.values() ?? [])].flatMap(({ record, part }) => {
     if (part === undefined || !('message' in part) || !wanted.includes(record.category)) return [];

@@ -1,13 +1,13 @@
-// The box of one cell: what was sent to it and is not delivered yet, in the order of the log.
+// The mailbox of one cell: messages sent to it and not delivered yet, in log order.
 //
-//   M1. A letter is handed out once, to whoever waits longest for one like it; brought again, it changes nothing.
-//   M2. It is bounded by number and bytes. The end of a child always fits: there is one for each.
+//   M1. A message is handed out once, to the waiter that has waited longest for a match; putting it again changes nothing.
+//   M2. The mailbox is bounded by number and bytes. The result of a child always fits, because each child has only one.
 import type { CrossingEnd, MailFilter } from '#contracts';
 
 export const mailboxMessagesMax = 100;
 export const mailboxBytesMax = 1_000_000;
 
-/** What a box holds of a message: where its cell's ledger has it, and what a reader chooses by. */
+/** What the mailbox holds of a message: its seq in the cell's ledger, and the fields that a filter uses. */
 export type QueuedMessage = {
   readonly seq: number;
   readonly kind: 'message' | 'broadcast' | 'result';
@@ -17,33 +17,33 @@ export type QueuedMessage = {
   readonly expiresAt?: number;
 };
 
-export type MailMatch = { readonly letters: readonly QueuedMessage[]; readonly closing: boolean };
+export type MailMatch = { readonly messages: readonly QueuedMessage[]; readonly closing: boolean };
 
-type Waiting = { readonly wanted: MailFilter; readonly found: (found: MailMatch) => void };
+type Waiter = { readonly filter: MailFilter; readonly onMatch: (match: MailMatch) => void };
 
 export class Mailbox {
-  #letters: readonly QueuedMessage[] = noLetters;
+  #messages: readonly QueuedMessage[] = noMessages;
   #bytes = 0;
-  #waiting: readonly Waiting[] = nobody;
+  #waiters: readonly Waiter[] = noWaiters;
   #closing = false;
-  /** What has come, up to here: letters come in the order of their numbers. */
-  #newest = -1;
+  /** The newest seq so far; messages arrive in seq order. */
+  #newestSeq = -1;
 
   hasRoom(bytes: number): boolean {
     // probe: mailbox-has-room
-    return this.#letters.length < mailboxMessagesMax && this.#bytes + bytes <= mailboxBytesMax;
+    return this.#messages.length < mailboxMessagesMax && this.#bytes + bytes <= mailboxBytesMax;
   }
 
   get unread(): readonly QueuedMessage[] {
-    return this.#letters;
+    return this.#messages;
   }
 
-  /** Somebody waits for anything at all: its cell has nothing to do. */
+  /** Whether the cell waits for any mail, that is, has nothing else to do. */
   get idle(): boolean {
-    return this.#waiting.some(({ wanted }) => wanted.box === 'any');
+    return this.#waiters.some(({ filter }) => filter.channel === 'any');
   }
 
-  /** Its cell is asked to come to an end. */
+  /** Whether the cell has been asked to finish. */
   get closing(): boolean {
     return this.#closing;
   }
@@ -52,80 +52,85 @@ export class Mailbox {
     return this.#bytes;
   }
 
-  put(letter: QueuedMessage): void {
+  put(message: QueuedMessage): void {
     // probe: mailbox-put-again
-    if (letter.seq <= this.#newest) return;
-    this.#newest = letter.seq;
-    this.#letters = [...this.#letters, letter];
-    this.#bytes += letter.bytes;
-    this.#serve();
+    if (message.seq <= this.#newestSeq) return;
+    this.#newestSeq = message.seq;
+    this.#messages = [...this.#messages, message];
+    this.#bytes += message.bytes;
+    this.#notifyWaiters();
   }
 
-  /** Calls back once, at once if there is something. The stop takes back the wish. */
-  wait(wanted: MailFilter, found: (found: MailMatch) => void): () => void {
-    const waiting = { wanted, found };
-    this.#waiting = [...this.#waiting, waiting];
+  /** Calls back once, immediately if there is a match. The returned function stops waiting. */
+  wait(filter: MailFilter, onMatch: (match: MailMatch) => void): () => void {
+    const waiter: Waiter = { filter, onMatch };
+    this.#waiters = [...this.#waiters, waiter];
     // probe: mailbox-wait-serve
-    this.#serve();
-    return () => (this.#waiting = this.#waiting.filter((one) => one !== waiting));
+    this.#notifyWaiters();
+    return () => (this.#waiters = this.#waiters.filter((one) => one !== waiter));
   }
 
-  /** What there is of it now, whether it is all that was asked for or not. */
-  take(wanted: MailFilter): readonly QueuedMessage[] {
-    const there = this.#letters.filter((letter) => isWanted(letter, wanted));
-    const first =
-      wanted.all === true
-        ? there.filter(({ from }, no) => there.findIndex((one) => one.from === from) === no)
-        : noLetters;
-    const more = there.filter((letter) => !first.includes(letter)).slice(0, Math.max(0, wanted.max - first.length));
+  /** Removes and returns the messages that match now, even if `all` is not satisfied. */
+  take(filter: MailFilter): readonly QueuedMessage[] {
+    const matching = this.#messages.filter((message) => matchesFilter(message, filter));
+    const oldestPerSender =
+      filter.all === true
+        ? matching.filter(({ from }, no) => matching.findIndex((one) => one.from === from) === no)
+        : noMessages;
+    const more = matching
+      .filter((message) => !oldestPerSender.includes(message))
+      .slice(0, Math.max(0, filter.max - oldestPerSender.length));
     // probe: mailbox-taken
-    const taken = there.filter((letter) => first.includes(letter) || more.includes(letter));
+    const taken = matching.filter((message) => oldestPerSender.includes(message) || more.includes(message));
     if (taken.length > 0) this.remove(taken.map(({ seq }) => seq));
     return taken;
   }
 
-  /** Takes out what nobody may read any more. */
+  /** Removes expired messages and returns their seqs. */
   expire(now: number): readonly number[] {
-    const late = this.#letters.filter(({ expiresAt = Infinity }) => expiresAt <= now).map(({ seq }) => seq);
-    if (late.length > 0) this.remove(late);
-    return late;
+    const expired = this.#messages.filter(({ expiresAt = Infinity }) => expiresAt <= now).map(({ seq }) => seq);
+    if (expired.length > 0) this.remove(expired);
+    return expired;
   }
 
   remove(seqs: readonly number[]): void {
-    this.#letters = this.#letters.filter(({ seq, bytes }) => {
+    this.#messages = this.#messages.filter(({ seq, bytes }) => {
       if (!seqs.includes(seq)) return true;
       this.#bytes -= bytes;
       return false;
     });
   }
 
-  /** Whoever waits is told, now and later. */
+  /** Tells all waiters, present and future, that the cell should finish. */
   close(): void {
     this.#closing = true;
     // probe: mailbox-close-serve
-    this.#serve();
+    this.#notifyWaiters();
   }
 
-  #serve(): void {
-    for (const waiting of this.#waiting) {
-      if (!this.#closing && !this.#isReady(waiting.wanted)) continue;
-      this.#waiting = this.#waiting.filter((one) => one !== waiting);
-      waiting.found({ letters: this.#closing ? noLetters : this.take(waiting.wanted), closing: this.#closing });
+  #notifyWaiters(): void {
+    for (const waiter of this.#waiters) {
+      if (!this.#closing && !this.#isReady(waiter.filter)) continue;
+      this.#waiters = this.#waiters.filter((one) => one !== waiter);
+      waiter.onMatch({ messages: this.#closing ? noMessages : this.take(waiter.filter), closing: this.#closing });
     }
   }
 
-  #isReady(wanted: MailFilter): boolean {
-    const there = this.#letters.filter((letter) => isWanted(letter, wanted));
-    if (wanted.all !== true) return there.length > 0;
-    return (wanted.from ?? []).every((sender) => there.some(({ from }) => from === sender));
+  #isReady(filter: MailFilter): boolean {
+    const matching = this.#messages.filter((message) => matchesFilter(message, filter));
+    if (filter.all !== true) return matching.length > 0;
+    return (filter.from ?? []).every((sender) => matching.some(({ from }) => from === sender));
   }
 }
 
-const noLetters: readonly QueuedMessage[] = [];
-const nobody: readonly Waiting[] = [];
+const noMessages: readonly QueuedMessage[] = [];
+const noWaiters: readonly Waiter[] = [];
 
-const isWanted = ({ kind, from, topic }: QueuedMessage, { box, from: senders, topics }: MailFilter): boolean => {
-  if (box !== 'any' && (kind === 'broadcast') !== (box === 'topics')) return false;
+const matchesFilter = (
+  { kind, from, topic }: QueuedMessage,
+  { channel, from: senders, topics }: MailFilter,
+): boolean => {
+  if (channel !== 'any' && (kind === 'broadcast') !== (channel === 'topics')) return false;
   if (senders !== undefined && !senders.some((sender) => sender === from)) return false;
   return topics === undefined || (topic !== null && topics.includes(topic));
 };

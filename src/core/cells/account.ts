@@ -1,16 +1,16 @@
-// What a cell and all below it may spend, and have spent.
+// What a cell and its descendants may spend, and what they have spent.
 //
 //   A1. At every moment, in every account: spent + uncertain + held ≤ cap. A hold is taken in the cell's own account and
-//       in all its ancestors', or in none.
-//   A2. A hold waits only while running attempts could make room; else it is refused. Zero is zero.
-//   A4. Memory is a level, not a sum: what a cell holds now counts for all above it, and ends with it.
-//   A3. A child's hold leaves its ancestors a floor for their last answer.
+//       in all of its ancestors', or in none.
+//   A2. A hold waits only while running attempts could make room; otherwise it is refused. A cap of zero allows nothing.
+//   A4. Memory is a level, not a sum: what a cell holds now counts in every account above it, until the cell ends.
+//   A3. A child's hold leaves its ancestors a floor, so that they can still give a last answer.
 import type { Amounts, Cost, Spent } from '#contracts';
 
 export class Account {
   readonly caps: Amounts;
-  /** What the owner's newest attempt held, for its next one; kept free from descendants. */
-  floor: Amounts = none;
+  /** What the owner's newest attempt held. Descendants leave this much free for the owner's next attempt. */
+  floor: Amounts = noAmounts;
 
   #inputTokens = 0;
   #cacheReadTokens = 0;
@@ -24,86 +24,86 @@ export class Account {
   #uncertainNanoUsd = 0;
   #heldTokens = 0;
   #heldNanoUsd = 0;
-  #bytes = 0;
-  #ownBytes = 0;
+  #totalMemoryBytes = 0;
+  #ownMemoryBytes = 0;
   #running = 0;
-  #waiting: Waiting[] | null = null;
-  /** This account and all above it. */
-  readonly #line: readonly Account[];
+  #waiting: HoldRequest[] | null = null;
+  /** This account, then its ancestors up to the root. */
+  readonly #selfAndAncestors: readonly Account[];
 
   constructor(parent: Account | null, caps: Amounts) {
     this.caps = caps;
-    this.#line = parent === null ? [this] : [this, ...parent.#line];
+    this.#selfAndAncestors = parent === null ? [this] : [this, ...parent.#selfAndAncestors];
   }
 
-  /** True: held. False: refused. A promise: it waits for running attempts. */
+  /** True: held. False: refused. A promise: the hold waits for running attempts to make room. */
   hold(amounts: Amounts): boolean | Promise<boolean> {
     let answer: boolean | undefined;
     let resolve = (held: boolean): void => void (answer = held);
-    this.request(amounts, (held) => resolve(held));
+    this.requestHold(amounts, (held) => resolve(held));
     return answer ?? new Promise((later) => (resolve = later));
   }
 
-  /** The same with a call back, at once or when running attempts have made room or cannot make it any more. */
-  request(amounts: Amounts, answer: (held: boolean) => void): void {
-    this.#ask({ account: this, amounts, answer });
+  /** Like `hold`, with a callback: immediately, or once running attempts have made room or no longer can. */
+  requestHold(amounts: Amounts, answer: (held: boolean) => void): void {
+    this.#decideHold({ account: this, amounts, answer });
   }
 
-  /** Gives a hold back: what it cost, or, when that is not known, the hold as uncertain. */
+  /** Releases a hold and counts its cost. If the cost is unknown, the whole hold counts as uncertain. */
   settle(hold: Amounts, cost: Cost | null): void {
-    for (const account of this.#line) {
+    for (const account of this.#selfAndAncestors) {
       account.#heldTokens -= hold.tokens ?? 0;
       account.#heldNanoUsd -= hold.nanoUsd ?? 0;
       account.#running--;
       // probe: account-settle-hold
-      if (cost === null) account.#doubt(hold);
+      if (cost === null) account.#addUncertain(hold);
       else account.#spend(cost);
     }
-    for (const account of this.#line) account.#wake();
+    for (const account of this.#selfAndAncestors) account.#retryWaiting();
   }
 
-  /** On resume: a cost or a doubt that the log holds. */
+  /** On resume: adds a cost or an uncertain amount from the log. */
   load(cost: Cost | null, uncertain: Amounts | undefined): void {
-    for (const account of this.#line) {
+    for (const account of this.#selfAndAncestors) {
       if (cost !== null) account.#spend(cost);
-      if (uncertain !== undefined) account.#doubt(uncertain);
+      if (uncertain !== undefined) account.#addUncertain(uncertain);
     }
   }
 
-  /** Whether what its cell holds in memory has to be weighed at all. */
-  get weighs(): boolean {
-    return this.#line.some(({ caps }) => caps.bytes !== undefined);
+  /** Whether this account or one above it caps memory. If not, there is no need to measure it. */
+  get tracksMemory(): boolean {
+    return this.#selfAndAncestors.some(({ caps }) => caps.bytes !== undefined);
   }
 
-  /** What its own cell holds in memory now. False: an account above has no room for it, and it stays as it was. */
-  addBytes(bytes: number): boolean {
-    const more = bytes - this.#ownBytes;
-    for (const { caps, held } of this.#line)
-      if (more > 0 && caps.bytes !== undefined && held + more > caps.bytes) return false;
-    this.#ownBytes = bytes;
-    for (const account of this.#line) account.#bytes += more;
+  /** Sets what the cell itself holds in memory. False: this account or one above has no room, and nothing changes. */
+  setMemoryBytes(bytes: number): boolean {
+    const more = bytes - this.#ownMemoryBytes;
+    for (const { caps, memoryBytes } of this.#selfAndAncestors)
+      if (more > 0 && caps.bytes !== undefined && memoryBytes + more > caps.bytes) return false;
+    this.#ownMemoryBytes = bytes;
+    for (const account of this.#selfAndAncestors) account.#totalMemoryBytes += more;
     return true;
   }
 
-  /** What its cell and all below it hold in memory. */
-  get held(): number {
-    return this.#bytes;
+  /** What the cell and its descendants hold in memory. */
+  get memoryBytes(): number {
+    return this.#totalMemoryBytes;
   }
 
   countStep(): void {
-    for (const account of this.#line) account.#steps++;
+    for (const account of this.#selfAndAncestors) account.#steps++;
   }
 
-  /** `keep`: so many must be left after it. */
-  canSpawn(keep = 0): boolean {
-    for (const account of this.#line)
+  /** `reserve`: how many spawns must remain afterwards. */
+  canSpawn(reserve = 0): boolean {
+    for (const account of this.#selfAndAncestors)
       // probe: account-spawns-left
-      if (account.caps.spawns !== undefined && account.#spawns + keep >= account.caps.spawns) return false;
+      if (account.caps.spawns !== undefined && account.#spawns + reserve >= account.caps.spawns) return false;
     return true;
   }
 
   countSpawn(): void {
-    for (const account of this.#line) account.#spawns++;
+    for (const account of this.#selfAndAncestors) account.#spawns++;
   }
 
   spent(ms: number): Spent {
@@ -120,9 +120,9 @@ export class Account {
     });
   }
 
-  #take(amounts: Amounts): true {
+  #addHold(amounts: Amounts): true {
     // probe: account-take-hold
-    for (const account of this.#line) {
+    for (const account of this.#selfAndAncestors) {
       account.#heldTokens += amounts.tokens ?? 0;
       account.#heldNanoUsd += amounts.nanoUsd ?? 0;
       account.#running++;
@@ -130,21 +130,21 @@ export class Account {
     return true;
   }
 
-  #ask(request: Waiting): void {
+  #decideHold(request: HoldRequest): void {
     const { account, amounts } = request;
     if (!isAmount(amounts.tokens) || !isAmount(amounts.nanoUsd)) return request.answer(false);
     const obstacle = account.#obstacle(amounts);
-    if (obstacle === null) request.answer(account.#take(amounts));
+    if (obstacle === null) request.answer(account.#addHold(amounts));
     else if (obstacle.account.#mayFitLater(amounts, obstacle.floor)) (obstacle.account.#waiting ??= []).push(request);
     else request.answer(false);
   }
 
-  /** The first account, from here up, that has no room, and what must stay free there. */
+  /** The first account without room, from here up, and what must stay free there. */
   #obstacle(amounts: Amounts): { readonly account: Account; readonly floor: Required<Floor> } | null {
     const floor = { tokens: 0, nanoUsd: 0 };
-    for (const account of this.#line) {
+    for (const account of this.#selfAndAncestors) {
       if (account !== this) {
-        // Its own last answer, and those of all between it and the one that asks.
+        // For its own last answer, and for those of the accounts between it and the requesting one.
         floor.tokens += account.floor.tokens ?? 0;
         floor.nanoUsd += account.floor.nanoUsd ?? 0;
       }
@@ -179,32 +179,32 @@ export class Account {
     else this.#nanoUsd += cost.nanoUsd;
   }
 
-  #doubt(hold: Amounts): void {
-    // Held without a price: what it cost is not known, and certainly not nothing.
+  #addUncertain(hold: Amounts): void {
+    // The hold had no price, so the cost is unknown, and it is certainly not zero.
     if (hold.nanoUsd === undefined && (hold.tokens ?? 0) > 0) this.#unpriced = true;
     this.#uncertainTokens += hold.tokens ?? 0;
     this.#uncertainNanoUsd += hold.nanoUsd ?? 0;
   }
 
-  /** Those who wait ask again, in order; one that can never fit now is refused. */
-  #wake(): void {
+  /** Retries waiting holds in order. A hold that can no longer fit is refused. */
+  #retryWaiting(): void {
     const waiting = this.#waiting;
     if (waiting === null) return;
     this.#waiting = null;
-    for (const one of waiting) this.#ask(one);
+    for (const one of waiting) this.#decideHold(one);
   }
 }
 
-const none: Amounts = {};
+const noAmounts: Amounts = {};
 
-/** What is not a number is no bound. */
+/** An amount that is not a finite number cannot bound anything. */
 const isAmount = (value: number | undefined): boolean => value === undefined || (Number.isFinite(value) && value >= 0);
 
 type Floor = Pick<Amounts, 'tokens' | 'nanoUsd'>;
 
-type Waiting = { readonly account: Account; readonly amounts: Amounts; answer(held: boolean): void };
+type HoldRequest = { readonly account: Account; readonly amounts: Amounts; answer(held: boolean): void };
 
-/** Of what was refused before it was processed. */
+/** The cost of a request that was refused before it was processed. */
 export const noCost: Cost = {
   usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
   nanoUsd: 0,

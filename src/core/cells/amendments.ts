@@ -1,12 +1,12 @@
-// What the forks in a run's log changed, each from its place in the log on. The definitions stay as they were recorded.
+// What the forks in a run's log changed. Each change applies from the fork's position on; recorded definitions stay as they are.
 import type { CellId, RunId } from '#base';
 import type { Amendment, Frame, Grant } from '#contracts';
 
 type Fork = {
   readonly no: number;
-  /** The run that it was made of. */
+  /** The run that was forked. */
   readonly from: RunId;
-  readonly place: string;
+  readonly position: string;
   readonly keptUntil: number;
   readonly pausedMs: number;
   readonly amendment: Amendment;
@@ -20,49 +20,49 @@ export class Amendments {
       if (record.type !== 'fork') return [];
       const { from, amendment } = record;
       return [
-        { no, from: from.run, place: from.at, keptUntil: at, pausedMs: Math.max(0, from.forkedAt - at), amendment },
+        { no, from: from.run, position: from.at, keptUntil: at, pausedMs: Math.max(0, from.forkedAt - at), amendment },
       ];
     });
   }
 
-  /** The grants that an agent's cells still have in this frame: never more than its definition gives. */
+  /** The grants that an agent's cells still have at this frame: never more than its definition gives. */
   grants(agent: string, grants: readonly Grant[], frame: number): readonly Grant[] {
-    const lost = this.#for(agent, frame).flatMap(({ withoutGrants = [] }) => withoutGrants);
-    return lost.length === 0 ? grants : grants.filter(({ name }) => !lost.some((one) => one === name));
+    const withdrawn = this.#amendmentsFor(agent, frame).flatMap(({ withoutGrants = [] }) => withoutGrants);
+    return withdrawn.length === 0 ? grants : grants.filter(({ name }) => !withdrawn.some((one) => one === name));
   }
 
-  /** The model that took the place of an agent's own before this frame. */
+  /** The model that replaced an agent's own before this frame. */
   modelAt(agent: string, frame: number): string | undefined {
-    return this.#for(agent, frame).findLast(({ model }) => model !== undefined)?.model;
+    return this.#amendmentsFor(agent, frame).findLast(({ model }) => model !== undefined)?.model;
   }
 
   /** Every model that an amendment names for an agent. */
-  modelsOf(agent: string): readonly string[] {
-    return this.#for(agent, Infinity).flatMap(({ model }) => model ?? []);
+  modelsFor(agent: string): readonly string[] {
+    return this.#amendmentsFor(agent, Infinity).flatMap(({ model }) => model ?? []);
   }
 
-  /** The goal that takes the place of what the caller's model asked for in this operation. */
+  /** The goal that replaces what the caller's model asked for in this operation. */
   goalAt(cell: CellId, op: number, frame: number): string | undefined {
     return this.#forks.findLast(
-      ({ no, place, amendment }) => no < frame && place === `${cell}/${op}` && amendment.goal !== undefined,
+      ({ no, position, amendment }) => no < frame && position === `${cell}/${op}` && amendment.goal !== undefined,
     )?.amendment.goal;
   }
 
-  /** The key of a step that began in this frame, or begins now: a fork asks for other things under the same numbers. */
-  keyOf(step: string, frame: number | undefined, run: RunId): string {
+  /** The key of a step that began in this frame, or begins now. A fork reuses operation numbers for different work, so its keys differ. */
+  stepKey(step: string, frame: number | undefined, run: RunId): string {
     const nth = this.#forks.findLastIndex(({ no }) => no < (frame ?? Infinity));
     // probe: fork-step-key
     return nth < 0 ? step : `${this.#forks[nth + 1]?.from ?? run}/${step}`;
   }
 
-  /** How long a cell that was born then lay in the log of another run, seen from this frame. */
-  pausedMs(bornAt: number, frame: number): number {
+  /** For how long a cell created at that time was paused before forks, as seen from this frame. */
+  pausedMs(createdAt: number, frame: number): number {
     let ms = 0;
-    for (const fork of this.#forks) if (bornAt <= fork.keptUntil && fork.no < frame) ms += fork.pausedMs;
+    for (const fork of this.#forks) if (createdAt <= fork.keptUntil && fork.no < frame) ms += fork.pausedMs;
     return ms;
   }
 
-  #for(agent: string, frame: number): readonly Amendment[] {
+  #amendmentsFor(agent: string, frame: number): readonly Amendment[] {
     return this.#forks.length === 0
       ? none
       : this.#forks.flatMap(({ no, amendment }) => (no < frame && amendment.agent === agent ? [amendment] : []));

@@ -1,4 +1,4 @@
-// Operations as the log keeps them.
+// Operations as frame records.
 import type { CellId, Json } from '#base';
 import type { ChildOperation, FrameRecord, Operation, PostOperation, Settlement } from '#contracts';
 import type { SettleExtras } from './step-runner.ts';
@@ -6,8 +6,8 @@ import type { SettleExtras } from './step-runner.ts';
 export type BeginRecord = Extract<FrameRecord, { type: 'begin' }>;
 export type SettleRecord = Extract<FrameRecord, { type: 'settle' }>;
 
-/** What a replay must find again. */
-export const nameOf = (operation: Operation): string => {
+/** The recorded name of an operation; a replay must produce the same one. */
+export const operationName = (operation: Operation): string => {
   switch (operation.do) {
     case 'step':
       return operation.name;
@@ -21,7 +21,6 @@ export const nameOf = (operation: Operation): string => {
   }
 };
 
-/** An operation as the log keeps its beginning. */
 export const beginRecord = (
   operation: Exclude<Operation, PostOperation>,
   op: number,
@@ -38,9 +37,9 @@ export const beginRecord = (
         type: 'begin',
         op,
         do: 'child',
-        name: nameOf(operation),
+        name: operationName(operation),
         about: operation.about,
-        birth: birthOf(operation, parent),
+        birth: birthRecord(operation, parent),
       };
     case 'sleep':
       return { type: 'begin', op, do: 'sleep', name: 'sleep', until: at + operation.ms, about: { why: operation.why } };
@@ -71,7 +70,7 @@ export const settleRecord = (
 
 type Parent = { readonly cellId: CellId; readonly depth: number };
 
-const birthOf = (
+const birthRecord = (
   { cell, agent, caps, deadline, groupTokens, spawned, task, floor }: ChildOperation,
   { cellId, depth }: Parent,
 ): BeginRecord['birth'] => ({

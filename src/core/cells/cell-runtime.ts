@@ -1,4 +1,4 @@
-// What the rest of core sees of a cell's local context, and what a run is given of the world.
+// What the rest of core sees of a cell's local context, and the ports a run needs.
 import type { CellId, Failure, RunId, Semaphore } from '#base';
 import type {
   Agent,
@@ -24,52 +24,52 @@ import type { ReceivedCrossings } from './received-crossings.ts';
 import type { MailDelivery } from './mail-delivery.ts';
 import type { RecordedRun } from './recorded-run.ts';
 
-/** A CellContext with what orchestration needs to open and close the cell around it. */
+/** A CellContext, plus what orchestration needs to open and close the cell. */
 export interface CellRuntime extends CellContext {
   readonly agent: Agent;
   readonly depth: number;
   /** Null at the root. */
   readonly parent: CellId | null;
   readonly spawned: SpawnIdentity | null;
-  /** Of a cell of a team: what it is for. */
+  /** In a team: the cell's part in the team's work. */
   readonly task: TeamPart | null;
   readonly account: Account;
   readonly liveRun: {
-    readonly post: MailDelivery;
+    readonly mail: MailDelivery;
     readonly ledger: Ledger;
     readonly startedAt: number;
     readonly amendments: Amendments;
-    /** The number that the next frame of the run will have. */
+    /** The number of the run's next frame. */
     readonly nextFrame: number;
-    /** What the log has of the run, when it goes on or is made again. */
+    /** The run's recorded log, on resume and replay. */
     readonly recorded: Pick<RecordedRun, 'cells'> | null;
   };
-  /** The frame whose time is `now`. */
-  readonly nowIn: number;
-  /** How much of the time from its birth until `now` the run was down. */
+  /** The number of the frame whose time is `now`. */
+  readonly nowFrame: number;
+  /** For how long the run was down between the cell's creation and `now`. */
   readonly downMs: number;
-  /** Whether anybody listens to live events: if not, there is no need to make them. */
-  readonly heard: boolean;
-  /** The number of the frame in which the next operation begins, or began. */
+  /** Whether anyone reads live events. If not, none are made. */
+  readonly hasLiveListeners: boolean;
+  /** The number of the frame in which the next operation begins (on replay: began). */
   readonly nextFrame: number;
-  /** What the next operation asks a child for: this, unless a fork has put something else there. */
-  goalOr(asked: string): string;
-  /** What crossed into it. */
-  readonly arrivals: Pick<ReceivedCrossings, 'at' | 'given' | 'forget' | 'forgetMail'>;
-  /** Stops this cell and all below it: operations settle as cancelled, and `first` rejects. */
+  /** The goal for the child that the next operation creates: the requested one, unless a fork replaced it. */
+  amendedGoal(requested: string): string;
+  /** What has crossed into the cell. */
+  readonly receivedCrossings: Pick<ReceivedCrossings, 'at' | 'addedContext' | 'forget' | 'forgetMail'>;
+  /** Stops this cell and its descendants: operations settle as cancelled, and `first` rejects. */
   halt(failure?: Failure, atFrame?: number, at?: number): void;
   readonly halted: boolean;
-  /** When every operation that began has settled. */
-  drained(): Promise<void>;
-  /** Those of these that had not settled when the next operation begins, or began. */
-  unended<P extends PendingOperation>(pending: readonly P[]): readonly P[];
-  /** The same, without those that were stopped with this cell. */
-  living<P extends PendingOperation>(pending: readonly P[]): readonly P[];
-  /** Lets those whom it is allowed see what its model is shown. */
+  /** Resolves when every operation that began has settled. */
+  whenAllSettled(): Promise<void>;
+  /** Those of the given operations that have not settled when the next operation begins (on replay: began). */
+  unsettled<P extends PendingOperation>(pending: readonly P[]): readonly P[];
+  /** Like `unsettled`, but empty once this cell is stopped: its operations stop with it. */
+  stillRunning<P extends PendingOperation>(pending: readonly P[]): readonly P[];
+  /** What the cell's model is shown, for those who are allowed to see it. */
   view: { readonly view: readonly Segment[]; readonly lasting: readonly Segment[] } | null;
 }
 
-/** What a local context begins with. */
+/** What a local context is created from. */
 export type CellSeed = {
   readonly cell: CellId;
   readonly agent: Agent;
@@ -77,14 +77,14 @@ export type CellSeed = {
   readonly parent: CellId | null;
   readonly spawned: SpawnIdentity | null;
   readonly task?: TeamPart | undefined;
-  readonly bornAt: number;
+  readonly createdAt: number;
   /** What crossed in as the goal: entry 0 of the cell's ledger. */
   readonly goal: Crossed<'goal'> | null;
-  /** The frame of its birth, when that was just written. */
+  /** The frame that created the cell, if it was just written. */
   readonly frame?: Frame;
 };
 
-/** Runs the session of a child that has just been born, to its outcome. Never rejects. */
+/** Runs the session of a newly created child to its outcome. Never rejects. */
 export type RunChild<P extends RunPorts = RunPorts> = (
   operation: ChildOperation,
   runtime: CellRuntime,
@@ -98,10 +98,10 @@ export type RunPorts = {
   readonly ids: Ids;
   /** Absent or null when there are no secrets. */
   readonly redact?: Redact | null;
-  keep(bytes: Uint8Array): Promise<string>;
+  storeBlob(bytes: Uint8Array): Promise<string>;
   lane(name: string): Semaphore | undefined;
   onFrame?(frame: Frame): void;
-  /** Whether anybody listens to live events: if not, there is no need to make them. */
-  heard?(): boolean;
+  /** Whether anyone reads live events. If not, none are made. */
+  hasLiveListeners?(): boolean;
   onLive?(cell: CellId, agent: string, event: LiveEvent): void;
 };

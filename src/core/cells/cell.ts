@@ -3,16 +3,16 @@ import { utf8Bytes } from '#base';
 import type { CellId, Json, RunId } from '#base';
 import type { Agent, Settlement, ToolResultValue, CellFolder, CellFolders } from '#contracts';
 import type { CellRuntime } from './cell-runtime.ts';
-import { limitsOf } from './limits.ts';
+import { resolveLimits } from './limits.ts';
 import type { CellLimits } from './limits.ts';
 
-/** An output the cell can read back by name: kept bytes, or a crossing's text. */
+/** An output the cell can read back by name: stored bytes, or a crossing's text. */
 export type StoredOutputRef = { readonly ref: string } | { readonly text: string };
 
 export type CellOptions = {
   readonly parent: CellId | null;
   readonly deadline: number;
-  readonly bornAt: number;
+  readonly createdAt: number;
   readonly ancestry: readonly string[];
   readonly groupTokens: number | undefined;
   readonly run: RunId;
@@ -24,10 +24,10 @@ export class Cell {
   readonly parent: CellId | null;
   readonly limits: CellLimits;
   #deadline: number;
-  readonly bornAt: number;
-  /** Names of the agents above it, root first, its own last. For refusing cycles; never shown. */
+  readonly createdAt: number;
+  /** Names of its ancestors' agents, root first, its own last. Used to refuse cycles; never shown. */
   readonly ancestry: readonly string[];
-  /** The smallest window of its budget group when it was born. */
+  /** The smallest window of its budget group when the cell was created. */
   readonly groupTokens: number | undefined;
   readonly #run: RunId;
   readonly #workspaces: CellFolders;
@@ -36,18 +36,18 @@ export class Cell {
   #journal: Map<number, Settlement<Json>> | undefined;
   #steps = 0;
   #journalBytes = 0;
-  #outputsOf: Map<string, number> | undefined;
-  #readable: Map<string, StoredOutputRef> | undefined;
+  #outputCounts: Map<string, number> | undefined;
+  #outputs: Map<string, StoredOutputRef> | undefined;
   #files: Map<string, number> | undefined;
 
   constructor(runtime: CellRuntime, options: CellOptions) {
     this.runtime = runtime;
     this.parent = options.parent;
     this.#deadline = options.deadline;
-    this.bornAt = options.bornAt;
+    this.createdAt = options.createdAt;
     this.ancestry = options.ancestry;
     this.groupTokens = options.groupTokens;
-    this.limits = limitsOf(runtime.agent, options.parent === null);
+    this.limits = resolveLimits(runtime.agent, options.parent === null);
     this.#run = options.run;
     this.#workspaces = options.workspaces;
   }
@@ -56,18 +56,18 @@ export class Cell {
   get deadline(): number {
     if (this.#deadline === 0) return 0;
     const { liveRun, nextFrame } = this.runtime;
-    return this.#deadline + liveRun.amendments.pausedMs(this.bornAt, nextFrame);
+    return this.#deadline + liveRun.amendments.pausedMs(this.createdAt, nextFrame);
   }
 
-  /** The same as seen from `now`, which may lie before a fork. */
+  /** The deadline as seen from `now`, which may be before a fork. */
   get deadlineNow(): number {
     if (this.#deadline === 0) return 0;
-    const { liveRun, nowIn } = this.runtime;
-    return this.#deadline + liveRun.amendments.pausedMs(this.bornAt, nowIn);
+    const { liveRun, nowFrame } = this.runtime;
+    return this.#deadline + liveRun.amendments.pausedMs(this.createdAt, nowFrame);
   }
 
-  /** Time in which it had nothing to do does not count. */
-  waited(ms: number): void {
+  /** Time in which the cell was idle does not count against its deadline. */
+  extendDeadline(ms: number): void {
     if (this.#deadline !== 0) this.#deadline += ms;
   }
 
@@ -79,13 +79,13 @@ export class Cell {
     return (this.#workspace ??= this.#workspaces.open(this.#run, /* probe: workspace-cell */ this.runtime.cellId));
   }
 
-  /** Keeps one of its own settled operations. */
+  /** Stores one of the cell's settled operations. */
   record(no: number, settled: Settlement<Json>): void {
     (this.#journal ??= new Map()).set(no, settled);
-    if (this.runtime.account.weighs) this.#journalBytes += bytesOf(settled);
+    if (this.runtime.account.tracksMemory) this.#journalBytes += settlementBytes(settled);
   }
 
-  /** What its settled operations hold, outputs included. */
+  /** The size of its settled operations, including their outputs. */
   get journalBytes(): number {
     return this.#journalBytes;
   }
@@ -94,8 +94,8 @@ export class Cell {
     return this.#journal?.get(no);
   }
 
-  /** Lives until it is shut down. */
-  get resident(): boolean {
+  /** A resident runs until it is shut down. */
+  get isResident(): boolean {
     return this.runtime.spawned !== null;
   }
 
@@ -104,28 +104,28 @@ export class Cell {
     return this.#steps;
   }
 
-  nextStep(): number {
+  nextStepNumber(): number {
     // probe: cell-count-step
     return ++this.#steps;
   }
 
-  /** Counts the outputs of one tool, for their names. */
-  nextOutput(tool: string): number {
+  /** Numbers the outputs of one tool; the number is part of the output's name. */
+  nextOutputNumber(tool: string): number {
     // probe: cell-count-output
-    const nth = (this.#outputsOf?.get(tool) ?? 0) + 1;
-    (this.#outputsOf ??= new Map()).set(tool, nth);
+    const nth = (this.#outputCounts?.get(tool) ?? 0) + 1;
+    (this.#outputCounts ??= new Map()).set(tool, nth);
     return nth;
   }
 
-  keepOutput(name: string, readable: StoredOutputRef): void {
-    (this.#readable ??= new Map()).set(name, readable);
+  storeOutput(name: string, readable: StoredOutputRef): void {
+    (this.#outputs ??= new Map()).set(name, readable);
   }
 
   output(name: string): StoredOutputRef | undefined {
-    return this.#readable?.get(name);
+    return this.#outputs?.get(name);
   }
 
-  /** The limit that writing this file would pass, if any; else it is counted, until that is undone. */
+  /** The limit that writing this file would exceed, if any. Otherwise counts the file; `undo` takes that back. */
   countFile(path: string, bytes: number): 'max_output_files' | 'max_output_size_bytes' | { undo(): void } {
     const files = (this.#files ??= new Map());
     const before = files.get(path);
@@ -139,8 +139,8 @@ export class Cell {
   }
 }
 
-/** As it is kept, and what was offloaded of it. */
-const bytesOf = (settled: Settlement<Json>): number => {
+/** The stored settlement, plus its offloaded output. */
+const settlementBytes = (settled: Settlement<Json>): number => {
   const value = settled.ok ? (settled.value as Partial<ToolResultValue> | null) : null;
   return utf8Bytes(JSON.stringify(settled)) + (value?.output?.bytes ?? 0);
 };

@@ -1,11 +1,11 @@
-// A child's result at the door, in the frame of its end.
+// A child's result crosses to its parent in the frame of its end.
 import type { CellId, Json } from '#base';
 import type { ChildOperation, Frame, Outcome, Settlement } from '#contracts';
 import { cross } from '#core/crossings';
 import { resultEnvelope } from './envelope.ts';
 import type { LocalRun } from './local-run.ts';
 
-/** `recorded`: the frame of its end, when the run is made again. */
+/** `recorded`: on replay, the frame that records the child's end. */
 export const crossResult = (
   liveRun: LocalRun,
   to: CellId,

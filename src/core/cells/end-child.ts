@@ -12,7 +12,7 @@ type Caller = {
   settle(started: InFlightOperation, result: Settlement<Json>, more?: SettleExtras): void;
 };
 
-/** On replay its caller was handed that long ago: it is only compared. */
+/** On replay the caller already has the recorded result, so this one is only compared. */
 export const endChild = (
   caller: Caller,
   started: InFlightOperation<ChildOperation>,
@@ -24,15 +24,15 @@ export const endChild = (
   const { cell, spawned } = started.operation;
   const result = crossResult(liveRun, cellId, started.operation, outcome, recorded);
   const ended = { cell, outcome };
-  if (recorded !== undefined) liveRun.compareEnd(recorded, settleRecord(started.no, result, { ended }));
+  if (recorded !== undefined) liveRun.compareChildEnd(recorded, settleRecord(started.no, result, { ended }));
   if (replaying !== null) {
     ledger.discard();
     return replaying.leave();
   }
-  if (liveRun.hasMail) liveRun.post.returnUnread(cell, { ledger, at: result.at });
+  if (liveRun.usesMail) liveRun.mail.returnUnread(cell, { ledger, at: result.at });
   caller.settle(started, result, { ended });
-  liveRun.living(cell)?.account.addBytes(0);
-  liveRun.forget(cell);
+  liveRun.getLiveCell(cell)?.account.setMemoryBytes(0);
+  liveRun.forgetCell(cell);
   if (spawned !== undefined && result.ok)
-    liveRun.post.notifyEnd(cellId, cell, (result.value as ChildResultRef).crossing);
+    liveRun.mail.notifyEnd(cellId, cell, (result.value as ChildResultRef).crossing);
 };

@@ -2,7 +2,7 @@ import { publicFailure } from '#base';
 import type { Envelope, Outcome } from '#contracts';
 
 // probe: result-envelope
-/** What of an outcome may leave its cell: no detail of a failure, no figures. */
+/** The part of an outcome that may leave its cell: no failure details, no usage figures. */
 export const resultEnvelope = ({ status, output, failure, missing }: Outcome): Envelope => ({
   status,
   output,

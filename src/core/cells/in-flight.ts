@@ -1,4 +1,4 @@
-// The operations of one cell that are under way, and whoever waits for one of them.
+// One cell's operations in flight, and the caller that waits for one of them.
 import type { Failure } from '#base';
 import type { InFlightOperation } from './step-runner.ts';
 
@@ -11,7 +11,7 @@ type Waiter = {
 export class InFlight {
   #started: InFlightOperation[] = none;
   #waiter: Waiter | null = null;
-  #drained: (() => void) | null = null;
+  #onEmpty: (() => void) | null = null;
 
   add(started: InFlightOperation): void {
     if (this.#started.length === 0) this.#started = [started];
@@ -22,7 +22,7 @@ export class InFlight {
     this.#waiter = waiter;
   }
 
-  /** It is over: whoever waits for it is handed it. */
+  /** Removes a settled operation and hands it to the waiter, if the waiter waits for it. */
   remove(started: InFlightOperation, handOut: (started: InFlightOperation) => InFlightOperation): void {
     if (this.#started.length === 1) this.#started = none;
     else this.#started.splice(this.#started.indexOf(started), 1);
@@ -31,7 +31,7 @@ export class InFlight {
       this.#waiter = null;
       waiter.resolve(handOut(started));
     }
-    if (this.#started.length === 0) this.#drained?.();
+    if (this.#started.length === 0) this.#onEmpty?.();
   }
 
   stopAll(failure: Failure, error: () => Error): void {
@@ -41,17 +41,17 @@ export class InFlight {
     for (const started of this.#started.slice()) started.stop?.(failure);
   }
 
-  /** Whether all that began has settled. */
+  /** Whether every operation that began has settled. */
   get isEmpty(): boolean {
     this.#started = this.#started.filter((started) => started.result === undefined);
     return this.#started.length === 0;
   }
 
-  /** When it has. */
-  emptied(): Promise<void> {
-    return new Promise((resolve) => (this.#drained = resolve));
+  /** Resolves when every operation that began has settled. */
+  whenEmpty(): Promise<void> {
+    return new Promise((resolve) => (this.#onEmpty = resolve));
   }
 }
 
-/** Never pushed to: an array of its own is made with its first element. */
+/** Shared, so never pushed to: the first operation creates a new array. */
 const none: InFlightOperation[] = [];

@@ -1,11 +1,11 @@
 export { Account, noCost } from './account.ts';
 export type { Amendments } from './amendments.ts';
-export type { Arrival } from './received-crossings.ts';
+export type { ReceivedCrossing } from './received-crossings.ts';
 export { Cell } from './cell.ts';
 export type { CellOptions, StoredOutputRef } from './cell.ts';
 export { resultEnvelope } from './envelope.ts';
 export type { CellRuntime, RunChild, RunPorts } from './cell-runtime.ts';
-export { limitsOf, shownBytesMax } from './limits.ts';
+export { resolveLimits, shownBytesMax } from './limits.ts';
 export type { CellLimits } from './limits.ts';
 export { LocalContext } from './local-context.ts';
 export { LocalRun } from './local-run.ts';

@@ -2,7 +2,7 @@ import type { Agent, Limits } from '#contracts';
 
 export type CellLimits = Required<Limits>;
 
-/** The document's defaults for child cells. */
+/** The seed document's defaults for child cells. */
 const childLimits = {
   max_steps: 20,
   max_tokens_per_step: 2_000,
@@ -11,7 +11,7 @@ const childLimits = {
   timeout_ms: 60_000,
 };
 
-/** A root has none but its budget; what it is shown of one result is bounded all the same. */
+/** A root is limited only by its budget, but the shown part of one result is bounded here too. */
 const rootLimits = {
   max_steps: Infinity,
   max_tokens_per_step: 4_000,
@@ -29,19 +29,19 @@ const sessionLimits = {
   parallelToolCalls: 4,
   maxHops: 100,
   answersPerMinute: 60,
-  /** 0: the model's own, else 8,192. */
+  /** 0: the model's own maximum, or 8,192 if it has none. */
   maxOutputTokens: 0,
-  /** 0: the model's own. */
+  /** 0: the model's own window. */
   contextTokensMax: 0,
 };
 
-/** From the definition alone: never from a balance or from another cell. */
-export const limitsOf = (agent: Agent, isRoot: boolean): CellLimits => {
-  const known = isRoot ? rootCache : childCache;
-  let limits = known.get(agent);
+/** Depends on the definition alone, never on a balance or on another cell. */
+export const resolveLimits = (agent: Agent, isRoot: boolean): CellLimits => {
+  const cache = isRoot ? rootCache : childCache;
+  let limits = cache.get(agent);
   if (limits === undefined) {
     limits = Object.freeze({ ...sessionLimits, ...(isRoot ? rootLimits : childLimits), ...agent.limits });
-    known.set(agent, limits);
+    cache.set(agent, limits);
   }
   return limits;
 };
@@ -49,5 +49,5 @@ export const limitsOf = (agent: Agent, isRoot: boolean): CellLimits => {
 const rootCache = new WeakMap<Agent, CellLimits>();
 const childCache = new WeakMap<Agent, CellLimits>();
 
-/** How many bytes of one result are shown: four to a token. */
+/** How many bytes of one result are shown: four bytes per token. */
 export const shownBytesMax = (limits: CellLimits): number => limits.max_tokens_per_step * 4;

@@ -1,14 +1,14 @@
-// Live pieces of text without secrets: what may be the beginning of one waits until the next piece shows what it is.
+// Removes secrets from live text. Text that could be the start of a secret is held back until the next piece decides.
 import type { LiveEvent, Redact } from '#contracts';
 
-type Piece = Extract<LiveEvent, { type: 'text-delta' | 'reasoning-delta' }>;
+type TextEvent = Extract<LiveEvent, { type: 'text-delta' | 'reasoning-delta' }>;
 
-type Streams = Partial<Record<Piece['type'], ReturnType<Redact['stream']>>>;
+type Streams = Partial<Record<TextEvent['type'], ReturnType<Redact['stream']>>>;
 
 export class LiveTextRedactor {
   readonly #redact: Redact;
   readonly #emit: (event: LiveEvent) => void;
-  /** One for each kind of text: a thought in the middle of a sentence does not end it. */
+  /** One stream per kind of text: reasoning in the middle of a sentence does not end the sentence. */
   #streams: Streams = {};
 
   constructor(redact: Redact, emit: (event: LiveEvent) => void) {
@@ -22,17 +22,17 @@ export class LiveTextRedactor {
       return this.#emit(event);
     }
     const stream = (this.#streams[event.type] ??= this.#redact.stream());
-    this.#piece(event.type, /* probe: live-piece */ stream.push(event.text));
+    this.#emitText(event.type, /* probe: live-piece */ stream.push(event.text));
   }
 
-  /** What was held back turned out to be no secret. */
+  /** Emits the text that was held back: it turned out not to be a secret. */
   flush(): void {
     const streams = this.#streams;
     this.#streams = {};
-    for (const type of ['reasoning-delta', 'text-delta'] as const) this.#piece(type, streams[type]?.end() ?? '');
+    for (const type of ['reasoning-delta', 'text-delta'] as const) this.#emitText(type, streams[type]?.end() ?? '');
   }
 
-  #piece(type: Piece['type'], text: string): void {
+  #emitText(type: TextEvent['type'], text: string): void {
     if (text !== '') this.#emit({ type, text });
   }
 }

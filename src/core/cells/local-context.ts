@@ -1,10 +1,10 @@
-// The one CellContext of this process: over a log that is memory or SQLite, live or replayed.
+// The only CellContext implementation: on a log in memory or SQLite, live or replayed.
 //
-//   X1. Operations are numbered in call order; settlements are handed out in recorded order. So a replay takes the same path.
-//   X2. A step with a hold, or one that leaves something behind, starts after its begin frame is durable: else what it did, or
-//       the key that it did it under, could be one that the log does not know.
-//   X3. An operation settles once. What comes after that is ignored, and its hold is given back once.
-//   X4. Only steps take slots of a lane; waiting for a child or for time takes none.
+//   X1. Operations are numbered in call order, and settlements are handed out in recorded order, so a replay takes the same path.
+//   X2. A step with a hold or with side effects starts only after its begin frame is durable. Otherwise a crash could leave
+//       an effect, or an idempotency key, that the log does not know.
+//   X3. An operation settles once, and its hold is released once. Anything later is ignored.
+//   X4. Only steps take slots of a lane. Waiting for a child or for time takes none.
 import { CloisterError } from '#base';
 import type { CellId, Failure, Json } from '#base';
 import type {
@@ -36,7 +36,7 @@ import type { LocalRun } from './local-run.ts';
 import type { RecordedCell } from './recorded-run.ts';
 import { decidePost, replayedRecord, postRecord } from './post-record.ts';
 import type { PostRecord } from './post-record.ts';
-import { differenceIn, earliestOf, operationKind, settlementOf } from './replay.ts';
+import { findDifference, earliestSettled, operationKind, readSettlement } from './replay.ts';
 import { startReceive, startSleep } from './start-wait.ts';
 import { StepRunner } from './step-runner.ts';
 import type { SettleExtras, InFlightOperation } from './step-runner.ts';
@@ -48,9 +48,9 @@ export class LocalContext implements CellRuntime {
   readonly depth: number;
   readonly account: Account;
   readonly liveRun: LocalRun;
-  readonly arrivals: ReceivedCrossings;
+  readonly receivedCrossings: ReceivedCrossings;
   now: number;
-  nowIn = 0;
+  nowFrame = 0;
   view: CellRuntime['view'] = null;
   readonly parent: CellId | null;
   readonly spawned: SpawnIdentity | null;
@@ -63,10 +63,10 @@ export class LocalContext implements CellRuntime {
   #attempt: Attempt | undefined;
   #ids: CellId[] | undefined;
   #halted: Failure | null = null;
-  /** What settled after this frame is no longer handed out. */
+  /** Operations that settled after this frame are no longer handed out. */
   #haltedAt = Infinity;
   #haltedTime = 0;
-  readonly #bornIn: number;
+  readonly #createdInFrame: number;
 
   constructor(run: LocalRun, birth: CellSeed, account: Account) {
     this.liveRun = run;
@@ -76,15 +76,17 @@ export class LocalContext implements CellRuntime {
     this.parent = birth.parent;
     this.spawned = birth.spawned;
     this.task = birth.task ?? null;
-    this.now = birth.bornAt;
+    this.now = birth.createdAt;
     this.account = account;
     this.#recorded = run.recorded?.cells.get(birth.cell);
-    this.#bornIn = this.#recorded?.bornIn ?? run.nextFrame - 1;
-    const known = { bornIn: this.#bornIn, recorded: this.#recorded?.contents, nextFrame: () => this.nextFrame };
-    this.arrivals = new ReceivedCrossings(birth, known);
-    if (birth.frame !== undefined) this.arrivals.take(birth.frame);
+    const createdInFrame = this.#recorded?.createdInFrame ?? run.nextFrame - 1;
+    this.#createdInFrame = createdInFrame;
+    const recordedPart = { createdInFrame, recorded: this.#recorded?.contents, nextFrame: () => this.nextFrame };
+    const receivedCrossings = new ReceivedCrossings(birth, recordedPart);
+    if (birth.frame !== undefined) receivedCrossings.addFromFrame(birth.frame);
+    this.receivedCrossings = receivedCrossings;
     if (run.replaying === null && (birth.spawned !== null || birth.agent.messages !== null))
-      run.post.register({ ...birth, cellId: birth.cell, arrivals: this.arrivals, halt: () => this.halt() });
+      run.mail.register({ ...birth, cellId: birth.cell, receivedCrossings, halt: () => this.halt() });
     const { halted } = this.#recorded ?? {};
     if (halted) this.#halt(halted.failure, halted.order, halted.at);
   }
@@ -104,17 +106,17 @@ export class LocalContext implements CellRuntime {
     else if (this.liveRun.replaying === null && operation.do === 'post') this.#post(started, operation);
     else if (this.liveRun.replaying === null)
       this.#start(started, this.#writeBegin(started as InFlightOperation<WaitableOperation>));
-    // On replay: the log ends before this, or went another way. It never settles.
-    else this.liveRun.beyond({ cell: this.cellId, agent: this.agent.name, op: started.no }, operation);
+    // On replay, the log ends before this operation or took another path. The operation never settles.
+    else this.liveRun.reportUnexpected({ cell: this.cellId, agent: this.agent.name, op: started.no }, operation);
     return started as unknown as PendingOperation<O>;
   }
 
   first<P extends PendingOperation>(pending: readonly P[]): Promise<P> {
     const all = pending as unknown as readonly InFlightOperation[];
-    const earliest = earliestOf(all, this.#haltedAt);
+    const earliest = earliestSettled(all, this.#haltedAt);
     if (earliest !== undefined) return Promise.resolve(this.#handOut(earliest) as unknown as P);
     if (this.#halted !== null) return Promise.reject(this.#haltError());
-    // What the log does not have will not come.
+    // On replay, an operation that the log does not settle never will.
     this.liveRun.replaying?.leave();
     return new Promise((resolve, reject) => {
       this.#inFlight.wait({ pending: all, resolve: resolve as (one: unknown) => void, reject });
@@ -130,12 +132,12 @@ export class LocalContext implements CellRuntime {
     (pending as unknown as InFlightOperation).stop?.(reason);
   }
 
-  living<P extends PendingOperation>(pending: readonly P[]): readonly P[] {
-    // Once it is stopped, so are they.
-    return this.#haltedAt <= this.nextFrame ? [] : this.unended(pending);
+  stillRunning<P extends PendingOperation>(pending: readonly P[]): readonly P[] {
+    // Stopping this cell stopped them too.
+    return this.#haltedAt <= this.nextFrame ? [] : this.unsettled(pending);
   }
 
-  unended<P extends PendingOperation>(pending: readonly P[]): readonly P[] {
+  unsettled<P extends PendingOperation>(pending: readonly P[]): readonly P[] {
     const { nextFrame } = this;
     return pending.filter((one) => {
       const { result, order } = one as unknown as InFlightOperation;
@@ -143,11 +145,11 @@ export class LocalContext implements CellRuntime {
     });
   }
 
-  newCellId(agent: string, keep = 0): CellId | null {
+  newCellId(agent: string, reserve = 0): CellId | null {
     const recorded = this.#recorded?.ids[this.#nextRecordedId++];
     const id =
       recorded ??
-      (this.account.canSpawn(keep)
+      (this.account.canSpawn(reserve)
         ? (`${agent}-${/* probe: child-id */ this.liveRun.ports.ids.random()}` as CellId)
         : ('' as CellId));
     if (recorded === undefined || this.liveRun.replaying !== null) (this.#ids ??= []).push(id);
@@ -159,17 +161,17 @@ export class LocalContext implements CellRuntime {
   }
 
   get downMs(): number {
-    return this.liveRun.downBetween(this.#bornIn, this.nowIn);
+    return this.liveRun.downBetween(this.#createdInFrame, this.nowFrame);
   }
 
-  goalOr(asked: string): string {
-    return this.liveRun.amendments.goalAt(this.cellId, this.#nextOperation, this.nextFrame) ?? asked;
+  amendedGoal(requested: string): string {
+    return this.liveRun.amendments.goalAt(this.cellId, this.#nextOperation, this.nextFrame) ?? requested;
   }
 
-  /** Of the step of this number: the same on every re-run. */
-  keyOf(no: number): string {
+  /** The idempotency key of this step: the same on every re-run. */
+  stepKey(no: number): string {
     const { amendments, ports } = this.liveRun;
-    return amendments.keyOf(`${this.cellId}/${no}`, this.#recorded?.begins.get(no)?.no, ports.run);
+    return amendments.stepKey(`${this.cellId}/${no}`, this.#recorded?.begins.get(no)?.no, ports.run);
   }
 
   note(fact: FrameAttachment): void {
@@ -180,15 +182,15 @@ export class LocalContext implements CellRuntime {
     this.liveRun.ports.onLive?.(this.cellId, this.agent.name, event);
   }
 
-  get heard(): boolean {
-    return this.liveRun.ports.heard?.() ?? false;
+  get hasLiveListeners(): boolean {
+    return this.liveRun.ports.hasLiveListeners?.() ?? false;
   }
 
   get halted(): boolean {
     return this.#halted !== null;
   }
 
-  /** Stops this cell and all below it: operations settle as cancelled, and `first` rejects. */
+  /** Stops this cell and its descendants: operations settle as cancelled, and `first` rejects. */
   halt(failure: Failure = { code: 'cancelled' }, atFrame = this.liveRun.nextFrame, at = this.liveRun.time()): void {
     if (this.#halted !== null) return;
     this.#halt(failure, atFrame, at);
@@ -201,39 +203,39 @@ export class LocalContext implements CellRuntime {
     this.#haltedTime = at;
   }
 
-  /** From here on it is as late as when it was stopped. */
+  /** Also moves the cell's time forward to when it was stopped. */
   #haltError(): CloisterError {
     this.now = Math.max(this.now, this.#haltedTime);
-    this.nowIn = Math.max(this.nowIn, this.#haltedAt);
+    this.nowFrame = Math.max(this.nowFrame, this.#haltedAt);
     return new CloisterError(this.#halted?.code ?? 'cancelled');
   }
 
-  /** When every operation that began has settled. */
-  async drained(): Promise<void> {
+  /** Resolves when every operation that began has settled. */
+  async whenAllSettled(): Promise<void> {
     if (this.#inFlight.isEmpty) return;
     this.liveRun.replaying?.leave();
-    await this.#inFlight.emptied();
+    await this.#inFlight.whenEmpty();
   }
 
-  /** Decided and recorded at once; then it is in the boxes of those that it is for. */
+  /** Decides and records the post in one synchronous stretch, then delivers it to the recipients' mailboxes. */
   #post(started: InFlightOperation, operation: PostOperation): void {
     const at = this.liveRun.time();
     this.#countStep(operation);
     const result: Settlement<Json> =
       this.#halted === null ? decidePost(operation, at) : { at, ok: false, failure: this.#halted };
     const frame = this.liveRun.write(this.cellId, at, postRecord(started.no, operation, result, this.#haltedBy), {
-      ...this.#riding(),
+      ...this.#takeFrameExtras(),
     });
-    this.liveRun.post.deliver(frame);
-    this.#arrive(started, result, frame.no);
+    this.liveRun.mail.deliver(frame);
+    this.#setResult(started, result, frame.no);
   }
 
-  /** What rides in the next frame of this cell, once. */
-  #riding(): { readonly attempt: Attempt | undefined; readonly ids: readonly CellId[] | undefined } {
-    const riding = { attempt: this.#attempt, ids: this.#ids };
+  /** Takes what belongs into this cell's next frame, so that it is written once. */
+  #takeFrameExtras(): { readonly attempt: Attempt | undefined; readonly ids: readonly CellId[] | undefined } {
+    const extras = { attempt: this.#attempt, ids: this.#ids };
     this.#attempt = undefined;
     this.#ids = undefined;
-    return riding;
+    return extras;
   }
 
   #countStep(operation: Operation): void {
@@ -245,10 +247,10 @@ export class LocalContext implements CellRuntime {
     if (operation.do === 'child') this.account.countSpawn();
     this.#countStep(operation);
     const frame = this.liveRun.write(this.cellId, at, beginRecord(operation, no, at, this), {
-      ...this.#riding(),
-      born: operation.do === 'child' ? operation.agent : undefined,
+      ...this.#takeFrameExtras(),
+      childAgent: operation.do === 'child' ? operation.agent : undefined,
     });
-    if (operation.do === 'child') this.arrivals.take(frame);
+    if (operation.do === 'child') this.receivedCrossings.addFromFrame(frame);
     return frame;
   }
 
@@ -267,22 +269,20 @@ export class LocalContext implements CellRuntime {
     }
   }
 
-  startChild(started: InFlightOperation<ChildOperation>, bornAt: number, frame?: Frame): void {
+  startChild(started: InFlightOperation<ChildOperation>, createdAt: number, frame?: Frame): void {
     const { operation } = started;
     const { cell, agent, caps, share, grants, goal, spawned = null, task } = operation;
-    const account = this.liveRun.accountOf(cell, this.account, caps);
+    const account = this.liveRun.accountFor(cell, this.account, caps);
     if (operation.floor !== undefined && this.liveRun.recorded?.cells.has(cell) !== true)
       account.floor = operation.floor;
     this.liveRun.replaying?.enter(cell, agent.name);
-    const child = new LocalContext(
-      this.liveRun,
-      { cell, agent, depth: this.depth + 1, parent: this.cellId, spawned, task, bornAt, goal, ...(frame && { frame }) },
-      account,
-    );
-    this.liveRun.bear(child);
+    const depth = this.depth + 1;
+    const seed = { cell, agent, depth, parent: this.cellId, spawned, task, createdAt, goal, ...(frame && { frame }) };
+    const child = new LocalContext(this.liveRun, seed, account);
+    this.liveRun.addLiveCell(child);
     if (share !== undefined)
-      this.liveRun.keepShare(cell, { from: this.cellId, runtime: child, grants, now: () => share.now() });
-    // On replay the log says when it was stopped.
+      this.liveRun.addShare(cell, { from: this.cellId, cell: child, grants, now: () => share.now() });
+    // On replay, the log says when the child was stopped.
     const stop = (failure: Failure): void => child.halt(failure);
     // probe: child-stop
     if (this.liveRun.replaying === null) started.stop = stop;
@@ -301,16 +301,16 @@ export class LocalContext implements CellRuntime {
     this.settle(started, { at: this.liveRun.time(), ok: false, failure }, more);
   }
 
-  /** Writes the settlement and hands it to whoever waits. */
+  /** Records the settlement and hands it to the waiter. */
   settle(started: InFlightOperation, result: Settlement<Json>, more?: SettleExtras): void {
     if (started.result !== undefined) return;
     const frame = this.liveRun.write(this.cellId, result.at, settleRecord(started.no, result, more, this.#haltedBy));
-    if (more?.ended !== undefined) this.arrivals.take(frame);
-    if (more?.ended !== undefined && this.liveRun.hasMail) this.liveRun.post.deliver(frame);
-    this.#arrive(started, result, frame.no);
+    if (more?.ended !== undefined) this.receivedCrossings.addFromFrame(frame);
+    if (more?.ended !== undefined && this.liveRun.usesMail) this.liveRun.mail.deliver(frame);
+    this.#setResult(started, result, frame.no);
   }
 
-  #arrive(started: InFlightOperation, result: Settlement<Json>, order: number): void {
+  #setResult(started: InFlightOperation, result: Settlement<Json>, order: number): void {
     started.result = result;
     started.order = order;
     started.stop = undefined;
@@ -320,19 +320,19 @@ export class LocalContext implements CellRuntime {
   #handOut(started: InFlightOperation): InFlightOperation {
     started.settled = started.result as Settlement<never>;
     this.now = Math.max(this.now, started.result!.at);
-    this.nowIn = Math.max(this.nowIn, started.order);
+    this.nowFrame = Math.max(this.nowFrame, started.order);
     return started;
   }
 
   #replay(started: InFlightOperation, frame: Frame & { readonly record: BeginRecord | PostRecord }): void {
     const { record } = frame;
     if (this.liveRun.replaying !== null) return this.#replayWhole(started, frame);
-    const seen = { prompt: this.#attempt?.prompt, recorded: frame.attempt?.prompt };
-    const difference = differenceIn(started.operation, record, seen);
+    const prompts = { prompt: this.#attempt?.prompt, recorded: frame.attempt?.prompt };
+    const difference = findDifference(started.operation, record, prompts);
     this.liveRun.ledger.discard();
     this.#attempt = undefined;
     if (difference !== null) {
-      this.liveRun.break(
+      this.liveRun.markBroken(
         new CloisterError('replay_differs', `Operation ${started.no} of ${this.cellId}: ${difference}.`),
       );
       return this.fail(started, { code: 'replay_differs' });
@@ -340,18 +340,19 @@ export class LocalContext implements CellRuntime {
     const settled = this.#recorded!.settles.get(started.no);
     // probe: replay-settled
     if (settled === undefined && record.type === 'begin') resumeOperation(this, started, record);
-    else if (settled !== undefined) this.#arrive(started, settlementOf(settled.record, settled.at), settled.no);
+    else if (settled !== undefined) this.#setResult(started, readSettlement(settled.record, settled.at), settled.no);
   }
 
-  /** Children are run again too; their callers are handed the recorded end at once, and both are compared. */
+  /** Children run again too. Their callers get the recorded end immediately, and the new end is compared with it. */
   #replayWhole(started: InFlightOperation, frame: Frame & { readonly record: BeginRecord | PostRecord }): void {
     const { operation, no } = started;
     const { record } = frame;
-    const made = replayedRecord(operation, no, frame, this);
-    this.liveRun.compare(frame, { record: made, ...this.#riding() });
-    const isSame = operationKind(record) === operation.do && record.name === made.name;
+    const replayed = replayedRecord(operation, no, frame, this);
+    this.liveRun.compare(frame, { record: replayed, ...this.#takeFrameExtras() });
+    const isSame = operationKind(record) === operation.do && record.name === replayed.name;
     const settled = this.#recorded!.settles.get(no);
-    if (isSame && settled !== undefined) this.#arrive(started, settlementOf(settled.record, settled.at), settled.no);
+    if (isSame && settled !== undefined)
+      this.#setResult(started, readSettlement(settled.record, settled.at), settled.no);
     if (isSame && operation.do === 'child') this.startChild(started as InFlightOperation<ChildOperation>, frame.at);
   }
 }

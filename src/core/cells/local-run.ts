@@ -1,7 +1,7 @@
-// One run in this process: the log it writes, the ledger, and the accounts of its cells.
+// One run in this process: its log, its ledger, and the accounts of its cells.
 //
-//   F1. A frame is numbered, filled and appended in one synchronous stretch: what was crossed or noted before it rides in it.
-//   F2. Frames are appended in the order in which they are numbered.
+//   F1. A frame is numbered, filled and appended in one synchronous stretch. It contains every crossing and note made before it.
+//   F2. Frames are appended in the order of their numbers.
 import type { CellId, CloisterError } from '#base';
 import type {
   Agent,
@@ -27,35 +27,35 @@ import type { CellRuntime, RunChild, RunPorts } from './cell-runtime.ts';
 import type { RecordedRun } from './recorded-run.ts';
 import type { ReplayedFrame, LogPosition, ReplayComparison } from './replay-comparison.ts';
 
-export type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly CellId[]; readonly born?: Agent };
+export type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly CellId[]; readonly childAgent?: Agent };
 
 export class LocalRun {
   readonly ports: RunPorts;
   readonly #runChild: RunChild;
   readonly ledger = new Ledger();
   readonly recorded: RecordedRun | null;
-  /** Set when the whole run is made again from its log, and nothing is written. */
+  /** Set on replay: the whole run is repeated from its log, and nothing is written. */
   readonly replaying: ReplayComparison | null;
-  /** What forks in the log have changed. */
+  /** What the forks in the log changed. */
   readonly amendments: Amendments;
-  /** When the run began: the one time that prompts may name. */
+  /** When the run began: the only time that prompts may contain. */
   readonly startedAt: number;
   #nextFrame = 0;
   #latest: number;
   #accounts: Map<CellId, Account> | null = null;
-  #underWay: ReadonlySet<string> | null = null;
+  #inFlight: ReadonlySet<string> | null = null;
   #broken: CloisterError | null = null;
   #shares: Map<CellId, CellShare> | null = null;
-  #post: MailDelivery | null = null;
-  /** Those below the root. */
-  #living: Map<CellId, LiveCell> | null = null;
-  /** Called when the run cannot go on as it was recorded. */
-  onBreak: (() => void) | null = null;
+  #mail: MailDelivery | null = null;
+  /** All live cells except the root. */
+  #liveCells: Map<CellId, LiveCell> | null = null;
+  /** Called when the run cannot continue as recorded. */
+  onBroken: (() => void) | null = null;
   #digests: readonly string[] = noDigests;
-  /** The record that the run was resumed, until it is written. */
-  #resumed: Frame | null = null;
-  /** When the run was resumed, and for how long it had been down. */
-  #gaps: { readonly no: number; readonly at: number; readonly ms: number }[] | null = null;
+  /** The `resume` record, until it is written. */
+  #pendingResume: Frame | null = null;
+  /** When the run was resumed each time, and for how long it had been down. */
+  #downtimes: { readonly no: number; readonly at: number; readonly ms: number }[] | null = null;
 
   constructor(ports: RunPorts, runChild: RunChild, startedAt: number, past?: RecordedPast) {
     this.ports = ports;
@@ -69,18 +69,18 @@ export class LocalRun {
   }
 
   write(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame {
-    this.goOn();
-    const frame = this.#make(cell, at, record, extras);
-    // A run that decides differently from its record leaves the record as it is; a replay writes nothing.
+    this.writePendingResume();
+    const frame = this.#createFrame(cell, at, record, extras);
+    // A run that deviates from its record must not change the record, and a replay writes nothing.
     if (this.#broken === null && this.replaying === null) this.#append(frame);
     return frame;
   }
 
-  /** What happens next is not in the log. A run that does not come so far in the way of its record has not been resumed. */
-  goOn(): void {
-    const frame = this.#resumed;
+  /** Call before the first action that is not in the log. Until a run has followed its record that far, it does not count as resumed. */
+  writePendingResume(): void {
+    const frame = this.#pendingResume;
     if (frame === null || this.#broken !== null) return;
-    this.#resumed = null;
+    this.#pendingResume = null;
     this.#append(frame);
   }
 
@@ -90,10 +90,10 @@ export class LocalRun {
     this.ports.onFrame?.(frame);
   }
 
-  #make(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame {
+  #createFrame(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame {
     // probe: frame-seal-ledger
     const sealed = this.ledger.seal();
-    const definitions = extras?.born === undefined ? undefined : this.#unknownDefinition(extras.born);
+    const definitions = extras?.childAgent === undefined ? undefined : this.#newDefinition(extras.childAgent);
     return {
       run: this.ports.run,
       no: this.#nextFrame++,
@@ -108,55 +108,55 @@ export class LocalRun {
     };
   }
 
-  /** On replay: what would be written here today, beside what was. */
-  compare(frame: Frame, made: Omit<ReplayedFrame, 'crossed'>): void {
-    this.replaying?.at(frame, { ...made, crossed: this.ledger.pending });
+  /** On replay: compares the frame that today's code would write with the recorded one. */
+  compare(frame: Frame, replayed: Omit<ReplayedFrame, 'crossed'>): void {
+    this.replaying?.compare(frame, { ...replayed, crossed: this.ledger.pending });
     this.ledger.discard();
   }
 
-  /** On replay: what the log does not have. */
-  beyond(place: LogPosition, operation: Operation): void {
-    this.replaying?.addUnexpected(place, operation);
+  /** On replay: reports an operation that is not in the log. */
+  reportUnexpected(position: LogPosition, operation: Operation): void {
+    this.replaying?.addUnexpected(position, operation);
     this.ledger.discard();
   }
 
-  /** The same for the end of a child. */
-  compareEnd(frame: Frame, made: SettleRecord): void {
+  /** Like `compare`, for the end of a child. */
+  compareChildEnd(frame: Frame, replayed: SettleRecord): void {
     const { value, ok, halted } = frame.record as SettleRecord;
-    // Numbers in the ledger are given out in the order of the log; here another child may have come first.
-    this.compare(frame, { record: { ...made, value: made.ok && ok ? value : made.value, halted } });
+    // Ledger numbers follow the order of the log; on replay another child may have come first.
+    this.compare(frame, { record: { ...replayed, value: replayed.ok && ok ? value : replayed.value, halted } });
   }
 
-  /** A living cell that was given a share of its caller's window. */
-  shareOf(cell: CellId): CellShare | undefined {
+  /** The share of its caller's window that a live cell was given, if any. */
+  getShare(cell: CellId): CellShare | undefined {
     return this.#shares?.get(cell);
   }
 
-  keepShare(cell: CellId, share: CellShare): void {
+  addShare(cell: CellId, share: CellShare): void {
     (this.#shares ??= new Map()).set(cell, share);
   }
 
-  /** Made when somebody needs it: most runs have no mail. */
-  get post(): MailDelivery {
-    return (this.#post ??= new MailDelivery());
+  /** Created on first use: most runs have no mail. */
+  get mail(): MailDelivery {
+    return (this.#mail ??= new MailDelivery());
   }
 
-  living(cell: CellId): LiveCell | undefined {
-    return this.#living?.get(cell);
+  getLiveCell(cell: CellId): LiveCell | undefined {
+    return this.#liveCells?.get(cell);
   }
 
-  bear(child: LiveCell): void {
-    (this.#living ??= new Map()).set(child.cellId, child);
+  addLiveCell(child: LiveCell): void {
+    (this.#liveCells ??= new Map()).set(child.cellId, child);
   }
 
-  get hasMail(): boolean {
-    return this.#post !== null;
+  get usesMail(): boolean {
+    return this.#mail !== null;
   }
 
-  forget(cell: CellId): void {
+  forgetCell(cell: CellId): void {
     this.#shares?.delete(cell);
-    this.#living?.delete(cell);
-    this.#post?.forget(cell);
+    this.#liveCells?.delete(cell);
+    this.#mail?.forget(cell);
     this.ledger.forget(cell);
   }
 
@@ -164,61 +164,61 @@ export class LocalRun {
     return this.#runChild(operation, runtime, this.ports);
   }
 
-  /** Epoch milliseconds that never go back within a run, whatever is done to the clock: so durations and order agree. */
+  /** Epoch milliseconds that never go back within a run, even if the clock does, so durations and order agree. */
   time(): number {
     return (this.#latest = Math.max(this.#latest, this.ports.clock.now()));
   }
 
-  /** The number that the next frame will have. */
+  /** The number of the next frame. */
   get nextFrame(): number {
     return this.#nextFrame;
   }
 
-  /** The account of a cell: as the log left it on resume, else a new one. */
-  accountOf(cell: CellId, parent: Account | null, caps: Account['caps']): Account {
+  /** The account of a cell: on resume the one from the log, otherwise a new one. */
+  accountFor(cell: CellId, parent: Account | null, caps: Account['caps']): Account {
     return this.#accounts?.get(cell) ?? new Account(parent, caps);
   }
 
-  /** Why the run cannot go on, if it cannot. */
+  /** Why the run cannot continue, if it cannot. */
   get broken(): CloisterError | null {
     return this.#broken;
   }
 
-  /** The code decides differently from the record: nothing more is written, and all cells stop. */
-  break(error: CloisterError): void {
+  /** The code deviates from the record: nothing more is written, and all cells stop. */
+  markBroken(error: CloisterError): void {
     if (this.#broken !== null) return;
     this.#broken = error;
-    this.onBreak?.();
+    this.onBroken?.();
   }
 
-  /** Whether the hold of an attempt had been given when the process died: then it counts as uncertain already. */
-  wasUnderWay(cell: CellId, op: number): boolean {
-    return this.#underWay?.has(`${cell}/${op}`) ?? false;
+  /** Whether an attempt's hold had been granted when the process died. If so, it already counts as uncertain. */
+  wasInFlight(cell: CellId, op: number): boolean {
+    return this.#inFlight?.has(`${cell}/${op}`) ?? false;
   }
 
-  /** How much of the time until then the run was down. */
+  /** For how long the run was down before that time. */
   downMs(until: number): number {
-    if (this.#gaps === null) return 0;
-    return this.#gaps.reduce((sum, { at, ms }) => (at <= until ? sum + ms : sum), 0);
+    if (this.#downtimes === null) return 0;
+    return this.#downtimes.reduce((sum, { at, ms }) => (at <= until ? sum + ms : sum), 0);
   }
 
-  /** The same between two frames: clocks may have been set back meanwhile, the log has not. */
+  /** For how long the run was down between two frames. Frame numbers, unlike clocks, never go back. */
   downBetween(first: number, last: number): number {
-    if (this.#gaps === null) return 0;
-    return this.#gaps.reduce((sum, { no, ms }) => (first < no && no < last ? sum + ms : sum), 0);
+    if (this.#downtimes === null) return 0;
+    return this.#downtimes.reduce((sum, { no, ms }) => (first < no && no < last ? sum + ms : sum), 0);
   }
 
-  #unknownDefinition({ digest, definition }: Agent): Frame['definitions'] {
+  #newDefinition({ digest, definition }: Agent): Frame['definitions'] {
     if (this.#digests.includes(digest)) return undefined;
     this.#digests = [...this.#digests, digest];
     return [{ digest, definition: definition satisfies AgentDefinition }];
   }
 
   #load({ frames }: RecordedRun): void {
-    const { accounts, underWay } = loadAccounts(frames);
+    const { accounts, inFlight } = loadAccounts(frames);
     this.#accounts = accounts;
-    this.#underWay = underWay;
-    if (this.replaying === null) this.#post = new MailDelivery(loadMailDelivery(frames));
+    this.#inFlight = inFlight;
+    if (this.replaying === null) this.#mail = new MailDelivery(loadMailDelivery(frames));
     const digests: string[] = [];
     for (const { links, definitions, no, at } of frames) {
       this.#latest = Math.max(this.#latest, at);
@@ -227,7 +227,7 @@ export class LocalRun {
       this.#nextFrame = no + 1;
     }
     this.#digests = digests;
-    this.#gaps = frames.flatMap(({ no, record, at }) =>
+    this.#downtimes = frames.flatMap(({ no, record, at }) =>
       record.type === 'resume' ? [{ no, at, ms: record.downMs }] : [],
     );
     if (this.replaying === null) this.#resume(frames);
@@ -236,23 +236,23 @@ export class LocalRun {
   #resume(frames: readonly Frame[]): void {
     const last = frames.at(-1)!;
     const at = this.time();
-    this.#gaps?.push({ no: this.#nextFrame, at, ms: at - last.at });
-    this.#resumed = this.#make(frames[0]!.cell, at, { type: 'resume', downMs: at - last.at });
+    this.#downtimes?.push({ no: this.#nextFrame, at, ms: at - last.at });
+    this.#pendingResume = this.#createFrame(frames[0]!.cell, at, { type: 'resume', downMs: at - last.at });
   }
 }
 
-/** A cell at work, as its run knows it. */
-export type LiveCell = Omit<CellRuntime, 'arrivals'> & { readonly arrivals: ReceivedCrossings };
+/** A live cell, as its run sees it. */
+export type LiveCell = Omit<CellRuntime, 'receivedCrossings'> & { readonly receivedCrossings: ReceivedCrossings };
 
-/** Where a share came from, and what there is of it now. */
+/** Where a share came from, and its current content. */
 export type CellShare = {
   readonly from: CellId;
-  readonly runtime: { readonly arrivals: ReceivedCrossings };
+  readonly cell: { readonly receivedCrossings: ReceivedCrossings };
   readonly grants: readonly Grant[];
   now(): readonly SharedMessage[];
 };
 
-/** The log that a run goes on from, or is made again from. */
+/** The log that a run is resumed or replayed from. */
 export type RecordedPast = { readonly recorded: RecordedRun; readonly replaying?: ReplayComparison };
 
 const noDigests: readonly string[] = [];

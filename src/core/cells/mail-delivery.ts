@@ -1,7 +1,7 @@
-// The post of one run: brings what a frame carries into the boxes of those that it is for.
+// Mail delivery of one run: puts the messages in a frame into their recipients' mailboxes.
 //
-//   P1. A box holds only what the log holds: a letter is put there when its frame is written, in the order of frames.
-//   P2. Nothing reaches a cell after its end, or one that is born later under the same name: letters are for cells.
+//   P1. A mailbox holds only what is in the log: a message is put there when its frame is written, in the order of frames.
+//   P2. A message is addressed to a cell: it never reaches a cell that has ended, or a later cell with the same name.
 import { decodeMessage, utf8Bytes } from '#base';
 import type { CellId } from '#base';
 import type { Agent, CrossingContent, Frame, Mail, SpawnIdentity } from '#contracts';
@@ -11,14 +11,14 @@ import { cross } from '#core/crossings';
 import type { Door } from '#core/crossings';
 import type { ReceivedCrossings } from './received-crossings.ts';
 
-/** What the post needs to know of a cell. */
+/** What mail delivery needs to know about a cell. */
 export type MailAddress = {
   readonly cellId: CellId;
   readonly parent: CellId | null;
   readonly agent: Agent;
   readonly spawned: SpawnIdentity | null;
-  readonly bornAt: number;
-  readonly arrivals: ReceivedCrossings;
+  readonly createdAt: number;
+  readonly receivedCrossings: ReceivedCrossings;
   halt(): void;
 };
 
@@ -26,18 +26,18 @@ export const messagesDefault: readonly string[] = ['parent', 'children'];
 
 export class MailDelivery {
   readonly directory: Directory;
-  readonly #homes = new Map<CellId, MailAddress>();
-  /** Topics that are heard outside. */
-  readonly heardOutside = new Set<string>();
+  readonly #addresses = new Map<CellId, MailAddress>();
+  /** Topics that have subscribers outside the run. */
+  readonly outsideTopics = new Set<string>();
 
   constructor(directory = new Directory()) {
     this.directory = directory;
   }
 
-  /** From now on it can be written to; on resume the log may have done that. */
-  register(runtime: MailAddress): Member {
-    const { cellId, parent, agent, spawned, bornAt } = runtime;
-    this.#homes.set(cellId, runtime);
+  /** Makes a cell reachable by mail. On resume, the log may already have registered it. */
+  register(address: MailAddress): Member {
+    const { cellId, parent, agent, spawned, createdAt } = address;
+    this.#addresses.set(cellId, address);
     const { name, topics } = agent;
     const messages = agent.messages ?? messagesDefault;
     const forwards = agent.team?.messages;
@@ -49,7 +49,7 @@ export class MailDelivery {
       spawned,
       messages,
       topics,
-      bornAt,
+      createdAt,
       forwards,
     };
     return this.directory.get(cellId) ?? this.directory.add(entry);
@@ -57,50 +57,50 @@ export class MailDelivery {
 
   forget(cell: CellId): void {
     this.directory.remove(cell);
-    this.#homes.delete(cell);
+    this.#addresses.delete(cell);
   }
 
-  /** Puts what a frame carries into the boxes. */
+  /** Puts the messages in a frame into the mailboxes. */
   deliver(frame: Frame): void {
     for (const content of frame.contents ?? []) {
-      if (content.kind === 'note') this.#homes.get(content.cell)?.arrivals.take(frame);
-      const letter = queuedMessageOf(content);
-      if (letter === null) continue;
-      this.#homes.get(content.cell)?.arrivals.takeMail(content, frame.no);
+      if (content.kind === 'note') this.#addresses.get(content.cell)?.receivedCrossings.addFromFrame(frame);
+      const message = toQueuedMessage(content);
+      if (message === null) continue;
+      this.#addresses.get(content.cell)?.receivedCrossings.addMail(content, frame.no);
       // probe: post-deliver-letter
-      this.directory.get(content.cell)?.box.put(letter);
+      this.directory.get(content.cell)?.mailbox.put(message);
     }
   }
 
-  /** Tells those whose messages lie unread in the box of a cell that it is over. */
+  /** Notifies the senders of a cell's unread messages that the cell has ended. */
   returnUnread(cell: CellId, { ledger, at }: Pick<Door, 'ledger' | 'at'>): void {
     const member = this.directory.get(cell);
-    for (const { kind, from, seq } of member?.box.unread ?? []) {
+    for (const { kind, from, seq } of member?.mailbox.unread ?? []) {
       if (kind !== 'message' || from === 'outside' || this.directory.get(from) === undefined) continue;
       const { id, message_type: type } = decodeMessage(
-        this.#homes.get(cell)?.arrivals.at(seq)?.content ?? '{}\n',
+        this.#addresses.get(cell)?.receivedCrossings.at(seq)?.content ?? '{}\n',
       ) as Mail;
       if (type !== 'message') continue;
       // probe: post-unread-note
-      const content = `Your message ${id} to ${member!.name} was not read: it has ended.`;
+      const content = `Your message ${id} to ${member!.name} was not read: that agent has ended.`;
       const grants = [{ name: 'note', kind: 'note', from: cell, to: from } as const];
       cross({ kind: 'note', from: cell, to: from, content, labels: [] }, { grants, ledger, at });
     }
   }
 
-  /** Stops a cell that was asked to come to an end and did not. */
+  /** Stops a cell that was asked to finish and did not. */
   halt(cell: CellId): void {
-    this.#homes.get(cell)?.halt();
+    this.#addresses.get(cell)?.halt();
   }
 
-  /** The end of a child that nobody waits for, in its caller's box. */
+  /** Puts the end of a child that nobody waits for into its caller's mailbox. */
   notifyEnd(parent: CellId, child: CellId, seq: number): void {
     // probe: post-tell-end
-    this.directory.get(parent)?.box.put({ seq, kind: 'result', from: child, topic: null, bytes: 0 });
+    this.directory.get(parent)?.mailbox.put({ seq, kind: 'result', from: child, topic: null, bytes: 0 });
   }
 }
 
-export const queuedMessageOf = ({ cell, to, kind, seq, from, content }: CrossingContent): QueuedMessage | null => {
+export const toQueuedMessage = ({ cell, to, kind, seq, from, content }: CrossingContent): QueuedMessage | null => {
   if ((kind !== 'message' && kind !== 'broadcast') || cell !== to) return null;
   const head = content.slice(0, content.indexOf('\n'));
   const isPlain = kind === 'message' && !head.includes('"expires_at"');

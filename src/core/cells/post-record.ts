@@ -1,4 +1,4 @@
-// What is posted, as the log keeps it: begun, decided and settled in one record.
+// A post operation as one frame record: begun, decided and settled together.
 import { CloisterError } from '#base';
 import type { CellId, Json } from '#base';
 import type { Frame, FrameRecord, Operation, PostOperation, Settlement } from '#contracts';
@@ -7,7 +7,7 @@ import type { BeginRecord } from './begin-record.ts';
 
 export type PostRecord = Extract<FrameRecord, { type: 'post' }>;
 
-/** What a post comes to. It crosses what it sends meanwhile. */
+/** Runs the post's decision. Its messages cross while it decides. */
 export const decidePost = (operation: PostOperation, at: number): Settlement<Json> => {
   try {
     return { at, ok: true, value: operation.decide(at) };
@@ -33,7 +33,7 @@ export const postRecord = (
   halted,
 });
 
-/** What a replay makes of an operation. What was posted depends on others, so its outcome is taken as it is recorded. */
+/** The record that a replay produces. The outcome of a post depends on other cells, so it is taken from the log. */
 export const replayedRecord = (
   operation: Operation,
   no: number,

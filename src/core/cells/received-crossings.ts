@@ -1,73 +1,75 @@
-// What crossed into one cell: from its log, and since.
+// What has crossed into one cell: what the log contains, and what came since.
 import type { CellId } from '#base';
 import type { Crossed, CrossingContent, Frame } from '#contracts';
 
-export type Arrival = CrossingContent & {
-  /** The number of the frame that it came in. */
+export type ReceivedCrossing = CrossingContent & {
+  /** The number of the frame that contains it. */
   readonly frame: number;
-  /** Came into its box: it is shown once it is received. */
+  /** It came as mail, so it is shown only when it is received. */
   readonly mailed?: boolean;
 };
 
-type Birth = { readonly cell: CellId; readonly goal: Crossed<'goal'> | null };
+type ReceiverSeed = { readonly cell: CellId; readonly goal: Crossed<'goal'> | null };
 
-type Known = {
-  readonly bornIn: number;
-  readonly recorded: ReadonlyMap<number, Arrival> | undefined;
-  /** The number of the frame in which its next operation begins, or began. */
+type RecordedPart = {
+  readonly createdInFrame: number;
+  readonly recorded: ReadonlyMap<number, ReceivedCrossing> | undefined;
+  /** The number of the frame in which the cell's next operation begins (on replay: began). */
   nextFrame(): number;
 };
 
 export class ReceivedCrossings {
   readonly #cell: CellId;
-  readonly #goal: Birth['goal'];
-  readonly #known: Known;
-  #since: Map<number, Arrival> | undefined;
+  readonly #goal: ReceiverSeed['goal'];
+  readonly #recordedPart: RecordedPart;
+  #live: Map<number, ReceivedCrossing> | undefined;
 
-  constructor({ cell, goal }: Birth, known: Known) {
+  constructor({ cell, goal }: ReceiverSeed, recordedPart: RecordedPart) {
     this.#cell = cell;
     this.#goal = goal;
-    this.#known = known;
+    this.#recordedPart = recordedPart;
   }
 
-  /** Takes what a frame that was just written brought to this cell. */
-  take({ contents, no }: Frame): void {
+  /** Adds what crossed into this cell in a frame that was just written. */
+  addFromFrame({ contents, no }: Frame): void {
     for (const content of contents ?? none)
-      // The goal is known; most cells are given nothing else.
+      // The goal is already known, and most cells receive nothing else.
       if (content.cell === this.#cell && content.to === this.#cell && content.kind !== 'goal') this.#set(content, no);
   }
 
-  /** Takes what came into its box. */
-  takeMail(content: CrossingContent, frame: number): void {
+  /** Adds a message that was put into the cell's mailbox. */
+  addMail(content: CrossingContent, frame: number): void {
     this.#set({ ...content, mailed: true }, frame);
   }
 
-  /** Mail is shown once: what is in view is kept there, and in the log. */
+  /** Releases mail that has been shown: the window and the log hold it from then on. */
   forgetMail(seq: number): void {
-    if (this.#since?.get(seq)?.mailed === true) this.#since.delete(seq);
+    if (this.#live?.get(seq)?.mailed === true) this.#live.delete(seq);
   }
 
-  /** What it has taken note of elsewhere need not be held here. */
+  /** Releases a crossing that the cell has stored elsewhere. */
   forget(seq: number): void {
-    this.#since?.delete(seq);
+    this.#live?.delete(seq);
   }
 
-  #set(content: CrossingContent & Pick<Arrival, 'mailed'>, frame: number): void {
-    (this.#since ??= new Map()).set(content.seq, { ...content, frame });
+  #set(content: CrossingContent & Pick<ReceivedCrossing, 'mailed'>, frame: number): void {
+    (this.#live ??= new Map()).set(content.seq, { ...content, frame });
   }
 
-  /** What the `in` entry of this number in the cell's ledger brought. */
-  at(seq: number): Pick<Arrival, 'kind' | 'content' | 'from'> | undefined {
-    return seq === 0 && this.#goal !== null ? this.#goal : (this.#since?.get(seq) ?? this.#known.recorded?.get(seq));
+  /** The content of the cell's `in` ledger entry with this number. */
+  at(seq: number): Pick<ReceivedCrossing, 'kind' | 'content' | 'from'> | undefined {
+    return seq === 0 && this.#goal !== null
+      ? this.#goal
+      : (this.#live?.get(seq) ?? this.#recordedPart.recorded?.get(seq));
   }
 
-  /** What it was given besides its goal and what it asked others for, in order: at its birth only, or before its next operation. */
-  given(when: 'at birth' | 'by now'): readonly Arrival[] {
-    const { bornIn, recorded } = this.#known;
-    if (this.#since === undefined && recorded === undefined) return none;
+  /** Context added to the cell, in order, without its goal and its children's results: at creation only, or up to its next operation. */
+  addedContext(when: 'at creation' | 'by now'): readonly ReceivedCrossing[] {
+    const { createdInFrame, recorded } = this.#recordedPart;
+    if (this.#live === undefined && recorded === undefined) return none;
     // probe: arrivals-before
-    const before = when === 'at birth' ? bornIn + 1 : this.#known.nextFrame();
-    return [/* probe: arrivals-recorded */ ...(recorded?.values() ?? none), ...(this.#since?.values() ?? none)]
+    const before = when === 'at creation' ? createdInFrame + 1 : this.#recordedPart.nextFrame();
+    return [/* probe: arrivals-recorded */ ...(recorded?.values() ?? none), ...(this.#live?.values() ?? none)]
       .filter(
         ({ kind, frame, to, mailed }) =>
           kind !== 'goal' && kind !== 'result' && mailed !== true && frame < before && to === this.#cell,

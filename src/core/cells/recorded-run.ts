@@ -1,8 +1,8 @@
-// A run's log, sorted by cell: what resume and replay read instead of the world.
+// A run's log, grouped by cell: resume and replay read it instead of calling the outside world.
 import { CloisterError } from '#base';
 import type { CellId, Failure } from '#base';
 import type { Birth, CrossingContent, Frame, FrameRecord } from '#contracts';
-import type { Arrival } from './received-crossings.ts';
+import type { ReceivedCrossing } from './received-crossings.ts';
 
 type Begin = Extract<FrameRecord, { type: 'begin' }>;
 type Settle = Extract<FrameRecord, { type: 'settle' }>;
@@ -10,27 +10,27 @@ type Post = Extract<FrameRecord, { type: 'post' }>;
 
 export type RecordedCell = {
   readonly birth: Birth;
-  readonly bornAt: number;
-  /** The number of the frame of its birth. */
-  readonly bornIn: number;
+  readonly createdAt: number;
+  /** The number of the frame that created the cell. */
+  readonly createdInFrame: number;
   /** The frame in which each operation began. */
   readonly begins: Map<number, Frame & { readonly record: Begin | Post }>;
-  /** The frame's number is the recorded order of settlements. */
+  /** The settling frames; their numbers give the recorded order. */
   readonly settles: Map<number, Frame & { readonly record: Settle | Post }>;
-  /** The first settlement after the whole cell was stopped. */
+  /** Where the log first shows that the whole cell was stopped. */
   halted: { readonly order: number; readonly at: number; readonly failure: Failure } | null;
   readonly ids: CellId[];
-  /** What crossed into it, by the number of its entry. */
-  readonly contents: Map<number, Arrival>;
+  /** What crossed into the cell, by ledger entry number. */
+  readonly contents: Map<number, ReceivedCrossing>;
 };
 
 export type RecordedRun = {
   readonly root: RecordedCell;
   readonly cells: ReadonlyMap<CellId, RecordedCell>;
   readonly frames: readonly Frame[];
-  /** The frame in which it ended, if it has. */
+  /** The frame in which the run ended, if it has. */
   readonly closed: Frame | undefined;
-  /** The frame in which it was cancelled. */
+  /** The frame in which the run was cancelled. */
   readonly cancelled: { readonly no: number; readonly at: number } | null;
 };
 
@@ -40,12 +40,12 @@ export const readRecordedRun = (frames: readonly Frame[]): RecordedRun => {
   let cancelled: RecordedRun['cancelled'] = null;
   for (const frame of frames) {
     const { record } = frame;
-    if (record.type === 'open') root = bear(cells, record.birth, frame);
-    if (record.type === 'begin' && record.birth !== undefined) bear(cells, record.birth, frame);
+    if (record.type === 'open') root = addCell(cells, record.birth, frame);
+    if (record.type === 'begin' && record.birth !== undefined) addCell(cells, record.birth, frame);
     if (record.type === 'cancel') cancelled ??= { no: frame.no, at: frame.at };
     const cell = cells.get(frame.cell);
     if (cell === undefined)
-      throw new CloisterError('store_damaged', `Frame ${frame.no} is of a cell that was never born.`);
+      throw new CloisterError('store_damaged', `Frame ${frame.no} belongs to a cell that was never created.`);
     if (isBegin(frame) || isPost(frame)) cell.begins.set(frame.record.op, frame);
     if (isSettle(frame) || isPost(frame)) {
       cell.settles.set(frame.record.op, frame);
@@ -59,7 +59,7 @@ export const readRecordedRun = (frames: readonly Frame[]): RecordedRun => {
           .get(content.cell)
           ?.contents.set(content.seq, { ...content, frame: frame.no, mailed: isMail(frame, content) });
   }
-  if (root === undefined) throw new CloisterError('store_damaged', 'The log has no beginning.');
+  if (root === undefined) throw new CloisterError('store_damaged', 'The log has no opening record.');
   const last = frames.at(-1);
   const closed = last?.record.type === 'close' ? last : undefined;
   return { root, cells, frames, closed, cancelled };
@@ -68,7 +68,7 @@ export const readRecordedRun = (frames: readonly Frame[]): RecordedRun => {
 const isBegin = (frame: Frame): frame is Frame & { record: Begin } => frame.record.type === 'begin';
 const isPost = (frame: Frame): frame is Frame & { record: Post } => frame.record.type === 'post';
 
-/** What is given is shown at once, mail when it is received. */
+/** Added context is shown immediately; mail is shown when it is received. */
 const isMail = ({ record }: Frame, { kind, cell }: CrossingContent): boolean =>
   (kind === 'message' || kind === 'broadcast') &&
   record.type !== 'give' &&
@@ -76,11 +76,11 @@ const isMail = ({ record }: Frame, { kind, cell }: CrossingContent): boolean =>
 
 const isSettle = (frame: Frame): frame is Frame & { record: Settle } => frame.record.type === 'settle';
 
-const bear = (cells: Map<CellId, RecordedCell>, birth: Birth, { at, no }: Frame): RecordedCell => {
+const addCell = (cells: Map<CellId, RecordedCell>, birth: Birth, { at, no }: Frame): RecordedCell => {
   const cell: RecordedCell = {
     birth,
-    bornAt: at,
-    bornIn: no,
+    createdAt: at,
+    createdInFrame: no,
     begins: new Map(),
     settles: new Map(),
     halted: null,

@@ -1,14 +1,14 @@
-// A whole run made again from its log: what each record would be today, beside what it is.
+// Replays a whole run from its log and compares each record with the one today's code would write.
 //
-//   Y1. Nothing of the world is touched: settlements of steps and sleeps, times and drawn ids are taken from the log.
-//   Y2. All else is decided anew: which operation begins, what it is shown, what it holds, what crosses, how a cell ends.
-//   Y3. A cell that decides otherwise goes on as recorded while it can; else it stops there, and the others go on.
+//   Y1. Nothing outside is touched: settlements of steps and sleeps, times and random ids come from the log.
+//   Y2. Everything else is decided again: which operation begins, its prompt, its hold, what crosses, how a cell ends.
+//   Y3. A cell that deviates continues as recorded while it can. Otherwise it stops there, and the other cells continue.
 import type { CellId } from '#base';
 import type { Attempt, CrossingContent, Frame, FrameRecord, Operation, ReplayDifference } from '#contracts';
 import type { UnsealedEntries } from '#core/crossings';
-import { nameOf } from './begin-record.ts';
+import { operationName } from './begin-record.ts';
 
-/** What code of today makes of one place in the log. */
+/** What today's code would write at one position in the log. */
 export type ReplayedFrame = {
   readonly record: FrameRecord;
   readonly attempt?: Attempt | undefined;
@@ -20,7 +20,7 @@ export type LogPosition = { readonly cell: CellId; readonly agent: string; reado
 
 export class ReplayComparison {
   readonly #frames: readonly Frame[];
-  readonly #made = new Map<number, Frame>();
+  readonly #replayed = new Map<number, Frame>();
   readonly #agents = new Map<CellId, string>();
   readonly #differences: ReplayDifference[] = [];
   readonly #ended = new Set<CellId>();
@@ -31,67 +31,69 @@ export class ReplayComparison {
     this.#frames = frames;
     for (const frame of frames) {
       const { record, cell } = frame;
-      if (isGiven(frame)) this.#made.set(frame.no, frame);
+      if (isTakenAsRecorded(frame)) this.#replayed.set(frame.no, frame);
       if (record.type === 'close') this.#ended.add(cell);
       if (record.type === 'settle' && record.ended !== undefined) this.#ended.add(record.ended.cell);
     }
   }
 
-  /** When every cell has ended, or waits for what the log does not have. */
+  /** Resolves when every cell has ended or waits for something that is not in the log. */
   get idle(): Promise<void> {
     return this.#idle.promise;
   }
 
-  /** A cell begins, or goes on. */
+  /** A cell starts. */
   enter(cell: CellId, agent: string): void {
     this.#agents.set(cell, agent);
     this.#active++;
   }
 
-  /** A cell has ended, or waits for what will not come. */
+  /** A cell has ended, or waits for something that never comes. */
   leave(): void {
     if (--this.#active === 0) this.#idle.resolve();
   }
 
-  /** Compares what was made at a recorded place. */
-  at(frame: Frame, made: ReplayedFrame): void {
-    const place = this.#placeOf(frame);
-    const told = differencesIn(frame, made);
-    for (const what of told) this.addDifference(frame.no, place, what);
-    this.#made.set(frame.no, told.length === 0 ? frame : madeFrame(frame, made));
+  /** Compares a recorded frame with the replayed one. */
+  compare(frame: Frame, replayed: ReplayedFrame): void {
+    const position = this.#positionOf(frame);
+    const differences = differencesIn(frame, replayed);
+    for (const what of differences) this.addDifference(frame.no, position, what);
+    this.#replayed.set(frame.no, differences.length === 0 ? frame : replayedFrame(frame, replayed));
   }
 
-  /** What today's code would do and the log does not have: of a cell that is cut off in the log nothing else is expected. */
-  addUnexpected(place: LogPosition, operation: Operation): void {
-    if (this.#ended.has(place.cell))
-      this.addDifference(null, place, `it would go on with ${nameOf(operation)}, which the log does not have`);
+  /** Reports an operation that is not in the log, unless the log stops before the cell ends: then more operations are expected. */
+  addUnexpected(position: LogPosition, operation: Operation): void {
+    if (this.#ended.has(position.cell))
+      this.addDifference(null, position, `it would continue with ${operationName(operation)}, which is not in the log`);
   }
 
-  addDifference(frame: number | null, place: LogPosition, what: string): void {
-    this.#differences.push({ frame, ...place, what });
+  addDifference(frame: number | null, position: LogPosition, what: string): void {
+    this.#differences.push({ frame, ...position, what });
   }
 
-  /** The records as they came out, in the order of the log; what did not come out is missing. */
+  /** The replayed frames, in the order of the log. Frames that were not reached are missing. */
   frames(): readonly Frame[] {
-    return this.#frames.flatMap(({ no }) => this.#made.get(no) ?? []);
+    return this.#frames.flatMap(({ no }) => this.#replayed.get(no) ?? []);
   }
 
-  /** In the order of the log, and what was not reached. */
+  /** In the order of the log, including frames that were not reached. */
   differences(): readonly ReplayDifference[] {
-    const missed = this.#frames.flatMap((frame): ReplayDifference[] =>
-      this.#made.has(frame.no) ? [] : [{ frame: frame.no, ...this.#placeOf(frame), what: 'it does not get there' }],
+    const unreached = this.#frames.flatMap((frame): ReplayDifference[] =>
+      this.#replayed.has(frame.no)
+        ? []
+        : [{ frame: frame.no, ...this.#positionOf(frame), what: 'this record is not reached' }],
     );
     const order = ({ frame }: ReplayDifference): number => frame ?? Infinity;
-    return [...this.#differences, ...missed].sort((one, other) => order(one) - order(other));
+    return [...this.#differences, ...unreached].sort((one, other) => order(one) - order(other));
   }
 
-  #placeOf({ cell, record }: Frame): LogPosition {
+  #positionOf({ cell, record }: Frame): LogPosition {
     return { cell, agent: this.#agents.get(cell) ?? 'unknown', op: 'op' in record ? record.op : null };
   }
 }
 
-/** What the world or the operator did, or how it began: taken as it is. */
-const isGiven = ({ record }: Frame): boolean =>
+/** What the outside world or the operator did, and how the run began, is taken as recorded. */
+const isTakenAsRecorded = ({ record }: Frame): boolean =>
   record.type === 'open' ||
   record.type === 'again' ||
   record.type === 'resume' ||
@@ -101,65 +103,69 @@ const isGiven = ({ record }: Frame): boolean =>
   record.type === 'fork' ||
   (record.type === 'settle' && record.ended === undefined);
 
-const madeFrame = (frame: Frame, { record, attempt, ids, crossed: { contents } }: ReplayedFrame): Frame => ({
+const replayedFrame = (frame: Frame, { record, attempt, ids, crossed: { contents } }: ReplayedFrame): Frame => ({
   ...frame,
   record: JSON.parse(JSON.stringify(record)) as FrameRecord,
   ...(attempt === undefined ? {} : { attempt }),
   ...(ids === undefined ? {} : { ids }),
-  ...(contents.length === 0 ? {} : { contents: contents.map((one, index) => numbered(one, frame, index)) }),
+  ...(contents.length === 0 ? {} : { contents: contents.map((one, index) => withRecordedSeq(one, frame, index)) }),
 });
 
-/** Numbers in the ledger are given out in the order of the log; here other cells may come first. */
-const numbered = (content: CrossingContent, { contents }: Frame, index: number): CrossingContent => ({
+/** Ledger numbers follow the order of the log; on replay other cells may come first. */
+const withRecordedSeq = (content: CrossingContent, { contents }: Frame, index: number): CrossingContent => ({
   ...content,
   seq: contents?.[index]?.seq ?? content.seq,
 });
 
 const differencesIn = (frame: Frame, { record, attempt, ids, crossed }: ReplayedFrame): readonly string[] => {
-  const told: string[] = [];
-  const parts = partsThatDiffer(frame.record, record);
-  if (parts.length > 0) told.push(wordsFor(frame.record, record, parts));
-  if (frame.attempt?.prompt !== attempt?.prompt) told.push('its model would be shown another prompt');
-  else if (!same(frame.attempt, attempt)) told.push('its attempt would be recorded otherwise');
-  if (!same(frame.ids ?? [], ids ?? [])) told.push('it would draw other ids');
-  // What was sent depends on who was there: that is taken as it is.
-  if (frame.record.type === 'post') return told;
-  if (!same(recordedDecisions(frame), madeDecisions(crossed))) told.push('something else would cross');
-  else if (!same(recordedContents(frame), crossed.contents.map(contentOf))) told.push('other content would cross');
-  return told;
+  const differences: string[] = [];
+  const parts = differingKeys(frame.record, record);
+  if (parts.length > 0) differences.push(describeDifference(frame.record, record, parts));
+  if (frame.attempt?.prompt !== attempt?.prompt) differences.push('its model would be shown a different prompt');
+  else if (!isSame(frame.attempt, attempt)) differences.push('its attempt would be recorded differently');
+  if (!isSame(frame.ids ?? [], ids ?? [])) differences.push('it would draw different ids');
+  // What was sent depends on which cells were live, so it is taken as recorded.
+  if (frame.record.type === 'post') return differences;
+  if (!isSame(recordedDecisions(frame), replayedDecisions(crossed)))
+    differences.push('different crossings would be decided');
+  else if (!isSame(recordedContents(frame), crossed.contents.map(contentOf)))
+    differences.push('different content would cross');
+  return differences;
 };
 
-const wordsFor = (was: FrameRecord, is: FrameRecord, parts: readonly string[]): string => {
+const describeDifference = (was: FrameRecord, is: FrameRecord, parts: readonly string[]): string => {
   if (was.type === 'begin' && is.type === 'begin') {
     if (parts.includes('name') || parts.includes('do')) return `it was ${was.name} and is now ${is.name}`;
     if (parts.includes('birth') && was.birth?.digest !== is.birth?.digest)
-      return `the definition of "${was.birth?.agent ?? is.name}" has changed since`;
-    return `${was.name} would begin with another ${parts.join(', ')}`;
+      return `the definition of "${was.birth?.agent ?? is.name}" has changed`;
+    return `${was.name} would begin with a different ${parts.join(', ')}`;
   }
-  return was.type === 'close' || is.type === 'close' ? 'the run would end otherwise' : 'the cell would end otherwise';
+  return was.type === 'close' || is.type === 'close'
+    ? 'the run would end differently'
+    : 'the cell would end differently';
 };
 
-const partsThatDiffer = (was: FrameRecord, is: FrameRecord): readonly string[] => {
+const differingKeys = (was: FrameRecord, is: FrameRecord): readonly string[] => {
   const [one, other] = [was as Record<string, unknown>, is as Record<string, unknown>];
-  return [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((key) => !same(one[key], other[key]));
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((key) => !isSame(one[key], other[key]));
 };
 
-/** Whatever the order of their keys; what is undefined is not there. */
-const same = (one: unknown, other: unknown): boolean => {
+/** Deep equality, regardless of key order. An undefined value counts as absent. */
+const isSame = (one: unknown, other: unknown): boolean => {
   if (one === other) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
   if (Array.isArray(one) !== Array.isArray(other)) return false;
   if (Array.isArray(one)) {
     const list = other as readonly unknown[];
-    return one.length === list.length && one.every((item, index) => same(item, list[index]));
+    return one.length === list.length && one.every((item, index) => isSame(item, list[index]));
   }
   const [left, right] = [one as Record<string, unknown>, other as Record<string, unknown>];
-  for (const key in left) if (!same(left[key], right[key])) return false;
+  for (const key in left) if (!isSame(left[key], right[key])) return false;
   for (const key in right) if (right[key] !== undefined && left[key] === undefined) return false;
   return true;
 };
 
-/** Without numbers and times: those of a ledger count what other cells did meanwhile. */
+/** Without numbers and times: those also depend on what other cells did meanwhile. */
 const recordedDecisions = ({ links, record }: Frame): readonly unknown[] =>
   (links ?? []).flatMap(({ cell, entries }) =>
     entries.flatMap(({ seq: _seq, at: _at, ...entry }) =>
@@ -167,10 +173,10 @@ const recordedDecisions = ({ links, record }: Frame): readonly unknown[] =>
     ),
   );
 
-const madeDecisions = ({ entries }: UnsealedEntries): readonly unknown[] =>
+const replayedDecisions = ({ entries }: UnsealedEntries): readonly unknown[] =>
   entries.map(({ cell, entry: { seq: _seq, at: _at, ...entry } }) => ({ cell, ...entry }));
 
-/** Notes about mail that was not read come with an end: they depend on who wrote, and are taken as they are. */
+/** Notes about unread mail are written when a cell ends. They depend on who wrote to it, so they are taken as recorded. */
 const recordedContents = ({ contents = [], record }: Frame): readonly unknown[] =>
   contents.filter(({ kind }) => record.type !== 'settle' || kind !== 'note').map(contentOf);
 

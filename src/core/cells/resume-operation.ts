@@ -1,4 +1,4 @@
-// An operation that was in flight when the process died: repeated if it may be, else reported as indeterminate.
+// Resumes an operation that was in flight when the process died: repeats it if allowed, else reports it as indeterminate.
 import type { CellId, Failure } from '#base';
 import type { Amounts, ChildOperation, ReceiveOperation, SleepOperation, StepOperation } from '#contracts';
 import type { BeginRecord } from './begin-record.ts';
@@ -8,36 +8,36 @@ import { startReceive, startSleep } from './start-wait.ts';
 import { StepRunner } from './step-runner.ts';
 import type { StepCell, SettleExtras, InFlightOperation } from './step-runner.ts';
 
-/** What is needed of its cell. */
+/** What resuming needs from the cell. */
 type Cell = StepCell & {
   readonly liveRun: LocalRun;
   readonly cellId: CellId;
   readonly now: number;
   readonly halted: boolean;
   fail(started: InFlightOperation, failure: Failure, more?: SettleExtras): void;
-  startChild(started: InFlightOperation<ChildOperation>, bornAt: number): void;
+  startChild(started: InFlightOperation<ChildOperation>, createdAt: number): void;
 };
 
 export const resumeOperation = (cell: Cell, started: InFlightOperation, record: BeginRecord): void => {
   const { liveRun, cellId } = cell;
   const { operation } = started;
-  // A child goes on by itself, when it comes to where it was.
-  if (operation.do !== 'child') liveRun.goOn();
+  // A child writes the resume record itself, once it has caught up with the log.
+  if (operation.do !== 'child') liveRun.writePendingResume();
   if (cell.halted && operation.do !== 'child') return giveUp(cell, started, record.hold);
   switch (operation.do) {
     case 'step':
-      // Whatever its code says today: it was begun as one that may not be repeated.
+      // The step was recorded as not repeatable; what today's code says does not change that.
       // probe: step-never-repeated
       if (record.repeat === 'never' || operation.repeat === 'never')
         return cell.fail(started, { code: 'indeterminate' });
-      // Its hold was counted as uncertain when the log was read; this says so in the log.
-      if (record.hold !== undefined && liveRun.wasUnderWay(cellId, started.no))
+      // Reading the log already counted the hold as uncertain; this record says so in the log.
+      if (record.hold !== undefined && liveRun.wasInFlight(cellId, started.no))
         liveRun.write(cellId, liveRun.time(), { type: 'again', op: started.no, uncertain: record.hold });
       return new StepRunner(cell, liveRun.ports, started as InFlightOperation<StepOperation>).start();
     case 'child':
       return cell.startChild(
         started as InFlightOperation<ChildOperation>,
-        liveRun.recorded?.cells.get(operation.cell)?.bornAt ?? cell.now,
+        liveRun.recorded?.cells.get(operation.cell)?.createdAt ?? cell.now,
       );
     case 'sleep':
       return startSleep(
@@ -55,8 +55,8 @@ export const resumeOperation = (cell: Cell, started: InFlightOperation, record: 
   }
 };
 
-/** Not wanted any more: what it used is not known. */
+/** The operation is no longer wanted, and what it used is unknown. */
 const giveUp = (cell: Cell, started: InFlightOperation, hold: Amounts | undefined): void => {
-  const held = cell.liveRun.wasUnderWay(cell.cellId, started.no);
+  const held = cell.liveRun.wasInFlight(cell.cellId, started.no);
   cell.fail(started, { code: 'cancelled' }, { uncertain: held ? hold : undefined });
 };

@@ -1,4 +1,4 @@
-// Waiting as an operation: for time to pass, or for mail.
+// Operations that wait: for time to pass, or for mail.
 import type { CellId, Failure, Json } from '#base';
 import type { ReceiveResult, ReceiveOperation, Settlement, SleepOperation, MailFilter } from '#contracts';
 import type { QueuedMessage, Member } from '#core/bus';
@@ -6,18 +6,18 @@ import type { RunPorts } from './cell-runtime.ts';
 import type { MailDelivery } from './mail-delivery.ts';
 import type { InFlightOperation } from './step-runner.ts';
 
-type Owner = {
+type WaitingCell = {
   readonly cellId: CellId;
-  readonly liveRun: { time(): number; readonly ports: Pick<RunPorts, 'clock'>; readonly post: MailDelivery };
+  readonly liveRun: { time(): number; readonly ports: Pick<RunPorts, 'clock'>; readonly mail: MailDelivery };
   settle(started: InFlightOperation, result: Settlement<Json>): void;
 };
 
-/** Waits for what is wanted, or for so long; 0: as long as it takes. */
-export const startReceive = (owner: Owner, started: InFlightOperation<ReceiveOperation>, ms: number): void => {
+/** Waits for matching mail, for at most that long; a timeout of 0 waits indefinitely. */
+export const startReceive = (owner: WaitingCell, started: InFlightOperation<ReceiveOperation>, ms: number): void => {
   const { timeoutMs } = started.operation;
-  const { box } = owner.liveRun.post.directory.get(owner.cellId) ?? nowhere;
-  const wanted = started.operation.wanted();
-  const expired = [...box.expire(owner.liveRun.time())];
+  const { mailbox } = owner.liveRun.mail.directory.get(owner.cellId) ?? noMailbox;
+  const wanted = started.operation.filter();
+  const expired = [...mailbox.expire(owner.liveRun.time())];
   let stopTimer = (): void => undefined;
   const settle = (value: ReceiveResult): void => {
     stopTimer();
@@ -25,16 +25,16 @@ export const startReceive = (owner: Owner, started: InFlightOperation<ReceiveOpe
     owner.settle(started, { at: owner.liveRun.time(), ok: true, value: { ...value, ...late } as unknown as Json });
   };
   if ('settle' in wanted) return settle(wanted.settle);
-  const stopWaiting = box.wait(wanted, ({ letters, closing }) =>
-    settle({ messages: seqsOf(letters), ...(closing ? { closing: true } : {}) }),
+  const stopWaiting = mailbox.wait(wanted, ({ messages, closing }) =>
+    settle({ messages: seqNumbers(messages), ...(closing ? { closing: true } : {}) }),
   );
   if (started.result !== undefined) return;
   if (timeoutMs > 0)
     stopTimer = owner.liveRun.ports.clock.timer(ms, () => {
       stopWaiting();
-      expired.push(...box.expire(owner.liveRun.time()));
-      const letters = box.take(wanted);
-      settle({ messages: seqsOf(letters), timedOut: true, ...missingIn(letters, wanted) });
+      expired.push(...mailbox.expire(owner.liveRun.time()));
+      const messages = mailbox.take(wanted);
+      settle({ messages: seqNumbers(messages), timedOut: true, ...missingSenders(messages, wanted) });
     });
   const stop = (failure: Failure): void => {
     stopWaiting();
@@ -44,21 +44,21 @@ export const startReceive = (owner: Owner, started: InFlightOperation<ReceiveOpe
   started.stop = stop;
 };
 
-/** Those who were named and have not written. */
-const missingIn = (
-  letters: readonly QueuedMessage[],
+/** The named senders that have not written. */
+const missingSenders = (
+  messages: readonly QueuedMessage[],
   { from = [], names = [] }: MailFilter,
 ): Pick<ReceiveResult, 'missing'> => {
-  const missing = names.filter((_, index) => !letters.some((letter) => letter.from === from[index]));
+  const missing = names.filter((_, index) => !messages.some((message) => message.from === from[index]));
   return missing.length === 0 ? {} : { missing };
 };
 
-const seqsOf = (letters: readonly QueuedMessage[]): readonly number[] => letters.map(({ seq }) => seq);
+const seqNumbers = (messages: readonly QueuedMessage[]): readonly number[] => messages.map(({ seq }) => seq);
 
-/** For a cell that nobody can write to: it waits in vain. */
-const nowhere = { box: { wait: () => () => undefined, take: () => [], expire: () => [] } } as unknown as Member;
+/** For a cell without a mailbox: nothing ever arrives. */
+const noMailbox = { mailbox: { wait: () => () => undefined, take: () => [], expire: () => [] } } as unknown as Member;
 
-export const startSleep = (owner: Owner, started: InFlightOperation<SleepOperation>, ms: number): void => {
+export const startSleep = (owner: WaitingCell, started: InFlightOperation<SleepOperation>, ms: number): void => {
   const settle = (result: Settlement<Json>): void => owner.settle(started, result);
   const stopTimer = owner.liveRun.ports.clock.timer(ms, () =>
     settle({ at: owner.liveRun.time(), ok: true, value: null }),

@@ -1,4 +1,4 @@
-// Runs one step: hold, durable intent, slot, work under a time-out, settlement.
+// Runs one step: hold, durable intent, slot, work with a timeout, settlement.
 import { CloisterError } from '#base';
 import type { Failure, Json, Semaphore } from '#base';
 import type {
@@ -17,7 +17,7 @@ import type { Account } from './account.ts';
 import type { RunPorts } from './cell-runtime.ts';
 import { LiveTextRedactor } from './live-text-redactor.ts';
 
-/** An operation under way. `result` is set when it settles, `settled` when it is handed out. */
+/** An operation in flight. `result` is set when it settles, `settled` when it is handed out. */
 export type InFlightOperation<O extends Operation = Operation> = {
   readonly no: number;
   readonly operation: O;
@@ -29,11 +29,11 @@ export type InFlightOperation<O extends Operation = Operation> = {
 
 export type SettleExtras = Pick<Extract<FrameRecord, { type: 'settle' }>, 'ended' | 'cost' | 'uncertain'>;
 
-/** What a step needs of its cell. */
+/** What a step needs from its cell. */
 export type StepCell = {
   readonly liveRun: { time(): number };
   readonly account: Account;
-  keyOf(no: number): string;
+  stepKey(no: number): string;
   emit(event: LiveEvent): void;
   settle(started: InFlightOperation, result: Settlement<Json>, more?: SettleExtras): void;
 };
@@ -45,7 +45,7 @@ export class StepRunner implements StepContext {
   #abort: AbortController | undefined;
   #cost: Cost | null = null;
   #held = false;
-  #workedFrom: number | undefined;
+  #workStartedAt: number | undefined;
   #slot: Semaphore | undefined;
   #stopTimer: (() => void) | undefined;
   #onStop: (() => void) | undefined;
@@ -59,10 +59,10 @@ export class StepRunner implements StepContext {
     started.stop = stop;
   }
 
-  /** Goes straight to work when there is nothing to wait for: the common case in memory. */
+  /** Starts the work synchronously if there is nothing to wait for: the common case with a log in memory. */
   start(): void {
     const { hold, repeat, lane } = this.#started.operation;
-    if (hold?.bytes !== undefined && !this.#owner.account.addBytes(hold.bytes))
+    if (hold?.bytes !== undefined && !this.#owner.account.setMemoryBytes(hold.bytes))
       return this.#fail({ code: 'budget_refused' });
     const held = hold === undefined ? true : this.#owner.account.hold(hold);
     if (held === false) return this.#fail({ code: 'budget_refused' });
@@ -74,7 +74,7 @@ export class StepRunner implements StepContext {
     this.#watchDeadline();
     void this.#prepare(held, durable, slots).then(
       (ready) => (ready ? this.#work() : undefined),
-      (error: unknown) => this.#fail(failureOf(error)),
+      (error: unknown) => this.#fail(toFailure(error)),
     );
   }
 
@@ -89,23 +89,23 @@ export class StepRunner implements StepContext {
         return false;
       }
       this.#held = true;
-      if (this.#over) this.#giveBack(noCost);
+      if (this.#isSettled) this.#releaseHold(noCost);
     }
-    // What made room must be in the log too: else a crash would take this attempt for one that still waits.
-    if (!this.#over) await (held === true ? durable : this.#ports.log.durable());
-    if (!this.#over && slots !== undefined) {
+    // The settlement that made room must be durable too. Otherwise, after a crash, this attempt would look as if it still waited.
+    if (!this.#isSettled) await (held === true ? durable : this.#ports.log.durable());
+    if (!this.#isSettled && slots !== undefined) {
       await slots.acquire();
-      if (this.#over) slots.release();
+      if (this.#isSettled) slots.release();
       else this.#slot = slots;
     }
-    return !this.#over;
+    return !this.#isSettled;
   }
 
-  get #over(): boolean {
+  get #isSettled(): boolean {
     return this.#started.result !== undefined;
   }
 
-  /** While it waits, only the deadline can end it. */
+  /** While the step waits to start, only the deadline can end it. */
   #watchDeadline(): void {
     const { deadline = 0 } = this.#started.operation;
     if (deadline === 0) return;
@@ -114,14 +114,14 @@ export class StepRunner implements StepContext {
   }
 
   #work(): void {
-    // It may have been stopped since it was found ready.
-    if (this.#over) return;
+    // The step may have been stopped since it became ready.
+    if (this.#isSettled) return;
     const { operation } = this.#started;
     const { liveRun } = this.#owner;
     const { timeoutMs, timeoutCode, deadline = 0 } = operation;
     try {
       this.#stopTimer?.();
-      const now = (this.#workedFrom = liveRun.time());
+      const now = (this.#workStartedAt = liveRun.time());
       const untilDeadline = deadline === 0 ? Infinity : deadline - now;
       const code = untilDeadline < timeoutMs ? 'deadline_passed' : timeoutCode;
       const leftMs = Math.max(0, Math.min(timeoutMs, untilDeadline));
@@ -139,67 +139,68 @@ export class StepRunner implements StepContext {
     this.#settle({ at, ms: this.#ms(at), ok: true, value: /* probe: step-json */ redact ? redact.json(value) : value });
   };
 
-  readonly #failed = (error: unknown): void => this.#fail(failureOf(error));
+  readonly #failed = (error: unknown): void => this.#fail(toFailure(error));
 
   #fail(failure: Failure): void {
     const { redact } = this.#ports;
     const at = this.#owner.liveRun.time();
     const { detail } = failure;
-    // Redacted before it is cut: a cut may not leave a part of a secret.
+    // Redact before truncating: otherwise a part of a secret could remain.
     // probe: step-failure
-    const said = detail === undefined ? failure : { ...failure, detail: shortened(redact?.text(detail) ?? detail) };
-    this.#settle({ at, ms: this.#ms(at), ok: false, failure: said });
+    const safeFailure =
+      detail === undefined ? failure : { ...failure, detail: truncate(redact?.text(detail) ?? detail) };
+    this.#settle({ at, ms: this.#ms(at), ok: false, failure: safeFailure });
   }
 
   #ms(until: number): number {
-    return this.#workedFrom === undefined ? 0 : until - this.#workedFrom;
+    return this.#workStartedAt === undefined ? 0 : until - this.#workStartedAt;
   }
 
-  /** From outside: the work is told, and the step settles at once, whatever the work does. */
+  /** Stops the step from outside: aborts the work, and settles immediately, whatever the work does. */
   #stop(failure: Failure): void {
-    if (this.#over) return;
+    if (this.#isSettled) return;
     this.#abort?.abort(new CloisterError(failure.code));
     this.#onStop?.();
     this.#fail(failure);
   }
 
   #settle(result: Settlement<Json>): void {
-    if (this.#over) return;
+    if (this.#isSettled) return;
     // probe: step-stop-timer
     this.#stopTimer?.();
     // probe: step-give-back-slot
     this.#slot?.release();
     const { hold } = this.#started.operation;
-    const cost = this.#workedFrom === undefined ? noCost : this.#cost;
+    const cost = this.#workStartedAt === undefined ? noCost : this.#cost;
     const uncertain: Amounts | undefined = this.#held && cost === null ? hold : undefined;
     this.#owner.settle(this.#started, result, {
       cost: cost !== null && this.#held ? cost : undefined,
       uncertain,
     });
     // probe: step-give-back-hold
-    if (this.#held) this.#giveBack(cost);
+    if (this.#held) this.#releaseHold(cost);
   }
 
-  #giveBack(cost: Cost | null): void {
+  #releaseHold(cost: Cost | null): void {
     this.#held = false;
     this.#owner.account.settle(this.#started.operation.hold!, cost);
   }
 
-  // What the work is given.
+  // The StepContext that the work uses.
 
   get signal(): AbortSignal {
     this.#abort ??= new AbortController();
-    if (this.#over && !this.#abort.signal.aborted) this.#abort.abort(new CloisterError('cancelled'));
+    if (this.#isSettled && !this.#abort.signal.aborted) this.#abort.abort(new CloisterError('cancelled'));
     return this.#abort.signal;
   }
 
   get key(): string {
     // probe: step-key
-    return this.#owner.keyOf(this.#started.no);
+    return this.#owner.stepKey(this.#started.no);
   }
 
   emit(event: LiveEvent): void {
-    if (this.#over) return;
+    if (this.#isSettled) return;
     const { redact } = this.#ports;
     // probe: step-emit
     if (redact) (this.#live ??= new LiveTextRedactor(redact, (safe) => this.#owner.emit(safe))).emit(event);
@@ -208,10 +209,10 @@ export class StepRunner implements StepContext {
 
   onStop(listener: () => void): void {
     this.#onStop = listener;
-    if (this.#over) listener();
+    if (this.#isSettled) listener();
   }
 
-  used(cost: Cost): void {
+  reportCost(cost: Cost): void {
     this.#cost = cost;
   }
 
@@ -223,30 +224,30 @@ export class StepRunner implements StepContext {
     return this.#ports.redact?.text(text) ?? text;
   }
 
-  keep(bytes: Uint8Array): Promise<string> {
+  storeBlob(bytes: Uint8Array): Promise<string> {
     // probe: step-keep
-    return this.#ports.keep(this.#ports.redact?.bytes(bytes) ?? bytes);
+    return this.#ports.storeBlob(this.#ports.redact?.bytes(bytes) ?? bytes);
   }
 }
 
-/** What the world threw, as a failure; what is not ours is the tool's or the model's own words, kept as detail. */
-const failureOf = (error: unknown): Failure => {
+/** Turns a thrown value into a failure. A foreign error's own message becomes the detail. */
+const toFailure = (error: unknown): Failure => {
   if (error instanceof CloisterError) return error.failure;
-  return { code: 'tool_failed', detail: wordsOf(error) };
+  return { code: 'tool_failed', detail: describeThrown(error) };
 };
 
-/** Anything can be thrown, also what cannot be made text of. */
-const wordsOf = (error: unknown): string => {
+/** Any value can be thrown, even one that cannot be converted to text. */
+const describeThrown = (error: unknown): string => {
   try {
-    const words: unknown = error instanceof Error ? error.message : error;
-    return String(words);
+    const message: unknown = error instanceof Error ? error.message : error;
+    return String(message);
   } catch {
-    return 'It threw something that has no words.';
+    return 'The thrown value cannot be converted to text.';
   }
 };
 
-/** Enough to act on; a failure is shown whole, so it must not be long. */
+/** Enough to act on. A failure is shown in full, so it must be short. */
 const detailCharsMax = 2_000;
 
-const shortened = (text: string): string =>
+const truncate = (text: string): string =>
   text.length <= detailCharsMax ? text : `${text.slice(0, detailCharsMax)}… (${text.length} characters)`;

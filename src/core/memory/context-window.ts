@@ -1,35 +1,35 @@
-// What a cell's model is shown.
+// The content that a cell's model is shown.
 //
-//   W1. The view is made of segments only, and a segment only by a named rule over this cell's own records.
-//   W2. Every change of the view is recorded with the next attempt; the prompt's hash chains over the changes.
+//   W1. The view consists only of segments, and a segment is made only by a named rule from this cell's own records.
+//   W2. Every change of the view is recorded with the next attempt; the prompt hash is a chain over the changes.
 //   W3. SYSTEM and the goal never leave the view.
 import type { LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider';
 import { sha256 } from '#base';
 import type { Hash } from '#base';
 import type { Attempt, Category, Origin, RuleName, Segment, SegmentRecord, ViewChange } from '#contracts';
 import type { Cell } from '#core/cells';
-import { resolve } from './resolve-source.ts';
-import { definitionSegments, makeSegment, recordOf, requestOf } from './segment.ts';
+import { resolveSource } from './resolve-source.ts';
+import { definitionSegments, makeSegment, segmentRecord, buildRequest } from './segment.ts';
 import type { BuiltSegment, ModelRequest } from './segment.ts';
 
 export class ContextWindow {
   readonly #cell: Cell;
   readonly #definition: Segment;
   #view: Segment[];
-  /** The same, as the request has it. */
+  /** The messages of the view, as they go into the request. */
   #prompt: LanguageModelV4Message[];
   #tools: readonly LanguageModelV4FunctionTool[];
   #nextId: number;
   #added: SegmentRecord[];
   #changes: readonly ViewChange[];
-  /** The texts of the changes since the last attempt, but for what is being added. */
+  /** The canonical texts of the changes since the last attempt, without the additions collected in `#text`. */
   #texts: readonly string[] = noTexts;
   #text = '';
   #hash: Hash;
   #bytes: number;
   #chars: number;
   #cuts = 0;
-  /** Messages of SYSTEM and CONTEXT that came after the definition's, in view or not. */
+  /** SYSTEM and CONTEXT messages added after those of the definition, whether still in view or not. */
   #lasting: readonly Segment[] = noSegments;
 
   constructor(cell: Cell) {
@@ -51,12 +51,12 @@ export class ContextWindow {
     this.#added = [];
   }
 
-  /** Size of all that is in view, in UTF-8 bytes of its JSON. */
+  /** Size of the view, in UTF-8 bytes of its JSON. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** How often something was taken out of the view. */
+  /** How often something was removed from the view. */
   get cuts(): number {
     return this.#cuts;
   }
@@ -66,8 +66,8 @@ export class ContextWindow {
   }
 
   /**
-   * What it holds for good, whether there was room for it or not: how much of it is in view depends on what its model was
-   * busy with, and that is nobody else's to know.
+   * All SYSTEM and CONTEXT messages, whether there was room for them or not. How much of them is in view depends on what the
+   * model was working on, and no other cell may learn that.
    */
   get lasting(): readonly Segment[] {
     return [this.#definition, ...this.#lasting];
@@ -76,41 +76,41 @@ export class ContextWindow {
   add(origin: Origin, category: Category): void {
     const { segment, text } = this.#make(origin, category);
     if ('message' in segment.part && (category === 'SYSTEM' || category === 'CONTEXT'))
-      this.#lasting = appended(this.#lasting as Segment[], segment);
-    this.#view = appended(this.#view, segment);
-    if ('message' in segment.part) this.#prompt = appended(this.#prompt, segment.part.message);
+      this.#lasting = append(this.#lasting as Segment[], segment);
+    this.#view = append(this.#view, segment);
+    if ('message' in segment.part) this.#prompt = append(this.#prompt, segment.part.message);
     else this.#tools = [...this.#tools, segment.part.tool];
-    this.#added = appended(this.#added, recordOf(segment));
+    this.#added = append(this.#added, segmentRecord(segment));
     this.#text += text;
     this.#bytes += segment.bytes;
     this.#chars += segment.chars;
   }
 
-  /** Puts one segment in the place of those from `first` to `last`, by position in view. */
+  /** Replaces the segments at positions `first` to `last` of the view by one segment. */
   replace(first: number, last: number, origin: Origin, category: Category): void {
     this.#flushAdded();
     const { segment, text } = this.#make(origin, category);
-    const gone = this.#view.splice(first, last - first + 1, segment);
-    const range = [gone[0]!.id, gone.at(-1)!.id] as const;
-    this.#changes = [...this.#changes, { replace: range, by: recordOf(segment) }];
+    const removed = this.#view.splice(first, last - first + 1, segment);
+    const range = [removed[0]!.id, removed.at(-1)!.id] as const;
+    this.#changes = [...this.#changes, { replace: range, by: segmentRecord(segment) }];
     this.#texts = [...this.#texts, `~${range[0]}-${range[1]}${text}`];
     this.#bytes += segment.bytes;
     this.#chars += segment.chars;
-    this.#takeOff(gone);
-    this.#sort();
+    this.#subtractSizes(removed);
+    this.#rebuildRequest();
   }
 
   drop(first: number, last: number, rule: RuleName): void {
     this.#flushAdded();
-    const gone = this.#view.splice(first, last - first + 1);
-    const range = [gone[0]!.id, gone.at(-1)!.id] as const;
+    const removed = this.#view.splice(first, last - first + 1);
+    const range = [removed[0]!.id, removed.at(-1)!.id] as const;
     this.#changes = [...this.#changes, { drop: range, rule }];
     this.#texts = [...this.#texts, `-${range[0]}-${range[1]}${rule}`];
-    this.#takeOff(gone);
-    this.#sort();
+    this.#subtractSizes(removed);
+    this.#rebuildRequest();
   }
 
-  /** The request as it stands, and what the log keeps of it. */
+  /** The current request, and the attempt that the log keeps of it. */
   render(
     turn: number,
     model: string,
@@ -127,28 +127,28 @@ export class ContextWindow {
     };
   }
 
-  /** Whether a request is exactly what is in view: the same frozen objects, in order, and nothing else. */
+  /** Whether a request is exactly the view: the same frozen objects, in order, and nothing else. */
   attributes({ prompt, tools }: ModelRequest): boolean {
     return sameItems(prompt, this.#prompt) && sameItems(tools, this.#tools);
   }
 
-  #takeOff(gone: readonly Segment[]): void {
-    for (const { bytes, chars } of gone) {
+  #subtractSizes(removed: readonly Segment[]): void {
+    for (const { bytes, chars } of removed) {
       this.#bytes -= bytes;
       this.#chars -= chars;
     }
   }
 
-  #sort(): void {
+  #rebuildRequest(): void {
     this.#cuts++;
-    const { prompt, tools } = requestOf(this.#view);
+    const { prompt, tools } = buildRequest(this.#view);
     this.#prompt = prompt;
     this.#tools = tools;
   }
 
   #make(origin: Origin, category: Category): BuiltSegment {
-    const segmentOf = finderIn(this.#view, origin.of.length);
-    const resolved = origin.of.map((source) => resolve(this.#cell, source, segmentOf));
+    const findSegment = segmentFinder(this.#view, origin.of.length);
+    const resolved = origin.of.map((source) => resolveSource(this.#cell, source, findSegment));
     return makeSegment(this.#nextId++, origin, category, resolved);
   }
 
@@ -161,14 +161,14 @@ export class ContextWindow {
   }
 }
 
-/** By number. Few are looked for one by one, many by a table. */
-const finderIn = (view: readonly Segment[], many: number): ((id: number) => Segment | undefined) => {
-  if (many < 8) return (id) => view.find((segment) => segment.id === id);
+/** Finds segments by id: by scanning for a few lookups, with a map for many. */
+const segmentFinder = (view: readonly Segment[], count: number): ((id: number) => Segment | undefined) => {
+  if (count < 8) return (id) => view.find((segment) => segment.id === id);
   const byId = new Map(view.map((segment) => [segment.id, segment]));
   return (id) => byId.get(id);
 };
 
-/** One link per change; the last one, which may be empty, takes in the settings and the window's limit. */
+/** One link per change; the last one, which may be empty, also covers the settings and the window limit. */
 const promptHash = (previous: Hash, settings: string, texts: readonly string[]): Hash => {
   let hash = previous;
   for (let index = 0; index < texts.length - 1; index++) hash = sha256(hash + texts[index]!);
@@ -177,8 +177,8 @@ const promptHash = (previous: Hash, settings: string, texts: readonly string[]):
 
 const noTexts: readonly string[] = [];
 
-/** A short array is made anew, without the room that `push` would leave for more: most sessions stay short. */
-const appended = <T>(items: T[], item: T): T[] => {
+/** Copies a short array, because `push` would reserve spare capacity and most sessions stay short. */
+const append = <T>(items: T[], item: T): T[] => {
   if (items.length < 8) return [...items, item];
   items.push(item);
   return items;

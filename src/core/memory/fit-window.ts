@@ -1,77 +1,91 @@
-// Makes room in a window: what gives way, and in which order.
+// Makes room in a window: what is reduced, and in which order.
 //
-//   V1. SYSTEM and the goal never give way. The newest turn does so last.
-//   V2. The order: outputs of tools, then dialog, then context; of each the oldest first.
-//   V3. A kind gives way down to its share of the window first; below that only when all are down to theirs.
-//   V4. A call and its result stay together: an output is shortened in its place, a turn becomes lines as a whole.
-//   V5. Outputs and dialog give way in one go, until half of the window is free: so it need not happen every turn.
+//   V1. SYSTEM and the goal are never reduced. The newest turn is reduced last.
+//   V2. The order: tool outputs, then dialog, then context; within each, the oldest first.
+//   V3. A category is first reduced to its share of the window, and below that only when all others are at theirs.
+//   V4. A call and its result stay together: an output is shortened in place, and a turn is compacted as a whole.
+//   V5. Outputs and dialog are reduced until half of the window is free, so that this does not happen every turn.
 import type { Category, RuleName, Segment, Source } from '#contracts';
 import type { ContextWindow } from './context-window.ts';
 
-/** How many tokens may be in view, and how many a byte is taken for. */
-export type Room = { readonly tokens: number; readonly perByte: number };
+/** How many tokens may be in view, and the estimated number of tokens per byte. */
+export type WindowRoom = { readonly tokens: number; readonly tokensPerByte: number };
 
-/** What a byte is taken for while no provider has reported anything: four to a token. Holds use bytes. */
-export const perByteDefault = 0.25;
+/** Four bytes per token, until a provider has reported its usage. Holds use bytes. */
+export const defaultTokensPerByte = 0.25;
 
-/** Shares of what SYSTEM and the goal leave. */
+/** Shares of the room that SYSTEM and the goal leave. */
 export const windowShares: Readonly<Record<Exclude<Category, 'SYSTEM'>, number>> = {
   TOOLS: 0.3,
   DIALOG: 0.45,
   CONTEXT: 0.25,
 };
 
-const nothing: typeof windowShares = { TOOLS: 0, DIALOG: 0, CONTEXT: 0 };
+const zeroShares: typeof windowShares = { TOOLS: 0, DIALOG: 0, CONTEXT: 0 };
 
-export const tokensIn = (bytes: number, { perByte }: Pick<Room, 'perByte'>): number => Math.ceil(bytes * perByte);
+export const bytesToTokens = (bytes: number, { tokensPerByte }: Pick<WindowRoom, 'tokensPerByte'>): number =>
+  Math.ceil(bytes * tokensPerByte);
 
-/** True: what is in view fits. False: SYSTEM and the goal alone do not. */
-export const fitWindow = (window: ContextWindow, room: Room): boolean => {
-  const most = Math.floor(room.tokens / room.perByte);
-  if (window.bytes <= most) return true;
-  const fixed = sizeOf(window.view.filter(isFixed));
-  const left = Math.max(0, most - fixed);
-  const half = Math.max(fixed, Math.floor(most / 2));
-  for (const share of [windowShares, nothing])
+/** Returns true if the view fits, and false if SYSTEM and the goal alone do not fit. */
+export const fitWindow = (window: ContextWindow, room: WindowRoom): boolean => {
+  const bytesMax = Math.floor(room.tokens / room.tokensPerByte);
+  if (window.bytes <= bytesMax) return true;
+  const fixed = totalBytes(window.view.filter(isFixed));
+  const left = Math.max(0, bytesMax - fixed);
+  const half = Math.max(fixed, Math.floor(bytesMax / 2));
+  for (const share of [windowShares, zeroShares])
     for (const kind of ['TOOLS', 'DIALOG', 'CONTEXT'] as const)
-      if (window.bytes > most)
-        giveWay(window, kind, { until: kind === 'CONTEXT' ? most : half, keep: Math.floor(left * share[kind]) });
-  if (window.bytes > most) spendNewest(window, most);
-  return window.bytes <= most;
+      if (window.bytes > bytesMax)
+        reduceCategory(window, kind, {
+          until: kind === 'CONTEXT' ? bytesMax : half,
+          keep: Math.floor(left * share[kind]),
+        });
+  if (window.bytes > bytesMax) reduceNewestTurn(window, bytesMax);
+  return window.bytes <= bytesMax;
 };
 
-/** The old turns that would become lines now, by their places in view; null when there is room, or nothing to gain. */
-export const oldTurns = (window: ContextWindow, room: Room): readonly [first: number, last: number] | null => {
-  const most = Math.floor(room.tokens / room.perByte);
-  if (window.bytes <= most) return null;
+/** The positions of the old turns that would be compacted now; null if there is room or nothing to gain. */
+export const findOldTurns = (
+  window: ContextWindow,
+  room: WindowRoom,
+): readonly [first: number, last: number] | null => {
+  const bytesMax = Math.floor(room.tokens / room.tokensPerByte);
+  if (window.bytes <= bytesMax) return null;
   const { view } = window;
-  const place = goalPlace(view) + 1;
-  const [first, last] = nextRun(view, {
+  const start = goalIndex(view) + 1;
+  const [first, last] = nextNeighbours(view, {
     rule: 'summary@1',
-    place,
-    end: newestTurn(view),
-    free: window.bytes - Math.floor(most / 2),
+    start,
+    end: newestTurnIndex(view),
+    bytesToFree: window.bytes - Math.floor(bytesMax / 2),
   });
   return last <= first ? null : [first, last];
 };
 
-/** What a kind gives: until so many bytes are in view at all, or only so many of this kind. */
-type Giving = { readonly until: number; readonly keep: number };
+/** Stops when the view has `until` bytes, or when this category has only `keep` bytes left. */
+type ReductionTarget = { readonly until: number; readonly keep: number };
 
-const giveWay = (window: ContextWindow, kind: 'TOOLS' | 'DIALOG' | 'CONTEXT', { until, keep }: Giving): void => {
-  const free = Math.min(window.bytes - until, sizeOf(window.view.filter(({ category }) => category === kind)) - keep);
-  if (free <= 0) return;
-  if (kind === 'TOOLS') shortenOutputs(window, free, newestTurn(window.view));
-  else if (kind === 'DIALOG') compactDialog(window, free);
-  else dropContext(window, free);
+const reduceCategory = (
+  window: ContextWindow,
+  kind: 'TOOLS' | 'DIALOG' | 'CONTEXT',
+  { until, keep }: ReductionTarget,
+): void => {
+  const bytesToFree = Math.min(
+    window.bytes - until,
+    totalBytes(window.view.filter(({ category }) => category === kind)) - keep,
+  );
+  if (bytesToFree <= 0) return;
+  if (kind === 'TOOLS') shortenOutputs(window, bytesToFree, newestTurnIndex(window.view));
+  else if (kind === 'DIALOG') compactDialog(window, bytesToFree);
+  else dropContext(window, bytesToFree);
 };
 
-/** Shorter than this, an output is not worth shortening. */
+/** Outputs smaller than this are not worth shortening. */
 const outputBytesMin = 600;
 
-const shortenOutputs = (window: ContextWindow, free: number, before: number): void => {
+const shortenOutputs = (window: ContextWindow, bytesToFree: number, before: number): void => {
   let freed = 0;
-  for (let at = 0; at < before && freed < free; at++) {
+  for (let at = 0; at < before && freed < bytesToFree; at++) {
     const { category, origin, bytes, id, part } = window.view[at]!;
     if (category !== 'TOOLS' || bytes < outputBytesMin || origin.rule === 'shorten@1' || !isResult(part)) continue;
     // probe: window-shorten-output
@@ -80,96 +94,113 @@ const shortenOutputs = (window: ContextWindow, free: number, before: number): vo
   }
 };
 
-/** What was said before this session first, then its own turns: each becomes lines, from the oldest on. */
-const compactDialog = (window: ContextWindow, free: number): void => {
-  const rest = free - compactRuns(window, { rule: 'recap@1', from: () => 0, to: goalPlace }, free);
-  compactRuns(window, { rule: 'compact@1', from: (view) => goalPlace(view) + 1, to: newestTurn }, rest);
+/** Compacts earlier turns of the conversation first, then this session's own turns, starting with the oldest. */
+const compactDialog = (window: ContextWindow, bytesToFree: number): void => {
+  const rest = bytesToFree - compactNeighbours(window, { rule: 'recap@1', from: () => 0, to: goalIndex }, bytesToFree);
+  compactNeighbours(window, { rule: 'compact@1', from: (view) => goalIndex(view) + 1, to: newestTurnIndex }, rest);
 };
 
-type Stretch = {
+type CompactionRange = {
   readonly rule: 'recap@1' | 'compact@1';
   readonly from: (view: readonly Segment[]) => number;
-  /** Where it ends: this one is not part of it. */
+  /** The end of the range, exclusive. */
   readonly to: (view: readonly Segment[]) => number;
 };
 
-/** Run after run of neighbours that may become lines, until so many bytes are free. Gives how many are. */
-const compactRuns = (window: ContextWindow, { rule, from, to }: Stretch, free: number): number => {
+/** Compacts one group of neighbours after another until enough bytes are free. Returns the number of bytes freed. */
+const compactNeighbours = (window: ContextWindow, { rule, from, to }: CompactionRange, bytesToFree: number): number => {
   let freed = 0;
-  for (let place = from(window.view); freed < free;) {
-    const [first, last] = nextRun(window.view, { rule, place, end: to(window.view), free: free - freed });
+  for (let start = from(window.view); freed < bytesToFree;) {
+    const [first, last] = nextNeighbours(window.view, {
+      rule,
+      start,
+      end: to(window.view),
+      bytesToFree: bytesToFree - freed,
+    });
     if (first > last) return freed;
-    const run = window.view.slice(first, last + 1);
-    // What are lines already stay as they are; what was made lines just now takes in what comes next.
-    place = run.length === 1 && run[0]!.origin.rule === rule ? first + 1 : first;
-    if (place > first) continue;
+    const neighbours = window.view.slice(first, last + 1);
+    // A segment that is already compacted and has no neighbours stays unchanged; one that was just compacted absorbs what follows.
+    start = neighbours.length === 1 && neighbours[0]!.origin.rule === rule ? first + 1 : first;
+    if (start > first) continue;
     const before = window.bytes;
-    const of = run.map(({ id }): Source => ({ from: 'segment', id }));
-    const flags = rule === 'recap@1' ? { with: run.map(({ origin }) => (origin.rule === rule ? 1 : 0)) } : {};
+    const of = neighbours.map(({ id }): Source => ({ from: 'segment', id }));
+    const flags = rule === 'recap@1' ? { with: neighbours.map(({ origin }) => (origin.rule === rule ? 1 : 0)) } : {};
     window.replace(first, last, { rule, of, ...flags }, 'DIALOG');
     freed += before - window.bytes;
   }
   return freed;
 };
 
-type Bounds = { readonly rule: RuleName; readonly place: number; readonly end: number; readonly free: number };
+type NeighbourBounds = {
+  readonly rule: RuleName;
+  readonly start: number;
+  readonly end: number;
+  readonly bytesToFree: number;
+};
 
-/** The next neighbours that may become lines: whole turns, as many as free that many bytes. */
-const nextRun = (view: readonly Segment[], { rule, place, end, free }: Bounds): readonly [number, number] => {
-  let first = place;
-  while (first < end && !isMovable(view[first]!)) first++;
+/** The next neighbours that can be compacted: whole turns, as many as needed to free that many bytes. */
+const nextNeighbours = (
+  view: readonly Segment[],
+  { rule, start, end, bytesToFree }: NeighbourBounds,
+): readonly [number, number] => {
+  let first = start;
+  while (first < end && !isCompactable(view[first]!)) first++;
   let last = first - 1;
-  const goesOn = (): boolean => last + 1 < end && isMovable(view[last + 1]!);
-  for (let freed = 0; goesOn() && freed < free;) {
-    // What are lines already free nothing, but take in what follows.
+  const continues = (): boolean => last + 1 < end && isCompactable(view[last + 1]!);
+  for (let freed = 0; continues() && freed < bytesToFree;) {
+    // An already compacted segment frees nothing, but absorbs what follows.
     do freed += view[++last]!.origin.rule === rule ? 0 : view[last]!.bytes;
-    while (goesOn() && view[last + 1]!.category === 'TOOLS');
+    while (continues() && view[last + 1]!.category === 'TOOLS');
   }
   return [first, last];
 };
 
-/** Oldest first, in runs of neighbours. */
-const dropContext = (window: ContextWindow, free: number): void => {
+/** Drops the oldest context first, in groups of neighbours. */
+const dropContext = (window: ContextWindow, bytesToFree: number): void => {
   let freed = 0;
-  while (freed < free) {
+  while (freed < bytesToFree) {
     const first = window.view.findIndex(({ category }) => category === 'CONTEXT');
     if (first < 0) return;
     let last = first;
     freed += window.view[first]!.bytes;
-    while (freed < free && window.view[last + 1]?.category === 'CONTEXT') freed += window.view[++last]!.bytes;
+    while (freed < bytesToFree && window.view[last + 1]?.category === 'CONTEXT') freed += window.view[++last]!.bytes;
     window.drop(first, last, 'trim@1');
   }
 };
 
-/** The last resort: the newest turn is shortened, becomes lines, and at last even lines go. */
-const spendNewest = (window: ContextWindow, most: number): void => {
-  shortenOutputs(window, window.bytes - most, window.view.length);
+/** The last resort: shortens the newest turn, then compacts it, and finally drops even compacted segments. */
+const reduceNewestTurn = (window: ContextWindow, bytesMax: number): void => {
+  shortenOutputs(window, window.bytes - bytesMax, window.view.length);
   const all = (view: readonly Segment[]): number => view.length;
-  compactRuns(window, { rule: 'compact@1', from: (view) => goalPlace(view) + 1, to: all }, window.bytes - most);
-  for (let at = 0; window.bytes > most && at < window.view.length;)
+  compactNeighbours(
+    window,
+    { rule: 'compact@1', from: (view) => goalIndex(view) + 1, to: all },
+    window.bytes - bytesMax,
+  );
+  for (let at = 0; window.bytes > bytesMax && at < window.view.length;)
     if (isFixed(window.view[at]!)) at++;
-    // By now all turns are lines: no call loses its result.
+    // All turns are compacted by now, so no call can lose its result.
     else window.drop(at, at, 'trim@1');
 };
 
-/** SYSTEM, the goal, and what the runtime says at the end of a session. */
+/** SYSTEM, the goal, and the runtime's messages at the end of a session. */
 const isFixed = ({ category, origin }: Segment): boolean => category === 'SYSTEM' || fixed.includes(origin.rule);
 
 const goals: readonly RuleName[] = ['goal@1', 'task@1'];
 const fixed: readonly RuleName[] = [...goals, 'synthesis@1', 'last-turn@1', 'repair@1'];
 
-/** What may become lines. */
-const isMovable = (segment: Segment): boolean =>
+/** Whether a segment may be compacted. */
+const isCompactable = (segment: Segment): boolean =>
   (segment.category === 'DIALOG' || segment.category === 'TOOLS') && !isFixed(segment);
 const isReply = ({ origin }: Segment): boolean => origin.rule === 'reply@1';
 const isResult = (part: Segment['part']): boolean => 'message' in part && part.message.role === 'tool';
 
-const goalPlace = (view: readonly Segment[]): number => view.findIndex(({ origin }) => goals.includes(origin.rule));
+const goalIndex = (view: readonly Segment[]): number => view.findIndex(({ origin }) => goals.includes(origin.rule));
 
-/** Where the newest turn begins, so that what is before it is old. */
-const newestTurn = (view: readonly Segment[]): number => {
-  const place = view.findLastIndex(isReply);
-  return place < 0 ? view.length : place;
+/** The position where the newest turn begins; everything before it is old. */
+const newestTurnIndex = (view: readonly Segment[]): number => {
+  const index = view.findLastIndex(isReply);
+  return index < 0 ? view.length : index;
 };
 
-const sizeOf = (segments: readonly Segment[]): number => segments.reduce((sum, { bytes }) => sum + bytes, 0);
+const totalBytes = (segments: readonly Segment[]): number => segments.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -1,11 +1,15 @@
-// The window's own look-up of sources: this cell's records, and nothing else.
+// Resolves the window's sources from this cell's own records, and nothing else.
 import { CloisterError } from '#base';
 import type { ModelReply, Source } from '#contracts';
 import type { Cell } from '#core/cells';
 import type { ResolvedSource } from '#core/rules';
 import type { Segment } from '#contracts';
 
-export const resolve = (cell: Cell, source: Source, segmentOf: (id: number) => Segment | undefined): ResolvedSource => {
+export const resolveSource = (
+  cell: Cell,
+  source: Source,
+  findSegment: (id: number) => Segment | undefined,
+): ResolvedSource => {
   switch (source.from) {
     case 'definition': {
       const { definition } = cell.agent;
@@ -24,13 +28,13 @@ export const resolve = (cell: Cell, source: Source, segmentOf: (id: number) => S
       return settled === undefined ? unattributed(source) : { from: 'operation', settled };
     }
     case 'crossing': {
-      const received = cell.runtime.arrivals.at(source.seq);
+      const received = cell.runtime.receivedCrossings.at(source.seq);
       return received === undefined
         ? unattributed(source)
         : { from: 'crossing', kind: received.kind, content: received.content };
     }
     case 'segment': {
-      const segment = segmentOf(source.id);
+      const segment = findSegment(source.id);
       return segment === undefined ? unattributed(source) : { from: 'segment', part: segment.part };
     }
   }

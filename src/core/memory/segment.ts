@@ -5,10 +5,10 @@ import type { Agent, Category, Origin, PromptPart, Segment, SegmentRecord, Sourc
 import { usesDateVariables, rules } from '#core/rules';
 import type { KnownRule, ResolvedSource } from '#core/rules';
 
-/** A segment with its canonical text: what the prompt's hash is made of. */
+/** A segment with its canonical text, from which the prompt hash is computed. */
 export type BuiltSegment = { readonly segment: Segment; readonly text: string };
 
-/** The only way to a segment: a named rule over looked-up sources. */
+/** The only way to create a segment: a named rule applied to resolved sources. */
 export const makeSegment = (
   id: number,
   origin: Origin,
@@ -16,14 +16,14 @@ export const makeSegment = (
   resolved: readonly ResolvedSource[],
 ): BuiltSegment => {
   const part: PromptPart = rules[origin.rule as KnownRule](resolved, origin.with ?? noNumbers);
-  // Before it is frozen: JSON.stringify is slower afterwards.
+  // Serialise before freezing: JSON.stringify is slower on frozen objects.
   const json = JSON.stringify(part);
   freezePart(part);
   const segment: Segment = { id, origin, category, part, bytes: utf8Bytes(json), chars: json.length };
   return { segment, text: `+${id}${JSON.stringify(origin)}${category}${json}` };
 };
 
-/** All of it; by hand where its shape is known, for this is done for every message. */
+/** Freezes a part deeply. Common shapes are frozen by hand, because this runs for every message. */
 const freezePart = (part: PromptPart): void => {
   if ('message' in part && typeof part.message.content !== 'string') {
     for (const item of part.message.content)
@@ -39,8 +39,8 @@ const noNumbers: readonly number[] = [];
 
 export type ModelRequest = { readonly prompt: LanguageModelV4Message[]; readonly tools: LanguageModelV4FunctionTool[] };
 
-/** Messages and tool schemas apart, in the order of the view. */
-export const requestOf = (view: readonly Segment[]): ModelRequest => {
+/** Splits the view into messages and tool schemas, in order. */
+export const buildRequest = (view: readonly Segment[]): ModelRequest => {
   const prompt: LanguageModelV4Message[] = [];
   const tools: LanguageModelV4FunctionTool[] = [];
   for (const { part } of view)
@@ -49,32 +49,33 @@ export const requestOf = (view: readonly Segment[]): ModelRequest => {
   return { prompt, tools };
 };
 
-type Prepared = ModelRequest & {
+type PreparedDefinition = ModelRequest & {
   readonly segments: readonly Segment[];
-  /** As the first change of every session's view, and the hash after it. */
+  /** The first change of every session's view, and the hash after it. */
   readonly changes: readonly ViewChange[];
   readonly hash: Hash;
   readonly bytes: number;
   readonly chars: number;
 };
 
-const known = new WeakMap<Agent, Prepared>();
+const preparedByAgent = new WeakMap<Agent, PreparedDefinition>();
 
-/** What every session of an agent begins with; made once per agent, the same frozen objects for all. A prompt that names the date: once per session. */
-export const definitionSegments = (agent: Agent, startedAt: number): Prepared => {
-  let prepared = known.get(agent);
+/** The segments every session of an agent begins with. Built once per agent and shared as frozen objects; a prompt with date variables is built per session. */
+export const definitionSegments = (agent: Agent, startedAt: number): PreparedDefinition => {
+  let prepared = preparedByAgent.get(agent);
   if (prepared === undefined) {
     if (usesDateVariables(agent.definition.prompt)) return prepare(agent, startedAt);
     prepared = prepare(agent, null);
-    known.set(agent, prepared);
+    preparedByAgent.set(agent, prepared);
   }
   return prepared;
 };
 
-const prepare = ({ definition, digest }: Agent, startedAt: number | null): Prepared => {
+const prepare = ({ definition, digest }: Agent, startedAt: number | null): PreparedDefinition => {
   const source = (path: 'prompt' | 'guidance' | `tools/${number}`): Source => ({ from: 'definition', digest, path });
-  const of = [source('prompt'), source('guidance')];
-  const origin: Origin = startedAt === null ? { rule: 'system@1', of } : { rule: 'system@2', of, with: [startedAt] };
+  const sources = [source('prompt'), source('guidance')];
+  const origin: Origin =
+    startedAt === null ? { rule: 'system@1', of: sources } : { rule: 'system@2', of: sources, with: [startedAt] };
   const system = makeSegment(0, origin, 'SYSTEM', [
     { from: 'definition', value: /* probe: system-prompt */ definition.prompt },
     { from: 'definition', value: definition.guidance },
@@ -87,14 +88,19 @@ const prepare = ({ definition, digest }: Agent, startedAt: number | null): Prepa
   const all = [system, ...tools];
   const segments = all.map(({ segment }) => segment);
   return {
-    ...requestOf(segments),
+    ...buildRequest(segments),
     segments,
-    changes: [{ add: segments.map(recordOf) }],
+    changes: [{ add: segments.map(segmentRecord) }],
     hash: sha256(zeroHash + all.map(({ text }) => text).join('')),
     bytes: all.reduce((sum, { segment }) => sum + segment.bytes, 0),
     chars: all.reduce((sum, { segment }) => sum + segment.chars, 0),
   };
 };
 
-/** A segment as the log keeps it. */
-export const recordOf = ({ id, origin, category, bytes }: Segment): SegmentRecord => ({ id, origin, category, bytes });
+/** The form in which the log keeps a segment. */
+export const segmentRecord = ({ id, origin, category, bytes }: Segment): SegmentRecord => ({
+  id,
+  origin,
+  category,
+  bytes,
+});

@@ -1,9 +1,9 @@
-// What a team's account keeps free from its tasks, so that its coordinator can still answer when they have used up the rest.
+// The part of a team's budget that its tasks cannot spend, so that the coordinator can still answer when they have used up the rest.
 import type { Agent, Amounts } from '#contracts';
 
-const tokensMost = 25_000;
+const reserveTokensMax = 25_000;
 
-/** From the caps alone: a quarter of the tokens, but no more than an answer takes; an eighth of the money. */
+/** Computed from the caps alone: a quarter of the tokens, but no more than an answer needs, and an eighth of the dollars. */
 export const answerReserve = (
   { coordinator }: Agent,
   answers: boolean,
@@ -11,7 +11,7 @@ export const answerReserve = (
 ): Amounts | undefined => {
   if (coordinator === null || !answers || (tokens === undefined && nanoUsd === undefined)) return undefined;
   return {
-    ...(tokens === undefined ? {} : { tokens: Math.min(tokensMost, Math.floor(tokens / 4)) }),
+    ...(tokens === undefined ? {} : { tokens: Math.min(reserveTokensMax, Math.floor(tokens / 4)) }),
     ...(nanoUsd === undefined ? {} : { nanoUsd: Math.floor(nanoUsd / 8) }),
   };
 };

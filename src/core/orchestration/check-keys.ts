@@ -1,20 +1,20 @@
-// How a definition in code is told what is wrong with it: the field, and what was expected.
+// Checks shared by definitions in code. An error names the field and what was expected.
 import { nearestName } from '#base';
 
 /** Throws. */
 export type RejectField = (field: string, expected: string) => never;
 
-export const checkKeys = (value: object, known: readonly string[], prefix: string, wrong: RejectField): void => {
+export const checkKeys = (value: object, known: readonly string[], prefix: string, reject: RejectField): void => {
   for (const key of Object.keys(value))
-    if (!known.includes(key)) wrong(`${prefix}${key}`, `a known key${didYouMeanHint(key, known)}`);
+    if (!known.includes(key)) reject(`${prefix}${key}`, `a known key${didYouMeanHint(key, known)}`);
 };
 
-/** `; did you mean …` for a name that is nearly one of these. */
+/** `; did you mean …` if the name is close to a known one, otherwise the known names. */
 export const didYouMeanHint = (name: string, known: readonly string[]): string => {
-  const meant = nearestName(name, known);
-  return meant === null ? `; known are ${known.join(', ')}` : `; did you mean "${meant}"?`;
+  const suggestion = nearestName(name, known);
+  return suggestion === null ? `; known keys: ${known.join(', ')}` : `; did you mean "${suggestion}"?`;
 };
 
-/** A value as a message shows it: short. */
+/** A value shortened for an error message. */
 export const describeGot = (value: unknown): string =>
   `got ${typeof value === 'number' ? value : (JSON.stringify(value)?.slice(0, 80) ?? typeof value)}`;

@@ -1,7 +1,7 @@
-// Says what is wrong with what an agent may spawn, whom it writes to, and its topics.
+// Checks `spawns`, `messages` and `topics` of an agent defined in code.
 //
-//   O1. In code any number from 0 on may be asked for: who writes it is the operator. Files are held to the config's.
-//   O2. Roles are nobody's names: what an agent grants to its parent is not for one that is called `parent`.
+//   O1. Code may set any number from 0 up, because its author is the operator. Files are limited by the config.
+//   O2. No agent may be named like a role: a grant to the role `parent` must not reach an agent named `parent`.
 import { isName, isObject, nearestName } from '#base';
 import type { AgentOptions, ShareName, SpawnOptions } from '#contracts';
 import { isTopic, numberProblem, topicExpected } from '#core/registry';
@@ -11,23 +11,23 @@ import type { RejectField } from './check-keys.ts';
 
 export const mailRoles: readonly string[] = ['parent', 'children', 'siblings'];
 
-/** Names that no agent may have that is spawned, or takes part in mail. */
+/** Names that an agent cannot have if it is spawned or uses mail. */
 export const isReserved = (name: string): boolean => name === 'self' || mailRoles.includes(name);
 
-export const checkMailOptions = (options: AgentOptions, wrong: RejectField): void => {
+export const checkMailOptions = (options: AgentOptions, reject: RejectField): void => {
   const { name, spawns, messages, topics } = options;
   const tools = toolNames(options);
   const hasTool = tools.includes('spawn_agent');
-  if (spawns !== undefined && !hasTool) wrong('spawns', 'the tool `spawn_agent` in `tools`, which starts them');
-  if (spawns === undefined && hasTool) wrong('tools', '`spawns`, which says whom `spawn_agent` may start');
-  if (spawns !== undefined) checkSpawns(spawns, tools, wrong);
-  if (messages !== undefined) checkMessages(messages, wrong);
-  if (topics !== undefined) checkTopics(topics, wrong);
+  if (spawns !== undefined && !hasTool) reject('spawns', 'the tool `spawn_agent` in `tools`');
+  if (spawns === undefined && hasTool) reject('tools', '`spawns`, which lists the agents `spawn_agent` may start');
+  if (spawns !== undefined) checkSpawns(spawns, tools, reject);
+  if (messages !== undefined) checkMessages(messages, reject);
+  if (topics !== undefined) checkTopics(topics, reject);
   if ((messages !== undefined || tools.some(isMailTool)) && isReserved(name))
-    wrong('name', `another name: "${name}" is a role in \`messages\` and \`spawns\``);
+    reject('name', `another name: "${name}" is reserved as a role in \`messages\` and \`spawns\``);
 };
 
-/** What its model calls them by; those of sources are not known yet. */
+/** Tool names as the model sees them. Tools of a source are not known yet. */
 const toolNames = ({ tools = [] }: AgentOptions): readonly string[] =>
   tools.flatMap((tool) => (typeof tool === 'string' ? [tool] : 'list' in tool ? [] : [tool.name]));
 
@@ -44,86 +44,90 @@ const spawnKeys = [
 
 const shareNames: readonly ShareName[] = ['system', 'context'];
 
-const checkSpawns = (spawns: SpawnOptions, tools: readonly string[], wrong: RejectField): void => {
-  if (!isObject(spawns)) wrong('spawns', 'an object, such as { agents: [fighter] }');
-  // The rules of an agent, from which another is made, have a key of that name.
+const checkSpawns = (spawns: SpawnOptions, tools: readonly string[], reject: RejectField): void => {
+  if (!isObject(spawns)) reject('spawns', 'an object, such as { agents: [fighter] }');
+  // `spawns` may come from the rules of another agent, which have the key `self`.
   const { self, ...options } = spawns as SpawnOptions & { readonly self?: unknown };
-  checkKeys(options, spawnKeys, 'spawns.', wrong);
-  const names = spawnNames(spawns.agents ?? [], wrong);
-  if (self !== undefined && self !== names.includes('self')) wrong('spawns.self', '"self" among `spawns.agents`');
+  checkKeys(options, spawnKeys, 'spawns.', reject);
+  const names = spawnNames(spawns.agents ?? [], reject);
+  if (self !== undefined && self !== names.includes('self')) reject('spawns.self', '"self" in `spawns.agents`');
   for (const key of ['children', 'perMinute', 'depth', 'graceMs'] as const) {
-    const expected = spawns[key] === undefined ? null : numberProblem(spawns[key], whole);
-    if (expected !== null) wrong(`spawns.${key}`, `${expected}; ${describeGot(spawns[key])}`);
+    const expected = spawns[key] === undefined ? null : numberProblem(spawns[key], wholeNumber);
+    if (expected !== null) reject(`spawns.${key}`, `${expected}; ${describeGot(spawns[key])}`);
   }
   const { share = [], templates = false, pool = {} } = spawns;
-  if (!Array.isArray(share)) wrong('spawns.share', 'a list');
+  if (!Array.isArray(share)) reject('spawns.share', 'a list');
   for (const one of share)
-    if (!shareNames.includes(one)) wrong('spawns.share', `some of ${shareNames.join(', ')}; ${describeGot(one)}`);
-  checkTemplates(templates, tools, wrong);
-  if (!isObject(pool)) wrong('spawns.pool', 'an object: a number for each agent');
+    if (!shareNames.includes(one)) reject('spawns.share', `one of ${shareNames.join(', ')}; ${describeGot(one)}`);
+  checkTemplates(templates, tools, reject);
+  if (!isObject(pool)) reject('spawns.pool', 'an object with a number for each agent');
   for (const [name, ready] of Object.entries(pool)) {
     if (!names.includes(name))
-      wrong('spawns.pool', `agents of \`spawns.agents\`; got ${JSON.stringify(name.slice(0, 80))}${near(name, names)}`);
-    const expected = numberProblem(ready, whole);
-    if (expected !== null) wrong(`spawns.pool.${name}`, `${expected}; ${describeGot(ready)}`);
+      reject(
+        'spawns.pool',
+        `names from \`spawns.agents\`; got ${JSON.stringify(name.slice(0, 80))}${suggestionHint(name, names)}`,
+      );
+    const expected = numberProblem(ready, wholeNumber);
+    if (expected !== null) reject(`spawns.pool.${name}`, `${expected}; ${describeGot(ready)}`);
   }
 };
 
-const whole = { min: 0, whole: true };
+const wholeNumber = { min: 0, whole: true };
 
-const near = (name: string, known: readonly string[]): string => {
-  const meant = nearestName(name, known);
-  return meant === null ? '' : `; did you mean "${meant}"?`;
+const suggestionHint = (name: string, known: readonly string[]): string => {
+  const suggestion = nearestName(name, known);
+  return suggestion === null ? '' : `; did you mean "${suggestion}"?`;
 };
 
-const spawnNames = (agents: NonNullable<SpawnOptions['agents']>, wrong: RejectField): readonly string[] => {
-  if (!Array.isArray(agents)) wrong('spawns.agents', 'a list of agents');
+const spawnNames = (agents: NonNullable<SpawnOptions['agents']>, reject: RejectField): readonly string[] => {
+  if (!Array.isArray(agents)) reject('spawns.agents', 'a list of agents');
   const names = agents.map((agent) => {
     if (agent === 'self') return agent;
-    if (typeof agent?.digest !== 'string') wrong('spawns.agents', 'agents made by defineAgent, or "self"');
-    if (agent.team !== null) wrong('spawns.agents', `agents; "${agent.name}" is a team, which is called, not started`);
-    if (isReserved(agent.name)) wrong('spawns.agents', `agents by other names: "${agent.name}" is a role`);
+    if (typeof agent?.digest !== 'string') reject('spawns.agents', 'agents created with defineAgent, or "self"');
+    if (agent.team !== null) reject('spawns.agents', `agents; "${agent.name}" is a team, and teams cannot be spawned`);
+    if (isReserved(agent.name))
+      reject('spawns.agents', `agents with other names: "${agent.name}" is reserved as a role`);
     return agent.name;
   });
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) wrong('spawns.agents', `one agent per name; "${twice}" is there twice`);
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  if (duplicate !== undefined) reject('spawns.agents', `unique agent names; "${duplicate}" is used twice`);
   return names;
 };
 
 const checkTemplates = (
   templates: NonNullable<SpawnOptions['templates']>,
   tools: readonly string[],
-  wrong: RejectField,
+  reject: RejectField,
 ): void => {
   if (typeof templates === 'boolean') return;
-  if (!isObject(templates)) wrong('spawns.templates', `true, false, or { tools: […] }; ${describeGot(templates)}`);
-  checkKeys(templates, ['tools'], 'spawns.templates.', wrong);
+  if (!isObject(templates)) reject('spawns.templates', `true, false, or { tools: […] }; ${describeGot(templates)}`);
+  checkKeys(templates, ['tools'], 'spawns.templates.', reject);
   const { tools: given = [] } = templates;
-  if (!Array.isArray(given)) wrong('spawns.templates.tools', 'a list');
+  if (!Array.isArray(given)) reject('spawns.templates.tools', 'a list');
   const own = tools.filter((tool) => !isMailTool(tool));
-  const foreign = (given as readonly unknown[]).find((tool) => typeof tool !== 'string' || !own.includes(tool));
-  if (foreign !== undefined)
-    wrong(
+  const notAllowed = (given as readonly unknown[]).find((tool) => typeof tool !== 'string' || !own.includes(tool));
+  if (notAllowed !== undefined)
+    reject(
       'spawns.templates.tools',
-      `some of its own tools that are not for mail (${own.join(', ') || 'it has none'}); ${describeGot(foreign)}${typeof foreign === 'string' ? near(foreign, own) : ''}`,
+      `its own tools, except mail tools (${own.join(', ') || 'it has none'}); ${describeGot(notAllowed)}${typeof notAllowed === 'string' ? suggestionHint(notAllowed, own) : ''}`,
     );
 };
 
-const checkMessages = (messages: readonly unknown[], wrong: RejectField): void => {
-  if (!Array.isArray(messages)) wrong('messages', 'a list');
-  const odd = messages.find((name) => typeof name !== 'string' || !isName(name));
-  if (odd !== undefined) wrong('messages', `${mailRoles.join(', ')}, or names of agents; ${describeGot(odd)}`);
+const checkMessages = (messages: readonly unknown[], reject: RejectField): void => {
+  if (!Array.isArray(messages)) reject('messages', 'a list');
+  const invalid = messages.find((name) => typeof name !== 'string' || !isName(name));
+  if (invalid !== undefined) reject('messages', `${mailRoles.join(', ')}, or agent names; ${describeGot(invalid)}`);
 };
 
-const checkTopics = (topics: NonNullable<AgentOptions['topics']>, wrong: RejectField): void => {
-  if (Array.isArray(topics)) return checkTopicList('topics', topics, wrong);
-  if (!isObject(topics)) wrong('topics', 'a list, or { hear: […], say: […] }');
-  checkKeys(topics, ['hear', 'say'], 'topics.', wrong);
-  for (const [key, list] of Object.entries(topics)) checkTopicList(`topics.${key}`, list ?? [], wrong);
+const checkTopics = (topics: NonNullable<AgentOptions['topics']>, reject: RejectField): void => {
+  if (Array.isArray(topics)) return checkTopicList('topics', topics, reject);
+  if (!isObject(topics)) reject('topics', 'a list, or { hear: […], say: […] }');
+  checkKeys(topics, ['hear', 'say'], 'topics.', reject);
+  for (const [key, list] of Object.entries(topics)) checkTopicList(`topics.${key}`, list ?? [], reject);
 };
 
-const checkTopicList = (field: string, topics: unknown, wrong: RejectField): void => {
-  if (!Array.isArray(topics)) return wrong(field, 'a list');
-  const odd: unknown = topics.find((topic) => typeof topic !== 'string' || !isTopic(topic));
-  if (odd !== undefined) wrong(field, `${topicExpected}; ${describeGot(odd)}`);
+const checkTopicList = (field: string, topics: unknown, reject: RejectField): void => {
+  if (!Array.isArray(topics)) return reject(field, 'a list');
+  const invalid: unknown = topics.find((topic) => typeof topic !== 'string' || !isTopic(topic));
+  if (invalid !== undefined) reject(field, `${topicExpected}; ${describeGot(invalid)}`);
 };

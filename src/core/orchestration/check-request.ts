@@ -1,122 +1,125 @@
-// Says what is wrong with a request before anything is recorded or spent.
+// Checks a request before anything is recorded or spent.
 import { CloisterError, utf8Bytes } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { Agent, Budget, SessionResources, TeamGoal, Validate } from '#contracts';
-import { readTasks } from '#core/tasks';
+import { parseTasks } from '#core/tasks';
 import { goalBytesMax, ownsReason } from './agent-tool.ts';
 import { checkBudget } from './check-agent.ts';
 
-export type RequestPorts = { readonly validate: Validate; equip(agent: Agent): SessionResources };
+export type RequestPorts = { readonly validate: Validate; resourcesFor(agent: Agent): SessionResources };
 
-/** The goal as it crosses: the words, or the JSON that the agent takes. Throws what is wrong with it. */
+/** Returns the goal as it crosses: text, or the JSON that the agent expects. Throws if the request is invalid. */
 export const checkRequest = (
   agent: Agent,
   input: string | JsonObject,
   budget: Budget | undefined,
   ports: RequestPorts,
 ): string => {
-  const goal = goalOf(agent, input, ports.validate);
+  const goal = goalText(agent, input, ports.validate);
   if (typeof goal !== 'string' || goal.trim() === '') throw new CloisterError('goal_empty');
   const bytes = utf8Bytes(goal);
   if (bytes > goalBytesMax)
-    throw new CloisterError('goal_too_large', `It has ${bytes} bytes; at most ${goalBytesMax} are taken.`);
+    throw new CloisterError('goal_too_large', `It has ${bytes} bytes; the limit is ${goalBytesMax}.`);
   checkBudget(budget);
   checkModels(agent, budget?.usd ?? agent.budget.usd, ports);
   return goal;
 };
 
-/** The same for a team that is given tasks, or more than words. */
+/** The same for a team whose request may contain tasks. */
 export const checkTeamRequest = (
   team: Agent,
-  asked: TeamGoal,
+  request: TeamGoal,
   budget: Budget | undefined,
   ports: RequestPorts,
 ): string => {
-  const { goal, tasks, answer } = asked;
+  const { goal, tasks, answer } = request;
   if (team.team === null) throw new CloisterError('team_invalid', `"${team.name}" is an agent, not a team.`);
   if (tasks === null && (goal ?? '').trim() === '') throw new CloisterError('goal_empty');
   if (team.coordinator === null && (tasks === null || answer))
-    throw new CloisterError('team_invalid', `Team "${team.name}" has no coordinator to plan or to answer: name one.`);
+    throw new CloisterError('team_invalid', `Team "${team.name}" has no coordinator to plan or to answer: add one.`);
   const limits = { assignees: Object.keys(team.team.members), allowAll: true };
-  const read = tasks === null ? null : readTasks(tasks, undefined, limits);
+  const checkedTasks = tasks === null ? null : parseTasks(tasks, undefined, limits);
   if (utf8Bytes(goal ?? '') > goalBytesMax)
-    throw new CloisterError('goal_too_large', `At most ${goalBytesMax} bytes are taken.`);
+    throw new CloisterError('goal_too_large', `The limit is ${goalBytesMax} bytes.`);
   checkBudget(budget);
   checkModels(team, budget?.usd ?? team.budget.usd, ports);
-  return JSON.stringify({ ...asked, tasks: read } satisfies TeamGoal);
+  return JSON.stringify({ ...request, tasks: checkedTasks } satisfies TeamGoal);
 };
 
-/** An object is what the agent's tool would be called with. */
-const goalOf = (agent: Agent, input: string | JsonObject, validate: Validate): string => {
+/** An object has the shape of a call to the agent's tool. */
+const goalText = (agent: Agent, input: string | JsonObject, validate: Validate): string => {
   if (agent.team !== null) return teamGoal(agent, input);
   if (agent.input.format === 'text') {
     if (typeof input !== 'object' || input === null) return input;
     const { prompt } = input;
     if (typeof prompt !== 'string')
-      throw new CloisterError('goal_schema', `Agent "${agent.name}" takes text, or an object with "prompt".`);
+      throw new CloisterError('goal_schema', `Agent "${agent.name}" expects text, or an object with "prompt".`);
     return prompt;
   }
-  const value = typeof input === 'string' ? parse(agent, input) : withoutReason(agent, input);
-  const problems = problemsOf({ ...agent.input.schema, type: 'object' }, value, validate);
+  const value = typeof input === 'string' ? parseJsonGoal(agent, input) : withoutReason(agent, input);
+  const problems = schemaProblems({ ...agent.input.schema, type: 'object' }, value, validate);
   if (problems.length > 0)
     throw new CloisterError('goal_schema', `Agent "${agent.name}": ${problems.slice(0, 5).join('; ')}.`);
   return JSON.stringify(value);
 };
 
-/** A team that is asked like an agent plans by itself: nothing in the words of a goal is taken for tasks. */
+/** A team that is called like an agent plans its own tasks: the text of a goal is never parsed as tasks. */
 const teamGoal = ({ name, coordinator }: Agent, input: string | JsonObject): string => {
   const goal = typeof input === 'string' ? input : input['prompt'];
   if (typeof goal !== 'string' || goal.trim() === '') throw new CloisterError('goal_empty');
   if (coordinator === null)
-    throw new CloisterError('team_invalid', `Team "${name}" has no coordinator: name one, or give it tasks.`);
+    throw new CloisterError('team_invalid', `Team "${name}" has no coordinator: add one, or give it tasks.`);
   return JSON.stringify({ goal, tasks: null, answer: true } satisfies TeamGoal);
 };
 
-const problemsOf = (schema: JsonObject, value: Json, validate: Validate): readonly string[] => {
+const schemaProblems = (schema: JsonObject, value: Json, validate: Validate): readonly string[] => {
   try {
     return validate(schema, value);
   } catch (error) {
-    return [`its input schema cannot be used: ${error instanceof Error ? error.message : String(error)}`];
+    return [`its input schema is invalid: ${error instanceof Error ? error.message : String(error)}`];
   }
 };
 
-/** Why it is asked is for the log, unless the agent itself asks for a reason. */
+/** `reason` is for the log, unless the agent's own input has that property. */
 const withoutReason = (agent: Agent, input: JsonObject): JsonObject => {
   if (ownsReason(agent) || input['reason'] === undefined) return input;
   const { reason, ...rest } = input;
   return reason === undefined ? input : rest;
 };
 
-const parse = ({ name, usage }: Agent, input: string): Json => {
+const parseJsonGoal = ({ name, usage }: Agent, input: string): Json => {
   try {
     return JSON.parse(input) as Json;
   } catch {
     throw new CloisterError(
       'goal_schema',
-      `Agent "${name}" takes a JSON object${usage === '' ? '' : `, such as ${usage}`}.`,
+      `Agent "${name}" expects a JSON object${usage === '' ? '' : `, such as ${usage}`}.`,
     );
   }
 };
 
-/** Every agent below, under every cap in money that may hold for it: once each, however many call it. */
+/** Checks every agent in the tree, with and without a dollar cap as it applies: once each, however many agents call it. */
 const checkModels = (root: Agent, usd: number | undefined, ports: RequestPorts): void => {
   const seen = new Map<Agent, Set<boolean>>();
-  const open: { readonly agent: Agent; readonly capped: boolean }[] = [{ agent: root, capped: usd !== undefined }];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+  const queue: { readonly agent: Agent; readonly capped: boolean }[] = [{ agent: root, capped: usd !== undefined }];
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     const { agent } = next;
     const capped = next.capped || agent.budget.usd !== undefined;
-    const known = seen.get(agent) ?? new Set();
-    if (known.has(capped)) continue;
-    seen.set(agent, known.add(capped));
-    const { models } = agent.team === null ? ports.equip(agent) : { models: [] };
+    const checked = seen.get(agent) ?? new Set();
+    if (checked.has(capped)) continue;
+    seen.set(agent, checked.add(capped));
+    const { models } = agent.team === null ? ports.resourcesFor(agent) : { models: [] };
     if (models.length === 0 && agent.team === null) throw new CloisterError('model_missing', `Agent "${agent.name}".`);
     const unpriced = models.find(({ price }) => price === undefined);
     if (capped && unpriced !== undefined)
       throw new CloisterError('model_unpriced', `Agent "${agent.name}", model "${unpriced.language.modelId}".`);
     const { plans, answers } = agent.coordinator ?? {};
-    const led = [plans, answers].filter((one) => one !== undefined);
-    open.push(
-      ...[...agent.agents, ...agent.spawnable, ...agent.members, ...led].map((child) => ({ agent: child, capped })),
+    const coordinators = [plans, answers].filter((one) => one !== undefined);
+    queue.push(
+      ...[...agent.agents, ...agent.spawnable, ...agent.members, ...coordinators].map((child) => ({
+        agent: child,
+        capped,
+      })),
     );
   }
 };

@@ -1,10 +1,10 @@
-// What a coordinator is asked: for a plan, and for the answer. It sees the roster's descriptions and the goal, and later all results.
+// The coordinator's prompts: one for the plan, one for the answer. It sees the goal and the members' descriptions, and later all results.
 import { extractJson } from '#base';
 import type { Failure, Json, JsonObject } from '#base';
 import type { Agent, Envelope, OutputFormat, Task, TeamRules } from '#contracts';
 import { missingLines } from '#core/tasks';
 
-/** The form of a plan. Who may do a task, and how many there may be, is part of it. */
+/** The output format of a plan. It includes the possible assignees and the maximum number of tasks. */
 export const planFormat = ({ members, planTasksMax, planMayAskForAll }: TeamRules): OutputFormat => ({
   format: 'json',
   schema: {
@@ -21,14 +21,13 @@ export const planFormat = ({ members, planTasksMax, planMayAskForAll }: TeamRule
             title: { type: 'string' },
             description: {
               type: 'string',
-              description:
-                'The whole task: whoever works on it sees this, the results it depends on, and nothing else.',
+              description: 'The complete task. The assignee sees only this and the results of the tasks it depends on.',
             },
             assignee: { type: 'string', enum: Object.keys(members) },
             dependsOn: {
               type: 'array',
               items: { type: 'string' },
-              description: 'Ids of tasks whose results it needs.',
+              description: 'Ids of the tasks whose results it needs.',
             },
             priority: { type: 'number' },
             // probe: plan-scope
@@ -56,33 +55,33 @@ export const planGoal = (goal: string, roster: readonly Agent[], { planTasksMax,
     ...roster.map(({ name, description }) => `- ${name}: ${oneLine(description)}`),
     '',
     '# What to do',
-    'Plan how the team reaches the goal: a list of tasks. Each task is worked on by one member, who sees its title, its description and the results of the tasks that it depends on, and nothing else: no goal, no other results. Tasks that do not depend on each other are worked on at the same time. Plan no task for putting the answer together: you will be given all results and asked for it.',
-    `At most ${planTasksMax} tasks; at most ${planDepthMax} that depend on one another in a row.`,
+    'Plan how the team will reach the goal, as a list of tasks. One member works on each task and sees only its title, its description and the results of the tasks it depends on: not the goal, and no other results. Independent tasks run in parallel. Do not plan a task for writing the final answer: you will get all results and write it yourself.',
+    `At most ${planTasksMax} tasks; dependency chains of at most ${planDepthMax} tasks.`,
   ].join('\n');
 
-/** What is asked of the coordinator at the end. */
+/** The goal of the coordinator when it writes the answer. */
 export const answerGoal = (goal: string | null, missing: readonly Task[]): string =>
   [
     '# Goal',
-    goal ?? 'Put the results of the tasks together.',
+    goal ?? 'Combine the results of the tasks.',
     '',
     '# What to do',
-    'The team has worked on this goal in tasks. Answer it from their results, which follow as data. Where they disagree, say so. Add nothing that they do not support.',
-    ...(missing.length === 0 ? [] : ['', '# Without a result', ...missingLines(missing)]),
-    ...(missing.length === 0 ? [] : ['Say in your answer what is missing because of this.']),
+    'The team has worked on this goal in separate tasks. Answer it from their results, which follow as data. Point out contradictions. Add nothing the results do not support.',
+    ...(missing.length === 0 ? [] : ['', '# Tasks without a result', ...missingLines(missing)]),
+    ...(missing.length === 0 ? [] : ['State in your answer what is missing as a result.']),
   ].join('\n');
 
 const oneLine = (text: string): string => text.replace(/\s+/gu, ' ').trim();
 
-/** The tasks of a plan, if the answer has the form of one. */
+/** The tasks of a plan; undefined if the answer is not a plan. */
 export const readPlanTasks = (value: Json | undefined): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject)['tasks'] : undefined;
 
-/** What was wrong with its last try, if it gave one. */
+/** Why there is no plan: the problems of the last attempt, or the failure of the coordinator. */
 export const planFailure = ({ status, error, output }: Envelope, problems: readonly string[]): Failure =>
   error?.code === 'answer_schema' || error === null
     ? {
         code: 'plan_invalid',
-        detail: extractJson(output) === undefined ? 'Its answer is not JSON.' : problems.slice(0, 5).join(' '),
+        detail: extractJson(output) === undefined ? 'The answer is not JSON.' : problems.slice(0, 5).join(' '),
       }
-    : { code: error.code, detail: `The coordinator gave no plan (${status}).` };
+    : { code: error.code, detail: `The coordinator returned no plan (${status}).` };

@@ -1,10 +1,10 @@
-// The log that a run begins with when it goes on from a checkpoint: a prefix of another one's, as it is.
+// The first frames of a run that continues from a checkpoint: an unchanged prefix of another run's log.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Frame } from '#contracts';
 import { framesHash } from './frames-hash.ts';
 
-/** Throws `checkpoint_invalid` for a cut from which nothing can go on. */
+/** Throws `checkpoint_invalid` if no run can continue from this cut. */
 export const cutFrames = (
   frames: readonly Frame[],
   count: number,
@@ -13,11 +13,15 @@ export const cutFrames = (
   const kept = frames.slice(0, count);
   const [open] = kept;
   if (open?.record.type !== 'open' || kept.length < count)
-    throw new CloisterError('checkpoint_invalid', `Its run has ${frames.length} records, the cut needs ${count}.`);
+    throw new CloisterError(
+      'checkpoint_invalid',
+      `The run has ${frames.length} records, but the checkpoint needs ${count}.`,
+    );
   const { birth } = open.record;
   if (kept.some(({ record }) => record.type === 'cancel'))
-    throw new CloisterError('checkpoint_invalid', 'The run had been cancelled by then.');
-  if (kept.at(-1)!.record.type === 'close') throw new CloisterError('checkpoint_invalid', 'The run had ended by then.');
+    throw new CloisterError('checkpoint_invalid', 'The run was already cancelled at that point.');
+  if (kept.at(-1)!.record.type === 'close')
+    throw new CloisterError('checkpoint_invalid', 'The run had already ended at that point.');
   const at = kept.reduce((latest, frame) => Math.max(latest, frame.at), 0);
   const fork: Frame = {
     run,

@@ -1,4 +1,4 @@
-// A team in code: validated, completed, frozen. To the runtime it is an agent whose session is a graph of tasks.
+// Defines a team in code: validated, completed, frozen. To the runtime it is an agent whose session works through a task graph.
 import { CloisterError, deepFreeze, isName, isObject } from '#base';
 import type { Agent, TeamOptions, TeamRules } from '#contracts';
 import { checkKeys, describeGot } from './check-keys.ts';
@@ -23,15 +23,15 @@ const keys = [
   'budget',
 ] as const satisfies readonly (keyof TeamOptions)[];
 
-export const defineTeam = (options: TeamOptions): Agent => teamFrom(options, null);
+export const defineTeam = (options: TeamOptions): Agent => buildTeam(options, null);
 
-/** The same, of what a file says. */
-export const teamFrom = (options: TeamOptions, file: string | null): Agent => {
+/** `file`: the path of the team file; null for a team defined in code. */
+export const buildTeam = (options: TeamOptions, file: string | null): Agent => {
   checkTeamOptions(options);
-  const rules = rulesOf(options);
+  const rules = toTeamRules(options);
   const { name, description = `The team ${name}.`, agents, coordinator, budget } = options;
   const base = defineAgent({ name, description, prompt: '', ...(budget === undefined ? {} : { budget }) });
-  const pair = coordinator === undefined ? null : coordinatorOf(coordinator, rules);
+  const pair = coordinator === undefined ? null : buildCoordinator(coordinator, rules);
   const team = deepFreeze({
     ...rules,
     ...(pair === null ? {} : { coordinator: { plans: pair.plans.digest, answers: pair.answers.digest } }),
@@ -40,20 +40,20 @@ export const teamFrom = (options: TeamOptions, file: string | null): Agent => {
     ...base,
     file,
     team,
-    // Who may be handed results that are too long to show can read on in them.
+    // Each member also exists with `read_output`, for tasks whose results may be too long to show.
     // probe: team-members
     members: Object.freeze(agents.flatMap((agent) => [...new Set([agent, withReadOutput(agent)])])),
     coordinator: pair,
-    // It takes what its members write to each other, and tasks that are added while it works.
+    // The team receives its members' messages to each other, and tasks that are added while it works.
     messages: Object.freeze(['children']),
   });
 };
 
-const rulesOf = (options: TeamOptions): TeamRules => {
+const toTeamRules = (options: TeamOptions): TeamRules => {
   const { agents, parallel = 4, capacity = {}, memoryScope = 'dependencies', planMayAskForAll = false } = options;
   const { plan = {}, retries = 0, backOffMs = 1_000, messages = false } = options;
   const names = agents.map(({ name }) => name);
-  const toAll = (): TeamRules['messages'] =>
+  const everyoneToEveryone = (): TeamRules['messages'] =>
     Object.fromEntries(names.map((name) => [name, names.filter((other) => other !== name)]));
   return {
     members: Object.fromEntries(agents.map(({ name, digest }) => [name, digest])),
@@ -65,14 +65,14 @@ const rulesOf = (options: TeamOptions): TeamRules => {
     planDepthMax: plan.depth ?? planDepthDefault,
     retries,
     backOffMs,
-    messages: messages === true ? toAll() : messages === false ? {} : structuredClone(messages),
+    messages: messages === true ? everyoneToEveryone() : messages === false ? {} : structuredClone(messages),
   };
 };
 
 const [planTasksDefault, planDepthDefault] = [200, 20];
 
-/** Who plans and who answers are given words, and nothing to do anything with. */
-const coordinatorOf = (agent: Agent, rules: TeamRules): NonNullable<Agent['coordinator']> => {
+/** The agents that plan and answer have no tools, no sub-agents and no mail. */
+const buildCoordinator = (agent: Agent, rules: TeamRules): NonNullable<Agent['coordinator']> => {
   const bare = {
     ...agent,
     tools: [],
@@ -94,81 +94,82 @@ const coordinatorOf = (agent: Agent, rules: TeamRules): NonNullable<Agent['coord
   });
 };
 
-type Known = { readonly plain: ReadonlyMap<string, Agent>; readonly reading: ReadonlyMap<string, Agent> };
+type Roster = { readonly plain: ReadonlyMap<string, Agent>; readonly reading: ReadonlyMap<string, Agent> };
 
-const rosters = new WeakMap<Agent, Known>();
+const rosters = new WeakMap<Agent, Roster>();
 
-/** A member with or without the means to read on. */
-export const teamMember = (team: Agent, name: string, reads: boolean): Agent | undefined => {
-  let known = rosters.get(team);
-  if (known === undefined) {
+/** A member, with or without `read_output`. */
+export const teamMember = (team: Agent, name: string, canReadOutput: boolean): Agent | undefined => {
+  let roster = rosters.get(team);
+  if (roster === undefined) {
     const named = team.members.map((member) => [member.name, member] as const);
-    known = { plain: new Map(named.toReversed()), reading: new Map(named) };
-    rosters.set(team, known);
+    roster = { plain: new Map(named.toReversed()), reading: new Map(named) };
+    rosters.set(team, roster);
   }
-  return (reads ? known.reading : known.plain).get(name);
+  return (canReadOutput ? roster.reading : roster.plain).get(name);
 };
 
-/** Each once, in the order of the roster. */
-export const rosterOf = ({ members }: Agent): readonly Agent[] =>
+/** Each member once, in the order of the definition. */
+export const teamRoster = ({ members }: Agent): readonly Agent[] =>
   members.filter((member, index) => members.findIndex(({ name }) => name === member.name) === index);
 
 export const checkTeamOptions = (options: TeamOptions): void => {
   if (!isObject(options)) throw new CloisterError('team_invalid', 'defineTeam takes an object.');
   const team = typeof options.name === 'string' ? options.name.slice(0, 80) : '?';
-  const wrong: RejectField = (field, expected) => {
+  const reject: RejectField = (field, expected) => {
     throw new CloisterError('team_invalid', `Team ${JSON.stringify(team)}, ${field}: expected ${expected}.`);
   };
-  checkKeys(options, keys, '', wrong);
+  checkKeys(options, keys, '', reject);
   if (typeof options.name !== 'string' || !isName(options.name) || options.name === 'person')
-    wrong('name', 'letters, digits, dot, dash and underscore, at most 64 characters');
+    reject('name', 'letters, digits, dot, dash and underscore, at most 64 characters');
   const { description } = options;
   if (description !== undefined && (typeof description !== 'string' || description.trim() === ''))
-    wrong('description', 'a sentence that says what it does');
-  checkMembers(options, wrong);
-  checkNumbers(options.budget, ['tokens', 'usd', 'spawns', 'memory', 'ms'], 'budget', wrong);
-  checkPolicy(options, wrong);
+    reject('description', 'a sentence that says what the team does');
+  checkMembers(options, reject);
+  checkNumbers(options.budget, ['tokens', 'usd', 'spawns', 'memory', 'ms'], 'budget', reject);
+  checkPolicy(options, reject);
 };
 
-const checkMembers = ({ name, agents, coordinator }: TeamOptions, wrong: RejectField): void => {
-  if (!Array.isArray(agents) || agents.length === 0) return wrong('agents', 'at least one agent');
+const checkMembers = ({ name, agents, coordinator }: TeamOptions, reject: RejectField): void => {
+  if (!Array.isArray(agents) || agents.length === 0) return reject('agents', 'at least one agent');
   for (const agent of [...agents, ...(coordinator === undefined ? [] : [coordinator])] as readonly Agent[]) {
-    if (typeof agent?.digest !== 'string') wrong('agents', 'agents made by defineAgent');
-    if (agent.team !== null) wrong('agents', `agents; "${agent.name}" is a team`);
-    if (agent.input.format !== 'text') wrong('agents', `agents that take text; "${agent.name}" takes JSON`);
+    if (typeof agent?.digest !== 'string') reject('agents', 'agents created with defineAgent');
+    if (agent.team !== null) reject('agents', `agents; "${agent.name}" is a team`);
+    if (agent.input.format !== 'text') reject('agents', `agents with text input; "${agent.name}" takes JSON`);
   }
   const names = (agents as readonly Agent[]).map((agent) => agent.name);
-  const twice = names.find((one, index) => names.indexOf(one) !== index);
-  if (twice !== undefined) wrong('agents', `one agent per name; "${twice}" is there twice`);
-  if (names.includes(name)) wrong('name', `another name: "${name}" is one of its agents`);
+  const duplicate = names.find((one, index) => names.indexOf(one) !== index);
+  if (duplicate !== undefined) reject('agents', `unique agent names; "${duplicate}" is used twice`);
+  if (names.includes(name)) reject('name', `another name: "${name}" is one of its agents`);
 };
 
-const checkPolicy = (options: TeamOptions, wrong: RejectField): void => {
+const checkPolicy = (options: TeamOptions, reject: RejectField): void => {
   const { parallel, capacity = {}, plan = {}, retries, backOffMs, memoryScope, planMayAskForAll, messages } = options;
   const names = options.agents.map(({ name }) => name);
   const whole = (field: string, value: unknown, [min, max]: readonly [number, number]): void => {
     if (value !== undefined && !(Number.isInteger(value) && (value as number) >= min && (value as number) <= max))
-      wrong(field, `a whole number from ${min} to ${max}; ${describeGot(value)}`);
+      reject(field, `a whole number from ${min} to ${max}; ${describeGot(value)}`);
   };
   whole('parallel', parallel, [1, 10_000]);
-  if (!isObject(capacity)) wrong('capacity', 'a number for each of some members');
-  checkKeys(capacity, names, 'capacity.', wrong);
+  if (!isObject(capacity)) reject('capacity', 'an object with a number for each member named');
+  checkKeys(capacity, names, 'capacity.', reject);
   for (const [name, value] of Object.entries(capacity)) whole(`capacity.${name}`, value, [1, 10_000]);
-  if (!isObject(plan)) wrong('plan', 'an object with `tasks` and `depth`');
-  checkKeys(plan, ['tasks', 'depth'], 'plan.', wrong);
+  if (!isObject(plan)) reject('plan', 'an object with `tasks` and `depth`');
+  checkKeys(plan, ['tasks', 'depth'], 'plan.', reject);
   whole('plan.tasks', plan.tasks, [1, 100_000]);
   whole('plan.depth', plan.depth, [1, 100_000]);
   whole('retries', retries, [0, 10]);
   whole('backOffMs', backOffMs, [0, 3_600_000]);
   if (memoryScope !== undefined && memoryScope !== 'dependencies' && memoryScope !== 'all')
-    wrong('memoryScope', `dependencies or all; ${describeGot(memoryScope)}`);
+    reject('memoryScope', `dependencies or all; ${describeGot(memoryScope)}`);
   if (planMayAskForAll !== undefined && typeof planMayAskForAll !== 'boolean')
-    wrong('planMayAskForAll', 'true or false');
+    reject('planMayAskForAll', 'true or false');
   if (messages === undefined || typeof messages === 'boolean') return;
-  if (!isObject(messages)) wrong('messages', 'true, false, or for each of some members a list of others');
-  checkKeys(messages, names, 'messages.', wrong);
+  if (!isObject(messages)) reject('messages', 'true, false, or for each sender a list of recipients');
+  checkKeys(messages, names, 'messages.', reject);
   for (const [name, others] of Object.entries(messages)) {
-    if (!Array.isArray(others)) wrong(`messages.${name}`, 'a list of members');
-    for (const other of others) if (!names.includes(other)) wrong(`messages.${name}`, `members; ${describeGot(other)}`);
+    if (!Array.isArray(others)) reject(`messages.${name}`, 'a list of members');
+    for (const other of others)
+      if (!names.includes(other)) reject(`messages.${name}`, `names of members; ${describeGot(other)}`);
   }
 };

@@ -1,33 +1,32 @@
-// A schema as a part of another one: what refers to its root would mean the other's root there.
+// Embeds one JSON Schema in another. References to its root must be rewritten, because the root is now another schema.
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 
-/** The same schema for `place`, a JSON pointer into the whole; `prefix` keeps its anchors apart from others'. */
+/** The schema rewritten for `place`, a JSON pointer into the outer schema; `prefix` keeps its anchors distinct from others. */
 export const embedSchema = (schema: JsonObject, place: string, prefix: string): JsonObject => {
-  const runtime = homeOf(schema);
-  const moved = (ref: string): string => {
-    const local =
-      runtime !== null && (ref === runtime || ref.startsWith(`${runtime}#`)) ? ref.slice(runtime.length) || '#' : ref;
+  const base = baseUri(schema);
+  const rewriteRef = (ref: string): string => {
+    const local = base !== null && (ref === base || ref.startsWith(`${base}#`)) ? ref.slice(base.length) || '#' : ref;
     if (local === '#' || local.startsWith('#/')) return `#${place}${local.slice(1)}`;
     return local.startsWith('#') ? `#${prefix}${local.slice(1)}` : local;
   };
   const change = (key: string, value: Json): Json => {
     if (typeof value !== 'string') return value;
-    if (key === '$ref') return moved(value);
+    if (key === '$ref') return rewriteRef(value);
     if (key === '$anchor') return `${prefix}${value}`;
-    // So drafts before `$anchor` name a place.
+    // Drafts without `$anchor` use `$id: "#name"` as an anchor.
     return key === '$id' && value.startsWith('#') ? `#${prefix}${value.slice(1)}` : value;
   };
   const { $schema: _schema, $id, id: _id, ...rest } = rebuild(schema, change);
-  return runtime === null && $id !== undefined ? { $id, ...rest } : rest;
+  return base === null && $id !== undefined ? { $id, ...rest } : rest;
 };
 
-/** Whether some part of it stands for the whole again. */
+/** Whether some part of the schema refers to the whole schema. */
 export const refersToRoot = (schema: JsonObject): boolean => {
-  const runtime = homeOf(schema);
+  const base = baseUri(schema);
   const { $anchor } = schema;
   const roots: Json[] = ['#'];
-  if (runtime !== null) roots.push(runtime, `${runtime}#`);
+  if (base !== null) roots.push(base, `${base}#`);
   if (typeof $anchor === 'string') roots.push(`#${$anchor}`);
   let found = false;
   rebuild(schema, (key, value) => {
@@ -37,16 +36,16 @@ export const refersToRoot = (schema: JsonObject): boolean => {
   return found;
 };
 
-/** The address that a schema gives itself: what is below it refers to it and no further. */
-const homeOf = ({ $id, id }: JsonObject): string | null => {
+/** The base URI that a schema sets with `$id`: references inside it resolve against this URI. */
+const baseUri = ({ $id, id }: JsonObject): string | null => {
   const address = $id ?? id;
   return typeof address === 'string' && !address.startsWith('#') ? address.replace(/#$/u, '') : null;
 };
 
-/** Keywords that hold schemas by name, lists of schemas, and plain values; any other that holds an object holds a schema. */
-const byName = ['$defs', 'definitions', 'properties', 'patternProperties', 'dependentSchemas', 'dependencies'];
-const inList = ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'];
-const plain = ['const', 'enum', 'default', 'examples', 'example', 'required', 'dependentRequired'];
+/** Keywords whose values are maps of schemas, lists of schemas, or plain values. An object under any other keyword is a schema. */
+const mapKeywords = ['$defs', 'definitions', 'properties', 'patternProperties', 'dependentSchemas', 'dependencies'];
+const listKeywords = ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'];
+const valueKeywords = ['const', 'enum', 'default', 'examples', 'example', 'required', 'dependentRequired'];
 
 type Change = (key: string, value: Json) => Json;
 
@@ -56,15 +55,16 @@ const rebuild = (schema: JsonObject, change: Change): JsonObject =>
   );
 
 const rebuildPart = (key: string, value: Json, change: Change): Json => {
-  if (plain.includes(key)) return value;
-  if (Array.isArray(value)) return inList.includes(key) ? value.map((part: Json) => sub(part, change)) : value;
+  if (valueKeywords.includes(key)) return value;
+  if (Array.isArray(value))
+    return listKeywords.includes(key) ? value.map((part: Json) => rebuildSubschema(part, change)) : value;
   if (!isObject(value)) return change(key, value);
-  if (!byName.includes(key)) return sub(value, change);
+  if (!mapKeywords.includes(key)) return rebuildSubschema(value, change);
   return Object.fromEntries(
-    Object.entries(value).map(([name, part]) => [name, part === undefined ? part : sub(part, change)]),
+    Object.entries(value).map(([name, part]) => [name, part === undefined ? part : rebuildSubschema(part, change)]),
   );
 };
 
-/** A part with an address of its own is whole in itself. */
-const sub = (part: Json, change: Change): Json =>
-  isObject(part) && homeOf(part) === null ? rebuild(part, change) : part;
+/** A subschema with its own base URI is left unchanged: its references do not leave it. */
+const rebuildSubschema = (part: Json, change: Change): Json =>
+  isObject(part) && baseUri(part) === null ? rebuild(part, change) : part;

@@ -1,4 +1,4 @@
-// Mail between a run and whoever asked for it: granted by the operator's own code, recorded like any other.
+// Mail from outside to the agents of a run. The operator's own code grants it, and it is recorded like any other mail.
 import { CloisterError, encodeMessage, utf8Bytes } from '#base';
 import type { CellId } from '#base';
 import type { DeadLetter, LiveAgent, Mail, RouteChoice, RoutedMessages, Segment, MessageTarget } from '#contracts';
@@ -8,7 +8,7 @@ import { cross } from '#core/crossings';
 import { mailBytesMax } from '#core/session';
 import { sessionHandle } from './spawn-agent.ts';
 
-/** Puts a message of the operator's into a box, or on a topic; gives its id. */
+/** Delivers a message from outside to a mailbox, or to the subscribers of a topic. Returns its id. */
 export const deliverFromOutside = (
   run: LocalRun,
   root: CellId,
@@ -17,50 +17,54 @@ export const deliverFromOutside = (
 ): string => {
   checkText(text);
   const id = `m-${run.ports.ids.random()}`;
-  const said = run.ports.redact?.text(text) ?? text;
+  const redacted = run.ports.redact?.text(text) ?? text;
   if (topic !== undefined) {
-    for (const member of run.post.directory.subscribersOf(topic))
-      if (member.box.hasRoom(utf8Bytes(said))) put(run, member, { id, text: said, topic });
+    for (const member of run.mail.directory.subscribersOf(topic))
+      if (member.mailbox.hasRoom(utf8Bytes(redacted))) deliver(run, member, { id, text: redacted, topic });
       else recordDeadLetter(run, member, { id, to: member.name, reason: 'overflow', type: 'broadcast', topic });
     return id;
   }
   const member = findMember(run, to, root);
-  if (!member.box.hasRoom(utf8Bytes(said)))
-    throw new CloisterError('mailbox_full', `${member.name} has not read what it was sent.`);
-  put(run, member, { id, text: said });
+  if (!member.mailbox.hasRoom(utf8Bytes(redacted)))
+    throw new CloisterError('mailbox_full', `${member.name} has not read its earlier messages.`);
+  deliver(run, member, { id, text: redacted });
   return id;
 };
 
 const checkText = (text: string): void => {
   if (text.trim() === '') throw new CloisterError('mail_invalid', 'The message is empty.');
-  if (utf8Bytes(text) > mailBytesMax) throw new CloisterError('mail_invalid', `It may have ${mailBytesMax} bytes.`);
+  if (utf8Bytes(text) > mailBytesMax) throw new CloisterError('mail_invalid', `The limit is ${mailBytesMax} bytes.`);
 };
 
-/** To one of a team: its director hands it to the earliest task of that member that has not started. */
+/** To a member of a team: the team session gives it to that member's earliest task that has not started. */
 export const sendToMember = (run: LocalRun, root: CellId, text: string, recipient: string): string => {
   checkText(text);
   const id = `m-${run.ports.ids.random()}`;
-  const said = run.ports.redact?.text(text) ?? text;
+  const redacted = run.ports.redact?.text(text) ?? text;
   const member = findMember(run, undefined, root);
-  if (!member.box.hasRoom(utf8Bytes(said)))
-    throw new CloisterError('mailbox_full', `${member.name} has not read what it was sent.`);
-  put(run, member, { id, text: said, recipient });
+  if (!member.mailbox.hasRoom(utf8Bytes(redacted)))
+    throw new CloisterError('mailbox_full', `${member.name} has not read its earlier messages.`);
+  deliver(run, member, { id, text: redacted, recipient });
   return id;
 };
 
-/** Tasks for a team, which were checked: they are no letters, and as long as they are. */
+/** Sends checked tasks to a team. The size limit of messages does not apply to them. */
 export const sendTasks = (run: LocalRun, root: CellId, tasks: string): void => {
   const id = `m-${run.ports.ids.random()}`;
-  put(run, findMember(run, undefined, root), { id, text: run.ports.redact?.text(tasks) ?? tasks });
+  deliver(run, findMember(run, undefined, root), { id, text: run.ports.redact?.text(tasks) ?? tasks });
 };
 
-/** Nothing is dropped silently. */
+/** A message that is not delivered is recorded, never dropped silently. */
 const recordDeadLetter = (run: LocalRun, { cell }: Member, dead: DeadLetter & { readonly id: string }): void =>
   void run.write(cell, run.time(), { type: 'mail', to: cell, dead });
 
-type Put = Pick<Mail, 'id' | 'text' | 'topic'> & { readonly recipient?: string };
+type ExternalMessage = Pick<Mail, 'id' | 'text' | 'topic'> & { readonly recipient?: string };
 
-const put = (run: LocalRun, member: Member, { id, text, topic, recipient = member.name }: Put): void => {
+const deliver = (
+  run: LocalRun,
+  member: Member,
+  { id, text, topic, recipient = member.name }: ExternalMessage,
+): void => {
   const at = run.time();
   const kind = topic === undefined ? 'message' : 'broadcast';
   const head: Omit<Mail, 'text'> = {
@@ -76,11 +80,11 @@ const put = (run: LocalRun, member: Member, { id, text, topic, recipient = membe
   const grants = [{ name: kind, kind, from: 'outside', to: member.cell } as const];
   const content = encodeMessage(head, text);
   cross({ kind, from: 'outside', to: member.cell, content, labels: [] }, { grants, ledger: run.ledger, at });
-  run.post.deliver(run.write(member.cell, at, { type: 'mail', to: member.cell }));
+  run.mail.deliver(run.write(member.cell, at, { type: 'mail', to: member.cell }));
 };
 
 export const findMember = (run: LocalRun, name: string | undefined, root: CellId): Member => {
-  const all = [...run.post.directory.all];
+  const all = [...run.mail.directory.all];
   const found = all.filter(({ cell, name: known, agent }) =>
     name === undefined
       ? cell === root
@@ -89,36 +93,36 @@ export const findMember = (run: LocalRun, name: string | undefined, root: CellId
   const exact = found.filter((one) => one.cell === name || one.name === name);
   const [member, other] = exact.length > 0 ? exact : found;
   if (member !== undefined && other === undefined) return member;
-  const known = all.map((one) => one.name).join(', ') || 'nobody';
-  const fitting = (exact.length > 0 ? exact : found).map((one) => `${one.name} (${sessionHandle(one.cell)})`);
+  const known = all.map((one) => one.name).join(', ') || 'none';
+  const matches = (exact.length > 0 ? exact : found).map((one) => `${one.name} (${sessionHandle(one.cell)})`);
   if (other !== undefined)
-    throw new CloisterError('mail_ambiguous', `"${name}" could be one of: ${fitting.join(', ')}.`);
+    throw new CloisterError('mail_ambiguous', `"${name}" matches several agents: ${matches.join(', ')}.`);
   throw new CloisterError(
     'mail_unknown',
-    `There is no ${name === undefined ? 'agent' : `"${name.slice(0, 80)}"`} that can be written to; there is: ${known}.`,
+    `No agent${name === undefined ? '' : ` named "${name.slice(0, 80)}"`} can receive messages. Available: ${known}.`,
   );
 };
 
 export const listMembers = (run: LocalRun): readonly LiveAgent[] =>
-  [...run.post.directory.all].map(({ cell, parent, agent, name, spawned, heard, bornAt, box }) => ({
+  [...run.mail.directory.all].map(({ cell, parent, agent, name, spawned, subscriptions, createdAt, mailbox }) => ({
     cell,
     parent,
     agent,
     sub_agent_id: name,
     session_id: sessionHandle(cell),
     workflow_id: spawned?.workflow ?? null,
-    subscriptions: [...heard],
+    subscriptions: [...subscriptions],
     metadata: spawned?.metadata ?? {},
-    spawned_at: bornAt,
-    status: box.idle ? 'waiting' : 'running',
+    spawned_at: createdAt,
+    status: mailbox.idle ? 'waiting' : 'running',
   }));
 
-/** Hands chosen messages of one living cell's window to another, if both definitions name each other. Gives how many. */
+/** Sends chosen messages from one live cell's window to another, if both definitions list each other. Returns their number. */
 export const routeTo = (run: LocalRun, from: LiveCell, to: LiveCell, choice: RouteChoice): number => {
-  const { directory } = run.post;
+  const { directory } = run.mail;
   const [sender, member] = [directory.get(from.cellId), directory.get(to.cellId)];
   const allowed = sender !== undefined && member !== undefined && mayWrite(sender, member);
-  const parts = chosen(from, choice);
+  const parts = chooseParts(from, choice);
   if (parts.length === 0) return 0;
   const at = run.time();
   const content = JSON.stringify({
@@ -132,28 +136,28 @@ export const routeTo = (run: LocalRun, from: LiveCell, to: LiveCell, choice: Rou
     { kind: 'message', from: from.cellId, to: to.cellId, content, labels: [] },
     { grants, ledger: run.ledger, at },
   );
-  to.arrivals.take(run.write(to.cellId, at, { type: 'give', to: to.cellId }));
+  to.receivedCrossings.addFromFrame(run.write(to.cellId, at, { type: 'give', to: to.cellId }));
   if ('refused' in passed)
     throw new CloisterError(
       'crossing_refused',
-      `${from.agent.name} and ${to.agent.name} must name each other in \`messages\`.`,
+      `${from.agent.name} and ${to.agent.name} must list each other in \`messages\`.`,
     );
   return parts.length;
 };
 
-/** What lasts is there whether there is still room for it or not; the rest is what is in view. */
-const chosen = ({ view }: LiveCell, { categories, segments }: RouteChoice): RoutedMessages['parts'] => {
+/** Lasting segments count even if the window no longer has room for them; the rest comes from the current view. */
+const chooseParts = ({ view }: LiveCell, { categories, segments }: RouteChoice): RoutedMessages['parts'] => {
   const all = new Map([...(view?.lasting ?? []), ...(view?.view ?? [])].map((segment) => [segment.id, segment]));
   return [...all.values()]
     .filter(({ id, category }) => categories?.includes(category) === true || segments?.includes(id) === true)
     .sort((one, other) => one.id - other.id)
     .flatMap(({ category, part }) => {
-      const text = textOf(part);
+      const text = partText(part);
       return text === '' ? [] : [{ category, text }];
     });
 };
 
-const textOf = (part: Segment['part']): string => {
+const partText = (part: Segment['part']): string => {
   if (!('message' in part)) return '';
   const { content } = part.message;
   if (typeof content === 'string') return content;

@@ -1,9 +1,9 @@
-// The log that a fork begins with: what it keeps of another run, and what is changed from there on.
+// The first frames of a fork: what it keeps of another run, and what changes from there on.
 //
-//   K1. What is kept is a prefix of the log, up to the operation that is named, and the settlements of steps that were
-//       under way there: they were asked before the change, so they are as they were.
-//   K2. An amendment only takes away or replaces what the operator named: no grant is added.
-//   K3. The definitions stay as they were recorded; the amendment is a record of its own.
+//   K1. A fork keeps a prefix of the log, up to the named operation, and the settlements of steps that were in flight
+//       there. Those steps began before the change, so their results stay.
+//   K2. An amendment only removes or replaces what the operator named. It never adds a grant.
+//   K3. The recorded definitions stay unchanged; the amendment is a separate record.
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
 import type { Amendment, AgentDefinition, ForkOptions, Frame, FrameRecord, GrantName } from '#contracts';
@@ -14,10 +14,10 @@ import { framesHash } from './frames-hash.ts';
 
 type BeginFrame = Frame & { readonly record: Extract<FrameRecord, { type: 'begin' | 'post' }> };
 
-/** Where a run is cut: before this frame, in the work of this agent. */
+/** Where a run is cut: before this frame, in a cell of this agent. */
 type Cut = { readonly at: string; readonly frame: number; readonly agent: string; readonly child: boolean };
 
-/** Throws `fork_invalid` for a place or a change that cannot be. */
+/** Throws `fork_invalid` if the position or the change is not possible. */
 export const forkFrames = (
   frames: readonly Frame[],
   options: ForkOptions,
@@ -26,13 +26,13 @@ export const forkFrames = (
   const recorded = readRecordedRun(frames);
   const cut = cutAt(recorded, options.at);
   if (recorded.cancelled !== null && recorded.cancelled.no < cut.frame)
-    throw invalid('The run had been cancelled before that.');
+    throw invalid('The run was cancelled before that point.');
   const amendment = amendmentOf(recorded, options, cut);
-  const kept = [...frames.slice(0, cut.frame), ...underWay(frames, cut.frame)];
+  const kept = [...frames.slice(0, cut.frame), ...settledAfterCut(frames, cut.frame)];
   const from = { run: frames[0]!.run, frames: kept.length, hash: framesHash(kept), at: cut.at, forkedAt: now };
   const isRoot = cut.at === recorded.root.birth.cell;
-  const begun = isRoot && amendment.goal !== undefined ? [withGoal(kept[0]!, amendment.goal), ...kept.slice(1)] : kept;
-  // As late as what it keeps: the time since then counts as downtime.
+  const prefix = isRoot && amendment.goal !== undefined ? [withGoal(kept[0]!, amendment.goal), ...kept.slice(1)] : kept;
+  // The time of the last kept frame: the time since then counts as downtime.
   const at = kept.reduce((latest, frame) => Math.max(latest, frame.at), 0);
   const fork: Frame = {
     run,
@@ -41,49 +41,53 @@ export const forkFrames = (
     cell: recorded.root.birth.cell,
     record: { type: 'fork', from, amendment },
   };
-  return [...begun.map((frame, no): Frame => ({ ...frame, run, no })), fork];
+  return [...prefix.map((frame, no): Frame => ({ ...frame, run, no })), fork];
 };
 
 const cutAt = (recorded: RecordedRun, at: string): Cut => {
   const slash = at.lastIndexOf('/');
   const cell = recorded.cells.get((slash < 0 ? at : at.slice(0, slash)) as CellId);
-  if (cell === undefined) throw invalid(`It has no cell "${at}". Its cells: ${[...recorded.cells.keys()].join(', ')}.`);
-  if (slash < 0) return cutAtBirth(recorded, cell);
+  if (cell === undefined)
+    throw invalid(`The run has no cell "${at}". Its cells: ${[...recorded.cells.keys()].join(', ')}.`);
+  if (slash < 0) return cutAtCellStart(recorded, cell);
   const op = at.slice(slash + 1);
-  const begun = /^\d{1,9}$/u.test(op) ? cell.begins.get(Number(op)) : undefined;
-  if (begun === undefined) throw invalid(`There is no operation ${op}: ${operationsOf(cell)}.`);
-  return cutBefore(cell, firstAttempt(cell, begun));
+  const beginFrame = /^\d{1,9}$/u.test(op) ? cell.begins.get(Number(op)) : undefined;
+  if (beginFrame === undefined) throw invalid(`There is no operation ${op}: ${operationsOf(cell)}.`);
+  return cutBefore(cell, firstAttempt(cell, beginFrame));
 };
 
-const cutAtBirth = ({ cells, root }: RecordedRun, cell: RecordedCell): Cut => {
+const cutAtCellStart = ({ cells, root }: RecordedRun, cell: RecordedCell): Cut => {
   const { birth } = cell;
   if (cell === root) return { at: birth.cell, frame: 1, agent: birth.agent, child: true };
   const parent = birth.parent === null ? undefined : cells.get(birth.parent);
-  const begun = [...(parent?.begins.values() ?? [])].find(({ record }) => birthIn(record)?.cell === birth.cell);
-  if (parent === undefined || begun === undefined) throw invalid(`The log does not say how ${birth.cell} began.`);
-  return cutBefore(parent, begun);
+  const beginFrame = [...(parent?.begins.values() ?? [])].find(
+    ({ record }) => recordedBirth(record)?.cell === birth.cell,
+  );
+  if (parent === undefined || beginFrame === undefined)
+    throw invalid(`The log does not show how ${birth.cell} was started.`);
+  return cutBefore(parent, beginFrame);
 };
 
 const cutBefore = ({ birth }: RecordedCell, { no, record }: BeginFrame): Cut => ({
   at: `${birth.cell}/${record.op}`,
   frame: no,
-  agent: birthIn(record)?.agent ?? birth.agent,
-  child: birthIn(record) !== undefined,
+  agent: recordedBirth(record)?.agent ?? birth.agent,
+  child: recordedBirth(record) !== undefined,
 });
 
-const birthIn = (record: BeginFrame['record']) => (record.type === 'begin' ? record.birth : undefined);
+const recordedBirth = (record: BeginFrame['record']) => (record.type === 'begin' ? record.birth : undefined);
 
-/** A turn is asked as a whole: of several attempts at it none is kept. */
-const firstAttempt = (cell: RecordedCell, begun: BeginFrame): BeginFrame => {
-  const turn = begun.attempt?.turn;
-  if (turn === undefined) return begun;
-  return [...cell.begins.values()].find(({ attempt }) => attempt?.turn === turn) ?? begun;
+/** A turn is repeated as a whole: none of its earlier attempts is kept. */
+const firstAttempt = (cell: RecordedCell, beginFrame: BeginFrame): BeginFrame => {
+  const turn = beginFrame.attempt?.turn;
+  if (turn === undefined) return beginFrame;
+  return [...cell.begins.values()].find(({ attempt }) => attempt?.turn === turn) ?? beginFrame;
 };
 
 const operationsOf = ({ birth, begins }: RecordedCell): string => {
   const names = [...begins.values()].slice(0, 40).map(({ record }) => `${record.op} ${record.name}`);
   return names.length === 0
-    ? `${birth.cell} began none`
+    ? `${birth.cell} has none`
     : `${birth.cell} has ${names.join(', ')}${begins.size > 40 ? ', …' : ''}`;
 };
 
@@ -91,12 +95,12 @@ const amendmentOf = (recorded: RecordedRun, options: ForkOptions, { agent, child
   const { model, goal, withoutGrants = [] } = options;
   if (goal !== undefined && !child)
     throw invalid(
-      `A goal can only be changed where a cell begins: --at <cell>, or the operation that starts it; ${at} is neither.`,
+      `A goal can only be changed where a cell starts: use --at <cell>, or the operation that starts it. ${at} is neither.`,
     );
   if (goal !== undefined && goal.trim() === '') throw invalid('The goal is empty.');
   checkGrants(recorded, agent, withoutGrants);
   if (at === recorded.root.birth.cell && withoutGrants.includes('goal'))
-    throw invalid(`The goal of ${at} was handed over when the run began: name an agent that is called after that.`);
+    throw invalid(`The goal of ${at} was set before the fork point. Choose an agent that is called later.`);
   return {
     agent,
     ...(model === undefined ? {} : { model }),
@@ -105,24 +109,24 @@ const amendmentOf = (recorded: RecordedRun, options: ForkOptions, { agent, child
   };
 };
 
-const checkGrants = ({ cells, frames }: RecordedRun, agent: string, lost: readonly GrantName[]): void => {
-  if (lost.length === 0) return;
+const checkGrants = ({ cells, frames }: RecordedRun, agent: string, withoutGrants: readonly GrantName[]): void => {
+  if (withoutGrants.length === 0) return;
   const digests = new Set(
     [...cells.values()].filter(({ birth }) => birth.agent === agent).map(({ birth }) => birth.digest),
   );
   const definitions = frames.flatMap(({ definitions: known = [] }) =>
     known.flatMap(({ digest, definition }): AgentDefinition[] => (digests.has(digest) ? [definition] : [])),
   );
-  const had = new Set(
+  const granted = new Set(
     definitions.flatMap(({ grants, share }) => (share === undefined ? grants : [...grants, 'share' as const])),
   );
-  const unknown = lost.find((name) => !had.has(name));
+  const unknown = withoutGrants.find((name) => !granted.has(name));
   if (unknown !== undefined)
-    throw invalid(`"${agent}" has no grant "${unknown}"; it has ${[...had].join(', ') || 'none'}.`);
+    throw invalid(`"${agent}" has no grant "${unknown}"; it has ${[...granted].join(', ') || 'none'}.`);
 };
 
-/** Settlements after the cut of steps that began before it, as their own work ended: not those that something stopped. */
-const underWay = (frames: readonly Frame[], cut: number): readonly Frame[] => {
+/** Settlements, after the cut, of steps that began before it and ran to their own end. Steps that were stopped are not kept. */
+const settledAfterCut = (frames: readonly Frame[], cut: number): readonly Frame[] => {
   const open = new Set<string>();
   for (const { cell, record } of frames.slice(0, cut)) {
     if (record.type === 'begin' && record.do === 'step') open.add(`${cell}/${record.op}`);
@@ -130,21 +134,21 @@ const underWay = (frames: readonly Frame[], cut: number): readonly Frame[] => {
   }
   return frames.slice(cut).filter(({ cell, record }) => {
     if (record.type !== 'settle' || !open.has(`${cell}/${record.op}`)) return false;
-    return record.halted === undefined && (record.ok || !stops.includes(record.failure?.code ?? ''));
+    return record.halted === undefined && (record.ok || !stopCodes.includes(record.failure?.code ?? ''));
   });
 };
 
-const stops = ['cancelled', 'deadline_passed', 'indeterminate', 'store_failed'];
+const stopCodes = ['cancelled', 'deadline_passed', 'indeterminate', 'store_failed'];
 
-/** The beginning of a run with another goal from outside, and what else it was given. */
+/** The first frame with another goal; everything else that crossed in it stays. */
 const withGoal = (open: Frame, goal: string): Frame => {
   const ledger = new Ledger();
   const content = isTeam(open) ? teamGoal(open, goal) : goal;
   for (const { kind, verdict, seq } of open.links?.[0]?.entries ?? []) {
     const grant = { name: kind, kind, from: 'outside', to: open.cell } as const;
-    const was = open.contents?.find((one) => one.seq === seq)?.content ?? '';
+    const previous = open.contents?.find((one) => one.seq === seq)?.content ?? '';
     ledger.recordDecision(
-      { kind, from: 'outside', to: open.cell, content: kind === 'goal' ? content : was, labels: [] },
+      { kind, from: 'outside', to: open.cell, content: kind === 'goal' ? content : previous, labels: [] },
       verdict === 'granted' ? { allowed: true, grant } : { allowed: false, reason: verdict },
       open.at,
     );
@@ -154,10 +158,10 @@ const withGoal = (open: Frame, goal: string): Frame => {
 
 const isTeam = ({ definitions = [] }: Frame): boolean => definitions[0]?.definition.team !== undefined;
 
-/** The same tasks, if they were given, for another goal. */
+/** Another goal with the same tasks, if the request contained tasks. */
 const teamGoal = ({ contents = [] }: Frame, goal: string): string => {
-  const was = contents.find(({ kind }) => kind === 'goal')?.content ?? '{}';
-  return JSON.stringify({ ...(JSON.parse(was) as object), goal });
+  const previous = contents.find(({ kind }) => kind === 'goal')?.content ?? '{}';
+  return JSON.stringify({ ...(JSON.parse(previous) as object), goal });
 };
 
 const invalid = (detail: string): CloisterError => new CloisterError('fork_invalid', detail);

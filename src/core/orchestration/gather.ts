@@ -1,10 +1,10 @@
-// Asks several sub-agents at once, waits for all or the time-out, and merges what they found.
+// Calls several sub-agents in parallel, waits for all of them or the timeout, and merges their findings.
 import type { JsonObject } from '#base';
 import type { Agent, Settlement, Source, ToolSchema } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import { gatheredText, exceedsPreview, numberDuplicates, outputName } from '#core/rules';
 import type { ResolvedSource } from '#core/rules';
-import { limitPassed } from '#core/session';
+import { limitFailure } from '#core/session';
 import type { LazyOperation, ToolCall, CallEnd, ToolCallChain, ChainStep, Session, ToolRunner } from '#core/session';
 import { beginChild, hasAnswered, readChildResult } from './agent-tool.ts';
 import type { ChildGoal } from './agent-tool.ts';
@@ -15,7 +15,7 @@ const tasksMax = 16;
 export const gatherSchema = (agents: readonly Agent[]): ToolSchema => ({
   name: 'gather',
   description:
-    'Asks several agents at the same time and returns their findings merged, each with the names of those who found it.',
+    'Call several agents in parallel and return their merged findings, each with the names of the agents that found it.',
   inputSchema: {
     type: 'object',
     properties: {
@@ -33,36 +33,36 @@ export const gatherSchema = (agents: readonly Agent[]): ToolSchema => ({
   },
 });
 
-/** One task for one of these agents, which all take the same form of input. */
+/** One task for one of these agents, which all have the same input format. */
 const taskSchema = (agents: readonly Agent[], index: number): JsonObject => {
   const { input } = agents[0]!;
   const place = `/properties/tasks/items/anyOf/${index}/properties/input`;
-  const asked: JsonObject =
+  const requested: JsonObject =
     input.format === 'json'
       ? { input: { ...embedSchema(input.schema ?? {}, place, `task${index}.`), type: 'object' } }
-      : { prompt: { type: 'string', description: 'The whole task: the agent sees nothing else.' } };
+      : { prompt: { type: 'string', description: 'The complete task. The agent sees nothing else.' } };
   return {
     type: 'object',
     properties: {
       agent: { type: 'string', enum: agents.map(({ toolName }) => toolName) },
-      ...asked,
+      ...requested,
       reason: { type: 'string' },
     },
-    required: ['agent', ...Object.keys(asked)],
+    required: ['agent', ...Object.keys(requested)],
     additionalProperties: false,
   };
 };
 
 export const gatherTool = (agents: readonly Agent[], timeoutMs: number): ToolRunner => ({
   schema: gatherSchema(agents),
-  chain: (call, args, session) => {
+  createChain: (call, args, session) => {
     const tasks = args['tasks'] as readonly Task[];
-    if (session.cell.steps + tasks.length > session.cell.limits.max_steps) return { stop: limitPassed('max_steps') };
+    if (session.cell.steps + tasks.length > session.cell.limits.max_steps) return { stop: limitFailure('max_steps') };
     const children = tasks.map((task) => () => {
       const agent = agents.find(({ toolName }) => toolName === task.agent)!;
-      return beginChild(call, agent, askedBy(task), session);
+      return beginChild(call, agent, readTaskGoal(task), session);
     });
-    return new Gathering(call, children, numberDuplicates(tasks.map(({ agent }) => agent)), timeoutMs, session);
+    return new GatherChain(call, children, numberDuplicates(tasks.map(({ agent }) => agent)), timeoutMs, session);
   },
 });
 
@@ -73,45 +73,45 @@ type Task = {
   readonly reason?: string;
 };
 
-const askedBy = ({ prompt, input, reason }: Task): ChildGoal => ({
+const readTaskGoal = ({ prompt, input, reason }: Task): ChildGoal => ({
   goal: input === undefined ? (prompt ?? '') : JSON.stringify(input),
   reason,
 });
 
-class Gathering implements ToolCallChain {
+class GatherChain implements ToolCallChain {
   readonly begin: readonly LazyOperation[];
   readonly #call: ToolCall;
   readonly #names: readonly string[];
   readonly #session: Session;
   readonly #nth: number;
   readonly #settled: { settled: Settlement<unknown>; no: number }[] = [];
-  #left: number;
+  #unsettled: number;
   #timedOut = false;
 
   constructor(
     call: ToolCall,
     children: readonly LazyOperation[],
-    asked: readonly string[],
+    requested: readonly string[],
     timeoutMs: number,
     session: Session,
   ) {
     this.#call = call;
-    this.#names = asked;
+    this.#names = requested;
     this.#session = session;
-    this.#nth = session.cell.nextOutput(call.name);
-    this.#left = children.length;
+    this.#nth = session.cell.nextOutputNumber(call.name);
+    this.#unsettled = children.length;
     this.begin = [...children, { do: 'sleep', ms: timeoutMs, why: 'time-out' }];
   }
 
-  after(place: number, settled: Settlement<unknown>, no: number): ChainStep {
+  onSettled(place: number, settled: Settlement<unknown>, no: number): ChainStep {
     if (place === this.#names.length) {
-      // The time-out, or its cancellation once all have answered.
+      // The timeout, or its cancellation after all agents have answered.
       this.#timedOut = true;
-      return this.#left === 0 ? { end: this.#end() } : { cancel: { code: 'deadline_passed' } };
+      return this.#unsettled === 0 ? { end: this.#end() } : { cancel: { code: 'deadline_passed' } };
     }
     this.#settled[place] = { settled, no };
-    this.#left--;
-    if (this.#left > 0) return {};
+    this.#unsettled--;
+    if (this.#unsettled > 0) return {};
     return this.#timedOut ? { end: this.#end() } : { cancel: { code: 'cancelled' } };
   }
 
@@ -130,14 +130,14 @@ class Gathering implements ToolCallChain {
         resolved.push({
           from: 'crossing',
           kind: 'result',
-          content: cell.runtime.arrivals.at(result.source.seq)!.content,
+          content: cell.runtime.receivedCrossings.at(result.source.seq)!.content,
         });
       }
       (hasAnswered(result?.envelope) ? present : missing).push(this.#names[index]!);
     });
     const shownMax = shownBytesMax(cell.limits);
     const text = gatheredText(resolved);
-    if (exceedsPreview(text, shownMax)) cell.keepOutput(outputName(this.#call.name, this.#nth, 'txt'), { text });
+    if (exceedsPreview(text, shownMax)) cell.storeOutput(outputName(this.#call.name, this.#nth, 'txt'), { text });
     return { show: { rule: 'gather@1', of, with: [shownMax, this.#nth] }, missing, present };
   }
 }

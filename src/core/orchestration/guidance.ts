@@ -1,14 +1,14 @@
-// The runtime's fixed words around an agent's prompt: the same for every goal.
+// The fixed text that the runtime adds to an agent's prompt. It is the same for every goal.
 import type { Agent, OutputFormat, SpawnRules, ToolSchema } from '#contracts';
-import { plainName, shownName } from '#core/session';
+import { toToolName, sourceToolName } from '#core/session';
 
-type Parts = Pick<
+type GuidanceFields = Pick<
   Agent,
   'name' | 'tools' | 'sources' | 'servers' | 'output' | 'agentsAtOnce' | 'spawns' | 'spawnable' | 'given'
 >;
 
-/** Role, tools and the closing request. */
-export const runtimeGuidance = (agent: Parts, schemas: readonly ToolSchema[]): string => {
+/** The role, the tools and the closing instruction. */
+export const runtimeGuidance = (agent: GuidanceFields, schemas: readonly ToolSchema[]): string => {
   const lines = [
     `You are the agent "${agent.name}".`,
     toolsLine(agent, schemas),
@@ -16,48 +16,52 @@ export const runtimeGuidance = (agent: Parts, schemas: readonly ToolSchema[]): s
   ];
   if (agent.spawns !== null) lines.push(...spawnLines(agent.spawns, agent.spawnable));
   if (agent.agentsAtOnce !== null)
-    lines.push(`Ask at most ${agent.agentsAtOnce} agents at once, unless there is a reason to ask more.`);
+    lines.push(`Call at most ${agent.agentsAtOnce} agents in parallel unless you have a reason to call more.`);
   lines.push('Complete the task and provide a clear summary.');
-  if (agent.output.format === 'json') lines.push(`Answer with ${formatWords(agent.output)}.`);
+  if (agent.output.format === 'json') lines.push(`Answer with ${describeFormat(agent.output)}.`);
   return lines.join('\n');
 };
 
-/** Whom it may start, so that it need not guess. */
+/** Lists the agents it can start, so that the model does not have to guess names. */
 const spawnLines = ({ self }: SpawnRules, spawnable: readonly Agent[]): readonly string[] => {
-  const known = [
+  const startable = [
     ...spawnable.map(({ name, description }) => `${name}: ${description}`),
-    ...(self ? ['self: another one of your own kind, with a clean context.'] : []),
+    ...(self ? ['self: a copy of yourself with an empty context.'] : []),
   ];
-  return known.length === 0 ? [] : ['Agents that you may start with spawn_agent:', ...known.map((line) => `- ${line}`)];
+  return startable.length === 0
+    ? []
+    : ['Agents you can start with spawn_agent:', ...startable.map((line) => `- ${line}`)];
 };
 
-/** What came with a request is in the list of tools, and adds no word to the agent's own prompt. */
-const toolsLine = ({ sources, servers, given = [] }: Parts, schemas: readonly ToolSchema[]): string => {
-  const named = servers.filter((server) => server.includes('/')).map((server) => shownName(...splitServer(server)));
-  const whole = [...sources.map(({ name }) => name), ...servers.filter((server) => !server.includes('/'))];
-  const names = [...schemas.map(({ name }) => name).filter((name) => !given.includes(name)), ...named];
-  const all = whole.map((name) => `all whose names begin with ${plainName(name)}__`);
+/** Tools that came with a request are in the tool list, but never in the agent's prompt. */
+const toolsLine = ({ sources, servers, given = [] }: GuidanceFields, schemas: readonly ToolSchema[]): string => {
+  const singleTools = servers
+    .filter((server) => server.includes('/'))
+    .map((server) => sourceToolName(...splitServer(server)));
+  const wholeSources = [...sources.map(({ name }) => name), ...servers.filter((server) => !server.includes('/'))];
+  const names = [...schemas.map(({ name }) => name).filter((name) => !given.includes(name)), ...singleTools];
+  const all = wholeSources.map((name) => `all tools whose names start with ${toToolName(name)}__`);
   return names.length + all.length === 0
     ? given.length === 0
       ? 'You have no tools.'
-      : 'You may use the tools that are listed.'
-    : `Tools you may use: ${[...names, ...all].join(', ')}.`;
+      : 'You can use the listed tools.'
+    : `Available tools: ${[...names, ...all].join(', ')}.`;
 };
 
-/** `<server>/<tool>` in its two parts. */
+/** Splits `<server>/<tool>`. */
 export const splitServer = (reference: string): [server: string, tool: string] => {
   const at = reference.indexOf('/');
   return [reference.slice(0, at), reference.slice(at + 1)];
 };
 
-const formatWords = ({ format, schema }: OutputFormat): string => {
+const describeFormat = ({ format, schema }: OutputFormat): string => {
   if (format !== 'json') return format === 'markdown' ? 'Markdown' : 'plain text';
-  return `one JSON value and nothing else${schema === undefined ? '' : `, fitting this JSON Schema: ${JSON.stringify(schema)}`}`;
+  return `one JSON value and nothing else${schema === undefined ? '' : `, matching this JSON Schema: ${JSON.stringify(schema)}`}`;
 };
 
-/** The variables that a prompt may name. Everything else that looks like one stays as it is written: nothing is looked up. */
+/** Fills in the few variables that a prompt may use. Anything else that looks like a variable stays as written: nothing is looked up. */
 export const fillPrompt = ({ prompt, output, limits }: Pick<Agent, 'prompt' | 'output' | 'limits'>): string =>
   prompt.replace(/\$\{(FORMAT|MAX_TURNS|MAX_TOOLS)\}/gu, (_, name: string) => {
-    if (name === 'FORMAT') return formatWords(output);
+    if (name === 'FORMAT') return describeFormat(output);
     return String(name === 'MAX_TURNS' ? (limits.maxToolTurns ?? 10) : (limits.maxToolCallsPerTurn ?? 50));
   });

@@ -1,7 +1,7 @@
-export { agentFrom, withOutputFormat, assertAgent, defineAgent } from './define-agent.ts';
+export { buildAgent, withOutputFormat, assertAgent, defineAgent } from './define-agent.ts';
 export { depthMax } from './agent-tool.ts';
-export { checkSharedLimits } from './check-agent.ts';
-export { defineTeam, rosterOf, teamFrom } from './define-team.ts';
+export { checkCloisterOptions } from './check-agent.ts';
+export { defineTeam, teamRoster, buildTeam } from './define-team.ts';
 export { buildSynthesisPrompt, buildTaskPrompt } from './build-prompts.ts';
 export { checkRequest, checkTeamRequest } from './check-request.ts';
 export { addRequestTools } from './request-tools.ts';

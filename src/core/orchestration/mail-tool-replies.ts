@@ -1,10 +1,10 @@
-// What the mail tools tell a model: the seed's shapes and codes.
+// Replies of the mail tools to a model, with the shapes and codes of the seed document.
 import { nearestName } from '#base';
 import type { DeadReason } from '#contracts';
 
 export type MailToolReply = Readonly<Record<string, unknown>> & { readonly success: boolean };
 
-type Code =
+type MailToolCode =
   | 'AGENT_NOT_FOUND'
   | 'SPAWN_FAILED'
   | 'SPAWN_LIMIT'
@@ -17,51 +17,55 @@ type Code =
   | 'INVALID_MESSAGE'
   | 'INVALID_TOPIC';
 
-const retryables: readonly Code[] = ['SPAWN_FAILED', 'SPAWN_LIMIT', 'SPAWN_RATE', 'MAILBOX_FULL'];
+const retryableCodes: readonly MailToolCode[] = ['SPAWN_FAILED', 'SPAWN_LIMIT', 'SPAWN_RATE', 'MAILBOX_FULL'];
 
 export const mailToolSuccess = (fields: Readonly<Record<string, unknown>>): MailToolReply => ({
   success: true,
   ...fields,
 });
 
-export const mailToolError = (code: Code, message: string, suggestion: string): MailToolReply => ({
+export const mailToolError = (code: MailToolCode, message: string, suggestion: string): MailToolReply => ({
   success: false,
-  error: { code, message, suggestion, retryable: retryables.includes(code) },
+  error: { code, message, suggestion, retryable: retryableCodes.includes(code) },
 });
 
-type Looked = { readonly why: 'unknown' | 'ambiguous' | 'self' | 'ended'; readonly known: readonly string[] };
+type LookupFailure = { readonly why: 'unknown' | 'ambiguous' | 'self' | 'ended'; readonly known: readonly string[] };
 
-/** The names are those that the asker may write to anyway. */
-const notFound = (name: string, { why, known }: Looked): MailToolReply => {
-  const asked = JSON.stringify(name.slice(0, 80));
-  const there = known.length === 0 ? 'You may write to nobody here.' : `You may write to: ${known.join(', ')}.`;
-  if (why === 'self') return mailToolError('NOT_ALLOWED', `${asked} is yourself.`, there);
+/** Shows only names that the sender may message anyway. */
+const notFound = (name: string, { why, known }: LookupFailure): MailToolReply => {
+  const quoted = JSON.stringify(name.slice(0, 80));
+  const reachable = known.length === 0 ? 'You cannot message any agent.' : `You can message: ${known.join(', ')}.`;
+  if (why === 'self') return mailToolError('NOT_ALLOWED', `${quoted} is you.`, reachable);
   if (why === 'ambiguous')
-    return mailToolError('AMBIGUOUS_NAME', `${asked} could be several.`, `Say which: ${known.join(', ')}.`);
-  if (why === 'ended') return mailToolError('AGENT_ENDED', `${asked} has ended.`, there);
-  const meant = nearestName(name, known);
+    return mailToolError('AMBIGUOUS_NAME', `${quoted} matches several agents.`, `Use one of: ${known.join(', ')}.`);
+  if (why === 'ended') return mailToolError('AGENT_ENDED', `${quoted} has ended.`, reachable);
+  const suggestion = nearestName(name, known);
   return mailToolError(
     'AGENT_NOT_FOUND',
-    `There is nobody called ${asked}.`,
-    `${meant === null ? '' : `Did you mean "${meant}"? `}${there}`,
+    `No agent is named ${quoted}.`,
+    `${suggestion === null ? '' : `Did you mean "${suggestion}"? `}${reachable}`,
   );
 };
 
 const undelivered = (name: string, reason: DeadReason): MailToolReply =>
   reason === 'overflow'
-    ? mailToolError('MAILBOX_FULL', `The mailbox of ${name} is full.`, 'Wait until it has read some, then send again.')
-    : mailToolError('NOT_ALLOWED', `The message to ${name} was not let through.`, 'Do without it.');
+    ? mailToolError(
+        'MAILBOX_FULL',
+        `The mailbox of ${name} is full.`,
+        'Wait until it has read some messages, then retry.',
+      )
+    : mailToolError('NOT_ALLOWED', `The message to ${name} was refused.`, 'Continue without sending it.');
 
-const topic = (name: string, what: string, known: readonly string[]): MailToolReply =>
+const topicRefused = (name: string, what: string, known: readonly string[]): MailToolReply =>
   mailToolError(
-    what.startsWith('is not yours') ? 'NOT_ALLOWED' : 'INVALID_TOPIC',
+    what.startsWith('is not a topic you can') ? 'NOT_ALLOWED' : 'INVALID_TOPIC',
     `${JSON.stringify(name.slice(0, 80))} ${what}.`,
-    known.length === 0 ? 'You have no topics.' : `Yours are: ${known.join(', ')}.`,
+    known.length === 0 ? 'You have no topics.' : `Your topics: ${known.join(', ')}.`,
   );
 
 export const mailRefusals = {
   notFound,
   undelivered,
-  topic,
+  topic: topicRefused,
   invalid: (message: string, suggestion: string) => mailToolError('INVALID_MESSAGE', message, suggestion),
 };

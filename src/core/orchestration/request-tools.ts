@@ -1,26 +1,27 @@
-// Tools that come with one request for a run, besides those of the agent's definition.
+// Tools that come with one request, in addition to those of the agent's definition.
 //
-//   B1. They are the root's alone: not its sub-agents', nor of another one of its kind that it starts.
-//   B2. None takes the place of one that the agent has, and none adds a word to its system prompt.
+//   B1. Only the root agent has them: not its sub-agents, and not a copy of itself that it starts.
+//   B2. They never replace one of the agent's own tools, and add nothing to its system prompt.
 import { CloisterError } from '#base';
 import type { Agent, ToolDefinition, ToolSchema } from '#contracts';
-import { plainName } from '#core/session';
+import { toToolName } from '#core/session';
 import { checkTool } from './check-agent.ts';
 import { completeDefinition } from './define-agent.ts';
 
-/** The same agent with these besides its own. Throws `options_invalid`. */
+/** The same agent with these tools added. Throws `options_invalid`. */
 export const addRequestTools = (agent: Agent, tools: readonly ToolDefinition[]): Agent => {
   for (const tool of tools) {
-    checkTool(tool, wrong);
-    if (tool.instructions !== undefined) wrong(`tools.${tool.name}.instructions`, 'none: they are for definitions');
-    if ((tool.repeat ?? 'never') !== 'never') wrong(`tools.${tool.name}.repeat`, 'never: the run cannot be resumed');
+    checkTool(tool, reject);
+    if (tool.instructions !== undefined)
+      reject(`tools.${tool.name}.instructions`, 'none: only tools of a definition have instructions');
+    if ((tool.repeat ?? 'never') !== 'never') reject(`tools.${tool.name}.repeat`, 'never: the run cannot be resumed');
   }
   const given = tools.map(({ name }) => name);
   const folded = given.map((name) => name.toLowerCase());
-  const twice = given.find((_, place) => folded.indexOf(folded[place]!) !== place);
-  if (twice !== undefined) wrong('tools', `one tool per name; "${twice}" is there twice`);
+  const duplicate = given.find((_, place) => folded.indexOf(folded[place]!) !== place);
+  if (duplicate !== undefined) reject('tools', `unique tool names; "${duplicate}" is used twice`);
   const taken = given.find((name) => isTaken(agent, name));
-  if (taken !== undefined) wrong('tools', `names that agent "${agent.name}" has no tool of; it has "${taken}"`);
+  if (taken !== undefined) reject('tools', `names not used by agent "${agent.name}"; it already has "${taken}"`);
   return completeDefinition({
     ...agent,
     tools: Object.freeze([...agent.tools, ...tools]),
@@ -28,33 +29,33 @@ export const addRequestTools = (agent: Agent, tools: readonly ToolDefinition[]):
   });
 };
 
-const wrong = (field: string, expected: string): never => {
+const reject = (field: string, expected: string): never => {
   throw new CloisterError('options_invalid', `${field}: expected ${expected}.`);
 };
 
-/** Those of its servers are known when a session begins, by how their names begin. */
+/** Tools of servers are only known when a session starts, so their name prefixes are reserved. */
 const isTaken = ({ definition, sources, servers }: Agent, name: string): boolean => {
-  const begins = [...sources.map((source) => source.name), ...servers.map((server) => server.split('/')[0]!)];
+  const prefixes = [...sources.map((source) => source.name), ...servers.map((server) => server.split('/')[0]!)];
   return (
     name.toLowerCase() === 'read_output' ||
     definition.tools.some((tool) => tool.name.toLowerCase() === name.toLowerCase()) ||
-    begins.some((source) => name.toLowerCase().startsWith(`${plainName(source).toLowerCase()}__`))
+    prefixes.some((source) => name.toLowerCase().startsWith(`${toToolName(source).toLowerCase()}__`))
   );
 };
 
-/** The agent as it is defined. */
+/** The agent as defined. */
 export const withoutRequestTools = (agent: Agent): Agent => {
   const { given, ...fields } = agent;
   if (given === undefined) return agent;
   return completeDefinition({ ...fields, tools: agent.tools.filter(({ name }) => !given.includes(name)) });
 };
 
-/** The same agent with what a run's record says that it was given: to be looked at, not to be called. */
+/** The same agent with the request tools that the run's log lists. They can be shown, but calling one throws. */
 export const withRecordedTools = (agent: Agent, recorded: readonly ToolSchema[]): Agent => {
-  const tools = recorded.filter(({ name }) => !isTaken(agent, name)).map((tool) => ({ ...tool, execute: gone }));
+  const tools = recorded.filter(({ name }) => !isTaken(agent, name)).map((tool) => ({ ...tool, execute: refuseCall }));
   return tools.length === 0 ? agent : addRequestTools(agent, tools);
 };
 
-const gone = (): never => {
+const refuseCall = (): never => {
   throw new CloisterError('tools_gone');
 };

@@ -1,4 +1,4 @@
-// The root cell of a run: its session, its result, its end; and the sessions of the children below it.
+// The root cell of a run: its session, its result and its end. Also starts the sessions of the children below it.
 import { CloisterError } from '#base';
 import type { CellId, Failure } from '#base';
 import type {
@@ -21,71 +21,71 @@ import type {
   CellFolders,
 } from '#contracts';
 import { Cell, resultEnvelope, LocalContext } from '#core/cells';
-import type { Arrival, CellRuntime, LiveCell, LocalRun, RunChild, RunPorts } from '#core/cells';
-import { cross, grantOf, grantsOf } from '#core/crossings';
+import type { ReceivedCrossing, CellRuntime, LiveCell, LocalRun, RunChild, RunPorts } from '#core/cells';
+import { cross, createGrant, createGrants } from '#core/crossings';
 import { shutdownGraceMs, runSession } from '#core/session';
 import type { SessionPorts } from '#core/session';
 import type { SharedMemory, TaskQueue } from '#core/tasks';
-import { identityOf } from './agent-tool.ts';
+import { agentIdentity } from './agent-tool.ts';
 import { beginCompactor } from './compactor.ts';
 import { TeamSessionRunner } from './team-session-runner.ts';
 import { listMembers, findMember, routeTo, deliverFromOutside, sendTasks, sendToMember } from './external-mail.ts';
-import { runnersOf } from './tool-runners.ts';
+import { toolRunners } from './tool-runners.ts';
 
-/** The world of one run. */
+/** The ports through which one run reaches the outside. */
 export type RunWorldPorts = RunPorts & {
-  /** How the run was asked for, so that it can go on with the same agents. */
+  /** How the run was started, so that it can be resumed with the same agents. */
   readonly started?: RunStartInfo | undefined;
   readonly workspaces: CellFolders;
   readonly validate: Validate;
-  /** What a new session of this agent works with; nothing of it is handed to another. With this model instead of its own, if one is named. */
-  equip(agent: Agent, model?: string): SessionResources;
-  /** Makes so many of an agent ready before there is something for them to do. */
+  /** Models and tool sources for a new session of this agent; sessions share none of them. `model` replaces the agent's own. */
+  resourcesFor(agent: Agent, model?: string): SessionResources;
+  /** Pre-warms this many instances of an agent. */
   warm?(agent: Agent, count: number): void;
-  /** The window of an agent, as far as definitions and config tell. */
-  windowOf?(agent: Agent): WindowLimit | undefined;
-  /** The smallest window of the agents that are in its budget group now. */
+  /** The context window of an agent, if its definition or the config sets it. */
+  windowLimitFor?(agent: Agent): WindowLimit | undefined;
+  /** The smallest window among the agents currently in this agent's budget group. */
   groupTokens?(agent: Agent): number | undefined;
-  /** Told of what is being closed; the run waits for it at its end. */
-  closing?(done: Promise<void>): void;
-  blob(ref: string): Promise<Uint8Array>;
-  /** Whether the run was cancelled before it began. */
+  /** Called with the promise of a resource that is being closed; the run waits for it before it ends. */
+  onClosing?(done: Promise<void>): void;
+  readBlob(ref: string): Promise<Uint8Array>;
+  /** Whether the run was cancelled before it started. */
   cancelled?(): boolean;
 };
 
-/** A run under way. `outcome` rejects only when the run could not be recorded. */
+/** A run in progress. `outcome` rejects only if the run could not be recorded. */
 export type RunHandle = {
   readonly cell: CellId;
   readonly outcome: Promise<Outcome>;
   cancel(): void;
-  /** Gives its root cell something to know, as CONTEXT. Throws `cell_ended`. */
-  give(text: string): void;
-  /** Copies again what has changed in a living child's share; gives how many messages. Throws `cell_ended`. */
+  /** Adds text to the root cell, as CONTEXT. Throws `cell_ended`. */
+  addContext(text: string): void;
+  /** Sends a live child what has changed in the shared context. Returns the number of messages. Throws `cell_ended`. */
   refreshShare(child: string): number;
-  /** Sends a message to one of its agents, the root unless another is named, or publishes one. Gives its id. */
+  /** Sends a message to one agent of the run (the root by default), or publishes it on a topic. Returns its id. */
   send(text: string, sending?: MessageTarget): string;
-  /** Hands chosen messages of one cell's window to others; gives how many crossed. */
+  /** Sends chosen messages of one cell's window to other cells. Returns how many crossed. */
   route(from: string, to: readonly string[], choice: RouteChoice): number;
-  /** Those of its agents that can be written to. */
+  /** The agents of the run that can receive messages. */
   members(): readonly LiveAgent[];
-  /** From now on what is published on a topic goes outside too. */
-  hear(topic: string): void;
-  /** Asks one of its agents to come to an end, and stops it if it does not; the root unless another is named. */
+  /** From now on, messages published on the topic are sent outside too. */
+  forwardTopic(topic: string): void;
+  /** Asks one agent of the run (the root by default) to shut down. An agent other than the root is stopped after a grace period. */
   finish(name?: string): void;
-  /** Of a team: adds tasks to what it does. Throws what is wrong with them, or that it is too late. */
+  /** Adds tasks to a team. Throws if they are invalid or the team accepts no more. */
   addTasks(specs: unknown): Promise<void>;
-  /** Of a team: messages that wait for one of its members. */
+  /** Messages that wait for a member of a team. */
   messagesFor(assignee: string): readonly TeamMessage[];
-  /** Of a team: its tasks, and its coordinator's memory; null: it is none. */
+  /** The tasks of a team and the coordinator's memory; null if the root is not a team. */
   readonly team: { readonly queue: TaskQueue; readonly memory: SharedMemory } | null;
 };
 
-export type Root = {
+export type RootCellSeed = {
   readonly agent: Agent;
   readonly birth: Birth;
-  readonly bornAt: number;
+  readonly createdAt: number;
   readonly goal: Crossed<'goal'> | null;
-  /** The frame that it began with, when that was just written. */
+  /** The first frame, if it was just written. */
   readonly frame?: Frame;
 };
 
@@ -95,64 +95,64 @@ export class RootRun implements RunHandle {
   readonly #run: LocalRun;
   readonly #world: RunWorldPorts;
   readonly #runtime: LocalContext;
-  readonly #director: TeamSessionRunner | null;
-  #over = false;
-  /** What stops those that were asked to finish, if they do not. */
-  #graces: (() => void)[] | undefined;
+  readonly #teamRunner: TeamSessionRunner | null;
+  #hasEnded = false;
+  /** Cancel functions of the grace timers of agents that were asked to shut down. */
+  #graceTimers: (() => void)[] | undefined;
 
-  constructor(run: LocalRun, world: RunWorldPorts, { agent, birth, bornAt, goal, frame }: Root) {
+  constructor(run: LocalRun, world: RunWorldPorts, { agent, birth, createdAt, goal, frame }: RootCellSeed) {
     this.cell = birth.cell;
     this.#run = run;
     this.#world = world;
-    const account = run.accountOf(birth.cell, null, birth.caps);
+    const account = run.accountFor(birth.cell, null, birth.caps);
     if (birth.floor !== undefined && run.recorded === null) account.floor = birth.floor;
     const { spawned = null } = birth;
-    const beginning = {
+    const seed = {
       cell: birth.cell,
       agent,
       depth: 0,
       parent: null,
       spawned,
-      bornAt,
+      createdAt,
       goal,
       ...(frame && { frame }),
     };
-    this.#runtime = new LocalContext(run, beginning, account);
+    this.#runtime = new LocalContext(run, seed, account);
     const cancelled = run.recorded?.cancelled ?? null;
     if (cancelled !== null) this.#runtime.halt(undefined, cancelled.no, cancelled.at);
     else if (world.cancelled?.() === true) this.cancel();
     const halt = (): void => this.#runtime.halt();
-    run.onBreak = halt;
+    run.onBroken = halt;
     const { deadline } = birth;
     const { run: id, workspaces } = world;
     const cell = new Cell(this.#runtime, {
       parent: null,
       deadline,
-      bornAt,
-      ancestry: [identityOf(agent)],
+      createdAt,
+      ancestry: [agentIdentity(agent)],
       groupTokens: birth.groupTokens,
       run: id,
       workspaces,
     });
-    this.#director = agent.team === null || goal === null ? null : new TeamSessionRunner(cell, world);
-    // Not one async function: a run that waits should not hold more than its session does.
+    this.#teamRunner = agent.team === null || goal === null ? null : new TeamSessionRunner(cell, world);
+    // Not one async function, so that a waiting run holds no more memory than its session.
     this.outcome =
       goal === null && birth.spawned === undefined
-        ? this.#end(refusedGoal(this.#runtime))
-        : (this.#director?.run() ?? runSession(cell, sessionPorts(agent, world, this.#runtime))).then((ended) =>
+        ? this.#end(goalRefused(this.#runtime))
+        : (this.#teamRunner?.run() ?? runSession(cell, sessionPorts(agent, world, this.#runtime))).then((ended) =>
             this.#end(ended),
           );
   }
 
   cancel(): void {
-    if (this.#over || this.#runtime.halted) return;
+    if (this.#hasEnded || this.#runtime.halted) return;
     // probe: run-record-cancel
     this.#run.write(this.cell, this.#run.time(), { type: 'cancel' });
     this.#runtime.halt();
   }
 
-  give(text: string): void {
-    if (this.#over || this.#runtime.halted) throw new CloisterError('cell_ended', this.cell);
+  addContext(text: string): void {
+    if (this.#hasEnded || this.#runtime.halted) throw new CloisterError('cell_ended', this.cell);
     const known = this.#world.redact?.text(text) ?? text;
     const history: History = {
       conversation: '',
@@ -160,116 +160,119 @@ export class RootRun implements RunHandle {
       entries: [{ agent: null, category: 'CONTEXT', text: known }],
     };
     const at = this.#run.time();
-    const door = { grants: [grantOf('history', this.cell, 'outside')], ledger: this.#run.ledger, at };
+    const door = { grants: [createGrant('history', this.cell, 'outside')], ledger: this.#run.ledger, at };
     const content = JSON.stringify(history);
     cross({ kind: 'history', from: 'outside', to: this.cell, content, labels: [] }, door);
     // probe: run-record-gift
-    this.#runtime.arrivals.take(this.#run.write(this.cell, at, { type: 'give', to: this.cell }));
+    this.#runtime.receivedCrossings.addFromFrame(this.#run.write(this.cell, at, { type: 'give', to: this.cell }));
   }
 
   refreshShare(child: string): number {
-    const share = this.#run.shareOf(child as CellId);
-    if (share === undefined || this.#over || this.#runtime.halted)
-      throw new CloisterError('cell_ended', `${child} has no share of its caller's, or is not at work.`);
-    const known = new Set(share.runtime.arrivals.given('by now').flatMap(sharedIn).map(keyOf));
+    const share = this.#run.getShare(child as CellId);
+    if (share === undefined || this.#hasEnded || this.#runtime.halted)
+      throw new CloisterError('cell_ended', `${child} was given no share of its caller's context, or is not running.`);
+    const known = new Set(share.cell.receivedCrossings.addedContext('by now').flatMap(readShared).map(messageKey));
     // probe: share-changed
-    const changed = share.now().filter((message) => !known.has(keyOf(message)));
+    const changed = share.now().filter((message) => !known.has(messageKey(message)));
     if (changed.length === 0) return 0;
     const to = child as CellId;
     const at = this.#run.time();
     const content = JSON.stringify(changed);
     const door = { grants: share.grants, ledger: this.#run.ledger, at };
     cross({ kind: 'share', from: share.from, to, content, labels: [] }, door);
-    share.runtime.arrivals.take(this.#run.write(to, at, { type: 'give', to }));
+    share.cell.receivedCrossings.addFromFrame(this.#run.write(to, at, { type: 'give', to }));
     return changed.length;
   }
 
   send(text: string, sending?: MessageTarget): string {
-    this.#mustLive();
+    this.#assertRunning();
     const { to = '', topic } = sending ?? {};
     const { team } = this.#runtime.agent;
     if (team === null || topic !== undefined) return deliverFromOutside(this.#run, this.cell, text, sending);
     if (Object.hasOwn(team.members, to)) return sendToMember(this.#run, this.cell, text, to);
     const known = Object.keys(team.members).join(', ');
-    throw new CloisterError('mail_unknown', `A team takes messages for its members: name one of ${known}.`);
+    throw new CloisterError(
+      'mail_unknown',
+      `A team accepts messages only for its members; set \`to\` to one of: ${known}.`,
+    );
   }
 
   route(from: string, to: readonly string[], choice: RouteChoice): number {
-    this.#mustLive();
-    const sender = this.#living(from);
-    return to.map((one) => this.#living(one)).reduce((sum, one) => sum + routeTo(this.#run, sender, one, choice), 0);
+    this.#assertRunning();
+    const sender = this.#liveCell(from);
+    return to.map((one) => this.#liveCell(one)).reduce((sum, one) => sum + routeTo(this.#run, sender, one, choice), 0);
   }
 
   members(): readonly LiveAgent[] {
-    return this.#over ? [] : listMembers(this.#run);
+    return this.#hasEnded ? [] : listMembers(this.#run);
   }
 
-  hear(topic: string): void {
-    this.#run.post.heardOutside.add(topic);
+  forwardTopic(topic: string): void {
+    this.#run.mail.outsideTopics.add(topic);
   }
 
   finish(name?: string): void {
-    this.#mustLive();
-    const { cell, box } = findMember(this.#run, name, this.cell);
-    box.close();
+    this.#assertRunning();
+    const { cell, mailbox } = findMember(this.#run, name, this.cell);
+    mailbox.close();
     const graceMs = this.#runtime.agent.spawns?.graceMs ?? shutdownGraceMs;
-    // At the root a person may wait as long as it takes, or cancel.
+    // The root has no grace period: the user can wait, or cancel the run.
     if (cell !== this.cell)
-      (this.#graces ??= []).push(this.#world.clock.timer(graceMs, () => this.#run.post.halt(cell)));
+      (this.#graceTimers ??= []).push(this.#world.clock.timer(graceMs, () => this.#run.mail.halt(cell)));
   }
 
   async addTasks(specs: unknown): Promise<void> {
-    this.#mustLive();
-    if (this.#director === null) throw new CloisterError('cell_ended', 'It is no team.');
-    await this.#director.intake.ready();
-    this.#mustLive();
-    sendTasks(this.#run, this.cell, JSON.stringify(this.#director.intake.check(specs)));
+    this.#assertRunning();
+    if (this.#teamRunner === null) throw new CloisterError('cell_ended', 'This agent is not a team.');
+    await this.#teamRunner.intake.ready();
+    this.#assertRunning();
+    sendTasks(this.#run, this.cell, JSON.stringify(this.#teamRunner.intake.check(specs)));
   }
 
   get team(): RunHandle['team'] {
-    return this.#director;
+    return this.#teamRunner;
   }
 
   messagesFor(assignee: string): readonly TeamMessage[] {
-    return this.#director?.mail.getMessages(assignee) ?? [];
+    return this.#teamRunner?.mail.getMessages(assignee) ?? [];
   }
 
-  #mustLive(): void {
-    if (this.#over || this.#runtime.halted) throw new CloisterError('cell_ended', this.cell);
+  #assertRunning(): void {
+    if (this.#hasEnded || this.#runtime.halted) throw new CloisterError('cell_ended', this.cell);
   }
 
-  #living(cell: string): LiveCell {
-    const found = cell === this.cell ? this.#runtime : this.#run.living(cell as CellId);
-    if (found === undefined) throw new CloisterError('cell_ended', `${cell} is not at work in this run.`);
+  #liveCell(cell: string): LiveCell {
+    const found = cell === this.cell ? this.#runtime : this.#run.getLiveCell(cell as CellId);
+    if (found === undefined) throw new CloisterError('cell_ended', `${cell} is not running in this run.`);
     return found;
   }
 
   async #end(ended: Outcome): Promise<Outcome> {
     // probe: run-drained
-    await this.#runtime.drained();
-    this.#over = true;
-    for (const stop of this.#graces ?? []) stop();
+    await this.#runtime.whenAllSettled();
+    this.#hasEnded = true;
+    for (const stop of this.#graceTimers ?? []) stop();
     if (this.#run.broken !== null) throw this.#run.broken;
-    const outcome = this.#close(spentBy(ended, this.#runtime));
+    const outcome = this.#close(withFinalSpend(ended, this.#runtime));
     this.#run.replaying?.leave();
     await this.#world.log.durable();
     return outcome;
   }
 
-  /** Crosses the result out, in the last frame of the run. */
+  /** Crosses the result out and writes the last frame of the run. */
   #close(ended: Outcome): Outcome {
     const recorded = this.#run.replaying === null ? undefined : this.#run.recorded?.closed;
     const at = recorded?.at ?? this.#run.time();
     const { agent } = this.#runtime;
     const grants = this.#run.amendments.grants(
       agent.name,
-      grantsOf(agent, this.cell, 'outside'),
+      createGrants(agent, this.cell, 'outside'),
       recorded?.no ?? this.#run.nextFrame,
     );
     const content = JSON.stringify(resultEnvelope(ended));
     const door = { grants, ledger: this.#run.ledger, at };
     const passed = cross({ kind: 'result', from: this.cell, to: 'outside', content, labels: [] }, door);
-    const outcome = 'refused' in passed ? withheld(ended, passed.refused) : ended;
+    const outcome = 'refused' in passed ? resultRefused(ended, passed.refused) : ended;
     // probe: run-record-end
     if (recorded === undefined) this.#run.write(this.cell, at, { type: 'close', outcome });
     else this.#run.compare(recorded, { record: { type: 'close', outcome } });
@@ -277,80 +280,81 @@ export class RootRun implements RunHandle {
   }
 }
 
-const sharedIn = ({ kind, content }: Arrival): readonly SharedMessage[] =>
+const readShared = ({ kind, content }: ReceivedCrossing): readonly SharedMessage[] =>
   kind === 'share' ? (JSON.parse(content) as readonly SharedMessage[]) : [];
 
-const keyOf = ({ category, text }: SharedMessage): string => `${category} ${text}`;
+const messageKey = ({ category, text }: SharedMessage): string => `${category} ${text}`;
 
-const refusedGoal = (runtime: CellRuntime): Outcome => ({
+const goalRefused = (runtime: CellRuntime): Outcome => ({
   status: 'failed',
   output: '',
   data: null,
-  failure: { code: 'crossing_refused', detail: 'The goal was not handed over: no-grant.' },
+  failure: { code: 'crossing_refused', detail: 'The goal was refused: no-grant.' },
   missing: [],
   spent: runtime.account.spent(0),
 });
 
-const withheld = (ended: Outcome, reason: string): Outcome => ({
+const resultRefused = (ended: Outcome, reason: string): Outcome => ({
   ...ended,
   status: 'failed',
   output: '',
   data: null,
-  failure: { code: 'crossing_refused', detail: `The result was not handed out: ${reason}.` },
+  failure: { code: 'crossing_refused', detail: `The result was refused: ${reason}.` },
 });
 
-/** Given the world that its run was given. */
+/** Runs the session of a child with the ports of its run. */
 export const runChild: RunChild<RunWorldPorts> = async (operation, runtime, world) => {
   const { agent, deadline, ancestry, groupTokens } = operation;
   const { parent } = runtime;
   const { run, workspaces } = world;
-  const cell = new Cell(runtime, { parent, deadline, bornAt: runtime.now, ancestry, groupTokens, run, workspaces });
+  const cell = new Cell(runtime, { parent, deadline, createdAt: runtime.now, ancestry, groupTokens, run, workspaces });
   const outcome = await (agent.team === null
-    ? runSession(cell, portsOf(operation, runtime, world))
+    ? runSession(cell, childPorts(operation, runtime, world))
     : new TeamSessionRunner(cell, world).run());
-  await runtime.drained();
+  await runtime.whenAllSettled();
   // probe: child-outcome
-  return spentBy(outcome, runtime);
+  return withFinalSpend(outcome, runtime);
 };
 
-/** Most answers are judged by their schema alone. */
-const portsOf = ({ agent, check }: ChildOperation, runtime: CellRuntime, world: RunWorldPorts): SessionPorts => {
+/** Most answers are only checked against their schema; a plan has its own check. */
+const childPorts = ({ agent, check }: ChildOperation, runtime: CellRuntime, world: RunWorldPorts): SessionPorts => {
   const ports = sessionPorts(agent, world, runtime);
-  return check === undefined ? ports : { ...ports, check };
+  return check === undefined ? ports : { ...ports, checkAnswer: check };
 };
 
-/** What was stopped at the end has been counted only now. */
-const spentBy = (outcome: Outcome, runtime: CellRuntime): Outcome => ({
+/** Operations stopped at the end are counted only now, so the outcome is updated. */
+const withFinalSpend = (outcome: Outcome, runtime: CellRuntime): Outcome => ({
   ...outcome,
   spent: runtime.account.spent(outcome.spent.ms),
 });
 
 const sessionPorts = (agent: Agent, world: RunWorldPorts, runtime: CellRuntime): SessionPorts => {
-  const tools = runnersOf(agent);
+  const tools = toolRunners(agent);
   for (const one of agent.spawnable) {
     const count = agent.spawns?.pool[one.name] ?? 0;
     if (count > 0) world.warm?.(one, count);
   }
   try {
     // probe: session-ports
-    return { ...world.equip(agent), ...amendedModels(agent, world, runtime), ...compacting(agent), tools, world };
+    return { ...world.resourcesFor(agent), ...forkModels(agent, world, runtime), ...compaction(agent), tools, world };
   } catch (error) {
-    const unready: Failure = error instanceof CloisterError ? error.failure : { code: 'defect', detail: String(error) };
-    return { models: [], sources: [], unready, tools, world };
+    const setupFailure: Failure =
+      error instanceof CloisterError ? error.failure : { code: 'defect', detail: String(error) };
+    return { models: [], sources: [], setupFailure, tools, world };
   }
 };
 
-const compacting = ({ compactor }: Agent): Pick<SessionPorts, 'compact'> =>
+const compaction = ({ compactor }: Agent): Pick<SessionPorts, 'compact'> =>
   compactor === null ? {} : { compact: (session, text) => beginCompactor(compactor, session, text) };
 
-/** A fork may have put another model in the place of the agent's own: from there on. */
-const amendedModels = (agent: Agent, world: RunWorldPorts, runtime: CellRuntime): Pick<SessionPorts, 'modelsNow'> => {
+/** A fork may have replaced the agent's model from some frame on. */
+const forkModels = (agent: Agent, world: RunWorldPorts, runtime: CellRuntime): Pick<SessionPorts, 'currentModels'> => {
   const { amendments } = runtime.liveRun;
-  const named = amendments.modelsOf(agent.name);
+  const named = amendments.modelsFor(agent.name);
   if (named.length === 0) return {};
-  const models = new Map(named.map((model) => [model, world.equip(agent, model).models]));
+  const models = new Map(named.map((model) => [model, world.resourcesFor(agent, model).models]));
   return {
-    modelsNow: () => {
+    currentModels: () => {
       const model = amendments.modelAt(agent.name, runtime.nextFrame);
       return model === undefined ? undefined : models.get(model);
     },

@@ -1,8 +1,8 @@
-// Agents that start other agents while they run, and do not wait for them.
+// Lets agents start other agents without waiting for them.
 //
-//   H1. Every limit is looked at and taken in one stretch without waiting: the begin frame of the child is the reservation.
-//   H2. What is refused costs nothing: no cell, no id, no spawn is counted.
-//   H3. Which agents, how many, how deep and how often comes from the definition; a call can only ask for less.
+//   H1. Limits are checked and taken without an await in between: the child's begin frame is the reservation.
+//   H2. A refusal costs nothing: no cell, no id, and no spawn is counted.
+//   H3. The definition sets which agents, how many, how deep and how often; a call can only ask for less.
 import { isName, isoTime, nearestName, sha256, utf8Bytes } from '#base';
 import type { CellId, Json, JsonObject } from '#base';
 import type {
@@ -18,7 +18,7 @@ import type {
 import { isTopic } from '#core/registry';
 import { requestShutdown, shutdownGraceMs, mailBytesMax, mailSchemas, stepAbout } from '#core/session';
 import type { ToolCall, ToolCallChain, Session, SpawnedChild, ToolRunner } from '#core/session';
-import { createChild, problemsOf } from './agent-tool.ts';
+import { createChild, inputProblems } from './agent-tool.ts';
 import { withDepth, withShare } from './define-agent.ts';
 import { withoutRequestTools } from './request-tools.ts';
 import { postChain, mailToolValue } from './mail-tools.ts';
@@ -27,10 +27,10 @@ import type { MailToolReply } from './mail-tool-replies.ts';
 import { noteSmallerWindow, shareWith } from './share.ts';
 import { agentFromTemplate } from './spawn-template.ts';
 
-/** What a caller may be told of a cell besides its name. */
+/** The handle of a cell that is safe to show to its caller. */
 export const sessionHandle = (cell: CellId): string => `s-${sha256(cell).slice(0, 12)}`;
 
-const spawnAgent: ToolRunner['chain'] = (call, args, session) => {
+const spawnAgent: ToolRunner['createChain'] = (call, args, session) => {
   let decided: Decision | undefined;
   return {
     begin: [
@@ -43,18 +43,22 @@ const spawnAgent: ToolRunner['chain'] = (call, args, session) => {
         name: `tool:${call.name}`,
         about: stepAbout(session, call),
         decide: () =>
-          mailToolValue(decided === undefined || 'told' in decided ? (decided?.told ?? unready) : toldOf(decided)),
+          mailToolValue(
+            decided === undefined || 'reply' in decided ? (decided?.reply ?? couldNotStart) : spawnReply(decided),
+          ),
       }),
     ],
-    after: (_place, _settled, no) => ({ end: { show: { rule: 'tool-result@1', of: [{ from: 'operation', no }] } } }),
+    onSettled: (_place, _settled, no) => ({
+      end: { show: { rule: 'tool-result@1', of: [{ from: 'operation', no }] } },
+    }),
   };
 };
 
-const unready = mailToolError('SPAWN_FAILED', 'It could not be started.', 'Try again.');
+const couldNotStart = mailToolError('SPAWN_FAILED', 'The agent could not be started.', 'Try again.');
 
-type Decision = { readonly child: ChildOperation; readonly as: SpawnIdentity } | { readonly told: MailToolReply };
+type Decision = { readonly child: ChildOperation; readonly as: SpawnIdentity } | { readonly reply: MailToolReply };
 
-const toldOf = ({ child, as }: Extract<Decision, { child: unknown }>): MailToolReply =>
+const spawnReply = ({ child, as }: Extract<Decision, { child: unknown }>): MailToolReply =>
   mailToolSuccess({
     sub_agent_id: as.name,
     session_id: sessionHandle(child.cell),
@@ -62,157 +66,159 @@ const toldOf = ({ child, as }: Extract<Decision, { child: unknown }>): MailToolR
     subscribed_topics: as.topics,
   });
 
-/** What may be asked for, in the order in which it is looked at. */
+/** Checks in this order: permission, agent, request, limits. */
 const decideSpawn = (args: JsonObject, session: Session): Decision => {
   const rules = session.cell.agent.spawns;
-  if (rules === null) return { told: mailToolError('NOT_ALLOWED', 'You may start no agents.', 'Do it yourself.') };
+  if (rules === null)
+    return { reply: mailToolError('NOT_ALLOWED', 'You cannot start agents.', 'Do the work yourself.') };
   const found = findAgent(args, session, rules);
-  if ('told' in found) return found;
-  const told = wrongRequest(args, found.agent, session) ?? limitReached(session, rules);
-  return told === null ? bearSpawned(args, found.agent, session) : { told };
+  if ('reply' in found) return found;
+  const reply = requestProblem(args, found.agent, session) ?? spawnLimitProblem(session, rules);
+  return reply === null ? createSpawned(args, found.agent, session) : { reply };
 };
 
 const findAgent = (
   args: JsonObject,
   session: Session,
   rules: SpawnRules,
-): { readonly agent: Agent } | { readonly told: MailToolReply } => {
+): { readonly agent: Agent } | { readonly reply: MailToolReply } => {
   const { agent: self } = session.cell;
-  const name = textOf(args['agent_id']);
+  const name = asText(args['agent_id']);
   const shared = args['share'] === undefined ? undefined : (args['share'] as readonly ShareName[]);
   if (shared?.some((one) => !rules.share.includes(one)) === true)
     return {
-      told: mailToolError(
+      reply: mailToolError(
         'NOT_ALLOWED',
-        'You may not share that.',
-        `You may share: ${rules.share.join(', ') || 'nothing'}.`,
+        'You cannot share that.',
+        `You can share: ${rules.share.join(', ') || 'nothing'}.`,
       ),
     };
   const chosen =
     args['template'] === undefined
-      ? byName(name, self, rules)
+      ? findByName(name, self, rules)
       : agentFromTemplate(name, args['template'] as JsonObject, self, rules);
-  if ('told' in chosen) return chosen;
+  if ('reply' in chosen) return chosen;
   const agent = withDepth(chosen.agent, rules.depth);
   return { agent: shared === undefined || shared.length === 0 ? agent : withShare(agent, shared) };
 };
 
-const byName = (
+const findByName = (
   name: string,
   self: Agent,
   rules: SpawnRules,
-): { readonly agent: Agent } | { readonly told: MailToolReply } => {
+): { readonly agent: Agent } | { readonly reply: MailToolReply } => {
   if ((name === 'self' || name === self.name) && rules.self) return { agent: withoutRequestTools(self) };
   const agent = self.spawnable.find((one) => one.name === name);
   if (agent !== undefined) return { agent };
   const known = [...rules.agents, ...(rules.self ? ['self'] : [])];
-  const meant = nearestName(name, known);
+  const suggestion = nearestName(name, known);
   return {
-    told: mailToolError(
+    reply: mailToolError(
       'AGENT_NOT_FOUND',
-      `There is no agent ${JSON.stringify(name.slice(0, 80))} that you may start.`,
-      `${meant === null ? '' : `Did you mean "${meant}"? `}You may start: ${known.join(', ') || 'none'}.`,
+      `There is no agent ${JSON.stringify(name.slice(0, 80))} that you can start.`,
+      `${suggestion === null ? '' : `Did you mean "${suggestion}"? `}You can start: ${known.join(', ') || 'none'}.`,
     ),
   };
 };
 
-/** An agent that takes JSON is asked in JSON. */
-const askedWrongly = (agent: Agent, message: string, validate: Validate): readonly string[] => {
+/** An agent with JSON input needs a JSON message. */
+const initialMessageProblems = (agent: Agent, message: string, validate: Validate): readonly string[] => {
   if (agent.input.format === 'text') return [];
   try {
     JSON.parse(message);
   } catch {
-    return ['it takes one JSON value'];
+    return ['it expects one JSON value'];
   }
-  return problemsOf(agent, message, validate);
+  return inputProblems(agent, message, validate);
 };
 
 const metadataMax = 20;
 
-const wrongRequest = (args: JsonObject, agent: Agent, { ports }: Session): MailToolReply | null => {
+const requestProblem = (args: JsonObject, agent: Agent, { ports }: Session): MailToolReply | null => {
   const { initial_message: message, workflow_id: workflow, auto_subscribe: topics = [], metadata = {} } = args;
   if (typeof workflow === 'string' && !isName(workflow))
     return mailToolError(
       'NOT_ALLOWED',
-      'workflow_id: letters, digits, dot, dash and underscore.',
+      'workflow_id must consist of letters, digits, dots, dashes and underscores.',
       'Choose another one.',
     );
   if (typeof message === 'string' && message.trim() === '')
-    return mailToolError('INVALID_MESSAGE', 'initial_message is empty.', 'Leave it out, or say what to do.');
+    return mailToolError('INVALID_MESSAGE', 'initial_message is empty.', 'Omit it, or describe the task.');
   if (typeof message === 'string' && utf8Bytes(message) > mailBytesMax)
-    return mailToolError('INVALID_MESSAGE', `initial_message may have ${mailBytesMax} bytes.`, 'Say less.');
-  const problems = typeof message === 'string' ? askedWrongly(agent, message, ports.world.validate) : [];
+    return mailToolError('INVALID_MESSAGE', `initial_message exceeds ${mailBytesMax} bytes.`, 'Shorten it.');
+  const problems = typeof message === 'string' ? initialMessageProblems(agent, message, ports.world.validate) : [];
   if (problems.length > 0)
     return mailToolError(
       'INVALID_MESSAGE',
       `initial_message: ${problems.slice(0, 5).join('; ')}.`,
-      'Send what it takes.',
+      'Match its input schema.',
     );
   const wrong = (topics as readonly string[]).find((topic) => !isTopic(topic) || !agent.topics.hear.includes(topic));
   if (wrong !== undefined)
     return mailToolError(
       'NOT_ALLOWED',
-      `${agent.name} may not hear ${JSON.stringify(wrong.slice(0, 80))}.`,
-      `It may hear: ${agent.topics.hear.join(', ') || 'nothing'}.`,
+      `${agent.name} cannot subscribe to ${JSON.stringify(wrong.slice(0, 80))}.`,
+      `It can subscribe to: ${agent.topics.hear.join(', ') || 'nothing'}.`,
     );
   const notes = Object.entries(metadata as JsonObject);
   return notes.length > metadataMax ||
     notes.some(([key, note]) => key.length > 100 || JSON.stringify(note).length > 500)
-    ? mailToolError('NOT_ALLOWED', `metadata: at most ${metadataMax} notes of 500 characters.`, 'Keep fewer.')
+    ? mailToolError('NOT_ALLOWED', `metadata: at most ${metadataMax} entries of 500 characters.`, 'Shorten it.')
     : null;
 };
 
-const limitReached = (session: Session, rules: SpawnRules): MailToolReply | null => {
+const spawnLimitProblem = (session: Session, rules: SpawnRules): MailToolReply | null => {
   const { runtime } = session.cell;
   const { now } = runtime;
   if (runtime.depth >= rules.depth)
-    return mailToolError('SPAWN_DEPTH', `Agents may be nested ${rules.depth} levels deep.`, 'Do it yourself.');
-  const living = runtime.unended(session.spawned.map(({ pending }) => pending)).length;
-  if (living >= rules.children)
+    return mailToolError('SPAWN_DEPTH', `The nesting limit is ${rules.depth} levels.`, 'Do the work yourself.');
+  const liveCount = runtime.unsettled(session.spawnedChildren.map(({ pending }) => pending)).length;
+  if (liveCount >= rules.children)
     return mailToolError(
       'SPAWN_LIMIT',
-      `You have ${living} agents at work; ${rules.children} are allowed.`,
+      `You have ${liveCount} running agents; the limit is ${rules.children}.`,
       'Shut one down first.',
     );
-  session.spawnedAt = session.spawnedAt.filter((at) => at > now - 60_000);
-  if (session.spawnedAt.length >= rules.perMinute)
+  session.recentSpawns = session.recentSpawns.filter((at) => at > now - 60_000);
+  if (session.recentSpawns.length >= rules.perMinute)
     return mailToolError(
       'SPAWN_RATE',
-      `You may start ${rules.perMinute} agents a minute.`,
-      'Wait a little, then try again.',
+      `You can start ${rules.perMinute} agents per minute.`,
+      'Wait a moment, then try again.',
     );
   return null;
 };
 
-const bearSpawned = (args: JsonObject, agent: Agent, session: Session): Decision => {
+const createSpawned = (args: JsonObject, agent: Agent, session: Session): Decision => {
   const { runtime } = session.cell;
   const message = args['initial_message'];
-  const born = createChild(agent, typeof message === 'string' ? message : null, session.cell);
-  if ('code' in born)
+  const created = createChild(agent, typeof message === 'string' ? message : null, session.cell);
+  if ('code' in created)
     return {
-      told:
-        born.code === 'budget_refused'
-          ? mailToolError('SPAWN_LIMIT', 'No more agents may be started.', 'Do the rest yourself.')
-          : mailToolError('NOT_ALLOWED', 'What you asked of it was not handed over.', 'Do it yourself.'),
+      reply:
+        created.code === 'budget_refused'
+          ? mailToolError('SPAWN_LIMIT', 'No more agents can be started.', 'Do the rest yourself.')
+          : mailToolError('NOT_ALLOWED', 'The initial message was refused.', 'Do the work yourself.'),
     };
   // probe: spawn-count-recent
-  session.spawnedAt = [...session.spawnedAt, runtime.now];
-  const as = spawnedAs(args, agent, { session, cell: born.child.cell });
-  const share = shareWith(agent, born.child.cell, session, born.door);
-  noteSmallerWindow(agent, born.child.cell, session, born.door);
-  const recorded = runtime.liveRun.recorded?.cells.get(born.child.cell)?.birth;
+  session.recentSpawns = [...session.recentSpawns, runtime.now];
+  const as = spawnIdentity(args, agent, { session, cell: created.child.cell });
+  const share = shareWith(agent, created.child.cell, session, created.door);
+  noteSmallerWindow(agent, created.child.cell, session, created.door);
+  const recorded = runtime.liveRun.recorded?.cells.get(created.child.cell)?.birth;
   const groupTokens = recorded?.groupTokens ?? session.ports.world.groupTokens?.(agent);
-  return { child: { ...born.child, spawned: as, share, groupTokens }, as };
+  return { child: { ...created.child, spawned: as, share, groupTokens }, as };
 };
 
 type SpawnedCell = { readonly session: Session; readonly cell: CellId };
 
-/** A twin is told apart by a part of its own id: nobody is numbered. */
-const spawnedAs = (args: JsonObject, agent: Agent, { session, cell }: SpawnedCell): SpawnIdentity => {
+/** A second agent of the same name gets a suffix from its own id, not a number. */
+const spawnIdentity = (args: JsonObject, agent: Agent, { session, cell }: SpawnedCell): SpawnIdentity => {
   const workflow = typeof args['workflow_id'] === 'string' ? args['workflow_id'] : null;
   const plain = workflow === null ? agent.name : `${workflow}:${agent.name}`;
-  // One of its own kind must be told apart from itself too.
-  const isTaken = agent.name === session.cell.agent.name || session.spawned.some(({ as }) => as.name === plain);
+  // A copy of the agent itself must also differ from its parent.
+  const isTaken =
+    agent.name === session.cell.agent.name || session.spawnedChildren.some(({ identity }) => identity.name === plain);
   const metadata = args['metadata'] as Readonly<Record<string, string>> | undefined;
   return {
     name: isTaken ? `${plain}-${sha256(cell).slice(0, 6)}` : plain,
@@ -222,63 +228,63 @@ const spawnedAs = (args: JsonObject, agent: Agent, { session, cell }: SpawnedCel
   };
 };
 
-const listSpawned: ToolRunner['chain'] = (call, _args, session) =>
+const listSpawned: ToolRunner['createChain'] = (call, _args, session) =>
   postChain(call, session, () => {
     const { runtime } = session.cell;
-    const { directory } = runtime.liveRun.post;
-    const agents = session.spawned.map(({ pending, as, at }) => {
+    const { directory } = runtime.liveRun.mail;
+    const agents = session.spawnedChildren.map(({ pending, identity, spawnedAt }) => {
       const member = directory.get(pending.operation.cell);
       return {
         // probe: spawned-listed
-        sub_agent_id: as.name,
+        sub_agent_id: identity.name,
         session_id: sessionHandle(pending.operation.cell),
         parent_session: sessionHandle(runtime.cellId),
-        workflow_id: as.workflow,
-        spawned_at: isoTime(at),
-        subscriptions: [...(member?.heard ?? as.topics)],
-        metadata: as.metadata ?? {},
-        status: member === undefined ? 'ended' : member.box.idle ? 'waiting' : 'running',
+        workflow_id: identity.workflow,
+        spawned_at: isoTime(spawnedAt),
+        subscriptions: [...(member?.subscriptions ?? identity.topics)],
+        metadata: identity.metadata ?? {},
+        status: member === undefined ? 'ended' : member.mailbox.idle ? 'waiting' : 'running',
       };
     });
     return mailToolValue(mailToolSuccess({ agents }));
   });
 
-const shutDown: ToolRunner['chain'] = (call, args, session) => {
-  const asked = textOf(args['sub_agent_id']);
-  const child = session.spawned.find(
-    ({ pending, as }) => as.name === asked || sessionHandle(pending.operation.cell) === asked,
+const shutDown: ToolRunner['createChain'] = (call, args, session) => {
+  const requested = asText(args['sub_agent_id']);
+  const child = session.spawnedChildren.find(
+    ({ pending, identity }) => identity.name === requested || sessionHandle(pending.operation.cell) === requested,
   );
-  if (child === undefined) return postChain(call, session, () => mailToolValue(notYours(asked, session)));
-  return shuttingDown(call, session, child);
+  if (child === undefined) return postChain(call, session, () => mailToolValue(notStarted(requested, session)));
+  return shutDownChain(call, session, child);
 };
 
-const notYours = (asked: string, { spawned }: Session): MailToolReply => {
-  const names = spawned.map(({ as }) => as.name);
-  const meant = nearestName(asked, names);
+const notStarted = (requested: string, { spawnedChildren }: Session): MailToolReply => {
+  const names = spawnedChildren.map(({ identity }) => identity.name);
+  const suggestion = nearestName(requested, names);
   return mailToolError(
     'AGENT_NOT_FOUND',
-    `You have started no agent ${JSON.stringify(asked.slice(0, 80))}.`,
-    `${meant === null ? '' : `Did you mean "${meant}"? `}You have started: ${names.join(', ') || 'none'}.`,
+    `You did not start an agent named ${JSON.stringify(requested.slice(0, 80))}.`,
+    `${suggestion === null ? '' : `Did you mean "${suggestion}"? `}Agents you started: ${names.join(', ') || 'none'}.`,
   );
 };
 
-/** Asked first, stopped when the time is up; its caller goes on when it is over. */
-const shuttingDown = (call: ToolCall, session: Session, { pending, as }: SpawnedChild): ToolCallChain => {
+/** Asks the child to finish, and stops it after the grace period. The caller continues when the child has ended. */
+const shutDownChain = (call: ToolCall, session: Session, { pending, identity }: SpawnedChild): ToolCallChain => {
   const { runtime, agent } = session.cell;
-  if (pending.settled !== undefined) return postChain(call, session, () => tellEnd(as, session, pending));
+  if (pending.settled !== undefined) return postChain(call, session, () => reportEnd(identity, session, pending));
   requestShutdown(session, [pending]);
   const grace = { do: 'sleep', ms: agent.spawns?.graceMs ?? shutdownGraceMs, why: 'time-out' } as const;
   let isOver = false;
   return {
     begin: [grace],
     join: [pending],
-    after: (place, _settled, no) => {
+    onSettled: (place, _settled, no) => {
       if (place === 2) return { end: { show: { rule: 'tool-result@1', of: [{ from: 'operation', no }] } } };
       if (place === 1) {
         isOver = true;
         return {
           cancel: { code: 'cancelled' },
-          begin: [postOf(call, session, () => tellEnd(as, session, pending))],
+          begin: [postOperation(call, session, () => reportEnd(identity, session, pending))],
         };
       }
       if (!isOver) runtime.cancel(pending);
@@ -287,25 +293,25 @@ const shuttingDown = (call: ToolCall, session: Session, { pending, as }: Spawned
   };
 };
 
-const postOf = (call: ToolCall, session: Session, decide: () => Json) =>
+const postOperation = (call: ToolCall, session: Session, decide: () => Json) =>
   ({ do: 'post', name: `tool:${call.name}`, about: stepAbout(session, call), decide }) as const;
 
-/** Told here, its end need not be read as mail too. */
-const tellEnd = (as: SpawnIdentity, { cell }: Session, { settled }: PendingOperation<ChildOperation>): Json => {
+/** The reply reports the end of the child, so its result is removed from the mailbox. */
+const reportEnd = (as: SpawnIdentity, { cell }: Session, { settled }: PendingOperation<ChildOperation>): Json => {
   const seq = settled?.ok === true ? settled.value.crossing : null;
-  const content = seq === null ? undefined : cell.runtime.arrivals.at(seq)?.content;
+  const content = seq === null ? undefined : cell.runtime.receivedCrossings.at(seq)?.content;
   const status = content === undefined ? 'cancelled' : (JSON.parse(content) as Envelope).status;
-  if (seq !== null) cell.runtime.liveRun.post.directory.get(cell.runtime.cellId)?.box.remove([seq]);
+  if (seq !== null) cell.runtime.liveRun.mail.directory.get(cell.runtime.cellId)?.mailbox.remove([seq]);
   return mailToolValue(mailToolSuccess({ sub_agent_id: as.name, status }), seq === null ? {} : { told: [seq] });
 };
 
-const textOf = (text: Json | undefined): string => (typeof text === 'string' ? text : '');
+const asText = (text: Json | undefined): string => (typeof text === 'string' ? text : '');
 
-const spawning = { spawn_agent: spawnAgent, list_spawned_agents: listSpawned, shutdown_agent: shutDown };
+const spawnChains = { spawn_agent: spawnAgent, list_spawned_agents: listSpawned, shutdown_agent: shutDown };
 
-export const spawnAgentTool = (name: keyof typeof spawning): ToolRunner => ({
+export const spawnAgentTool = (name: keyof typeof spawnChains): ToolRunner => ({
   schema: mailSchemas[name],
-  chain: spawning[name],
+  createChain: spawnChains[name],
 });
 
-export const isSpawning = (name: string): name is keyof typeof spawning => Object.hasOwn(spawning, name);
+export const isSpawnTool = (name: string): name is keyof typeof spawnChains => Object.hasOwn(spawnChains, name);

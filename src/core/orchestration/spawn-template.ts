@@ -1,12 +1,12 @@
-// An agent that a model describes in its call: checked like a file, with no more than its parent has.
+// An agent that a model defines inline in its call. It is checked like a file and has no more than its parent.
 //
-//   S1. It names tools of its parent, and nothing else of the operator's: models, servers and variables are its parent's.
-//   S2. What its model writes is text: names of files or variables in it are not looked up.
+//   S1. A template can only name tools of its parent. Models, servers and variables come from the parent.
+//   S2. The prompt of a template is plain text: files and variables named in it are not looked up.
 import { CloisterError, isName } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, AgentOptions, GrantName, SpawnRules } from '#contracts';
 import { isReserved } from './check-mail-options.ts';
-import { agentFrom } from './define-agent.ts';
+import { buildAgent } from './define-agent.ts';
 import { mailToolError } from './mail-tool-replies.ts';
 import type { MailToolReply } from './mail-tool-replies.ts';
 
@@ -17,18 +17,18 @@ export const agentFromTemplate = (
   template: JsonObject,
   parent: Agent,
   rules: SpawnRules,
-): { readonly agent: Agent } | { readonly told: MailToolReply } => {
-  const wrong = wrongTemplate(name, template, parent, rules);
-  if (wrong !== null) return { told: wrong };
+): { readonly agent: Agent } | { readonly reply: MailToolReply } => {
+  const problem = templateProblem(name, template, parent, rules);
+  if (problem !== null) return { reply: problem };
   try {
-    return { agent: agentFrom(optionsOf(name, template, parent), parent.file) };
+    return { agent: buildAgent(templateOptions(name, template, parent), parent.file) };
   } catch (error) {
     const why = error instanceof CloisterError ? (error.failure.detail ?? '') : '';
-    return { told: mailToolError('SPAWN_FAILED', `The template cannot be used. ${why}`.trim(), 'Correct it.') };
+    return { reply: mailToolError('SPAWN_FAILED', `The template is invalid. ${why}`.trim(), 'Correct it.') };
   }
 };
 
-const wrongTemplate = (
+const templateProblem = (
   name: string,
   template: JsonObject,
   parent: Agent,
@@ -37,24 +37,24 @@ const wrongTemplate = (
   if (templates === null)
     return mailToolError(
       'NOT_ALLOWED',
-      'You may not describe agents of your own.',
-      'Start one of those that you may start.',
+      'You cannot define agents inline.',
+      'Start one of the agents available to you.',
     );
   if (!isName(name) || isReserved(name) || [...parent.spawnable, parent].some((agent) => agent.name === name))
     return mailToolError(
       'NOT_ALLOWED',
-      'agent_id: a new name, of letters, digits, dot, dash and underscore.',
+      'agent_id must be a new name of letters, digits, dots, dashes and underscores.',
       'Choose another one.',
     );
   if (promptOf(template).length > promptBytesMax)
-    return mailToolError('NOT_ALLOWED', `template.prompt: at most ${promptBytesMax} characters.`, 'Say less.');
+    return mailToolError('NOT_ALLOWED', `template.prompt: at most ${promptBytesMax} characters.`, 'Shorten it.');
   const tool = toolsOf(template).find((one) => !templates.tools.includes(one));
   return tool === undefined
     ? null
     : mailToolError(
         'NOT_ALLOWED',
-        `template.tools: ${JSON.stringify(tool.slice(0, 80))} is not yours to give.`,
-        `You may give: ${templates.tools.join(', ') || 'none'}.`,
+        `template.tools: ${JSON.stringify(tool.slice(0, 80))} is not a tool you can pass on.`,
+        `You can pass on: ${templates.tools.join(', ') || 'none'}.`,
       );
 };
 
@@ -63,9 +63,9 @@ const promptOf = ({ prompt }: JsonObject): string => (typeof prompt === 'string'
 const toolsOf = (template: JsonObject): readonly string[] =>
   Array.isArray(template['tools']) ? template['tools'].filter((tool) => typeof tool === 'string') : [];
 
-/** Its models, limits, budget and settings are its parent's; it talks to its parent and to nobody else. */
-const optionsOf = (name: string, template: JsonObject, parent: Agent): AgentOptions => {
-  const named = toolsOf(template);
+/** Models, limits, budget and settings come from the parent, and it can only message its parent. */
+const templateOptions = (name: string, template: JsonObject, parent: Agent): AgentOptions => {
+  const toolNames = toolsOf(template);
   const { description } = template;
   return {
     name,
@@ -73,7 +73,7 @@ const optionsOf = (name: string, template: JsonObject, parent: Agent): AgentOpti
       typeof description === 'string' && description.trim() !== '' ? description : `Started by ${parent.name}.`,
     prompt: promptOf(template),
     models: parent.models,
-    tools: [...parent.tools.filter((tool) => named.includes(tool.name)), ...namedAmong(parent, named)],
+    tools: [...parent.tools.filter((tool) => toolNames.includes(tool.name)), ...keepNamed(parent, toolNames)],
     limits: parent.limits,
     budget: parent.budget,
     settings: parent.settings,
@@ -85,5 +85,5 @@ const optionsOf = (name: string, template: JsonObject, parent: Agent): AgentOpti
 
 const templateGrants: readonly GrantName[] = ['goal', 'result', 'note'];
 
-const namedAmong = ({ builtins, servers }: Agent, named: readonly string[]): readonly string[] =>
-  [...builtins, ...servers].filter((tool) => named.includes(tool));
+const keepNamed = ({ builtins, servers }: Agent, toolNames: readonly string[]): readonly string[] =>
+  [...builtins, ...servers].filter((tool) => toolNames.includes(tool));

@@ -1,4 +1,4 @@
-// A cell of a team: who plans, who works on a task, who answers. What it is given crosses with its birth.
+// Creates a cell of a team: one that plans, works on a task, or answers. Everything it gets crosses when it is created.
 import { encodeMessage } from '#base';
 import type { CellId, Failure, Json } from '#base';
 import type {
@@ -20,50 +20,53 @@ import { createChild, depthMax } from './agent-tool.ts';
 
 export type TeamChildInput = {
   readonly part: TeamPart;
-  /** In the runtime's words; null: the task's own. */
+  /** Written by the runtime; null for a task, whose text is the goal. */
   readonly goal: string | null;
   readonly task?: Task;
   readonly results?: readonly Task[];
   readonly messages?: readonly TeamMessage[];
   readonly check?: (value: Json) => readonly string[];
-  /** The smallest window of the agents in its budget group now. */
+  /** The smallest window among the agents currently in this agent's budget group. */
   readonly groupTokens?: number | undefined;
-  /** So many agents must still be able to be started after it. */
-  readonly keep?: number;
+  /** Spawns that must be left after this one. */
+  readonly spawnsReserved?: number;
 };
 
-/** The operation that begins it, or why it cannot begin. What crosses rides in its frame. */
-export const createTeamChild = (cell: Cell, agent: Agent, given: TeamChildInput): ChildOperation | Failure => {
-  const { part, task, results = [], messages = [], check } = given;
+/** The operation that starts the cell, or why it cannot start. The crossings are recorded in its begin frame. */
+export const createTeamChild = (cell: Cell, agent: Agent, input: TeamChildInput): ChildOperation | Failure => {
+  const { part, task, results = [], messages = [], check } = input;
   // probe: team-part-goal
-  const goal = given.goal ?? taskText(task!.title, task!.description);
+  const goal = input.goal ?? taskText(task!.title, task!.description);
   if (cell.runtime.depth >= depthMax) return { code: 'depth_reached', detail: `The limit is ${depthMax}.` };
-  const born = createChild(agent, cell.runtime.goalOr(goal), cell, given.keep);
-  if ('code' in born) return born;
-  const { child, door } = born;
+  const created = createChild(agent, cell.runtime.amendedGoal(goal), cell, input.spawnsReserved);
+  if ('code' in created) return created;
+  const { child, door } = created;
   const scope: MemoryScope = part.part === 'task' ? part.scope : 'all';
   const grants = [...door.grants, ...teamGrants(cell.runtime.cellId, child.cell, scope)];
-  const wide = { ...door, grants: cell.runtime.liveRun.amendments.grants(agent.name, grants, cell.runtime.nextFrame) };
-  for (const one of results) giveResult(one, child.cell, cell, wide);
-  for (const message of messages) giveMessage(message, child.cell, cell, wide);
+  const widerDoor = {
+    ...door,
+    grants: cell.runtime.liveRun.amendments.grants(agent.name, grants, cell.runtime.nextFrame),
+  };
+  for (const one of results) crossResult(one, child.cell, cell, widerDoor);
+  for (const message of messages) crossMessage(message, child.cell, cell, widerDoor);
   const about = part.part === 'task' ? { task: part.task, title: task!.title } : { part: part.part };
-  const groupTokens = cell.runtime.liveRun.recorded?.cells.get(child.cell)?.birth.groupTokens ?? given.groupTokens;
-  return { ...child, grants: wide.grants, task: part, check, about, groupTokens };
+  const groupTokens = cell.runtime.liveRun.recorded?.cells.get(child.cell)?.birth.groupTokens ?? input.groupTokens;
+  return { ...child, grants: widerDoor.grants, task: part, check, about, groupTokens };
 };
 
-/** What the operator's team file or code allows: results under the name of the scope, and mail of the team. */
+/** What the operator's team definition allows: results, with the scope as grant name, and messages of the team. */
 const teamGrants = (from: CellId, to: CellId, scope: MemoryScope): readonly Grant[] => [
   { name: scope, kind: 'dependency', from, to },
   { name: 'message', kind: 'message', from, to },
 ];
 
-const giveResult = ({ id, title, assignee, result }: Task, to: CellId, { runtime }: Cell, door: Door): void => {
+const crossResult = ({ id, title, assignee, result }: Task, to: CellId, { runtime }: Cell, door: Door): void => {
   const { text, leftOut } = truncateHandover(result ?? '');
   const head: DependencyHead = { task: id, title, assignee, ...(leftOut === undefined ? {} : { leftOut }) };
   cross({ kind: 'dependency', from: runtime.cellId, to, content: encodeMessage(head, text), labels: [] }, door);
 };
 
-const giveMessage = (
+const crossMessage = (
   { id, from, to: recipient, content }: TeamMessage,
   to: CellId,
   { runtime }: Cell,

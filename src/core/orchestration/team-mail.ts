@@ -1,22 +1,22 @@
-// Messages between the members of a team: each is shown once, to the earliest task of its reader that has not started.
+// Messages between the members of a team. Each is shown once, to the recipient's earliest task that has not started.
 import type { Mail, Task, TeamMessage, TeamRules } from '#contracts';
 
 export class TeamMail {
   readonly #rules: TeamRules;
   readonly #waiting = new Map<string, TeamMessage[]>();
-  /** What a task was shown: it is shown the same when it is tried again. */
+  /** The messages each task was shown: a retry is shown the same. */
   readonly #shown = new Map<string, readonly TeamMessage[]>();
 
   constructor(rules: TeamRules) {
     this.#rules = rules;
   }
 
-  /** Those that wait for a member. */
+  /** Messages that wait for a member. */
   getMessages(assignee: string): readonly TeamMessage[] {
     return this.#waiting.get(assignee) ?? [];
   }
 
-  put({ id, agent_id: from, recipient_id: to, text: content }: Mail): void {
+  add({ id, agent_id: from, recipient_id: to, text: content }: Mail): void {
     if (!Object.hasOwn(this.#rules.members, to)) return;
     const waiting = this.#waiting.get(to);
     const message = { id, from, to, content };
@@ -24,7 +24,7 @@ export class TeamMail {
     else waiting.push(message);
   }
 
-  /** `isFirst`: no earlier task of that member waits to be started. */
+  /** `isFirst`: no earlier task of the member is waiting to start. */
   takeFor({ id, attempts, retries }: Task, assignee: string, isFirst: boolean): readonly TeamMessage[] {
     // probe: team-mail-shown-again
     if (attempts > 1) return this.#shown.get(id) ?? [];

@@ -1,59 +1,60 @@
-// How the work of a team ends: what there is, and by name what there is not.
+// The outcome of a team: its results, and the names of the tasks that are missing.
 import { deepFreeze } from '#base';
 import type { Failure, Json } from '#base';
 import type { Envelope, Outcome, Status, Task } from '#contracts';
 import type { Cell } from '#core/cells';
-import { missingIn, missingWords, resultsText, taskSummary } from '#core/tasks';
+import { missingTasks, missingSection, resultsText, taskSummary } from '#core/tasks';
 import type { TaskQueue } from '#core/tasks';
 
 type Ending = {
-  /** What the coordinator answered. */
+  /** The coordinator's answer. */
   readonly answer?: Envelope;
-  /** What stopped the whole. */
+  /** The failure that stopped the whole team. */
   readonly failure?: Failure;
 };
 
 export const teamOutcome = (cell: Cell, queue: TaskQueue, { answer, failure }: Ending): Outcome => {
   const tasks = [...queue.tasks()];
-  const missing = missingIn(queue);
+  const missing = missingTasks(queue);
   const hasResult = tasks.some(({ status }) => status === 'completed');
   const output = answer === undefined ? resultsText(queue) : answerText(cell, answer, missing);
-  const whole = missing.length === 0 && hasResult && (answer === undefined || answer.status === 'completed');
-  if (whole && failure === undefined) return outcome(cell, 'completed', { output, queue });
+  const isComplete = missing.length === 0 && hasResult && (answer === undefined || answer.status === 'completed');
+  if (isComplete && failure === undefined) return outcome(cell, 'completed', { output, queue });
   const why = failure ?? (missing.length === 0 ? answerFailure(answer) : tasksFailure(missing));
-  const status = failure === undefined ? statusOf(hasResult, missing) : statusFor(failure);
+  const status = failure === undefined ? statusOf(hasResult, missing) : statusOfFailure(failure);
   return outcome(cell, status, { output, queue, failure: why, missing });
 };
 
-/** JSON says itself what it is; what is missing is told beside it. */
+/** Nothing is appended to a JSON answer, which would break it; `missing` lists the tasks instead. */
 const answerText = ({ agent }: Cell, { output }: Envelope, missing: readonly Task[]): string =>
-  agent.coordinator?.answers.output.format === 'json' ? output : `${output}${missingWords(missing)}`;
+  agent.coordinator?.answers.output.format === 'json' ? output : `${output}${missingSection(missing)}`;
 
-/** The coordinator could not answer: what it would have answered from is not lost. */
+/** The coordinator could not answer, so the output is the results it would have answered from. */
 export const unansweredTeamOutcome = (cell: Cell, queue: TaskQueue, why: Envelope | Failure): Outcome => {
   const failure: Failure =
     'code' in why
       ? why
-      : { code: why.error?.code ?? 'defect', detail: `The coordinator gave no answer (${why.status}).` };
-  const status = 'code' in why ? statusFor(why) : why.status === 'failed' ? 'partial' : why.status;
+      : { code: why.error?.code ?? 'defect', detail: `The coordinator returned no answer (${why.status}).` };
+  const status = 'code' in why ? statusOfFailure(why) : why.status === 'failed' ? 'partial' : why.status;
   return outcome(cell, status === 'completed' ? 'partial' : status, {
     output: resultsText(queue),
     queue,
     failure,
-    missing: missingIn(queue),
+    missing: missingTasks(queue),
   });
 };
 
-export const failedOutcome = (cell: Cell, failure: Failure): Outcome => outcome(cell, statusFor(failure), { failure });
+export const failedOutcome = (cell: Cell, failure: Failure): Outcome =>
+  outcome(cell, statusOfFailure(failure), { failure });
 
 export const planOutcome = (cell: Cell, goal: string | null, queue: TaskQueue): Outcome => {
-  const tasks = [...queue.tasks()].map(planned);
+  const tasks = [...queue.tasks()].map(toPlanTask);
   const plan = { goal, tasks };
   return outcome(cell, 'completed', { output: JSON.stringify(plan, null, 2), data: plan });
 };
 
-/** A task as it is written down: what is as by default is left out. */
-const planned = ({ id, title, description, assignee, dependsOn, priority, memoryScope, retries, when }: Task) => ({
+/** A task as written to a plan, without values that equal the default. */
+const toPlanTask = ({ id, title, description, assignee, dependsOn, priority, memoryScope, retries, when }: Task) => ({
   id,
   title,
   description,
@@ -74,7 +75,7 @@ const tasksFailure = (missing: readonly Task[]): Failure => {
 
 const answerFailure = (answer: Envelope | undefined): Failure => ({
   code: answer?.error?.code ?? 'tasks_incomplete',
-  detail: answer === undefined ? 'There were no tasks to do.' : `The coordinator's answer is ${answer.status}.`,
+  detail: answer === undefined ? 'There were no tasks.' : `The coordinator's answer is ${answer.status}.`,
 });
 
 const statusOf = (hasResult: boolean, missing: readonly Task[]): Status => {
@@ -82,13 +83,13 @@ const statusOf = (hasResult: boolean, missing: readonly Task[]): Status => {
   return missing.length > 0 && missing.every(({ reason }) => reason?.code === 'budget') ? 'budget' : 'failed';
 };
 
-const statusFor = ({ code }: Failure): Status => {
+const statusOfFailure = ({ code }: Failure): Status => {
   if (code === 'cancelled') return 'cancelled';
   if (code === 'deadline_passed') return 'timeout';
   return code === 'budget_refused' ? 'budget' : 'failed';
 };
 
-type Parts = {
+type OutcomeParts = {
   readonly output?: string;
   readonly queue?: TaskQueue;
   readonly failure?: Failure;
@@ -98,8 +99,12 @@ type Parts = {
 
 const missingMax = 100;
 
-const outcome = (cell: Cell, status: Status, { output = '', queue, failure, data, missing = [] }: Parts): Outcome => {
-  const { runtime, bornAt } = cell;
+const outcome = (
+  cell: Cell,
+  status: Status,
+  { output = '', queue, failure, data, missing = [] }: OutcomeParts,
+): Outcome => {
+  const { runtime, createdAt } = cell;
   const tasks = queue === undefined ? null : ({ tasks: [...queue.tasks()].map(taskSummary) } as unknown as Json);
   return deepFreeze({
     status,
@@ -107,6 +112,6 @@ const outcome = (cell: Cell, status: Status, { output = '', queue, failure, data
     data: data ?? tasks,
     failure: failure ?? null,
     missing: missing.slice(0, missingMax).map(({ id }) => id),
-    spent: runtime.account.spent(runtime.now - bornAt - runtime.downMs),
+    spent: runtime.account.spent(runtime.now - createdAt - runtime.downMs),
   });
 };

@@ -1,9 +1,9 @@
-// The session of a team: a graph of tasks instead of turns of a model. Written like any session against its cell's context.
+// The session of a team: a task graph instead of model turns. Like any session, it uses only its cell's runtime.
 //
-//   T1. A task's cell is given its text, the results that it depends on, and its messages: nothing else of the team's.
-//   T2. What happens next depends on the queue alone, and the queue on what settled, in recorded order: a replay takes the same path.
-//   T3. All that has settled is heard before anything is decided: who follows the log alone arrives at the same queue.
-//   T4. Results stay here, with the director. Nobody reads them but tasks that depend on them, and who answers in the end.
+//   T1. A task's cell gets its text, the results it depends on, and its messages: nothing else from the team.
+//   T2. What happens next depends only on the queue, and the queue only on settlements in recorded order: a replay takes the same path.
+//   T3. All settlements are read before anything is decided, so a reader of the log alone arrives at the same queue.
+//   T4. Results stay in this session. Only dependent tasks and the final answer read them.
 import { CloisterError, extractJson, decodeMessage } from '#base';
 import type { Failure, JsonObject } from '#base';
 import type {
@@ -24,15 +24,15 @@ import {
   abortedReason,
   checkTasks,
   isFinal,
-  missingIn,
+  missingTasks,
   refusalReason,
-  refusedName,
+  taskRefusedOperation,
   resultReason,
   SharedMemory,
-  skippedName,
+  skipRestOperation,
   TaskQueue,
 } from '#core/tasks';
-import { teamMember, rosterOf } from './define-team.ts';
+import { teamMember, teamRoster } from './define-team.ts';
 import { answerGoal, planFailure, planGoal, readPlanTasks } from './coordinator-prompts.ts';
 import { TaskIntake } from './task-intake.ts';
 import { createTeamChild } from './team-cell.ts';
@@ -40,22 +40,22 @@ import type { TeamChildInput } from './team-cell.ts';
 import { failedOutcome, planOutcome, teamOutcome, unansweredTeamOutcome } from './team-outcome.ts';
 import { TeamMail } from './team-mail.ts';
 
-/** What of the world it asks: the smallest window of an agent's budget group. */
+/** The one port it needs: the smallest window of an agent's budget group. */
 type GroupWorld = { groupTokens?(agent: Agent): number | undefined };
 
 export class TeamSessionRunner {
   readonly queue: TaskQueue;
-  /** The coordinator's: written here, read by nobody else while the team works. */
+  /** The coordinator's memory: written here, and read by nobody else while the team works. */
   readonly memory = new SharedMemory();
   readonly mail: TeamMail;
   readonly intake: TaskIntake;
   readonly #cell: Cell;
   readonly #world: GroupWorld;
   readonly #rules: TeamRules;
-  readonly #asked: TeamGoal;
-  /** Cells that work on a task, and pauses before a task is tried again. */
-  readonly #under = new Map<PendingOperation, { readonly task: string; readonly assignee: string | null }>();
-  readonly #busy = new Map<string, number>();
+  readonly #request: TeamGoal;
+  /** Cells that work on a task, and delays before a retry. */
+  readonly #inFlight = new Map<PendingOperation, { readonly task: string; readonly assignee: string | null }>();
+  readonly #runningByMember = new Map<string, number>();
   #running = 0;
   #inbox: PendingOperation | null = null;
 
@@ -63,7 +63,7 @@ export class TeamSessionRunner {
     this.#cell = cell;
     this.#world = world;
     this.#rules = cell.agent.team!;
-    this.#asked = goalOf(cell);
+    this.#request = readTeamGoal(cell);
     this.mail = new TeamMail(this.#rules);
     const { memoryScope, retries, members } = this.#rules;
     this.queue = new TaskQueue({ assignees: Object.keys(members), memoryScope, retries, allowAll: true });
@@ -73,10 +73,10 @@ export class TeamSessionRunner {
   async run(): Promise<Outcome> {
     try {
       const failure = await this.#plan();
-      const isAll = failure !== null || this.#asked.planOnly === true;
-      this.intake.begin(!isAll);
+      const isAll = failure !== null || this.#request.planOnly === true;
+      this.intake.start(!isAll);
       if (failure !== null) return failedOutcome(this.#cell, failure);
-      if (isAll) return planOutcome(this.#cell, this.#asked.goal, this.queue);
+      if (isAll) return planOutcome(this.#cell, this.#request.goal, this.queue);
       await this.#work();
       return await this.#conclude();
     } catch (error) {
@@ -85,18 +85,18 @@ export class TeamSessionRunner {
     }
   }
 
-  /** The tasks as asked for, or as the coordinator plans them. */
+  /** Takes the tasks from the request, or lets the coordinator plan them. */
   async #plan(): Promise<Failure | null> {
-    const { goal, tasks } = this.#asked;
-    if (tasks !== null) return this.#take(tasks);
+    const { goal, tasks } = this.#request;
+    if (tasks !== null) return this.#addTasks(tasks);
     const { coordinator } = this.#cell.agent;
-    if (coordinator === null) return { code: 'team_invalid', detail: 'It has no coordinator to plan.' };
-    const words = planGoal(goal ?? '', rosterOf(this.#cell.agent), this.#rules);
-    const given: TeamChildInput = { part: { part: 'plan' }, goal: words, check: (value) => this.#planProblems(value) };
-    const ended = await this.#runPart(this.#bear(coordinator.plans, given));
+    if (coordinator === null) return { code: 'team_invalid', detail: 'The team has no coordinator to plan.' };
+    const prompt = planGoal(goal ?? '', teamRoster(this.#cell.agent), this.#rules);
+    const input: TeamChildInput = { part: { part: 'plan' }, goal: prompt, check: (value) => this.#planProblems(value) };
+    const ended = await this.#runPart(this.#createChild(coordinator.plans, input));
     if ('code' in ended) return ended;
     if (ended.status !== 'completed') return planFailure(ended, this.#planProblems(extractJson(ended.output)));
-    return this.#take(readPlanTasks(extractJson(ended.output)));
+    return this.#addTasks(readPlanTasks(extractJson(ended.output)));
   }
 
   #planProblems(value: Parameters<typeof readPlanTasks>[0]): readonly string[] {
@@ -105,12 +105,12 @@ export class TeamSessionRunner {
     const limits = { tasksMax: planTasksMax, depthMax: planDepthMax, allowAll: planMayAskForAll };
     return checkTasks(
       readPlanTasks(value),
-      { ...this.intake.known(), size: 0 },
+      { ...this.intake.knownTasks(), size: 0 },
       { assignees: Object.keys(members), ...limits },
     );
   }
 
-  #take(tasks: unknown): Failure | null {
+  #addTasks(tasks: unknown): Failure | null {
     try {
       this.queue.add(tasks as readonly TaskSpec[]);
       return null;
@@ -121,31 +121,31 @@ export class TeamSessionRunner {
 
   async #work(): Promise<void> {
     const { runtime } = this.#cell;
-    this.#inbox = this.#listen();
+    this.#inbox = this.#receiveMail();
     for (;;) {
-      if (!this.#hasUnheard()) {
-        if (this.#isLate()) this.#skipRest('the time was up');
+      if (!this.#hasUnreadSettlement()) {
+        if (this.#isPastDeadline()) this.#skipRest('the deadline passed');
         while (this.#running < this.#rules.parallel && this.#startNext());
-        if (this.#under.size === 0) {
-          if (await this.#isOver()) return;
+        if (this.#inFlight.size === 0) {
+          if (await this.#hasFinished()) return;
           continue;
         }
       }
-      this.#settle(await runtime.first(this.#open()));
+      this.#settle(await runtime.first(this.#waitedFor()));
     }
   }
 
-  #open(): readonly PendingOperation[] {
-    return [...this.#under.keys(), ...(this.#inbox === null ? [] : [this.#inbox])];
+  #waitedFor(): readonly PendingOperation[] {
+    return [...this.#inFlight.keys(), ...(this.#inbox === null ? [] : [this.#inbox])];
   }
 
-  #hasUnheard(): boolean {
-    const open = this.#open();
-    return this.#cell.runtime.unended(open).length < open.length;
+  #hasUnreadSettlement(): boolean {
+    const open = this.#waitedFor();
+    return this.#cell.runtime.unsettled(open).length < open.length;
   }
 
-  /** Nothing is under way: unless more to do has come until now, that is all. */
-  async #isOver(): Promise<boolean> {
+  /** Called when nothing is in flight. False if new tasks arrived just now. */
+  async #hasFinished(): Promise<boolean> {
     const { runtime } = this.#cell;
     this.intake.isOpen = false;
     if (this.#inbox === null) return true;
@@ -157,37 +157,38 @@ export class TeamSessionRunner {
     return false;
   }
 
-  /** What has not started will not be, and nothing is tried again: its own decision, so it is on record. */
+  /** Skips every task that has not started, and all retries. The decision is recorded, because no other record implies it. */
   #skipRest(why: string): void {
     const counts = this.queue.counts();
     if (counts.pending + counts.ready === 0) return;
-    this.#cell.runtime.begin({ do: 'post', name: skippedName, decide: () => ({ why }) });
+    this.#cell.runtime.begin({ do: 'post', name: skipRestOperation, decide: () => ({ why }) });
     this.queue.skipRest(abortedReason(why));
-    for (const pending of this.#under.keys()) if (pending.operation.do === 'sleep') this.#cell.runtime.cancel(pending);
+    for (const pending of this.#inFlight.keys())
+      if (pending.operation.do === 'sleep') this.#cell.runtime.cancel(pending);
   }
 
-  #isLate(): boolean {
+  #isPastDeadline(): boolean {
     const { deadlineNow, runtime } = this.#cell;
     return deadlineNow !== 0 && runtime.now >= deadlineNow;
   }
 
-  #listen(): PendingOperation {
-    const wanted = { box: 'any', max: 100 } as const;
-    return this.#cell.runtime.begin({ do: 'receive', name: 'team', wanted: () => wanted, timeoutMs: 0 });
+  #receiveMail(): PendingOperation {
+    const wanted = { channel: 'any', max: 100 } as const;
+    return this.#cell.runtime.begin({ do: 'receive', name: 'team', filter: () => wanted, timeoutMs: 0 });
   }
 
-  /** False: nothing is ready, or nobody who could do it has room. */
+  /** False if no task is ready, or no member that could do one has capacity. */
   #startNext(): boolean {
     const { parallel, capacity } = this.#rules;
     const taken = this.queue.take(
-      (name) => (Object.hasOwn(capacity, name) ? capacity[name]! : parallel) - (this.#busy.get(name) ?? 0),
+      (name) => (Object.hasOwn(capacity, name) ? capacity[name]! : parallel) - (this.#runningByMember.get(name) ?? 0),
     );
     if (taken === undefined) return false;
     const { task, assignee } = taken;
     const agent = teamMember(this.#cell.agent, assignee ?? '', task.memoryScope === 'all' || task.dependsOn.length > 0);
-    if (agent === undefined) throw new CloisterError('defect', `Nobody is called ${assignee}.`);
+    if (agent === undefined) throw new CloisterError('defect', `No member is named ${assignee}.`);
     const isFirst = (this.queue.earliestUnstarted(agent.name)?.order ?? Infinity) > task.order;
-    const given: TeamChildInput = {
+    const input: TeamChildInput = {
       part: { part: 'task', task: task.id, attempt: task.attempts, scope: task.memoryScope },
       // probe: team-task-goal
       goal: null,
@@ -195,23 +196,23 @@ export class TeamSessionRunner {
       results: this.#resultsFor(task),
       messages: this.mail.takeFor(task, agent.name, isFirst),
     };
-    const begun = this.#bear(agent, given);
-    if ('code' in begun) this.#refused(task, begun);
-    else this.#follow(begun, task.id, assignee);
+    const operation = this.#createChild(agent, input);
+    if ('code' in operation) this.#skipRefused(task, operation);
+    else this.#track(operation, task.id, assignee);
     return true;
   }
 
-  #bear(agent: Agent, given: TeamChildInput): ReturnType<typeof createTeamChild> {
+  #createChild(agent: Agent, input: TeamChildInput): ReturnType<typeof createTeamChild> {
     return createTeamChild(this.#cell, agent, {
-      ...given,
+      ...input,
       groupTokens: this.#world.groupTokens?.(agent),
-      keep: this.#kept(given),
+      spawnsReserved: this.#spawnsReserved(input),
     });
   }
 
-  /** One more agent may be started for the answer, if there is to be one. */
-  #kept({ part }: TeamChildInput): number {
-    return part.part === 'task' && this.#asked.answer && this.#cell.agent.coordinator !== null ? 1 : 0;
+  /** One spawn is reserved for the answer, if there will be one. */
+  #spawnsReserved({ part }: TeamChildInput): number {
+    return part.part === 'task' && this.#request.answer && this.#cell.agent.coordinator !== null ? 1 : 0;
   }
 
   #resultsFor({ id, memoryScope }: Task): readonly Task[] {
@@ -221,41 +222,41 @@ export class TeamSessionRunner {
     return all.filter((task) => task.status === 'completed');
   }
 
-  #refused({ id, assignee }: Task, failure: Failure): void {
+  #skipRefused({ id, assignee }: Task, failure: Failure): void {
     this.#recordRefusal(failure, { task: id, assignee });
     this.queue.skip(id, refusalReason(failure));
   }
 
-  /** An operation of its own: what did not cross, and that it did not, is on record. */
+  /** A separate operation, so that the refusal and its reason are recorded. */
   #recordRefusal({ code, detail = code }: Failure, about: JsonObject): void {
-    this.#cell.runtime.begin({ do: 'post', name: refusedName, about, decide: () => ({ code, detail }) });
+    this.#cell.runtime.begin({ do: 'post', name: taskRefusedOperation, about, decide: () => ({ code, detail }) });
   }
 
-  #follow(operation: Operation, task: string, assignee: string | null): void {
-    this.#under.set(this.#cell.runtime.begin(operation), { task, assignee });
+  #track(operation: Operation, task: string, assignee: string | null): void {
+    this.#inFlight.set(this.#cell.runtime.begin(operation), { task, assignee });
     this.#running++;
-    if (assignee !== null) this.#busy.set(assignee, (this.#busy.get(assignee) ?? 0) + 1);
+    if (assignee !== null) this.#runningByMember.set(assignee, (this.#runningByMember.get(assignee) ?? 0) + 1);
   }
 
   #settle(pending: PendingOperation): void {
     const { operation, settled } = pending;
     if (pending === this.#inbox) return this.#receive(settled as Settlement<never>);
-    const { task, assignee } = this.#under.get(pending)!;
-    this.#under.delete(pending);
-    if (operation.do === 'sleep') return this.#tryAgain(task);
+    const { task, assignee } = this.#inFlight.get(pending)!;
+    this.#inFlight.delete(pending);
+    if (operation.do === 'sleep') return this.#retry(task);
     this.#running--;
-    if (assignee !== null) this.#busy.set(assignee, this.#busy.get(assignee)! - 1);
+    if (assignee !== null) this.#runningByMember.set(assignee, this.#runningByMember.get(assignee)! - 1);
     const envelope = this.#envelopeOf(settled as Settlement<never>);
-    this.#judge(task, envelope);
+    this.#recordResult(task, envelope);
   }
 
-  /** Unless the time was up meanwhile. */
-  #tryAgain(id: string): void {
+  /** Does nothing if the deadline passed meanwhile. */
+  #retry(id: string): void {
     // probe: team-try-again
     if (this.queue.get(id)?.status === 'pending') this.queue.again(id);
   }
 
-  #judge(id: string, envelope: Envelope | Failure): void {
+  #recordResult(id: string, envelope: Envelope | Failure): void {
     if (!('code' in envelope) && envelope.status === 'completed') {
       this.queue.complete(id, envelope.output);
       const { title, assignee, result } = this.queue.get(id)!;
@@ -270,49 +271,49 @@ export class TeamSessionRunner {
     const left = deadlineNow === 0 ? Infinity : Math.max(0, deadlineNow - runtime.now);
     const ms = Math.min(this.#rules.backOffMs * 2 ** (attempts - 1), backOffMsMax, left);
     const pause = runtime.begin({ do: 'sleep', ms, why: 'back-off' });
-    this.#under.set(pause, { task: id, assignee });
+    this.#inFlight.set(pause, { task: id, assignee });
   }
 
-  /** What crossed back, once: it is kept in the queue, and nowhere else. */
+  /** Reads a crossed result once and releases it: only the queue keeps it. */
   #envelopeOf(settled: Settlement<{ readonly crossing: number }>): Envelope | Failure {
     if (!settled.ok) return settled.failure;
-    const { arrivals } = this.#cell.runtime;
-    const content = arrivals.at(settled.value.crossing)?.content;
-    arrivals.forget(settled.value.crossing);
+    const { receivedCrossings } = this.#cell.runtime;
+    const content = receivedCrossings.at(settled.value.crossing)?.content;
+    receivedCrossings.forget(settled.value.crossing);
     return content === undefined ? { code: 'crossing_refused' } : (JSON.parse(content) as Envelope);
   }
 
   #receive(settled: Settlement<ReceiveResult>): void {
-    const { arrivals } = this.#cell.runtime;
+    const { receivedCrossings } = this.#cell.runtime;
     for (const seq of settled.ok ? settled.value.messages : []) {
-      const arrived = arrivals.at(seq);
-      arrivals.forget(seq);
+      const arrived = receivedCrossings.at(seq);
+      receivedCrossings.forget(seq);
       if (arrived?.kind !== 'message') continue;
       const mail = decodeMessage(arrived.content) as Mail;
-      // What does not fit any more changes nothing: it was asked for twice.
+      // Tasks that were already added change nothing.
       // probe: team-take-tasks
-      if (this.intake.isOne(mail)) this.#take(this.intake.open(mail.text));
-      else this.mail.put(mail);
+      if (this.intake.isTaskMessage(mail)) this.#addTasks(this.intake.takeTasks(mail.text));
+      else this.mail.add(mail);
     }
     const isClosing = settled.ok && settled.value.closing === true;
     if (isClosing) this.intake.isOpen = false;
     if (isClosing) this.#skipRest('it was asked to finish');
-    this.#inbox = isClosing || !settled.ok ? null : this.#listen();
+    this.#inbox = isClosing || !settled.ok ? null : this.#receiveMail();
   }
 
   async #conclude(): Promise<Outcome> {
     const { coordinator } = this.#cell.agent;
-    const isLate = this.#isLate();
-    if (!this.#asked.answer || coordinator === null || isLate)
+    const isLate = this.#isPastDeadline();
+    if (!this.#request.answer || coordinator === null || isLate)
       return teamOutcome(this.#cell, this.queue, isLate ? { failure: { code: 'deadline_passed' } } : {});
     // probe: team-results-for-answer
     const results = [...this.queue.tasks()].filter(({ status }) => status === 'completed');
-    const missing = missingIn(this.queue);
+    const missing = missingTasks(this.queue);
     if (results.length === 0) return teamOutcome(this.#cell, this.queue, {});
-    // What was kept free is for this.
+    // The reserved budget is for the answer.
     this.#cell.runtime.account.floor = {};
-    const given: TeamChildInput = { part: { part: 'answer' }, goal: answerGoal(this.#asked.goal, missing), results };
-    const ended = await this.#runPart(this.#bear(coordinator.answers, given));
+    const input: TeamChildInput = { part: { part: 'answer' }, goal: answerGoal(this.#request.goal, missing), results };
+    const ended = await this.#runPart(this.#createChild(coordinator.answers, input));
     if ('code' in ended || ended.output === '') return unansweredTeamOutcome(this.#cell, this.queue, ended);
     return teamOutcome(this.#cell, this.queue, { answer: ended });
   }
@@ -325,25 +326,25 @@ export class TeamSessionRunner {
     return this.#envelopeOf((await this.#cell.runtime.run(operation)) as Settlement<never>);
   }
 
-  /** What is under way is stopped, with its cell or without. */
+  /** Cancels everything in flight. */
   #stop(): void {
     const { runtime } = this.#cell;
-    this.intake.begin(false);
-    for (const pending of this.#under.keys()) runtime.cancel(pending);
+    this.intake.start(false);
+    for (const pending of this.#inFlight.keys()) runtime.cancel(pending);
     if (this.#inbox !== null) runtime.cancel(this.#inbox);
     const reason = abortedReason('the work was stopped');
-    // The rest first: what is stopped blocks nobody then.
+    // Skip waiting tasks first, so that cancelled ones do not mark them as blocked.
     this.queue.skipRest(reason);
-    for (const { task } of this.#under.values())
+    for (const { task } of this.#inFlight.values())
       if (!isFinal(this.queue.get(task)!.status)) this.queue.skip(task, reason);
   }
 }
 
 const backOffMsMax = 60_000;
 
-/** What its caller asks: of a team that is called by an agent, the goal alone. */
-const goalOf = ({ runtime, parent }: Cell): TeamGoal => {
-  const content = runtime.arrivals.at(0)?.content ?? '';
+/** The request of the caller. A team that an agent calls gets only a goal. */
+const readTeamGoal = ({ runtime, parent }: Cell): TeamGoal => {
+  const content = runtime.receivedCrossings.at(0)?.content ?? '';
   return parent === null ? (JSON.parse(content) as TeamGoal) : { goal: content, tasks: null, answer: true };
 };
 

@@ -1,24 +1,24 @@
-// What each tool name of an agent stands for.
+// Maps the tool names of an agent to what runs them.
 import type { Agent, BuiltinTool } from '#contracts';
 import { builtinTool, isMailTool, plainTool } from '#core/session';
 import type { ToolRunner } from '#core/session';
 import { agentTool } from './agent-tool.ts';
 import { gatherTool } from './gather.ts';
 import { mailTool } from './mail-tools.ts';
-import { isSpawning, spawnAgentTool } from './spawn-agent.ts';
+import { isSpawnTool, spawnAgentTool } from './spawn-agent.ts';
 
-const runnerOf = (name: BuiltinTool): ToolRunner => {
+const builtinRunner = (name: BuiltinTool): ToolRunner => {
   if (!isMailTool(name)) return builtinTool(name);
-  return isSpawning(name) ? spawnAgentTool(name) : mailTool(name);
+  return isSpawnTool(name) ? spawnAgentTool(name) : mailTool(name);
 };
 
 const runners = new WeakMap<Agent, ReadonlyMap<string, ToolRunner>>();
 
-/** What each tool name of an agent stands for: only what its definition names. */
-export const runnersOf = (agent: Agent): ReadonlyMap<string, ToolRunner> => {
+/** Contains only tools that the definition names. */
+export const toolRunners = (agent: Agent): ReadonlyMap<string, ToolRunner> => {
   let known = runners.get(agent);
   if (known === undefined) {
-    const all = [...agent.tools.map(plainTool), ...agent.builtins.map(runnerOf), ...agent.agents.map(agentTool)];
+    const all = [...agent.tools.map(plainTool), ...agent.builtins.map(builtinRunner), ...agent.agents.map(agentTool)];
     if (agent.gather !== null) all.push(gatherTool(agent.agents, agent.gather.timeoutMs));
     if (agent.definition.tools.length > all.length) all.push(builtinTool('read_output'));
     known = new Map(all.map((runner) => [runner.schema.name, runner]));

@@ -1,7 +1,7 @@
-// Providers that need no configuration but a key. The lowest layer.
+// Built-in providers, which need at most an API key. They are the lowest config layer.
 import type { ProviderConfig } from '#contracts';
 
-/** Google's key is read from `GOOGLE_API_KEY` alone; another variable can be named in the config. */
+/** Google's key is read only from `GOOGLE_API_KEY`; the config can name another variable. */
 export const builtinProviders = {
   openai: { type: 'openai', apiKey: '${OPENAI_API_KEY}', baseUrl: 'https://api.openai.com/v1' },
   anthropic: { type: 'anthropic', apiKey: '${ANTHROPIC_API_KEY}', baseUrl: 'https://api.anthropic.com/v1' },
@@ -14,7 +14,7 @@ export const builtinProviders = {
   ollama: { type: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1' },
 } as const satisfies Readonly<Record<string, ProviderConfig>>;
 
-/** What its author left out, from the built-in provider of the same type. */
+/** Fills in missing fields from the built-in provider of the same type. */
 export const withBuiltin = (config: ProviderConfig): ProviderConfig => ({
   ...(Object.values(builtinProviders) as readonly ProviderConfig[]).find(({ type }) => type === config.type),
   ...config,

@@ -1,46 +1,51 @@
-// The declared fields of a provider or server: the only ones in which variables are filled in.
+// The fields of a provider or server in which variables are filled in. There are no others.
 import type { ProviderConfig, ServerConfig } from '#contracts';
-import { placeholdersIn } from './config-placeholders.ts';
+import { findPlaceholders } from './config-placeholders.ts';
 
 export type ConfigEntry = ProviderConfig | ServerConfig;
 
 export type ConfigField = {
-  /** For messages: `headers.Authorization`. */
+  /** For error messages, such as `headers.Authorization`. */
   readonly label: string;
   readonly text: string;
-  /** The parts of it that are secret if they were written out. */
+  /** The parts that are secret if the config contains them literally. */
   readonly credentials: (literal: string) => readonly string[];
 };
 
-export const fieldsOf = (config: ConfigEntry): readonly ConfigField[] => {
+export const configFields = (config: ConfigEntry): readonly ConfigField[] => {
   switch (config.type) {
     case 'stdio':
-      return [...(config.args ?? []).map(argField), ...named('env', config.env, byName)];
+      return [...(config.args ?? []).map(argField), ...mapFields('env', config.env, byFieldName)];
     case 'http':
     case 'sse':
     case 'websocket':
-      return [{ label: 'url', text: config.url, credentials: inUrl }, ...named('headers', config.headers, inHeader)];
+      return [
+        { label: 'url', text: config.url, credentials: urlCredentials },
+        ...mapFields('headers', config.headers, headerCredentials),
+      ];
     case 'module':
       return [];
     default:
       return [
-        ...(config.apiKey === undefined ? [] : [{ label: 'apiKey', text: config.apiKey, credentials: whole }]),
-        ...(config.baseUrl === undefined ? [] : [{ label: 'baseUrl', text: config.baseUrl, credentials: inUrl }]),
-        ...named('headers', config.headers, inHeader),
+        ...(config.apiKey === undefined ? [] : [{ label: 'apiKey', text: config.apiKey, credentials: wholeValue }]),
+        ...(config.baseUrl === undefined
+          ? []
+          : [{ label: 'baseUrl', text: config.baseUrl, credentials: urlCredentials }]),
+        ...mapFields('headers', config.headers, headerCredentials),
       ];
   }
 };
 
-/** The names of the variables that its declared fields hold, each once. */
-export const variablesOf = (config: ConfigEntry): readonly string[] => [
-  ...new Set(fieldsOf(config).flatMap(({ text }) => placeholdersIn(text).map(({ name }) => name))),
+/** The names of all variables in these fields, each once. */
+export const listVariables = (config: ConfigEntry): readonly string[] => [
+  ...new Set(configFields(config).flatMap(({ text }) => findPlaceholders(text).map(({ name }) => name))),
 ];
 
-/** Those of them that have no default somewhere. */
-export const requiredOf = (config: ConfigEntry): readonly string[] => [
+/** The names of variables that have no default in at least one place. */
+export const requiredVariables = (config: ConfigEntry): readonly string[] => [
   ...new Set(
-    fieldsOf(config).flatMap(({ text }) =>
-      placeholdersIn(text).flatMap(({ name, fallback }) => (fallback === null ? [name] : [])),
+    configFields(config).flatMap(({ text }) =>
+      findPlaceholders(text).flatMap(({ name, fallback }) => (fallback === null ? [name] : [])),
     ),
   ),
 ];
@@ -49,31 +54,35 @@ type Credentials = ConfigField['credentials'];
 
 const credentialName = /auth|cookie|credential|key|passw|secret|token/iu;
 
-const named = (
+const mapFields = (
   block: string,
   values: Readonly<Record<string, string>> | undefined,
-  of: (name: string) => Credentials,
+  credentialsFor: (name: string) => Credentials,
 ): readonly ConfigField[] =>
-  Object.entries(values ?? {}).map(([name, text]) => ({ label: `${block}.${name}`, text, credentials: of(name) }));
+  Object.entries(values ?? {}).map(([name, text]) => ({
+    label: `${block}.${name}`,
+    text,
+    credentials: credentialsFor(name),
+  }));
 
-const whole: Credentials = (literal) => [literal];
+const wholeValue: Credentials = (literal) => [literal];
 
-const nothing: Credentials = () => [];
+const noCredentials: Credentials = () => [];
 
-const byName = (name: string): Credentials => (credentialName.test(name) ? whole : nothing);
+const byFieldName = (name: string): Credentials => (credentialName.test(name) ? wholeValue : noCredentials);
 
-/** The value, and its words without the scheme (`Bearer …`) and without a cookie's name: these are seen apart. */
-const inHeader = (name: string): Credentials =>
+/** The whole value, and its words without the scheme (`Bearer …`) and without the names of cookies, because those appear separately. */
+const headerCredentials = (name: string): Credentials =>
   credentialName.test(name)
     ? (literal) => {
         const words = literal.split(/[\s;,]+/u);
         const values = words.length > 1 && !words[0]!.includes('=') ? words.slice(1) : words;
         return [literal, ...values, ...values.map((word) => word.slice(word.indexOf('=') + 1))];
       }
-    : nothing;
+    : noCredentials;
 
-/** A password before the host, and query parameters with a telling name. */
-const inUrl: Credentials = (literal) => [
+/** A password before the host, and query parameters named like credentials. */
+const urlCredentials: Credentials = (literal) => [
   ...[...literal.matchAll(/^[^/?#]*\/\/[^/?#@]*:([^/?#@]*)@/gu)].map((match) => match[1]!),
   ...[...literal.matchAll(/[?&]([^=&#]*)=([^&#]*)/gu)].flatMap(([, name, value]) =>
     credentialName.test(name!) ? [value!] : [],
@@ -84,10 +93,10 @@ const inUrl: Credentials = (literal) => [
 const argField = (text: string, index: number, args: readonly string[]): ConfigField => {
   const flag = /^--?[\w-]+/u.exec(args[index - 1] ?? '');
   const follows = flag !== null && flag[0] === args[index - 1] && credentialName.test(flag[0]) && !text.startsWith('-');
-  return { label: `args.${index}`, text, credentials: follows ? whole : inFlag };
+  return { label: `args.${index}`, text, credentials: follows ? wholeValue : flagCredentials };
 };
 
-const inFlag: Credentials = (literal) => {
+const flagCredentials: Credentials = (literal) => {
   const [, name, value] = /^(--?[\w-]+)=(.*)$/su.exec(literal) ?? [];
-  return name !== undefined && credentialName.test(name) ? [value!] : inUrl(literal);
+  return name !== undefined && credentialName.test(name) ? [value!] : urlCredentials(literal);
 };

@@ -1,17 +1,17 @@
-// `${VAR}` and `${VAR:-default}` in what the operator wrote; `$${` stands for `${` itself. What is filled in is not looked
-// into again.
+// `${VAR}` and `${VAR:-default}` in the operator's config; `$${` stands for a literal `${`. Filled-in values are not expanded
+// again.
 import type { Overlay } from '#contracts';
 
 export type Placeholder = { readonly name: string; readonly fallback: string | null };
 
 const pattern = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/gu;
 
-export const placeholdersIn = (text: string): readonly Placeholder[] =>
+export const findPlaceholders = (text: string): readonly Placeholder[] =>
   [...text.matchAll(pattern)].flatMap(([, name, fallback]) =>
     name === undefined ? [] : [{ name, fallback: fallback ?? null }],
   );
 
-/** A variable that is neither in the overlay nor has a default stays out: who asks has looked for those before. */
+/** A variable without a value and without a default becomes empty: callers check for missing variables first. */
 export const fillText = (text: string, overlay: Overlay): string =>
   text.replaceAll(pattern, (_, name: string | undefined, fallback: string | undefined) =>
     name === undefined ? '${' : (placeholderValue(overlay, name) ?? fallback ?? ''),

@@ -1,11 +1,11 @@
 // Durations as people write them, in milliseconds.
 
-/** What a duration in words looks like; the same text is in the JSON Schema. */
+/** The pattern of a duration with a unit; the JSON Schema contains the same text. */
 export const durationShape = '^[0-9]{1,12}(?:\\.[0-9]{1,3})? ?(?:ms|s|m|h)$';
 
 export const durationExpected = 'milliseconds, or a duration such as 500ms, 30s, 5m or 2h';
 
-/** Milliseconds of `1500`, `500ms`, `30s`, `5m` or `2h`; null when it is none of these. */
+/** The milliseconds of `1500`, `500ms`, `30s`, `5m` or `2h`; null for anything else. */
 export const parseDuration = (value: unknown): number | null => {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : null;
   if (typeof value !== 'string' || value.length > 24 || !shape.test(value)) return null;

@@ -1,33 +1,33 @@
-// What a frontmatter value can be. Each kind is read in one place, written in one, and has one JSON Schema.
+// The kinds of frontmatter values. Each kind is parsed in one place, written in one place, and has one JSON Schema.
 import type { Json } from '#base';
 
-export type Kind =
+export type FieldKind =
   | { readonly is: 'text' }
-  /** One word of a certain shape: a name, a path, `<provider>/<model>`. */
+  /** One word that matches a pattern: a name, a path, `<provider>/<model>`. `operators`: it refers to something in the operator's config. */
   | { readonly is: 'word'; readonly shape: string; readonly expected: string; readonly operators?: true }
   | { readonly is: 'choice'; readonly of: readonly string[] }
   | { readonly is: 'number'; readonly rule: NumberRule }
   | { readonly is: 'duration' }
-  /** How many tools at once: a number, or yes and no. */
+  /** The number of parallel tool calls: a number, true or false. */
   | { readonly is: 'parallel' }
   | { readonly is: 'schema'; readonly ofObject: boolean }
-  /** One item may stand without the list. */
-  | { readonly is: 'list'; readonly of: Kind; readonly itemsMin: number }
-  /** Yes or no. */
+  /** A single item may be written without a list. */
+  | { readonly is: 'list'; readonly of: FieldKind; readonly itemsMin: number }
+  /** True or false. */
   | { readonly is: 'flag'; readonly expected: string }
-  /** Names, each with a value. */
-  | { readonly is: 'map'; readonly names: Shape; readonly of: Kind }
+  /** A map from names to values. */
+  | { readonly is: 'map'; readonly names: NameShape; readonly of: FieldKind }
   | PlainOrBlock
   | BlockKind;
 
-export type Shape = { readonly shape: string; readonly expected: string };
+export type NameShape = { readonly shape: string; readonly expected: string };
 
-/** A block of keys, or something plain in its place. */
+/** A block of keys, or a plain value instead. */
 export type PlainOrBlock = {
   readonly is: 'either';
-  readonly plain: Kind;
+  readonly plain: FieldKind;
   readonly block: BlockKind;
-  /** What is plain is kept as this key of the block. */
+  /** The key of the block under which a plain value is stored. */
   readonly as?: string;
 };
 
@@ -35,39 +35,39 @@ export type BlockKind = {
   readonly is: 'block';
   readonly fields: readonly FrontmatterField[];
   readonly required: readonly string[];
-  /** At least one of these must be there. */
+  /** At least one of these keys is required. */
   readonly someOf?: readonly string[];
-  /** The key whose value may stand for the whole block. */
+  /** The key whose value may replace the whole block. */
   readonly short?: string;
-  /** Nothing but comments in it: allowed. */
+  /** The block may contain nothing, or only comments. */
   readonly mayBeEmpty?: true;
 };
 
 export type NumberRule = { readonly min: number; readonly max?: number; readonly whole: boolean };
 
-export type Group = 'required' | 'recommended' | 'limits' | 'budget' | 'settings';
+export type FieldGroup = 'required' | 'recommended' | 'limits' | 'budget' | 'settings';
 
 export type FrontmatterField = {
   readonly key: string;
-  readonly group: Group;
-  readonly kind: Kind;
+  readonly group: FieldGroup;
+  readonly kind: FieldKind;
   /** One sentence. */
   readonly description: string;
-  /** As one would write it. */
+  /** As written in a file. */
   readonly example: Json;
-  /** What holds when it is left out, as one would write it. */
+  /** The default value, as written in a file. */
   readonly default?: Json;
-  /** The same in words, where no one value does. */
+  /** The default in words, if no single value describes it. */
   readonly otherwise?: string;
-  /** Where it is kept in the checked frontmatter; under its own key unless given. */
+  /** Where the value is stored in the parsed frontmatter. Default: under its own key. */
   readonly into?: readonly [string] | readonly [string, string];
-  /** Another spelling of this key. */
+  /** This key is an alias of the given one. */
   readonly aliasOf?: string;
-  /** Divided by this, rounded up, it is the value of the key it stands for. */
+  /** The value is divided by this number and rounded up to get the value of the aliased key. */
   readonly divideBy?: number;
 };
 
-/** Why a number does not fit its rule, as what was expected; null when it fits. */
+/** What was expected, if the number breaks its rule; otherwise null. */
 export const numberProblem = (value: unknown, { min, max, whole }: NumberRule): string | null => {
   if (typeof value !== 'number' || !(value >= min && value <= (max ?? Number.MAX_SAFE_INTEGER)))
     return numberExpected({ min, whole, ...(max === undefined ? {} : { max }) });

@@ -1,27 +1,31 @@
-// The keys by which an agent spawns others and talks to them.
-import type { BlockKind, FrontmatterField, Kind } from './field-kinds.ts';
+// The keys for spawning agents and exchanging messages.
+import type { BlockKind, FrontmatterField, FieldKind } from './field-kinds.ts';
 import { agentNameKind, agentReference, toolReference } from './field-name-kinds.ts';
 import { spawnCapsDefault } from './mail-keys.ts';
 import { topicExpected, topicShape } from './topic.ts';
 
-type More = Pick<FrontmatterField, 'kind' | 'description' | 'example'> & Partial<FrontmatterField>;
+type FieldDetails = Pick<FrontmatterField, 'kind' | 'description' | 'example'> & Partial<FrontmatterField>;
 
-const inner = (key: string, more: More): FrontmatterField => ({ key, group: 'recommended', ...more });
+const innerField = (key: string, details: FieldDetails): FrontmatterField => ({
+  key,
+  group: 'recommended',
+  ...details,
+});
 
-const count: Kind = { is: 'number', rule: { min: 0, whole: true } };
+const countKind: FieldKind = { is: 'number', rule: { min: 0, whole: true } };
 
-const listOf = (of: Kind, itemsMin = 0): Kind => ({ is: 'list', of, itemsMin });
+const listOf = (of: FieldKind, itemsMin = 0): FieldKind => ({ is: 'list', of, itemsMin });
 
-const topics: Kind = listOf({ is: 'word', shape: topicShape, expected: topicExpected });
+const topics: FieldKind = listOf({ is: 'word', shape: topicShape, expected: topicExpected });
 
-const templates: Kind = {
+const templates: FieldKind = {
   is: 'either',
   plain: { is: 'flag', expected: 'true, false, or a block with `tools`' },
   block: {
     is: 'block',
     required: ['tools'],
     fields: [
-      inner('tools', {
+      innerField('tools', {
         kind: listOf(toolReference),
         description: 'Which of its own tools it may give to such agents.',
         example: ['read_file'],
@@ -35,49 +39,49 @@ const spawns: BlockKind = {
   required: [],
   someOf: ['agents', 'templates'],
   fields: [
-    inner('agents', {
+    innerField('agents', {
       kind: listOf(agentReference, 1),
       description: 'Paths relative to this file, names, or `self` for a copy of itself.',
       example: ['./fighter.ai', 'self'],
       otherwise: 'none',
     }),
-    inner('children', {
-      kind: count,
+    innerField('children', {
+      kind: countKind,
       description: "Maximum live children, up to the operator's limit.",
       example: 4,
       default: spawnCapsDefault.children,
     }),
-    inner('perMinute', {
-      kind: count,
+    innerField('perMinute', {
+      kind: countKind,
       description: "Maximum agents it may start per minute, up to the operator's limit.",
       example: 2,
       default: spawnCapsDefault.perMinute,
     }),
-    inner('depth', {
-      kind: count,
+    innerField('depth', {
+      kind: countKind,
       description: "Maximum nesting level below the root agent, up to the operator's limit.",
       example: 1,
       default: spawnCapsDefault.depth,
     }),
-    inner('share', {
+    innerField('share', {
       kind: listOf({ is: 'choice', of: ['system', 'context'] }),
       description: 'Parts of its own context it may share with them.',
       example: ['context'],
       otherwise: 'nothing',
     }),
-    inner('templates', {
+    innerField('templates', {
       kind: templates,
       description: 'Whether its model may define new agents inline, with a subset of its own tools.',
       example: { tools: ['read_file'] },
       default: false,
     }),
-    inner('pool', {
-      kind: { is: 'map', names: agentNameKind, of: count },
+    innerField('pool', {
+      kind: { is: 'map', names: agentNameKind, of: countKind },
       description: 'Instances of an agent to pre-warm.',
       example: { fighter: 2 },
       otherwise: 'none',
     }),
-    inner('grace', {
+    innerField('grace', {
       kind: { is: 'duration' },
       description: 'Grace period for shutdown.',
       example: '5s',
@@ -102,7 +106,7 @@ export const mailFields: readonly FrontmatterField[] = [
     kind: listOf({
       is: 'word',
       shape: agentNameKind.shape,
-      expected: '`parent`, `children`, `siblings`, or the name of an agent',
+      expected: '`parent`, `children`, `siblings`, or an agent name',
     }),
     description: 'Agents it may exchange messages with, by role or name; both agents must list each other.',
     example: ['parent', 'children', 'siblings'],
@@ -119,13 +123,13 @@ export const mailFields: readonly FrontmatterField[] = [
         required: [],
         someOf: ['hear', 'say'],
         fields: [
-          inner('hear', {
+          innerField('hear', {
             kind: topics,
             description: 'Topics it may subscribe to.',
             example: ['party-chat'],
             otherwise: 'none',
           }),
-          inner('say', {
+          innerField('say', {
             kind: topics,
             description: 'Topics it may publish on.',
             example: ['party-chat'],

@@ -1,28 +1,28 @@
-// Words of certain shapes that several keys take.
-import type { Kind } from './field-kinds.ts';
+// Patterns of names and references that several keys use.
+import type { FieldKind } from './field-kinds.ts';
 
 export const nameShape = '[A-Za-z0-9_.-]{1,64}';
-/** Neither an address nor a variable. */
-export const plainWords = '(?!.*(?:://|\\$\\{))';
+/** Excludes URLs and variables. */
+export const notUrlOrVariable = '(?!.*(?:://|\\$\\{))';
 
-type Word = Extract<Kind, { is: 'word' }>;
+type WordKind = Extract<FieldKind, { is: 'word' }>;
 
-export const agentReference: Word = {
+export const agentReference: WordKind = {
   is: 'word',
-  shape: `^${plainWords}(?![A-Za-z_][A-Za-z0-9_]*=)(?:[^\\s\\p{Cc}]{1,400}|[^\\s\\p{Cc}][^\\p{Cc}]{0,396}\\.ai)$`,
-  expected: 'the path of an `.ai` file, or the name of an agent',
+  shape: `^${notUrlOrVariable}(?![A-Za-z_][A-Za-z0-9_]*=)(?:[^\\s\\p{Cc}]{1,400}|[^\\s\\p{Cc}][^\\p{Cc}]{0,396}\\.ai)$`,
+  expected: 'the path of an `.ai` file, or an agent name',
   operators: true,
 };
 
-export const toolReference: Word = {
+export const toolReference: WordKind = {
   is: 'word',
   shape: '^(?!.*\\$\\{)[A-Za-z0-9_-]{1,64}(?:/[^\\s/]{1,128})?$',
-  expected: 'a tool of the runtime (read_file, spawn_agent and so on), `<server>`, or `<server>/<tool>`',
+  expected: 'a built-in tool (such as read_file or spawn_agent), `<server>`, or `<server>/<tool>`',
   operators: true,
 };
 
-/** As agents are called. */
+/** The pattern of agent names. */
 export const agentNameKind = {
   shape: '^(?!.*\\.\\.)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
-  expected: 'the name of an agent: letters, digits, dot, dash and underscore, at most 64 characters',
+  expected: 'an agent name: letters, digits, dot, dash and underscore, at most 64 characters',
 } as const;

@@ -1,52 +1,52 @@
-// One value of the frontmatter, read by its kind. What does not fit is described, never thrown.
+// Parses one frontmatter value by its kind. Problems are reported, never thrown.
 import { nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
 import { durationExpected, parseDuration } from './duration.ts';
 import { numberProblem } from './field-kinds.ts';
-import type { BlockKind, PlainOrBlock, Kind } from './field-kinds.ts';
+import type { BlockKind, PlainOrBlock, FieldKind } from './field-kinds.ts';
 
 export type FieldPath = readonly (string | number)[];
 
-export type ReportFieldProblem = (path: FieldPath, message: string, meant?: () => string | null) => void;
+export type ReportFieldProblem = (path: FieldPath, message: string, suggest?: () => string | null) => void;
 
 export type ValueReader = {
   readonly report: ReportFieldProblem;
-  /** Why a JSON Schema is none; null when it is one. */
+  /** Why a value is not a valid JSON Schema; null if it is one. */
   checkSchema?(schema: JsonObject): string | null;
 };
 
-/** Kinds that are read without looking further into the table. */
-export type PlainKind = Exclude<Kind, BlockKind | PlainOrBlock | { is: 'list' | 'map' }>;
+/** Kinds without nested fields. */
+export type PlainKind = Exclude<FieldKind, BlockKind | PlainOrBlock | { is: 'list' | 'map' }>;
 
 const parallelDefault = 4;
 const wordCharsMax = 400;
 
-/** The value in its one checked form; undefined when it was reported. */
+/** The parsed value; undefined if a problem was reported. */
 export const readPlain = (kind: PlainKind, value: Json | undefined, path: FieldPath, reader: ValueReader): unknown => {
-  const wrong = (expected: string, meant?: () => string | null): undefined => {
-    reader.report(path, `Expected ${expected}; got ${quoteFieldValue(value)}.`, meant);
+  const reject = (expected: string, suggest?: () => string | null): undefined => {
+    reader.report(path, `Expected ${expected}; got ${quoteFieldValue(value)}.`, suggest);
   };
   switch (kind.is) {
     case 'text':
-      return typeof value === 'string' && /\S/u.test(value) ? value : wrong(textExpected(value));
+      return typeof value === 'string' && /\S/u.test(value) ? value : reject(textExpected(value));
     case 'word':
       return readWord(kind, value, path, reader);
     case 'choice':
       if (typeof value === 'string' && kind.of.includes(value)) return value;
-      return wrong(either(kind.of), () => (typeof value === 'string' ? nearestName(value, kind.of) : null));
+      return reject(joinWithOr(kind.of), () => (typeof value === 'string' ? nearestName(value, kind.of) : null));
     case 'number': {
       const expected = numberProblem(value, kind.rule);
-      return expected === null ? value : wrong(expected);
+      return expected === null ? value : reject(expected);
     }
     case 'duration':
-      return parseDuration(value) ?? wrong(durationExpected);
+      return parseDuration(value) ?? reject(durationExpected);
     case 'parallel':
       if (typeof value === 'boolean') return value ? parallelDefault : 1;
       return numberProblem(value, { min: 1, whole: true }) === null
         ? value
-        : wrong('true, false, or a whole number, 1 or more');
+        : reject('true, false, or a whole number, 1 or more');
     case 'flag':
-      return typeof value === 'boolean' ? value : wrong(kind.expected);
+      return typeof value === 'boolean' ? value : reject(kind.expected);
     case 'schema':
       return readSchema(kind, value, path, reader);
   }
@@ -56,32 +56,32 @@ const textExpected = (value: Json | undefined): string =>
   typeof value === 'number' || typeof value === 'boolean' ? 'text (put it in quotes)' : 'text';
 
 const readWord = (
-  kind: Extract<Kind, { is: 'word' }>,
+  kind: Extract<FieldKind, { is: 'word' }>,
   value: Json | undefined,
   path: FieldPath,
   { report }: ValueReader,
 ): string | undefined => {
-  if (typeof value === 'string' && value.length <= wordCharsMax && regexOf(kind.shape).test(value)) return value;
-  const foreign = kind.operators === true && typeof value === 'string' ? foreignTo(value) : null;
-  // What looks like a secret is not repeated.
+  if (typeof value === 'string' && value.length <= wordCharsMax && cachedRegex(kind.shape).test(value)) return value;
+  const operatorValue = kind.operators === true && typeof value === 'string' ? describeOperatorValue(value) : null;
+  // A value that may be a secret is not repeated.
   report(
     path,
-    foreign === null
+    operatorValue === null
       ? `Expected ${kind.expected}; got ${quoteFieldValue(value)}.`
-      : `Expected ${kind.expected}, but this looks like ${foreign}: those are defined in the operator's .ai-agent.json, and agent files only refer to them.`,
+      : `Expected ${kind.expected}, but this looks like ${operatorValue}: define it in the operator's .ai-agent.json, and refer to it here by name.`,
   );
   return undefined;
 };
 
-/** What belongs to the operator, by its look. */
-const foreignTo = (value: string): string | null => {
+/** Recognises values that belong in the operator's config; null for any other. */
+const describeOperatorValue = (value: string): string | null => {
   if (value.includes('://')) return 'a URL';
   if (value.includes('${') || /^[A-Za-z_][A-Za-z0-9_]{0,80}=/u.test(value)) return 'an environment value';
   return /\s/u.test(value.trim()) ? 'a command' : null;
 };
 
 const readSchema = (
-  { ofObject }: Extract<Kind, { is: 'schema' }>,
+  { ofObject }: Extract<FieldKind, { is: 'schema' }>,
   value: Json | undefined,
   path: FieldPath,
   reader: ValueReader,
@@ -91,24 +91,24 @@ const readSchema = (
     reader.report(
       path,
       ofObject
-        ? 'Expected a JSON Schema of an object (`type: object`): callers send an object.'
+        ? 'Expected a JSON Schema for an object (`type: object`): callers send an object.'
         : `Expected a JSON Schema, as a block of keys; got ${quoteFieldValue(value)}.`,
     );
     return undefined;
   }
-  const why = reader.checkSchema?.(value) ?? null;
-  if (why !== null) reader.report(path, `This is not a JSON Schema: ${why}`);
-  return why === null ? value : undefined;
+  const problem = reader.checkSchema?.(value) ?? null;
+  if (problem !== null) reader.report(path, `This is not a JSON Schema: ${problem}`);
+  return problem === null ? value : undefined;
 };
 
 export const isMapping = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** `a`, `b` or `c`. */
-export const either = (words: readonly string[]): string =>
+export const joinWithOr = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 
-/** A value as a message shows it: short. */
+/** A value shortened for an error message. */
 export const quoteFieldValue = (value: Json | undefined): string => {
   if (value === null || value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';
@@ -119,7 +119,7 @@ export const quoteFieldValue = (value: Json | undefined): string => {
 
 const regexes = new Map<string, RegExp>();
 
-export const regexOf = (shape: string): RegExp => {
+export const cachedRegex = (shape: string): RegExp => {
   let regex = regexes.get(shape);
   if (regex === undefined) regexes.set(shape, (regex = new RegExp(shape, 'u')));
   return regex;

@@ -1,8 +1,8 @@
-// Every key of the frontmatter, once. Validation, template, JSON Schema and the table in the docs are made of this list.
+// Every key of the frontmatter, once. Validation, template, JSON Schema and the tables in the docs are derived from this list.
 import type { FrontmatterField } from './field-kinds.ts';
 import { budgetFields, limitFields } from './field-limits.ts';
 import { mailFields } from './field-mail.ts';
-import { agentReference, nameShape, plainWords, toolReference } from './field-name-kinds.ts';
+import { agentReference, nameShape, notUrlOrVariable, toolReference } from './field-name-kinds.ts';
 
 const schemaField = (of: 'input' | 'output'): FrontmatterField => ({
   key: 'schema',
@@ -86,7 +86,7 @@ const agents: FrontmatterField = {
   default: [],
 };
 
-const named: readonly FrontmatterField[] = [
+const basicFields: readonly FrontmatterField[] = [
   {
     key: 'description',
     group: 'required',
@@ -123,7 +123,7 @@ const named: readonly FrontmatterField[] = [
       itemsMin: 1,
       of: {
         is: 'word',
-        shape: `^${plainWords}${nameShape}/\\S{1,200}$`,
+        shape: `^${notUrlOrVariable}${nameShape}/\\S{1,200}$`,
         expected: '`<provider>/<model>`, such as anthropic/claude-sonnet-4-5',
         operators: true,
       },
@@ -200,7 +200,7 @@ const named: readonly FrontmatterField[] = [
     group: 'recommended',
     kind: {
       is: 'word',
-      shape: `^${plainWords}${nameShape}/\\S{1,200}$`,
+      shape: `^${notUrlOrVariable}${nameShape}/\\S{1,200}$`,
       expected: '`<provider>/<model>`, such as anthropic/claude-haiku-4-5',
       operators: true,
     },
@@ -273,9 +273,9 @@ const budget: FrontmatterField = {
   example: { tokens: 200_000 },
 };
 
-/** The keys of the top level, in the order of the template; those of `limits` may stand here too. */
-export const fields: readonly FrontmatterField[] = [
-  ...named,
+/** The keys of the top level, in the order of the template; those of `limits` are allowed here too. */
+export const frontmatterFields: readonly FrontmatterField[] = [
+  ...basicFields,
   ...mailFields,
   limits,
   budget,
@@ -285,9 +285,9 @@ export const fields: readonly FrontmatterField[] = [
 
 export const requiredKeys: readonly string[] = ['description', 'usage', 'output'];
 
-const operators = "belongs in the operator's .ai-agent.json; agent files only refer to what is defined there.";
+const definedByOperator = "belongs in the operator's .ai-agent.json; agent files only refer to what is defined there.";
 
-/** Keys that people look for here, and where they are. */
+/** Keys that people try here, and where they belong. */
 export const fieldHints: ReadonlyMap<string, string> = new Map([
   ['name', 'An agent is named after its file.'],
   ...['prompt', 'system', 'instructions'].map(
@@ -295,6 +295,6 @@ export const fieldHints: ReadonlyMap<string, string> = new Map([
   ),
   ['settings', 'Its keys (`temperature`, `topP`, `seed`, `reasoning`) go at the top level.'],
   ...['providers', 'mcpServers', 'env', 'apiKey', 'baseUrl', 'headers', 'url', 'command', 'args'].map(
-    (key) => [key, `\`${key}\` ${operators}`] as const,
+    (key) => [key, `\`${key}\` ${definedByOperator}`] as const,
   ),
 ]);

@@ -1,11 +1,11 @@
 // The frontmatter as a JSON Schema, so that editors and other programs can complete and check it.
 import type { Json, JsonObject } from '#base';
 import { durationShape } from './duration.ts';
-import type { BlockKind, FrontmatterField, Kind, NumberRule } from './field-kinds.ts';
+import type { BlockKind, FrontmatterField, FieldKind, NumberRule } from './field-kinds.ts';
 import { limitFields } from './field-limits.ts';
-import { fields, requiredKeys } from './fields.ts';
+import { frontmatterFields, requiredKeys } from './fields.ts';
 
-/** What it cannot say: that two spellings of a key agree, that `llmTimeout` is within `timeout_ms`, that a schema is one, that a pool is of those it spawns. */
+/** It cannot express that aliases agree, that `llmTimeout` is at most `timeout_ms`, that a schema is valid, or that a pool names only agents in `spawns`. */
 export const frontmatterSchema = (): JsonObject => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Frontmatter of a Cloister agent file (.ai)',
@@ -13,34 +13,34 @@ export const frontmatterSchema = (): JsonObject => ({
   additionalProperties: false,
   required: requiredKeys,
   properties: Object.fromEntries(
-    fields.map((field) => [field.key, isFlat(field) ? limitRef(field) : described(field)]),
+    frontmatterFields.map((field) => [field.key, isLimit(field) ? limitRef(field) : fieldSchema(field)]),
   ),
   dependentSchemas: {
-    // A tool that asks sub-agents needs some.
+    // `gather` needs sub-agents to call.
     gather: { required: ['agents'], properties: { agents: { not: { type: 'array', maxItems: 0 } } } },
-    // Agents to spawn, and the tool that spawns them, come together.
+    // `spawns` and the tool `spawn_agent` require each other.
     spawns: { required: ['tools'], properties: { tools: spawnTool } },
     tools: { anyOf: [{ required: ['spawns'] }, { properties: { tools: { not: spawnTool } } }] },
   },
-  $defs: Object.fromEntries(limitFields.map((field) => [field.key, described(field)])),
+  $defs: Object.fromEntries(limitFields.map((field) => [field.key, fieldSchema(field)])),
 });
 
 const spawnTool: JsonObject = {
   anyOf: [{ const: 'spawn_agent' }, { type: 'array', contains: { const: 'spawn_agent' } }],
 };
 
-const isFlat = (field: FrontmatterField): boolean => limitFields.includes(field);
+const isLimit = (field: FrontmatterField): boolean => limitFields.includes(field);
 
 const limitRef = ({ key }: FrontmatterField): JsonObject => ({ $ref: `#/$defs/${key}` });
 
-const described = (field: FrontmatterField): JsonObject => ({
+const fieldSchema = (field: FrontmatterField): JsonObject => ({
   description: `${field.description}${field.otherwise === undefined ? '' : ` Default: ${field.otherwise}.`}`,
-  ...schemaOf(field.kind),
+  ...kindSchema(field.kind),
   ...(field.default === undefined ? {} : { default: field.default }),
   examples: [field.example],
 });
 
-const schemaOf = (kind: Kind): JsonObject => {
+const kindSchema = (kind: FieldKind): JsonObject => {
   switch (kind.is) {
     case 'text':
       return { type: 'string', pattern: '\\S' };
@@ -60,14 +60,14 @@ const schemaOf = (kind: Kind): JsonObject => {
       return {
         type: 'object',
         propertyNames: { pattern: kind.names.shape },
-        additionalProperties: schemaOf(kind.of),
+        additionalProperties: kindSchema(kind.of),
       };
     case 'either':
-      return { anyOf: [schemaOf(kind.plain), blockSchema(kind.block)] };
+      return { anyOf: [kindSchema(kind.plain), blockSchema(kind.block)] };
     case 'schema':
       return { type: 'object', ...(kind.ofObject ? { properties: { type: { const: 'object' } } } : {}) };
     case 'list': {
-      const item = schemaOf(kind.of);
+      const item = kindSchema(kind.of);
       return { anyOf: [item, { type: 'array', items: item, minItems: kind.itemsMin, uniqueItems: true }] };
     }
     case 'block':
@@ -84,18 +84,20 @@ const numberSchema = ({ min, max, whole }: NumberRule): JsonObject => ({
 const blockSchema = (block: BlockKind): JsonObject => {
   const properties = block.fields.map((field): readonly [string, Json] => [
     field.key,
-    isFlat(field) ? limitRef(field) : described(field),
+    isLimit(field) ? limitRef(field) : fieldSchema(field),
   ]);
-  const hasForm = block.fields.some(({ kind }) => kind.is === 'schema');
+  const hasSchema = block.fields.some(({ kind }) => kind.is === 'schema');
   const object: JsonObject = {
     type: block.mayBeEmpty === true ? ['object', 'null'] : 'object',
     additionalProperties: false,
     ...(block.required.length === 0 ? {} : { required: block.required }),
     properties: Object.fromEntries(properties),
     ...(block.someOf === undefined ? {} : { anyOf: block.someOf.map((key) => ({ required: [key] })) }),
-    // A schema goes with the format json.
-    ...(hasForm ? { if: { properties: { format: { const: 'json' } } }, else: { properties: { schema: false } } } : {}),
+    // A schema needs the format json.
+    ...(hasSchema
+      ? { if: { properties: { format: { const: 'json' } } }, else: { properties: { schema: false } } }
+      : {}),
   };
   const short = block.fields.find(({ key }) => key === block.short);
-  return short === undefined ? object : { anyOf: [schemaOf(short.kind), object] };
+  return short === undefined ? object : { anyOf: [kindSchema(short.kind), object] };
 };

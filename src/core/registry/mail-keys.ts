@@ -1,30 +1,30 @@
-// What a file says of spawning and mail, and what the operator allows at most.
+// What a file sets for spawning, and the operator's limits for it.
 import type { FileSpawns, SpawnCaps } from '#contracts';
 
 export const spawnCapsDefault: SpawnCaps = { children: 10, perMinute: 5, depth: 3 };
 
 const capKeys = ['children', 'perMinute', 'depth'] as const;
 
-/** With the operator's numbers where the file has none. */
+/** Uses the operator's limits where the file sets none. */
 export const withCaps = (spawns: FileSpawns, caps: SpawnCaps): FileSpawns & SpawnCaps => ({ ...caps, ...spawns });
 
-/** What a file asks for beyond them, in words. */
+/** The values of a file that exceed these limits. */
 export const capViolations = (
   spawns: FileSpawns,
   caps: SpawnCaps,
 ): readonly { readonly key: keyof SpawnCaps; readonly message: string }[] =>
   capKeys.flatMap((key) => {
-    const asked = spawns[key] ?? 0;
-    return asked <= caps[key]
+    const requested = spawns[key] ?? 0;
+    return requested <= caps[key]
       ? []
       : [
           {
             key,
-            message: `Expected at most ${caps[key]}; got ${asked}. The operator can raise it: \`"spawns": { "${key}": ${asked} }\` in .ai-agent.json.`,
+            message: `Expected at most ${caps[key]}; got ${requested}. The operator can raise it: \`"spawns": { "${key}": ${requested} }\` in .ai-agent.json.`,
           },
         ];
   });
 
-/** The name of the agent that a reference means. */
-export const referredName = (reference: string): string =>
+/** The agent name in a reference, which is a path or a name. */
+export const referencedAgentName = (reference: string): string =>
   reference.slice(Math.max(reference.lastIndexOf('/'), reference.lastIndexOf('\\')) + 1).replace(/\.ai$/u, '');

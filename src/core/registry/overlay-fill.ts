@@ -1,14 +1,14 @@
-// A provider or server as one session uses it: every variable filled in, every field there.
+// A provider or server as one session uses it, with all variables filled in and all fields set.
 import { CloisterError } from '#base';
 import type { Overlay, ProviderConfig, ResolvedProvider, ResolvedServer, ServerConfig } from '#contracts';
-import { requiredOf } from './config-fields.ts';
+import { requiredVariables } from './config-fields.ts';
 import type { ConfigEntry } from './config-fields.ts';
 import { fillText, placeholderValue } from './config-placeholders.ts';
-import { missingMessage } from './overlay.ts';
+import { missingVariablesMessage } from './overlay.ts';
 
 export const fillProvider = (name: string, config: ProviderConfig, overlay: Overlay): ResolvedProvider => {
   if (config.type === 'rehearsal')
-    throw new CloisterError('config_invalid', `providers.${name}: a rehearsal is played, not connected to.`);
+    throw new CloisterError('config_invalid', `providers.${name}: a rehearsal provider has no connection.`);
   if (config.baseUrl === undefined)
     throw new CloisterError('config_invalid', `providers.${name}.baseUrl: an ${config.type} provider needs one.`);
   checkMissing(config, overlay);
@@ -22,17 +22,17 @@ export const fillProvider = (name: string, config: ProviderConfig, overlay: Over
   });
 };
 
-/** Where the server's layer lies, and the PATH by which its command is found. */
-export type ServerPlace = { readonly folder: string; readonly path: string };
+/** The folder of the server's config layer, and the PATH that its command is looked up in. */
+export type ServerLocation = { readonly folder: string; readonly path: string };
 
 export const fillServer = (
   name: string,
   config: ServerConfig,
   overlay: Overlay,
-  place: ServerPlace,
+  location: ServerLocation,
 ): ResolvedServer => {
   if (config.type === 'module')
-    throw new CloisterError('config_invalid', `mcpServers.${name}: a module is loaded, not connected to.`);
+    throw new CloisterError('config_invalid', `mcpServers.${name}: a module server has no connection.`);
   checkMissing(config, overlay);
   if (config.type !== 'stdio')
     return Object.freeze({
@@ -45,27 +45,27 @@ export const fillServer = (
     ...config,
     name,
     args: Object.freeze((config.args ?? []).map((text) => fillText(text, overlay))),
-    env: fillMap(config.env, overlay, { PATH: place.path }),
-    cwd: inFolder(place.folder, config.cwd),
+    env: fillMap(config.env, overlay, { PATH: location.path }),
+    cwd: resolvePath(location.folder, config.cwd),
   });
 };
 
 const checkMissing = (config: ConfigEntry, overlay: Overlay): void => {
-  const missing = requiredOf(config).filter((name) => placeholderValue(overlay, name) === undefined);
-  if (missing.length > 0) throw new CloisterError('env_missing', missingMessage(missing));
+  const missing = requiredVariables(config).filter((name) => placeholderValue(overlay, name) === undefined);
+  if (missing.length > 0) throw new CloisterError('env_missing', missingVariablesMessage(missing));
 };
 
 const fillMap = (
   values: Readonly<Record<string, string>> | undefined,
   overlay: Overlay,
-  besides: Readonly<Record<string, string>> = {},
+  initial: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, string>> => {
-  const filled = Object.assign(Object.create(null) as Record<string, string>, besides);
+  const filled = Object.assign(Object.create(null) as Record<string, string>, initial);
   for (const [name, text] of Object.entries(values ?? {})) filled[name] = fillText(text, overlay);
   return Object.freeze(filled);
 };
 
-const inFolder = (folder: string, path: string | undefined): string => {
+const resolvePath = (folder: string, path: string | undefined): string => {
   if (path === undefined) return folder;
   return /^(?:[/\\]|[A-Za-z]:)/u.test(path) ? path : `${folder}/${path}`;
 };

@@ -1,4 +1,4 @@
-// One `.ai` file by itself: all that is wrong with it at once, or what it says. Nothing is looked up.
+// Parses one `.ai` file on its own: all its problems in one go, or its content. No other file is read.
 import { isName } from '#base';
 import type { AgentFile, InvalidAgentFile, ParseYaml, Problem } from '#contracts';
 import type { FieldPath } from './field-values.ts';
@@ -8,7 +8,7 @@ import { splitFile } from './split-file.ts';
 
 export type ParsedFile = {
   readonly file: AgentFile | null;
-  /** Set when it is not valid, but could be read in part. */
+  /** Set if the file is invalid but could be read in part. */
   readonly broken?: InvalidAgentFile;
   readonly problems: readonly Problem[];
 };
@@ -18,7 +18,7 @@ export const parseAgentFile = (
   text: string,
   ports: ParsePorts & { readonly parseYaml: ParseYaml },
 ): ParsedFile => {
-  const name = nameOf(path);
+  const name = agentNameFromPath(path);
   const problems: Problem[] = [];
   const add = (line: number | null, message: string): void => {
     problems.push({ file: path, line, key: null, message, nearest: null });
@@ -38,7 +38,7 @@ export const parseAgentFile = (
   }
   const line = (key: FieldPath): number => frontmatterLine - 1 + document.line(key);
   const parsed = parseFrontmatter(document.value, { file: path, line, startLine: frontmatterLine - 1 }, ports);
-  const lines = linesOf(parsed.keys, line);
+  const lines = linesByKey(parsed.keys, line);
   if (parsed.frontmatter === null || problems.length > 0)
     return {
       file: null,
@@ -49,15 +49,15 @@ export const parseAgentFile = (
 };
 
 const nameProblem =
-  'The file’s name is the agent’s name: expected letters, digits, dot, dash and underscore, at most 64 characters, then `.ai`.';
+  'The file name is the agent name: expected letters, digits, dot, dash and underscore, at most 64 characters, followed by `.ai`.';
 
-const nameOf = (path: string): string => {
+const agentNameFromPath = (path: string): string => {
   const base = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
   return base.endsWith('.ai') ? base.slice(0, -3) : base;
 };
 
-/** By the key as written, and by the place where its value is kept. */
-const linesOf = (
+/** Lines by key as written, and by the key under which the value is stored. */
+const linesByKey = (
   keys: ParsedFrontmatter['keys'],
   line: (path: FieldPath) => number,
 ): Readonly<Record<string, number>> => {

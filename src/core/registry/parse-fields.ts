@@ -1,32 +1,32 @@
-// A block of keys, read by the table. All that is wrong is reported; what is right is kept.
+// Parses a block of keys by the field table. All problems are reported, and valid values are kept.
 import { nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { BlockKind, PlainOrBlock, FrontmatterField, Kind } from './field-kinds.ts';
+import type { BlockKind, PlainOrBlock, FrontmatterField, FieldKind } from './field-kinds.ts';
 import { fieldHints } from './fields.ts';
-import { either, isMapping, readPlain, regexOf, quoteFieldValue } from './field-values.ts';
+import { joinWithOr, isMapping, readPlain, cachedRegex, quoteFieldValue } from './field-values.ts';
 import type { FieldPath, ValueReader } from './field-values.ts';
 
 export type FieldReader = ValueReader & {
-  /** Every key that was read, and where its value is kept. */
-  note(path: FieldPath, into: FieldPath): void;
+  /** Called for every key that was read, with the path under which its value is stored. */
+  recordKey(path: FieldPath, into: FieldPath): void;
   lineOf(path: FieldPath): number | null;
-  /** Keys of the top level, to say that one stands in the wrong place. */
+  /** Keys of the top level, to recognise a key in the wrong block. */
   readonly topKeys: ReadonlySet<string>;
 };
 
-/** What a block's keys are kept in. `origins`: the path that a value was read from, by its place. */
-export type Target = { readonly values: Record<string, unknown>; readonly origins: Map<string, FieldPath> };
+/** The parsed values. `origins`: the path each value was read from, by its dotted key. */
+export type ParsedValues = { readonly values: Record<string, unknown>; readonly origins: Map<string, FieldPath> };
 
-export const emptyTarget = (): Target => ({ values: {}, origins: new Map() });
+export const emptyValues = (): ParsedValues => ({ values: {}, origins: new Map() });
 
 export const readBlock = (
   block: BlockKind,
   value: JsonObject,
   path: FieldPath,
-  target: Target,
+  target: ParsedValues,
   reader: FieldReader,
 ): void => {
-  const known = keysOf(block);
+  const known = fieldsByKey(block);
   for (const key of Object.keys(value)) {
     const field = known.get(key);
     if (field === undefined) reportUnknown(key, [...path, key], known, reader);
@@ -41,16 +41,16 @@ const readField = (
   field: FrontmatterField,
   value: Json | undefined,
   path: FieldPath,
-  target: Target,
+  target: ParsedValues,
   reader: FieldReader,
 ): void => {
   const { kind } = field;
   if (kind.is !== 'block') {
     const read = readValue(kind, value, path, reader);
-    if (read !== undefined) keep(field, read, path, target, reader);
+    if (read !== undefined) storeValue(field, read, path, target, reader);
     return;
   }
-  reader.note(path, [field.key]);
+  reader.recordKey(path, [field.key]);
   const short = kind.fields.find(({ key }) => key === kind.short);
   if (isMapping(value)) readMapping(field.key, kind, value, path, target, reader);
   else if (short !== undefined) readField(short, value, path, target, reader);
@@ -59,7 +59,7 @@ const readField = (
 };
 
 const readValue = (
-  kind: Exclude<Kind, BlockKind>,
+  kind: Exclude<FieldKind, BlockKind>,
   value: Json | undefined,
   path: FieldPath,
   reader: FieldReader,
@@ -81,22 +81,22 @@ const readMapping = (
   block: BlockKind,
   value: JsonObject,
   path: FieldPath,
-  target: Target,
+  target: ParsedValues,
   reader: FieldReader,
 ): void => {
   readBlock(block, value, path, target, reader);
   for (const missing of missingKeys(block, value))
     reader.report([...path, missing], `The key \`${missing}\` is missing.`);
-  const isKnown = Object.keys(value).every((one) => keysOf(block).has(one));
+  const isKnown = Object.keys(value).every((one) => fieldsByKey(block).has(one));
   if (isKnown && block.someOf?.every((one) => !Object.hasOwn(value, one)) === true)
-    reader.report(path, `Expected at least one of ${either(block.someOf.map((one) => `\`${one}\``))} in it.`);
-  const form = target.values[key] as { format?: string; schema?: unknown } | undefined;
-  if (form?.schema !== undefined && form.format !== undefined && form.format !== 'json')
-    reader.report([...path, 'schema'], `A schema goes with \`format: json\`; the format here is ${form.format}.`);
+    reader.report(path, `Expected at least one of ${joinWithOr(block.someOf.map((one) => `\`${one}\``))}.`);
+  const format = target.values[key] as { format?: string; schema?: unknown } | undefined;
+  if (format?.schema !== undefined && format.format !== undefined && format.format !== 'json')
+    reader.report([...path, 'schema'], `A schema needs \`format: json\`; the format here is ${format.format}.`);
 };
 
 const readList = (
-  { of, itemsMin }: Extract<Kind, { is: 'list' }>,
+  { of, itemsMin }: Extract<FieldKind, { is: 'list' }>,
   value: Json | undefined,
   path: FieldPath,
   reader: FieldReader,
@@ -106,24 +106,25 @@ const readList = (
     return item === undefined ? undefined : [item];
   }
   if (value.length < itemsMin) {
-    reader.report(path, 'Expected at least one; leave the key out for the default.');
+    reader.report(path, 'Expected at least one; omit the key for the default.');
     return undefined;
   }
   const items: unknown[] = [];
   const names = new Set<unknown>();
   for (const [index, one] of value.entries()) {
-    const at = [...path, index];
-    const item = readItem(of, one as Json, at, reader);
+    const itemPath = [...path, index];
+    const item = readItem(of, one as Json, itemPath, reader);
     const name = isMapping(item) ? item['agent'] : item;
-    if (item !== undefined && names.has(name)) reader.report(at, `${quoteFieldValue(name as Json)} is there twice.`);
+    if (item !== undefined && names.has(name))
+      reader.report(itemPath, `${quoteFieldValue(name as Json)} is listed twice.`);
     names.add(name);
     items.push(item);
-    reader.note(at, at);
+    reader.recordKey(itemPath, itemPath);
   }
   return items;
 };
 
-/** In an object of its own; its keys are noted where they stand. */
+/** A block is parsed into its own object, and its keys are recorded under their paths as written. */
 const readEither = (
   { plain, block, as }: PlainOrBlock,
   value: Json | undefined,
@@ -131,8 +132,11 @@ const readEither = (
   reader: FieldReader,
 ): unknown => {
   if (isMapping(value)) {
-    const target = emptyTarget();
-    readMapping('', block, value, path, target, { ...reader, note: (at) => reader.note(at, at) });
+    const target = emptyValues();
+    readMapping('', block, value, path, target, {
+      ...reader,
+      recordKey: (itemPath) => reader.recordKey(itemPath, itemPath),
+    });
     return target.values;
   }
   const read = plain.is === 'block' ? undefined : readValue(plain, value, path, reader);
@@ -140,7 +144,7 @@ const readEither = (
 };
 
 const readMap = (
-  { names, of }: Extract<Kind, { is: 'map' }>,
+  { names, of }: Extract<FieldKind, { is: 'map' }>,
   value: Json | undefined,
   path: FieldPath,
   reader: FieldReader,
@@ -151,38 +155,38 @@ const readMap = (
   }
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => {
-      const at = [...path, name];
-      reader.note(at, at);
-      if (!regexOf(names.shape).test(name))
-        reader.report(at, `Expected ${names.expected}; got ${quoteFieldValue(name)}.`);
-      return [name, readItem(of, one, at, reader)];
+      const itemPath = [...path, name];
+      reader.recordKey(itemPath, itemPath);
+      if (!cachedRegex(names.shape).test(name))
+        reader.report(itemPath, `Expected ${names.expected}; got ${quoteFieldValue(name)}.`);
+      return [name, readItem(of, one, itemPath, reader)];
     }),
   );
 };
 
-const readItem = (kind: Kind, value: Json | undefined, path: FieldPath, reader: FieldReader): unknown => {
+const readItem = (kind: FieldKind, value: Json | undefined, path: FieldPath, reader: FieldReader): unknown => {
   if (kind.is === 'list') return undefined;
   if (kind.is !== 'block') return readValue(kind, value, path, reader);
-  const item = emptyTarget();
-  // Keys of an item are noted by the item alone.
+  const item = emptyValues();
+  // The keys inside an item are not recorded, only the item itself.
   const within = { ...reader, note: () => undefined };
   readField({ key: '', group: 'recommended', kind, description: '', example: null }, value, path, item, within);
   return Object.keys(item.values).length === 0 ? undefined : item.values;
 };
 
-const keep = (
+const storeValue = (
   field: FrontmatterField,
   read: unknown,
   path: FieldPath,
-  { values, origins }: Target,
+  { values, origins }: ParsedValues,
   reader: FieldReader,
 ): void => {
   const value = field.divideBy === undefined ? read : Math.ceil((read as number) / field.divideBy);
   const into = field.into ?? [field.key];
-  const place = into.join('.');
-  reader.note(path, into);
-  const earlier = origins.get(place);
-  if (earlier === undefined) origins.set(place, path);
+  const dottedKey = into.join('.');
+  reader.recordKey(path, into);
+  const earlier = origins.get(dottedKey);
+  if (earlier === undefined) origins.set(dottedKey, path);
   const [first, second] = into;
   if (second === undefined) {
     values[first] = value;
@@ -192,12 +196,12 @@ const keep = (
   if (earlier !== undefined && block[second] !== value)
     reader.report(
       path,
-      `Here it is ${quoteFieldValue(value as Json)}, but ${otherPlace(earlier, reader)} says ${quoteFieldValue(block[second] as Json)}: keep one.`,
+      `Here it is ${quoteFieldValue(value as Json)}, but ${describeLocation(earlier, reader)} says ${quoteFieldValue(block[second] as Json)}: keep one.`,
     );
   else block[second] = value;
 };
 
-const otherPlace = (path: FieldPath, reader: FieldReader): string => {
+const describeLocation = (path: FieldPath, reader: FieldReader): string => {
   const line = reader.lineOf(path);
   return `\`${path.join('.')}\`${line === null ? '' : ` on line ${line}`}`;
 };
@@ -210,18 +214,18 @@ const reportUnknown = (
 ): void => {
   const name = key.length > 80 ? `${key.slice(0, 80)}…` : key;
   const hint = path.length === 1 ? fieldHints.get(key) : undefined;
-  if (hint !== undefined) reader.report(path, `There is no key \`${name}\`. ${hint}`);
+  if (hint !== undefined) reader.report(path, `Unknown key \`${name}\`. ${hint}`);
   else if (path.length > 1 && reader.topKeys.has(key))
-    reader.report(path, `\`${name}\` stands at the top level, not in \`${path.slice(0, -1).join('.')}\`.`, () => key);
-  else reader.report(path, `There is no key \`${name}\` here.`, () => nearestName(key, known.keys()));
+    reader.report(path, `\`${name}\` belongs at the top level, not in \`${path.slice(0, -1).join('.')}\`.`, () => key);
+  else reader.report(path, `Unknown key \`${name}\`.`, () => nearestName(key, known.keys()));
 };
 
 const keyList = ({ fields }: BlockKind): string =>
-  either(fields.filter(({ aliasOf }) => aliasOf === undefined).map(({ key }) => `\`${key}\``));
+  joinWithOr(fields.filter(({ aliasOf }) => aliasOf === undefined).map(({ key }) => `\`${key}\``));
 
 const keyMaps = new WeakMap<BlockKind, ReadonlyMap<string, FrontmatterField>>();
 
-const keysOf = (block: BlockKind): ReadonlyMap<string, FrontmatterField> => {
+const fieldsByKey = (block: BlockKind): ReadonlyMap<string, FrontmatterField> => {
   let keys = keyMaps.get(block);
   if (keys === undefined) keyMaps.set(block, (keys = new Map(block.fields.map((field) => [field.key, field]))));
   return keys;

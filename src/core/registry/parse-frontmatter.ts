@@ -1,59 +1,59 @@
-// The frontmatter as data, checked against the table: flat keys and blocks alike, in one form. Config defaults too.
+// Checks parsed frontmatter against the field table and brings flat keys and blocks into one form. Also used for config defaults.
 import type { JsonObject } from '#base';
 import type { Frontmatter, Limits, Problem } from '#contracts';
 import { checkMailKeys } from './check-mail-keys.ts';
 import type { BlockKind } from './field-kinds.ts';
-import { fields, requiredKeys } from './fields.ts';
+import { frontmatterFields, requiredKeys } from './fields.ts';
 import type { FieldPath, ValueReader } from './field-values.ts';
-import { emptyTarget, missingKeys, readBlock } from './parse-fields.ts';
-import type { Target } from './parse-fields.ts';
+import { emptyValues, missingKeys, readBlock } from './parse-fields.ts';
+import type { ParsedValues } from './parse-fields.ts';
 
-/** Where a frontmatter stands, for the problems found in it. */
+/** Where a frontmatter is written, for reporting problems. */
 export type FileLocation = {
   readonly file: string;
-  /** The line of a key, from 1; none for JSON. */
+  /** The line of a key, from 1; JSON has no lines. */
   line?(path: FieldPath): number;
-  /** The line to point at for a key that is missing. */
+  /** The line to report for a missing key. */
   readonly startLine?: number;
-  /** The keys above it: `['defaults']`. */
+  /** The path of keys that contains it, such as `['defaults']`. */
   readonly under?: readonly string[];
 };
 
 export type ParsePorts = Pick<ValueReader, 'checkSchema'>;
 
 export type ParsedFrontmatter = {
-  /** Null when there are problems. */
+  /** Null if there are problems. */
   readonly frontmatter: Frontmatter | null;
-  /** What could be read of it. */
+  /** The part that could be read. */
   readonly read: Partial<Frontmatter>;
   readonly problems: readonly Problem[];
-  /** Every key that was given: as written, and as it is kept when that is another place. */
+  /** Every key, with its path as written and the path under which it is stored. */
   readonly keys: readonly { readonly path: FieldPath; readonly into: FieldPath }[];
 };
 
 export const parseFrontmatter = (value: JsonObject, where: FileLocation, ports: ParsePorts = {}): ParsedFrontmatter => {
-  const read = readAll(value, where, ports);
+  const read = readTable(value, where, ports);
   for (const key of missingKeys({ required: requiredKeys }, value)) read.missing(key);
   const { gather, agents } = read.target.values as Partial<Frontmatter>;
   if (gather !== undefined && (agents ?? []).length === 0)
     read.report(['gather'], '`gather` needs at least one sub-agent in `agents`.');
   checkMailKeys(value, read.target.values, read.report);
-  return finish(read);
+  return toResult(read);
 };
 
-/** The same keys as defaults for agents that leave them out; none is required. */
+/** The same keys as defaults for agents; none is required. */
 export const parseDefaults = (
   value: JsonObject,
   where: FileLocation,
   ports: ParsePorts = {},
 ): { readonly frontmatter: Partial<Frontmatter> | null; readonly problems: readonly Problem[] } => {
-  const { read: _read, ...parsed } = finish(readAll(value, where, ports));
+  const { read: _read, ...parsed } = toResult(readTable(value, where, ports));
   return parsed;
 };
 
 /**
- * What a file says, and what the config says for the keys that it leaves out. A default that contradicts the file is
- * left out: a `llmTimeout` above `timeout_ms`, or `gather` without sub-agents.
+ * The values of a file, with config defaults for keys it does not set. A default that contradicts the file is dropped: an
+ * `llmTimeout` above `timeout_ms`, or `gather` without sub-agents.
  */
 export const mergeDefaults = (own: Frontmatter, config: Partial<Frontmatter>): Frontmatter => {
   const { gather, ...merged } = { ...config, ...own };
@@ -70,21 +70,21 @@ export const mergeDefaults = (own: Frontmatter, config: Partial<Frontmatter>): F
 };
 
 const mergeLimits = (own: Limits, config: Limits): Limits => {
-  const { timeout_ms: whole, llmTimeout: one, ...rest } = { ...config, ...own };
-  const fits = whole === undefined || one === undefined || one <= whole;
+  const { timeout_ms: sessionMs, llmTimeout: requestMs, ...rest } = { ...config, ...own };
+  const fits = sessionMs === undefined || requestMs === undefined || requestMs <= sessionMs;
   return {
     ...rest,
-    ...(whole === undefined || !(fits || own.timeout_ms !== undefined) ? {} : { timeout_ms: whole }),
-    ...(one === undefined || !(fits || own.llmTimeout !== undefined) ? {} : { llmTimeout: one }),
+    ...(sessionMs === undefined || !(fits || own.timeout_ms !== undefined) ? {} : { timeout_ms: sessionMs }),
+    ...(requestMs === undefined || !(fits || own.llmTimeout !== undefined) ? {} : { llmTimeout: requestMs }),
   };
 };
 
-const table: BlockKind = { is: 'block', fields, required: requiredKeys };
-const topKeys: ReadonlySet<string> = new Set(fields.map(({ key }) => key));
+const frontmatterBlock: BlockKind = { is: 'block', fields: frontmatterFields, required: requiredKeys };
+const topKeys: ReadonlySet<string> = new Set(frontmatterFields.map(({ key }) => key));
 const problemsMax = 100;
 
-type Reading = {
-  readonly target: Target;
+type ReadState = {
+  readonly target: ParsedValues;
   readonly problems: Problem[];
   readonly keys: { readonly path: FieldPath; readonly into: FieldPath }[];
   readonly report: ValueReader['report'];
@@ -93,53 +93,53 @@ type Reading = {
   readonly file: string;
 };
 
-const readAll = (value: JsonObject, where: FileLocation, ports: ParsePorts): Reading => {
-  const target = emptyTarget();
+const readTable = (value: JsonObject, where: FileLocation, ports: ParsePorts): ReadState => {
+  const target = emptyValues();
   const problems: Problem[] = [];
   const keys: { path: FieldPath; into: FieldPath }[] = [];
   const dotted = (path: FieldPath): string => [...(where.under ?? []), ...path].join('.');
   let found = 0;
-  const add = (line: number | null, key: string, message: string, meant: string | null): void => {
-    problems.push({ file: where.file, line, key, message, nearest: meant });
+  const add = (line: number | null, key: string, message: string, suggest: string | null): void => {
+    problems.push({ file: where.file, line, key, message, nearest: suggest });
   };
-  const report: ValueReader['report'] = (path, message, meant) => {
+  const report: ValueReader['report'] = (path, message, suggest) => {
     found += 1;
-    if (found <= problemsMax) add(where.line?.(path) ?? null, dotted(path), message, meant?.() ?? null);
+    if (found <= problemsMax) add(where.line?.(path) ?? null, dotted(path), message, suggest?.() ?? null);
   };
   const missing = (key: string): void => {
     found += 1;
-    const { description } = fields.find((field) => field.key === key)!;
+    const { description } = frontmatterFields.find((field) => field.key === key)!;
     const expected = description.charAt(0).toLowerCase() + description.slice(1);
     add(where.startLine ?? null, dotted([key]), `The key \`${key}\` is missing: ${expected}`, null);
   };
-  readBlock(table, value, [], target, {
+  readBlock(frontmatterBlock, value, [], target, {
     ...ports,
     report,
     topKeys,
-    note: (path, into) => void keys.push({ path, into }),
+    recordKey: (path, into) => void keys.push({ path, into }),
     lineOf: (path) => where.line?.(path) ?? null,
   });
   checkTimeouts(target, report);
   return { target, problems, keys, report, missing, count: () => found, file: where.file };
 };
 
-const checkTimeouts = ({ values, origins }: Target, report: ValueReader['report']): void => {
-  const { timeout_ms: whole, llmTimeout: one } = (values['limits'] ?? {}) as Limits;
-  if (whole !== undefined && one !== undefined && one > whole)
+const checkTimeouts = ({ values, origins }: ParsedValues, report: ValueReader['report']): void => {
+  const { timeout_ms: sessionMs, llmTimeout: requestMs } = (values['limits'] ?? {}) as Limits;
+  if (sessionMs !== undefined && requestMs !== undefined && requestMs > sessionMs)
     report(
       origins.get('limits.llmTimeout')!,
-      `One request may take ${one} ms: expected at most timeout_ms (${whole}).`,
+      `\`llmTimeout\` is ${requestMs} ms: expected at most \`timeout_ms\` (${sessionMs}).`,
     );
 };
 
-const finish = (reading: Reading) => {
+const toResult = (reading: ReadState) => {
   const { target, problems, keys, file } = reading;
   const found = reading.count();
   const further = found - problems.length;
   const all = problems.sort((one, other) => (one.line ?? 0) - (other.line ?? 0));
   if (further > 0)
-    all.push({ file, line: null, key: null, message: `There are ${further} further problems.`, nearest: null });
-  // The table and the type say the same: a test holds them together.
+    all.push({ file, line: null, key: null, message: `There are ${further} more problems.`, nearest: null });
+  // A test checks that the field table and the type agree.
   return {
     frontmatter: found === 0 ? (target.values as Frontmatter) : null,
     read: target.values as Partial<Frontmatter>,

@@ -1,18 +1,18 @@
-// The forms that a value takes when programs write it down. Forms that come out the same are looked for once, so an
-// ordinary key of letters and digits has about a dozen.
+// The encodings in which programs may write a secret. Equal forms are searched for once, so an ordinary key of letters and
+// digits has about a dozen.
 
-/** Of longer values, whole documents, only what programs usually do with those: all forms together are 60 times as long. */
+/** For longer values, such as whole documents, only the common forms are used: all forms together are 60 times as long as the value. */
 const everyFormUnitsMax = 4096;
 
-export const formsOf = (value: string): readonly string[] => {
+export const encodedForms = (value: string): readonly string[] => {
   const encoded = [...new Set(base64Forms(bytesOf(value)))];
   const escaped = escapeJson(value, minimal);
   const forms = [value, escaped, escapeJson(escaped, minimal), ...encoded];
-  if (value.length <= everyFormUnitsMax) forms.push(...lessUsual(value, encoded));
+  if (value.length <= everyFormUnitsMax) forms.push(...rareForms(value, encoded));
   return [...new Set(forms)];
 };
 
-const lessUsual = (value: string, encoded: readonly string[]): string[] => {
+const rareForms = (value: string, encoded: readonly string[]): string[] => {
   const forms = [...hexForms(bytesOf(value)), ...spelledForms(value)];
   if (!isPlain(value)) {
     const escaped = jsonForms(value);
@@ -25,7 +25,7 @@ const lessUsual = (value: string, encoded: readonly string[]): string[] => {
   return forms;
 };
 
-/** No encoder of text touches these. */
+/** Characters that no text encoder changes. */
 const isPlain = (text: string): boolean => /^[\w\-.]*$/u.test(text);
 
 const encoder = new TextEncoder();
@@ -39,7 +39,7 @@ const hexForms = (bytes: Uint8Array): string[] => {
   return [text, text.toUpperCase()];
 };
 
-/** Alone, and as a part of a longer text that was encoded as one: then only the middle is always the same. */
+/** The value alone, and as part of a longer encoded text, where only the middle of its encoding is always the same. */
 const base64Forms = (bytes: Uint8Array): string[] =>
   // probe: base64-offsets
   [0, 1, 2].flatMap((before) => {
@@ -63,7 +63,7 @@ const base64 = (bytes: Uint8Array): string => {
   return text;
 };
 
-/** What encoders change: `encodeURIComponent`, forms, RFC 3986, the same without slashes, `encodeURI`. */
+/** The characters that encoders escape: `encodeURIComponent`, HTML forms, RFC 3986, RFC 3986 except slashes, `encodeURI`. */
 const urlUnsafe = [/[^\w\-.!~*'()]/gu, /[^\w\-.*]/gu, /[^\w\-.~]/gu, /[^\w\-.~/]/gu, /[^\w\-.!~*'();/?:@&=+$,#]/gu];
 
 const base64Unsafe = [/[+/=]/gu, /[+=]/gu];
@@ -88,16 +88,16 @@ const lowerUrl = (text: string): string => text.replaceAll(/%[0-9A-F]{2}/gu, (es
 type JsonStyle = {
   readonly slash?: true;
   readonly upper?: true;
-  /** What is written as `\u…` besides control characters. */
+  /** Characters written as `\u…` in addition to control characters. */
   readonly unicode?: RegExp;
 };
 
-/** As `JSON.stringify` does it. */
+/** Like `JSON.stringify`. */
 const minimal: JsonStyle = {};
-/** As PHP does it: slashes too. */
+/** Like PHP, which also escapes slashes. */
 const withSlash: JsonStyle = { slash: true };
 
-/** All but ASCII; what matters in HTML, in two ways; all that; and .NET's choice. */
+/** Everything but ASCII; HTML characters, in two variants; both of these; and the set of .NET. */
 const jsonUnicode = [/[^\0-\x7e]/u, /[<>&']/u, /[<>&'\u2028\u2029]/u, /[<>&']|[^\0-\x7e]/u, /[<>&'"+`]|[^\0-\x7e]/u];
 
 const jsonForms = (text: string): string[] =>
@@ -147,7 +147,7 @@ const htmlForms = (text: string): string[] => {
   return htmlQuotes.map(([double, single]) => angles.replaceAll('"', double).replaceAll("'", single));
 };
 
-/** Every character escaped, as some do to be on the safe side. */
+/** Every character escaped, as some encoders do. */
 const spelledForms = (value: string): string[] => {
   const bytes = escapeUrl(value, /[\s\S]/gu);
   const units = [escapeUnits(value, {}), escapeUnits(value, { upper: true })];

@@ -1,9 +1,9 @@
-// Finds many fixed texts in one pass: an Aho–Corasick machine over UTF-16 units, with leaps where none can begin.
+// Finds many fixed texts in one pass: an Aho–Corasick machine over UTF-16 units that skips ahead where no pattern can start.
 //
-//   M1. Linear in the text, whatever the patterns and the text.
-//   M2. Every end of a pattern is reported, with the longest pattern that ends there.
+//   M1. Linear in the text, for all patterns and texts.
+//   M2. Reports every position where a pattern ends, with the longest pattern that ends there.
 
-/** No pattern is shorter: the leaps rely on it. */
+/** No pattern is shorter; skipping ahead relies on this. */
 export const patternUnitsMin = 8;
 
 const blockUnits = 3;
@@ -15,18 +15,18 @@ export type Machine = {
   readonly child: Int32Array;
   readonly sibling: Int32Array;
   readonly unit: Uint16Array;
-  /** Where to go on when no child fits: the longest proper suffix that begins a pattern. */
+  /** The next state to try if no child matches: the longest proper suffix that starts a pattern. */
   readonly fail: Int32Array;
-  /** How long the longest pattern is that ends here; 0: none does. */
+  /** The length of the longest pattern that ends here; 0 if none does. */
   readonly ends: Int32Array;
-  /** How many of the last units are the beginning of a pattern, or all of one. */
+  /** How many of the last units are a prefix of a pattern. */
   readonly depth: Int32Array;
   /** The children of the first state, for ASCII. */
   readonly roots: Int32Array;
   readonly leaps: Uint8Array;
 };
 
-/** A place in a text, and what is under way there. */
+/** A position in a text, and the state of the machine there. */
 export type Cursor = { state: number; at: number };
 
 export const buildMachine = (patterns: readonly string[]): Machine => {
@@ -50,7 +50,7 @@ export const buildMachine = (patterns: readonly string[]): Machine => {
   return machine;
 };
 
-/** Goes on from the cursor to the end of the text. */
+/** Scans from the cursor to the end of the text. */
 export const scan = (
   machine: Machine,
   text: string,
@@ -96,7 +96,7 @@ const addPattern = (machine: Machine, pattern: string, from: number): number => 
   return states;
 };
 
-/** How far one may leap from a window whose last block is this one: to where the block would fit a pattern's beginning. */
+/** How far to skip from a window that ends with this block: to where the block would match near the start of a pattern. */
 const addLeaps = (leaps: Uint8Array, pattern: string): void => {
   for (let index = 0; index < leapMax; index++) {
     const block = blockAt(pattern, index);
@@ -107,7 +107,7 @@ const addLeaps = (leaps: Uint8Array, pattern: string): void => {
 const blockAt = (text: string, at: number): number =>
   ((text.charCodeAt(at) << 9) ^ (text.charCodeAt(at + 1) << 5) ^ text.charCodeAt(at + 2)) & ((1 << leapBits) - 1);
 
-/** Breadth first, so that what is shorter is ready before it is needed. */
+/** Breadth first, so that shorter prefixes are linked before longer ones need them. */
 const link = (machine: Machine, states: number): void => {
   const { child, sibling, unit, fail, ends, depth } = machine;
   const order = new Int32Array(states);

@@ -1,4 +1,4 @@
-// Replaces what a machine finds. Matches that overlap are one region: of two secrets that share units nothing is left.
+// Replaces the matches of a machine. Overlapping matches form one region, so nothing is left of two secrets that overlap.
 import { scan } from './redact-machine.ts';
 import type { Cursor, Machine } from './redact-machine.ts';
 
@@ -17,14 +17,14 @@ export const replaceAll = (machine: Machine, text: string, mark: string): string
   return shown + text.slice(done);
 };
 
-/** The same for text in pieces. Holds back what may still become part of a match, and nothing else. */
+/** The same for a stream. It holds back only text that may still become part of a match. */
 export class RegionStream {
   readonly #machine: Machine;
   readonly #mark: string;
-  /** All places are counted from the beginning of what is held. */
+  /** All positions are relative to the start of the held text. */
   #held = '';
   #regions: Region[] = [];
-  /** The end of the region whose mark was the last to be handed out. */
+  /** The end of the last region whose mark was returned. */
   #covered = 0;
   readonly #cursor: Cursor = { state: 0, at: 0 };
 
@@ -51,7 +51,7 @@ export class RegionStream {
     return rest;
   }
 
-  /** No match to come begins before `limit`: a region that does begins where it begins for good. */
+  /** No later match starts before `limit`, so the start of a region up to there is final. */
   #handOut(limit: number): string {
     let shown = '';
     let done = this.#covered;
@@ -78,7 +78,7 @@ export class RegionStream {
   }
 }
 
-/** Matches come in the order of their ends. */
+/** Matches arrive in the order of their ends. */
 const addMatch = (regions: Region[], start: number, end: number): void => {
   let first = start;
   for (let last = regions.at(-1); last !== undefined && last.end > start; last = regions.at(-1)) {

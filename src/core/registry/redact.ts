@@ -1,37 +1,37 @@
-// Takes secrets out of everything that is recorded or shown, by their values.
+// Removes secret values from everything that is recorded or shown.
 //
-//   R1. No form of a secret that `formsOf` lists is left, wherever a stream was cut.
-//   R2. What holds no secret stays what it is, to the byte.
-//   R3. Redacting twice is redacting once: a mark that is there already is never looked into, nor joined with its neighbours.
+//   R1. No form of a secret that `encodedForms` lists is left, wherever a stream is split.
+//   R2. Text without a secret stays byte for byte the same.
+//   R3. Redacting twice equals redacting once: an existing mark is never searched, nor joined with the text around it.
 import type { Json } from '#base';
 import type { Redact } from '#contracts';
-import { formsOf } from './redact-forms.ts';
+import { encodedForms } from './redact-forms.ts';
 import { redactJson } from './redact-json.ts';
 import { buildMachine, patternUnitsMin } from './redact-machine.ts';
 import type { Machine } from './redact-machine.ts';
 import { RegionStream, replaceAll } from './redact-regions.ts';
 
-/** Shorter values would be found in ordinary words. */
+/** Shorter values would match ordinary text. */
 export const secretCharsMin = patternUnitsMin;
 
 const mark = '[redacted]';
 
-/** Null when there is nothing to look for. */
+/** Null if there is nothing to search for. */
 export const makeRedact = (secrets: readonly string[]): Redact | null => {
   const values = [...new Set(secrets)].filter((secret) => secret.length >= secretCharsMin);
-  // A value that holds the mark itself is looked for in its parts: see R3.
-  const forms = values.flatMap(formsOf).flatMap((form) => form.split(mark));
+  // A value that contains the mark is searched for in its parts: see R3.
+  const forms = values.flatMap(encodedForms).flatMap((form) => form.split(mark));
   const patterns = [...new Set(forms)].filter((form) => form.length >= patternUnitsMin);
   // probe: redact-nothing
   if (patterns.length === 0) return null;
 
   const machine = buildMachine(patterns);
   const text = (whole: string): string => redactText(machine, whole);
-  const overBytes = once(() => (patterns.every(isAscii) ? machine : buildMachine(patterns.map(unitPerByte))));
+  const byteMachine = lazy(() => (patterns.every(isAscii) ? machine : buildMachine(patterns.map(unitPerByte))));
   return Object.freeze({
     text,
     json: <T extends Json>(value: T): T => redactJson(value, text),
-    bytes: (bytes: Uint8Array): Uint8Array => redactBytes(overBytes(), bytes),
+    bytes: (bytes: Uint8Array): Uint8Array => redactBytes(byteMachine(), bytes),
     stream: () => openStream(machine),
   });
 };
@@ -45,7 +45,7 @@ const redactText = (machine: Machine, text: string): string => {
     .join(mark);
 };
 
-/** Byte by byte, so that what is not UTF-8 is searched too and stays as it is. */
+/** Byte by byte, so that invalid UTF-8 is searched too and stays unchanged. */
 const redactBytes = (machine: Machine, bytes: Uint8Array): Uint8Array => {
   const before = unitsOf(bytes);
   const after = redactText(machine, before);
@@ -59,7 +59,7 @@ const openStream = (machine: Machine): ReturnType<Redact['stream']> => {
     push: (piece) => {
       const parts = (tail + piece).split(mark);
       const last = parts.pop()!;
-      tail = markBegun(last);
+      tail = partialMark(last);
       const settled = parts.map((part) => regions.push(part) + regions.end() + mark).join('');
       return settled + regions.push(last.slice(0, last.length - tail.length));
     },
@@ -71,8 +71,8 @@ const openStream = (machine: Machine): ReturnType<Redact['stream']> => {
   };
 };
 
-/** The end of a text that may be the beginning of a mark. */
-const markBegun = (text: string): string => {
+/** The end of a text that may be the start of a mark. */
+const partialMark = (text: string): string => {
   const end = text.slice(Math.max(0, text.lastIndexOf(mark.charAt(0))));
   return end.length < mark.length && mark.startsWith(end) ? end : '';
 };
@@ -84,7 +84,7 @@ const unitPerByte = (text: string): string => unitsOf(new TextEncoder().encode(t
 const unitsOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 
-const once = <T>(make: () => T): (() => T) => {
-  let made: { readonly value: T } | null = null;
-  return () => (made ??= { value: make() }).value;
+const lazy = <T>(make: () => T): (() => T) => {
+  let cached: { readonly value: T } | null = null;
+  return () => (cached ??= { value: make() }).value;
 };

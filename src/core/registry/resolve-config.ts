@@ -1,35 +1,35 @@
-// The layers as one: first found wins, key by key.
+// Merges the config layers: for each key, the first layer that has it wins.
 import type { Json, JsonObject } from '#base';
 import type { ConfigLayer, ProviderConfig, ServerConfig, SpawnCaps } from '#contracts';
 import { builtinProviders, withBuiltin } from './builtin-providers.ts';
 import { spawnCapsDefault } from './mail-keys.ts';
 
-/** With the layer that it came from. */
-export type ConfigSourced<T> = { readonly value: T; readonly source: string; readonly folder: string };
+/** A value with the layer it came from. */
+export type SourcedConfig<T> = { readonly value: T; readonly source: string; readonly folder: string };
 
-/** Maps have no prototype: a name that was never configured is never found. */
+/** The maps have no prototype, so only configured names are found. */
 export type ResolvedConfig = {
-  readonly providers: Readonly<Record<string, ConfigSourced<ProviderConfig>>>;
-  readonly servers: Readonly<Record<string, ConfigSourced<ServerConfig>>>;
+  readonly providers: Readonly<Record<string, SourcedConfig<ProviderConfig>>>;
+  readonly servers: Readonly<Record<string, SourcedConfig<ServerConfig>>>;
   readonly defaults: JsonObject;
-  /** Which layer each default came from. */
+  /** The layer each default came from. */
   readonly defaultSources: Readonly<Record<string, string>>;
-  /** In the order in which they are searched; a relative path starts at its folder. */
+  /** In search order; a relative path is relative to its folder. */
   readonly agents: readonly { readonly folder: string; readonly path: string }[];
-  /** Who is meant where no agent is named. */
+  /** The agent to use if none is named. */
   readonly defaultAgent: string | null;
-  /** Variables that are not secret, of all layers. */
+  /** Variables of all layers that are not secret. */
   readonly plain: readonly string[];
-  /** The most that agent files may spawn. */
+  /** The spawn limits of agent files. */
   readonly spawns: SpawnCaps;
 };
 
 export const resolveConfig = (layers: readonly ConfigLayer[]): ResolvedConfig => {
   const all = [...layers, builtinLayer];
-  const defaults = firstFound<Json | undefined>(all, (layer) => layer.defaults);
+  const defaults = mergeLayers<Json | undefined>(all, (layer) => layer.defaults);
   return Object.freeze({
-    providers: firstFound(all, ({ providers }) => providers, withBuiltin),
-    servers: firstFound(all, ({ servers }) => servers),
+    providers: mergeLayers(all, ({ providers }) => providers, withBuiltin),
+    servers: mergeLayers(all, ({ servers }) => servers),
     defaults: mapValues(defaults, ({ value }) => value),
     defaultSources: mapValues(defaults, ({ source }) => source),
     agents: all.flatMap(({ folder, agents }) => agents.map((path) => ({ folder, path }))),
@@ -52,16 +52,16 @@ const builtinLayer: ConfigLayer = {
   spawns: spawnCapsDefault,
 };
 
-const firstFound = <T>(
+const mergeLayers = <T>(
   layers: readonly ConfigLayer[],
   part: (layer: ConfigLayer) => Readonly<Record<string, T>>,
   complete: (value: T) => T = (value) => value,
-): Readonly<Record<string, ConfigSourced<T>>> => {
-  const found = Object.create(null) as Record<string, ConfigSourced<T>>;
+): Readonly<Record<string, SourcedConfig<T>>> => {
+  const merged = Object.create(null) as Record<string, SourcedConfig<T>>;
   for (const layer of layers)
     for (const [name, value] of Object.entries(part(layer)))
-      found[name] ??= { value: complete(value), source: layer.source, folder: layer.folder };
-  return Object.freeze(found);
+      merged[name] ??= { value: complete(value), source: layer.source, folder: layer.folder };
+  return Object.freeze(merged);
 };
 
 const mapValues = <T, U>(map: Readonly<Record<string, T>>, change: (value: T) => U): Readonly<Record<string, U>> => {

@@ -1,13 +1,13 @@
-// Where the frontmatter of an `.ai` file ends and its prompt begins. Looks at each character a fixed number of times.
+// Splits an `.ai` file into frontmatter and prompt, in linear time.
 
-/** An agent file is text that a person wrote; more than this is something else. */
+/** People write agent files by hand; anything larger is something else. */
 export const agentFileCharsMax = 1_000_000;
 
 export type SplitFile = {
   readonly frontmatter: string;
-  /** The line of the file on which the frontmatter's first line stands, from 1. */
+  /** The line number of the first frontmatter line in the file, from 1. */
   readonly frontmatterLine: number;
-  /** The rest, its lines ended by line feeds alone: the same agent on every system. */
+  /** The rest, with line feeds only, so that the agent is the same on every system. */
   readonly prompt: string;
 };
 
@@ -15,7 +15,7 @@ export type SplitProblem = { readonly problem: { readonly line: number | null; r
 
 export const splitFile = (text: string): SplitFile | SplitProblem => {
   if (text.length > agentFileCharsMax)
-    return problem(null, 'The file is too large: an agent file has at most 1 MB (1,000,000 characters).');
+    return problem(null, 'The file is too large: an agent file may have at most 1 MB (1,000,000 characters).');
   if (!isText(text))
     return problem(null, 'The file is not text: expected UTF-8 with a YAML block between `---` lines.');
 
@@ -32,7 +32,7 @@ export const splitFile = (text: string): SplitFile | SplitProblem => {
   const start = lineEnd(text, at);
   const close = closingLine(text, start);
   if (close === null)
-    return problem(line, 'The frontmatter that begins here has no end: expected a line `---` before the prompt.');
+    return problem(line, 'The frontmatter that starts here is not closed: expected a `---` line before the prompt.');
   return {
     frontmatter: text.slice(start, close),
     frontmatterLine: line + 1,
@@ -44,8 +44,8 @@ const problem = (line: number | null, message: string): SplitProblem => ({ probl
 
 const openingProblem = (opening: string): string =>
   opening.startsWith('---')
-    ? 'The opening line has more than `---`: expected these three dashes alone.'
-    : 'The frontmatter is missing: expected a line `---`, the keys, and another line `---` before the prompt.';
+    ? 'The opening line must be `---` and nothing else.'
+    : 'The frontmatter is missing: expected a `---` line, the keys, and another `---` line before the prompt.';
 
 /** Where the next line starts, or the end of the text. */
 const lineEnd = (text: string, at: number): number => {
@@ -53,7 +53,7 @@ const lineEnd = (text: string, at: number): number => {
   return end === -1 ? text.length : end + 1;
 };
 
-/** The line that starts here, without what cannot be seen at its end. Of a long one the beginning: only short ones matter. */
+/** The line that starts here, without trailing whitespace. A long line is cut, because only short lines matter. */
 const lineText = (text: string, at: number): string => {
   const end = lineEnd(text, at);
   return end - at > lineCharsMax ? text.slice(at, at + lineCharsMax) : text.slice(at, end).trimEnd();
@@ -61,14 +61,14 @@ const lineText = (text: string, at: number): string => {
 
 const lineCharsMax = 1_000;
 
-/** Where the next line of three dashes starts. */
+/** Where the next line with only three dashes starts. */
 const closingLine = (text: string, start: number): number | null => {
   for (let at = start; at < text.length; at = lineEnd(text, at))
     if (text.startsWith('---', at) && lineText(text, at) === '---') return at;
   return null;
 };
 
-/** A few characters that could not be decoded may be in a prompt on purpose; many mean another encoding. */
+/** A few undecodable characters may be intended; many mean another encoding. */
 const isText = (text: string): boolean => {
   if (text.includes('\0')) return false;
   let left = 4 + text.length / 100;

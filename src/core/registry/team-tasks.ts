@@ -1,4 +1,4 @@
-// A file of tasks by itself: YAML or JSON, a list or a goal with a list. A saved plan is one. The tasks are not looked at.
+// Parses a file of tasks: YAML or JSON, a list, or a goal with a list, such as a saved plan. The tasks themselves are not checked.
 import { nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ParseYaml, Problem } from '#contracts';
@@ -7,10 +7,10 @@ import { isMapping, quoteFieldValue } from './field-values.ts';
 export type TasksFile = {
   readonly path: string;
   readonly goal: string | null;
-  /** As they are written. */
+  /** As written. */
   readonly tasks: Json;
-  /** The line of a task by its place in the list, from 1; null where lines are not known. */
-  readonly line: (place: number) => number | null;
+  /** The line, from 1, of a task by its index in the list; null if lines are unknown. */
+  readonly line: (index: number) => number | null;
 };
 
 export type ParsedTasks = { readonly file: TasksFile | null; readonly problems: readonly Problem[] };
@@ -26,10 +26,10 @@ export const parseTasksFile = (
   const read = path.endsWith('.json') ? readJson(plain) : readYaml(plain, parseYaml);
   if ('problem' in read) return failed(path, read.problem.line, read.problem.message);
   const { value, line } = read;
-  if (Array.isArray(value)) return { file: fileOf(path, { goal: null, tasks: value }, line), problems: [] };
+  if (Array.isArray(value)) return { file: toTasksFile(path, { goal: null, tasks: value }, line), problems: [] };
   if (!isMapping(value))
     return failed(path, null, `Expected a list of tasks, or \`goal\` and \`tasks\`; got ${quoteFieldValue(value)}.`);
-  return readMapping(path, planIn(value), line);
+  return readMapping(path, unwrapPlan(value), line);
 };
 
 const failed = (file: string, line: number | null, message: string, key: string | null = null): ParsedTasks => ({
@@ -37,9 +37,11 @@ const failed = (file: string, line: number | null, message: string, key: string 
   problems: [{ file, line, key, message, nearest: null }],
 });
 
-type Read = { readonly value: Json; readonly line: Line } | { readonly problem: Pick<Problem, 'line' | 'message'> };
+type ReadResult =
+  | { readonly value: Json; readonly line: Line }
+  | { readonly problem: Pick<Problem, 'line' | 'message'> };
 
-const readJson = (text: string): Read => {
+const readJson = (text: string): ReadResult => {
   try {
     return { value: JSON.parse(text) as Json, line: () => null };
   } catch (error) {
@@ -48,8 +50,8 @@ const readJson = (text: string): Read => {
   }
 };
 
-/** YAML is read as keys and values: a list alone is put under the key that it has in the other form. */
-const readYaml = (text: string, parseYaml: ParseYaml): Read => {
+/** The YAML parser expects keys and values, so a bare list is put under the key `tasks`. */
+const readYaml = (text: string, parseYaml: ParseYaml): ReadResult => {
   const opening = /^(?:[ \t\r]*(?:#[^\n]*)?\n|---[ \t\r]*\n)*/u.exec(text)![0];
   const list = text.slice(opening.length);
   const isBlock = /^ *-(?:\s|$)/u.test(list);
@@ -58,15 +60,15 @@ const readYaml = (text: string, parseYaml: ParseYaml): Read => {
     return 'problem' in document ? document : { value: document.value, line: (path) => document.line(path) };
   }
   const hidden = opening.replace(/^---/gmu, '#');
-  // In brackets, each line must stand further to the right than the key.
+  // In brackets, every line must be indented more than the key.
   const document = parseYaml(`tasks:\n${hidden}${isBlock ? list : list.replace(/^/gmu, ' ')}`);
   if ('problem' in document)
     return { problem: { line: Math.max(1, document.problem.line - 1), message: document.problem.message } };
   return { value: document.value, line: (path) => Math.max(1, document.line(path) - 1) };
 };
 
-/** What a command printed with --json holds the plan as its data. */
-const planIn = (value: JsonObject): JsonObject => {
+/** The output of a command with --json contains the plan as `data`. */
+const unwrapPlan = (value: JsonObject): JsonObject => {
   const { run, status, data } = value;
   return typeof run === 'string' && typeof status === 'string' && isMapping(data) ? data : value;
 };
@@ -75,25 +77,21 @@ const keys = ['goal', 'tasks'];
 
 const readMapping = (path: string, value: JsonObject, line: Line): ParsedTasks => {
   const problems: Problem[] = [];
-  const report = (key: string, message: string, meant: string | null = null): void =>
-    void problems.push({ file: path, line: line([key]), key, message, nearest: meant });
+  const report = (key: string, message: string, suggestion: string | null = null): void =>
+    void problems.push({ file: path, line: line([key]), key, message, nearest: suggestion });
   for (const key of Object.keys(value))
     if (!keys.includes(key))
-      report(
-        key,
-        `There is no key \`${key.slice(0, 80)}\` here: expected \`goal\` and \`tasks\`.`,
-        nearestName(key, keys),
-      );
+      report(key, `Unknown key \`${key.slice(0, 80)}\`: expected \`goal\` and \`tasks\`.`, nearestName(key, keys));
   const { goal = null, tasks } = value;
   if (goal !== null && typeof goal !== 'string') report('goal', `Expected text; got ${quoteFieldValue(goal)}.`);
   if (tasks === undefined) report('tasks', 'The key `tasks` is missing: a list of tasks.');
   else if (!Array.isArray(tasks)) report('tasks', `Expected a list of tasks; got ${quoteFieldValue(tasks)}.`);
   if (problems.length > 0) return { file: null, problems };
-  return { file: fileOf(path, { goal: goal as string | null, tasks: tasks! }, line), problems };
+  return { file: toTasksFile(path, { goal: goal as string | null, tasks: tasks! }, line), problems };
 };
 
-const fileOf = (path: string, said: Pick<TasksFile, 'goal' | 'tasks'>, line: Line): TasksFile => ({
+const toTasksFile = (path: string, content: Pick<TasksFile, 'goal' | 'tasks'>, line: Line): TasksFile => ({
   path,
-  ...said,
-  line: (place) => line(['tasks', place]),
+  ...content,
+  line: (index) => line(['tasks', index]),
 });

@@ -1,18 +1,18 @@
-// Writes values as YAML that reads back as the same values, in at most 100 columns.
+// Writes values as YAML in at most 100 columns. Parsing it gives the same values.
 import type { Json, JsonObject } from '#base';
 
 export const columnsMax = 100;
-/** From here on nesting is written in brackets, which need no further indentation. */
+/** Deeper values are written in brackets, which need no further indentation. */
 const blockIndentMax = 40;
 const shortMax = 60;
 
-/** `key: value` at an indentation, over as many lines as it takes. */
+/** `key: value` with this indentation, on as many lines as needed. */
 export const yamlLines = (key: string, value: Json, indent: number): readonly string[] => {
   const start = `${' '.repeat(indent)}${keyText(key)}:`;
-  return belowLines(start, value, indent);
+  return valueLines(start, value, indent);
 };
 
-/** A value on one line, as it stands between brackets. */
+/** A value on one line, in flow style. */
 export const flowText = (value: Json): string => {
   if (Array.isArray(value))
     return value.length === 0 ? '[]' : `[${value.map((item) => flowText(item as Json)).join(', ')}]`;
@@ -25,7 +25,7 @@ export const flowText = (value: Json): string => {
 };
 
 /** What follows `key:` or `-`. */
-const belowLines = (start: string, value: Json, indent: number): readonly string[] => {
+const valueLines = (start: string, value: Json, indent: number): readonly string[] => {
   const flow = typeof value === 'string' && blockPlain(value) ? value : flowText(value);
   const fits = start.length + 1 + flow.length <= columnsMax;
   if (typeof value !== 'object' || value === null)
@@ -33,30 +33,30 @@ const belowLines = (start: string, value: Json, indent: number): readonly string
   if (fits && flow.length <= shortMax) return [`${start} ${flow}`];
   if (indent >= blockIndentMax) return wrapped(`${start} `, pieces(value), indent + 2);
   const lines = Array.isArray(value)
-    ? value.flatMap((item) => belowLines(`${' '.repeat(indent + 2)}-`, item as Json, indent + 2))
+    ? value.flatMap((item) => valueLines(`${' '.repeat(indent + 2)}-`, item as Json, indent + 2))
     : entriesOf(value as JsonObject).flatMap(([key, item]) => yamlLines(key, item, indent + 2));
   return [start, ...lines];
 };
 
-/** A string in double quotes, broken where need be: a backslash at the end of a line joins it to the next. */
+/** A string in double quotes, wrapped if needed: a backslash at the end of a line joins it to the next. */
 const quotedLines = (start: string, text: string, indent: number): readonly string[] =>
   wrapped(start, stringPieces(text), indent);
 
-/** Text that must stay on one line; `joined`: whatever comes next on a new line must be joined by a backslash. */
+/** Text that must stay on one line. `joined`: a line break after it needs a backslash. */
 type Piece = { readonly text: string; readonly joined: boolean };
 
 const wrapped = (start: string, parts: readonly Piece[], indent: number): readonly string[] => {
   const lines: string[] = [];
   let line = start;
-  let open = false;
+  let isJoined = false;
   for (const [index, piece] of parts.entries()) {
     const room = columnsMax - (piece.joined ? 1 : 0);
     const startsLine = line.trim() === '';
     if (!startsLine && index > 0 && line.length + piece.text.length > room) {
-      lines.push(open ? `${line}\\` : line.trimEnd());
-      line = ' '.repeat(indent) + (open && piece.text.startsWith(' ') ? `\\${piece.text}` : piece.text);
+      lines.push(isJoined ? `${line}\\` : line.trimEnd());
+      line = ' '.repeat(indent) + (isJoined && piece.text.startsWith(' ') ? `\\${piece.text}` : piece.text);
     } else line += piece.text;
-    open = piece.joined;
+    isJoined = piece.joined;
   }
   return [...lines, line.trimEnd()];
 };
@@ -92,7 +92,7 @@ const keyText = (key: string): string => (flowPlain(key) ? key : quoted(key));
 
 const quoted = (text: string): string => `"${escaped(text)}"`;
 
-/** Without its quotes; what cannot be seen is written by number. */
+/** Without its quotes; invisible characters are escaped. */
 const escaped = (text: string): string =>
   JSON.stringify(text)
     .slice(1, -1)
@@ -106,5 +106,5 @@ const flowPlain = (text: string): boolean =>
 const blockPlain = (text: string): boolean =>
   /^\p{L}[\p{L}0-9_ .,;()'’?!/%+-]*$/u.test(text) && !text.endsWith(' ') && !isReserved(text);
 
-/** Words that some readers of YAML take for values. */
+/** Words that some YAML parsers read as values. */
 const isReserved = (text: string): boolean => /^(?:true|false|null|yes|no|on|off|y|n)$/iu.test(text);

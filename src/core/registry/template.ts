@@ -1,17 +1,17 @@
-// A frontmatter with every key and the value that holds for it, to be pasted above a prompt and edited.
+// A frontmatter template with every key and its effective value, to be pasted above a prompt and edited.
 import type { Json } from '#base';
 import type { AgentReference, Frontmatter } from '#contracts';
-import type { PlainOrBlock, FrontmatterField, Group } from './field-kinds.ts';
-import { fields } from './fields.ts';
+import type { PlainOrBlock, FrontmatterField, FieldGroup } from './field-kinds.ts';
+import { frontmatterFields } from './fields.ts';
 import { mergeDefaults } from './parse-frontmatter.ts';
 import { columnsMax, flowText, yamlLines } from './template-yaml.ts';
 
 export type TemplateArgs = {
   readonly own?: Frontmatter;
   readonly config?: Partial<Frontmatter>;
-  /** The file that `config` is from. */
+  /** The file of `config`. */
   readonly configSource?: string;
-  /** The files of single keys, as they are written there. */
+  /** The files of individual keys. */
   readonly configSources?: Readonly<Record<string, string>>;
 };
 
@@ -25,12 +25,12 @@ export const frontmatterTemplate = ({
   const values = mergeDefaults(given as Frontmatter, config);
   const fromConfig = (key: string, block: string): string =>
     `from ${shortPath(configSources[key] ?? configSources[block] ?? configSource)}`;
-  const scene: TemplateContext = { given, values, fromConfig };
-  const lines = (group: Group): readonly string[] => [
+  const context: TemplateContext = { given, values, fromConfig };
+  const lines = (group: FieldGroup): readonly string[] => [
     headings[group],
-    ...fields
+    ...frontmatterFields
       .filter((field) => field.group === group && !isFlatLimit(field))
-      .flatMap((field) => lineOf(field, 0, scene)),
+      .flatMap((field) => fieldLines(field, 0, context)),
   ];
   return [
     '---',
@@ -50,7 +50,7 @@ type TemplateContext = {
   fromConfig(key: string, block: string): string;
 };
 
-const headings: Readonly<Record<Group, string>> = {
+const headings: Readonly<Record<FieldGroup, string>> = {
   required: '# Required. docs/AGENT-FILES.md explains every key.',
   recommended: '# Recommended, such as models, tools and other agents',
   limits: '# Limits; durations in milliseconds, or as 500ms, 30s, 5m, 2h',
@@ -60,73 +60,77 @@ const headings: Readonly<Record<Group, string>> = {
 
 const isFlatLimit = (field: FrontmatterField): boolean => field.group === 'limits' && field.kind.is !== 'block';
 
-const lineOf = (field: FrontmatterField, indent: number, scene: TemplateContext): readonly string[] => {
+const fieldLines = (field: FrontmatterField, indent: number, context: TemplateContext): readonly string[] => {
   if (field.aliasOf !== undefined) return [];
   const { kind } = field;
   if (kind.is === 'block' && kind.short === undefined)
-    return [`${' '.repeat(indent)}${field.key}:`, ...kind.fields.flatMap((inner) => lineOf(inner, indent + 2, scene))];
+    return [
+      `${' '.repeat(indent)}${field.key}:`,
+      ...kind.fields.flatMap((inner) => fieldLines(inner, indent + 2, context)),
+    ];
   const into = kind.is === 'block' ? kind.fields[0]!.into! : (field.into ?? [field.key]);
-  const kept = at(scene.values, into);
-  const value = kind.is === 'either' ? writtenEither(kind, kept) : written(kept);
+  const kept = valueAt(context.values, into);
+  const value = kind.is === 'either' ? toWrittenEither(kind, kept) : toWritten(kept);
   if (value !== undefined)
-    return live(
+    return valueLines(
       field.key,
       value,
       indent,
-      at(scene.given, into) === undefined ? scene.fromConfig(field.key, into[0] ?? '') : 'this file',
+      valueAt(context.given, into) === undefined ? context.fromConfig(field.key, into[0] ?? '') : 'this file',
     );
-  if (field.default !== undefined && !isTooLong(field, scene)) return live(field.key, field.default, indent, 'default');
+  if (field.default !== undefined && !isTooLong(field, context))
+    return valueLines(field.key, field.default, indent, 'default');
   if (field.group === 'required' && field.key !== 'schema')
-    return live(field.key, field.example, indent, 'required: write your own');
+    return valueLines(field.key, field.example, indent, 'required: write your own');
   const otherwise = field.otherwise ?? `${flowText(field.default!)}, within timeout_ms`;
-  return noted(`${' '.repeat(indent)}# ${field.key}: ${flowText(field.example)}`, `default: ${otherwise}`);
+  return withComment(`${' '.repeat(indent)}# ${field.key}: ${flowText(field.example)}`, `default: ${otherwise}`);
 };
 
-/** The built-in default of one request, where the whole session has less. */
+/** The built-in default of `llmTimeout` is not valid if `timeout_ms` is shorter. */
 const isTooLong = (field: FrontmatterField, { values }: TemplateContext): boolean =>
   field.key === 'llmTimeout' && (values.limits?.timeout_ms ?? Infinity) < Number(field.default);
 
-const at = (values: Partial<Frontmatter>, [first, second]: readonly string[]): unknown => {
+const valueAt = (values: Partial<Frontmatter>, [first, second]: readonly string[]): unknown => {
   const value = (values as Record<string, unknown>)[first!];
   return second === undefined ? value : (value as Record<string, unknown> | undefined)?.[second];
 };
 
-/** A checked value as one writes it: a sub-agent without a wish is its name alone. */
-const written = (value: unknown): Json | undefined => {
+/** A parsed value as written in a file: a sub-agent without an output format is just its name. */
+const toWritten = (value: unknown): Json | undefined => {
   if (!Array.isArray(value)) return value as Json | undefined;
   return value.map((item: string | AgentReference) =>
     typeof item === 'object' && item.output === undefined ? item.agent : item,
   );
 };
 
-/** Under the keys that files have for it; as something plain where that says the same. */
-const writtenEither = ({ block, as }: PlainOrBlock, value: unknown): Json | undefined => {
+/** A parsed block with the keys of the file, or as a plain value if that means the same. */
+const toWrittenEither = ({ block, as }: PlainOrBlock, value: unknown): Json | undefined => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value as Json | undefined;
   const kept = value as Readonly<Record<string, unknown>>;
   if (as !== undefined && Object.keys(kept).join() === as) return kept[as] as Json;
   return Object.fromEntries(
     block.fields.flatMap(({ key, into, kind }) => {
       const one = kept[into?.[0] ?? key];
-      return one === undefined ? [] : [[key, kind.is === 'either' ? writtenEither(kind, one) : (one as Json)]];
+      return one === undefined ? [] : [[key, kind.is === 'either' ? toWrittenEither(kind, one) : (one as Json)]];
     }),
   );
 };
 
-const live = (key: string, value: Json, indent: number, source: string): readonly string[] => {
+const valueLines = (key: string, value: Json, indent: number, source: string): readonly string[] => {
   const lines = yamlLines(key, value, indent);
-  // A string over several lines takes a comment only after its end; a block only after its key.
+  // A comment can only follow the last line of a multi-line string, and only the first line of a block.
   const isText = typeof value === 'string';
   const index = isText ? lines.length - 1 : 0;
-  const line = noted(lines[index]!, source);
+  const line = withComment(lines[index]!, source);
   if (line.length === 1) return lines.with(index, line[0]!);
   return [line[0]!, ...lines];
 };
 
-const noteColumn = 44;
+const commentColumn = 44;
 
-/** The line with a comment behind it, or above it where there is no room. */
-const noted = (line: string, note: string): readonly string[] => {
-  const whole = `${line.padEnd(noteColumn - 1)} # ${note}`;
+/** The line with a comment after it, or above it if there is no room. */
+const withComment = (line: string, note: string): readonly string[] => {
+  const whole = `${line.padEnd(commentColumn - 1)} # ${note}`;
   if (whole.length <= columnsMax) return [whole];
   return [`${' '.repeat(line.length - line.trimStart().length)}# ${note}`, line];
 };

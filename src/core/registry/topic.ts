@@ -1,9 +1,9 @@
-// What a topic may be called, in files, in code and by a model: no wildcards, no spaces, no control characters.
+// Valid topic names, in files, in code and from a model: no wildcards, no spaces, no control characters.
 
-/** The same text is in the JSON Schema. */
+/** The JSON Schema contains the same text. */
 export const topicShape = '^[\\p{L}\\p{N}][\\p{L}\\p{N}._:/-]{0,63}$';
 
-export const topicExpected = 'the name of a topic: letters, digits and . _ : / -, at most 64 characters';
+export const topicExpected = 'a topic name: letters, digits and . _ : / -, at most 64 characters';
 
 const shape = new RegExp(topicShape, 'u');
 

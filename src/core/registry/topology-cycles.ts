@@ -1,19 +1,19 @@
-// Who comes to stand below itself, and by which way.
-import type { Graph } from './topology-graph.ts';
+// Finds agents that can end up below themselves, with the path.
+import type { AgentGraph } from './topology-graph.ts';
 import { isCyclic } from './topology-graph.ts';
 
-/** Beyond the first of each group, so many are looked for, at so many steps. */
+/** Limits for the search beyond the first cycle of each group. */
 const furtherMax = 100;
 const stepsMax = 2_000_000;
 
 /**
- * Each as a list of names that begins and ends with the same agent, as short as can be. Every group of agents that reach
- * one another has at least one, and every agent of it is on one as long as there are not too many: all of them could be
- * more than there are atoms.
+ * Each cycle is a shortest list of names that starts and ends with the same agent. Every group of agents that reach each
+ * other has at least one cycle, and within the limits every agent of the group is on one. Listing all cycles could take
+ * exponential time.
  */
-export const findCycles = (graph: Graph): readonly (readonly string[])[] => {
+export const findCycles = (graph: AgentGraph): readonly (readonly string[])[] => {
   const cycles: (readonly string[])[] = [];
-  const counted = { steps: 0, further: 0 };
+  const progress = { steps: 0, further: 0 };
   const groups = graph.groups
     .filter(([first]) => first !== undefined && isCyclic(graph, first))
     .sort(([one = 0], [other = 0]) => one - other);
@@ -22,35 +22,39 @@ export const findCycles = (graph: Graph): readonly (readonly string[])[] => {
     for (const member of members) {
       if (shown.has(member)) continue;
       const isFurther = shown.size > 0;
-      if (isFurther && (++counted.further > furtherMax || counted.steps > stepsMax)) break;
-      const cycle = shortestCycle(graph, member, counted);
-      for (const place of cycle) shown.add(place);
-      cycles.push(cycle.map((place) => graph.agents[place]!.name));
+      if (isFurther && (++progress.further > furtherMax || progress.steps > stepsMax)) break;
+      const cycle = shortestCycle(graph, member, progress);
+      for (const index of cycle) shown.add(index);
+      cycles.push(cycle.map((index) => graph.agents[index]!.name));
     }
   }
   return cycles;
 };
 
-/** Breadth first, inside the group: there is always a way back. */
-const shortestCycle = ({ below, groupOf }: Graph, start: number, counted: { steps: number }): readonly number[] => {
+/** Breadth first, within the group, where there is always a path back. */
+const shortestCycle = (
+  { below, groupOf }: AgentGraph,
+  start: number,
+  counted: { steps: number },
+): readonly number[] => {
   const cameFrom = new Map<number, number>();
   const queue = [start];
-  for (const place of queue)
-    for (const next of below[place]!) {
+  for (const index of queue)
+    for (const next of below[index]!) {
       counted.steps++;
-      if (next === start) return [...wayTo(place, start, cameFrom), start];
+      if (next === start) return [...pathTo(index, start, cameFrom), start];
       if (groupOf[next] !== groupOf[start] || cameFrom.has(next)) continue;
-      cameFrom.set(next, place);
+      cameFrom.set(next, index);
       queue.push(next);
     }
   return [];
 };
 
-const wayTo = (end: number, start: number, cameFrom: ReadonlyMap<number, number>): readonly number[] => {
-  const way = [end];
-  for (let place = end; place !== start;) {
-    place = cameFrom.get(place)!;
-    way.push(place);
+const pathTo = (end: number, start: number, cameFrom: ReadonlyMap<number, number>): readonly number[] => {
+  const path = [end];
+  for (let index = end; index !== start;) {
+    index = cameFrom.get(index)!;
+    path.push(index);
   }
-  return way.toReversed();
+  return path.toReversed();
 };

@@ -1,16 +1,16 @@
-// Ways by which words of strangers come to an agent that holds a secret: up as results, down as goals.
+// Paths by which untrusted text can reach an agent that holds a secret: up as results, down as goals.
 import { levelsFrom } from './topology-graph.ts';
-import type { Graph } from './topology-graph.ts';
+import type { AgentGraph } from './topology-graph.ts';
 
-/** Places, from the one that reads to the one that holds. */
+/** Indexes of agents, from the one that reads untrusted text to the one that holds a secret. */
 export type ExposurePath = readonly number[];
 
 export type ExposurePaths = {
-  /** One per pair, in order. */
+  /** One path per pair, in order. */
   readonly shown: readonly ExposurePath[];
-  /** Pairs beyond those. */
+  /** The number of further pairs. */
   readonly more: number;
-  /** Whether there may be still more. */
+  /** Whether `more` is only a lower bound. */
   readonly isLeast: boolean;
 };
 
@@ -18,9 +18,9 @@ const shownMax = 50;
 const pairsMax = 10_000;
 const stepsMax = 5_000_000;
 
-/** Pairs that stand in the tree of one root, for then a way leads over the root if not over somebody nearer. */
+/** Finds pairs in the tree of one root: there, a path leads through the root or through a nearer common ancestor. */
 export const findExposurePaths = (
-  graph: Graph,
+  graph: AgentGraph,
   readers: ReadonlySet<number>,
   holders: ReadonlySet<number>,
   levelsMax: number,
@@ -31,30 +31,34 @@ export const findExposurePaths = (
   if (readers.size === 0 || holders.size === 0) return { shown, more: 0, isLeast: false };
 
   for (const root of graph.roots) {
-    const tree = treeOf(graph, root, levelsMax);
+    const tree = descendants(graph, root, levelsMax);
     steps += tree.steps;
     const within = [...tree.levels.keys()].sort((one, other) => one - other);
-    const [from, to] = [within.filter((place) => readers.has(place)), within.filter((place) => holders.has(place))];
+    const [from, to] = [within.filter((index) => readers.has(index)), within.filter((index) => holders.has(index))];
     for (const reader of from)
       for (const holder of to) {
         const pair = reader * graph.agents.length + holder;
         if (pairs.has(pair)) continue;
         pairs.add(pair);
         if (pairs.size > pairsMax) return { shown, more: pairs.size - shown.length, isLeast: true };
-        if (shown.length < shownMax) shown.push(wayBetween(graph, tree.levels, { reader, holder }, levelsMax));
+        if (shown.length < shownMax) shown.push(pathBetween(graph, tree.levels, { reader, holder }, levelsMax));
       }
     if (steps > stepsMax) return { shown, more: pairs.size - shown.length, isLeast: true };
   }
   return { shown, more: pairs.size - shown.length, isLeast: false };
 };
 
-/** The agents that can be started below a root, and how far below. */
-const treeOf = ({ below }: Graph, root: number, levelsMax: number): { levels: Map<number, number>; steps: number } => {
+/** The agents that can be started below a root, with their level. */
+const descendants = (
+  { below }: AgentGraph,
+  root: number,
+  levelsMax: number,
+): { levels: Map<number, number>; steps: number } => {
   const levels = new Map([[root, 0]]);
   let steps = 0;
-  for (const [place, level] of levels) {
+  for (const [index, level] of levels) {
     if (level >= levelsMax) break;
-    for (const child of below[place]!) {
+    for (const child of below[index]!) {
       steps++;
       if (!levels.has(child)) levels.set(child, level + 1);
     }
@@ -62,9 +66,9 @@ const treeOf = ({ below }: Graph, root: number, levelsMax: number): { levels: Ma
   return { levels, steps };
 };
 
-/** The shortest way up to somebody who stands above both, and down again. */
-const wayBetween = (
-  { above, below }: Graph,
+/** The shortest path up to a common ancestor, and down again. */
+const pathBetween = (
+  { above, below }: AgentGraph,
   tree: ReadonlyMap<number, number>,
   { reader, holder }: { readonly reader: number; readonly holder: number },
   levelsMax: number,
@@ -74,20 +78,20 @@ const wayBetween = (
   const down = levelsFrom([holder], above, levelsMax);
   let top = reader;
   let length = Infinity;
-  for (const [place, level] of tree) {
-    if (level + Math.max(up[place]!, down[place]!) > levelsMax || up[place]! + down[place]! >= length) continue;
-    top = place;
-    length = up[place]! + down[place]!;
+  for (const [index, level] of tree) {
+    if (level + Math.max(up[index]!, down[index]!) > levelsMax || up[index]! + down[index]! >= length) continue;
+    top = index;
+    length = up[index]! + down[index]!;
   }
   return [...descend(top, up, below).toReversed(), ...descend(top, down, below).slice(1)];
 };
 
-/** From `top` down to where `levels` is 0, each step one level nearer. */
-const descend = (top: number, levels: readonly number[], below: Graph['below']): readonly number[] => {
-  const way = [top];
-  for (let place = top; levels[place] !== 0;) {
-    place = below[place]!.find((child) => levels[child] === levels[place]! - 1)!;
-    way.push(place);
+/** The path from `top` down to where `levels` is 0, one level per step. */
+const descend = (top: number, levels: readonly number[], below: AgentGraph['below']): readonly number[] => {
+  const path = [top];
+  for (let index = top; levels[index] !== 0;) {
+    index = below[index]!.find((child) => levels[child] === levels[index]! - 1)!;
+    path.push(index);
   }
-  return way;
+  return path;
 };

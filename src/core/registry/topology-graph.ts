@@ -1,50 +1,50 @@
-// Agents and who names whom, as numbers: the ground on which the topology is computed. Linear in agents and references.
+// The graph of agents and their references, by index, on which the topology is computed. Linear in agents and references.
 import type { TopologyAgent } from '#contracts';
 
-export type Graph = {
-  /** One per file, in the order given. The lists below go by their positions. */
+export type AgentGraph = {
+  /** One per file, in the order given. The lists below use indexes into this one. */
   readonly agents: readonly TopologyAgent[];
-  /** Those that it calls or spawns, each once, in the order in which the file names them; never for spawning its own kind. */
+  /** Agents that each one calls or spawns, each once, in the order of the file. An agent that spawns copies of itself is not its own child here. */
   readonly below: readonly (readonly number[])[];
   readonly above: readonly (readonly number[])[];
-  /** Those of them that it spawns, and itself if it may spawn its own kind. */
+  /** Agents that each one spawns, including itself if it may spawn copies of itself. */
   readonly spawned: readonly (readonly number[])[];
   readonly called: readonly (readonly number[])[];
-  /** Sets of agents that reach one another, each in order; an agent in no cycle is alone in its own. */
+  /** Groups of agents that reach each other, each in order; an agent in no cycle has a group of its own. */
   readonly groups: readonly (readonly number[])[];
   readonly groupOf: readonly number[];
-  /** Those that were named; else those that nobody names, which reach everybody. */
+  /** The given roots; without any, agents that no other refers to, which together reach all agents. */
   readonly roots: readonly number[];
-  /** Levels below the nearest root; Infinity when none reaches it. */
+  /** Levels below the nearest root; Infinity if no root reaches the agent. */
   readonly levels: readonly number[];
 };
 
-/** References to files that are not among the agents are left out: they are problems, told elsewhere. */
-export const buildGraph = (given: readonly TopologyAgent[], roots: readonly string[]): Graph => {
+/** References to unknown files are left out; they are reported elsewhere. */
+export const buildGraph = (given: readonly TopologyAgent[], roots: readonly string[]): AgentGraph => {
   const agents = [...new Map(given.toReversed().map((agent) => [agent.file, agent])).values()].toReversed();
-  const placeOf = new Map(agents.map(({ file }, place) => [file, place]));
-  const places = (files: readonly string[]): readonly number[] => [
-    ...new Set(files.flatMap((file) => placeOf.get(file) ?? [])),
+  const indexByFile = new Map(agents.map(({ file }, index) => [file, index]));
+  const indexes = (files: readonly string[]): readonly number[] => [
+    ...new Set(files.flatMap((file) => indexByFile.get(file) ?? [])),
   ];
-  const called = agents.map((agent) => places(agent.agents));
+  const called = agents.map((agent) => indexes(agent.agents));
   const spawned = agents.map(({ file, mail }) =>
-    places([...(mail?.spawns?.agents ?? []), ...(mail?.spawns?.self === true ? [file] : [])]),
+    indexes([...(mail?.spawns?.agents ?? []), ...(mail?.spawns?.self === true ? [file] : [])]),
   );
-  const below = agents.map((_, place) => [
-    ...new Set([...called[place]!, ...spawned[place]!.filter((child) => child !== place)]),
+  const below = agents.map((_, index) => [
+    ...new Set([...called[index]!, ...spawned[index]!.filter((child) => child !== index)]),
   ]);
   const above: number[][] = agents.map(() => []);
-  for (const [place, children] of below.entries()) for (const child of children) above[child]!.push(place);
+  for (const [index, children] of below.entries()) for (const child of children) above[child]!.push(index);
 
   const groups = strongGroups(below);
   const groupOf: number[] = [];
   for (const [group, members] of groups.entries()) for (const member of members) groupOf[member] = group;
 
-  const starts = roots.length > 0 ? places(roots) : unnamedGroups(groups, above, groupOf);
+  const starts = roots.length > 0 ? indexes(roots) : unreferencedGroups(groups, above, groupOf);
   return { agents, below, above, spawned, called, groups, groupOf, roots: starts, levels: levelsFrom(starts, below) };
 };
 
-/** How far each place lies from the nearest of these. */
+/** The distance of each agent from the nearest start. */
 export const levelsFrom = (
   starts: readonly number[],
   edges: readonly (readonly number[])[],
@@ -53,10 +53,10 @@ export const levelsFrom = (
   const levels = Array.from<number>({ length: edges.length }).fill(Infinity);
   const queue = [...starts];
   for (const start of starts) levels[start] = 0;
-  for (const place of queue) {
-    const next = levels[place]! + 1;
+  for (const index of queue) {
+    const next = levels[index]! + 1;
     if (next > levelsMax) break;
-    for (const neighbour of edges[place]!)
+    for (const neighbour of edges[index]!)
       if (levels[neighbour] === Infinity) {
         levels[neighbour] = next;
         queue.push(neighbour);
@@ -65,12 +65,12 @@ export const levelsFrom = (
   return levels;
 };
 
-/** Whether an agent can come to stand below itself. */
-export const isCyclic = ({ groups, groupOf, below }: Graph, place: number): boolean =>
-  groups[groupOf[place]!]!.length > 1 || below[place]!.includes(place);
+/** Whether an agent can end up below itself. */
+export const isCyclic = ({ groups, groupOf, below }: AgentGraph, index: number): boolean =>
+  groups[groupOf[index]!]!.length > 1 || below[index]!.includes(index);
 
-/** The first agent of each group that no other group names: together they reach everybody. */
-const unnamedGroups = (
+/** The first agent of each group that no other group refers to: together they reach all agents. */
+const unreferencedGroups = (
   groups: readonly (readonly number[])[],
   above: readonly (readonly number[])[],
   groupOf: readonly number[],
@@ -80,7 +80,7 @@ const unnamedGroups = (
     .map((members) => members[0]!)
     .sort((one, other) => one - other);
 
-/** Tarjan's algorithm with a stack of its own: ten thousand levels are no deeper than three. */
+/** Tarjan's algorithm with an explicit stack, so that ten thousand levels do not overflow the call stack. */
 const strongGroups = (edges: readonly (readonly number[])[]): readonly (readonly number[])[] => {
   const groups: number[][] = [];
   const order: number[] = [];
@@ -90,15 +90,15 @@ const strongGroups = (edges: readonly (readonly number[])[]): readonly (readonly
   const isOpen: boolean[] = [];
   let seen = 0;
 
-  const enter = (place: number, path: number[]): void => {
-    order[place] = lowest[place] = seen++;
-    nextEdge[place] = 0;
-    isOpen[place] = true;
-    open.push(place);
-    path.push(place);
+  const enter = (index: number, path: number[]): void => {
+    order[index] = lowest[index] = seen++;
+    nextEdge[index] = 0;
+    isOpen[index] = true;
+    open.push(index);
+    path.push(index);
   };
-  const close = (place: number): void => {
-    const members = open.splice(open.lastIndexOf(place));
+  const close = (index: number): void => {
+    const members = open.splice(open.lastIndexOf(index));
     for (const member of members) isOpen[member] = false;
     groups.push(members.sort((one, other) => one - other));
   };
@@ -108,15 +108,15 @@ const strongGroups = (edges: readonly (readonly number[])[]): readonly (readonly
     const path: number[] = [];
     enter(start, path);
     while (path.length > 0) {
-      const place = path.at(-1)!;
-      const next = edges[place]![nextEdge[place]!++];
+      const index = path.at(-1)!;
+      const next = edges[index]![nextEdge[index]!++];
       if (next === undefined) {
         path.pop();
-        if (lowest[place] === order[place]) close(place);
+        if (lowest[index] === order[index]) close(index);
         const parent = path.at(-1);
-        if (parent !== undefined) lowest[parent] = Math.min(lowest[parent]!, lowest[place]!);
+        if (parent !== undefined) lowest[parent] = Math.min(lowest[parent]!, lowest[index]!);
       } else if (order[next] === undefined) enter(next, path);
-      else if (isOpen[next] === true) lowest[place] = Math.min(lowest[place]!, order[next]);
+      else if (isOpen[next] === true) lowest[index] = Math.min(lowest[index]!, order[next]);
     }
   }
   return groups;

@@ -1,43 +1,43 @@
-// What each agent can touch itself, and through the agents that may be started below it.
+// What each agent can reach itself, and through the agents that may be started below it.
 import type { AgentReach, TopologyAgent } from '#contracts';
-import type { Graph } from './topology-graph.ts';
+import type { AgentGraph } from './topology-graph.ts';
 
-/** Of all lists together; once it is used up, each shows a few and says how many more there are. */
+/** For all lists together. Beyond it, each list shows a few names and the number of further ones. */
 const namesMax = 200_000;
 const fewNames = 20;
 
-/** By the agents' names, from the roots down; where two files have one name, the later one's path stands with it. */
-export const computeReach = (graph: Graph, levelsMax: number): Readonly<Record<string, AgentReach>> => {
-  const own = graph.agents.map(holdings);
-  const through = (kind: keyof Holdings): readonly (readonly string[])[] =>
+/** Keyed by agent name, from the roots down. If two files have the same name, the key of the later one includes its path. */
+export const computeReach = (graph: AgentGraph, levelsMax: number): Readonly<Record<string, AgentReach>> => {
+  const own = graph.agents.map(ownReach);
+  const through = (kind: keyof OwnReach): readonly (readonly string[])[] =>
     namesBelow(graph, { own: own.map(({ [kind]: names }) => names), levelsMax });
   const [env, servers, tools] = [through('env'), through('servers'), through('tools')];
   const taken = new Set<string>();
-  const fromTheTop = [...graph.agents.keys()].sort(
+  const topDown = [...graph.agents.keys()].sort(
     (one, other) => graph.levels[one]! - graph.levels[other]! || one - other,
   );
   return Object.fromEntries(
-    fromTheTop.map((place) => {
-      const { name, file } = graph.agents[place]!;
+    topDown.map((index) => {
+      const { name, file } = graph.agents[index]!;
       const key = taken.has(name) ? `${name} (${file})` : name;
       taken.add(key);
-      const below = { env: env[place]!, servers: servers[place]!, tools: tools[place]! };
-      return [key, { ...own[place]!, through: below, ...spawnsOf(graph, place) }];
+      const below = { env: env[index]!, servers: servers[index]!, tools: tools[index]! };
+      return [key, { ...own[index]!, through: below, ...spawnReach(graph, index) }];
     }),
   );
 };
 
-const spawnsOf = ({ agents, spawned }: Graph, place: number): Pick<AgentReach, 'spawns'> => {
-  const spawns = agents[place]!.mail?.spawns;
+const spawnReach = ({ agents, spawned }: AgentGraph, index: number): Pick<AgentReach, 'spawns'> => {
+  const spawns = agents[index]!.mail?.spawns;
   if (spawns === undefined || spawns === null) return {};
   const { children, perMinute, depth, templates } = spawns;
-  const names = spawned[place]!.map((child) => (child === place ? 'self' : agents[child]!.name));
+  const names = spawned[index]!.map((child) => (child === index ? 'self' : agents[child]!.name));
   return { spawns: { agents: names, children, perMinute, depth, templates } };
 };
 
-type Holdings = Omit<AgentReach, 'through' | 'spawns'>;
+type OwnReach = Omit<AgentReach, 'through' | 'spawns'>;
 
-const holdings = ({ models, servers, tools }: TopologyAgent): Holdings => ({
+const ownReach = ({ models, servers, tools }: TopologyAgent): OwnReach => ({
   env: sorted([...models, ...servers].flatMap(({ variables }) => variables)),
   servers: sorted(servers.map(({ name }) => name)),
   tools: sorted(tools),
@@ -45,29 +45,29 @@ const holdings = ({ models, servers, tools }: TopologyAgent): Holdings => ({
 
 const sorted = (names: readonly string[]): readonly string[] => [...new Set(names)].sort();
 
-type Held = { readonly own: readonly (readonly string[])[]; readonly levelsMax: number };
+type NamesByAgent = { readonly own: readonly (readonly string[])[]; readonly levelsMax: number };
 
-/** Per agent, what those below hold and it does not. 32 names at a time, as bits, carried up from their holders. */
-const namesBelow = ({ above }: Graph, { own, levelsMax }: Held): readonly (readonly string[])[] => {
+/** Per agent, the names that agents below it have and it does not. Works on 32 names at a time, as bits, passed up from their holders. */
+const namesBelow = ({ above }: AgentGraph, { own, levelsMax }: NamesByAgent): readonly (readonly string[])[] => {
   const lists: string[][] = own.map(() => []);
   const missing = own.map(() => 0);
   let kept = 0;
-  const keep = (place: number, names: readonly string[], bits: number): void => {
-    const list = lists[place]!;
+  const keep = (index: number, names: readonly string[], bits: number): void => {
+    const list = lists[index]!;
     let left = bits;
     for (; left !== 0 && (kept < namesMax || list.length < fewNames); left &= left - 1, kept++)
       list.push(names[31 - Math.clz32(left & -left)]!);
-    missing[place]! += bitCount(left);
+    missing[index]! += bitCount(left);
   };
-  const desk = { carried: new Uint32Array(own.length), fresh: new Uint32Array(own.length), levelsMax };
-  for (const { names, holders } of inBlocks(own))
-    for (const place of carryUp(holders, above, desk)) {
-      keep(place, names, desk.carried[place]! & ~(holders.get(place) ?? 0));
-      desk.carried[place] = 0;
+  const buffers = { carried: new Uint32Array(own.length), fresh: new Uint32Array(own.length), levelsMax };
+  for (const { names, holders } of toBlocks(own))
+    for (const index of propagateUp(holders, above, buffers)) {
+      keep(index, names, buffers.carried[index]! & ~(holders.get(index) ?? 0));
+      buffers.carried[index] = 0;
     }
-  return lists.map((list, place) => {
+  return lists.map((list, index) => {
     list.sort();
-    if (missing[place]! > 0) list.push(`… ${missing[place]} more`);
+    if (missing[index]! > 0) list.push(`… ${missing[index]} more`);
     return list;
   });
 };
@@ -78,49 +78,49 @@ const bitCount = (bits: number): number => {
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
 };
 
-/** At most 32 names, and which of them each agent holds. */
+/** At most 32 names, and which of them each agent has. */
 type Block = { readonly names: readonly string[]; readonly holders: ReadonlyMap<number, number> };
 
-/** In the order of their first holders: names that one agent holds are carried up together. */
-const inBlocks = (own: readonly (readonly string[])[]): readonly Block[] => {
+/** In the order of their first holders, so that the names of one agent are passed up together. */
+const toBlocks = (own: readonly (readonly string[])[]): readonly Block[] => {
   const bitOf = new Map<string, number>();
   const blocks: { names: string[]; holders: Map<number, number> }[] = [];
-  for (const [place, names] of own.entries())
+  for (const [index, names] of own.entries())
     for (const name of names) {
       const bit = bitOf.get(name) ?? bitOf.size;
       const block = (blocks[bit >>> 5] ??= { names: [], holders: new Map() });
       if (!bitOf.has(name)) block.names.push(name);
       bitOf.set(name, bit);
-      block.holders.set(place, (block.holders.get(place) ?? 0) | (1 << (bit & 31)));
+      block.holders.set(index, (block.holders.get(index) ?? 0) | (1 << (bit & 31)));
     }
   return blocks;
 };
 
-/** Zeros between blocks; what an agent has below it, and what of that its parents have not been told. */
+/** `carried`: the names below each agent; `fresh`: those not passed to its parents yet. Both are zero between blocks. */
 type ReachBuffers = { readonly carried: Uint32Array; readonly fresh: Uint32Array; readonly levelsMax: number };
 
-/** Adds to `carried` what each agent has below it, level by level; gives the agents that have something. */
-const carryUp = (
+/** Adds the names below each agent to `carried`, level by level. Returns the agents that got any. */
+const propagateUp = (
   holders: ReadonlyMap<number, number>,
-  above: Graph['above'],
+  above: AgentGraph['above'],
   { carried, fresh, levelsMax }: ReachBuffers,
 ): readonly number[] => {
   const touched: number[] = [];
-  let telling: readonly (readonly [place: number, bits: number])[] = [...holders];
-  for (let level = 1; level <= levelsMax && telling.length > 0; level++) {
-    const told: number[] = [];
-    for (const [place, bits] of telling)
-      for (const parent of above[place]!) {
+  let frontier: readonly (readonly [place: number, bits: number])[] = [...holders];
+  for (let level = 1; level <= levelsMax && frontier.length > 0; level++) {
+    const reached: number[] = [];
+    for (const [index, bits] of frontier)
+      for (const parent of above[index]!) {
         const added = bits & ~carried[parent]!;
         if (added === 0) continue;
-        if (fresh[parent] === 0) told.push(parent);
+        if (fresh[parent] === 0) reached.push(parent);
         fresh[parent]! |= added;
       }
-    telling = told.map((place) => [place, fresh[place]!]);
-    for (const [place, bits] of telling) {
-      if (carried[place] === 0) touched.push(place);
-      carried[place]! |= bits;
-      fresh[place] = 0;
+    frontier = reached.map((index) => [index, fresh[index]!]);
+    for (const [index, bits] of frontier) {
+      if (carried[index] === 0) touched.push(index);
+      carried[index]! |= bits;
+      fresh[index] = 0;
     }
   }
   return touched;

@@ -1,43 +1,48 @@
-// Who stands below whom, for people and as JSON.
+// The tree of agents, for people and as JSON.
 import type { TopologyNode } from '#contracts';
-import type { Graph } from './topology-graph.ts';
+import type { AgentGraph } from './topology-graph.ts';
 
 const nodesMax = 5_000;
 
-/** `spawned`: it is started and not waited for. */
-type Growing = { readonly name: string; readonly file: string; readonly agents: Growing[]; readonly spawned?: true };
+/** `spawned`: its parent starts it without waiting for it. */
+type MutableNode = {
+  readonly name: string;
+  readonly file: string;
+  readonly agents: MutableNode[];
+  readonly spawned?: true;
+};
 
 /**
- * A tree per root, down to the level where agents are still started. An agent that stands in several places has its own
- * sub-agents at the highest of them only; what there is no room for is a node whose name says how many.
+ * One tree per root, down to the level where agents are still started. An agent that occurs several times shows its
+ * sub-agents only at its highest position. Nodes beyond the limit are replaced by one whose name gives their number.
  */
 export const buildTree = (
-  { agents, below, spawned, called, roots }: Graph,
+  { agents, below, spawned, called, roots }: AgentGraph,
   levelsMax: number,
 ): readonly TopologyNode[] => {
-  const grown = new Set<number>();
-  const queue: { readonly place: number; readonly level: number; readonly node: Growing }[] = [];
+  const expanded = new Set<number>();
+  const queue: { readonly place: number; readonly level: number; readonly node: MutableNode }[] = [];
   let nodes = 0;
 
-  const grow = (places: readonly number[], level: number, parent?: number): Growing[] => {
-    const shown = places.slice(0, Math.max(0, nodesMax - nodes));
+  const expand = (indexes: readonly number[], level: number, parent?: number): MutableNode[] => {
+    const shown = indexes.slice(0, Math.max(0, nodesMax - nodes));
     nodes += shown.length;
-    const made = shown.map((place) => {
-      const { name, file } = agents[place]!;
-      const isSpawned = parent !== undefined && spawned[parent]!.includes(place) && !called[parent]!.includes(place);
-      const node: Growing = { name, file, agents: [], ...(isSpawned ? { spawned: true } : {}) };
-      queue.push({ place, level, node });
+    const created = shown.map((index) => {
+      const { name, file } = agents[index]!;
+      const isSpawned = parent !== undefined && spawned[parent]!.includes(index) && !called[parent]!.includes(index);
+      const node: MutableNode = { name, file, agents: [], ...(isSpawned ? { spawned: true } : {}) };
+      queue.push({ place: index, level, node });
       return node;
     });
-    const left = places.length - shown.length;
-    return left === 0 ? made : [...made, { name: `… ${left} more`, file: '', agents: [] }];
+    const left = indexes.length - shown.length;
+    return left === 0 ? created : [...created, { name: `… ${left} more`, file: '', agents: [] }];
   };
 
-  const trees = grow(roots, 0);
-  for (const { place, level, node } of queue) {
-    if (level >= levelsMax || grown.has(place)) continue;
-    grown.add(place);
-    node.agents.push(...grow(below[place]!, level + 1, place));
+  const trees = expand(roots, 0);
+  for (const { place: index, level, node } of queue) {
+    if (level >= levelsMax || expanded.has(index)) continue;
+    expanded.add(index);
+    node.agents.push(...expand(below[index]!, level + 1, index));
   }
   return trees;
 };

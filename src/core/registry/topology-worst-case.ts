@@ -1,27 +1,27 @@
-// The most that one run can come to, if every model always asks for as much as it may and every attempt is used up.
+// The most that one run can use, if every model always requests as much as it may and every retry is used up.
 //
 // One session of an agent, with its limits as a root or as a child:
-//   turns    at most maxToolTurns and one last; with max_steps, each turn but the answer and its repair takes a step
-//   attempts in a turn: every model, each maxRetries + 1 times
+//   turns    at most maxToolTurns and one final turn; with max_steps, each turn except the answer and its repair uses a step
+//   attempts per turn: every model, each maxRetries + 1 times
 //   attempt  the window (contextTokensMax, else the model's, else 128,000) and the output cap, at the model's price
 //   own      turns × the sum over the models of (maxRetries + 1) × attempt
-//   calls    that begin a child: min(max_steps, maxToolTurns × maxToolCallsPerTurn), 16 for each with `gather`
-//   spawned  it works anew for every message, so it has no bound of its own, but for its budget
+//   calls    that start a child: min(max_steps, maxToolTurns × maxToolCallsPerTurn), 16 for each with `gather`
+//   spawned  agents work again for every message, so only their budget bounds them
 //
 // The tree below it, level by level up to `depthMax`, for the worst of its sub-agents in each respect:
 //   cells    1 + min(calls × cells of a child, budget.spawns)
 //   depth    min(1 + depth of a child, budget.spawns)
-//   tokens   min(own + min(calls × tokens of a child, cells below × dearest cell below), budget.tokens)
-//   money    likewise with budget.usd, and no more than those tokens at the dearest price of a token
+//   tokens   min(own + min(calls × tokens of a child, cells below × most expensive cell below), budget.tokens)
+//   dollars  likewise with budget.usd, and no more than those tokens at the highest price of a token
 //
-//   W1. Never less than what the runtime can do: a child whose name stands above it is not begun, so where agents form
-//       cycles the ways are followed one by one; where there are too many of those, as if it could be begun.
-//   W2. Work is in proportion to agents, references and levels.
+//   W1. Never less than what the runtime can do. The runtime does not start a child whose name is among its ancestors, so in
+//       cycles the paths are followed one by one; if there are too many, the bound assumes that it could be started.
+//   W2. The computation is proportional to agents, references and levels.
 import type { TopologyAgent, WorstCase } from '#contracts';
 import { isCyclic } from './topology-graph.ts';
-import type { Graph } from './topology-graph.ts';
+import type { AgentGraph } from './topology-graph.ts';
 
-/** As `core/cells` and `core/session` have them, which this folder does not know: a test compares them. */
+/** Copies of the defaults in `core/cells` and `core/session`, which this folder cannot import; a test compares them. */
 const limitDefaults = {
   maxToolTurns: 10,
   maxRetries: 2,
@@ -32,46 +32,46 @@ const limitDefaults = {
 const childStepsDefault = 20;
 const windowTokensDefault = 128_000;
 const outputTokensDefault = 8_192;
-/** What one call of `gather` may ask for. */
+/** The tasks that one call of `gather` may contain. */
 const gatherTasksMax = 16;
 const stepsMax = 100_000;
 
-export const worstCaseOf = (graph: Graph, depthMax: number): WorstCase => {
+export const computeWorstCase = (graph: AgentGraph, depthMax: number): WorstCase => {
   const layers = childBounds(graph, depthMax);
   const walk = newWalk(graph, layers);
   let worst: Bound = noBound;
   for (const root of graph.roots) {
-    const own = ownOf(graph.agents[root]!, true);
-    const bound = walk(root, own, depthMax) ?? join(own, childrenAt(graph, layers, root, depthMax));
+    const own = ownUsage(graph.agents[root]!, true);
+    const bound = walk(root, own, depthMax) ?? withChildren(own, childrenAt(graph, layers, root, depthMax));
     worst = worse(worst, bound);
   }
   return {
-    agents: usable(worst.cells),
+    agents: safeOrNull(worst.cells),
     depth: worst.depth,
-    tokens: usable(worst.tokens),
+    tokens: safeOrNull(worst.tokens),
     usd: worst.nanoUsd / 1e9 <= Number.MAX_SAFE_INTEGER ? worst.nanoUsd / 1e9 : null,
   };
 };
 
-const usable = (value: number): number | null => (Number.isSafeInteger(value) ? value : null);
+const safeOrNull = (value: number): number | null => (Number.isSafeInteger(value) ? value : null);
 
-/** Infinity where there is no bound. */
+/** Infinity means no bound. */
 type Bound = {
   readonly cells: number;
   readonly depth: number;
   readonly tokens: number;
   readonly nanoUsd: number;
-  /** Of the dearest single cell in it. */
+  /** Of the most expensive single cell. */
   readonly cellTokens: number;
   readonly cellNanoUsd: number;
-  /** Of the dearest token in it. */
+  /** Of the most expensive token. */
   readonly tokenNanoUsd: number;
 };
 
 const noBound: Bound = { cells: 0, depth: 0, tokens: 0, nanoUsd: 0, cellTokens: 0, cellNanoUsd: 0, tokenNanoUsd: 0 };
 
-/** What one session does itself, and the caps on it and all below it. */
-type Own = {
+/** What one session uses itself, and the caps on it and everything below it. */
+type OwnUsage = {
   readonly calls: number;
   readonly tokens: number;
   readonly nanoUsd: number;
@@ -81,16 +81,16 @@ type Own = {
   readonly nanoUsdMax: number;
 };
 
-/** `again`: it works as often as somebody writes to it. */
-const ownOf = (agent: TopologyAgent, isRoot: boolean, again = 1): Own => {
+/** `wakeUps`: how often it works; a spawned agent works again for every message. */
+const ownUsage = (agent: TopologyAgent, isRoot: boolean, wakeUps = 1): OwnUsage => {
   const limits = { ...limitDefaults, max_steps: isRoot ? Infinity : childStepsDefault, ...agent.limits };
   const { budget } = agent;
   const steps = Math.ceil(limits.max_steps);
   const toolTurns = Math.floor(limits.maxToolTurns);
-  // Zero is zero: without a token there is no turn.
+  // With a budget of zero tokens there is no turn at all.
   const turns = budget.tokens === 0 ? 0 : Math.min(toolTurns + 1, steps + 2);
   const perCall = agent.tools.includes('gather') ? gatherTasksMax : 1;
-  const calls = Math.min(steps, times(times(toolTurns, Math.ceil(limits.maxToolCallsPerTurn)), perCall));
+  const calls = Math.min(steps, multiply(multiply(toolTurns, Math.ceil(limits.maxToolCallsPerTurn)), perCall));
   const attempts = Math.floor(limits.maxRetries) + 1;
   const models = agent.models.length === 0 ? [unknownModel] : agent.models;
   let tokens = 0;
@@ -105,9 +105,9 @@ const ownOf = (agent: TopologyAgent, isRoot: boolean, again = 1): Own => {
     tokenNanoUsd = Math.max(tokenNanoUsd, nanoUsdOf(price, 1, 0), nanoUsdOf(price, 0, 1));
   }
   return {
-    calls: turns === 0 ? 0 : times(calls, again),
-    tokens: times(times(times(turns, attempts), tokens), again),
-    nanoUsd: times(times(times(turns, attempts), nanoUsd), again),
+    calls: turns === 0 ? 0 : multiply(calls, wakeUps),
+    tokens: multiply(multiply(multiply(turns, attempts), tokens), wakeUps),
+    nanoUsd: multiply(multiply(multiply(turns, attempts), nanoUsd), wakeUps),
     tokenNanoUsd,
     spawnsMax: Math.ceil(budget.spawns ?? Infinity),
     tokensMax: budget.tokens ?? Infinity,
@@ -115,28 +115,28 @@ const ownOf = (agent: TopologyAgent, isRoot: boolean, again = 1): Own => {
   };
 };
 
-/** An agent that names none is given a default that is not known here. */
+/** An agent without models uses a default that is unknown here. */
 const unknownModel = { price: null, contextTokens: null, maxOutputTokens: null };
 
 const unknownPrice = { input: Infinity, output: Infinity };
 
-/** Dollars per million tokens are thousands of nano-dollars per token. */
+/** One dollar per million tokens is a thousand nano-dollars per token. */
 const nanoUsdOf = (price: { input: number; output: number }, input: number, output: number): number =>
-  Math.ceil((times(input, price.input) + times(output, price.output)) * 1_000);
+  Math.ceil((multiply(input, price.input) + multiply(output, price.output)) * 1_000);
 
-/** A session with the worst of its children, which may be another one in each respect. */
-const join = (own: Own, child: Bound): Bound => {
-  const below = Math.min(times(own.calls, child.cells), own.spawnsMax);
+/** A session with its worst children; the worst child may differ for each value. */
+const withChildren = (own: OwnUsage, child: Bound): Bound => {
+  const below = Math.min(multiply(own.calls, child.cells), own.spawnsMax);
   const worstBelow = below === 0 ? noBound : child;
-  const tokensBelow = Math.min(times(own.calls, worstBelow.tokens), times(below, worstBelow.cellTokens));
-  const nanoUsdBelow = Math.min(times(own.calls, worstBelow.nanoUsd), times(below, worstBelow.cellNanoUsd));
+  const tokensBelow = Math.min(multiply(own.calls, worstBelow.tokens), multiply(below, worstBelow.cellTokens));
+  const nanoUsdBelow = Math.min(multiply(own.calls, worstBelow.nanoUsd), multiply(below, worstBelow.cellNanoUsd));
   const tokens = Math.min(own.tokens + tokensBelow, own.tokensMax);
   const tokenNanoUsd = Math.max(own.tokenNanoUsd, worstBelow.tokenNanoUsd);
   return {
     cells: 1 + below,
     depth: below === 0 ? 0 : Math.min(1 + child.depth, own.spawnsMax),
     tokens,
-    nanoUsd: Math.min(own.nanoUsd + nanoUsdBelow, own.nanoUsdMax, times(tokens, tokenNanoUsd)),
+    nanoUsd: Math.min(own.nanoUsd + nanoUsdBelow, own.nanoUsdMax, multiply(tokens, tokenNanoUsd)),
     cellTokens: Math.min(Math.max(own.tokens, worstBelow.cellTokens), own.tokensMax),
     cellNanoUsd: Math.min(Math.max(own.nanoUsd, worstBelow.cellNanoUsd), own.nanoUsdMax),
     tokenNanoUsd,
@@ -153,53 +153,53 @@ const worse = (one: Bound, other: Bound): Bound => ({
   tokenNanoUsd: Math.max(one.tokenNanoUsd, other.tokenNanoUsd),
 });
 
-/** Nothing of what has no bound is still nothing. */
-const times = (one: number, other: number): number => (one === 0 || other === 0 ? 0 : one * other);
+/** Zero times infinity is zero here, not NaN. */
+const multiply = (one: number, other: number): number => (one === 0 || other === 0 ? 0 : one * other);
 
-/** Per number of levels below, per agent as a child, whoever stands above it. */
+/** Bounds by number of levels below, then by agent as a child, independent of its ancestors. */
 type Layers = {
-  readonly owns: readonly Own[];
+  readonly owns: readonly OwnUsage[];
   readonly bounds: readonly (readonly Bound[])[];
   readonly depthMax: number;
 };
 
-/** A level may be like the one before because nobody on it may spawn: with spawns all of them are looked at. */
-const childBounds = (graph: Graph, depthMax: number): Layers => {
+/** Stops early if a level equals the one before. With spawns all levels are computed: two levels may be equal only because no agent may spawn on them. */
+const childBounds = (graph: AgentGraph, depthMax: number): Layers => {
   const spawned = new Set(graph.spawned.flat());
-  const owns = graph.agents.map((agent, place) => ownOf(agent, false, spawned.has(place) ? Infinity : 1));
-  const bounds: Bound[][] = [owns.map((own) => join(own, noBound))];
+  const owns = graph.agents.map((agent, index) => ownUsage(agent, false, spawned.has(index) ? Infinity : 1));
+  const bounds: Bound[][] = [owns.map((own) => withChildren(own, noBound))];
   for (let level = 1; level < depthMax; level++) {
     const last = bounds[level - 1]!;
-    const next = owns.map((own, place) => join(own, worstStarted(graph, place, depthMax - level, last)));
+    const next = owns.map((own, index) => withChildren(own, worstStarted(graph, index, depthMax - level, last)));
     const isSettled = graph.agents.every(({ mail }) => (mail?.spawns ?? null) === null);
-    if (isSettled && next.every((bound, place) => isSame(bound, last[place]!))) break;
+    if (isSettled && next.every((bound, index) => isSame(bound, last[index]!))) break;
     bounds.push(next);
   }
   return { owns, bounds, depthMax };
 };
 
-/** Whether it may spawn where it stands so many levels below the root. */
-const maySpawn = ({ agents }: Graph, place: number, depth: number): boolean => {
-  const spawns = agents[place]!.mail?.spawns ?? null;
+/** Whether an agent may spawn at this depth below the root. */
+const maySpawn = ({ agents }: AgentGraph, index: number, depth: number): boolean => {
+  const spawns = agents[index]!.mail?.spawns ?? null;
   return spawns !== null && depth < spawns.depth && spawns.children > 0 && spawns.perMinute > 0;
 };
 
-const startedBy = (graph: Graph, place: number, depth: number): readonly number[] =>
-  maySpawn(graph, place, depth) ? [...graph.called[place]!, ...graph.spawned[place]!] : graph.called[place]!;
+const startableAgents = (graph: AgentGraph, index: number, depth: number): readonly number[] =>
+  maySpawn(graph, index, depth) ? [...graph.called[index]!, ...graph.spawned[index]!] : graph.called[index]!;
 
-const worstStarted = (graph: Graph, place: number, depth: number, bounds: readonly Bound[]): Bound =>
-  worse(worstOf(startedBy(graph, place, depth), bounds), templateOf(graph, place, depth));
+const worstStarted = (graph: AgentGraph, index: number, depth: number, bounds: readonly Bound[]): Bound =>
+  worse(worstOf(startableAgents(graph, index, depth), bounds), templateBound(graph, index, depth));
 
-/** An agent of its model's making: its parent's models and limits, and nobody below it. */
-const templateOf = (graph: Graph, place: number, depth: number): Bound => {
-  const agent = graph.agents[place]!;
-  const isMade = (agent.mail?.spawns?.templates ?? null) !== null && maySpawn(graph, place, depth);
-  return isMade ? join(ownOf(agent, false, Infinity), noBound) : noBound;
+/** An agent that a model defines inline: it has its parent's models and limits, and no agents below it. */
+const templateBound = (graph: AgentGraph, index: number, depth: number): Bound => {
+  const agent = graph.agents[index]!;
+  const isMade = (agent.mail?.spawns?.templates ?? null) !== null && maySpawn(graph, index, depth);
+  return isMade ? withChildren(ownUsage(agent, false, Infinity), noBound) : noBound;
 };
 
-const worstOf = (places: readonly number[], bounds: readonly Bound[]): Bound => {
+const worstOf = (indexes: readonly number[], bounds: readonly Bound[]): Bound => {
   let worst = noBound;
-  for (const place of places) worst = worst === noBound ? bounds[place]! : worse(worst, bounds[place]!);
+  for (const index of indexes) worst = worst === noBound ? bounds[index]! : worse(worst, bounds[index]!);
   return worst;
 };
 
@@ -212,31 +212,31 @@ const isSame = (one: Bound, other: Bound): boolean =>
   one.cellNanoUsd === other.cellNanoUsd &&
   one.tokenNanoUsd === other.tokenNanoUsd;
 
-/** More levels change nothing once a level has changed nothing. */
+/** Levels beyond the last computed one are equal to it. */
 const layerAt = ({ bounds }: Layers, level: number): readonly Bound[] => bounds[Math.min(level, bounds.length - 1)]!;
 
-const childrenAt = (graph: Graph, layers: Layers, place: number, levels: number): Bound =>
-  levels === 0 ? noBound : worstStarted(graph, place, layers.depthMax - levels, layerAt(layers, levels - 1));
+const childrenAt = (graph: AgentGraph, layers: Layers, index: number, levels: number): Bound =>
+  levels === 0 ? noBound : worstStarted(graph, index, layers.depthMax - levels, layerAt(layers, levels - 1));
 
-type Walk = (place: number, own: Own, levels: number) => Bound | null;
+type Walk = (index: number, own: OwnUsage, levels: number) => Bound | null;
 
-/** Follows every way down, without those that come back to a name above; null when there are too many. */
-const newWalk = (graph: Graph, layers: Layers): Walk => {
+/** Follows every path down, except to names already on the path; null if there are too many paths. */
+const newWalk = (graph: AgentGraph, layers: Layers): Walk => {
   const { agents } = graph;
-  const reaches = reachesCycle(graph);
+  const reaches = leadsToCycle(graph);
   const above = new Set<string>();
   let steps = 0;
 
-  const walk: Walk = (place, own, levels) => {
-    if (!reaches[place]!) return join(own, childrenAt(graph, layers, place, levels));
-    const { name } = agents[place]!;
+  const walk: Walk = (index, own, levels) => {
+    if (!reaches[index]!) return withChildren(own, childrenAt(graph, layers, index, levels));
+    const { name } = agents[index]!;
     const depth = layers.depthMax - levels;
-    let worst = levels === 0 ? noBound : templateOf(graph, place, depth);
+    let worst = levels === 0 ? noBound : templateBound(graph, index, depth);
     above.add(name);
-    for (const child of levels === 0 ? [] : startedBy(graph, place, depth)) {
+    for (const child of levels === 0 ? [] : startableAgents(graph, index, depth)) {
       if (++steps > stepsMax) return null;
-      if (child === place && graph.spawned[place]!.includes(place)) {
-        worst = worse(worst, layerAt(layers, levels - 1)[place]!);
+      if (child === index && graph.spawned[index]!.includes(index)) {
+        worst = worse(worst, layerAt(layers, levels - 1)[index]!);
         continue;
       }
       if (above.has(agents[child]!.name)) continue;
@@ -245,13 +245,13 @@ const newWalk = (graph: Graph, layers: Layers): Walk => {
       worst = worse(worst, bound);
     }
     above.delete(name);
-    return join(own, worst);
+    return withChildren(own, worst);
   };
   return walk;
 };
 
-/** Groups come with those below them first. */
-const reachesCycle = (graph: Graph): readonly boolean[] => {
+/** `groups` lists a group after the groups below it. */
+const leadsToCycle = (graph: AgentGraph): readonly boolean[] => {
   const reaches: boolean[] = [];
   for (const members of graph.groups) {
     const some = members.some(

@@ -1,29 +1,29 @@
-// What a set of agents adds up to, before a token is spent: cycles, the worst case, who can touch what, and warnings.
+// Analyses a set of agents before a token is spent: cycles, the worst case, what each agent can reach, and warnings.
 //
-//   P1. Pure, and the same for the same agents in the same order.
-//   P2. Ten thousand agents, a chain of them or one that names all others, take time and room in proportion; what could
-//       grow faster (the tree, ways between agents, cycles, lists of names) is cut, and says how much is missing.
+//   P1. Pure: the same agents in the same order give the same result.
+//   P2. Time and memory are linear, also for a chain of ten thousand agents or one agent that refers to all others. What could
+//       grow faster (the tree, paths between agents, cycles, lists of names) is cut, with the number of what is missing.
 import type { Topology, TopologyAgent } from '#contracts';
 import { findCycles } from './topology-cycles.ts';
 import { buildGraph } from './topology-graph.ts';
 import { mailWarnings } from './topology-mail.ts';
 import { computeReach } from './topology-reach.ts';
 import { buildTree } from './topology-tree.ts';
-import { warningsOf } from './topology-warnings.ts';
-import { worstCaseOf } from './topology-worst-case.ts';
+import { agentWarnings } from './topology-warnings.ts';
+import { computeWorstCase } from './topology-worst-case.ts';
 
 const depthMaxDefault = 3;
-/** Deeper trees are not drawn or counted: they could not be shown either. */
+/** Deeper trees could not be shown, so they are neither drawn nor counted. */
 const depthMaxMost = 64;
 
 export type TopologyOptions = {
-  /** Levels below the root at which agents are still started: 3 unless given, 64 at most. */
+  /** The deepest level below the root at which agents are started. Default 3, maximum 64. */
   readonly depthMax?: number;
 };
 
 /**
- * `roots`: files of the agents that people run. None: those that no other agent names, and one of each cycle that nobody
- * else names. An agent's `tools` hold `gather` when it may ask several sub-agents in one call.
+ * `roots`: files of the agents that people run. If empty: agents that no other refers to, and one agent of each cycle that
+ * no other agent refers to. An agent's `tools` contain `gather` if it may call several sub-agents in one call.
  */
 export const checkTopology = (
   agents: readonly TopologyAgent[],
@@ -34,9 +34,9 @@ export const checkTopology = (
   const graph = buildGraph(agents, roots);
   return {
     cycles: findCycles(graph),
-    worstCase: worstCaseOf(graph, levelsMax),
+    worstCase: computeWorstCase(graph, levelsMax),
     reach: computeReach(graph, levelsMax),
-    warnings: [...warningsOf(graph, levelsMax), ...mailWarnings(graph)],
+    warnings: [...agentWarnings(graph, levelsMax), ...mailWarnings(graph)],
     tree: buildTree(graph, levelsMax),
   };
 };

@@ -1,4 +1,4 @@
-// How a child's answer is shown to its parent's model: framed as data, with the sender set by the runtime.
+// Renders a child's answer for its parent's model: framed as data, with the sender set by the runtime.
 import { errorCatalogue } from '#base';
 import type { Json } from '#base';
 import type { Envelope, Settlement } from '#contracts';
@@ -7,14 +7,14 @@ import { sourceCall, failureText, toolMessage } from './dialog.ts';
 import { outputName, preview, previewBytesMax } from './preview.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 
-/** child-result@1 of the call, the child operation and, unless refused, the crossing; numbers: bytes shown at most, nth output. */
-export const childResult: Rule = ([call, operation, crossing], [bytesMax = 0, nth = 1]) => {
+/** child-result@1. Sources: the call, the child operation and, unless refused, the crossing. Numbers: most bytes shown, number of the output. */
+export const childResultRule: Rule = ([call, operation, crossing], [bytesMax = 0, nth = 1]) => {
   const { id, name } = sourceCall(call);
   if (crossing === undefined)
-    return toolMessage(id, name, { type: 'error-text', value: failureText(failureOf(operation)) });
+    return toolMessage(id, name, { type: 'error-text', value: failureText(operationFailure(operation)) });
   const envelope = readEnvelope(crossing);
   // probe: child-result-heading
-  const heading = `Result from ${name} (status: ${envelope.status}).${errorWords(envelope)}${missingWords(envelope)}`;
+  const heading = `Result from ${name} (status: ${envelope.status}).${envelopeErrorText(envelope)}${missingText(envelope)}`;
   return toolMessage(id, name, {
     type: envelope.output === '' ? 'error-text' : 'text',
     value:
@@ -29,24 +29,23 @@ export const readEnvelope = (source: ResolvedSource | undefined): Envelope => {
   return JSON.parse(source.content) as Envelope;
 };
 
-export const failureOf = (source: ResolvedSource | undefined) => {
+export const operationFailure = (source: ResolvedSource | undefined) => {
   if (source?.from !== 'operation') throw new TypeError('the rule needs an operation');
   const settled: Settlement<Json> = source.settled;
   return settled.ok ? { code: 'crossing_refused' as const } : settled.failure;
 };
 
-/** Whether a text, framed as data, is longer than may be shown. */
+/** Whether a text, framed as data, is too long to be shown whole. */
 export const exceedsPreview = (text: string, bytesMax: number): boolean =>
   Buffer.byteLength(text) + 2 * (text.match(lineBreak)?.length ?? 0) > bytesMax;
 
-/** The text, or its preview when it is longer than may be shown. */
+/** The text, or its preview if it is too long to be shown whole. */
 export const previewIfLong = (text: string, bytesMax: number, name: string): string =>
   exceedsPreview(text, bytesMax) ? preview(text, name, Math.min(previewBytesMax, bytesMax)) : text;
 
-export const errorWords = ({ error }: Envelope): string =>
+export const envelopeErrorText = ({ error }: Envelope): string =>
   error === null
     ? ''
     : ` Error (${error.class}): ${errorCatalogue[error.code].summary} ${errorCatalogue[error.code].suggestion}`;
 
-const missingWords = ({ missing }: Envelope): string =>
-  missing.length === 0 ? '' : ` Without: ${missing.join(', ')}.`;
+const missingText = ({ missing }: Envelope): string => (missing.length === 0 ? '' : ` Missing: ${missing.join(', ')}.`);

@@ -1,4 +1,4 @@
-// Variables of the date in a prompt, in UTC.
+// Date variables in a prompt, in UTC.
 import { isoTime, weekday } from '#base';
 
 const dateVariables: Readonly<Record<string, (at: number) => string>> = {
@@ -13,5 +13,5 @@ const variable = new RegExp(`\\$\\{(${Object.keys(dateVariables).join('|')})\\}`
 export const fillDate = (prompt: string, at: number): string =>
   prompt.replace(variable, (_, name: string) => dateVariables[name]!(at));
 
-/** Whether a prompt names the date. */
+/** Whether a prompt contains a date variable. */
 export const usesDateVariables = (prompt: string): boolean => prompt.search(variable) >= 0;

@@ -1,4 +1,4 @@
-// How a cell's own definition, goal, replies and tool results are shown to its model.
+// Renders a cell's own definition, goal, replies and tool results for its model.
 import { errorCatalogue } from '#base';
 import type { Failure, Json } from '#base';
 import type { ReplyPart, ToolSchema, ToolResultValue } from '#contracts';
@@ -8,13 +8,13 @@ import type { ResolvedSource, Rule } from './rule.ts';
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number];
 
-/** system@1 of the definition's prompt and guidance. */
-export const system: Rule = (sources) => ({
+/** system@1. Sources: the definition's prompt and guidance. */
+export const systemRule: Rule = (sources) => ({
   message: { role: 'system', content: sources.map((source) => sourceText(source)).join('\n\n') },
 });
 
-/** system@2 of the same, with the variables of the date filled in: when the run began, for every cell of it. */
-export const datedSystem: Rule = (sources, [startedAt = 0]) => ({
+/** system@2. As system@1, with the date variables filled in. The date is the start of the run, for every cell of the run. */
+export const datedSystemRule: Rule = (sources, [startedAt = 0]) => ({
   message: {
     role: 'system',
     content: sources
@@ -23,32 +23,32 @@ export const datedSystem: Rule = (sources, [startedAt = 0]) => ({
   },
 });
 
-/** tool@1 of one tool schema of the definition. */
-export const tool: Rule = ([source]) => {
+/** tool@1. Source: one tool schema of the definition. */
+export const toolRule: Rule = ([source]) => {
   if (source?.from !== 'definition' || typeof source.value === 'string')
     throw new TypeError('tool@1 needs a tool schema');
   const { name, description, inputSchema } = source.value;
   return { tool: { type: 'function', name, description, inputSchema } };
 };
 
-/** listed-tool@1 of the operation that listed a source's tools, and the place of one in that list. */
-export const listedTool: Rule = ([operation], [place = 0]) => {
+/** listed-tool@1. Source: the operation that listed the tools of a tool source. Number: index of the tool in that list. */
+export const listedToolRule: Rule = ([operation], [place = 0]) => {
   if (operation?.from !== 'operation' || !operation.settled.ok) throw new TypeError('listed-tool@1 needs a list');
   const listed = operation.settled.value as unknown as readonly ToolSchema[];
   const { name, description, inputSchema } = listed[place]!;
   return { tool: { type: 'function', name, description, inputSchema } };
 };
 
-/** goal@1 of the goal's crossing. */
-export const goal: Rule = ([source]) => userMessage(/* probe: goal-words */ `Your task: ${sourceText(source)}`);
+/** goal@1. Source: the goal's crossing. */
+export const goalRule: Rule = ([source]) => userMessage(/* probe: goal-words */ `Your task: ${sourceText(source)}`);
 
-/** reply@1 of the reply parts that the next model may see. */
-export const reply: Rule = (sources) => ({
-  message: { role: 'assistant', content: sources.map((source) => replyContent(partOf(source))) },
+/** reply@1. Sources: the reply parts that the next model may see. */
+export const replyRule: Rule = (sources) => ({
+  message: { role: 'assistant', content: sources.map((source) => replyContent(replyPart(source))) },
 });
 
-/** tool-result@1 of the call and the tool's settled operation. */
-export const toolResult: Rule = ([call, operation]) => {
+/** tool-result@1. Sources: the call, and the tool's settled operation. */
+export const toolResultRule: Rule = ([call, operation]) => {
   const { id, name } = sourceCall(call);
   if (operation?.from !== 'operation') throw new TypeError('tool-result@1 needs an operation');
   const { settled } = operation;
@@ -58,22 +58,20 @@ export const toolResult: Rule = ([call, operation]) => {
   return toolMessage(id, name, output);
 };
 
-/** last-turn@1 of nothing: the fixed words that ask for an answer. */
+/** last-turn@1. No sources: a fixed text that asks for an answer. */
 export const lastTurnRule: Rule = () =>
-  userMessage(
-    'You have no turns left and can call no more tools. Answer now with what you have, and say what is missing.',
-  );
+  userMessage('You have no turns left and cannot call tools. Answer now with what you have and state what is missing.');
 
-/** repair@1 of the operation that checked the answer. */
-export const repair: Rule = ([operation]) => {
+/** repair@1. Source: the operation that checked the answer. */
+export const repairRule: Rule = ([operation]) => {
   if (operation?.from !== 'operation' || !operation.settled.ok) throw new TypeError('repair@1 needs a check');
   const problems = operation.settled.value as readonly string[];
   return userMessage(
-    `Your answer cannot be used:\n${problems.map((problem) => `- ${problem}`).join('\n')}\nAnswer again with the JSON value alone.`,
+    `Your answer is not valid:\n${problems.map((problem) => `- ${problem}`).join('\n')}\nReply again with only the JSON value.`,
   );
 };
 
-/** A failure in the words its own cell may read. */
+/** A failure as shown to its own cell, which may see the detail. */
 export const failureText = (failure: Failure): string => {
   const { class: kind, summary, suggestion } = errorCatalogue[failure.code];
   // probe: failure-words
@@ -97,12 +95,12 @@ export const sourceText = (source: ResolvedSource | undefined): string => {
 };
 
 export const sourceCall = (source: ResolvedSource | undefined): Extract<ReplyPart, { type: 'call' }> => {
-  const part = partOf(source);
+  const part = replyPart(source);
   if (part.type !== 'call') throw new TypeError('the rule needs a tool call');
   return part;
 };
 
-const partOf = (source: ResolvedSource | undefined): ReplyPart => {
+const replyPart = (source: ResolvedSource | undefined): ReplyPart => {
   if (source?.from !== 'reply') throw new TypeError('the rule needs a reply part');
   return source.part;
 };
@@ -118,13 +116,13 @@ const replyContent = (part: ReplyPart): AssistantContent => {
   }
 };
 
-/** Providers want an object here; what is not one goes back as the text it was. */
+/** Providers require an object here; any other input is passed back as the original text. */
 const callInput = (input: string): Json => {
   try {
     const value = JSON.parse(input) as Json;
     if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value;
   } catch {
-    // Not JSON: shown to the model as it wrote it.
+    // Not JSON: the model is shown what it wrote.
   }
   return { malformed: input };
 };

@@ -1,18 +1,18 @@
-// Findings: what they are taken from, which of them are the same, and how one is told with the names of all who found it.
-import { oneLineOf } from './data-frame.ts';
+// Findings: how they are extracted, which of them are the same, and how one is rendered with the names of all who found it.
+import { toOneLine } from './data-frame.ts';
 
 export type Finding = { readonly text: string; readonly source: string | null; readonly by: readonly string[] };
 
-/** What stands before an item of a list. */
+/** The bullet or number before a list item. */
 export const listMark = /^\s*(?:[-*•]|\d+[.)])\s+/u;
 
-/** Those of an answer in JSON that lists them; null when it does not. */
+/** The findings listed in a JSON answer; null if it lists none. */
 export const jsonFindings = (output: string): readonly { text: string; source: string | null }[] | null => {
   try {
     const { findings, ...rest } = JSON.parse(output) as { findings?: unknown };
     if (!Array.isArray(findings)) return null;
-    // What else the answer holds is not lost.
-    const others = Object.entries(rest).map(([key, value]) => ({ text: `${key}: ${wordsOf(value)}`, source: null }));
+    // The other fields of the answer are kept as findings, so that nothing is lost.
+    const others = Object.entries(rest).map(([key, value]) => ({ text: `${key}: ${valueText(value)}`, source: null }));
     return [...findings.map(jsonFinding), ...others];
   } catch {
     return null;
@@ -20,36 +20,36 @@ export const jsonFindings = (output: string): readonly { text: string; source: s
 };
 
 const jsonFinding = (finding: unknown): { text: string; source: string | null } => {
-  if (typeof finding !== 'object' || finding === null) return { text: wordsOf(finding), source: null };
+  if (typeof finding !== 'object' || finding === null) return { text: valueText(finding), source: null };
   const { text, source } = finding as { text?: unknown; source?: unknown };
   return {
-    text: typeof text === 'string' ? text : wordsOf(finding),
+    text: typeof text === 'string' ? text : valueText(finding),
     source: typeof source === 'string' ? source : null,
   };
 };
 
-const wordsOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const valueText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-export const sourceIn = (text: string): string | null => /https?:\/\/[^\s)>\]"']+/u.exec(text)?.[0] ?? null;
+export const findUrl = (text: string): string | null => /https?:\/\/[^\s)>\]"']+/u.exec(text)?.[0] ?? null;
 
 /** Findings with the same normalised text, or the same source, become one under all finders' names. */
 export const mergeFindings = (findings: readonly Finding[]): readonly Finding[] =>
-  groupFindings(findings.map(findingKeys)).map((group) => joined(group.map((index) => findings[index]!)));
+  groupFindings(findings.map(findingKeys)).map((group) => mergeGroup(group.map((index) => findings[index]!)));
 
-/** Which of these are the same, by the keys of each: their places, in the order in which they first come. */
+/** Groups the findings that share a key. Each group lists indices; groups are in order of first appearance. */
 export const groupFindings = (keys: readonly (readonly string[])[]): readonly (readonly number[])[] => {
-  // A forest: each finding points to an earlier one that it is the same as.
+  // A union-find forest: each finding points to an earlier equal one.
   const roots = keys.map((_, index) => index);
   const rootOf = (index: number): number => {
     while (roots[index] !== index) index = roots[index] = roots[roots[index]!]!;
     return index;
   };
-  const known = new Map<string, number>();
-  keys.forEach((all, index) => {
-    for (const key of all) {
-      const [one, other] = [rootOf(known.get(key) ?? index), rootOf(index)];
+  const firstByKey = new Map<string, number>();
+  keys.forEach((ownKeys, index) => {
+    for (const key of ownKeys) {
+      const [one, other] = [rootOf(firstByKey.get(key) ?? index), rootOf(index)];
       roots[Math.max(one, other)] = Math.min(one, other);
-      known.set(key, Math.min(one, other));
+      firstByKey.set(key, Math.min(one, other));
     }
   });
   const groups = new Map<number, number[]>();
@@ -62,14 +62,14 @@ export const groupFindings = (keys: readonly (readonly string[])[]): readonly (r
   return [...groups.values()];
 };
 
-/** Two that have one of these in common are the same finding. */
+/** Two findings with a key in common are the same finding. */
 export const findingKeys = ({ text, source }: Pick<Finding, 'text' | 'source'>): readonly string[] => [
   `text ${normaliseText(text)}`,
-  ...(source === null ? [] : [`source ${address(source)}`]),
+  ...(source === null ? [] : [`source ${normaliseUrl(source)}`]),
 ];
 
 /** Another wording from the same source is kept beside the first. */
-const joined = (group: readonly Finding[]): Finding => {
+const mergeGroup = (group: readonly Finding[]): Finding => {
   const texts = new Map<string, string>();
   for (const { text } of group) if (!texts.has(normaliseText(text))) texts.set(normaliseText(text), text);
   return {
@@ -79,19 +79,19 @@ const joined = (group: readonly Finding[]): Finding => {
   };
 };
 
-/** As a browser reads it, if it is a URL. */
-const address = (source: string): string => {
+/** If the source is a URL: in the form a browser normalises it to. */
+const normaliseUrl = (source: string): string => {
   const plain = source.trim().replace(/[.,;]+$/u, '');
   return URL.canParse(plain) ? new URL(plain).href : plain;
 };
 
-/** Case, spacing, and the marks around a text do not make it another one; signs inside it do. */
+/** Ignores case, spacing and the punctuation around a text; characters inside it count. */
 export const normaliseText = (text: string): string =>
-  oneLineOf(text.normalize('NFKC').toLowerCase()).replace(/^["'*_`\s]+|["'*_`\s.,;:!?]+$/gu, '') || text;
+  toOneLine(text.normalize('NFKC').toLowerCase()).replace(/^["'*_`\s]+|["'*_`\s.,;:!?]+$/gu, '') || text;
 
-/** One line, and no finder's names but the runtime's. */
+/** One line in which only the runtime can write `[found by …]`. */
 export const sanitizeFinding = (text: string): string =>
-  oneLineOf(text.replace(/\p{Default_Ignorable_Code_Point}/gu, '')).replace(/\[(?=\s*found by)/giu, '(');
+  toOneLine(text.replace(/\p{Default_Ignorable_Code_Point}/gu, '')).replace(/\[(?=\s*found by)/giu, '(');
 
 export const findingLine = ({ text, source, by }: Finding): string => {
   const from = source === null || text.includes(source) ? '' : ` (${sanitizeFinding(source)})`;

@@ -1,52 +1,52 @@
-// gather@1: what several children found, merged. Nothing incomplete passes as complete.
+// gather@1: merges the findings of several children. An incomplete result never looks complete.
 //
 //   G1. Every finding names all who found it.
-//   G2. Children that are late, failed or refused are named first.
+//   G2. Children that timed out, failed or were refused are named first.
 import type { Envelope } from '#contracts';
 import { dataFrame } from './data-frame.ts';
-import { readEnvelope, errorWords, failureOf, previewIfLong } from './child-result.ts';
+import { readEnvelope, envelopeErrorText, operationFailure, previewIfLong } from './child-result.ts';
 import { sourceCall, failureText, toolMessage } from './dialog.ts';
-import { findingLine, jsonFindings, listMark, mergeFindings, sourceIn } from './findings.ts';
+import { findingLine, jsonFindings, listMark, mergeFindings, findUrl } from './findings.ts';
 import type { Finding } from './findings.ts';
 import { outputName } from './preview.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 
-/** Of the call, then per task its child operation followed, unless refused, by its crossing; numbers: bytes shown at most, nth output. */
-export const gather: Rule = ([call, ...rest], [bytesMax = 0, nth = 1]) => {
+/** Sources: the call, then for each task its child operation and, unless refused, its crossing. Numbers: most bytes shown, number of the output. */
+export const gatherRule: Rule = ([call, ...rest], [bytesMax = 0, nth = 1]) => {
   const { id, name, input } = sourceCall(call);
-  const asked = askedAgents(input);
-  const answers = pairUp(rest);
-  const value = gatherText(asked, answers);
-  const full = value.findings.length === 0 ? 'Nothing was found.' : value.findings.map(findingLine).join('\n');
+  const requested = requestedAgents(input);
+  const answers = pairAnswers(rest);
+  const merged = mergeAnswers(requested, answers);
+  const full = merged.findings.length === 0 ? 'No findings.' : merged.findings.map(findingLine).join('\n');
   return toolMessage(id, name, {
-    type: value.findings.length === 0 ? 'error-text' : 'text',
-    value: dataFrame(value.heading, previewIfLong(full, bytesMax, outputName(name, nth, 'txt'))),
+    type: merged.findings.length === 0 ? 'error-text' : 'text',
+    value: dataFrame(merged.heading, previewIfLong(full, bytesMax, outputName(name, nth, 'txt'))),
   });
 };
 
-/** The merged findings as they are read back by `read_output`. */
+/** The merged findings as `read_output` returns them. */
 export const gatheredText = (sources: readonly ResolvedSource[]): string => {
   const [call, ...rest] = sources;
-  return gatherText(askedAgents(sourceCall(call).input), pairUp(rest))
+  return mergeAnswers(requestedAgents(sourceCall(call).input), pairAnswers(rest))
     .findings.map(findingLine)
     .join('\n');
 };
 
 type Answer = { readonly operation: ResolvedSource; readonly crossing: ResolvedSource | undefined };
 
-const pairUp = (sources: readonly ResolvedSource[]): readonly Answer[] =>
+const pairAnswers = (sources: readonly ResolvedSource[]): readonly Answer[] =>
   sources.flatMap((source, index) => {
     if (source.from !== 'operation') return [];
     const next = sources[index + 1];
     return [{ operation: source, crossing: next?.from === 'crossing' ? next : undefined }];
   });
 
-const askedAgents = (input: string): readonly string[] => {
+const requestedAgents = (input: string): readonly string[] => {
   const { tasks } = JSON.parse(input) as { tasks: readonly { agent: string }[] };
   return numberDuplicates(tasks.map((task) => task.agent));
 };
 
-/** `researcher`, `researcher 2`, … when one agent is asked more than once. */
+/** `researcher 1`, `researcher 2`, … if one agent is called more than once. */
 export const numberDuplicates = (agents: readonly string[]): readonly string[] =>
   agents.map((agent, index) => {
     const nth = agents.slice(0, index + 1).filter((other) => other === agent).length;
@@ -54,32 +54,32 @@ export const numberDuplicates = (agents: readonly string[]): readonly string[] =
     return several ? `${agent} ${nth}` : agent;
   });
 
-const gatherText = (asked: readonly string[], answers: readonly Answer[]) => {
+const mergeAnswers = (requested: readonly string[], answers: readonly Answer[]) => {
   const missing: string[] = [];
   const findings: Finding[] = [];
   answers.forEach(({ operation, crossing }, index) => {
-    const name = asked[index] ?? 'unknown';
-    if (crossing === undefined) return void missing.push(`- ${name}: ${failureText(failureOf(operation))}`);
+    const name = requested[index] ?? 'unknown';
+    if (crossing === undefined) return void missing.push(`- ${name}: ${failureText(operationFailure(operation))}`);
     const envelope = readEnvelope(crossing);
-    if (envelope.status !== 'completed') missing.push(`- ${name}: ${envelope.status}.${errorWords(envelope)}`);
-    findings.push(...findingsOf(envelope, name));
+    if (envelope.status !== 'completed') missing.push(`- ${name}: ${envelope.status}.${envelopeErrorText(envelope)}`);
+    findings.push(...envelopeFindings(envelope, name));
   });
   const complete = missing.length === 0;
   const heading = complete
-    ? `Results from all ${asked.length}: ${asked.join(', ')}.`
-    : `INCOMPLETE: ${missing.length} of ${asked.length} did not complete.\n${missing.join('\n')}\nWhat there is:`;
+    ? `Results from all ${requested.length}: ${requested.join(', ')}.`
+    : `INCOMPLETE: ${missing.length} of ${requested.length} did not complete.\n${missing.join('\n')}\nPartial results:`;
   return { heading, findings: mergeFindings(findings) };
 };
 
-/** A JSON answer's `findings`, else each line of the text. */
-const findingsOf = (envelope: Envelope, name: string): readonly Finding[] => {
+/** The `findings` of a JSON answer, or else each line of the text. */
+const envelopeFindings = (envelope: Envelope, name: string): readonly Finding[] => {
   const listed = jsonFindings(envelope.output);
   const lines =
     listed ?? envelope.output.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/u).map((line) => ({ text: line, source: null }));
   return lines
     .map(({ text, source }) => ({
       text: text.replace(listMark, '').trim(),
-      source: source ?? sourceIn(text),
+      source: source ?? findUrl(text),
       by: [name],
     }))
     .filter(({ text }) => text !== '');

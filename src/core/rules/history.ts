@@ -1,47 +1,47 @@
-// What a cell was given besides its goal: shown as data, with the sender set by the runtime.
+// Renders what a cell received besides its goal, as data, with the sender set by the runtime.
 import type { History, HistoryEntry, SharedMessage } from '#contracts';
 import { dataFrame } from './data-frame.ts';
 import { sourceText, userMessage } from './dialog.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 
-/** history@1 of the crossing, and the place of one entry in it; number: whether its agent is the reader itself. */
-export const history: Rule = ([crossing], [place = 0, own = 0]) => {
-  const { agent, category, text: words } = entryOf(crossing, place);
-  if (own === 1) return { message: { role: 'assistant', content: [{ type: 'text', text: words }] } };
-  if (category === 'CONTEXT') return userMessage(dataFrame(`To know${agent === null ? '' : `, by ${agent}`}:`, words));
-  return userMessage(agent === null ? words : dataFrame(`Message from ${agent}:`, words));
+/** history@1. Source: the crossing. Numbers: index of the entry in it; 1 if the entry is the reader's own. */
+export const historyRule: Rule = ([crossing], [place = 0, own = 0]) => {
+  const { agent, category, text } = historyEntry(crossing, place);
+  if (own === 1) return { message: { role: 'assistant', content: [{ type: 'text', text }] } };
+  if (category === 'CONTEXT') return userMessage(dataFrame(`Context${agent === null ? '' : ` from ${agent}`}:`, text));
+  return userMessage(agent === null ? text : dataFrame(`Message from ${agent}:`, text));
 };
 
-/** left-out@1 of the crossing: that there is more than is shown. */
+/** left-out@1. Source: the crossing. Says how many older entries are not shown. */
 export const omittedHistoryRule: Rule = ([crossing]) =>
-  userMessage(`Note: ${(parsed(crossing) as History).leftOut} older messages of this conversation are left out.`);
+  userMessage(`Note: ${(parseContent(crossing) as History).leftOut} older messages of this conversation are omitted.`);
 
-/** share@1 of the crossing, and the place of one message in it. */
-export const share: Rule = ([crossing], [place = 0]) => {
-  const message = (parsed(crossing) as readonly SharedMessage[])[place];
-  if (message === undefined) throw new TypeError('share@1 needs a message that is there');
+/** share@1. Source: the crossing. Number: index of the message in it. */
+export const shareRule: Rule = ([crossing], [place = 0]) => {
+  const message = (parseContent(crossing) as readonly SharedMessage[])[place];
+  if (message === undefined) throw new TypeError('share@1 needs an existing message');
   return userMessage(dataFrame(`Shared by your caller (${message.category.toLowerCase()}):`, message.text));
 };
 
-/** note@1 of the crossing: fixed words of the runtime. */
+/** note@1. Source: the crossing, whose text comes from the runtime. */
 export const noteRule: Rule = ([crossing]) => userMessage(`Note: ${sourceText(crossing)}`);
 
-const entryOf = (crossing: ResolvedSource | undefined, place: number): HistoryEntry => {
-  const entry = (parsed(crossing) as History).entries[place];
-  if (entry === undefined) throw new TypeError('history@1 needs an entry that is there');
+const historyEntry = (crossing: ResolvedSource | undefined, place: number): HistoryEntry => {
+  const entry = (parseContent(crossing) as History).entries[place];
+  if (entry === undefined) throw new TypeError('history@1 needs an existing entry');
   return entry;
 };
 
-let newest: { readonly content: string; readonly value: unknown } | undefined;
+let lastParsed: { readonly content: string; readonly value: unknown } | undefined;
 
-/** One crossing is shown in many parts: the newest is not parsed again for each. */
-const parsed = (crossing: ResolvedSource | undefined): unknown => {
+/** One crossing is rendered as many parts, so its parsed content is cached until another crossing comes. */
+const parseContent = (crossing: ResolvedSource | undefined): unknown => {
   const content = sourceText(crossing);
-  // Equal texts are compared to their ends, unless they are one: from now on it is this one.
-  newest = {
+  // Comparing two equal strings reads them to the end unless they are one object, so the cache always keeps the latest object.
+  lastParsed = {
     content,
     // probe: given-value
-    value: newest?.content === content ? newest.value : JSON.parse(content),
+    value: lastParsed?.content === content ? lastParsed.value : JSON.parse(content),
   };
-  return newest.value;
+  return lastParsed.value;
 };

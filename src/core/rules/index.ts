@@ -1,48 +1,58 @@
-// The named rules: small, pure, versioned. The window renders with them, the audit rebuilds with them.
+// The named rules: small, pure and versioned. The window renders prompts with them, and the audit rebuilds prompts with them.
 import type { RuleName } from '#contracts';
-import { childResult } from './child-result.ts';
-import { compact, recap, summary } from './compact.ts';
-import { datedSystem, goal, lastTurnRule, listedTool, repair, reply, system, tool, toolResult } from './dialog.ts';
-import { gather } from './gather.ts';
-import { history, omittedHistoryRule, noteRule, share } from './history.ts';
-import { mail, receivedRule, routedRule } from './mail.ts';
+import { childResultRule } from './child-result.ts';
+import { compactRule, recapRule, summaryRule } from './compact.ts';
+import {
+  datedSystemRule,
+  goalRule,
+  lastTurnRule,
+  listedToolRule,
+  repairRule,
+  replyRule,
+  systemRule,
+  toolRule,
+  toolResultRule,
+} from './dialog.ts';
+import { gatherRule } from './gather.ts';
+import { historyRule, omittedHistoryRule, noteRule, shareRule } from './history.ts';
+import { mailRule, receivedRule, routedRule } from './mail.ts';
 import type { Rule } from './rule.ts';
 import { shortenRule } from './shorten.ts';
-import { dependency, synthesis, task, taskMessages } from './tasks.ts';
+import { dependencyRule, synthesisRule, taskRule, taskMessagesRule } from './tasks.ts';
 
 export const rules = {
-  'system@1': system,
-  'system@2': datedSystem,
-  'tool@1': tool,
-  'listed-tool@1': listedTool,
-  'goal@1': goal,
-  'reply@1': reply,
-  'tool-result@1': toolResult,
-  'child-result@1': childResult,
-  'gather@1': gather,
-  'compact@1': compact,
-  'recap@1': recap,
-  'summary@1': summary,
+  'system@1': systemRule,
+  'system@2': datedSystemRule,
+  'tool@1': toolRule,
+  'listed-tool@1': listedToolRule,
+  'goal@1': goalRule,
+  'reply@1': replyRule,
+  'tool-result@1': toolResultRule,
+  'child-result@1': childResultRule,
+  'gather@1': gatherRule,
+  'compact@1': compactRule,
+  'recap@1': recapRule,
+  'summary@1': summaryRule,
   'shorten@1': shortenRule,
-  'history@1': history,
+  'history@1': historyRule,
   'left-out@1': omittedHistoryRule,
-  'share@1': share,
+  'share@1': shareRule,
   'note@1': noteRule,
-  'mail@1': mail,
+  'mail@1': mailRule,
   'received@1': receivedRule,
   'routed@1': routedRule,
-  'task@1': task,
-  'dependency@1': dependency,
-  'task-messages@1': taskMessages,
-  'synthesis@1': synthesis,
+  'task@1': taskRule,
+  'dependency@1': dependencyRule,
+  'task-messages@1': taskMessagesRule,
+  'synthesis@1': synthesisRule,
   'last-turn@1': lastTurnRule,
-  'repair@1': repair,
+  'repair@1': repairRule,
 } as const satisfies Record<RuleName, Rule>;
 
 export type KnownRule = keyof typeof rules;
 
 export { exceedsPreview } from './child-result.ts';
-export { isLongMail, mailOutput, mailText, receivedText } from './mail.ts';
+export { isLongMail, mailOutputName, mailBody, receivedText } from './mail.ts';
 export { usesDateVariables } from './dates.ts';
 export { dataFrame } from './data-frame.ts';
 export { gatheredText, numberDuplicates } from './gather.ts';
@@ -50,12 +60,12 @@ export { mergeFindings } from './findings.ts';
 export type { Finding } from './findings.ts';
 export { cutBytes, outputName, preview, previewBytesMax } from './preview.ts';
 export {
-  dependencyOf,
-  dependencyOutput,
+  readDependency,
+  dependencyOutputName,
   dependencyText,
   truncateHandover,
   messagesText,
-  resultOutput,
+  resultOutputName,
   synthesisText,
   taskText,
 } from './tasks.ts';

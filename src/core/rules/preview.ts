@@ -1,4 +1,4 @@
-// preview@1: what is shown of a text that is too long to show whole.
+// preview@1: the beginning of a text that is too long to show whole.
 
 /** Cuts by UTF-8 bytes without splitting a character. */
 export const cutBytes = (text: string, bytesMax: number): string => {
@@ -9,14 +9,14 @@ export const cutBytes = (text: string, bytesMax: number): string => {
   return bytes.toString('utf8', 0, end);
 };
 
-/** How much is shown of what is too long. */
+/** How much of a long text is shown. */
 export const previewBytesMax = 1_200;
 
-/** The beginning, and how to read the rest by name. */
+/** The beginning of the text, and how to read the rest by name. */
 export const preview = (text: string, name: string, shownBytes = previewBytesMax): string => {
   const size = Buffer.byteLength(text);
   const shown = cutBytes(text, shownBytes);
-  return `${shown}\n[${size} bytes in all, the first ${Buffer.byteLength(shown)} shown. Read on with read_output {"name": "${name}", "from": ${Buffer.byteLength(shown)}}.]`;
+  return `${shown}\n[${size} bytes total, first ${Buffer.byteLength(shown)} shown. Read more with read_output {"name": "${name}", "from": ${Buffer.byteLength(shown)}}.]`;
 };
 
 /** `<tool>_001.<ext>`: the n-th output of that tool in its cell. */

@@ -1,6 +1,6 @@
-// shorten@1: a tool's old output as its first line or so; its call keeps its result, and the full output stays on disk.
+// shorten@1 cuts a tool's old output to its first characters. The call keeps a result, and the full output stays on disk.
 import { utf8Bytes } from '#base';
-import { oneLineOf } from './data-frame.ts';
+import { toOneLine } from './data-frame.ts';
 import { toolMessage } from './dialog.ts';
 import type { Rule } from './rule.ts';
 
@@ -12,9 +12,9 @@ export const shortenRule: Rule = ([source]) => {
   if (result?.type !== 'tool-result' || (result.output.type !== 'text' && result.output.type !== 'error-text'))
     throw new TypeError('shorten@1 needs a tool result');
   const { type, value } = result.output;
-  const beginning = [...oneLineOf(value.slice(0, charsMax * 4))].slice(0, charsMax).join('');
+  const beginning = [...toOneLine(value.slice(0, charsMax * 4))].slice(0, charsMax).join('');
   return toolMessage(result.toolCallId, result.toolName, {
     type,
-    value: `${beginning} … [shortened: it had ${utf8Bytes(value)} bytes]`,
+    value: `${beginning} … [shortened from ${utf8Bytes(value)} bytes]`,
   });
 };

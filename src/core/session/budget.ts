@@ -1,13 +1,13 @@
-// The upper bound of one attempt, and what it really cost.
+// The upper bound of one attempt's cost, and its actual cost.
 import type { Amounts, Model, Price, ModelSettings, Usage } from '#contracts';
 import type { CellLimits } from '#core/cells';
 import type { Session } from './state.ts';
 
-/** What providers add around a request. */
+/** Tokens that providers add to a request. */
 const overheadTokens = 1_024;
 const outputTokensDefault = 8_192;
 
-/** What a model may think beyond its answer, where the provider counts that apart: shares of the longest answers there are. */
+/** Reasoning tokens beyond the answer, for providers that count them separately: fractions of the longest possible answer. */
 export const thinkingTokens: Record<NonNullable<ModelSettings['reasoning']>, number> = {
   none: 0,
   minimal: 2_560,
@@ -18,30 +18,34 @@ export const thinkingTokens: Record<NonNullable<ModelSettings['reasoning']>, num
   max: 131_072,
 };
 
-/** The agent's, else the model's, else the default. Never from a balance. */
+/** The agent's limit, else the model's, else the default. Never derived from a balance. */
 export const outputTokensMax = (limits: CellLimits, model: Model): number =>
   limits.maxOutputTokens || model.maxOutputTokens || outputTokensDefault;
 
-/** Last reported input and output, bytes of what is new since, overhead, and the output cap; counted whole after a change of model. */
+/**
+ * The last reported input and output, one token per byte added since, overhead, and the output cap. After a change of model,
+ * every byte of the window counts.
+ */
 export const holdFor = (session: Session, model: Model): Amounts => {
-  const { window, reported, cell } = session;
-  const known = reported !== null && reported.model === model && reported.cuts === window.cuts;
-  const input = (known ? reported.tokens + window.bytes - reported.atBytes : window.bytes) + overheadTokens;
+  const { window, latestUsage, cell } = session;
+  const isComparable = latestUsage !== null && latestUsage.model === model && latestUsage.cuts === window.cuts;
+  const input =
+    (isComparable ? latestUsage.tokens + window.bytes - latestUsage.atBytes : window.bytes) + overheadTokens;
   const output = outputTokensMax(cell.limits, model) + thinkingTokens[cell.agent.settings.reasoning ?? 'none'];
   return {
     tokens: input + output,
     ...(model.price && { nanoUsd: boundNanoUsd(model.price, input, output) }),
-    ...(cell.runtime.account.weighs ? { bytes: memoryOf(session) } : {}),
+    ...(cell.runtime.account.tracksMemory ? { bytes: sessionMemoryBytes(session) } : {}),
   };
 };
 
-/** Its window, its mailbox, its journal and its outputs. */
-const memoryOf = ({ window, cell }: Session): number => {
+/** The session's window, mailbox, journal and outputs. */
+const sessionMemoryBytes = ({ window, cell }: Session): number => {
   const { runtime } = cell;
-  return window.bytes + (runtime.liveRun.post.directory.get(runtime.cellId)?.box.bytes ?? 0) + cell.journalBytes;
+  return window.bytes + (runtime.liveRun.mail.directory.get(runtime.cellId)?.mailbox.bytes ?? 0) + cell.journalBytes;
 };
 
-/** Dollars per million tokens are thousands of nano-dollars per token. At the dearest price that so much input may have. */
+/** Dollars per million tokens equal thousands of nano-dollars per token. Uses the highest price that applies to this much input. */
 const boundNanoUsd = (price: Price, input: number, output: number): number => {
   const tiers = (price.tiers ?? noTiers).filter(({ aboveInputTokens }) => input > aboveInputTokens);
   const bounds = [price, ...tiers].map(
@@ -53,7 +57,7 @@ const boundNanoUsd = (price: Price, input: number, output: number): number => {
 
 const noTiers: NonNullable<Price['tiers']> = [];
 
-/** The price of a whole request with so much input. */
+/** The price tier of a request with this much input. */
 const tierFor = (price: Price, inputTokens: number): Omit<Price, 'tiers'> =>
   (price.tiers ?? noTiers)
     .filter(({ aboveInputTokens }) => inputTokens > aboveInputTokens)
@@ -62,7 +66,7 @@ const tierFor = (price: Price, inputTokens: number): Omit<Price, 'tiers'> =>
       price,
     );
 
-/** By the reported split; null when the model has no price. */
+/** The cost by the reported token counts; null when the model has no price. */
 export const costNanoUsd = (price: Price | undefined, usage: Usage): number | null => {
   if (price === undefined) return null;
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
@@ -75,7 +79,7 @@ export const costNanoUsd = (price: Price | undefined, usage: Usage): number | nu
   return Math.ceil((input + outputTokens * tier.output) * 1_000);
 };
 
-/** Whether a provider used more than its stated maximum. */
+/** Whether the provider used more than the maximum it was given. */
 export const isOverdrawn = (hold: Amounts, usage: Usage, price: Price | undefined): boolean =>
   usage.inputTokens + usage.outputTokens > (hold.tokens ?? Infinity) ||
   (costNanoUsd(price, usage) ?? 0) > (hold.nanoUsd ?? Infinity);

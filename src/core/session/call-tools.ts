@@ -1,4 +1,4 @@
-// The tool calls of one turn: chains of operations, some at once, the rest queued, results in the order of the calls.
+// Runs the tool calls of one turn: chains of operations, a limited number in parallel. Results are in the order of the calls.
 import type { Failure, Json, JsonObject } from '#base';
 import type { ChildOperation, PendingOperation, Source } from '#contracts';
 import type { TurnReply } from './ask-model.ts';
@@ -13,31 +13,31 @@ import type {
   SpawnedChild,
   ToolRunner,
 } from './state.ts';
-import { limitPassed } from './limits.ts';
+import { limitFailure } from './limits.ts';
 
-type Open = { readonly index: number; readonly chain: ToolCallChain; readonly pending: PendingOperation[] };
+type OpenChain = { readonly index: number; readonly chain: ToolCallChain; readonly pending: PendingOperation[] };
 
-/** Null when every call has its result in the window; else what ends the session. */
-export const callTools = async (session: Session, asked: TurnReply): Promise<Failure | null> => {
+/** Null when every call has its result in the window; otherwise the failure that ends the session. */
+export const callTools = async (session: Session, turnReply: TurnReply): Promise<Failure | null> => {
   const { cell } = session;
-  const { calls, no, reply } = asked;
+  const { calls, no, reply } = turnReply;
   const ends: CallEnd[] = [];
-  const open = new Map<PendingOperation, readonly Open[]>();
+  const open = new Map<PendingOperation, readonly OpenChain[]>();
   let next = 0;
   let running = 0;
   let stop: Failure | null = null;
 
-  const begin = (chain: Open, beginnings: readonly LazyOperation[]): void => {
-    for (const beginning of beginnings) {
-      const operation = typeof beginning === 'function' ? beginning() : beginning;
+  const begin = (chain: OpenChain, operations: readonly LazyOperation[]): void => {
+    for (const lazy of operations) {
+      const operation = typeof lazy === 'function' ? lazy() : lazy;
       if (operation === null) continue;
       const pending = cell.runtime.begin(operation);
-      // Nobody waits for a spawned agent here: its end comes as mail.
+      // The call does not wait for a spawned agent: its end arrives as mail.
       if (operation.do === 'child' && operation.spawned !== undefined) {
         // probe: call-count-spawned
-        session.spawned = [
-          ...session.spawned,
-          spawnedBy(pending as PendingOperation<ChildOperation>, cell.runtime.now),
+        session.spawnedChildren = [
+          ...session.spawnedChildren,
+          spawnedChild(pending as PendingOperation<ChildOperation>, cell.runtime.now),
         ];
         continue;
       }
@@ -45,8 +45,8 @@ export const callTools = async (session: Session, asked: TurnReply): Promise<Fai
     }
   };
 
-  /** Several may wait for one and the same. */
-  const join = (chain: Open, joined: readonly PendingOperation[]): void => {
+  /** Several chains can wait for the same operation. */
+  const join = (chain: OpenChain, joined: readonly PendingOperation[]): void => {
     for (const pending of joined) {
       chain.pending.push(pending);
       // probe: call-join
@@ -54,13 +54,13 @@ export const callTools = async (session: Session, asked: TurnReply): Promise<Fai
     }
   };
 
-  const apply = (chain: Open, move: Pick<ChainStep, 'begin' | 'join' | 'cancel' | 'end'>): void => {
-    if (move.begin !== undefined) begin(chain, move.begin);
-    if (move.join !== undefined) join(chain, move.join);
-    if (move.cancel !== undefined)
-      for (const pending of chain.pending) if (pending.settled === undefined) cell.runtime.cancel(pending, move.cancel);
-    if (move.end === undefined) return;
-    ends[chain.index] = move.end;
+  const apply = (chain: OpenChain, step: Pick<ChainStep, 'begin' | 'join' | 'cancel' | 'end'>): void => {
+    if (step.begin !== undefined) begin(chain, step.begin);
+    if (step.join !== undefined) join(chain, step.join);
+    if (step.cancel !== undefined)
+      for (const pending of chain.pending) if (pending.settled === undefined) cell.runtime.cancel(pending, step.cancel);
+    if (step.end === undefined) return;
+    ends[chain.index] = step.end;
     running--;
   };
 
@@ -80,11 +80,11 @@ export const callTools = async (session: Session, asked: TurnReply): Promise<Fai
     open.delete(pending);
     const settled = pending.settled! as NonNullable<PendingOperation['settled']>;
     cell.record(pending.no, settled);
-    session.work.add(settled);
-    if (!settled.ok && endsAll(settled.failure)) stop = settled.failure;
+    session.workClock.add(settled);
+    if (!settled.ok && endsRun(settled.failure)) stop = settled.failure;
     for (const chain of chains)
-      if (stop === null) apply(chain, chain.chain.after(chain.pending.indexOf(pending), settled, pending.no));
-    stop ??= session.work.exhausted();
+      if (stop === null) apply(chain, chain.chain.onSettled(chain.pending.indexOf(pending), settled, pending.no));
+    stop ??= session.workClock.limitReached();
   }
   if (stop !== null) return stop;
 
@@ -94,18 +94,18 @@ export const callTools = async (session: Session, asked: TurnReply): Promise<Fai
   return null;
 };
 
-const spawnedBy = (pending: PendingOperation<ChildOperation>, at: number): SpawnedChild => ({
+const spawnedChild = (pending: PendingOperation<ChildOperation>, at: number): SpawnedChild => ({
   pending,
-  as: pending.operation.spawned!,
-  at,
+  identity: pending.operation.spawned!,
+  spawnedAt: at,
 });
 
-/** The run itself cannot go on. */
-const endsAll = ({ code }: Failure): boolean => code === 'store_failed' || code === 'replay_differs';
+/** Failures after which the run itself cannot continue. */
+const endsRun = ({ code }: Failure): boolean => code === 'store_failed' || code === 'replay_differs';
 
 const startCall = (session: Session, call: ToolCall, index: number): ToolCallChain | { readonly stop: Failure } => {
   const { cell, tools } = session;
-  if (cell.steps - session.stepsBefore >= cell.limits.max_steps) return { stop: limitPassed('max_steps') };
+  if (cell.steps - session.stepsAtWake >= cell.limits.max_steps) return { stop: limitFailure('max_steps') };
   if (index >= cell.limits.maxToolCallsPerTurn) return failingChain(call, session, 'tool_calls_many');
   const runner = tools.get(call.name);
   if (runner === undefined)
@@ -116,18 +116,18 @@ const startCall = (session: Session, call: ToolCall, index: number): ToolCallCha
       `"${call.name.slice(0, 80)}" is not one of: ${[...tools.keys()].join(', ')}.`,
     );
   const args = parseArgs(call.input);
-  if (args === null) return failingChain(call, session, 'tool_arguments', 'They are not one JSON object.');
-  const problems = problemsOf(session, runner, args);
+  if (args === null) return failingChain(call, session, 'tool_arguments', 'Expected a single JSON object.');
+  const problems = argumentProblems(session, runner, args);
   if (problems.length > 0) return failingChain(call, session, 'tool_arguments', `${problems.slice(0, 5).join('; ')}.`);
-  return runner.chain(call, args, session);
+  return runner.createChain(call, args, session);
 };
 
-/** Some schemas show only with a value that they cannot be used: the call fails, not the session. */
-const problemsOf = ({ ports }: Session, runner: ToolRunner, args: JsonObject): readonly string[] => {
+/** Some schemas turn out to be unusable only when a value is validated. Then the call fails, not the session. */
+const argumentProblems = ({ ports }: Session, runner: ToolRunner, args: JsonObject): readonly string[] => {
   try {
     return ports.world.validate(runner.schema.inputSchema, args);
   } catch {
-    return ['the tool’s input schema cannot be used'];
+    return ['the tool’s input schema is invalid'];
   }
 };
 
@@ -151,5 +151,6 @@ const show = (
     );
   session.window.add({ rule, of: [call, ...of], ...(numbers && { with: numbers }) }, 'TOOLS');
   if (rule === 'received@1')
-    for (const source of of) if (source.from === 'crossing') session.cell.runtime.arrivals.forgetMail(source.seq);
+    for (const source of of)
+      if (source.from === 'crossing') session.cell.runtime.receivedCrossings.forgetMail(source.seq);
 };

@@ -1,43 +1,43 @@
-// Old turns in a few words, by a model in a cell of its own, where the agent's file asks for it.
+// Summarises old turns with a model in its own cell, if the agent's file asks for it.
 //
-//   M1. What it says comes back as a crossing: the summary has an origin like everything else.
-//   M2. It is never needed: when it fails, or says too much, code makes room.
+//   M1. The summary comes back as a crossing, so it has an origin like everything else.
+//   M2. The summary is optional: if it fails or is too long, code makes room instead.
 import type { ChildResultRef, Envelope, Model, Segment } from '#contracts';
-import { oldTurns } from '#core/memory';
+import { findOldTurns } from '#core/memory';
 import type { Session } from './state.ts';
 import { roomFor, windowLimit } from './window-limit.ts';
 
 export const compactByModel = async (session: Session, model: Model): Promise<void> => {
   const { cell, window, ports } = session;
-  const range = oldTurns(window, roomFor(session, model, windowLimit(session, model)));
+  const range = findOldTurns(window, roomFor(session, model, windowLimit(session, model)));
   if (range === null) return;
   const [first, last] = range;
   const old = window.view.slice(first, last + 1);
-  const operation = ports.compact?.(session, old.map(textOf).join('\n\n')) ?? null;
+  const operation = ports.compact?.(session, old.map(segmentText).join('\n\n')) ?? null;
   if (operation === null) return;
   const { no, settled } = await cell.runtime.first([cell.runtime.begin(operation)]);
   cell.record(no, settled!);
-  session.work.add(settled!);
+  session.workClock.add(settled!);
   if (!settled!.ok) return;
   const { crossing: seq } = settled!.value as ChildResultRef;
-  const { status, output } = JSON.parse(cell.runtime.arrivals.at(seq)?.content ?? 'null') as Envelope;
+  const { status, output } = JSON.parse(cell.runtime.receivedCrossings.at(seq)?.content ?? 'null') as Envelope;
   const bytes = old.reduce((sum, segment) => sum + segment.bytes, 0);
   if (status !== 'completed' || output.trim() === '' || output.length * 2 > bytes) return;
   window.replace(first, last, { rule: 'summary@1', of: [{ from: 'crossing', seq }] }, 'DIALOG');
 };
 
-/** As a person would read it. */
-const textOf = ({ part }: Segment): string => {
+/** A segment as plain text. */
+const segmentText = ({ part }: Segment): string => {
   if (!('message' in part)) return '';
   const { role, content } = part.message;
   if (typeof content === 'string') return `${role}: ${content}`;
   return content
     .map((item) => {
-      if (item.type === 'text') return `${role === 'assistant' ? 'said' : 'told'}: ${item.text}`;
+      if (item.type === 'text') return `${role}: ${item.text}`;
       if (item.type === 'tool-call') return `called ${item.toolName}: ${JSON.stringify(item.input)}`;
       if (item.type !== 'tool-result' || !('value' in item.output)) return '';
       const { value } = item.output;
-      return `${item.toolName} gave: ${typeof value === 'string' ? value : JSON.stringify(value)}`;
+      return `${item.toolName} returned: ${typeof value === 'string' ? value : JSON.stringify(value)}`;
     })
     .join('\n');
 };

@@ -1,18 +1,18 @@
-// Asks the model's tokenizer, where there is one and it matters. Recorded as an operation: a replay counts the same.
+// Asks the model's tokenizer, if it has one and an estimate is not enough. Recorded as an operation, so a replay gets the same count.
 import type { Json } from '#base';
 import type { Model } from '#contracts';
-import { tokensIn } from '#core/memory';
+import { bytesToTokens } from '#core/memory';
 import type { Session } from './state.ts';
-import { perByteOf, roomFor, windowLimit } from './window-limit.ts';
+import { estimateTokensPerByte, roomFor, windowLimit } from './window-limit.ts';
 
-/** From here on an estimate is not good enough: a byte may be a token of its own. */
+/** Above this fraction of the window, an estimate is not good enough: a single byte can be a token. */
 const nearly = 0.25;
 
 export const countPromptTokens = async (session: Session, model: Model): Promise<void> => {
   const { cell, window } = session;
   const { countTokens: count } = model;
   const room = roomFor(session, model, windowLimit(session, model));
-  if (count === undefined || tokensIn(window.bytes, room) < room.tokens * nearly) return;
+  if (count === undefined || bytesToTokens(window.bytes, room) < room.tokens * nearly) return;
   const settled = await cell.runtime.run({
     do: 'step',
     name: 'count:tokens',
@@ -21,7 +21,8 @@ export const countPromptTokens = async (session: Session, model: Model): Promise
     timeoutCode: 'tool_timeout',
     work: async (): Promise<Json> => count(JSON.stringify(window.view.map(({ part }) => part))),
   });
-  // A tokenizer that fails, or says what cannot be, leaves the estimate.
+  // If the tokenizer fails or returns an impossible count, the estimate stays.
   const tokens = settled.ok ? settled.value : null;
-  if (typeof tokens === 'number' && tokens > 0) session.counted = { model, perByte: perByteOf(tokens, window.bytes) };
+  if (typeof tokens === 'number' && tokens > 0)
+    session.latestCount = { model, perByte: estimateTokensPerByte(tokens, window.bytes) };
 };

@@ -1,13 +1,13 @@
 export { windowTokensDefault } from './window-limit.ts';
 export { builtinSchemas, builtinTool } from './builtin-tools.ts';
 export { failingStep, stepAbout, stepChain } from './tool-call-chain.ts';
-export { plainName, shownName } from './source-session.ts';
+export { toToolName, sourceToolName } from './source-session.ts';
 export { thinkingTokens } from './budget.ts';
-export { limitPassed } from './limits.ts';
+export { limitFailure } from './limits.ts';
 export { plainTool } from './plain-tool.ts';
 export { requestShutdown, shutdownGraceMs } from './shut-down-spawned.ts';
 export { isMailTool, mailSchemas } from './mail-schemas.ts';
-export { readMail, crossingAt } from './read-mail.ts';
+export { noteMailRead, crossingAt } from './read-mail.ts';
 export { mailLoopFailure, mailBytesMax, newMailId, senderIdentity, sendTo } from './send-mail.ts';
 export { runSession } from './session.ts';
 export type {

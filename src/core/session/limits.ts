@@ -1,27 +1,27 @@
-// The limits of a session that end it: working time, the deadline, and the names they are reported by.
+// The limits that end a session: working time, the deadline, and the names under which they are reported.
 import type { Failure } from '#base';
 import type { Limits } from '#contracts';
 import type { Cell } from '#core/cells';
 
-export const limitPassed = (name: keyof Limits): Failure => ({
+export const limitFailure = (name: keyof Limits): Failure => ({
   code: 'agent_limit',
   detail: `AgentLimitExceeded("${name}")`,
 });
 
 type Span = { readonly from: number; readonly to: number };
 
-/** The cell's own working time: while at least one step of its own is at work. Waiting for children, slots or a back-off is apart. */
+/** Measures working time: while at least one of the cell's own steps runs. Waiting for children, slots or a back-off does not count. */
 export class WorkClock {
   readonly #cell: Cell;
   #workedMs = 0;
-  /** What the newest steps covered, without overlap; in order. */
+  /** The time spans of the newest steps, merged and in order. */
   #spans: Span[] = noSpans;
 
   constructor(cell: Cell) {
     this.#cell = cell;
   }
 
-  /** Takes in an operation as it is handed out: they come in order of their end. */
+  /** Adds a settled operation. Operations come in the order in which they ended. */
   add({ at, ms = 0 }: { readonly at: number; readonly ms?: number }): void {
     if (ms === 0) return;
     let from = at - ms;
@@ -35,7 +35,7 @@ export class WorkClock {
     this.#workedMs += at - from;
   }
 
-  /** The time-out, or what is left of the working time. */
+  /** The given timeout, or what is left of the working time if that is less. */
   timeoutMs(timeoutMs: number): number {
     return Math.min(timeoutMs, this.#cell.limits.timeout_ms - this.#workedMs);
   }
@@ -45,15 +45,15 @@ export class WorkClock {
     return deadline === 0 ? Infinity : Math.max(0, deadline - runtime.now);
   }
 
-  /** What has run out, if anything. */
-  exhausted(): Failure | null {
+  /** The limit that has been reached, if any. */
+  limitReached(): Failure | null {
     const { runtime, deadlineNow: deadline, limits } = this.#cell;
     if (deadline !== 0 && runtime.now >= deadline) return { code: 'deadline_passed' };
-    if (this.#workedMs >= limits.timeout_ms) return limitPassed('timeout_ms');
+    if (this.#workedMs >= limits.timeout_ms) return limitFailure('timeout_ms');
     return null;
   }
 }
 
 const noSpans: Span[] = [];
-/** Steps of one turn overlap; those of earlier turns cannot. */
+/** Only steps of the same turn can overlap, so older spans can be dropped. */
 const spansMax = 64;

@@ -1,46 +1,51 @@
-// The tools of an agent's sources: listed when its session starts, recorded, and from then on fixed.
+// Lists the tools of an agent's tool sources when its session starts. The list is recorded and fixed from then on.
 //
-//   L1. What the model is shown of a source is the recorded list; a replay shows the same without asking again.
-//   L2. Only the tools that the definition names are shown or can be called.
+//   L1. The model is shown the recorded list, so a replay shows the same without asking the source again.
+//   L2. Only tools that the definition names are shown or can be called.
 import type { Failure } from '#base';
 import type { PendingOperation, StepOperation } from '#contracts';
 import type { ListedTool, SourceSession } from './source-session.ts';
 import { plainTool } from './plain-tool.ts';
 import type { Session } from './state.ts';
 
-/** Null when the tools of all sources are in view; else why the session cannot start. */
+/** Null when the tools of all sources are in the window; otherwise why the session cannot start. */
 export const listSourceTools = async (session: Session): Promise<Failure | null> => {
-  const { cell, opened } = session;
-  const pending = opened.map((source) => cell.runtime.begin(listStep(session, source)));
-  for (let open: readonly PendingOperation<StepOperation>[] = pending; open.length > 0;) {
-    const settled = await cell.runtime.first(open);
+  const { cell, sources } = session;
+  const pending = sources.map((source) => cell.runtime.begin(listStep(session, source)));
+  for (let unsettled: readonly PendingOperation<StepOperation>[] = pending; unsettled.length > 0;) {
+    const settled = await cell.runtime.first(unsettled);
     cell.record(settled.no, settled.settled!);
-    session.work.add(settled.settled!);
-    open = open.filter((one) => one !== settled);
+    session.workClock.add(settled.settled!);
+    unsettled = unsettled.filter((one) => one !== settled);
   }
   for (const [index, { no, settled }] of pending.entries()) {
     if (!settled!.ok) return settled!.failure;
-    const failure = take(session, opened[index]!, no, settled!.value as unknown as readonly ListedTool[]);
+    const failure = addTools(session, sources[index]!, no, settled!.value as unknown as readonly ListedTool[]);
     if (failure !== null) return failure;
   }
-  return session.work.exhausted();
+  return session.workClock.limitReached();
 };
 
-const take = (session: Session, source: SourceSession, no: number, listed: readonly ListedTool[]): Failure | null => {
-  for (const [place, tool] of listed.entries()) {
+const addTools = (
+  session: Session,
+  source: SourceSession,
+  no: number,
+  listed: readonly ListedTool[],
+): Failure | null => {
+  for (const [index, tool] of listed.entries()) {
     if (session.tools.has(tool.name))
-      return { code: 'server_tools', detail: `"${tool.name}" (of ${source.name}) is there twice.` };
+      return { code: 'server_tools', detail: `Two tools are named "${tool.name}"; one is from ${source.name}.` };
     session.tools.set(tool.name, plainTool(source.definition(tool)));
-    session.window.add({ rule: 'listed-tool@1', of: [{ from: 'operation', no }], with: [place] }, 'SYSTEM');
+    session.window.add({ rule: 'listed-tool@1', of: [{ from: 'operation', no }], with: [index] }, 'SYSTEM');
   }
   return null;
 };
 
-const listStep = ({ cell, work }: Session, source: SourceSession): StepOperation => ({
+const listStep = ({ cell, workClock }: Session, source: SourceSession): StepOperation => ({
   do: 'step',
   name: `tools:${source.name}`,
   repeat: 'free',
-  timeoutMs: work.timeoutMs(cell.limits.toolTimeout),
+  timeoutMs: workClock.timeoutMs(cell.limits.toolTimeout),
   timeoutCode: 'tool_timeout',
   deadline: cell.deadline,
   lane: 'tools',

@@ -1,4 +1,4 @@
-// What models are told of the tools that start other agents and talk to them.
+// Schemas of the tools that start other agents and exchange messages with them.
 import type { JsonObject } from '#base';
 import type { MailTool, ToolSchema } from '#contracts';
 
@@ -19,85 +19,91 @@ const tool = (
 const timeout: JsonObject = {
   type: 'integer',
   minimum: 0,
-  description: 'How long to wait at most, in milliseconds; 30000 unless given. The wait ends, nobody is stopped.',
+  description: 'Maximum wait in milliseconds (default 30000). A timeout ends the wait but stops no agent.',
 };
 
 export const mailSchemas = {
   spawn_agent: tool(
     'spawn_agent',
-    'Starts another agent with a clean context, and does not wait for it. It lives until you shut it down or end yourself. Its answers and its end come to your mailbox: read them with receive_message.',
+    'Start another agent with an empty context, without waiting for it. It runs until you shut it down or you finish. Its replies and its final result arrive in your mailbox; read them with receive_message.',
     {
-      agent_id: text('Which agent to start; "self" for another one of your own kind.'),
-      workflow_id: text('A name for the group that it belongs to: it is then called <workflow_id>:<agent_id>.'),
-      initial_message: text('What it should do first: it sees nothing else of yours. Without it, it waits for mail.'),
-      auto_subscribe: texts('Topics that it hears from the start.'),
+      agent_id: text('Agent to start; "self" starts a copy of yourself.'),
+      workflow_id: text('Group name; the agent is then addressed as <workflow_id>:<agent_id>.'),
+      initial_message: text(
+        'Its first task. It sees nothing else of your context. If omitted, it waits for a message.',
+      ),
+      auto_subscribe: texts('Topics it is subscribed to from the start.'),
       metadata: {
         type: 'object',
         additionalProperties: { type: 'string' },
-        description: 'Notes for yourself: list_spawned_agents shows them.',
+        description: 'Notes for yourself, shown by list_spawned_agents.',
       },
       share: {
         type: 'array',
         items: { enum: ['system', 'context'] },
-        description: 'What of your own instructions and context it is given, once.',
+        description: 'Parts of your own instructions or context to copy to it, once.',
       },
       template: {
         type: 'object',
-        description: 'Describes an agent that has no file, with some of your own tools.',
-        properties: { description: { type: 'string' }, prompt: { type: 'string' }, tools: texts('Some of your own.') },
+        description: 'Define a new agent inline, with a subset of your tools.',
+        properties: {
+          description: { type: 'string' },
+          prompt: { type: 'string' },
+          tools: texts('A subset of your tools.'),
+        },
         required: ['prompt'],
         additionalProperties: false,
       },
     },
     ['agent_id'],
   ),
-  list_spawned_agents: tool('list_spawned_agents', 'Lists the agents that you have started, and how they are.', {}),
+  list_spawned_agents: tool('list_spawned_agents', 'List the agents you started and their status.', {}),
   shutdown_agent: tool(
     'shutdown_agent',
-    'Asks an agent that you have started to come to an end, and stops it if it does not.',
-    { sub_agent_id: text('Its sub_agent_id or its session_id.'), reason: text('Why, for the log.') },
+    'Ask an agent you started to finish; stop it if it does not.',
+    { sub_agent_id: text('The sub_agent_id or session_id of the agent.'), reason: text('Reason, for the log.') },
     ['sub_agent_id'],
   ),
   send_message: tool(
     'send_message',
-    'Sends a message to another agent, and does not wait for an answer.',
+    'Send a message to another agent without waiting for a reply.',
     {
-      to: text('Its name, or "parent".'),
-      message: text('What to say: it sees nothing else of yours.'),
-      reply_to: text('The message_id that this answers, if it does.'),
+      to: text('Name of the agent, or "parent".'),
+      message: text('The message. The agent sees nothing else of your context.'),
+      reply_to: text('message_id of the message you are replying to, if any.'),
       expires_ms: {
         type: 'integer',
         minimum: 1,
-        description: 'Do not deliver it later than so many milliseconds from now.',
+        description: 'Discard the message if it is not delivered within this many milliseconds.',
       },
     },
     ['to', 'message'],
   ),
   receive_message: tool(
     'receive_message',
-    'Reads what is in your mailbox, or waits for the next message. Each message is shown once.',
+    'Read the messages in your mailbox, or wait for the next one. Each message is shown once.',
     {
-      from: texts('Only from these; all of them unless given.'),
-      wait_for: { enum: ['any', 'all'], description: '"all": until each one named in `from` has written.' },
+      from: texts('Only messages from these agents (default: all).'),
+      wait_for: { enum: ['any', 'all'], description: '"all": wait until every agent in `from` has sent a message.' },
       timeout_ms: timeout,
     },
   ),
   subscribe: tool(
     'subscribe',
-    'Hears everything that is published on a topic from now on.',
-    { topic: text('Its name.') },
+    'Subscribe to a topic: receive everything published on it from now on.',
+    { topic: text('Topic name.') },
     ['topic'],
   ),
   publish: tool(
     'publish',
-    'Says something to everybody who hears a topic.',
-    { topic: text('Its name.'), message: text('What to say.') },
+    'Publish a message to all subscribers of a topic.',
+    { topic: text('Topic name.'), message: text('The message.') },
     ['topic', 'message'],
   ),
   receive_broadcast: tool(
     'receive_broadcast',
-    'Reads what was published on the topics that you hear, or waits for the next one. Each one is shown once.',
-    { topics: texts('Only on these; all that you hear unless given.'), timeout_ms: timeout },
+    'Read messages published on your topics, or wait for the next one. Each message is shown once.',
+    { topics: texts('Only these topics (default: all you are subscribed to).'), timeout_ms: timeout },
   ),
 } as const satisfies Record<MailTool, ToolSchema>;
 

@@ -1,4 +1,4 @@
-// What a provider threw, as an entry of the catalogue. Its own words are kept as detail, in this cell only.
+// Maps a provider's error to an error code. The provider's own message becomes the detail, which never leaves the cell.
 import { CloisterError } from '#base';
 import type { Failure } from '#base';
 
@@ -11,7 +11,7 @@ type ApiError = {
   readonly responseHeaders?: Record<string, string>;
 };
 
-/** `streaming`: the provider had begun to answer. */
+/** `streaming`: the provider had already started its reply. */
 export const modelFailure = (error: unknown, streaming: boolean): ModelFailure => {
   if (error instanceof CloisterError)
     return { failure: error.failure, refusedUnprocessed: error.code === 'model_unscripted' };
@@ -19,8 +19,9 @@ export const modelFailure = (error: unknown, streaming: boolean): ModelFailure =
     typeof error === 'object' && error !== null ? error : { message: String(error) }
   ) as ApiError;
   const detail = typeof message !== 'string' || message === '' ? {} : { detail: message };
-  const code = codeOf(error, statusCode, streaming);
-  const retryAfterMs = code === 'model_rate' || code === 'model_server' ? retryAfter(responseHeaders) : undefined;
+  const code = failureCode(error, statusCode, streaming);
+  const retryAfterMs =
+    code === 'model_rate' || code === 'model_server' ? parseRetryAfterMs(responseHeaders) : undefined;
   return {
     failure: { code, ...detail, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
     refusedUnprocessed:
@@ -30,7 +31,7 @@ export const modelFailure = (error: unknown, streaming: boolean): ModelFailure =
   };
 };
 
-const codeOf = (error: unknown, status: number | undefined, streaming: boolean): Failure['code'] => {
+const failureCode = (error: unknown, status: number | undefined, streaming: boolean): Failure['code'] => {
   if (status === undefined && streaming) return 'model_cut';
   if (status === undefined) return isConnectionError(error) ? 'model_network' : 'model_server';
   if (status === 401 || status === 403) return 'model_auth';
@@ -38,11 +39,11 @@ const codeOf = (error: unknown, status: number | undefined, streaming: boolean):
   if (status === 408) return 'model_timeout';
   if (status === 429) return 'model_rate';
   if (status >= 500) return 'model_server';
-  // An abort or a broken body in mid-stream surfaces with the status of its beginning.
+  // An abort or a broken body in mid-stream carries the status with which the response started.
   return status >= 400 ? 'model_request' : 'model_cut';
 };
 
-const unconnected = [
+const connectErrorCodes = [
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -51,22 +52,22 @@ const unconnected = [
   'UND_ERR_CONNECT_TIMEOUT',
 ];
 
-/** The SDK's error without a status, or what fetch throws: a TypeError that says what caused it. */
+/** Either the SDK's error without a status, or fetch's own: a TypeError with a cause. */
 const isConnectionError = (error: unknown): boolean =>
   error instanceof Error &&
   (error.name === 'AI_APICallError' || (error instanceof TypeError && error.cause !== undefined));
 
-/** Whether nothing can have been processed: there was no connection, as far as the causes say. */
+/** Whether, judging by the error's causes, there was no connection, so nothing can have been processed. */
 const neverConnected = (error: unknown): boolean => {
   const codes: string[] = [];
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
     const { code } = cause as { code?: unknown };
     if (typeof code === 'string') codes.push(code);
   }
-  return codes.length === 0 || codes.some((code) => unconnected.includes(code));
+  return codes.length === 0 || codes.some((code) => connectErrorCodes.includes(code));
 };
 
-const retryAfter = (headers: Record<string, string> | undefined): number | undefined => {
+const parseRetryAfterMs = (headers: Record<string, string> | undefined): number | undefined => {
   const ms = Number(headers?.['retry-after-ms']);
   if (Number.isFinite(ms) && ms >= 0 && headers?.['retry-after-ms'] !== undefined) return ms;
   const seconds = Number(headers?.['retry-after']);

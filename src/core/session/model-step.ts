@@ -1,4 +1,4 @@
-// One attempt at a model as a step. A class for its weight: thousands of these wait at once.
+// One model request as a step. It is a class to save memory: thousands of them can be waiting.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { CloisterError } from '#base';
 import type { Json } from '#base';
@@ -25,8 +25,8 @@ export class ModelStep implements StepOperation {
   #request: ModelRequest | null;
 
   constructor(session: Session, model: Model, request: ModelRequest, hold: Amounts) {
-    this.name = namesOf(model).step;
-    this.timeoutMs = session.work.timeoutMs(session.cell.limits.llmTimeout);
+    this.name = modelNames(model).step;
+    this.timeoutMs = session.workClock.timeoutMs(session.cell.limits.llmTimeout);
     this.deadline = session.cell.deadline;
     this.hold = hold;
     this.#session = session;
@@ -36,19 +36,19 @@ export class ModelStep implements StepOperation {
 
   async work(world: StepContext): Promise<Json> {
     const { runtime } = this.#session.cell;
-    if (runtime.heard) world.emit({ type: 'text-reset' });
+    if (runtime.hasLiveListeners) world.emit({ type: 'text-reset' });
     let streaming = false;
     try {
       const { stream } = await this.#send(world);
       streaming = true;
-      const read = await readReply(stream, world, runtime.heard);
+      const read = await readReply(stream, world, runtime.hasLiveListeners);
       const reply = world.redacts ? redactReply(read, (text) => world.redact(text)) : read;
       if (reply.usage !== null)
-        world.used({ usage: reply.usage, nanoUsd: costNanoUsd(this.#model.price, reply.usage) });
+        world.reportCost({ usage: reply.usage, nanoUsd: costNanoUsd(this.#model.price, reply.usage) });
       return reply;
     } catch (error) {
       const { failure, refusedUnprocessed } = modelFailure(error, streaming);
-      if (refusedUnprocessed) world.used(noCost);
+      if (refusedUnprocessed) world.reportCost(noCost);
       const { code, detail, retryAfterMs } = failure;
       throw new CloisterError(
         code,
@@ -61,7 +61,7 @@ export class ModelStep implements StepOperation {
   #send(world: StepContext) {
     const { prompt, tools } = this.#request!;
     const { limits, agent } = this.#session.cell;
-    // The request is the provider's from here on; nothing else needs it.
+    // Only the provider needs the request from here on, so it is released.
     this.#request = null;
     const options: LanguageModelV4CallOptions = {
       prompt,
@@ -74,18 +74,18 @@ export class ModelStep implements StepOperation {
   }
 }
 
-export const modelName = (model: Model): string => namesOf(model).name;
+export const modelName = (model: Model): string => modelNames(model).name;
 
 type Names = { readonly name: string; readonly step: string };
 
-const known = new WeakMap<Model, Names>();
+const namesByModel = new WeakMap<Model, Names>();
 
-/** Made once per model: attempts by the thousand share them. */
-const namesOf = (model: Model): Names => {
-  let names = known.get(model);
+/** Built once per model and shared by all of its requests. */
+const modelNames = (model: Model): Names => {
+  let names = namesByModel.get(model);
   if (names === undefined) {
     const name = `${model.language.provider}/${model.language.modelId}`;
-    known.set(model, (names = { name, step: `model:${name}` }));
+    namesByModel.set(model, (names = { name, step: `model:${name}` }));
   }
   return names;
 };

@@ -1,4 +1,4 @@
-// An ordinary tool as one step: run it, make text of what it returns, and offload what is too long to show.
+// Runs an ordinary tool as one step: calls it, converts its result to text, and offloads text that is too long to show.
 import { CloisterError, utf8Bytes } from '#base';
 import type { Json } from '#base';
 import type { Settlement, StepContext, ToolDefinition, ToolOutput, ToolResultValue } from '#contracts';
@@ -7,28 +7,28 @@ import { outputName, preview, previewBytesMax } from '#core/rules';
 import { stepAbout, stepChain } from './tool-call-chain.ts';
 import type { Session, ToolRunner } from './state.ts';
 
-/** What one result may be at most; more is refused, not cut. */
+/** The maximum size of one result. A larger result is refused, not truncated. */
 const outputBytesMax = 16_000_000;
 
 export const plainTool = (tool: ToolDefinition): ToolRunner => ({
   schema: { name: tool.name, description: tool.description, inputSchema: tool.inputSchema },
-  chain: (call, args, session) => {
-    const { cell, work } = session;
+  createChain: (call, args, session) => {
+    const { cell, workClock } = session;
     tool.outside?.called();
-    const nth = cell.nextOutput(tool.name);
+    const nth = cell.nextOutputNumber(tool.name);
     return stepChain(
       {
         do: 'step',
         name: `tool:${tool.name}`,
         repeat: tool.repeat ?? 'never',
-        timeoutMs: work.timeoutMs(tool.timeoutMs ?? cell.limits.toolTimeout),
+        timeoutMs: workClock.timeoutMs(tool.timeoutMs ?? cell.limits.toolTimeout),
         timeoutCode: 'tool_timeout',
         deadline: cell.deadline,
         ...(tool.outside === undefined ? { lane: 'tools' } : {}),
         about: stepAbout(session, call),
         work: async (world) => {
           const output = await tool.execute(args, { signal: world.signal, key: world.key });
-          const { text, extension } = textOf(output);
+          const { text, extension } = outputText(output);
           return toolValue(/* probe: tool-text */ world.redact(text), {
             world,
             shownMax: shownBytesMax(cell.limits),
@@ -36,32 +36,32 @@ export const plainTool = (tool: ToolDefinition): ToolRunner => ({
           });
         },
       },
-      (settled) => keepReadable(session, settled),
+      (settled) => storeOffloaded(session, settled),
     );
   },
 });
 
 type Offload = { readonly world: StepContext; readonly shownMax: number; name(): string };
 
-/** The text itself when it is short; else a preview, with the whole kept by reference. */
+/** The text itself if it is short; otherwise a preview, with the full text stored by reference. */
 const toolValue = async (text: string, offload: Offload): Promise<Json> => {
   const bytes = utf8Bytes(text);
   if (bytes > outputBytesMax)
-    throw new CloisterError('tool_too_large', `It is ${bytes} bytes; at most ${outputBytesMax} are kept.`);
+    throw new CloisterError('tool_too_large', `The output is ${bytes} bytes; the maximum is ${outputBytesMax}.`);
   if (bytes <= offload.shownMax) return { text } satisfies ToolResultValue;
-  const ref = await offload.world.keep(Buffer.from(text));
+  const ref = await offload.world.storeBlob(Buffer.from(text));
   const shown = Math.min(previewBytesMax, offload.shownMax);
   const output = { name: offload.name(), ref, bytes, chars: text.length, shown };
   return { text: preview(text, output.name, output.shown), output } satisfies ToolResultValue;
 };
 
-const keepReadable = ({ cell }: Session, settled: Settlement<Json>): void => {
+const storeOffloaded = ({ cell }: Session, settled: Settlement<Json>): void => {
   const output = settled.ok ? (settled.value as ToolResultValue).output : undefined;
-  if (output !== undefined) cell.keepOutput(output.name, { ref: output.ref });
+  if (output !== undefined) cell.storeOutput(output.name, { ref: output.ref });
 };
 
-/** Text and how a file of it should end. What is neither text nor JSON is the tool's error. */
-const textOf = (output: ToolOutput): { text: string; extension: string } => {
+/** The text and its file extension. A result that is neither text nor JSON is the tool's error. */
+const outputText = (output: ToolOutput): { text: string; extension: string } => {
   if (typeof output === 'string') return { text: output.toWellFormed(), extension: 'txt' };
   const value: unknown = isTyped(output) ? output.value : output;
   if (isTyped(output) && output.type === 'text' && typeof value === 'string')

@@ -1,4 +1,4 @@
-// A model's stream, read into one reply. Pieces go out as live events on the way.
+// Reads a model's stream into one reply, and emits its pieces as live events.
 import { CloisterError } from '#base';
 import type { LiveEvent, ModelReply, ReplyPart, StepContext, Usage } from '#contracts';
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider';
@@ -18,25 +18,25 @@ const partsMax = 1_000_000;
 export const readReply = async (
   stream: ReadableStream<LanguageModelV4StreamPart>,
   world: StepContext,
-  heard: boolean,
+  isLive: boolean,
 ): Promise<ModelReply> => {
   const reader = stream.getReader();
-  const draft = new Draft(heard ? (event) => world.emit(event) : undefined);
-  const giveUp = (): void => void reader.cancel().catch(() => undefined);
-  world.onStop(giveUp);
+  const draft = new ReplyDraft(isLive ? (event) => world.emit(event) : undefined);
+  const cancelRead = (): void => void reader.cancel().catch(() => undefined);
+  world.onStop(cancelRead);
   try {
     for (let parts = 0; parts < partsMax; parts++) {
       const { done, value } = await reader.read();
       if (done || draft.take(value)) return draft.reply();
     }
-    throw new CloisterError('model_server', `The stream passed ${partsMax} parts.`);
+    throw new CloisterError('model_server', `The stream exceeded ${partsMax} parts.`);
   } catch (error) {
-    giveUp();
+    cancelRead();
     throw error;
   }
 };
 
-class Draft {
+class ReplyDraft {
   readonly #emit: Listener;
   readonly #parts: (ReplyPart | Block)[] = [];
   #open: Block[] = [];
@@ -48,7 +48,7 @@ class Draft {
     this.#emit = emit;
   }
 
-  /** True when the reply is whole. */
+  /** True when the reply is complete. */
   take(part: LanguageModelV4StreamPart): boolean {
     switch (part.type) {
       case 'text-delta':
@@ -72,7 +72,7 @@ class Draft {
       }
       case 'finish':
         this.#finish = part.finishReason.unified;
-        this.#usage = usageOf(part.usage);
+        this.#usage = parseUsage(part.usage);
         return true;
       case 'error':
         throw part.error;
@@ -106,9 +106,9 @@ class Draft {
   }: Extract<LanguageModelV4StreamPart, { type: 'text-delta' | 'reasoning-delta' }>): void {
     this.#chars += delta.length;
     if (this.#chars > replyCharsMax)
-      throw new CloisterError('model_server', `The reply passed ${replyCharsMax} characters.`);
+      throw new CloisterError('model_server', `The reply exceeded ${replyCharsMax} characters.`);
     const block = this.#open.find((one) => one.id === id);
-    if (block === undefined) throw new CloisterError('model_cut', 'A piece came without its beginning.');
+    if (block === undefined) throw new CloisterError('model_cut', 'A stream part arrived before its start.');
     block.text += delta;
     if (providerMetadata !== undefined) block.meta = providerMetadata;
     this.#emit?.({ type, text: delta });
@@ -128,8 +128,8 @@ const plainPart = (part: ReplyPart | Block): ReplyPart => {
   return { type, text, ...(meta && { meta }) };
 };
 
-/** Null when the provider did not say, or said what cannot be: then the whole hold counts. */
-const usageOf = ({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage | null => {
+/** Null when the provider reported no usage or an impossible one. Then the whole hold counts. */
+const parseUsage = ({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage | null => {
   const usage = {
     inputTokens: inputTokens.total ?? -1,
     outputTokens: outputTokens.total ?? -1,
@@ -142,5 +142,5 @@ const usageOf = ({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage | n
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
 
-/** Providers promise text; what is something else is made text of, and judged as any arguments are. */
+/** Providers promise a string. Anything else is converted to text and validated like any arguments. */
 const inputText = (input: unknown): string => (typeof input === 'string' ? input : (JSON.stringify(input) ?? ''));

@@ -1,9 +1,9 @@
-// Secrets in a model's reply that no single text shows whole: over two parts, or with some characters escaped.
+// Redacts secrets that no single text of a reply contains in full: split over two parts, or with escaped characters.
 import type { ModelReply, ReplyPart } from '#contracts';
 
 type RedactText = (text: string) => string;
 
-/** The reply without them. What every part shows by itself is redacted when the step settles. */
+/** Returns the reply without such secrets. Secrets within one part are redacted when the step settles. */
 export const redactReply = (reply: ModelReply, redact: RedactText): ModelReply => {
   const parts = reply.parts.map((part) => withoutEscaped(part, redact));
   const texts = parts.filter((part) => part.type === 'text');
@@ -26,7 +26,7 @@ const withoutEscaped = (part: ReplyPart, redact: RedactText): ReplyPart => {
   return part.type === 'call' ? { ...part, input: redact(plain) } : { ...part, text: redact(plain) };
 };
 
-/** Printable characters as themselves; what JSON needs escaped stays so. */
+/** Unescapes printable characters, except those that JSON requires to be escaped. */
 const unescaped = (text: string): string =>
   text.includes('\\u00')
     ? text.replace(/\\u00([2-7][0-9a-f])/giu, (escape, hex: string) => {

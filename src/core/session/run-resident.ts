@@ -1,8 +1,8 @@
-// A session that lives on: it waits for mail, works, answers, and waits again.
+// Runs a resident session: it waits for mail, works, answers, and waits again.
 //
-//   E1. While it waits it holds no slot and no timer, and the time does not count.
-//   E2. An answer goes to those who asked, and to nobody else; who was written to meanwhile has been answered.
-//   E3. Limits of steps, turns and time are those of one piece of work.
+//   E1. While the session waits, it holds no slot and no timer, and the time does not count.
+//   E2. The session replies only to agents whose messages it works on, and not to those it already wrote to while working.
+//   E3. The limits on steps, turns and time apply to each piece of work separately.
 import { CloisterError } from '#base';
 import type { Failure } from '#base';
 import type { Outcome, ReceiveResult } from '#contracts';
@@ -15,9 +15,9 @@ import type { PendingSender, Session } from './state.ts';
 
 type RunTurn = (session: Session) => Promise<Outcome>;
 
-/** What wakes it for the first time; null when it has something to do already. Until then there is no session to hold. */
+/** Waits for the first mail; null if the cell already has a goal. No session is created before that, to save memory. */
 export const awaitFirstMail = async (cell: Cell): Promise<ReceiveResult | Failure | null> => {
-  if (cell.runtime.arrivals.at(0)?.kind === 'goal') return null;
+  if (cell.runtime.receivedCrossings.at(0)?.kind === 'goal') return null;
   try {
     return await nextMail(cell);
   } catch (error) {
@@ -26,13 +26,13 @@ export const awaitFirstMail = async (cell: Cell): Promise<ReceiveResult | Failur
 };
 
 export const runResident = async (session: Session, work: RunTurn, first: ReceiveResult | null): Promise<Outcome> => {
-  const goal = session.cell.runtime.arrivals.at(0);
-  if (first === null && goal !== undefined) session.askers = [{ from: goal.from, id: null, hops: 0 }];
+  const goal = session.cell.runtime.receivedCrossings.at(0);
+  if (first === null && goal !== undefined) session.pendingSenders = [{ from: goal.from, id: null, hops: 0 }];
   else if (first === null || !wake(session, first)) return shutdownOutcome(session, false);
   for (;;) {
     const outcome = await work(session);
-    if (endsAll(outcome, session)) return outcome;
-    const failure = answerAll(session, outcome);
+    if (endsResident(outcome, session)) return outcome;
+    const failure = replyToSenders(session, outcome);
     if (failure !== null) return stoppedOutcome(session, failure);
     if (!wake(session, await nextMail(session.cell))) return shutdownOutcome(session, outcome.status !== 'failed');
   }
@@ -41,78 +41,78 @@ export const runResident = async (session: Session, work: RunTurn, first: Receiv
 const nextMail = async (cell: Cell): Promise<ReceiveResult> => {
   const { now } = cell.runtime;
   const { no, settled } = await cell.runtime.first([
-    cell.runtime.begin({ do: 'receive', name: 'wait', wanted: () => anything, timeoutMs: 0 }),
+    cell.runtime.begin({ do: 'receive', name: 'wait', filter: () => anyMail, timeoutMs: 0 }),
   ]);
   cell.record(no, settled!);
-  // What it waits is not its time.
-  cell.waited(cell.runtime.now - now);
+  // Waiting time does not count against the deadline.
+  cell.extendDeadline(cell.runtime.now - now);
   return settled!.ok ? settled!.value : { messages: [], closing: true };
 };
 
-/** False: it is asked to come to an end. */
+/** False: the session was asked to finish. */
 const wake = (session: Session, { messages, closing }: ReceiveResult): boolean => {
   const { cell } = session;
   if (closing === true) return false;
-  session.stepsBefore = cell.steps;
-  session.work = new WorkClock(cell);
-  session.writtenTo = [];
+  session.stepsAtWake = cell.steps;
+  session.workClock = new WorkClock(cell);
+  session.recipients = [];
   session.hops = 0;
   session.missing = [];
-  session.repaired = false;
+  session.hasRepaired = false;
   showMail(session, messages);
   return true;
 };
 
-const anything = { box: 'any', max: 100 } as const;
+const anyMail = { channel: 'any', max: 100 } as const;
 
-/** What a person asks next may still go well; a child that failed tells its parent, and is over. */
-const endsAll = ({ status, failure }: Outcome, { cell }: Session): boolean => {
+/** A failed root can still answer a person's next request. A failed child reports to its parent and ends. */
+const endsResident = ({ status, failure }: Outcome, { cell }: Session): boolean => {
   if (status === 'completed' || status === 'partial') return false;
   return cell.parent !== null || status !== 'failed' || failure?.code === 'defect';
 };
 
-const answerAll = (session: Session, outcome: Outcome): Failure | null => {
-  // One answer to each, to the newest of what they asked.
-  const open = session.askers.filter(({ from }) => !session.writtenTo.includes(from));
-  const asked = open.filter(({ from }, index) => open.findLastIndex((one) => one.from === from) === index);
-  // What a root says when its own agents have woken it is for the person; nobody else could hear it.
-  const isRoot = session.cell.parent === null && session.askers.length === 0;
-  const askers: readonly PendingSender[] = isRoot
-    ? [{ from: 'outside', id: null, hops: session.hops, unasked: true }]
-    : asked;
-  session.askers = [];
-  if (askers.length === 0) return null;
-  const hops = Math.max(...askers.map((asker) => asker.hops)) + 1;
+const replyToSenders = (session: Session, outcome: Outcome): Failure | null => {
+  // One reply per sender, to its newest message.
+  const open = session.pendingSenders.filter(({ from }) => !session.recipients.includes(from));
+  const newest = open.filter(({ from }, index) => open.findLastIndex((one) => one.from === from) === index);
+  // If a root was woken by its own agents, its output goes to the person: nobody else would receive it.
+  const isRoot = session.cell.parent === null && session.pendingSenders.length === 0;
+  const senders: readonly PendingSender[] = isRoot
+    ? [{ from: 'outside', id: null, hops: session.hops, unprompted: true }]
+    : newest;
+  session.pendingSenders = [];
+  if (senders.length === 0) return null;
+  const hops = Math.max(...senders.map((sender) => sender.hops)) + 1;
   const loop = mailLoopFailure(
     session,
-    askers.map(({ from }) => from),
+    senders.map(({ from }) => from),
     hops,
   );
   if (loop !== null) return loop;
-  postAnswers(session, askers, outcome);
+  postReplies(session, senders, outcome);
   return null;
 };
 
-/** Who has ended meanwhile is not there to hear it: that is recorded, and nothing else. */
-const postAnswers = (
+/** If a recipient has ended meanwhile, the reply is only recorded as undeliverable. */
+const postReplies = (
   session: Session,
-  askers: readonly PendingSender[],
+  senders: readonly PendingSender[],
   { output, status, failure }: Outcome,
 ): void => {
   const { cell } = session;
-  const { directory } = cell.runtime.liveRun.post;
-  // What it said before is no answer to this.
+  const { directory } = cell.runtime.liveRun.mail;
+  // After a failure the output is from earlier work, so it is not a reply to this message.
   const hasAnswer = (status === 'completed' || status === 'partial') && output !== '';
-  const drafts = askers.map((asker) => ({ asker, id: newMailId(session) }));
+  const drafts = senders.map((sender) => ({ asker: sender, id: newMailId(session) }));
   cell.runtime.begin({
     do: 'post',
     name: 'mail:answer',
     about: { status, ...(failure === null ? {} : { error: failure.code }) },
     decide: (at) => {
-      const dead = drafts.flatMap(({ asker: { from, id: correlation, hops, unasked }, id }) => {
+      const dead = drafts.flatMap(({ asker: { from, id: correlation, hops, unprompted }, id }) => {
         const to = from === 'outside' ? ('outside' as const) : directory.get(from);
         const text = hasAnswer ? /* probe: answer-text */ output : `(no answer: ${failure?.code ?? status})`;
-        const type = unasked === true ? 'message' : 'answer';
+        const type = unprompted === true ? 'message' : 'answer';
         const draft = { id, type, text, correlation, hops: hops + 1 } as const;
         const reason = to === undefined ? 'ended' : sendTo(cell, to, draft, at);
         if (reason === null) return [];

@@ -1,4 +1,4 @@
-// How a session ends. There is no success without a final answer.
+// Ends a session with an outcome. There is no success without a final answer.
 import { deepFreeze, errorCatalogue, extractJson } from '#base';
 import type { Failure, Json } from '#base';
 import type { Outcome, Status } from '#contracts';
@@ -6,56 +6,56 @@ import { askModel, addReplyToWindow } from './ask-model.ts';
 import type { TurnReply } from './ask-model.ts';
 import type { Session } from './state.ts';
 
-/** The outcome, or null when the answer must be repaired in one more turn. */
-export const finishWithAnswer = async (session: Session, asked: TurnReply): Promise<Outcome | null> => {
-  if (asked.reply.finish === 'length' || asked.reply.finish === 'interrupted')
-    return outcome(session, 'partial', asked.text);
+/** The outcome, or null if the answer must be repaired in one more turn. */
+export const finishWithAnswer = async (session: Session, turnReply: TurnReply): Promise<Outcome | null> => {
+  if (turnReply.reply.finish === 'length' || turnReply.reply.finish === 'interrupted')
+    return outcome(session, 'partial', turnReply.text);
   const { format } = session.cell.agent.output;
-  if (format !== 'json') return outcome(session, completed(session), asked.text);
-  const checked = await checkAnswer(session, asked.text);
-  if ('value' in checked) return outcome(session, completed(session), asked.text, { data: checked.value });
-  if (session.repaired || checked.unusable)
+  if (format !== 'json') return outcome(session, successStatus(session), turnReply.text);
+  const checked = await checkAnswer(session, turnReply.text);
+  if ('value' in checked) return outcome(session, successStatus(session), turnReply.text, { data: checked.value });
+  if (session.hasRepaired || checked.unusable)
     return stoppedOutcome(session, { code: 'answer_schema', detail: checked.problems.join('; ') });
-  session.repaired = true;
-  addReplyToWindow(session, asked);
+  session.hasRepaired = true;
+  addReplyToWindow(session, turnReply);
   session.window.add({ rule: 'repair@1', of: [{ from: 'operation', no: checked.no }] }, 'DIALOG');
   return null;
 };
 
-/** No turns left: one more without tools, for an answer from what there is. */
+/** No turns are left: runs one more without tools, to get an answer from what the model has so far. */
 export const runLastTurn = async (session: Session, turn: number): Promise<Outcome> => {
   const { window } = session;
   const tools = window.view.filter(({ part }) => 'tool' in part).length;
-  // One that lives on needs them again.
-  if (tools > 0 && !session.cell.resident) window.drop(1, tools, 'last-turn@1');
+  // A resident needs its tools for the next message.
+  if (tools > 0 && !session.cell.isResident) window.drop(1, tools, 'last-turn@1');
   window.add({ rule: 'last-turn@1', of: [] }, 'DIALOG');
-  const asked = await askModel(session, turn);
-  if ('failure' in asked) return retryTurnOrStop(session, asked.failure);
-  if (asked.text.trim() === '') return stoppedOutcome(session, { code: 'turns_used' });
-  if (session.cell.resident && asked.calls.length === 0) addReplyToWindow(session, asked);
+  const turnReply = await askModel(session, turn);
+  if ('failure' in turnReply) return retryTurnOrStop(session, turnReply.failure);
+  if (turnReply.text.trim() === '') return stoppedOutcome(session, { code: 'turns_used' });
+  if (session.cell.isResident && turnReply.calls.length === 0) addReplyToWindow(session, turnReply);
   const { format, schema } = session.cell.agent.output;
-  const json = format === 'json' ? extractJson(asked.text) : undefined;
+  const json = format === 'json' ? extractJson(turnReply.text) : undefined;
   const fits = json !== undefined && (schema === undefined || session.ports.world.validate(schema, json).length === 0);
-  return outcome(session, 'partial', asked.text, { failure: { code: 'turns_used' }, data: fits ? json : null });
+  return outcome(session, 'partial', turnReply.text, { failure: { code: 'turns_used' }, data: fits ? json : null });
 };
 
-/** Stopped before an answer: what there is, and why. */
+/** The session stopped before an answer: its latest text, and the failure. */
 export const stoppedOutcome = (session: Session, failure: Failure): Outcome =>
-  outcome(session, statusOf(failure), session.text, { failure });
+  outcome(session, failureStatus(failure), session.latestText, { failure });
 
-/** A turn without a reply: one that lives on takes it again. */
+/** The turn got no reply, so it does not count: a resident uses its number again. */
 export const retryTurnOrStop = (session: Session, failure: Failure): Outcome => {
   session.turn--;
   return stoppedOutcome(session, failure);
 };
 
-/** It is asked to come to an end while it has nothing to do: its newest answer is its last, if it has one to its newest mail. */
+/** An idle resident was asked to finish. Its latest answer is its result, if it answered its latest mail. */
 export const shutdownOutcome = (session: Session, answered: boolean): Outcome =>
-  answered ? outcome(session, 'completed', session.text) : stoppedOutcome(session, { code: 'shut_down' });
+  answered ? outcome(session, 'completed', session.latestText) : stoppedOutcome(session, { code: 'shut_down' });
 
-const completed = ({ missing }: Session): Status => (missing.length > 0 ? 'partial' : 'completed');
+const successStatus = ({ missing }: Session): Status => (missing.length > 0 ? 'partial' : 'completed');
 
-const statusOf = ({ code }: Failure): Status => {
+const failureStatus = ({ code }: Failure): Status => {
   if (code === 'deadline_passed') return 'timeout';
   switch (errorCatalogue[code].class) {
     case 'cancelled':
@@ -73,26 +73,26 @@ const outcome = (
   session: Session,
   status: Status,
   output: string,
-  more?: { failure?: Failure; data?: Json },
+  details?: { failure?: Failure; data?: Json },
 ): Outcome => {
-  const { runtime, bornAt } = session.cell;
+  const { runtime, createdAt } = session.cell;
   return deepFreeze({
     status,
     output,
-    data: more?.data ?? null,
-    failure: more?.failure ?? null,
+    data: details?.data ?? null,
+    failure: details?.failure ?? null,
     missing: session.missing,
-    // While the run was down no time was spent.
-    spent: runtime.account.spent(runtime.now - bornAt - runtime.downMs),
+    // Time during which the run was down does not count.
+    spent: runtime.account.spent(runtime.now - createdAt - runtime.downMs),
   });
 };
 
-type Checked =
+type AnswerCheck =
   | { readonly value: Json }
   | { readonly problems: readonly string[]; readonly no: number; readonly unusable: boolean };
 
-/** Recorded as an operation: what was wrong goes back to the model. */
-const checkAnswer = async (session: Session, text: string): Promise<Checked> => {
+/** Validates the answer as a recorded operation, because its problems are shown to the model. */
+const checkAnswer = async (session: Session, text: string): Promise<AnswerCheck> => {
   const { cell, ports } = session;
   const { schema } = cell.agent.output;
   const value = extractJson(text);
@@ -104,15 +104,15 @@ const checkAnswer = async (session: Session, text: string): Promise<Checked> => 
     timeoutCode: 'tool_timeout',
   } as const;
   const problemsOf = (): readonly string[] => {
-    if (value === undefined) return ['It is not JSON.'];
+    if (value === undefined) return ['The answer is not JSON.'];
     const problems = schema === undefined ? [] : ports.world.validate(schema, value);
-    return (problems.length > 0 ? problems : (ports.check?.(value) ?? [])).slice(0, 10);
+    return (problems.length > 0 ? problems : (ports.checkAnswer?.(value) ?? [])).slice(0, 10);
   };
   const pending = await cell.runtime.first([
     cell.runtime.begin({ ...check, work: async (): Promise<Json> => problemsOf() }),
   ]);
   const settled = pending.settled!;
   cell.record(pending.no, settled);
-  const problems = settled.ok ? (settled.value as readonly string[]) : ['the output schema cannot be used'];
+  const problems = settled.ok ? (settled.value as readonly string[]) : ['the output schema is invalid'];
   return problems.length === 0 && value !== undefined ? { value } : { problems, no: pending.no, unusable: !settled.ok };
 };

@@ -1,4 +1,4 @@
-// One run of an agent toward one goal.
+// Runs one agent's session from its goal to its outcome.
 import { CloisterError } from '#base';
 import type { Failure } from '#base';
 import type { Outcome, ReceiveResult } from '#contracts';
@@ -9,67 +9,70 @@ import { callTools } from './call-tools.ts';
 import { finishWithAnswer, runLastTurn, stoppedOutcome, retryTurnOrStop } from './session-outcome.ts';
 import { WorkClock } from './limits.ts';
 import { shutDownSpawned } from './shut-down-spawned.ts';
-import { takeReceived } from './take-received.ts';
+import { showNewContext } from './show-new-context.ts';
 import { listSourceTools } from './list-tools.ts';
 import { SourceSession } from './source-session.ts';
 import { awaitFirstMail, runResident } from './run-resident.ts';
 import { showTask } from './show-task.ts';
 import type { Session, SessionPorts } from './state.ts';
 
-/** Most sessions open nothing and spawn nobody: one that waits should hold no more than its loop. */
+/** Most sessions open no tool sources and spawn no agents. They run the turn loop directly, so that a waiting session holds less memory. */
 export const runSession = (cell: Cell, ports: SessionPorts): Promise<Outcome> => {
-  const isPlain = !cell.resident && ports.unready === undefined && ports.sources.length === 0;
-  return isPlain && cell.agent.spawns === null ? work(openSession(cell, ports), start) : runWhole(cell, ports);
+  const isPlain = !cell.isResident && ports.setupFailure === undefined && ports.sources.length === 0;
+  return isPlain && cell.agent.spawns === null
+    ? runTurns(openSession(cell, ports), showStart)
+    : runFullSession(cell, ports);
 };
 
-const runWhole = async (cell: Cell, ports: SessionPorts): Promise<Outcome> => {
-  const first = cell.resident ? await awaitFirstMail(cell) : null;
+const runFullSession = async (cell: Cell, ports: SessionPorts): Promise<Outcome> => {
+  const first = cell.isResident ? await awaitFirstMail(cell) : null;
   const session = openSession(cell, ports);
-  const outcome = first !== null && 'code' in first ? stoppedOutcome(session, first) : await runOpen(session, first);
-  if (session.spawned.length > 0) await shutDownSpawned(session);
+  const outcome =
+    first !== null && 'code' in first ? stoppedOutcome(session, first) : await runOpenSession(session, first);
+  if (session.spawnedChildren.length > 0) await shutDownSpawned(session);
   return outcome;
 };
 
-const runOpen = async (session: Session, first: ReceiveResult | null): Promise<Outcome> => {
+const runOpenSession = async (session: Session, first: ReceiveResult | null): Promise<Outcome> => {
   const { cell, ports } = session;
   try {
-    const unready = ports.unready ?? (session.opened.length === 0 ? null : await listSourceTools(session));
-    if (unready !== null) return stoppedOutcome(session, unready);
-    if (!cell.resident) return await work(session, start);
-    start(session);
-    return await runResident(session, work, first);
+    const failure = ports.setupFailure ?? (session.sources.length === 0 ? null : await listSourceTools(session));
+    if (failure !== null) return stoppedOutcome(session, failure);
+    if (!cell.isResident) return await runTurns(session, showStart);
+    showStart(session);
+    return await runResident(session, runTurns, first);
   } catch (error) {
     return stoppedOutcome(session, failureFrom(error));
   } finally {
-    for (const source of session.opened) ports.world.closing?.(source.close());
+    for (const source of session.sources) ports.world.onClosing?.(source.close());
   }
 };
 
-const start = (session: Session): void => {
+const showStart = (session: Session): void => {
   const { task } = session.cell.runtime;
   if (task !== null) return showTask(session, task);
-  takeReceived(session, 'at birth');
-  if (session.cell.runtime.arrivals.at(0)?.kind === 'goal')
+  showNewContext(session, 'at creation');
+  if (session.cell.runtime.receivedCrossings.at(0)?.kind === 'goal')
     session.window.add({ rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
 };
 
-/** Turns, until there is an answer. */
-const work = async (session: Session, begin?: (session: Session) => void): Promise<Outcome> => {
+/** Runs turns until there is an answer. */
+const runTurns = async (session: Session, begin?: (session: Session) => void): Promise<Outcome> => {
   try {
     begin?.(session);
     const last = session.turn + session.cell.limits.maxToolTurns;
     while (session.turn < last) {
       session.turn++;
-      const asked = await askModel(session, session.turn);
-      if ('failure' in asked) return retryTurnOrStop(session, asked.failure);
-      if (asked.calls.length === 0) {
-        const done = await finishWithAnswer(session, asked);
-        if (done !== null && session.cell.resident) addReplyToWindow(session, asked);
-        if (done !== null) return done;
+      const turnReply = await askModel(session, session.turn);
+      if ('failure' in turnReply) return retryTurnOrStop(session, turnReply.failure);
+      if (turnReply.calls.length === 0) {
+        const outcome = await finishWithAnswer(session, turnReply);
+        if (outcome !== null && session.cell.isResident) addReplyToWindow(session, turnReply);
+        if (outcome !== null) return outcome;
         continue;
       }
-      addReplyToWindow(session, asked);
-      const failure = await callTools(session, asked);
+      addReplyToWindow(session, turnReply);
+      const failure = await callTools(session, turnReply);
       if (failure !== null) return stoppedOutcome(session, failure);
     }
     session.turn++;
@@ -80,7 +83,7 @@ const work = async (session: Session, begin?: (session: Session) => void): Promi
 };
 
 const openSession = (cell: Cell, ports: SessionPorts): Session => {
-  const opened =
+  const sources =
     ports.sources.length === 0 ? none : ports.sources.map((use) => new SourceSession(/* probe: source-use */ use));
   const window = new ContextWindow(cell);
   cell.runtime.view = window;
@@ -88,32 +91,32 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
     cell,
     window,
     ports,
-    opened,
-    tools: opened.length === 0 ? (ports.tools as Session['tools']) : new Map(ports.tools),
-    work: new WorkClock(cell),
+    sources,
+    tools: sources.length === 0 ? (ports.tools as Session['tools']) : new Map(ports.tools),
+    workClock: new WorkClock(cell),
     missing: [],
-    text: '',
-    reported: null,
-    counted: null,
-    givenShown: 0,
-    noted: none,
+    latestText: '',
+    latestUsage: null,
+    latestCount: null,
+    contextShown: 0,
+    shownNotes: none,
     turn: 0,
-    stepsBefore: 0,
-    spawned: none,
-    askers: none,
-    writtenTo: none,
+    stepsAtWake: 0,
+    spawnedChildren: none,
+    pendingSenders: none,
+    recipients: none,
     hops: 0,
-    answeredAt: none,
-    mails: 0,
-    spawnedAt: none,
-    answeredBy: null,
-    repaired: false,
+    recentAnswers: none,
+    sentCount: 0,
+    recentSpawns: none,
+    latestModel: null,
+    hasRepaired: false,
   };
 };
 
 const none: readonly never[] = [];
 
-/** A defect stops this session only, and says so. */
+/** A defect stops only this session, and is reported as one. */
 const failureFrom = (error: unknown): Failure => {
   if (error instanceof CloisterError) return error.failure;
   return { code: 'defect', detail: error instanceof Error ? error.message : String(error) };

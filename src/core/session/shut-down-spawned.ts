@@ -1,15 +1,15 @@
-// The end of those whom a session has spawned: asked first, then stopped. None is left.
+// Shuts down the agents that a session spawned: asks them to finish, then stops the rest. None is left running.
 import type { PendingOperation } from '#contracts';
 import type { Session } from './state.ts';
 
 export const shutdownGraceMs = 5_000;
 
-/** A session that is itself stopped has stopped them already. */
+/** If the session itself was stopped, its spawned agents already were too. */
 export const shutDownSpawned = async (session: Session): Promise<void> => {
   const { runtime, agent } = session.cell;
   // probe: spawned-still-open
-  const known = session.spawned.flatMap(({ pending }) => (pending.settled === undefined ? [pending] : []));
-  let open = runtime.living(known);
+  const unsettled = session.spawnedChildren.flatMap(({ pending }) => (pending.settled === undefined ? [pending] : []));
+  let open = runtime.stillRunning(unsettled);
   if (open.length === 0) return;
   try {
     requestShutdown(session, open);
@@ -25,11 +25,11 @@ export const shutDownSpawned = async (session: Session): Promise<void> => {
     }
     if (grace.settled === undefined) runtime.cancel(grace);
   } catch {
-    // Stopped meanwhile, and they with it.
+    // The session was stopped meanwhile, and its spawned agents with it.
   }
 };
 
-/** Those who wait come to an end at once, the others when they are done with what they do. */
+/** Idle agents end immediately; the others end when they have finished their current work. */
 export const requestShutdown = ({ cell }: Session, children: readonly PendingOperation[]): void => {
   const { runtime } = cell;
   const asked = children.flatMap(({ operation }) => (operation.do === 'child' ? [operation.cell] : []));
@@ -37,7 +37,7 @@ export const requestShutdown = ({ cell }: Session, children: readonly PendingOpe
     do: 'post',
     name: 'mail:close',
     decide: () => {
-      for (const one of asked) runtime.liveRun.post.directory.get(one)?.box.close();
+      for (const one of asked) runtime.liveRun.mail.directory.get(one)?.mailbox.close();
       return { asked };
     },
   });

@@ -1,11 +1,11 @@
-// One session's own use of a source of tools.
+// One session's use of a tool source.
 //
-//   O1. What a session opened is closed with it, also when it is stopped in the middle of opening.
+//   O1. What a session opened is closed with it, even if the session is stopped while opening it.
 import { CloisterError, sha256 } from '#base';
 import type { JsonObject } from '#base';
 import type { ListedTools, RetrySafety, SourceUse, ToolDefinition, ToolSchema } from '#contracts';
 
-/** As the log keeps it: what the model sees, the source's own name for it, and how a call may be made. */
+/** A tool as recorded in the log: what the model sees, the source's own name for it, and how it may be called. */
 export type ListedTool = ToolSchema & {
   readonly own: string;
   readonly repeat: RetrySafety;
@@ -34,10 +34,10 @@ export class SourceSession {
         'server_tools',
         `${this.name} has no tool "${missing}"; it has ${tools.map(({ name }) => name).join(', ')}.`,
       );
-    return tools.filter(({ name }) => only === null || only.includes(name)).map((tool) => this.#listed(tool));
+    return tools.filter(({ name }) => only === null || only.includes(name)).map((tool) => this.#toListedTool(tool));
   }
 
-  /** A listed tool as it is called: after a resume the source is opened at the first call. */
+  /** A listed tool as a callable definition. After a resume, the source is opened on the first call. */
   definition({ name, own, description, inputSchema, repeat, timeoutMs }: ListedTool): ToolDefinition {
     return {
       name,
@@ -47,11 +47,12 @@ export class SourceSession {
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       execute: async (args, context) => {
         const { tools } = await this.#open(context.signal);
-        // Opening may have taken longer than the call was given.
+        // Opening the source may have taken longer than the call's timeout.
         // probe: source-opened-late
         if (context.signal.aborted) throw new CloisterError('cancelled');
         const tool = tools.find((one) => one.name === own);
-        if (tool === undefined) throw new CloisterError('server_tools', `${this.name} no longer has "${own}".`);
+        if (tool === undefined)
+          throw new CloisterError('server_tools', `${this.name} no longer has the tool "${own}".`);
         return tool.execute(args, context);
       },
     };
@@ -64,19 +65,19 @@ export class SourceSession {
       const listed = await this.#listing;
       await listed?.close?.();
     } catch {
-      // It could not be opened, so there is nothing to close.
+      // The source could not be opened, so there is nothing to close.
     }
   }
 
   #open(signal: AbortSignal): Promise<ListedTools> {
     if (this.#closed) throw new CloisterError('cancelled');
     const listing = (this.#listing ??= this.#use.source.list({ signal }));
-    // The next call may have better luck.
+    // The next call tries again.
     listing.catch(() => (this.#listing = null));
     return listing;
   }
 
-  #listed({ name, description, inputSchema, repeat = 'never', timeoutMs }: ToolDefinition): ListedTool {
+  #toListedTool({ name, description, inputSchema, repeat = 'never', timeoutMs }: ToolDefinition): ListedTool {
     if (
       typeof name !== 'string' ||
       typeof description !== 'string' ||
@@ -85,7 +86,7 @@ export class SourceSession {
     )
       throw new CloisterError('server_tools', `${this.name} lists a tool without a name, a description or a schema.`);
     return {
-      name: shownName(this.name, name),
+      name: sourceToolName(this.name, name),
       own: name,
       description,
       inputSchema: JSON.parse(JSON.stringify(inputSchema)) as JsonObject,
@@ -97,10 +98,10 @@ export class SourceSession {
 
 const nameCharsMax = 64;
 
-/** What providers allow in a tool's name: letters, digits, dash and underscore, at most 64 characters. */
-export const plainName = (name: string): string => {
+/** Replaces what providers do not allow in a tool name: only letters, digits, dash and underscore, at most 64 characters. */
+export const toToolName = (name: string): string => {
   const plain = name.replace(/[^A-Za-z0-9_-]/gu, '_');
   return plain.length <= nameCharsMax ? plain : `${plain.slice(0, nameCharsMax - 9)}_${sha256(name).slice(0, 8)}`;
 };
 
-export const shownName = (source: string, tool: string): string => plainName(`${source}__${tool}`);
+export const sourceToolName = (source: string, tool: string): string => toToolName(`${source}__${tool}`);

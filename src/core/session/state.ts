@@ -1,4 +1,4 @@
-// What the turns of one session share, and what a tool call is made of.
+// The state that the turns of one session share, and the parts of a tool call.
 import type { Failure, Json, JsonObject } from '#base';
 import type {
   Agent,
@@ -23,128 +23,128 @@ import type { SourceSession } from './source-session.ts';
 
 export type SessionPorts = {
   readonly models: readonly Model[];
-  /** Those that have taken their place by now, if any. */
-  modelsNow?(): readonly Model[] | undefined;
-  /** Why there is nothing to work with. */
-  readonly unready?: Failure;
+  /** The models that replaced them since, if any. */
+  currentModels?(): readonly Model[] | undefined;
+  /** Why the session has no resources to work with. */
+  readonly setupFailure?: Failure;
   readonly tools: ReadonlyMap<string, ToolRunner>;
-  /** Tools that are known only once it asks. */
+  /** Sources whose tools are known only after asking them. */
   readonly sources: readonly SourceUse[];
-  /** What is wrong with an answer beyond what the output schema says. */
-  check?(value: Json): readonly string[];
-  /** Begins the cell that puts this text into a few words; null when that is not possible here. */
+  /** Problems of an answer that the output schema does not cover. */
+  checkAnswer?(value: Json): readonly string[];
+  /** The operation that summarises this text in its own cell; null if that is not possible. */
   compact?(session: Session, text: string): Operation | null;
   readonly world: {
     readonly validate: Validate;
-    /** The window of an agent, as far as definitions and config tell. */
-    windowOf?(agent: Agent): WindowLimit | undefined;
+    /** The window of an agent according to definitions and config. */
+    windowLimitFor?(agent: Agent): WindowLimit | undefined;
     /** The smallest window of the agents in its budget group. */
     groupTokens?(agent: Agent): number | undefined;
-    /** Told of what is being closed; the run waits for it at its end. */
-    closing?(done: Promise<void>): void;
-    /** Reads kept bytes back. */
-    blob(ref: string): Promise<Uint8Array>;
+    /** Called with each close in progress; the run waits for it before it ends. */
+    onClosing?(done: Promise<void>): void;
+    /** Reads stored bytes back. */
+    readBlob(ref: string): Promise<Uint8Array>;
   };
 };
 
-/** What the turns of one session share. All of it is rebuilt by replay. */
+/** The state that the turns of one session share. A replay rebuilds all of it. */
 export type Session = {
   readonly cell: Cell;
   readonly window: ContextWindow;
   readonly ports: SessionPorts;
-  /** What each tool name stands for: those of the definition, and those that its sources listed. */
+  /** Tools by name: those of the definition, and those that its sources listed. */
   readonly tools: Map<string, ToolRunner>;
-  readonly opened: readonly SourceSession[];
-  work: WorkClock;
-  /** Agents whose answers are not in, or not whole, by name. */
+  readonly sources: readonly SourceSession[];
+  workClock: WorkClock;
+  /** Names of agents whose answers are missing or incomplete. */
   missing: readonly string[];
-  /** The newest text that the model wrote: the partial result if it is stopped. */
-  text: string;
-  /** The model whose usage was reported last, and what it said. */
-  reported: {
+  /** The latest text the model wrote: the partial result if the session is stopped. */
+  latestText: string;
+  /** The latest reported usage, and the model that reported it. */
+  latestUsage: {
     readonly model: Model;
     readonly tokens: number;
-    /** Tokens of the prompt for each of its bytes. */
+    /** Prompt tokens per byte. */
     readonly perByte: number;
     readonly atBytes: number;
     readonly cuts: number;
   } | null;
-  /** What the tokenizer of a model said last. */
-  counted: { readonly model: Model; readonly perByte: number } | null;
-  /** How much of what it was given is in view. */
-  givenShown: number;
-  noted: readonly string[];
-  /** Turns of all its work so far. */
+  /** The latest count by a model's tokenizer. */
+  latestCount: { readonly model: Model; readonly perByte: number } | null;
+  /** How many pieces of added context are in the window. */
+  contextShown: number;
+  shownNotes: readonly string[];
+  /** Turns so far, over all of its work. */
   turn: number;
-  /** Steps that it had taken when it was woken. */
-  stepsBefore: number;
-  /** What it has spawned and not seen the end of. */
-  spawned: readonly SpawnedChild[];
-  /** Who waits for its answer: those whose messages woke it. */
-  askers: readonly PendingSender[];
-  /** To whom it wrote since it was woken. */
-  writtenTo: readonly CrossingEnd[];
-  /** The most messages that led to anything it has read since it was woken. */
+  /** How many steps it had taken when it was woken. */
+  stepsAtWake: number;
+  /** Spawned agents whose end it has not seen yet. */
+  spawnedChildren: readonly SpawnedChild[];
+  /** Senders that await its reply: their messages woke it. */
+  pendingSenders: readonly PendingSender[];
+  /** Whom it has written to since it was woken. */
+  recipients: readonly CrossingEnd[];
+  /** The highest hop count of what it has read since it was woken. */
   hops: number;
-  /** When it answered others lately. */
-  answeredAt: readonly { readonly to: string; readonly at: number }[];
+  /** Its answers of the last minute. */
+  recentAnswers: readonly { readonly to: string; readonly at: number }[];
   /** How many messages it has sent. */
-  mails: number;
-  /** When it spawned lately. */
-  spawnedAt: readonly number[];
-  /** The model of the newest reply. */
-  answeredBy: Model | null;
-  repaired: boolean;
+  sentCount: number;
+  /** When it spawned agents recently. */
+  recentSpawns: readonly number[];
+  /** The model that gave the latest reply. */
+  latestModel: Model | null;
+  hasRepaired: boolean;
 };
 
-/** An agent that it spawned: the operation, and what it is known by. */
+/** A spawned agent: its operation and its identity. */
 export type SpawnedChild = {
   readonly pending: PendingOperation<ChildOperation>;
-  readonly as: SpawnIdentity;
-  readonly at: number;
+  readonly identity: SpawnIdentity;
+  readonly spawnedAt: number;
 };
 
 export type PendingSender = {
   readonly from: CrossingEnd;
   readonly id: string | null;
   readonly hops: number;
-  /** Nobody asked: it has something to say. */
-  readonly unasked?: true;
+  /** Nobody asked: the root has something to say by itself. */
+  readonly unprompted?: true;
 };
 
 export type ToolCall = Extract<ReplyPart, { type: 'call' }>;
 
-/** How the call's result is shown: the rule and its sources after the call itself. */
+/** How the call's result is shown: the rule, and its sources besides the call itself. */
 export type CallEnd = {
   readonly show: Pick<Origin, 'rule' | 'of' | 'with'>;
-  /** Agents whose answer did not come, and those whose did. */
+  /** Agents whose answers are missing, and those whose answers came. */
   readonly missing?: readonly string[];
   readonly present?: readonly string[];
 };
 
-/** An operation, or how to make it at the moment it begins: what it crosses then rides in its own frame. */
+/** An operation, or a function that builds it when it begins, so that its crossings are in its own frame. */
 export type LazyOperation = Operation | (() => Operation | null);
 
 export type ChainStep = {
   readonly begin?: readonly LazyOperation[];
-  /** Stops those of its operations that are still under way. */
+  /** Stops the chain's operations that are still in flight. */
   readonly cancel?: Failure;
-  /** Waits for something that began earlier too. */
+  /** Also waits for operations that began earlier. */
   readonly join?: readonly PendingOperation[];
   readonly end?: CallEnd;
 };
 
 export type ToolCallChain = {
   readonly begin: readonly LazyOperation[];
-  /** What began earlier and is waited for too. */
+  /** Operations that began earlier and are also waited for. */
   readonly join?: readonly PendingOperation[];
-  /** Told of each of its operations as it settles, by its place in the order begun; `no` is its number in the journal. */
-  after(place: number, settled: Settlement<Json>, no: number): ChainStep;
+  /** Called as each operation settles, with its index in the order begun; `no` is its number in the journal. */
+  onSettled(index: number, settled: Settlement<Json>, no: number): ChainStep;
 };
 
-/** What a tool name stands for in one agent. */
+/** A tool as one agent runs it. */
 export type ToolRunner = {
   readonly schema: ToolSchema;
-  /** Returns a failure to end the whole cell. */
-  chain(call: ToolCall, args: JsonObject, session: Session): ToolCallChain | { readonly stop: Failure };
+  /** Returns `stop` to end the whole session. */
+  createChain(call: ToolCall, args: JsonObject, session: Session): ToolCallChain | { readonly stop: Failure };
 };

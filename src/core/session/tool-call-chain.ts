@@ -1,22 +1,22 @@
-// A tool call as a chain of operations. One driver interleaves the chains of a turn.
+// A tool call as a chain of operations. `callTools` interleaves the chains of a turn.
 import { CloisterError, utf8Bytes } from '#base';
 import type { ErrorCode, Json, JsonObject } from '#base';
 import type { PostOperation, Settlement, StepOperation } from '#contracts';
 import type { ToolCall, ToolCallChain, Session } from './state.ts';
 
-/** A chain of one step, shown as that tool's result. */
+/** A chain of one step. Its settlement is shown as the tool's result. */
 export const stepChain = (
   operation: StepOperation | PostOperation,
   onEnd?: (settled: Settlement<Json>) => void,
 ): ToolCallChain => ({
   begin: [operation],
-  after: (_place, settled, no) => {
+  onSettled: (_index, settled, no) => {
     onEnd?.(settled);
     return { end: { show: { rule: 'tool-result@1', of: [{ from: 'operation', no }] } } };
   },
 });
 
-/** A call that could not be started, recorded like any other step. */
+/** A call that could not be started; it is recorded like any other step. */
 export const failingStep = (call: ToolCall, session: Session, code: ErrorCode, detail?: string): StepOperation => ({
   do: 'step',
   name: `tool:${call.name}`,
@@ -32,9 +32,9 @@ export const failingChain = (call: ToolCall, session: Session, code: ErrorCode, 
 
 const argsCharsMax = 500;
 
-/** What people read of a call: its step number, its tool, and its arguments; if they are shortened, how long they were. */
+/** A call as people read it: step number, tool and arguments; if the arguments are shortened, also their length. */
 export const stepAbout = (session: Session, { name, input }: ToolCall, tool = name): JsonObject => {
-  const step = session.cell.nextStep();
+  const step = session.cell.nextStepNumber();
   if (input.length <= argsCharsMax) return { step, tool, args: input };
   const args = `${input.slice(0, argsCharsMax)}…`;
   return { step, tool, args, argsBytes: utf8Bytes(input), argsChars: input.length };

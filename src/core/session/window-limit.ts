@@ -1,15 +1,15 @@
-// How large a session's window is, and how its tokens are counted.
+// The size of a session's window, and how its tokens are estimated.
 //
-//   N1. From definitions, config and what its own model reported: never from a balance or from another running cell.
+//   N1. Both depend only on definitions, config and the session's own model, never on a balance or on another running cell.
 import type { Model, WindowLimit } from '#contracts';
-import { perByteDefault } from '#core/memory';
-import type { Room } from '#core/memory';
+import { defaultTokensPerByte } from '#core/memory';
+import type { WindowRoom } from '#core/memory';
 import { outputTokensMax } from './budget.ts';
 import type { Session } from './state.ts';
 
 export const windowTokensDefault = 128_000;
 
-/** The smallest of what is known: the model's own, what the agent's file says, what its budget group had at its birth. */
+/** The smallest known limit: the model's window, the agent's own limit, or its budget group's at the cell's creation. */
 export const windowLimit = ({ cell: { limits, groupTokens } }: Session, model: Model): WindowLimit => {
   // probe: window-of-model
   let limit: WindowLimit | null = model.contextTokens ? { tokens: model.contextTokens, by: 'model' } : null;
@@ -18,24 +18,26 @@ export const windowLimit = ({ cell: { limits, groupTokens } }: Session, model: M
   if (groupTokens !== undefined && groupTokens < (limit?.tokens ?? Infinity))
     limit = { tokens: groupTokens, by: 'group' };
   // probe: window-limit
-  return limit ?? unknown;
+  return limit ?? defaultLimit;
 };
 
-const unknown: WindowLimit = { tokens: windowTokensDefault, by: 'default' };
+const defaultLimit: WindowLimit = { tokens: windowTokensDefault, by: 'default' };
 
-/** What a prompt may take of it: the answer needs room too. */
+/** The part of the window that a prompt may use: the answer needs room too. */
 export const roomFor = (
-  { cell: { limits }, reported, counted }: Session,
+  { cell: { limits }, latestUsage, latestCount }: Session,
   model: Model,
   { tokens }: WindowLimit,
-): Room => ({
+): WindowRoom => ({
   tokens: Math.max(1, tokens - Math.min(outputTokensMax(limits, model), Math.floor(tokens / 2))),
-  perByte: [counted, reported].find((one) => one?.model === model)?.perByte ?? perByteDefault,
+  tokensPerByte: [latestCount, latestUsage].find((one) => one?.model === model)?.perByte ?? defaultTokensPerByte,
 });
 
-/** Five bytes to a token at most: a count that says less is not believed. At least one. */
+/** A token is assumed to have one to five bytes; counts outside that range are not believed. */
 const [perByteMin, perByteMax] = [0.2, 1];
 
-/** As it was counted last. */
-export const perByteOf = (inputTokens: number, bytes: number): number =>
-  bytes === 0 || inputTokens === 0 ? perByteDefault : Math.min(perByteMax, Math.max(perByteMin, inputTokens / bytes));
+/** From the latest count. */
+export const estimateTokensPerByte = (inputTokens: number, bytes: number): number =>
+  bytes === 0 || inputTokens === 0
+    ? defaultTokensPerByte
+    : Math.min(perByteMax, Math.max(perByteMin, inputTokens / bytes));

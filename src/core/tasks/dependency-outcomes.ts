@@ -1,15 +1,15 @@
-// What the ends of its dependencies mean for a task.
+// What the outcomes of a task's dependencies mean for the task.
 import type { Task, TaskReason, TaskStatus } from '#contracts';
 import { matchesCondition } from './matches-condition.ts';
 
 export const isFinal = (status: TaskStatus): boolean =>
   status === 'completed' || status === 'failed' || status === 'blocked' || status === 'skipped';
 
-/** Why those who depend on a task that has ended are blocked; null when they are not. */
-export const blockedBy = (task: Task): TaskReason | null => {
+/** Why the dependents of an ended task are blocked; null if they are not. */
+export const blockReason = (task: Task): TaskReason | null => {
   // probe: task-blocks-nobody
   if (task.status === 'completed' || isNotNeeded(task)) return null;
-  // Those behind a blocked task are blocked by the same cause, and share its words.
+  // Dependents of a blocked task are blocked for the same reason.
   if (task.status === 'blocked') return task.reason;
   const end = task.status === 'failed' ? 'failed' : 'was not done';
   return Object.freeze<TaskReason>({
@@ -19,20 +19,22 @@ export const blockedBy = (task: Task): TaskReason | null => {
   });
 };
 
-/** Why a task is not needed when all that it depends on has ended well; null when it is needed. */
-export const conditionEnd = (task: Task, dependencies: readonly Task[]): TaskReason | null => {
+/** Why a task is not needed, once all of its dependencies have ended well; null if it is needed. */
+export const skipReason = (task: Task, dependencies: readonly Task[]): TaskReason | null => {
   const [first] = dependencies;
   // probe: task-not-needed
   if (first !== undefined && dependencies.every(isNotNeeded))
-    return notNeeded(first.id, 'nothing that it depends on was needed');
+    return notNeeded(first.id, 'none of the tasks it depends on was needed');
   const { when } = task;
   if (when === null) return null;
   const result = dependencies.find(({ id }) => id === when.task)?.result ?? null;
-  if (result === null) return notNeeded(when.task, `${when.task}, which decides about it, was not needed`);
-  return matchesCondition(when, result) ? null : notNeeded(when.task, `${when.task} decided otherwise`);
+  if (result === null) return notNeeded(when.task, `its condition is about ${when.task}, which was not needed`);
+  return matchesCondition(when, result)
+    ? null
+    : notNeeded(when.task, `the result of ${when.task} did not meet its condition`);
 };
 
-/** Skipped by a condition: nobody is blocked by that. */
+/** Skipped by a condition: this blocks no dependents. */
 const isNotNeeded = ({ status, reason }: Task): boolean => status === 'skipped' && reason?.code === 'condition';
 
 const notNeeded = (task: string, text: string): TaskReason => Object.freeze({ code: 'condition', task, text });

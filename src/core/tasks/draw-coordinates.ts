@@ -1,30 +1,30 @@
-// Where the points of each layer stand, in their order: as near to their neighbours as their sizes allow.
+// Assigns coordinates to the points of each layer, in their order: as close to their neighbours as their sizes allow.
 import type { Neighbours } from './draw-order.ts';
 
 export type Sizes = {
-  /** Of a box, across the layers' direction. */
+  /** The size of a box along its layer. */
   readonly box: number;
   readonly isBend: (point: number) => boolean;
 };
 
 const gaps = { boxes: 18, boxAndBend: 14, bends: 10 };
 const rounds = 12;
-/** The page is so much longer than the longest layer. */
+/** The page is longer than the longest layer by this factor. */
 const slack = 1.08;
 
-/** The middle of each point, across; none is below 0, and neighbours in a layer keep their distance. */
+/** The middle of each point along its layer. No box starts below 0, and neighbours in a layer keep their distance. */
 export const assignCoordinates = (
   layers: readonly (readonly number[])[],
   neighbours: readonly Neighbours[],
   sizes: Sizes,
 ): { readonly middles: readonly number[]; readonly extent: number } => {
   const middles: number[] = Array.from({ length: neighbours.length }, () => 0);
-  const offsets = layers.map((layer) => offsetsOf(layer, sizes));
+  const offsets = layers.map((layer) => minimumOffsets(layer, sizes));
   for (const [at, layer] of layers.entries())
     for (const [index, point] of layer.entries()) middles[point] = offsets[at]![index]! - offsets[at]!.at(-1)! / 2;
 
   const room = offsets.reduce((most, of) => Math.max(most, of.at(-1) ?? 0), 0) * slack;
-  /** Bends keep their line straight, whatever hangs on them. */
+  /** Bends follow other bends rather than boxes, so that lines stay straight. */
   const pull = (point: number, other: number): number => (sizes.isBend(other) === sizes.isBend(point) ? 1 : 0.01);
   const wish = (point: number, sides: readonly (keyof Neighbours)[]): Wish => {
     let [sum, weight] = [0, 0];
@@ -53,8 +53,8 @@ export const assignCoordinates = (
   return { middles: middles.map((middle) => middle - low), extent: Math.max(0, high - low) };
 };
 
-/** How far behind the first point each one must stand at least. */
-const offsetsOf = (layer: readonly number[], { box, isBend }: Sizes): readonly number[] => {
+/** The minimum distance of each point from the first one. */
+const minimumOffsets = (layer: readonly number[], { box, isBend }: Sizes): readonly number[] => {
   let offset = 0;
   return layer.map((point, at) => {
     if (at === 0) return 0;
@@ -67,8 +67,8 @@ const offsetsOf = (layer: readonly number[], { box, isBend }: Sizes): readonly n
 type Wish = { readonly at: number; readonly weight: number };
 
 /**
- * The places that are nearest to the wishes, keep their distances and stay in the room, which lies around 0; by least
- * squares: points that would come too close are joined, and stand where the mean of their wishes is.
+ * The positions closest to the wishes that keep the distances and stay within the room, which is centred on 0. Uses least
+ * squares: points that would come too close are grouped, and the group stands at the mean of its wishes.
  */
 const nearest = (wishes: readonly Wish[], offsets: readonly number[], room: number): readonly number[] => {
   const groups: { sum: number; weight: number; size: number }[] = [];

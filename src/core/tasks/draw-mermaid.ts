@@ -1,30 +1,30 @@
-// A graph of tasks in the language of Mermaid.
+// Draws a task graph as Mermaid source.
 //
-//   M1. A line for each task, then one for each dependency, whatever the texts hold: all but letters, digits, spaces and
-//       commas is written as Mermaid's entities, and names are made of places, never of text.
-import { drawnOf, linksOf } from './draw-layers.ts';
+//   M1. There is one line per task, then one per dependency, whatever the texts contain: everything except letters, digits,
+//       spaces and commas is written as a Mermaid entity, and node names are made from indexes, never from text.
+import { toDrawable, listEdges } from './draw-layers.ts';
 import type { DrawableInput, DrawableTask } from './draw-layers.ts';
-import { drawnStatuses, statusStyles } from './draw-status.ts';
+import { statusOrder, statusStyles } from './draw-status.ts';
 import { plainText, titleText } from './draw-text.ts';
 
-/** Mermaid takes 50,000 characters in all unless its page says otherwise. */
+/** Mermaid accepts 50,000 characters in total by default. */
 const titleCharsMax = 80;
 
-export const drawMermaid = (tasks: readonly DrawableInput[]): string => mermaidOf(drawnOf(tasks));
+export const drawMermaid = (tasks: readonly DrawableInput[]): string => drawGraph(toDrawable(tasks));
 
-const mermaidOf = (tasks: readonly DrawableTask[]): string =>
+const drawGraph = (tasks: readonly DrawableTask[]): string =>
   [
     'flowchart TD',
-    ...tasks.map((task, place) => `  t${place}["${labelOf(task)}"]:::${task.status}`),
-    ...linksOf(tasks).map(({ from, to }) => `  t${from} --> t${to}`),
-    ...drawnStatuses.map((status) => {
+    ...tasks.map((task, index) => `  t${index}["${nodeLabel(task)}"]:::${task.status}`),
+    ...listEdges(tasks).map(({ from, to }) => `  t${from} --> t${to}`),
+    ...statusOrder.map((status) => {
       const { light, isDashed } = statusStyles[status];
       return `  classDef ${status} fill:${light.fill},stroke:${light.line},color:${light.text}${isDashed === true ? ',stroke-dasharray:5 3' : ''}`;
     }),
     '',
   ].join('\n');
 
-const labelOf = ({ title, assignee, status }: DrawableTask): string => {
+const nodeLabel = ({ title, assignee, status }: DrawableTask): string => {
   const about = [...(assignee === null ? [] : [plainText(assignee, titleCharsMax)]), status];
   return `${escaped(titleText(title, titleCharsMax))}<br>${about.map((text) => escaped(text)).join(', ')}`;
 };

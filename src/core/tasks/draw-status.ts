@@ -1,8 +1,8 @@
-// How each state of a task looks in a drawing: a word, a sign and colours. None of them is needed to know the others.
+// How each task status looks in a drawing: a word, a symbol and colours. Each of them alone identifies the status.
 import type { TaskStatus } from '#contracts';
 
-/** In the order in which a summary lists them. */
-export const drawnStatuses = [
+/** The order in which a summary lists the statuses. */
+export const statusOrder = [
   'completed',
   'running',
   'ready',
@@ -14,8 +14,8 @@ export const drawnStatuses = [
 
 export type Colours = { readonly fill: string; readonly line: string; readonly text: string };
 
-type Look = {
-  /** Lines on a square of 12. */
+type StatusStyle = {
+  /** An SVG path in a 12 × 12 square. */
   readonly sign: string;
   readonly light: Colours;
   readonly dark: Colours;
@@ -24,7 +24,7 @@ type Look = {
 
 const ring = 'M6 1.5a4.5 4.5 0 1 0 .01 0z';
 
-export const statusStyles: Readonly<Record<TaskStatus, Look>> = {
+export const statusStyles: Readonly<Record<TaskStatus, StatusStyle>> = {
   completed: {
     sign: 'M2 6.5l2.7 2.8L10 3',
     light: { fill: '#ecf7ee', line: '#2f8a43', text: '#1d6b30' },
@@ -64,17 +64,17 @@ export const statusStyles: Readonly<Record<TaskStatus, Look>> = {
   },
 };
 
-/** The states that occur, each with its number. */
+/** The statuses that occur, each with its count. */
 export const countStatuses = (
   tasks: readonly { readonly status: TaskStatus }[],
 ): readonly { readonly status: TaskStatus; readonly count: number }[] => {
   const groups = Map.groupBy(tasks, ({ status }) => status);
-  return drawnStatuses.flatMap((status) => {
+  return statusOrder.flatMap((status) => {
     const count = groups.get(status)?.length ?? 0;
     return count === 0 ? [] : [{ status, count }];
   });
 };
 
-export const taskCountWords = (count: number): string => `${withCommas(count)} ${count === 1 ? 'task' : 'tasks'}`;
+export const formatTaskCount = (count: number): string => `${withCommas(count)} ${count === 1 ? 'task' : 'tasks'}`;
 
 export const withCommas = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/gu, ',');

@@ -1,4 +1,4 @@
-// The page that every SVG drawing stands on: its colours by day and by night, its words for those who do not see it.
+// The SVG document around every drawing: colours for light and dark mode, and a text description for screen readers.
 import { statusStyles } from './draw-status.ts';
 import type { Colours } from './draw-status.ts';
 import { escapeXml } from './draw-text.ts';
@@ -8,11 +8,11 @@ export type SvgPage = {
   readonly height: number;
   readonly title: string;
   readonly description: string;
-  /** Elements. */
+  /** SVG elements. */
   readonly body: readonly string[];
 };
 
-export const sheet = ({ width, height, title, description, body }: SvgPage): string =>
+export const svgDocument = ({ width, height, title, description, body }: SvgPage): string =>
   [
     `<svg xmlns="http://www.w3.org/2000/svg" class="task-graph" role="img" aria-labelledby="task-graph-title task-graph-text" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
     `<title id="task-graph-title">${escapeXml(title)}</title>`,
@@ -26,8 +26,8 @@ export const sheet = ({ width, height, title, description, body }: SvgPage): str
 
 type Theme = { readonly page: string; readonly text: string; readonly faint: string; readonly line: string };
 
-const day: Theme = { page: '#ffffff', text: '#1b222c', faint: '#5b6675', line: '#93a0b0' };
-const night: Theme = { page: '#0d1117', text: '#e4e9f0', faint: '#9aa6b5', line: '#5f6d7e' };
+const lightTheme: Theme = { page: '#ffffff', text: '#1b222c', faint: '#5b6675', line: '#93a0b0' };
+const darkTheme: Theme = { page: '#0d1117', text: '#e4e9f0', faint: '#9aa6b5', line: '#5f6d7e' };
 
 const themeRules = (
   theme: Theme,
@@ -60,8 +60,8 @@ const styles = [
   ),
   '.task-graph .sign{fill:none;stroke-width:1.6;stroke-linecap:round;stroke-linejoin:round}',
   '.task-graph .line{fill:none;stroke-width:1.4}',
-  ...themeRules(day, ({ light }) => light),
+  ...themeRules(lightTheme, ({ light }) => light),
   '@media (prefers-color-scheme:dark){',
-  ...themeRules(night, ({ dark }) => dark),
+  ...themeRules(darkTheme, ({ dark }) => dark),
   '}',
 ].join('\n');

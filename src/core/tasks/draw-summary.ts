@@ -1,14 +1,14 @@
-// What stands in the place of a graph that is too large to look at: how many tasks are in which state.
+// Draws a summary in place of a graph that is too large to read: how many tasks have which status.
 import type { DrawableTask } from './draw-layers.ts';
-import { countStatuses, statusStyles, taskCountWords, withCommas } from './draw-status.ts';
-import { sheet } from './draw-style.ts';
+import { countStatuses, statusStyles, formatTaskCount, withCommas } from './draw-status.ts';
+import { svgDocument } from './draw-style.ts';
 import { escapeXml } from './draw-text.ts';
 
 const page = { width: 480, margin: 24, row: 26, top: 84, bars: 170 };
 
 export const drawSummary = (tasks: readonly DrawableTask[], why: string): string => {
   const counts = countStatuses(tasks);
-  const total = taskCountWords(tasks.length);
+  const total = formatTaskCount(tasks.length);
   const rows = counts.map(({ status, count }, at) => {
     const wide = Math.max(2, Math.round(((page.width - page.margin - page.bars) * count) / tasks.length));
     return [
@@ -20,7 +20,7 @@ export const drawSummary = (tasks: readonly DrawableTask[], why: string): string
       '</g>',
     ].join('');
   });
-  return sheet({
+  return svgDocument({
     width: page.width,
     height: page.top + counts.length * page.row + page.margin - 16,
     title: total,

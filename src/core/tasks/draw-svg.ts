@@ -1,50 +1,52 @@
-// A graph of tasks as an SVG file that needs nothing else.
+// Draws a task graph as a self-contained SVG file.
 //
-//   S1. Whatever the texts of the tasks hold, there is one group for each task and one line for each dependency.
-//   S2. Nothing is told by colour alone: each state has its word and its sign.
-import { drawnOf, linksOf } from './draw-layers.ts';
+//   S1. There is one group per task and one line per dependency, whatever the tasks' texts contain.
+//   S2. Nothing is shown by colour alone: each status also has a word and a symbol.
+import { toDrawable, listEdges } from './draw-layers.ts';
 import type { DrawableInput, DrawableTask, TaskEdge } from './draw-layers.ts';
-import { countStatuses, statusStyles, taskCountWords, withCommas } from './draw-status.ts';
-import { sheet } from './draw-style.ts';
+import { countStatuses, statusStyles, formatTaskCount, withCommas } from './draw-status.ts';
+import { svgDocument } from './draw-style.ts';
 import { drawSummary } from './draw-summary.ts';
 import { escapeXml, fitLines, plainText, textWidth, titleText } from './draw-text.ts';
 import { boxSize, layOutGraph } from './lay-out-graph.ts';
 import type { Layout, LayoutLine } from './lay-out-graph.ts';
 
-/** What is larger is summed up. */
+/** Larger graphs are drawn as a summary. */
 const tasksMax = 2000;
-const linksMax = 10_000;
+const edgesMax = 10_000;
 
-export const drawSvg = (tasks: readonly DrawableInput[]): string => svgOf(drawnOf(tasks));
+export const drawSvg = (tasks: readonly DrawableInput[]): string => drawGraph(toDrawable(tasks));
 
-const svgOf = (tasks: readonly DrawableTask[]): string => {
-  if (tasks.length === 0) return drawSummary(tasks, 'There is nothing to do.');
+const drawGraph = (tasks: readonly DrawableTask[]): string => {
+  if (tasks.length === 0) return drawSummary(tasks, 'There are no tasks.');
   if (tasks.length > tasksMax)
-    return drawSummary(tasks, `Too many to draw each of them: at most ${withCommas(tasksMax)} are.`);
-  const linkCount = linksOf(tasks).length;
-  if (linkCount > linksMax)
+    return drawSummary(tasks, `Too many tasks to draw individually: the limit is ${withCommas(tasksMax)}.`);
+  const edgeCount = listEdges(tasks).length;
+  if (edgeCount > edgesMax)
     return drawSummary(
       tasks,
-      `Too many dependencies to draw each of them: ${withCommas(linkCount)}, and at most ${withCommas(linksMax)} are.`,
+      `Too many dependencies to draw: ${withCommas(edgeCount)}, and the limit is ${withCommas(edgesMax)}.`,
     );
 
   const layout = layOutGraph(tasks);
   const width = Math.max(pageWidthMin, Math.ceil(layout.width) + margin * 2);
-  const legend = legendOf(tasks, width);
+  const legend = buildLegend(tasks, width);
   const before = Map.groupBy(layout.lines, ({ to }) => to);
   const left = (width - layout.width) / 2;
-  return sheet({
+  return svgDocument({
     width,
     height: Math.ceil(layout.height) + legend.height + margin * 2,
-    title: `A graph of ${taskCountWords(tasks.length)}`,
-    description: descriptionOf(tasks, layout),
+    title: `A graph of ${formatTaskCount(tasks.length)}`,
+    description: describeGraph(tasks, layout),
     body: [
       defs,
       ...legend.body,
       `<g transform="translate(${round(left)} ${legend.height + margin})">`,
       ...layout.stems.map((stem) => lineElement(stem, 'line stem')),
       ...layout.lines.map((line) => lineElement(line, 'line link')),
-      ...tasks.map((task, place) => taskElement(task, layout.boxes[place]!, namesOf(tasks, before.get(place) ?? []))),
+      ...tasks.map((task, index) =>
+        taskElement(task, layout.boxes[index]!, taskTitles(tasks, before.get(index) ?? [])),
+      ),
       '</g>',
     ],
   });
@@ -53,7 +55,7 @@ const svgOf = (tasks: readonly DrawableTask[]): string => {
 const margin = 24;
 const pageWidthMin = 360;
 const padding = 12;
-/** Bold letters of 13 are as wide as plain ones of this size. */
+/** Bold text at size 13 is as wide as plain text at this size. */
 const boldSize = 14.5;
 const tooltipCharsMax = 400;
 const round = (value: number): number => Math.round(value * 10) / 10;
@@ -65,28 +67,28 @@ const defs = [
   '</defs>',
 ].join('');
 
-/** The states that occur, with their signs and numbers, on as many lines as they need. */
-const legendOf = (
+/** The statuses that occur, with symbols and counts, on as many lines as needed. */
+const buildLegend = (
   tasks: readonly DrawableTask[],
   width: number,
 ): { readonly height: number; readonly body: string[] } => {
-  const total = taskCountWords(tasks.length);
+  const total = formatTaskCount(tasks.length);
   let [x, y] = [margin + textWidth(total, 15) + 18, margin + 12];
   const entries = countStatuses(tasks).map(({ status, count }) => {
-    const words = `${withCommas(count)} ${status}`;
-    const wide = 18 + textWidth(words, 11) + 14;
-    if (x + wide > width - margin / 2) [x, y] = [margin, y + 20];
-    const entry = `<g class="count ${status}" transform="translate(${round(x)} ${y})"><path class="sign" transform="translate(0 -10)" d="${statusStyles[status].sign}"/><text class="word" x="18">${words}</text></g>`;
-    x += wide;
+    const label = `${withCommas(count)} ${status}`;
+    const entryWidth = 18 + textWidth(label, 11) + 14;
+    if (x + entryWidth > width - margin / 2) [x, y] = [margin, y + 20];
+    const entry = `<g class="count ${status}" transform="translate(${round(x)} ${y})"><path class="sign" transform="translate(0 -10)" d="${statusStyles[status].sign}"/><text class="word" x="18">${label}</text></g>`;
+    x += entryWidth;
     return entry;
   });
   return { height: y, body: [`<text class="total" x="${margin}" y="${margin + 12}">${total}</text>`, ...entries] };
 };
 
-const descriptionOf = (tasks: readonly DrawableTask[], { lines }: Layout): string => {
+const describeGraph = (tasks: readonly DrawableTask[], { lines }: Layout): string => {
   const states = countStatuses(tasks).map(({ status, count }) => `${withCommas(count)} ${status}`);
-  const links = `${withCommas(lines.length)} ${lines.length === 1 ? 'dependency' : 'dependencies'}`;
-  return `${states.join(', ')}; ${links}. An arrow leads from a task to one that depends on it.`;
+  const dependencies = `${withCommas(lines.length)} ${lines.length === 1 ? 'dependency' : 'dependencies'}`;
+  return `${states.join(', ')}; ${dependencies}. Arrows point from a task to the tasks that depend on it.`;
 };
 
 const lineElement = ({ points, isHead }: LayoutLine, name: string): string => {
@@ -111,7 +113,7 @@ const taskElement = (
   const first = lines.length === 1 ? 50 : 43;
   return [
     `<g class="task ${status}" transform="translate(${round(x)} ${round(y)})">`,
-    `<title>${escapeXml(tooltipOf(task, after))}</title>`,
+    `<title>${escapeXml(tooltip(task, after))}</title>`,
     `<rect class="box" width="${boxSize.width}" height="${boxSize.height}" rx="8"/>`,
     `<path class="sign" transform="translate(${padding} 10)" d="${statusStyles[status].sign}"/>`,
     `<text class="word" x="${padding + 18}" y="20">${status}</text>`,
@@ -124,13 +126,13 @@ const taskElement = (
 
 const namesMax = 6;
 
-const namesOf = (tasks: readonly DrawableTask[], links: readonly TaskEdge[]): string => {
-  const names = links.slice(0, namesMax).map(({ from }) => titleText(tasks[from]?.title ?? '', 60));
-  return [...names, ...(links.length > namesMax ? [`${links.length - namesMax} more`] : [])].join(', ');
+const taskTitles = (tasks: readonly DrawableTask[], edges: readonly TaskEdge[]): string => {
+  const names = edges.slice(0, namesMax).map(({ from }) => titleText(tasks[from]?.title ?? '', 60));
+  return [...names, ...(edges.length > namesMax ? [`${edges.length - namesMax} more`] : [])].join(', ');
 };
 
-/** All that a box has no room for. */
-const tooltipOf = ({ title, assignee, status, reason }: DrawableTask, after: string): string =>
+/** Everything that does not fit into the box. */
+const tooltip = ({ title, assignee, status, reason }: DrawableTask, after: string): string =>
   [
     titleText(title, tooltipCharsMax),
     `${status}${assignee === null ? '' : `, ${plainText(assignee, tooltipCharsMax)}`}`,

@@ -1,15 +1,22 @@
-export { checkTasks, readTasks } from './check-tasks.ts';
+export { checkTasks, parseTasks } from './check-tasks.ts';
 export type { KnownTasks } from './check-tasks.ts';
-export type { ReadTask, TaskLimits } from './read-task.ts';
+export type { ParsedTask, TaskLimits } from './read-task.ts';
 export { isFinal } from './dependency-outcomes.ts';
 export { matchesCondition } from './matches-condition.ts';
 export { patterns } from './patterns.ts';
 export type { DebateOptions, DebateSide, PatternOptions, ReviewOptions, RouteTask, RouteOptions } from './patterns.ts';
 export { SharedMemory } from './shared-memory.ts';
 export { TaskQueue } from './task-queue.ts';
-export type { RoomOf, TakenTask, TaskQueueOptions } from './task-queue.ts';
-export { abortedReason, refusalReason, refusedName, resultReason, skippedName, taskSummary } from './task-reasons.ts';
+export type { FreeCapacity, StartedTask, TaskQueueOptions } from './task-queue.ts';
+export {
+  abortedReason,
+  refusalReason,
+  taskRefusedOperation,
+  resultReason,
+  skipRestOperation,
+  taskSummary,
+} from './task-reasons.ts';
 export { drawMermaid } from './draw-mermaid.ts';
 export { drawSvg } from './draw-svg.ts';
 export type { DrawableInput, DrawableTask } from './draw-layers.ts';
-export { missingIn, missingLines, missingWords, resultsText } from './task-texts.ts';
+export { missingTasks, missingLines, missingSection, resultsText } from './task-texts.ts';

@@ -1,26 +1,26 @@
-// Where the boxes and lines of a graph of tasks stand, on a page that is as near to a screen's shape as the graph allows.
-import { layersOf, linksOf } from './draw-layers.ts';
+// Lays out the boxes and lines of a task graph, on a page as close to a screen's shape as the graph allows.
+import { assignLayers, listEdges } from './draw-layers.ts';
 import type { DrawableTask, TaskEdge } from './draw-layers.ts';
-import { neighboursOf, orderLayers } from './draw-order.ts';
+import { listNeighbours, orderLayers } from './draw-order.ts';
 import { assignCoordinates } from './draw-coordinates.ts';
-import { routesOf } from './draw-routes.ts';
+import { routeEdges } from './draw-routes.ts';
 import type { Routes, EdgeSegment } from './draw-routes.ts';
 
 export type Layout = {
   readonly width: number;
   readonly height: number;
-  /** One for each task, in their order: its upper left corner, and its layer. */
+  /** One per task, in their order: its upper left corner and its layer. */
   readonly boxes: readonly { readonly x: number; readonly y: number; readonly layer: number }[];
-  /** One for each dependency. */
+  /** One per dependency. */
   readonly lines: readonly (TaskEdge & LayoutLine)[];
-  /** What several lines share. */
+  /** Parts that several lines share. */
   readonly stems: readonly LayoutLine[];
 };
 
 export type LayoutLine = {
-  /** A curve from the first to the fourth point, drawn to the second and third; then straight on to a fifth. */
+  /** A curve from the first to the fourth point, with the second and third as control points; then a straight line to the fifth, if any. */
   readonly points: readonly Point[];
-  /** It ends at a box. */
+  /** The line ends at a box. */
   readonly isHead: boolean;
 };
 
@@ -29,13 +29,13 @@ export type Point = readonly [x: number, y: number];
 export const boxSize = { width: 216, height: 74 };
 
 export const layOutGraph = (tasks: readonly DrawableTask[]): Layout => {
-  const links = linksOf(tasks);
-  const layers = layersOf(tasks.length, links);
+  const edges = listEdges(tasks);
+  const layers = assignLayers(tasks.length, edges);
   const taskDepths: number[] = Array.from({ length: tasks.length }, () => 0);
-  for (const [depth, layer] of layers.entries()) for (const place of layer) taskDepths[place] = depth;
+  for (const [depth, layer] of layers.entries()) for (const index of layer) taskDepths[index] = depth;
 
-  const routes = routesOf(links, taskDepths);
-  const neighbours = neighboursOf(routes.depths.length, [...routes.stems, ...routes.ways]);
+  const routes = routeEdges(edges, taskDepths);
+  const neighbours = listNeighbours(routes.depths.length, [...routes.stems, ...routes.segments]);
   const filled = layers.map((layer) => [...layer]);
   for (const [point, depth] of routes.depths.entries()) if (point >= tasks.length) filled[depth]?.push(point);
   const ordered = orderLayers(filled, neighbours);
@@ -43,29 +43,29 @@ export const layOutGraph = (tasks: readonly DrawableTask[]): Layout => {
   const isBend = (point: number): boolean => point >= tasks.length;
   const drawn = [false, true].map((isDown) => {
     const { width, height } = boxSize;
-    const places = assignCoordinates(ordered, neighbours, { box: isDown ? width : height, isBend });
-    return pageOf({ ...places, isDown, links, routes, layerCount: layers.length, taskCount: tasks.length });
+    const coordinates = assignCoordinates(ordered, neighbours, { box: isDown ? width : height, isBend });
+    return buildLayout({ ...coordinates, isDown, edges, routes, layerCount: layers.length, taskCount: tasks.length });
   });
-  return drawn.reduce((one, other) => (farness(other) < farness(one) ? other : one));
+  return drawn.reduce((one, other) => (viewingDistance(other) < viewingDistance(one) ? other : one));
 };
 
-/** How far one must go from a screen to see it all. */
-const farness = ({ width, height }: Layout): number => Math.max(width / 1.5, height);
+/** How far to zoom out to see the whole layout on a screen. */
+const viewingDistance = ({ width, height }: Layout): number => Math.max(width / 1.5, height);
 
-type Placed = {
+type PlacedGraph = {
   readonly middles: readonly number[];
   readonly extent: number;
   readonly isDown: boolean;
-  readonly links: readonly TaskEdge[];
+  readonly edges: readonly TaskEdge[];
   readonly routes: Routes;
   readonly layerCount: number;
   readonly taskCount: number;
 };
 
-const pageOf = (placed: Placed): Layout => {
-  const { middles, isDown, links, routes, layerCount, taskCount } = placed;
+const buildLayout = (placed: PlacedGraph): Layout => {
+  const { middles, isDown, edges, routes, layerCount, taskCount } = placed;
   const deep = isDown ? boxSize.height : boxSize.width;
-  const starts = startsOf(placed, deep);
+  const starts = layerStarts(placed, deep);
   const length = layerCount === 0 ? 0 : starts.at(-1)! + deep;
   const turn = ([along, across]: Point): Point => (isDown ? [across, along] : [along, across]);
   const lineOf = ({ from, to }: EdgeSegment): LayoutLine => {
@@ -86,22 +86,22 @@ const pageOf = (placed: Placed): Layout => {
   return {
     width,
     height,
-    boxes: Array.from({ length: taskCount }, (_, place) => {
-      const layer = routes.depths[place]!;
-      const [x, y] = turn([starts[layer]!, middles[place]! - (isDown ? boxSize.width : boxSize.height) / 2]);
+    boxes: Array.from({ length: taskCount }, (_, index) => {
+      const layer = routes.depths[index]!;
+      const [x, y] = turn([starts[layer]!, middles[index]! - (isDown ? boxSize.width : boxSize.height) / 2]);
       return { x, y, layer };
     }),
-    lines: routes.ways.map((way, at) => ({ ...links[at]!, ...lineOf(way) })),
-    stems: routes.stems.map((way) => lineOf(way)),
+    lines: routes.segments.map((segment, at) => ({ ...edges[at]!, ...lineOf(segment) })),
+    stems: routes.stems.map((segment) => lineOf(segment)),
   };
 };
 
 const room = { least: 52, most: 220, base: 40, slope: 0.12 };
 
-/** Where each layer begins: the steeper the lines between two of them, the more room there is. */
-const startsOf = ({ middles, routes, layerCount }: Placed, deep: number): readonly number[] => {
+/** Where each layer starts: the steeper the lines between two layers, the more room there is between them. */
+const layerStarts = ({ middles, routes, layerCount }: PlacedGraph, deep: number): readonly number[] => {
   const steepest: number[] = Array.from({ length: layerCount }, () => 0);
-  for (const { from, to, loose } of [...routes.stems, ...routes.ways]) {
+  for (const { from, to, loose } of [...routes.stems, ...routes.segments]) {
     if (loose === true) continue;
     const depth = routes.depths[from]!;
     steepest[depth] = Math.max(steepest[depth]!, Math.abs(middles[from]! - middles[to]!));

@@ -1,16 +1,16 @@
-// The name that was probably meant, as words after a problem.
+// Suggests the name that was probably meant, as text to append to a problem.
 import { nearestName } from '#base';
 
-/** Of a graph of any size: a suggestion is a courtesy. */
+/** Bounds the search in large graphs: a suggestion is only a courtesy. */
 const candidatesMax = 10_000;
 
 /** ` Did you mean …?`, or nothing. */
 export const didYouMean = (name: string, known: Iterable<string>): string => {
-  const near = nearestName(name, firstOf(known));
+  const near = nearestName(name, firstNames(known));
   return near === null ? '' : ` Did you mean ${JSON.stringify(near)}?`;
 };
 
-function* firstOf(names: Iterable<string>): Generator<string> {
+function* firstNames(names: Iterable<string>): Generator<string> {
   let left = candidatesMax;
   for (const name of names) {
     if (left-- === 0) return;

@@ -1,42 +1,42 @@
-// Graphs that teams often need, as plain lists of tasks: to be run as they are, or as parts of larger ones.
+// Common task graphs as plain lists of tasks, to run as they are or as parts of larger graphs.
 //
-//   P1. Ids are the same whatever the texts: `step-1`, `part-2`, `gather` … after a prefix, if there is one. A given id stays.
-//   P2. What a task depends on by itself is kept; the pattern only adds.
+//   P1. Ids do not depend on the texts: `step-1`, `part-2`, `gather` …, with the prefix if there is one. A given id stays.
+//   P2. A task keeps its own dependencies; the pattern only adds to them.
 import { CloisterError } from '#base';
 import type { TaskCondition, TaskSpec } from '#contracts';
 
-/** `prefix: 'intro'` makes `intro-step-1` of `step-1`. */
+/** `prefix: 'intro'` turns `step-1` into `intro-step-1`. */
 export type PatternOptions = { readonly prefix?: string | undefined };
 
 /** Each step sees the result of the one before it. */
 const sequence = (steps: readonly TaskSpec[], options: PatternOptions = {}): TaskSpec[] => {
-  expectSome(steps, 'A sequence needs at least one step.');
+  expectNonEmpty(steps, 'A sequence needs at least one step.');
   const named = steps.map((step, index) => withId(step, `step-${index + 1}`, options));
   return named.map((step, index) => (index === 0 ? step : after(step, [named[index - 1]!])));
 };
 
-/** The parts are worked on side by side; then one task sees all their results. */
+/** The parts run in parallel; then one task sees all of their results. */
 const fanOut = (parts: readonly TaskSpec[], gather: TaskSpec, options: PatternOptions = {}): TaskSpec[] => {
-  expectSome(parts, 'A fan-out needs at least one part.');
+  expectNonEmpty(parts, 'A fan-out needs at least one part.');
   const named = parts.map((part, index) => withId(part, `part-${index + 1}`, options));
   return [...named, after(withId(gather, 'gather', options), named)];
 };
 
-/** One task for each item of a list, side by side; with `gather`, one more sees all their results. */
+/** One task per item of a list, in parallel; with `gather`, one more task sees all of their results. */
 const mapOver = <T>(
   items: readonly T[],
   make: (item: T, index: number) => TaskSpec,
   gather?: TaskSpec,
   options: PatternOptions = {},
 ): TaskSpec[] => {
-  expectSome(items, 'There is no item to map over.');
+  expectNonEmpty(items, 'mapOver needs at least one item.');
   const named = items.map((item, index) => withId(make(item, index), `item-${index + 1}`, options));
   return gather === undefined ? named : [...named, after(withId(gather, 'gather', options), named)];
 };
 
 export type DebateSide = {
   readonly assignee: string;
-  /** What it argues for. Default: for the motion the first, against it the second. */
+  /** What the side argues for. Default: the first side is for the motion, the second against it. */
   readonly stance?: string | undefined;
 };
 
@@ -47,19 +47,19 @@ export type DebateOptions = PatternOptions & {
   readonly rounds: number;
 };
 
-/** In each round both speak, seeing only the other's speech of the round before; the judge sees all speeches. */
+/** In each round both sides speak, and see only the other side's speech from the previous round. The judge sees all speeches. */
 const debate = ({ motion, sides, judge, rounds, ...options }: DebateOptions): TaskSpec[] => {
   expectRounds(rounds);
   if (typeof motion !== 'string' || motion.trim() === '') refuse('The motion of the debate is empty.');
-  if (!Array.isArray(sides) || sides.length !== 2) refuse('A debate has two sides.');
+  if (!Array.isArray(sides) || sides.length !== 2) refuse('A debate needs exactly two sides.');
   const stances = sides.map(({ stance }, side) => stance ?? (side === 0 ? 'for the motion' : 'against the motion'));
   const speeches: TaskSpec[] = [];
   for (let round = 1; round <= rounds; round++)
     sides.forEach(({ assignee }, side) => {
-      const words = round === 1 ? openingWords : replyWords;
+      const instructions = round === 1 ? openingPrompt : replyPrompt;
       const speech: TaskSpec = {
         title: `Round ${round}, side ${letters[side]!.toUpperCase()}`,
-        description: `The motion: ${motion}\n\nYour side: ${stances[side]}\n\n${words}`,
+        description: `The motion: ${motion}\n\nYour side: ${stances[side]}\n\n${instructions}`,
         assignee,
       };
       const named = withId(speech, `round-${round}-${letters[side]}`, options);
@@ -67,92 +67,91 @@ const debate = ({ motion, sides, judge, rounds, ...options }: DebateOptions): Ta
     });
   const verdict: TaskSpec = {
     title: 'Verdict',
-    description: `The motion: ${motion}\n\nSide A: ${stances[0]}\nSide B: ${stances[1]}\n\n${judgeWords}`,
+    description: `The motion: ${motion}\n\nSide A: ${stances[0]}\nSide B: ${stances[1]}\n\n${judgePrompt}`,
     assignee: judge.assignee,
   };
   return [...speeches, after(withId(verdict, 'verdict', options), speeches)];
 };
 
 const letters = ['a', 'b'];
-const openingWords = 'Make your case in a short speech.';
-const replyWords =
+const openingPrompt = 'Make your case in a short speech.';
+const replyPrompt =
   "You are shown the other side's latest speech. Answer its strongest points, then make your own case.";
-const judgeWords = 'You are shown all speeches of both sides. Say which side made the better case, and why.';
+const judgePrompt = 'You are shown all speeches from both sides. Say which side made the better case, and why.';
 
 export type ReviewOptions = PatternOptions & {
   readonly draft: TaskSpec;
   readonly review: TaskSpec;
-  /** How many drafts at most. */
+  /** The maximum number of drafts. */
   readonly rounds: number;
-  /** The words with which a review accepts. Default `accepted`; the reviewer is told the first. */
+  /** The words with which a review accepts the draft. Default: `accepted`. The reviewer is told the first one. */
   readonly accept?: string | readonly string[] | undefined;
 };
 
-/** A draft is reviewed and written anew until a review accepts it, or the rounds are over. */
+/** A draft is reviewed and rewritten until a review accepts it or the rounds are used up. */
 const reviewUntil = ({ draft, review, rounds, accept = 'accepted', ...options }: ReviewOptions): TaskSpec[] => {
   expectRounds(rounds);
   const words = typeof accept === 'string' ? [accept] : accept;
-  expectSome(words, 'No word is given with which a review accepts.');
-  if (words.some((word) => typeof word !== 'string' || word.trim() === ''))
-    refuse('A word with which a review accepts is empty.');
+  expectNonEmpty(words, 'accept needs at least one word.');
+  if (words.some((word) => typeof word !== 'string' || word.trim() === '')) refuse('accept contains an empty word.');
   const tasks: TaskSpec[] = [];
   for (let round = 1; round <= rounds; round++) {
     const [lastDraft, lastReview] = tasks.slice(-2);
-    // Both look at the review before: whatever else they depend on, they are not needed when it was the last.
+    // Both have the previous review as their condition: if it accepted the draft, neither is needed.
     const follow = (task: TaskSpec, others: readonly TaskSpec[]): TaskSpec =>
       lastReview === undefined
         ? after(task, others)
         : { ...after(task, [...others, lastReview]), when: { task: lastReview.id!, not: accept } };
-    const first = withId(numbered(draft, round), `draft-${round}`, options);
+    const first = withId(forRound(draft, round), `draft-${round}`, options);
     const written = follow(
-      round === 1 ? first : withWords(first, anewWords(round)),
+      round === 1 ? first : appendToDescription(first, revisionPrompt(round)),
       lastDraft === undefined ? [] : [lastDraft],
     );
-    const reviewed = withId(numbered(review, round), `review-${round}`, options);
-    tasks.push(written, follow(withWords(reviewed, reviewWords(round, words[0]!)), [written]));
+    const reviewed = withId(forRound(review, round), `review-${round}`, options);
+    tasks.push(written, follow(appendToDescription(reviewed, reviewPrompt(round, words[0]!)), [written]));
   }
   return tasks;
 };
 
-/** A given id is made one for each round. */
-const numbered = ({ id, ...task }: TaskSpec, round: number): TaskSpec => ({
+/** A copy of the task for one round; a given id gets the round's number. */
+const forRound = ({ id, ...task }: TaskSpec, round: number): TaskSpec => ({
   ...task,
   title: `${task.title} (round ${round})`,
   ...(id === undefined ? {} : { id: `${id}-${round}` }),
 });
 
-const anewWords = (round: number): string =>
-  `This is version ${round}. You are shown version ${round - 1} and its review. Answer with the whole new version.`;
+const revisionPrompt = (round: number): string =>
+  `This is version ${round}. You are shown version ${round - 1} and its review. Answer with the complete new version.`;
 
-const reviewWords = (round: number, word: string): string =>
-  `${round === 1 ? '' : 'You are also shown the review of the version before. '}If nothing important has to change, begin your answer with the word ${word}. Otherwise begin with another word and say what has to change.`;
+const reviewPrompt = (round: number, word: string): string =>
+  `${round === 1 ? '' : 'You are also shown the review of the previous version. '}If no important changes are needed, begin your answer with the word ${word}. Otherwise, begin with a different word and say what must change.`;
 
 export type RouteTask = Omit<TaskSpec, 'when'> & {
-  /** The word with which it is chosen. */
+  /** The word that chooses this route. */
   readonly name: string;
-  /** When to choose it. Default: its title. */
+  /** When to choose this route. Default: its title. */
   readonly about?: string | undefined;
 };
 
 export type RouteOptions = PatternOptions & {
   readonly router: TaskSpec;
   readonly routes: readonly RouteTask[];
-  /** Sees the result of the route that was taken. */
+  /** A task that sees the result of the chosen route. */
   readonly answer?: TaskSpec | undefined;
 };
 
-/** One task picks by name which one of the others is done. */
+/** One task chooses, by name, which of the others runs. */
 const route = ({ router, routes, answer, ...options }: RouteOptions): TaskSpec[] => {
-  expectSome(routes, 'A router needs at least one route.');
+  expectNonEmpty(routes, 'A router needs at least one route.');
   const names = new Set<string>();
   for (const { name } of routes) {
     if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/u.test(name))
-      refuse(`A route is named by one word of at most 40 letters, digits, "_" and "-", not ${JSON.stringify(name)}.`);
+      refuse(`A route name must be one word of at most 40 letters, digits, "_" and "-"; got ${JSON.stringify(name)}.`);
     if (names.has(name.toLowerCase())) refuse(`Two routes are named ${name}.`);
     names.add(name.toLowerCase());
   }
   const choices = routes.map(({ name, about, title }) => `- ${name}: ${about ?? title}`).join('\n');
-  const chooser = withWords(withId(router, 'router', options), `${chooseWords}\n${choices}`);
+  const chooser = appendToDescription(withId(router, 'router', options), `${choosePrompt}\n${choices}`);
   const taken = routes.map(({ name, about: _about, ...task }) => {
     const when: TaskCondition = { task: chooser.id!, is: name };
     return { ...after(withId(task, `route-${name}`, options), [chooser]), when };
@@ -160,18 +159,18 @@ const route = ({ router, routes, answer, ...options }: RouteOptions): TaskSpec[]
   return [chooser, ...taken, ...(answer === undefined ? [] : [after(withId(answer, 'answer', options), taken)])];
 };
 
-const chooseWords = 'Choose one of these. Answer with its name alone on the first line:';
+const choosePrompt = 'Choose one of the following. The first line of your answer must be its name and nothing else:';
 
-const withId = (task: TaskSpec, made: string, { prefix }: PatternOptions): TaskSpec => {
-  const id = task.id ?? (prefix === undefined || prefix === '' ? made : `${prefix}-${made}`);
+const withId = (task: TaskSpec, defaultId: string, { prefix }: PatternOptions): TaskSpec => {
+  const id = task.id ?? (prefix === undefined || prefix === '' ? defaultId : `${prefix}-${defaultId}`);
   if (typeof task.title !== 'string' || typeof task.description !== 'string')
-    refuse(`Task ${id}: title and description must be texts.`);
+    refuse(`Task ${id}: title and description must be strings.`);
   return { ...task, id };
 };
 
-const withWords = (task: TaskSpec, words: string): TaskSpec => ({
+const appendToDescription = (task: TaskSpec, text: string): TaskSpec => ({
   ...task,
-  description: `${task.description}\n\n${words}`,
+  description: `${task.description}\n\n${text}`,
 });
 
 const after = (task: TaskSpec, others: readonly TaskSpec[]): TaskSpec => ({
@@ -183,10 +182,10 @@ const roundsMax = 20;
 
 const expectRounds = (rounds: number): void => {
   if (!Number.isInteger(rounds) || rounds < 1 || rounds > roundsMax)
-    refuse(`rounds must be a whole number from 1 to ${roundsMax}; it is ${rounds}.`);
+    refuse(`rounds must be a whole number from 1 to ${roundsMax}; got ${rounds}.`);
 };
 
-const expectSome = (list: readonly unknown[], problem: string): void => {
+const expectNonEmpty = (list: readonly unknown[], problem: string): void => {
   if (!Array.isArray(list) || list.length === 0) refuse(problem);
 };
 
@@ -194,5 +193,5 @@ const refuse = (problem: string): never => {
   throw new CloisterError('tasks_invalid', problem);
 };
 
-/** Ways of working together as graphs of tasks. */
+/** Common ways of working together, as task graphs. */
 export const patterns = { sequence, fanOut, mapOver, debate, reviewUntil, route } as const;

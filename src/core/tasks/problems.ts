@@ -1,33 +1,33 @@
-// What is wrong with a list of tasks, in words: the first ten problems, and how many others there are.
+// Collects the problems of a task list: the first ten, and the number of the others.
 
 export const problemsMax = 10;
 
-/** The words are made only when they are told: some cost a search. */
-export type Tell = (words: () => string) => void;
+/** The message is built only if it is kept, because some messages need a search. */
+export type ReportTaskProblem = (message: () => string) => void;
 
 export class TaskProblems {
-  readonly #told: string[] = [];
+  readonly #messages: string[] = [];
   #count = 0;
 
   get count(): number {
     return this.#count;
   }
 
-  readonly tell: Tell = (words) => {
+  readonly report: ReportTaskProblem = (message) => {
     this.#count++;
-    if (this.#told.length < problemsMax) this.#told.push(words());
+    if (this.#messages.length < problemsMax) this.#messages.push(message());
   };
 
   list(): readonly string[] {
-    const others = this.#count - this.#told.length;
+    const others = this.#count - this.#messages.length;
     return others === 0
-      ? this.#told
-      : [...this.#told, `There ${others === 1 ? 'is 1 more problem' : `are ${others} more problems`}.`];
+      ? this.#messages
+      : [...this.#messages, `There ${others === 1 ? 'is 1 more problem' : `are ${others} more problems`}.`];
   }
 }
 
-/** A value of any size in a few words. */
-export const show = (value: unknown): string => {
+/** A short description of a value of any size. */
+export const showValue = (value: unknown): string => {
   if (value === undefined) return 'nothing';
   if (typeof value === 'string') return JSON.stringify(shorten(value));
   if (Array.isArray(value)) return 'a list';
@@ -42,7 +42,7 @@ const shorten = (text: string): string => (text.length <= shownMax ? text : `${t
 
 const listedMax = 20;
 
-/** Names in a row; of a long list the first. */
+/** The names, separated by commas; only the first ones of a long list. */
 export const joinNames = (names: readonly string[]): string =>
   names.length <= listedMax
     ? names.join(', ')

@@ -1,26 +1,27 @@
-// One task as it was written: its keys and values, without a look at the others.
+// Parses one task: its keys and values, without looking at the other tasks.
 import { isObject, utf8Bytes } from '#base';
 import type { MemoryScope, TaskCondition, TaskSpec } from '#contracts';
 import { didYouMean } from './nearest-name.ts';
-import { joinNames, show } from './problems.ts';
+import { joinNames, showValue } from './problems.ts';
+import type { ReportTaskProblem } from './problems.ts';
 import { taskIdCharsMax, isTaskId } from './task-ids.ts';
 
 /** What a list of tasks may contain. */
 export type TaskLimits = {
-  /** How many tasks there may be, those that are there already included. Default: any number. */
+  /** The maximum number of tasks, including existing ones. Default: any number. */
   readonly tasksMax?: number | undefined;
-  /** How many tasks may follow one another. Default: any number. */
+  /** The maximum length of a chain of dependent tasks. Default: any number. */
   readonly depthMax?: number | undefined;
-  /** The names of those who may be given tasks. Default: any name. */
+  /** The names to which tasks may be assigned. Default: any name. */
   readonly assignees?: readonly string[] | undefined;
-  /** Whether a task may ask for the memory scope `all`. Default true. */
+  /** Whether a task may use the memory scope `all`. Default: true. */
   readonly allowAll?: boolean | undefined;
 };
 
-/** A task that was read: its id is there. */
-export type ReadTask = TaskSpec & { readonly id: string };
+/** A valid task with its id. */
+export type ParsedTask = TaskSpec & { readonly id: string };
 
-/** What could be read of it; the rest was told. */
+/** The valid parts of a task; problems with the rest have been reported. */
 export type TaskDraft = { -readonly [K in keyof TaskSpec]?: TaskSpec[K] } & { dependsOn: readonly string[] };
 
 const titleCharsMax = 200;
@@ -31,101 +32,100 @@ const wordCharsMax = 200;
 const keys = ['id', 'title', 'description', 'assignee', 'dependsOn', 'memoryScope', 'retries', 'priority', 'when'];
 const keySet: ReadonlySet<string> = new Set(keys);
 
-type ReportProblem = (words: () => string) => void;
-
-/** Null values of keys that may be left out count as left out: that is how YAML and models say so. */
-export const readTask = (
+/** A null value of an optional key counts as absent, because YAML and models write it that way. */
+export const parseTask = (
   spec: unknown,
   limits: TaskLimits,
   roster: ReadonlySet<string> | null,
-  tell: ReportProblem,
+  report: ReportTaskProblem,
 ): TaskDraft => {
   if (!isObject(spec)) {
-    tell(() => `it is not an object with a title and a description, but ${show(spec)}.`);
+    report(() => `it must be an object with a title and a description; got ${showValue(spec)}.`);
     return { dependsOn: [] };
   }
   for (const key of Object.keys(spec))
     if (!keySet.has(key))
-      tell(() => `unknown key ${show(key)}.${didYouMean(key, keys) || ` Known keys: ${keys.join(', ')}.`}`);
-  const draft: TaskDraft = { dependsOn: readDependsOn(spec['dependsOn'], tell) };
-  readTexts(spec, draft, tell);
-  readNumbers(spec, draft, tell);
+      report(() => `unknown key ${showValue(key)}.${didYouMean(key, keys) || ` Known keys: ${keys.join(', ')}.`}`);
+  const draft: TaskDraft = { dependsOn: readDependsOn(spec['dependsOn'], report) };
+  readTexts(spec, draft, report);
+  readNumbers(spec, draft, report);
   const { assignee, memoryScope, when } = spec;
-  if (given(assignee)) {
-    if (typeof assignee !== 'string') tell(() => `assignee must be a name; it is ${show(assignee)}.`);
-    else if (roster !== null && !roster.has(assignee)) tell(() => unknownAssignee(assignee, [...roster]));
-    else if (assignee === '') tell(() => 'assignee is empty.');
+  if (isPresent(assignee)) {
+    if (typeof assignee !== 'string') report(() => `assignee must be a name; got ${showValue(assignee)}.`);
+    else if (roster !== null && !roster.has(assignee)) report(() => unknownAssignee(assignee, [...roster]));
+    else if (assignee === '') report(() => 'assignee is empty.');
     else draft.assignee = assignee;
   }
-  if (given(memoryScope)) {
+  if (isPresent(memoryScope)) {
     if (memoryScope !== 'dependencies' && memoryScope !== 'all')
-      tell(() => `memoryScope must be "dependencies" or "all"; it is ${show(memoryScope)}.`);
+      report(() => `memoryScope must be "dependencies" or "all"; got ${showValue(memoryScope)}.`);
     else if (memoryScope === 'all' && limits.allowAll === false)
-      tell(() => 'memoryScope "all" is not allowed here; name what it needs in dependsOn.');
+      report(() => 'memoryScope "all" is not allowed here; name what it needs in dependsOn.');
     else draft.memoryScope = memoryScope satisfies MemoryScope;
   }
-  if (given(when)) readCondition(when, draft, tell);
+  if (isPresent(when)) readCondition(when, draft, report);
   return draft;
 };
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const given = (value: unknown): boolean => value !== undefined && value !== null;
+const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 
-const readTexts = ({ id, title, description }: Fields, draft: TaskDraft, tell: ReportProblem): void => {
-  if (given(id)) {
-    if (typeof id !== 'string') tell(() => `id must be a text (quote it in YAML); it is ${show(id)}.`);
+const readTexts = ({ id, title, description }: Fields, draft: TaskDraft, report: ReportTaskProblem): void => {
+  if (isPresent(id)) {
+    if (typeof id !== 'string') report(() => `id must be a string (quote it in YAML); got ${showValue(id)}.`);
     else {
       draft.id = id;
       if (!isTaskId(id))
-        tell(() => `id must be 1 to ${taskIdCharsMax} letters, digits, ".", "_" or "-"; it is ${show(id)}.`);
+        report(() => `id must be 1 to ${taskIdCharsMax} letters, digits, ".", "_" or "-"; got ${showValue(id)}.`);
     }
   }
-  if (!given(title)) tell(() => 'title is missing.');
-  else if (typeof title !== 'string') tell(() => `title must be a text; it is ${show(title)}.`);
+  if (!isPresent(title)) report(() => 'title is missing.');
+  else if (typeof title !== 'string') report(() => `title must be a string; got ${showValue(title)}.`);
   else {
     draft.title = title;
-    if (title.trim() === '') tell(() => 'title is empty.');
+    if (title.trim() === '') report(() => 'title is empty.');
     else if (title.length > titleCharsMax)
-      tell(() => `title has ${title.length} characters; at most ${titleCharsMax} are allowed.`);
-    else if (/[\n\r\v\f\u0085\u2028\u2029]/u.test(title)) tell(() => 'title must be on one line.');
+      report(() => `title has ${title.length} characters; at most ${titleCharsMax} are allowed.`);
+    else if (/[\n\r\v\f\u0085\u2028\u2029]/u.test(title)) report(() => 'title must be on one line.');
   }
-  if (!given(description)) tell(() => 'description is missing.');
-  else if (typeof description !== 'string') tell(() => `description must be a text; it is ${show(description)}.`);
+  if (!isPresent(description)) report(() => 'description is missing.');
+  else if (typeof description !== 'string')
+    report(() => `description must be a string; got ${showValue(description)}.`);
   else {
     draft.description = description;
-    if (description.trim() === '') tell(() => 'description is empty.');
+    if (description.trim() === '') report(() => 'description is empty.');
     else if (description.length > descriptionBytesMax / 3 && utf8Bytes(description) > descriptionBytesMax)
-      tell(() => `description has ${utf8Bytes(description)} bytes; at most ${descriptionBytesMax} are allowed.`);
+      report(() => `description has ${utf8Bytes(description)} bytes; at most ${descriptionBytesMax} are allowed.`);
   }
 };
 
-const readNumbers = ({ retries, priority }: Fields, draft: TaskDraft, tell: ReportProblem): void => {
-  if (given(retries)) {
+const readNumbers = ({ retries, priority }: Fields, draft: TaskDraft, report: ReportTaskProblem): void => {
+  if (isPresent(retries)) {
     if (typeof retries !== 'number' || !Number.isInteger(retries) || retries < 0 || retries > retriesMax)
-      tell(() => `retries must be a whole number from 0 to ${retriesMax}; it is ${show(retries)}.`);
+      report(() => `retries must be a whole number from 0 to ${retriesMax}; got ${showValue(retries)}.`);
     else draft.retries = retries;
   }
-  if (given(priority)) {
+  if (isPresent(priority)) {
     if (typeof priority !== 'number' || !Number.isFinite(priority))
-      tell(() => `priority must be a number; it is ${show(priority)}.`);
+      report(() => `priority must be a number; got ${showValue(priority)}.`);
     else draft.priority = priority;
   }
 };
 
 const none: readonly string[] = Object.freeze([]);
 
-const readDependsOn = (value: unknown, tell: ReportProblem): readonly string[] => {
-  if (!given(value)) return none;
+const readDependsOn = (value: unknown, report: ReportTaskProblem): readonly string[] => {
+  if (!isPresent(value)) return none;
   if (!Array.isArray(value)) {
-    tell(() => `dependsOn must be a list of ids; it is ${show(value)}.`);
+    report(() => `dependsOn must be a list of ids; got ${showValue(value)}.`);
     return none;
   }
   if (value.length === 1 && typeof value[0] === 'string') return Object.freeze([value[0]]);
   const ids = new Set<string>();
   for (const id of value as readonly unknown[]) {
-    if (typeof id !== 'string') tell(() => `dependsOn must name tasks by id; it has ${show(id)}.`);
-    else if (ids.has(id)) tell(() => `dependsOn names ${show(id)} twice.`);
+    if (typeof id !== 'string') report(() => `dependsOn must name tasks by id; got ${showValue(id)}.`);
+    else if (ids.has(id)) report(() => `dependsOn names ${showValue(id)} twice.`);
     else ids.add(id);
   }
   return ids.size === 0 ? none : Object.freeze([...ids]);
@@ -133,25 +133,25 @@ const readDependsOn = (value: unknown, tell: ReportProblem): readonly string[] =
 
 const conditionKeys = ['task', 'is', 'not'];
 
-const readCondition = (when: unknown, draft: TaskDraft, tell: ReportProblem): void => {
+const readCondition = (when: unknown, draft: TaskDraft, report: ReportTaskProblem): void => {
   if (!isObject(when))
-    return tell(() => `when must be an object with task and is, or task and not; it is ${show(when)}.`);
+    return report(() => `when must be an object with "task" and either "is" or "not"; got ${showValue(when)}.`);
   const unknown = Object.keys(when).filter((key) => !conditionKeys.includes(key));
   for (const key of unknown)
-    tell(() => `when has an unknown key ${show(key)}. Known keys: ${conditionKeys.join(', ')}.`);
+    report(() => `when has an unknown key ${showValue(key)}. Known keys: ${conditionKeys.join(', ')}.`);
   const { task } = when;
-  if (typeof task !== 'string') return tell(() => `when.task must be the id of a task; it is ${show(task)}.`);
+  if (typeof task !== 'string') return report(() => `when.task must be the id of a task; got ${showValue(task)}.`);
   if (!draft.dependsOn.includes(task))
-    return tell(() => `when.task ${show(task)} is not in its dependsOn; a condition is about what it depends on.`);
-  const sides = (['is', 'not'] as const).filter((side) => given(when[side]));
+    return report(() => `when.task ${showValue(task)} must also be listed in dependsOn.`);
+  const sides = (['is', 'not'] as const).filter((side) => isPresent(when[side]));
   const [side] = sides;
   if (side === undefined || sides.length > 1)
-    return tell(() => `when must have either is or not; it has ${sides.length === 0 ? 'neither' : 'both'}.`);
+    return report(() => `when must have either "is" or "not"; it has ${sides.length === 0 ? 'neither' : 'both'}.`);
   const words = readWords(when[side]);
   if (words === null)
-    return tell(
+    return report(
       () =>
-        `when.${side} must be a word or a list of words of at most ${wordCharsMax} characters; it is ${show(when[side])}.`,
+        `when.${side} must be a word or a list of words of at most ${wordCharsMax} characters; got ${showValue(when[side])}.`,
     );
   draft.when = Object.freeze<TaskCondition>(side === 'is' ? { task, is: words } : { task, not: words });
 };
@@ -167,6 +167,6 @@ const readWords = (value: unknown): string | readonly string[] | null => {
 };
 
 const unknownAssignee = (name: string, roster: readonly string[]): string =>
-  `there is no member ${show(name)}.${didYouMean(name, roster)} ${
+  `there is no member ${showValue(name)}.${didYouMean(name, roster)} ${
     roster.length === 0 ? 'There are no members.' : `Members: ${joinNames(roster)}.`
   }`;

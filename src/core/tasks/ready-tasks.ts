@@ -1,13 +1,13 @@
-// The tasks that can be started, the most urgent first, apart for each of those who may do them.
+// The tasks that can be started, most urgent first, in a separate heap for each assignee.
 //
-//   R1. What is here counts only while the task is ready and for that one; the rest is left out when its turn comes.
+//   R1. An entry counts only while its task is ready and has that assignee. Stale entries are dropped when they reach the top.
 import type { Task } from '#contracts';
 
-/** Null: for whoever has the most room. */
-type For = string | null;
+/** Null: for whichever assignee has the most free capacity. */
+type AssigneeKey = string | null;
 
 export class ReadyTasks {
-  readonly #heaps = new Map<For, Task[]>();
+  readonly #heaps = new Map<AssigneeKey, Task[]>();
 
   add(task: Task): void {
     const heap = this.#heaps.get(task.assignee);
@@ -15,12 +15,12 @@ export class ReadyTasks {
     else push(heap, task);
   }
 
-  /** For whom there is something; no others are ever asked. */
-  assignees(): Iterable<For> {
+  /** The assignees that have entries. */
+  assignees(): Iterable<AssigneeKey> {
     return this.#heaps.keys();
   }
 
-  first(assignee: For): Task | undefined {
+  first(assignee: AssigneeKey): Task | undefined {
     const heap = this.#heaps.get(assignee);
     if (heap === undefined) return undefined;
     while (heap.length > 0 && !(heap[0]!.status === 'ready' && heap[0]!.assignee === assignee)) pop(heap);
@@ -28,8 +28,8 @@ export class ReadyTasks {
     return heap[0];
   }
 
-  /** Takes out the first. */
-  drop(assignee: For): void {
+  /** Removes the first task. */
+  removeFirst(assignee: AssigneeKey): void {
     const heap = this.#heaps.get(assignee);
     if (heap !== undefined) pop(heap);
   }
@@ -43,27 +43,27 @@ export const isBefore = (one: Task, other: Task): boolean =>
   one.priority === other.priority ? one.order < other.order : one.priority > other.priority;
 
 const push = (heap: Task[], task: Task): void => {
-  let place = heap.push(task) - 1;
-  while (place > 0) {
-    const above = (place - 1) >> 1;
+  let index = heap.push(task) - 1;
+  while (index > 0) {
+    const above = (index - 1) >> 1;
     if (!isBefore(task, heap[above]!)) break;
-    heap[place] = heap[above]!;
-    place = above;
+    heap[index] = heap[above]!;
+    index = above;
   }
-  heap[place] = task;
+  heap[index] = task;
 };
 
 const pop = (heap: Task[]): void => {
   const last = heap.pop();
   if (last === undefined || heap.length === 0) return;
-  let place = 0;
+  let index = 0;
   for (;;) {
-    let below = 2 * place + 1;
+    let below = 2 * index + 1;
     if (below >= heap.length) break;
     if (below + 1 < heap.length && isBefore(heap[below + 1]!, heap[below]!)) below++;
     if (!isBefore(heap[below]!, last)) break;
-    heap[place] = heap[below]!;
-    place = below;
+    heap[index] = heap[below]!;
+    index = below;
   }
-  heap[place] = last;
+  heap[index] = last;
 };

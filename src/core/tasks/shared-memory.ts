@@ -1,17 +1,17 @@
-// All results of a team, for the coordinator's last answer. The runtime writes it; no task is shown it while the team works.
+// All results of a team, for the coordinator's final answer. The runtime writes it; no task sees it while the team works.
 
-type Written = { readonly title: string; readonly assignee: string | null; readonly result: string };
+type TaskResult = { readonly title: string; readonly assignee: string | null; readonly result: string };
 
 export class SharedMemory {
-  readonly #results = new Map<string, Written>();
+  readonly #results = new Map<string, TaskResult>();
 
-  /** A task that is written again takes its new place. */
-  write(task: Written & { readonly id: string }): void {
+  /** A task that is written again moves to the end. */
+  write(task: TaskResult & { readonly id: string }): void {
     this.#results.delete(task.id);
     this.#results.set(task.id, { title: oneLine(task.title), assignee: task.assignee, result: task.result });
   }
 
-  /** Each result under its title and assignee, in the order written; of the named tasks only, if there is a filter. */
+  /** Each result under its title and assignee, in the order written. A filter selects tasks by id. */
   getSummary(filter: { readonly taskIds?: readonly string[] | undefined } = {}): string {
     const wanted = filter.taskIds === undefined ? null : new Set(filter.taskIds);
     const parts: string[] = [];

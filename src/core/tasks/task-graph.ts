@@ -1,87 +1,89 @@
-// The order in a list of tasks: who waits for whom, how deep it is, and where it goes in a circle.
+// Sorts a list of tasks by dependency, computes depths, and reports cycles.
 //
-//   G1. No step is recursive, and each looks at every task and every dependency a fixed number of times.
-import type { Tell } from './problems.ts';
+//   G1. No step is recursive, and each visits every task and every dependency a fixed number of times.
+import type { ReportTaskProblem } from './problems.ts';
 
-/** By place in the list. */
-export type Ordered = {
-  /** Each after all that it depends on. */
+/** Indexed like the list of tasks. */
+export type TaskOrder = {
+  /** Each task after all of its dependencies. */
   readonly order: readonly number[];
-  /** How many tasks the longest path has that ends with it, those that were there before included. */
+  /** The number of tasks on the longest path that ends with each task, including existing tasks. */
   readonly depths: readonly number[];
 };
 
 /**
- * `edges[n]` are the places of the tasks that the nth depends on, and `floors[n]` the depth of the deepest that it depends on
- * outside the list. Tells each circle; the order then lacks the tasks in circles and those behind them.
+ * `edges[n]` holds the indexes of the tasks that the nth task depends on, and `floors[n]` the depth of its deepest dependency
+ * outside the list. Reports each cycle; the order then lacks the tasks in cycles and those that depend on them.
  */
 export const orderTasks = (
   ids: readonly string[],
   edges: readonly (readonly number[])[],
   floors: readonly number[],
-  tell: Tell,
-): Ordered => {
+  report: ReportTaskProblem,
+): TaskOrder => {
   const waiting = edges.map((dependencies) => dependencies.length);
-  const dependents = turnedAround(edges);
+  const dependents = invertEdges(edges);
   const depths = floors.map((floor) => floor + 1);
   const order: number[] = [];
-  for (let place = 0; place < ids.length; place++) if (waiting[place] === 0) order.push(place);
+  for (let task = 0; task < ids.length; task++) if (waiting[task] === 0) order.push(task);
   for (let done = 0; done < order.length; done++) {
-    const place = order[done]!;
-    for (const dependent of dependents[place] ?? []) {
-      depths[dependent] = Math.max(depths[dependent]!, depths[place]! + 1);
+    const task = order[done]!;
+    for (const dependent of dependents[task] ?? []) {
+      depths[dependent] = Math.max(depths[dependent]!, depths[task]! + 1);
       if (--waiting[dependent]! === 0) order.push(dependent);
     }
   }
-  if (order.length < ids.length) tellCircles(ids, edges, waiting, tell);
+  if (order.length < ids.length) reportCycles(ids, edges, waiting, report);
   return { order, depths };
 };
 
-const turnedAround = (edges: readonly (readonly number[])[]): readonly (number[] | undefined)[] => {
+const invertEdges = (edges: readonly (readonly number[])[]): readonly (number[] | undefined)[] => {
   const dependents: (number[] | undefined)[] = Array.from({ length: edges.length });
-  edges.forEach((dependencies, place) => {
+  edges.forEach((dependencies, task) => {
     for (const dependency of dependencies) {
       const list = dependents[dependency];
-      if (list === undefined) dependents[dependency] = [place];
-      else list.push(place);
+      if (list === undefined) dependents[dependency] = [task];
+      else list.push(task);
     }
   });
   return dependents;
 };
 
-/** Every task that still waits depends on one that still waits: following those ends in a circle. */
-const tellCircles = (
+/** Every task that still waits depends on another one that waits, so following these dependencies ends in a cycle. */
+const reportCycles = (
   ids: readonly string[],
   edges: readonly (readonly number[])[],
   waiting: readonly number[],
-  tell: Tell,
+  report: ReportTaskProblem,
 ): void => {
   const walkOf = Array.from<number>({ length: ids.length }).fill(-1);
   for (let start = 0; start < ids.length; start++) {
     const walk: number[] = [];
-    let place: number | undefined = start;
-    while (place !== undefined && waiting[place]! > 0 && walkOf[place] === -1) {
-      walkOf[place] = start;
-      walk.push(place);
-      place = edges[place]!.find((dependency) => waiting[dependency]! > 0);
+    let task: number | undefined = start;
+    while (task !== undefined && waiting[task]! > 0 && walkOf[task] === -1) {
+      walkOf[task] = start;
+      walk.push(task);
+      task = edges[task]!.find((dependency) => waiting[dependency]! > 0);
     }
-    if (place === undefined || walk.length === 0 || walkOf[place] !== start) continue;
-    const circle = fromEarliest(walk.slice(walk.indexOf(place)));
-    tell(() => `Tasks wait for each other in a circle, each for the next: ${pathOf(circle.map((one) => ids[one]!))}.`);
+    if (task === undefined || walk.length === 0 || walkOf[task] !== start) continue;
+    const cycle = rotateToEarliest(walk.slice(walk.indexOf(task)));
+    report(
+      () => `Tasks depend on each other in a cycle, each on the next: ${formatCycle(cycle.map((one) => ids[one]!))}.`,
+    );
   }
 };
 
-const fromEarliest = (circle: readonly number[]): readonly number[] => {
-  const earliest = circle.reduce((best, place, index) => (place < circle[best]! ? index : best), 0);
-  return [...circle.slice(earliest), ...circle.slice(0, earliest)];
+const rotateToEarliest = (cycle: readonly number[]): readonly number[] => {
+  const earliest = cycle.reduce((best, task, index) => (task < cycle[best]! ? index : best), 0);
+  return [...cycle.slice(earliest), ...cycle.slice(0, earliest)];
 };
 
 const pathMax = 20;
 
-const pathOf = (circle: readonly string[]): string => {
+const formatCycle = (cycle: readonly string[]): string => {
   const shown =
-    circle.length <= pathMax
-      ? circle
-      : [...circle.slice(0, pathMax - 1), `… ${circle.length - pathMax} more …`, circle[circle.length - 1]!];
-  return [...shown, circle[0]!].join(' → ');
+    cycle.length <= pathMax
+      ? cycle
+      : [...cycle.slice(0, pathMax - 1), `… ${cycle.length - pathMax} more …`, cycle[cycle.length - 1]!];
+  return [...shown, cycle[0]!].join(' → ');
 };

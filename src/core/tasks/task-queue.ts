@@ -1,29 +1,29 @@
-// The tasks of a team and how far each has come: what can be started, by whom, and what an end means for the others.
+// The tasks of a team and their states: what can be started, by whom, and what the end of a task means for the others.
 //
-//   Q1. It is a deterministic machine: the same calls give the same states. It has no clock and starts nothing.
-//   Q2. A task is ready only when all that it depends on has ended well, and a final state never changes.
-//   Q3. No step is recursive. All calls together take time linear in tasks and dependencies, but for the order of what is ready.
+//   Q1. The queue is a deterministic state machine: the same calls give the same states. It has no clock and runs nothing.
+//   Q2. A task is ready only when all of its dependencies have ended well. A final state never changes.
+//   Q3. No step is recursive. All calls together take time linear in tasks and dependencies, except for ordering ready tasks.
 import { CloisterError } from '#base';
 import type { MemoryScope, Task, TaskReason, TaskSpec, TaskStatus } from '#contracts';
-import { readGraph } from './check-tasks.ts';
+import { parseGraph } from './check-tasks.ts';
 import type { KnownTasks } from './check-tasks.ts';
-import { blockedBy, conditionEnd, isFinal } from './dependency-outcomes.ts';
+import { blockReason, skipReason, isFinal } from './dependency-outcomes.ts';
 import { isBefore, ReadyTasks } from './ready-tasks.ts';
 import type { TaskLimits } from './read-task.ts';
 import { UnstartedTasks } from './unstarted-tasks.ts';
 
-/** Scope and retries are for tasks that name none; without assignees, a task may name anybody. */
+/** Memory scope and retries are defaults for tasks that have none. Without assignees, a task may name anyone. */
 export type TaskQueueOptions = TaskLimits & {
   readonly memoryScope?: MemoryScope | undefined;
   readonly retries?: number | undefined;
-  /** Told of each task that comes to another state. */
+  /** Called for each task whose status changes. */
   readonly onChange?: ((task: Task) => void) | undefined;
 };
 
-/** How many there are that somebody may start now. */
-export type RoomOf = (assignee: string) => number;
+/** How many more tasks an assignee may start now. */
+export type FreeCapacity = (assignee: string) => number;
 
-export type TakenTask = { readonly task: Task; readonly assignee: string | null };
+export type StartedTask = { readonly task: Task; readonly assignee: string | null };
 
 type MutableTask = { -readonly [K in keyof Task]: Task[K] };
 
@@ -42,24 +42,24 @@ export class TaskQueue {
     failed: 0,
     skipped: 0,
   };
-  // By place in the queue: who waits for it, for how many it still waits, and how many tasks its longest path has.
+  // By index in the queue: its dependents, how many dependencies it still waits for, and the length of its longest path.
   readonly #dependents: (number[] | undefined)[] = [];
-  readonly #waiting: number[] = [];
+  readonly #unmetCounts: number[] = [];
   readonly #depths: number[] = [];
 
   constructor(options: TaskQueueOptions = {}) {
     this.#options = { ...options };
   }
 
-  /** All of them or none; they may depend on tasks that are there, whatever has become of those. */
+  /** Adds all tasks or none. They may depend on existing tasks, whatever their status. */
   add(specs: readonly TaskSpec[]): readonly Task[] {
-    const { problems, tasks, order, depths } = readGraph(specs, this.#known(), this.#options);
+    const { problems, tasks, order, depths } = parseGraph(specs, this.#existingTasks(), this.#options);
     if (problems.length > 0) throw new CloisterError('tasks_invalid', problems.join('\n'));
     const first = this.#tasks.length;
-    tasks.forEach((spec, place) => {
+    tasks.forEach((spec, index) => {
       const task: MutableTask = {
         id: spec.id,
-        order: first + place,
+        order: first + index,
         title: spec.title,
         description: spec.description,
         assignee: spec.assignee ?? null,
@@ -75,15 +75,15 @@ export class TaskQueue {
       };
       this.#tasks.push(task);
       this.#byId.set(task.id, task);
-      this.#depths.push(depths[place]!);
+      this.#depths.push(depths[index]!);
       this.#dependents.push(undefined);
-      this.#waiting.push(0);
+      this.#unmetCounts.push(0);
       this.#counts.pending++;
       this.#unstarted.add(task);
     });
     const { onChange } = this.#options;
     if (onChange !== undefined) for (const task of this.#tasks.slice(first)) onChange(task);
-    for (const place of order) this.#enter(this.#tasks[first + place]!);
+    for (const index of order) this.#linkDependencies(this.#tasks[first + index]!);
     return this.#tasks.slice(first);
   }
 
@@ -110,50 +110,52 @@ export class TaskQueue {
   }
 
   dependentsOf(id: string): readonly Task[] {
-    return (this.#dependents[this.#find(id).order] ?? []).map((place) => this.#tasks[place]!);
+    return (this.#dependents[this.#find(id).order] ?? []).map((index) => this.#tasks[index]!);
   }
 
   dependenciesOf(id: string): readonly Task[] {
     return this.#find(id).dependsOn.map((dependency) => this.#find(dependency));
   }
 
-  /** Those on which nobody depends. */
+  /** Tasks that no other task depends on. */
   sinks(): readonly Task[] {
     return this.#tasks.filter(({ order }) => this.#dependents[order] === undefined);
   }
 
-  /** Starts the most urgent task whose assignee has room; one without assignee goes to whoever has the most. */
-  take(roomOf: RoomOf): TakenTask | undefined {
+  /** Starts the most urgent task whose assignee has free capacity. A task without assignee goes to whoever has the most. */
+  take(freeCapacity: FreeCapacity): StartedTask | undefined {
     let best: Task | undefined;
     let taker: string | null = null;
     for (const assignee of this.#ready.assignees()) {
       const task = this.#ready.first(assignee);
       // probe: task-less-urgent
       if (task === undefined || (best !== undefined && !isBefore(task, best))) continue;
-      const candidate = assignee === null ? this.#roomiest(roomOf) : roomOf(assignee) > 0 ? assignee : undefined;
+      const candidate =
+        assignee === null ? this.#leastBusyAssignee(freeCapacity) : freeCapacity(assignee) > 0 ? assignee : undefined;
       if (candidate === undefined) continue;
       best = task;
       taker = candidate;
     }
     if (best === undefined) return undefined;
-    this.#ready.drop(best.assignee);
+    this.#ready.removeFirst(best.assignee);
     const task = this.#tasks[best.order]!;
     task.assignee = taker;
     task.attempts++;
-    this.#become(task, 'running');
+    this.#setStatus(task, 'running');
     return { task, assignee: taker };
   }
 
-  /** Starts one that is known to have been taken, or to be tried again: for those who follow what another queue decides. */
+  /** Starts a given task that another queue has taken or retried: for code that follows another queue's decisions. */
   start(id: string, assignee: string | null): void {
     const task = this.#findIn(id, 'ready', 'pending');
-    if (task.status === 'pending' && task.attempts === 0) throw new TypeError(`Task ${id} waits for others.`);
+    if (task.status === 'pending' && task.attempts === 0)
+      throw new TypeError(`Task ${id} is waiting for its dependencies.`);
     task.assignee = assignee;
     task.attempts++;
-    this.#become(task, 'running');
+    this.#setStatus(task, 'running');
   }
 
-  /** Of the tasks that name that assignee, the first in the queue that was never started and may still be. */
+  /** The first task of that assignee that was never started and still may be. */
   earliestUnstarted(assignee: string): Task | undefined {
     return this.#unstarted.first(assignee);
   }
@@ -161,38 +163,38 @@ export class TaskQueue {
   complete(id: string, result: string): void {
     const task = this.#findIn(id, 'running');
     task.result = result;
-    this.#become(task, 'completed');
-    this.#tellDependents(task);
+    this.#setStatus(task, 'completed');
+    this.#updateDependents(task);
   }
 
-  /** `again`: it has tries left, and is pending until `again` is called. */
+  /** Returns `again` if the task has retries left: it is then pending until `again` is called. */
   fail(id: string, reason: TaskReason): 'again' | 'failed' {
     const task = this.#findIn(id, 'running');
     // probe: task-tries-left
     if (task.attempts <= task.retries) {
-      this.#become(task, 'pending');
+      this.#setStatus(task, 'pending');
       return 'again';
     }
     this.#end(task, 'failed', Object.freeze({ ...reason }));
-    this.#tellDependents(task);
+    this.#updateDependents(task);
     return 'failed';
   }
 
-  /** Makes a task ready that has failed and has tries left. */
+  /** Makes a failed task with retries left ready. */
   again(id: string): void {
     const task = this.#findIn(id, 'pending');
-    if (task.attempts === 0) throw new TypeError(`Task ${id} was never started: it waits for others.`);
+    if (task.attempts === 0) throw new TypeError(`Task ${id} was never started: it is waiting for its dependencies.`);
     this.#makeReady(task);
   }
 
-  /** Of a task that has not ended. */
+  /** Skips a task that has not ended. */
   skip(id: string, reason: TaskReason): void {
     const task = this.#findIn(id, 'pending', 'ready', 'running');
     this.#end(task, 'skipped', Object.freeze({ ...reason }));
-    this.#tellDependents(task);
+    this.#updateDependents(task);
   }
 
-  /** All that are pending or ready; what runs may go on. */
+  /** Skips all pending and ready tasks. Running tasks may finish. */
   skipRest(reason: TaskReason): void {
     const shared = Object.freeze({ ...reason });
     for (const task of this.#tasks)
@@ -201,7 +203,7 @@ export class TaskQueue {
     this.#ready.clear();
   }
 
-  #known(): KnownTasks {
+  #existingTasks(): KnownTasks {
     return {
       size: this.#byId.size,
       has: (id) => this.#byId.has(id),
@@ -223,22 +225,22 @@ export class TaskQueue {
     return task;
   }
 
-  /** With no list of names, a task without assignee is nobody's and there is always room for it. */
-  #roomiest(roomOf: RoomOf): string | null | undefined {
+  /** Without a list of assignees, a task may run unassigned, and there is always capacity for it. */
+  #leastBusyAssignee(freeCapacity: FreeCapacity): string | null | undefined {
     const { assignees } = this.#options;
     if (assignees === undefined) return null;
     let best: string | undefined;
     let most = 0;
     for (const name of assignees) {
-      const room = roomOf(name);
+      const room = freeCapacity(name);
       // probe: task-roomiest
       if (room > most) [best, most] = [name, room];
     }
     return best;
   }
 
-  /** A new task, after those that it depends on: some may have ended already. */
-  #enter(task: MutableTask): void {
+  /** Links a new task to its dependencies, some of which may have ended already. */
+  #linkDependencies(task: MutableTask): void {
     let cause: TaskReason | null = null;
     let waiting = 0;
     for (const id of task.dependsOn) {
@@ -246,32 +248,32 @@ export class TaskQueue {
       const dependents = this.#dependents[dependency.order];
       if (dependents === undefined) this.#dependents[dependency.order] = [task.order];
       else dependents.push(task.order);
-      if (isFinal(dependency.status)) cause ??= blockedBy(dependency);
+      if (isFinal(dependency.status)) cause ??= blockReason(dependency);
       else waiting++;
     }
-    this.#waiting[task.order] = waiting;
+    this.#unmetCounts[task.order] = waiting;
     if (cause !== null) this.#end(task, 'blocked', cause);
-    else if (waiting === 0) this.#open(task);
+    else if (waiting === 0) this.#readyOrSkip(task);
   }
 
-  /** All that it depends on has ended well: it is ready, or not needed. */
-  #open(task: MutableTask): void {
-    const reason = task.dependsOn.length === 0 ? null : conditionEnd(task, this.dependenciesOf(task.id));
+  /** All dependencies have ended well: the task is ready, or not needed. */
+  #readyOrSkip(task: MutableTask): void {
+    const reason = task.dependsOn.length === 0 ? null : skipReason(task, this.dependenciesOf(task.id));
     if (reason === null) this.#makeReady(task);
     else this.#end(task, 'skipped', reason);
   }
 
-  /** What an end means for those who wait for it, and for those who wait for them. */
-  #tellDependents(task: MutableTask): void {
+  /** Applies the end of a task to its dependents, and to theirs in turn. */
+  #updateDependents(task: MutableTask): void {
     const ended = [task];
     for (let one = ended.pop(); one !== undefined; one = ended.pop()) {
-      const cause = blockedBy(one);
-      for (const place of this.#dependents[one.order] ?? []) {
-        const dependent = this.#tasks[place]!;
+      const cause = blockReason(one);
+      for (const index of this.#dependents[one.order] ?? []) {
+        const dependent = this.#tasks[index]!;
         if (isFinal(dependent.status)) continue;
         // probe: task-tell-dependent
         if (cause !== null) this.#end(dependent, 'blocked', cause);
-        else if (--this.#waiting[place]! === 0) this.#open(dependent);
+        else if (--this.#unmetCounts[index]! === 0) this.#readyOrSkip(dependent);
         // probe: task-dependent-ended
         if (isFinal(dependent.status)) ended.push(dependent);
       }
@@ -279,16 +281,16 @@ export class TaskQueue {
   }
 
   #makeReady(task: MutableTask): void {
-    this.#become(task, 'ready');
+    this.#setStatus(task, 'ready');
     this.#ready.add(task);
   }
 
   #end(task: MutableTask, status: 'blocked' | 'failed' | 'skipped', reason: TaskReason): void {
     task.reason = reason;
-    this.#become(task, status);
+    this.#setStatus(task, status);
   }
 
-  #become(task: MutableTask, status: TaskStatus): void {
+  #setStatus(task: MutableTask, status: TaskStatus): void {
     this.#counts[task.status]--;
     this.#counts[status]++;
     task.status = status;

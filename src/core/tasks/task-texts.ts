@@ -1,30 +1,30 @@
-// What a team's answer says of its tasks: the results, and what is not in it.
+// Texts about tasks in a team's answer: the results, and what is missing.
 import type { Task } from '#contracts';
 import type { TaskQueue } from './task-queue.ts';
 
-/** Not those that were not needed. */
-export const missingIn = (queue: TaskQueue): readonly Task[] =>
+/** Tasks that were not completed, except those that were not needed. */
+export const missingTasks = (queue: TaskQueue): readonly Task[] =>
   // probe: team-missing
   [...queue.tasks()].filter(({ status, reason }) => status !== 'completed' && reason?.code !== 'condition');
 
 /**
- * The results that went into no other: if all is done and there is one, as it is; else each under its title, and at the end what is
- * not among them. Empty when nothing was done.
+ * The results that no other completed task used. If there is one and nothing is missing, it is returned as it is; otherwise each
+ * result is under its title, followed by what is missing. Empty if nothing was done.
  */
 export const resultsText = (queue: TaskQueue): string => {
   const isDone = ({ status }: Task): boolean => status === 'completed';
   const last = [...queue.tasks()].filter((task) => isDone(task) && !queue.dependentsOf(task.id).some(isDone));
-  const missing = missingIn(queue);
+  const missing = missingTasks(queue);
   if (last.length === 1 && missing.length === 0) return last[0]!.result ?? '';
   const parts = last.map(
     ({ title, assignee, result }) => `## ${oneLine(title)} (by ${assignee ?? 'unknown'})\n\n${result}`,
   );
-  return parts.length === 0 ? '' : `${parts.join('\n\n')}${missingWords(missing)}`;
+  return parts.length === 0 ? '' : `${parts.join('\n\n')}${missingSection(missing)}`;
 };
 
-/** How an answer says itself what is not in it, whatever its writer has said. */
-export const missingWords = (missing: readonly Task[]): string =>
-  missing.length === 0 ? '' : `\n\nNot in this answer:\n${missingLines(missing).join('\n')}`;
+/** The section that the runtime appends to an answer about what is missing, whatever the answer itself says. */
+export const missingSection = (missing: readonly Task[]): string =>
+  missing.length === 0 ? '' : `\n\nMissing from this answer:\n${missingLines(missing).join('\n')}`;
 
 const listedMax = 50;
 

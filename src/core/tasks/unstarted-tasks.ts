@@ -1,4 +1,4 @@
-// The tasks that name each assignee and were never started, in the order of the queue.
+// The unstarted tasks of each assignee, in the order of the queue.
 import type { Task } from '#contracts';
 
 export class UnstartedTasks {
@@ -11,7 +11,7 @@ export class UnstartedTasks {
     else list.tasks.push(task);
   }
 
-  /** What was started or has ended never comes back: each task is passed once. */
+  /** A task that was started or has ended never becomes unstarted again, so each task is passed over once. */
   first(assignee: string): Task | undefined {
     const list = this.#lists.get(assignee);
     if (list === undefined) return undefined;

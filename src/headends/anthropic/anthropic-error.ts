@@ -1,9 +1,9 @@
-// What went wrong, as Anthropic's clients know it.
+// Errors in the form that Anthropic's clients read.
 import type { ClientFailure } from '#contracts';
 import type { JsonObject } from '#base';
 import type { ErrorFormatter } from '#contracts';
 
-/** The code is where their clients look for a stable name of the cause. */
+/** Anthropic's clients look for a stable name of the cause in `details.error_code`, so our code goes there. */
 export const anthropicError: ErrorFormatter = (failure, request): JsonObject => ({
   type: 'error',
   error: {
@@ -15,12 +15,12 @@ export const anthropicError: ErrorFormatter = (failure, request): JsonObject => 
 });
 
 const errorType = ({ status }: ClientFailure): string => {
-  const known = types[status];
-  if (known !== undefined) return known;
+  const type = errorTypes[status];
+  if (type !== undefined) return type;
   return status >= 400 && status < 499 ? 'invalid_request_error' : 'api_error';
 };
 
-const types: Readonly<Record<number, string>> = {
+const errorTypes: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   402: 'billing_error',
   403: 'permission_error',

@@ -1,4 +1,4 @@
-// Agents for Anthropic's clients: each one is a model.
+// The routes for Anthropic's clients: each agent is a model.
 import type { Json } from '#base';
 import type { AdmittedRequest, HttpRoute, RouteReply, AgentService } from '#contracts';
 import { startOrContinue, servedAgent } from '#headends/shared';
@@ -10,7 +10,7 @@ import { messageReply } from './message-reply.ts';
 import { countOperation, listOperation, messageOperation, anthropicModelOperation } from './operations.ts';
 import { parseCount, parseMessagesRequest } from './parse-message.ts';
 
-/** Models count as made when they began to be served. */
+/** The creation time of every model is the start of the server. */
 export const anthropicRoutes = (serving: AgentService, world: { now(): number }): readonly HttpRoute[] => {
   const since = world.now();
   const form = anthropicError;
@@ -18,18 +18,18 @@ export const anthropicRoutes = (serving: AgentService, world: { now(): number })
     {
       method: 'GET',
       path: '/v1/models',
-      when: asAnthropic,
+      when: isAnthropicClient,
       form,
       operation: listOperation,
-      answer: async (call) => reply(listModels(serving.agents(call.caller), call.query, since)),
+      answer: async (call) => okReply(listModels(serving.agents(call.caller), call.query, since)),
     },
     {
       method: 'GET',
       path: '/v1/models/:model',
-      when: asAnthropic,
+      when: isAnthropicClient,
       form,
       operation: anthropicModelOperation,
-      answer: async (call) => reply(modelInfo(servedAgent(serving, call.caller, call.params['model'] ?? ''), since)),
+      answer: async (call) => okReply(modelInfo(servedAgent(serving, call.caller, call.params['model'] ?? ''), since)),
     },
     {
       method: 'POST',
@@ -44,27 +44,30 @@ export const anthropicRoutes = (serving: AgentService, world: { now(): number })
       form,
       operation: countOperation(serving.clients),
       answer: async (call) => {
-        const asked = parseCount(call.body, serving.clients);
-        return reply({ input_tokens: estimateTokens(servedAgent(serving, call.caller, asked.agent), asked) });
+        const request = parseCount(call.body, serving.clients);
+        return okReply({ input_tokens: estimateTokens(servedAgent(serving, call.caller, request.agent), request) });
       },
     },
   ];
 };
 
-const asAnthropic = (headers: Headers): boolean => headers.has('anthropic-version');
+const isAnthropicClient = (headers: Headers): boolean => headers.has('anthropic-version');
 
-/** What can be refused is refused before the stream begins. */
+/** Everything that can be refused is refused before the stream starts. */
 const answerMessage = async (serving: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
-  const { asked, results, said, isAsked, stream, activity } = parseMessagesRequest(call.body, serving.clients);
-  const wanted = stream || activity ? { ...asked, stream: true } : asked;
+  const { request, results, userTexts, hasNewInput, stream, activity } = parseMessagesRequest(
+    call.body,
+    serving.clients,
+  );
+  const newRequest = stream || activity ? { ...request, stream: true } : request;
   const run = await startOrContinue(
     serving,
     call.caller,
-    { results, said, asked: isAsked ? () => wanted : null },
+    { results, userTexts, newRequest: hasNewInput ? () => newRequest : null },
     call.signal,
   );
-  if (!stream) return reply(await messageReply(run, activity));
+  if (!stream) return okReply(await messageReply(run, activity));
   return { events: messageEvents(run, { activity, request: call.id }) };
 };
 
-const reply = (body: Json): RouteReply => ({ status: 200, body });
+const okReply = (body: Json): RouteReply => ({ status: 200, body });

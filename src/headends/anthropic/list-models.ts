@@ -1,4 +1,4 @@
-// Agents as Anthropic's clients list models.
+// Lists agents as models, in Anthropic's form.
 import { CloisterError, isoTime } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent } from '#contracts';
@@ -19,12 +19,12 @@ export const modelInfo = (agent: Agent, since: number): JsonObject => ({
   retires_at: null,
 });
 
-/** One page: `limit` of them, after one or before one. */
+/** One page of at most `limit` agents, after or before a given one. */
 export const listModels = (agents: readonly Agent[], query: URLSearchParams, since: number): JsonObject => {
-  const limit = limitOf(query);
-  const [after, before] = [placeOf(agents, query, 'after_id'), placeOf(agents, query, 'before_id')];
+  const limit = parseLimit(query);
+  const [after, before] = [parseIndex(agents, query, 'after_id'), parseIndex(agents, query, 'before_id')];
   if (after !== null && before !== null)
-    throw new CloisterError('request_invalid', 'after_id: not together with before_id.');
+    throw new CloisterError('request_invalid', 'after_id: cannot be combined with before_id.');
   const rest = agents.slice(after === null ? 0 : after + 1, before ?? agents.length);
   const page = before === null ? rest.slice(0, limit) : rest.slice(-limit);
   return {
@@ -37,20 +37,20 @@ export const listModels = (agents: readonly Agent[], query: URLSearchParams, sin
 
 const [limitDefault, limitMax] = [20, 1000];
 
-const limitOf = (query: URLSearchParams): number => {
-  const given = query.get('limit');
-  if (given === null) return limitDefault;
-  const limit = /^[0-9]{1,4}$/u.test(given) ? Number(given) : 0;
+const parseLimit = (query: URLSearchParams): number => {
+  const text = query.get('limit');
+  if (text === null) return limitDefault;
+  const limit = /^[0-9]{1,4}$/u.test(text) ? Number(text) : 0;
   if (limit < 1 || limit > limitMax)
     throw new CloisterError('request_invalid', `limit: expected a whole number from 1 to ${limitMax}.`);
   return limit;
 };
 
-const placeOf = (agents: readonly Agent[], query: URLSearchParams, name: string): number | null => {
+const parseIndex = (agents: readonly Agent[], query: URLSearchParams, name: string): number | null => {
   const id = query.get(name);
   if (id === null) return null;
-  const place = agents.findIndex((agent) => agent.name === id);
-  if (place === -1)
-    throw new CloisterError('request_invalid', `${name}: there is no ${JSON.stringify(id.slice(0, 80))}.`);
-  return place;
+  const index = agents.findIndex((agent) => agent.name === id);
+  if (index === -1)
+    throw new CloisterError('request_invalid', `${name}: no agent is called ${JSON.stringify(id.slice(0, 80))}.`);
+  return index;
 };

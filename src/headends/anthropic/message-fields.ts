@@ -1,22 +1,23 @@
-// What becomes of each field of a request for a message. Whatever is in none of these lists is refused as unknown.
+// How each field of a Messages request is handled. A field in none of these lists is refused as unknown.
 import { CloisterError } from '#base';
 import type { Json } from '#base';
 import type { ClientRules } from '#contracts';
-import { mayAllow } from '#headends/shared';
+import { operatorHints } from '#headends/shared';
 import type { BodyFields } from '#headends/shared';
 
-/** Throws `request_invalid` for what is unknown, `request_unsupported` for what is known and not offered. */
+/** Throws `request_invalid` for an unknown field, and `request_unsupported` for a known field that is not supported. */
 export const checkMessageFields = (fields: BodyFields, { tools }: ClientRules): void => {
-  fields.only([...mapped, ...harmless, ...Object.keys(refused), 'tools', 'tool_choice']);
-  for (const [name, words] of Object.entries(refused)) if (!isEmpty(fields.value[name])) fields.refuse(name, words);
-  if (!tools && !isEmpty(fields.value['tools'])) fields.refuse('tools', toolsAreOwn);
+  fields.allowOnly([...parsedFields, ...ignoredFields, ...Object.keys(refusedFields), 'tools', 'tool_choice']);
+  for (const [name, reason] of Object.entries(refusedFields))
+    if (!isEmpty(fields.value[name])) fields.refuse(name, reason);
+  if (!tools && !isEmpty(fields.value['tools'])) fields.refuse('tools', noClientTools);
   checkToolChoice(fields, tools);
 };
 
-const toolsAreOwn = `an agent's tools are its definition's; a request cannot add any. ${mayAllow.tools} For an answer as JSON, send output_config.format.`;
+const noClientTools = `the tools of an agent come from its definition; a request cannot add any. ${operatorHints.tools} To get JSON, send output_config.format.`;
 
-/** They are read elsewhere. */
-const mapped = [
+/** Parsed in `parse-message.ts` and `parse-dialog.ts`. */
+const parsedFields = [
   'model',
   'messages',
   'system',
@@ -28,10 +29,10 @@ const mapped = [
 ] as const;
 
 /**
- * Accepted, and without effect: what a provider's account, cache or capacity is told, and hints to a model. An agent's models,
- * their settings and what their windows hold are its definition's.
+ * Accepted without effect: settings of a provider's account, cache or capacity, and hints to a model. The agent's definition decides
+ * on its models, their settings and what their windows hold.
  */
-const harmless = [
+const ignoredFields = [
   'metadata',
   'cache_control',
   'context_management',
@@ -44,25 +45,25 @@ const harmless = [
   'top_p',
 ] as const;
 
-/** A client that sends these counts on something that would not happen. An empty list asks for nothing. */
-const refused: Readonly<Record<string, string>> = {
-  mcp_servers: "an agent's MCP servers are its definition's; a request cannot add any.",
-  container: 'there are no containers here.',
-  stop_sequences: 'an agent itself decides where its answer ends.',
-  fallbacks: "an agent's models are its definition's.",
-  fallback_credit_token: "an agent's models are its definition's.",
-  compaction: 'an agent makes room in its window by itself.',
-  thread: 'what was said before is told in messages.',
+/** Refused, because a client that sends one of these relies on an effect that would not occur. An empty array asks for nothing. */
+const refusedFields: Readonly<Record<string, string>> = {
+  mcp_servers: 'the MCP servers of an agent come from its definition; a request cannot add any.',
+  container: 'containers are not supported.',
+  stop_sequences: 'stop sequences are not supported.',
+  fallbacks: 'the models of an agent come from its definition.',
+  fallback_credit_token: 'the models of an agent come from its definition.',
+  compaction: 'an agent compacts its own window.',
+  thread: 'threads are not supported; send earlier messages in `messages`.',
 };
 
 const isEmpty = (value: Json | undefined): boolean => Array.isArray(value) && value.length === 0;
 
-/** An agent chooses by itself, so what may choose none is harmless. */
+/** The agent chooses its tools itself, so only `auto` and `none` are accepted. */
 const checkToolChoice = (fields: BodyFields, tools: boolean): void => {
   if (!fields.has('tool_choice')) return;
   const choice = fields.fields('tool_choice');
   const type = choice.text('type');
   if (type === 'auto' || type === 'none') return;
-  const words = tools ? 'an agent itself decides which tools it calls.' : "a client's tools are not called here.";
-  throw new CloisterError('request_unsupported', `${choice.path('type')}: ${words}`);
+  const reason = tools ? 'an agent decides for itself which tools it calls.' : 'client tools are not allowed here.';
+  throw new CloisterError('request_unsupported', `${choice.path('type')}: ${reason}`);
 };

@@ -1,27 +1,27 @@
-// A run as a message.
+// A run as one complete message.
 import type { JsonObject } from '#base';
 import type { ClientCall, ServedRun, SpentTokens } from '#contracts';
-import { answerName, endOf, collectPieces } from '#headends/shared';
+import { answerName, awaitAnswerEnd, collectPieces } from '#headends/shared';
 import type { AnswerEnd } from '#headends/shared';
 
-/** The answer as one message: what others did meanwhile first, if that is shown. */
+/** The answer as one message. The activity of sub-agents and tools comes first, if `shown`. */
 export const messageReply = async (run: ServedRun, shown: boolean): Promise<JsonObject> => {
   const { text, activity } = await collectPieces(run, shown);
-  const end = await endOf(run);
-  const said = end.calls.length === 0 ? end.answer.text : text;
+  const end = await awaitAnswerEnd(run);
+  const answerText = end.calls.length === 0 ? end.answer.text : text;
   return {
     ...messageHead(run),
     content: [
       ...(activity === '' ? [] : [{ type: 'thinking', thinking: activity, signature: '' }]),
-      ...(said === '' ? [] : [{ type: 'text', text: said, citations: null }]),
+      ...(answerText === '' ? [] : [{ type: 'text', text: answerText, citations: null }]),
       ...end.calls.map((call) => ({ ...callBlock(call), input: call.args })),
     ],
     stop_reason: stopReason(end),
-    usage: usageOf(end.spent),
+    usage: anthropicUsage(end.spent),
   };
 };
 
-/** A call of one of the client's tools, without what it is called with. */
+/** A call of one of the client's tools, without its arguments. */
 export const callBlock = ({ id, name }: ClientCall): JsonObject => ({
   type: 'tool_use',
   id,
@@ -30,7 +30,7 @@ export const callBlock = ({ id, name }: ClientCall): JsonObject => ({
   caller: { type: 'direct' },
 });
 
-/** What is the same from the start of a message to its end. */
+/** The fields that do not change while a message is streamed. */
 export const messageHead = (run: ServedRun): JsonObject => ({
   id: `msg_${answerName(run)}`,
   type: 'message',
@@ -42,14 +42,14 @@ export const messageHead = (run: ServedRun): JsonObject => ({
   diagnostics: null,
 });
 
-/** The protocol has one word for an answer that is not whole. */
+/** `max_tokens` is the only reason in the protocol that fits a partial answer. */
 export const stopReason = ({ calls, answer }: AnswerEnd): string => {
   if (calls.length > 0) return 'tool_use';
   return answer.whole ? 'end_turn' : 'max_tokens';
 };
 
-/** Of the whole tree. What was read from a cache or written there is counted beside the input, not in it. */
-export const usageOf = (spent: SpentTokens): JsonObject => ({
+/** The usage of the whole run. Anthropic counts cache reads and cache writes separately from the input. */
+export const anthropicUsage = (spent: SpentTokens): JsonObject => ({
   input_tokens: Math.max(0, spent.inputTokens - spent.cacheReadTokens - spent.cacheWriteTokens),
   cache_creation_input_tokens: spent.cacheWriteTokens,
   cache_read_input_tokens: spent.cacheReadTokens,

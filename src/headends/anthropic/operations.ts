@@ -1,4 +1,4 @@
-// The description of the interface, as OpenAPI 3.1 operations.
+// The OpenAPI 3.1 operations of the Anthropic routes.
 import type { JsonObject } from '#base';
 import type { ClientRules } from '#contracts';
 import {
@@ -15,18 +15,21 @@ import {
 
 const jsonContent = (schema: JsonObject): JsonObject => ({ 'application/json': { schema } });
 
-const failed: JsonObject = { description: 'What is wrong, and what to do.', content: jsonContent(errorSchema) };
+const errorResponse: JsonObject = {
+  description: 'What went wrong, and what to do.',
+  content: jsonContent(errorSchema),
+};
 
 const responses = (description: string, content: JsonObject): JsonObject => ({
   '200': { description, content },
-  default: failed,
+  default: errorResponse,
 });
 
 const version: JsonObject = {
   name: 'anthropic-version',
   in: 'header',
   required: false,
-  description: 'With it, whatever it says, the answer has the form of Anthropic.',
+  description: 'If this header is present, with any value, the response is in Anthropic’s format.',
   schema: { type: 'string' },
 };
 
@@ -41,12 +44,12 @@ const queryParameter = (name: string, description: string, schema: JsonObject): 
 export const listOperation: JsonObject = {
   operationId: 'listModelsAnthropic',
   tags: ['Anthropic'],
-  summary: 'List the agents as models, as Anthropic does',
+  summary: 'List the agents as models, in Anthropic’s format',
   parameters: [
     version,
-    queryParameter('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 1000, default: 20 }),
-    queryParameter('after_id', 'Those after this one.', textSchema),
-    queryParameter('before_id', 'Those before this one.', textSchema),
+    queryParameter('limit', 'Maximum number of agents.', { type: 'integer', minimum: 1, maximum: 1000, default: 20 }),
+    queryParameter('after_id', 'List the agents after this one.', textSchema),
+    queryParameter('before_id', 'List the agents before this one.', textSchema),
   ],
   responses: responses('One page of agents.', jsonContent(modelListSchema)),
 };
@@ -54,7 +57,7 @@ export const listOperation: JsonObject = {
 export const anthropicModelOperation: JsonObject = {
   operationId: 'getModelAnthropic',
   tags: ['Anthropic'],
-  summary: 'Describe an agent as a model, as Anthropic does',
+  summary: 'Get an agent as a model, in Anthropic’s format',
   parameters: [
     { name: 'model', in: 'path', required: true, description: 'The name of an agent.', schema: textSchema },
     version,
@@ -65,9 +68,9 @@ export const anthropicModelOperation: JsonObject = {
 export const messageOperation = ({ tools }: ClientRules): JsonObject => ({
   operationId: 'createMessage',
   tags: ['Anthropic'],
-  summary: 'Ask an agent, as with the Messages API of Anthropic',
+  summary: 'Run an agent through Anthropic’s Messages API',
   description:
-    'The last message is what is asked; what stands before it was said before. With `stream`, the answer comes as server-sent events.',
+    'The last message is the request; the messages before it are the history. With `stream`, the answer is sent as server-sent events.',
   requestBody: { required: true, content: jsonContent(messageRequest(tools)) },
   responses: responses('The answer.', {
     ...jsonContent(messageSchema(tools)),
@@ -75,7 +78,7 @@ export const messageOperation = ({ tools }: ClientRules): JsonObject => ({
       schema: {
         type: 'string',
         description:
-          'message_start, then content_block_start, content_block_delta and content_block_stop for each block, message_delta with the reason for the end and the usage, message_stop. `error`, if there is no answer.',
+          'message_start, then content_block_start, content_block_delta and content_block_stop for each block, message_delta with the stop reason and the usage, message_stop. If there is no answer, `error` ends the stream.',
       },
     },
   }),
@@ -84,8 +87,8 @@ export const messageOperation = ({ tools }: ClientRules): JsonObject => ({
 export const countOperation = ({ tools }: ClientRules): JsonObject => ({
   operationId: 'countMessageTokens',
   tags: ['Anthropic'],
-  summary: 'Estimate the tokens of a first prompt',
-  description: 'Four bytes are taken for a token. Nothing is asked of a model.',
+  summary: 'Estimate the tokens of the first prompt',
+  description: 'Assumes four bytes per token. No model is called.',
   requestBody: { required: true, content: jsonContent(countRequest(tools)) },
   responses: responses('The estimate.', jsonContent(objectSchema({ input_tokens: integerSchema() }, ['input_tokens']))),
 });

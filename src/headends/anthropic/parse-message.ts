@@ -1,126 +1,129 @@
-// A request for a message becomes a request for a run.
+// Parses a Messages request into a request for a run.
 //
-//   A1. Whatever the body is: a request, or a CloisterError that is the client's mistake, with the path of it.
-//   A2. `max_tokens` must be there and is without effect: it bounds one reply of a model, while an answer here is the work of many,
-//       each bounded by its agent's own `maxOutputTokens`. Clients fill in a default that nobody chose, so nothing is cut by it.
-//   A3. A client's system prompt is something to know, if it is taken at all.
+//   A1. Any body becomes a request or a CloisterError that is the client's mistake and names the path of the field.
+//   A2. `max_tokens` is required and has no effect. It bounds one reply of a model, while an answer here is the work of many replies,
+//       each bounded by its agent's own `maxOutputTokens`. Clients fill in a default that nobody chose, so it must not cut an answer.
+//   A3. A client's system prompt becomes context for the agent, if the operator allows it; else it is refused.
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { AgentRequest, Budget, CallResult, ClientRules } from '#contracts';
-import { splitDialog, BodyFields, mayAllow, openResults, parseTool } from '#headends/shared';
+import { splitDialog, BodyFields, operatorHints, separateResults, parseTool } from '#headends/shared';
 import { checkMessageFields } from './message-fields.ts';
 import { parseDialog } from './parse-dialog.ts';
 import type { ParsedDialog } from './parse-dialog.ts';
 
 export type ParsedMessagesRequest = {
-  readonly asked: AgentRequest;
+  readonly request: AgentRequest;
   readonly results: readonly CallResult[];
-  readonly said: readonly string[];
-  /** Else there are only results, of calls that a run waits for, and nothing is asked. */
-  readonly isAsked: boolean;
+  readonly userTexts: readonly string[];
+  /** False: the request holds only results of calls that a run waits for. */
+  readonly hasNewInput: boolean;
   readonly stream: boolean;
-  /** Whether it is shown what others do meanwhile. */
+  /** Whether the client sees what sub-agents and tools do. */
   readonly activity: boolean;
 };
 
 export const parseMessagesRequest = (body: Json | undefined, clients: ClientRules): ParsedMessagesRequest => {
   const fields = new BodyFields(body);
-  const parsed = parseAsked(fields, clients);
-  const most = fields.value['max_tokens'];
-  if (typeof most !== 'number' || !Number.isInteger(most) || most < 1)
-    throw fields.invalid('max_tokens', 'a whole number, at least 1');
-  return { ...parsed, stream: fields.flag('stream'), activity: clients.activity && thinks(fields) };
+  const parsed = parseShared(fields, clients);
+  const maxTokens = fields.value['max_tokens'];
+  if (typeof maxTokens !== 'number' || !Number.isInteger(maxTokens) || maxTokens < 1)
+    throw fields.invalid('max_tokens', 'a whole number of at least 1');
+  return { ...parsed, stream: fields.flag('stream'), activity: clients.activity && wantsThinking(fields) };
 };
 
-/** What it takes to count tokens: the same without `max_tokens`. */
+/** Parses a request to count tokens: the same body without `max_tokens`. */
 export const parseCount = (body: Json | undefined, clients: ClientRules): AgentRequest => {
-  const { asked, results } = parseAsked(new BodyFields(body), clients);
-  return { ...asked, context: [...(asked.context ?? []), ...results.map(({ text }) => text)] };
+  const { request, results } = parseShared(new BodyFields(body), clients);
+  return { ...request, context: [...(request.context ?? []), ...results.map(({ text }) => text)] };
 };
 
-const parseAsked = (
+const parseShared = (
   fields: BodyFields,
   clients: ClientRules,
-): Pick<ParsedMessagesRequest, 'asked' | 'results' | 'said' | 'isAsked'> => {
+): Pick<ParsedMessagesRequest, 'request' | 'results' | 'userTexts' | 'hasNewInput'> => {
   checkMessageFields(fields, clients);
   const agent = fields.text('model');
-  const told = parseDialog(fields, clients);
-  const context = contextOf(told.system, clients);
-  const { dialog, results, said, isAsked } = openResults(told.turns, ({ by }) => by === 'agent');
-  const { input, history } = isAsked ? splitDialog(dialog, 'messages') : { input: '', history: dialog };
-  if (isAsked && input.trim() === '')
+  const parsed = parseDialog(fields, clients);
+  const context = systemContext(parsed.system, clients);
+  const { dialog, results, userTexts, hasNewInput } = separateResults(parsed.turns, ({ by }) => by === 'agent');
+  const { input, history } = hasNewInput ? splitDialog(dialog, 'messages') : { input: '', history: dialog };
+  if (hasNewInput && input.trim() === '')
     throw new CloisterError('request_invalid', 'messages: the last message is empty.');
-  const asked = {
+  const request = {
     agent,
     input,
     ...(history.length === 0 ? {} : { history }),
     ...(context.length === 0 ? {} : { context }),
-    ...toolsOf(fields, clients),
-    ...outputOf(fields),
+    ...parseClientTools(fields, clients),
+    ...parseOutput(fields),
   };
-  return { asked, results, said, isAsked };
+  return { request, results, userTexts, hasNewInput };
 };
 
-/** Those that the client has itself; what a provider has is not here. */
-const toolsOf = (fields: BodyFields, clients: ClientRules): Pick<AgentRequest, 'tools' | 'oneCall'> => {
+/** Only tools that the client runs itself: tools of a provider do not exist here. */
+const parseClientTools = (fields: BodyFields, clients: ClientRules): Pick<AgentRequest, 'tools' | 'oneCall'> => {
   if (!clients.tools || !fields.has('tools')) return {};
   const tools = fields.items('tools').map((tool) => {
     const type = tool.optionalText('type') ?? 'custom';
     if (type === 'custom') return parseTool(tool, 'input_schema');
-    const words = `only a client's own tools are taken, not ${JSON.stringify(type.slice(0, 40))}.`;
-    throw new CloisterError('request_unsupported', `${tool.path('type')}: ${words}`);
+    const reason = `only custom tools are supported, not ${JSON.stringify(type.slice(0, 40))}.`;
+    throw new CloisterError('request_unsupported', `${tool.path('type')}: ${reason}`);
   });
   const choice = fields.optionalObject('tool_choice') ?? {};
   if (tools.length === 0 || choice['type'] === 'none') return {};
   return { tools, ...(choice['disable_parallel_tool_use'] === true ? { oneCall: true } : {}) };
 };
 
-const contextOf = (system: ParsedDialog['system'], clients: ClientRules): readonly string[] => {
+const systemContext = (system: ParsedDialog['system'], clients: ClientRules): readonly string[] => {
   const [first] = system;
   if (first !== undefined && !clients.system)
     throw new CloisterError(
       'request_unsupported',
-      `${first.path}: an agent has its own instructions. ${mayAllow.system}`,
+      `${first.path}: client system prompts are not allowed here; the agent has its own. ${operatorHints.system}`,
     );
   return system.map(({ text }) => text);
 };
 
-type Output = Pick<AgentRequest, 'format' | 'schema' | 'budget'>;
+type OutputFields = Pick<AgentRequest, 'format' | 'schema' | 'budget'>;
 
-const outputOf = (fields: BodyFields): Output => {
+const parseOutput = (fields: BodyFields): OutputFields => {
   const config = fields.has('output_config') ? fields.fields('output_config') : null;
-  config?.only(['effort', 'format', 'task_budget']);
+  config?.allowOnly(['effort', 'format', 'task_budget']);
   const formats = [
     ...(config?.has('format') === true ? [config.fields('format')] : []),
     ...(fields.has('output_format') ? [fields.fields('output_format')] : []),
   ];
   if (formats.length > 1)
-    throw new CloisterError('request_invalid', 'output_format: given twice; send output_config.format only.');
-  const schema = formats.map(schemaOf)[0];
-  const budget = config?.has('task_budget') === true ? taskBudget(config.fields('task_budget')) : undefined;
+    throw new CloisterError(
+      'request_invalid',
+      'output_format: cannot be combined with output_config.format; send only the latter.',
+    );
+  const schema = formats.map(parseSchema)[0];
+  const budget = config?.has('task_budget') === true ? parseTaskBudget(config.fields('task_budget')) : undefined;
   return {
     ...(schema === undefined ? {} : { format: 'json', schema }),
     ...(budget === undefined ? {} : { budget }),
   };
 };
 
-const schemaOf = (format: BodyFields): JsonObject => {
+const parseSchema = (format: BodyFields): JsonObject => {
   if (format.oneOf('type', ['json_schema']) === undefined) throw format.invalid('type', 'json_schema');
   return format.object('schema');
 };
 
-/** What a client would have its model know as a bound is kept here as one. */
-const taskBudget = (budget: BodyFields): Budget => {
+/** Anthropic only tells the model about this bound; here it is enforced as a budget. */
+const parseTaskBudget = (budget: BodyFields): Budget => {
   if (budget.oneOf('type', ['tokens']) === undefined) throw budget.invalid('type', 'tokens');
   const name = budget.has('remaining') ? 'remaining' : 'total';
   const tokens = budget.value[name];
   if (typeof tokens !== 'number' || !Number.isSafeInteger(tokens) || tokens < 1)
-    throw budget.invalid(name, 'a whole number, at least 1');
+    throw budget.invalid(name, 'a whole number of at least 1');
   return { tokens };
 };
 
-/** A client that wants no thoughts gets none; how much a model thinks is its agent's matter. */
-const thinks = (fields: BodyFields): boolean => {
+/** Whether the client wants thinking blocks. How much a model thinks is decided by the agent's definition. */
+const wantsThinking = (fields: BodyFields): boolean => {
   const thinking = fields.optionalObject('thinking');
   return thinking?.['type'] !== 'disabled' && thinking?.['display'] !== 'omitted';
 };

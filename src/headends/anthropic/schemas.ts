@@ -1,4 +1,4 @@
-// What is sent and what is answered, as JSON Schemas for the description of the interface.
+// JSON Schemas of requests and responses, for the OpenAPI document.
 import type { JsonObject } from '#base';
 
 export const textSchema: JsonObject = { type: 'string' };
@@ -20,35 +20,38 @@ export const integerSchema = (description?: string): JsonObject => ({
   ...(description === undefined ? {} : { description }),
 });
 
-const listOf = (items: JsonObject): JsonObject => ({ type: 'array', items });
+const arrayOf = (items: JsonObject): JsonObject => ({ type: 'array', items });
 const orNull = (type: string): JsonObject => ({ type: [type, 'null'] });
 
 const textBlock = objectSchema({ type: { const: 'text' }, text: textSchema }, ['type', 'text']);
 const thinkingBlock = objectSchema(
   { type: { const: 'thinking' }, thinking: textSchema, signature: textSchema },
   ['type', 'thinking', 'signature'],
-  'What sub-agents and tools did meanwhile, where the operator shows it.',
+  'What sub-agents and tools did, if the operator shows it.',
 );
 
-const useBlock = objectSchema(
+const toolUseBlock = objectSchema(
   { type: { const: 'tool_use' }, id: textSchema, name: textSchema, input: { type: 'object' } },
   ['type', 'id', 'name', 'input'],
   'A call of one of the client’s tools.',
 );
-const resultBlock = objectSchema(
+const toolResultBlock = objectSchema(
   {
     type: { const: 'tool_result' },
     tool_use_id: textSchema,
-    content: { oneOf: [textSchema, listOf(textBlock)] },
+    content: { oneOf: [textSchema, arrayOf(textBlock)] },
     is_error: { type: 'boolean' },
   },
   ['type', 'tool_use_id'],
-  'The result of a call. When such blocks are the last ones, the run that waits for them goes on.',
+  'The result of a call. If such blocks come last, the run that waits for them continues.',
 );
 
-/** `tools`: those of a client are taken. */
+/** `tools`: whether client tools are allowed. */
 const textOrBlocks = (tools: boolean): JsonObject => ({
-  oneOf: [textSchema, listOf({ oneOf: [textBlock, thinkingBlock, ...(tools ? [useBlock, resultBlock] : [])] })],
+  oneOf: [
+    textSchema,
+    arrayOf({ oneOf: [textBlock, thinkingBlock, ...(tools ? [toolUseBlock, toolResultBlock] : [])] }),
+  ],
 });
 
 const toolSchema = objectSchema({ name: textSchema, description: textSchema, input_schema: { type: 'object' } }, [
@@ -64,49 +67,50 @@ const taskBudgetSchema = objectSchema(
     remaining: { type: 'integer', minimum: 1 },
   },
   ['type', 'total'],
-  'The run may use no more, all of its agents together.',
+  'Token limit for the whole run, all of its agents together.',
 );
 
-const askedProperties = (tools: boolean): Readonly<Record<string, JsonObject>> => ({
+const requestProperties = (tools: boolean): Readonly<Record<string, JsonObject>> => ({
   model: { type: 'string', description: 'The name of an agent.' },
-  messages: listOf(
+  messages: arrayOf(
     objectSchema({ role: { type: 'string', enum: ['user', 'assistant', 'system'] }, content: textOrBlocks(tools) }, [
       'role',
       'content',
     ]),
   ),
   system: {
-    oneOf: [textSchema, listOf(textBlock)],
-    description: 'Something that the agent should know, where the operator allows it. Else it is refused.',
+    oneOf: [textSchema, arrayOf(textBlock)],
+    description: 'Context for the agent. Refused unless the operator allows it.',
   },
   output_config: objectSchema(
     { format: formatSchema, effort: orNull('string'), task_budget: taskBudgetSchema },
     [],
-    'A format: the answer is JSON that fits the schema.',
+    'With a format, the answer is JSON that matches the schema.',
   ),
   output_format: formatSchema,
-  thinking: { type: 'object', description: 'Of type disabled: nothing of what others do meanwhile is shown.' },
+  thinking: { type: 'object', description: 'With type `disabled`, the activity of sub-agents and tools is not shown.' },
   ...(tools
     ? {
         tools: {
-          ...listOf(toolSchema),
+          ...arrayOf(toolSchema),
           maxItems: 128,
-          description: 'Tools of the client, which the agent may call besides its own.',
+          description: 'Tools of the client that the agent may call in addition to its own.',
         },
       }
     : {}),
 });
 
-export const countRequest = (tools: boolean): JsonObject => objectSchema(askedProperties(tools), ['model', 'messages']);
+export const countRequest = (tools: boolean): JsonObject =>
+  objectSchema(requestProperties(tools), ['model', 'messages']);
 
 export const messageRequest = (tools: boolean): JsonObject =>
   objectSchema(
     {
-      ...askedProperties(tools),
+      ...requestProperties(tools),
       max_tokens: {
         type: 'integer',
         minimum: 1,
-        description: 'Must be there and is without effect: the length of an answer is bounded by the agent itself.',
+        description: 'Required, without effect: the agent itself limits the length of an answer.',
       },
       stream: { type: 'boolean', default: false },
     },
@@ -115,27 +119,27 @@ export const messageRequest = (tools: boolean): JsonObject =>
 
 const usageSchema = objectSchema(
   {
-    input_tokens: integerSchema('Without what was read from a cache or written there.'),
+    input_tokens: integerSchema('Without cache reads and cache writes.'),
     cache_creation_input_tokens: integerSchema(),
     cache_read_input_tokens: integerSchema(),
     output_tokens: integerSchema(),
   },
   ['input_tokens', 'output_tokens'],
-  'Of the agent and all that worked for it.',
+  'Usage of the agent and all of its sub-agents.',
 );
 
 export const messageSchema = (tools: boolean): JsonObject =>
   objectSchema(
     {
-      id: { type: 'string', description: 'msg_ and the id of the run.' },
+      id: { type: 'string', description: '`msg_` followed by the id of the run.' },
       type: { const: 'message' },
       role: { const: 'assistant' },
       model: textSchema,
-      content: listOf({ oneOf: [textBlock, thinkingBlock, ...(tools ? [useBlock] : [])] }),
+      content: arrayOf({ oneOf: [textBlock, thinkingBlock, ...(tools ? [toolUseBlock] : [])] }),
       stop_reason: {
         type: 'string',
         enum: ['end_turn', 'max_tokens', ...(tools ? ['tool_use'] : [])],
-        description: 'max_tokens: the answer is not whole.',
+        description: '`max_tokens`: the answer is incomplete.',
       },
       stop_sequence: { type: 'null' },
       usage: usageSchema,
@@ -156,7 +160,7 @@ export const modelSchema = objectSchema(
 );
 
 export const modelListSchema = objectSchema(
-  { data: listOf(modelSchema), has_more: { type: 'boolean' }, first_id: orNull('string'), last_id: orNull('string') },
+  { data: arrayOf(modelSchema), has_more: { type: 'boolean' }, first_id: orNull('string'), last_id: orNull('string') },
   ['data', 'has_more', 'first_id', 'last_id'],
 );
 

@@ -1,9 +1,9 @@
-// `<agent.ai> --help`: what an agent is for, how to ask it, and all that its file can say.
+// `<agent.ai> --help`: what the agent does, how to call it, and every key its file can have.
 import type { AgentHelp } from './cli-world.ts';
 import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
-import type { Page } from './output.ts';
+import type { Printer } from './output.ts';
 import type { AgentHelpRequest } from './request.ts';
 import { shellText, shellWord } from './shell-word.ts';
 import { sanitizeBlock, sanitizeLine } from './sanitize-text.ts';
@@ -19,7 +19,7 @@ export const agentHelpCommand = async (
   return exitCode.completed;
 };
 
-const helpLines = (help: AgentHelp, path: string, { paint, columns }: Page): readonly string[] => [
+const helpLines = (help: AgentHelp, path: string, { paint, columns }: Printer): readonly string[] => [
   paint('bold', sanitizeLine(help.name)),
   '',
   paint('bold', 'DESCRIPTION'),
@@ -33,16 +33,16 @@ const helpLines = (help: AgentHelp, path: string, { paint, columns }: Page): rea
   paint('bold', 'Options:'),
   ...options,
   '',
-  paint('bold', 'Frontmatter:') + ' every key with what holds here; the start of a new .ai file',
+  paint('bold', 'Frontmatter:') + ' every key with its effective value; paste it into a new .ai file',
   '',
   sanitizeBlock(help.template).trimEnd(),
 ];
 
 const options: readonly string[] = [
-  '  --json                one JSON value; --jsonl: one event per line',
-  '  --schema <file|json>  answer as JSON that fits this JSON Schema',
-  '  --budget-usd <n>      money that may be spent; also -tokens and -ms',
-  '  --agents <path>       more agents that it may name',
-  '  --config <file>       a config before all others',
-  '  `cloister run --help` lists all of them.',
+  '  --json                print one JSON value; --jsonl prints one event per line',
+  '  --schema <file|json>  answer in JSON that matches this JSON Schema',
+  '  --budget-usd <n>      maximum cost in US dollars; also -tokens and -ms',
+  '  --agents <path>       additional agents it can use',
+  '  --config <file>       config file that takes precedence over all others',
+  '  `cloister run --help` lists all options.',
 ];

@@ -1,10 +1,10 @@
-// `agents`: which agents there are.
+// `agents`: lists agents.
 import type { CheckReport } from '#contracts';
 import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { plural } from './format-numbers.ts';
-import type { Page } from './output.ts';
+import type { Printer } from './output.ts';
 import type { AgentsRequest } from './request.ts';
 import { tableLines } from './table.ts';
 import { excerpt, sanitizeLine } from './sanitize-text.ts';
@@ -22,7 +22,9 @@ export const agentsCommand = async (request: AgentsRequest, { world, output }: C
   else {
     output.out.print(...agentLines(agents, paths, output.out));
     if (!ok)
-      output.err.print(`${plural(Math.max(1, problems.length), 'problem')}: see \`cloister check ${wordsOf(paths)}\``);
+      output.err.print(
+        `${plural(Math.max(1, problems.length), 'problem')}: see \`cloister check ${joinPaths(paths)}\``,
+      );
   }
   return ok ? exitCode.completed : exitCode.config;
 };
@@ -30,13 +32,10 @@ export const agentsCommand = async (request: AgentsRequest, { world, output }: C
 const agentLines = (
   agents: CheckReport['agents'],
   paths: readonly string[],
-  { paint, columns }: Page,
+  { paint, columns }: Printer,
 ): readonly string[] => {
   if (agents.length === 0)
-    return [
-      `There are no agents in ${wordsOf(paths)}.`,
-      'Start with `cloister init`, or name a file that ends with .ai.',
-    ];
+    return [`No agents found in ${joinPaths(paths)}.`, 'Create some with `cloister init`, or pass an .ai file.'];
   const rows = agents.map(({ name, file, description }) => [
     sanitizeLine(name),
     sanitizeLine(file),
@@ -54,4 +53,4 @@ const agentLines = (
   return [paint('dim', heading), ...lines];
 };
 
-const wordsOf = (paths: readonly string[]): string => sanitizeLine(paths.join(' '));
+const joinPaths = (paths: readonly string[]): string => sanitizeLine(paths.join(' '));

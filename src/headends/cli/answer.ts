@@ -1,4 +1,4 @@
-// The outcome of a run: its answer for people, all of it for programs.
+// The outcome of a run: the answer for people, everything for programs.
 import type { Json, RunId } from '#base';
 import type { Answer, Outcome, RunOutcome } from '#contracts';
 import type { CommandContext } from './command-context.ts';
@@ -7,7 +7,7 @@ import { sanitizeBlock } from './sanitize-text.ts';
 
 export const printAnswer = (outcome: Pick<Outcome, 'output' | 'data'>, { world, output }: CommandContext): void => {
   if (world.stdout.isTTY === true) output.out.print('');
-  // An answer that was asked for as JSON is JSON alone, for the program that reads it.
+  // If JSON was requested, print nothing but JSON: a program reads it.
   if (outcome.data !== null) return output.out.print(JSON.stringify(outcome.data, null, 2));
   if (outcome.output !== '') output.out.print(sanitizeBlock(outcome.output).trimEnd());
 };
@@ -22,7 +22,7 @@ export const cliOutcomeJson = ({ run, status, output, data, failure, spent, miss
   missing,
 });
 
-/** The answer to one message of a session that goes on. */
+/** The answer to one message of a session that continues. */
 export type AnswerReport = Answer & { readonly run: RunId; readonly data: Json };
 
 export const cliAnswerJson = ({ run, id, correlation_id, agent_id, status, text, data, error }: AnswerReport) => ({

@@ -1,11 +1,11 @@
-// What an audit found, in words.
+// Formats the findings of an audit.
 import type { AuditReport, DurableEvent } from '#contracts';
-import { newBoard, noteEvent } from './run-progress.ts';
-import { refusalWords } from './event-line.ts';
+import { newRunProgress, applyEvent } from './run-progress.ts';
+import { describeRefusal } from './event-line.ts';
 import { count, plural } from './format-numbers.ts';
 import type { Paint } from './output.ts';
 
-/** Report and events must be harmless. */
+/** Report and events must be sanitized. */
 export const auditLines = (report: AuditReport, events: readonly DurableEvent[], paint: Paint): readonly string[] => {
   const granted = report.refused === 0 ? 'all granted' : `${report.refused} refused`;
   const verdict = report.ok
@@ -23,11 +23,11 @@ export const auditLines = (report: AuditReport, events: readonly DurableEvent[],
   ];
 };
 
-/** Every refused crossing of a run: who to whom, what kind, and why. */
+/** Every refused crossing of a run: sender, receiver, kind and reason. */
 export const refusalLines = (events: readonly DurableEvent[], paint: Paint): readonly string[] => {
-  const board = newBoard();
-  for (const event of events) noteEvent(board, event);
+  const runProgress = newRunProgress();
+  for (const event of events) applyEvent(runProgress, event);
   return events.flatMap((event) =>
-    event.type === 'crossing-refused' ? [`  ${paint('yellow', refusalWords(event, board))}`] : [],
+    event.type === 'crossing-refused' ? [`  ${paint('yellow', describeRefusal(event, runProgress))}`] : [],
   );
 };

@@ -1,30 +1,30 @@
-// `chat`: one session over many messages, a line each. Whom it starts lives until it ends.
+// `chat`: one session for many messages, one message per line. Agents that the session starts live until it ends.
 //
-//   H4. A message that is refused or fails is told, and the chat goes on; the exit code is that of the last such message.
-//   H5. Ctrl-C cancels the work under way, and with it the session: the next message begins another one, which knows the
-//       conversation. Where nobody sits at a terminal, and where no work is under way, it ends the chat.
-//   H6. At the end the session is asked to finish, and so are those that it has started.
+//   H4. If a message is refused or fails, the chat reports it and continues; the exit code is that of the last such message.
+//   H5. Ctrl-C cancels the current turn and with it the session: the next message starts a new session that gets the
+//       conversation. Without a terminal, or when no turn is in flight, Ctrl-C ends the chat.
+//   H6. At the end, the session and the agents it started are asked to finish.
 import { CloisterError, unknownAgentError } from '#base';
 import type { Json } from '#base';
 import type { Answer, Cloister, RunSession } from '#contracts';
 import { cliAnswerJson, cliOutcomeJson, printAnswer } from './answer.ts';
 import type { AnswerReport } from './answer.ts';
 import type { Lines } from './cli-world.ts';
-import { conversationWords, fullConversation } from './conversation-name.ts';
+import { formatConversation, fullConversation } from './conversation-name.ts';
 import type { CommandContext } from './command-context.ts';
 import { errorLines, errorValue, cliFailureJson } from './error-value.ts';
 import { exitCode, exitOfError, exitOfOutcome } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { plural } from './format-numbers.ts';
-import { stoppingWords } from './show-live-run.ts';
+import { stoppingNotice } from './show-live-run.ts';
 import type { ChatRequest } from './request.ts';
 import { openChatSession } from './chat-session.ts';
 import type { ChatSession } from './chat-session.ts';
 import { sanitizeBlock, sanitizeLine } from './sanitize-text.ts';
 
-export const chatCommand = async (request: ChatRequest, desk: CommandContext): Promise<ExitCode> => {
+export const chatCommand = async (request: ChatRequest, context: CommandContext): Promise<ExitCode> => {
   const { workspace, agents, agent, config } = request;
-  const { world, interrupts } = desk;
+  const { world, interrupts } = context;
   await using cloister = await world.open({
     workspace,
     agents,
@@ -36,17 +36,17 @@ export const chatCommand = async (request: ChatRequest, desk: CommandContext): P
   checkAgent(cloister, agent);
   const lines = world.lines();
   const left = interrupts.onLeave(() => lines.close());
-  const chat: Chat = { request, cloister, lines, with: undefined };
+  const chat: Chat = { request, cloister, lines, current: undefined };
   try {
-    return await talk(chat, desk);
+    return await chatLoop(chat, context);
   } finally {
     left();
     lines.close();
-    await finish(chat, desk);
+    await finish(chat, context);
   }
 };
 
-/** Before the first message: with no such agent, none could be answered. */
+/** Fails before the first message: an unknown agent cannot answer any. */
 const checkAgent = ({ agents }: Cloister, agent: string): void => {
   const names = agents.map(({ name }) => name);
   if (!names.includes(agent)) throw unknownAgentError(agent, names);
@@ -57,72 +57,77 @@ type Chat = {
   readonly cloister: Cloister;
   readonly lines: Lines;
   /** The session, from the first message until it ends. */
-  with: ChatSession | undefined;
+  current: ChatSession | undefined;
 };
 
-const talk = async (chat: Chat, desk: CommandContext): Promise<ExitCode> => {
+const chatLoop = async (chat: Chat, context: CommandContext): Promise<ExitCode> => {
   const { request, lines } = chat;
-  const { interrupts, output } = desk;
+  const { interrupts, output } = context;
   const conversation = fullConversation(request.conversation, request.agent);
   if (lines.isTerminal)
     output.err.print(
       sanitizeLine(
-        `${request.agent} in ${conversationWords(conversation)} · Ctrl-C cancels the work, Ctrl-D or /quit ends`,
+        `${request.agent} in ${formatConversation(conversation)} · Ctrl-C cancels the current turn, Ctrl-D or /quit exits`,
       ),
     );
   let code: ExitCode = exitCode.completed;
   for (;;) {
-    interrupts.again();
-    interrupts.orderly(() => lines.close());
+    interrupts.reset();
+    interrupts.onFirst(() => lines.close());
     const line = await lines.next(`${sanitizeLine(conversation.name)}> `);
     if (interrupts.seen) return exitCode.cancelled;
     if (line === null || (lines.isTerminal && line.trim() === '/quit')) return code;
     if (line.trim() === '') continue;
 
-    const ended = await say(chat, line, desk);
+    const ended = await sendAndShow(chat, line, context);
     if (ended !== exitCode.completed) code = ended;
     if (interrupts.seen && !lines.isTerminal) return exitCode.cancelled;
   }
 };
 
-const say = async (chat: Chat, line: string, desk: CommandContext): Promise<ExitCode> => {
-  desk.interrupts.orderly(() => {
-    if (chat.with === undefined) desk.output.err.print(stoppingWords);
-    else chat.with.notice(stoppingWords);
-    chat.with?.session.cancel();
+const sendAndShow = async (chat: Chat, line: string, context: CommandContext): Promise<ExitCode> => {
+  context.interrupts.onFirst(() => {
+    if (chat.current === undefined) context.output.err.print(stoppingNotice);
+    else chat.current.notice(stoppingNotice);
+    chat.current?.session.cancel();
   });
-  let asked: PendingAnswer;
+  let pending: PendingAnswer;
   try {
-    asked = await ask(chat, line, desk);
+    pending = await sendOrStart(chat, line, context);
   } catch (error) {
-    return tellRefused(error, chat.request, desk);
+    return reportRefusal(error, chat.request, context);
   }
   try {
-    return tellTurn(toldOf(await asked.talked.working(asked.answer), chat, asked.talked.session), chat.request, desk);
+    return printTurn(
+      answerReport(await pending.chatSession.showWhileWorking(pending.answer), chat, pending.chatSession.session),
+      chat.request,
+      context,
+    );
   } catch {
-    chat.with = undefined;
-    return await tellEnd(asked.talked, chat.request, desk);
+    chat.current = undefined;
+    return await reportEnd(pending.chatSession, chat.request, context);
   }
 };
 
-type PendingAnswer = { readonly talked: ChatSession; readonly answer: Promise<Answer> };
+type PendingAnswer = { readonly chatSession: ChatSession; readonly answer: Promise<Answer> };
 
-/** The first message begins the session, and so does one that comes after its end. */
-const ask = async (chat: Chat, line: string, desk: CommandContext): Promise<PendingAnswer> => {
+/** Starts a session for the first message, and for a message that comes after the session ended. */
+const sendOrStart = async (chat: Chat, line: string, context: CommandContext): Promise<PendingAnswer> => {
   const { request, cloister } = chat;
   const { agent, budget } = request;
-  const known = chat.with;
-  const message = known === undefined ? null : sendTo(known, line);
-  if (known !== undefined && message !== null) return { talked: known, answer: known.session.answer(message) };
+  const current = chat.current;
+  const message = current === undefined ? null : sendTo(current, line);
+  if (current !== undefined && message !== null)
+    return { chatSession: current, answer: current.session.answer(message) };
   const conversation = fullConversation(request.conversation, agent);
   const session = await cloister.spawn(agent, { message: line, budget, conversation });
-  // No await before its events are listened to.
-  chat.with = openChatSession(session, request, desk, (text) => cloister.redact(text));
-  if (desk.interrupts.seen) session.cancel();
-  return { talked: chat.with, answer: session.answer() };
+  // No await before somebody listens to the events: they would be lost.
+  chat.current = openChatSession(session, request, context, (text) => cloister.redact(text));
+  if (context.interrupts.seen) session.cancel();
+  return { chatSession: chat.current, answer: session.answer() };
 };
 
-/** Null: it has ended meanwhile. */
+/** Null: the session has ended in the meantime. */
 const sendTo = ({ session }: ChatSession, line: string): string | null => {
   try {
     return session.send(line);
@@ -132,13 +137,13 @@ const sendTo = ({ session }: ChatSession, line: string): string | null => {
   }
 };
 
-/** The answer of an agent that answers in JSON is a value too. */
-const toldOf = (answer: Answer, { cloister, request }: Chat, { run }: RunSession): AnswerReport => {
+/** If the agent answers in JSON, `data` is the parsed answer. */
+const answerReport = (answer: Answer, { cloister, request }: Chat, { run }: RunSession): AnswerReport => {
   const isJson = cloister.agents.find(({ name }) => name === request.agent)?.output?.format === 'json';
-  return { ...answer, run, data: isJson ? parsed(answer.text) : null };
+  return { ...answer, run, data: isJson ? parseJson(answer.text) : null };
 };
 
-const parsed = (text: string): Json => {
+const parseJson = (text: string): Json => {
   try {
     return JSON.parse(text) as Json;
   } catch {
@@ -146,56 +151,60 @@ const parsed = (text: string): Json => {
   }
 };
 
-const tellTurn = (answer: AnswerReport, request: ChatRequest, desk: CommandContext): ExitCode => {
+const printTurn = (answer: AnswerReport, request: ChatRequest, context: CommandContext): ExitCode => {
   const { status, text, data, error } = answer;
   const failure = error === null ? null : { code: error };
-  if (request.json) desk.output.jsonLine({ ...inConversation(request), ...cliAnswerJson(answer) });
+  if (request.json) context.output.jsonLine({ ...conversationField(request), ...cliAnswerJson(answer) });
   else {
-    printAnswer({ output: text, data }, desk);
-    if (failure !== null) desk.output.err.print(...errorLines(cliFailureJson(failure)));
+    printAnswer({ output: text, data }, context);
+    if (failure !== null) context.output.err.print(...errorLines(cliFailureJson(failure)));
   }
   return exitOfOutcome({ status, failure });
 };
 
-const inConversation = ({ conversation, agent }: ChatRequest) => ({
+const conversationField = ({ conversation, agent }: ChatRequest) => ({
   conversation: fullConversation(conversation, agent),
 });
 
-/** No answer came: the session has ended. */
-const tellEnd = async ({ session }: ChatSession, request: ChatRequest, desk: CommandContext): Promise<ExitCode> => {
-  const { output } = desk;
+/** The session ended without an answer. */
+const reportEnd = async (
+  { session }: ChatSession,
+  request: ChatRequest,
+  context: CommandContext,
+): Promise<ExitCode> => {
+  const { output } = context;
   try {
     const outcome = await session.outcome;
-    if (request.json) output.jsonLine({ ...inConversation(request), ...cliOutcomeJson(outcome) });
+    if (request.json) output.jsonLine({ ...conversationField(request), ...cliOutcomeJson(outcome) });
     else if (outcome.failure !== null) output.err.print(...errorLines(cliFailureJson(outcome.failure)));
     return exitOfOutcome(outcome);
   } catch (error) {
-    return tellRefused(error, request, desk);
+    return reportRefusal(error, request, context);
   }
 };
 
-const tellRefused = (error: unknown, request: ChatRequest, { output }: CommandContext): ExitCode => {
+const reportRefusal = (error: unknown, request: ChatRequest, { output }: CommandContext): ExitCode => {
   const value = errorValue(error);
-  if (request.json) output.jsonLine({ ...inConversation(request), error: value });
+  if (request.json) output.jsonLine({ ...conversationField(request), error: value });
   else output.err.print(...errorLines(value));
   if (request.verbose && error instanceof Error && error.stack !== undefined)
     output.err.print(sanitizeBlock(error.stack));
   return exitOfError(error);
 };
 
-/** After Ctrl-C there is no time to ask. */
+/** Asks the session to finish; after Ctrl-C there is no time for that, so cancels it. */
 const finish = async (
-  { with: talked, lines, request }: Chat,
+  { current: talked, lines, request }: Chat,
   { interrupts, output }: CommandContext,
 ): Promise<void> => {
   if (talked === undefined) return;
   const { session, ended } = talked;
   if (interrupts.seen) session.cancel();
   else {
-    interrupts.orderly(() => session.cancel());
+    interrupts.onFirst(() => session.cancel());
     const others = session.agents().length - 1;
     if (others > 0 && lines.isTerminal && !request.json)
-      output.err.print(`${plural(others, 'agent')} that it started ${others === 1 ? 'is' : 'are'} asked to finish…`);
+      output.err.print(`shutting down ${plural(others, 'agent')} started in this chat…`);
     session.finish();
   }
   await Promise.allSettled([session.outcome, ended]);

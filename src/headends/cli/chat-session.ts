@@ -1,8 +1,8 @@
-// A session that is talked with over many messages: shown while it works on one, quiet in between.
+// The session of a chat: shows progress while it works on a message, and nothing in between.
 import type { Answer, RunEvent, RunSession } from '#contracts';
-import { newBoard, noteEvent } from './run-progress.ts';
+import { newRunProgress, applyEvent } from './run-progress.ts';
 import type { CommandContext } from './command-context.ts';
-import { progressMode, strayWords } from './show-live-run.ts';
+import { progressMode, describeStrayError } from './show-live-run.ts';
 import { openProgress } from './progress.ts';
 import type { Progress } from './progress.ts';
 import type { OutputFlags } from './request.ts';
@@ -10,62 +10,64 @@ import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
 
 export type ChatSession = {
   readonly session: RunSession;
-  /** Shows what goes on until the answer is there, or the run has ended. */
-  working(answer: Promise<Answer>): Promise<Answer>;
-  /** Something to say while it works. */
+  /** Shows progress until the answer arrives or the run ends. */
+  showWhileWorking(answer: Promise<Answer>): Promise<Answer>;
+  /** Prints a line without disturbing the progress display. */
   notice(words: string): void;
-  /** When all that it told has been shown. */
+  /** Settles when all events of the session have been shown. */
   readonly ended: Promise<void>;
 };
 
 export const openChatSession = (
   session: RunSession,
   request: OutputFlags,
-  desk: CommandContext,
+  context: CommandContext,
   redact: (text: string) => string,
 ): ChatSession => {
-  const board = newBoard();
-  const mode = progressMode({ ...request, jsonl: false }, desk);
+  const runProgress = newRunProgress();
+  const mode = progressMode({ ...request, jsonl: false }, context);
   const answered = new Set<string>();
   let progress: Progress | undefined;
-  let told: (() => void) | undefined;
-  const open = (): Progress => openProgress(mode, desk.output, desk.world, { board });
+  let onAnswer: (() => void) | undefined;
+  const open = (): Progress => openProgress(mode, context.output, context.world, { runProgress });
   const lines = mode === 'tree' ? undefined : open();
   const notice = (words: string): void =>
-    progress === undefined ? desk.output.err.print(words) : progress.notice(words);
+    progress === undefined ? context.output.err.print(words) : progress.notice(words);
   const note = (event: RunEvent): void => {
     const shown = progress ?? lines;
     if (shown !== undefined) shown.note(event);
-    else if ('id' in event) noteEvent(board, sanitizeAll(event));
+    else if ('id' in event) applyEvent(runProgress, sanitizeAll(event));
     if (event.type !== 'mail' || event.kind !== 'answer') return;
     answered.add(event.message);
-    told?.();
+    onAnswer?.();
   };
-  const passOn = async (): Promise<void> => {
-    const deaf = desk.world.onStrayError((error) => notice(sanitizeLine(redact(strayWords(error)))));
+  const forwardEvents = async (): Promise<void> => {
+    const stopListening = context.world.onStrayError((error) =>
+      notice(sanitizeLine(redact(describeStrayError(error)))),
+    );
     try {
       for await (const event of session) note(event);
     } catch {
       // The outcome says why.
     } finally {
-      deaf();
+      stopListening();
     }
   };
-  const ended = passOn();
-  /** The answer may be here before the events that led to it. */
-  const shownUpTo = async (id: string): Promise<void> => {
+  const ended = forwardEvents();
+  /** The answer may arrive before the events that led to it. */
+  const waitUntilShown = async (id: string): Promise<void> => {
     while (!answered.has(id)) {
-      const { promise, resolve } = Promise.withResolvers<'told'>();
-      told = () => resolve('told');
-      if ((await Promise.race([promise, ended])) !== 'told') return;
+      const { promise, resolve } = Promise.withResolvers<'answered'>();
+      onAnswer = () => resolve('answered');
+      if ((await Promise.race([promise, ended])) !== 'answered') return;
     }
   };
   const working = async (answer: Promise<Answer>): Promise<Answer> => {
     progress = lines ?? open();
-    const restored = desk.interrupts.onLeave(() => progress?.close());
+    const restored = context.interrupts.onLeave(() => progress?.close());
     try {
       const given = await answer;
-      await shownUpTo(given.id);
+      await waitUntilShown(given.id);
       return given;
     } catch (error) {
       await ended;
@@ -76,5 +78,5 @@ export const openChatSession = (
       restored();
     }
   };
-  return { session, working, notice, ended };
+  return { session, showWhileWorking: working, notice, ended };
 };

@@ -1,11 +1,11 @@
-// `check`: what is wrong with agent files, and what they add up to, before a token is spent.
+// `check`: validates agent files and shows their worst case, before a token is spent.
 import { checkLines } from './check-lines.ts';
 import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { CheckRequest } from './request.ts';
 
-/** Warnings alone are no failure. */
+/** Warnings alone do not fail. */
 export const checkCommand = async (request: CheckRequest, { world, output }: CommandContext): Promise<ExitCode> => {
   const { paths, syntaxOnly, connect, config } = request;
   const report = await world.check({ paths, syntaxOnly, connect, ...(config === null ? {} : { config }) });

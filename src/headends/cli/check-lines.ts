@@ -1,11 +1,11 @@
-// What `check` found, in words: problems first, then what the agents add up to.
+// Formats what `check` found: problems first, then the agents with their worst case and reach.
 import type { CheckReport, Problem, AgentReach, SpawnReach, TopologyNode, Warning, WorstCase } from '#contracts';
 import { count, money, plural } from './format-numbers.ts';
-import type { Page } from './output.ts';
+import type { Printer } from './output.ts';
 import { truncateColumns, sanitizeLine, width } from './sanitize-text.ts';
 import { wrapText } from './wrap-text.ts';
 
-type Screen = Pick<Page, 'paint' | 'columns'>;
+type Screen = Pick<Printer, 'paint' | 'columns'>;
 
 const problemsMax = 200;
 const nodesMax = 200;
@@ -13,13 +13,13 @@ const cyclesMax = 20;
 const reachMax = 50;
 const warningsMax = 50;
 
-/** `whole`: agents were looked up and followed, not only parsed. */
-export const checkLines = (report: CheckReport, whole: boolean, screen: Screen): readonly string[] => {
+/** `resolved`: sub-agents were resolved, not only parsed. */
+export const checkLines = (report: CheckReport, resolved: boolean, screen: Screen): readonly string[] => {
   const sections = [
     problemLines(report.problems, screen),
-    ...(whole && report.agents.length > 0 ? topologySections(report, screen) : []),
+    ...(resolved && report.agents.length > 0 ? topologySections(report, screen) : []),
     warningLines(report.warnings, screen),
-    verdictLines(report, whole, screen),
+    verdictLines(report, resolved, screen),
   ];
   return sections.filter((lines) => lines.length > 0).flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 };
@@ -31,18 +31,18 @@ const topologySections = (report: CheckReport, screen: Screen): readonly (readon
   reachLines(report.reach, screen),
 ];
 
-/** By file, each as `lead.ai:7  limits.maxRetry: unknown key; did you mean "maxRetries"?` */
+/** Grouped by file, each like `lead.ai:7  limits.maxRetry: unknown key; did you mean "maxRetries"?` */
 const problemLines = (problems: readonly Problem[], screen: Screen): readonly string[] => {
   const { paint, columns } = screen;
   const byFile = [...Map.groupBy(problems, ({ file }) => file).values()].flat();
   const lines = byFile.slice(0, problemsMax).flatMap((problem) => {
     const place = sanitizeLine(problem.line === null ? problem.file : `${problem.file}:${problem.line}`);
-    return titled(place, (plain) => paint('red', plain), wrapText(`${place}  `, problemWords(problem), columns));
+    return paintTitle(place, (plain) => paint('red', plain), wrapText(`${place}  `, describeProblem(problem), columns));
   });
   return withMore(lines, { more: byFile.length - problemsMax, what: 'problem' }, screen);
 };
 
-const problemWords = ({ key, message, nearest }: Problem): string => {
+const describeProblem = ({ key, message, nearest }: Problem): string => {
   const words = key === null ? message : `${key}: ${message}`;
   if (nearest === null || words.includes('did you mean')) return words;
   return `${words.replace(/\.$/u, '')}; did you mean "${nearest}"?`;
@@ -50,11 +50,11 @@ const problemWords = ({ key, message, nearest }: Problem): string => {
 
 const treeLines = (tree: readonly TopologyNode[], screen: Screen): readonly string[] => {
   const { paint, columns } = screen;
-  const nodes = nodesOf(tree);
-  const grown = new Set(nodes.flatMap(({ node }) => (node.agents.length > 0 ? [node.file] : [])));
+  const nodes = flattenTree(tree);
+  const expandedFiles = new Set(nodes.flatMap(({ node }) => (node.agents.length > 0 ? [node.file] : [])));
   const lines = nodes.slice(0, nodesMax).map(({ node, branch }) => {
     const spawned = node.spawned === true ? ' (spawned)' : '';
-    const again = node.agents.length === 0 && grown.has(node.file) ? ' (again)' : '';
+    const again = node.agents.length === 0 && expandedFiles.has(node.file) ? ' (see above)' : '';
     const name = truncateColumns(`  ${branch}${sanitizeLine(node.name)}${spawned}${again}`, columns);
     const file = truncateColumns(`  ${sanitizeLine(node.file)}`, columns - width(name)).trimEnd();
     return file === '' ? name : `${name}${paint('dim', file)}`;
@@ -62,11 +62,11 @@ const treeLines = (tree: readonly TopologyNode[], screen: Screen): readonly stri
   return [paint('bold', 'Agents'), ...withMore(lines, { more: nodes.length - nodesMax, what: 'agent' }, screen)];
 };
 
-type Placed = { readonly node: TopologyNode; readonly branch: string };
+type PlacedNode = { readonly node: TopologyNode; readonly branch: string };
 
-/** Parents before their children, with the lines that join them. */
-const nodesOf = (tree: readonly TopologyNode[]): readonly Placed[] => {
-  const placed: Placed[] = [];
+/** Parents before their children, with the lines that connect them. */
+const flattenTree = (tree: readonly TopologyNode[]): readonly PlacedNode[] => {
+  const placed: PlacedNode[] = [];
   const walk = (nodes: readonly TopologyNode[], stem: string): void => {
     for (const [index, node] of nodes.entries()) {
       const isLast = index === nodes.length - 1;
@@ -84,68 +84,68 @@ const nodesOf = (tree: readonly TopologyNode[]): readonly Placed[] => {
 const cycleLines = (cycles: CheckReport['cycles'], screen: Screen): readonly string[] => {
   const { paint, columns } = screen;
   if (cycles.length === 0) return [];
-  const lines = cycles.slice(0, cyclesMax).flatMap((cycle) => wrapText('  ', shortened(cycle).join(' → '), columns));
+  const lines = cycles.slice(0, cyclesMax).flatMap((cycle) => wrapText('  ', shortenCycle(cycle).join(' → '), columns));
   return [
     paint('bold', 'Cycles'),
     ...withMore(lines, { more: cycles.length - cyclesMax, what: 'cycle' }, screen),
-    ...wrapText('  ', 'An agent is not started below itself: such a call is refused.', columns),
+    ...wrapText('  ', 'An agent cannot call itself or one of its callers; such calls are refused.', columns),
   ];
 };
 
 const cycleNamesMax = 20;
 
-const shortened = (names: readonly string[]): readonly string[] => {
+const shortenCycle = (names: readonly string[]): readonly string[] => {
   const left = names.length - cycleNamesMax;
   return left <= 0 ? names : [...names.slice(0, cycleNamesMax - 1), `… ${count(left)} more …`, ...names.slice(-1)];
 };
 
 const worstCaseLines = ({ agents, depth, tokens, usd }: WorstCase, { paint, columns }: Screen): readonly string[] => {
   const title = 'Worst case';
-  const levels = depth === 0 ? 'no levels' : plural(depth, 'level');
+  const levels = depth === 0 ? 'no sub-agents' : `up to ${plural(depth, 'level')} of sub-agents`;
   const row = (name: string, words: string): readonly string[] => wrapText(`  ${name.padEnd(8)}`, words, columns, 10);
   return [
-    ...titled(
+    ...paintTitle(
       title,
       (plain) => paint('bold', plain),
-      wrapText('', `${title} of one run, if every model asks for as much as it may`, columns),
+      wrapText('', `${title} of one run, if every model uses everything it is allowed`, columns),
     ),
-    ...row('agents', `${agents === null ? unbounded : count(agents)}, up to ${levels} below the first`),
-    ...row('tokens', tokens === null ? unbounded : count(tokens)),
-    ...row('cost', usd === null ? unbounded : money(usd)),
+    ...row('agents', `${agents === null ? noKnownLimit : count(agents)}, ${levels}`),
+    ...row('tokens', tokens === null ? noKnownLimit : count(tokens)),
+    ...row('cost', usd === null ? noKnownLimit : money(usd)),
   ];
 };
 
-const unbounded = 'no known bound';
+const noKnownLimit = 'no known limit';
 
 const reachLines = (reach: CheckReport['reach'], screen: Screen): readonly string[] => {
   const { paint, columns } = screen;
   const agents = Object.entries(reach);
   const lines = agents.slice(0, reachMax).flatMap(([name, one]) => {
-    const rows = holdingRows(one).flatMap(([title, names]) =>
-      names.length === 0 ? [] : wrapText(`    ${title.padEnd(17)}`, names.join(', '), columns, 21),
+    const rows = reachRows(one).flatMap(([title, names]) =>
+      names.length === 0 ? [] : wrapText(`    ${title.padEnd(20)}`, names.join(', '), columns, 24),
     );
     return [truncateColumns(`  ${sanitizeLine(name)}`, columns), ...(rows.length === 0 ? ['    nothing'] : rows)];
   });
   return [paint('bold', 'Reach'), ...withMore(lines, { more: agents.length - reachMax, what: 'agent' }, screen)];
 };
 
-const holdingRows = (reach: AgentReach): readonly (readonly [string, readonly string[]])[] => {
+const reachRows = (reach: AgentReach): readonly (readonly [string, readonly string[]])[] => {
   const { env, servers, tools, through, spawns } = reach;
   return [
-    ['variables', env],
+    ['env', env],
     ['servers', servers],
     ['tools', tools],
-    ['spawns', spawns === undefined ? [] : spawnWords(spawns)],
-    ['below: variables', through.env],
-    ['below: servers', through.servers],
-    ['below: tools', through.tools],
+    ['spawns', spawns === undefined ? [] : describeSpawns(spawns)],
+    ['sub-agents: env', through.env],
+    ['sub-agents: servers', through.servers],
+    ['sub-agents: tools', through.tools],
   ];
 };
 
-/** `fighter, self, own templates; 4 at once, 5 a minute, 3 levels`. */
-const spawnWords = ({ agents, templates, children, perMinute, depth }: SpawnReach): readonly string[] => {
-  const who = [...agents, ...(templates === null ? [] : ['agents of its own making'])].join(', ');
-  return [`${who}; ${count(children)} at once, ${count(perMinute)} a minute, ${plural(depth, 'level')}`];
+/** `fighter, self, agents it defines itself; 4 at a time, 5 per minute, 3 levels`. */
+const describeSpawns = ({ agents, templates, children, perMinute, depth }: SpawnReach): readonly string[] => {
+  const who = [...agents, ...(templates === null ? [] : ['agents it defines itself'])].join(', ');
+  return [`${who}; ${count(children)} at a time, ${count(perMinute)} per minute, ${plural(depth, 'level')}`];
 };
 
 const warningLines = (warnings: readonly Warning[], screen: Screen): readonly string[] => {
@@ -153,7 +153,7 @@ const warningLines = (warnings: readonly Warning[], screen: Screen): readonly st
   if (warnings.length === 0) return [];
   const lines = warnings.slice(0, warningsMax).flatMap(({ code, message }) => {
     const title = `  ${sanitizeLine(code)}`;
-    return titled(title, (plain) => paint('yellow', plain), wrapText(`${title}: `, message, columns));
+    return paintTitle(title, (plain) => paint('yellow', plain), wrapText(`${title}: `, message, columns));
   });
   return [
     paint('bold', 'Warnings'),
@@ -162,7 +162,7 @@ const warningLines = (warnings: readonly Warning[], screen: Screen): readonly st
 };
 
 /** Paints the beginning of lines that were measured without colour. */
-const titled = (title: string, paint: (plain: string) => string, lines: readonly string[]): readonly string[] => {
+const paintTitle = (title: string, paint: (plain: string) => string, lines: readonly string[]): readonly string[] => {
   const [first = '', ...rest] = lines;
   return first.startsWith(title) ? [paint(title) + first.slice(title.length), ...rest] : lines;
 };
@@ -173,12 +173,12 @@ const withMore = (
   { columns }: Screen,
 ): readonly string[] =>
   more > 0
-    ? [...lines, ...wrapText('  ', `… and ${plural(more, `more ${what}`)}: --json has all of them`, columns)]
+    ? [...lines, ...wrapText('  ', `… and ${plural(more, `more ${what}`)}: use --json for all`, columns)]
     : lines;
 
 const verdictLines = (
   { ok, agents, problems, warnings }: CheckReport,
-  whole: boolean,
+  resolved: boolean,
   { paint, columns }: Screen,
 ): readonly string[] => {
   const files = new Set(problems.map(({ file }) => file)).size;
@@ -186,6 +186,6 @@ const verdictLines = (
     ? 'No problems'
     : `${plural(Math.max(1, problems.length), 'problem')} in ${plural(Math.max(1, files), 'file')}`;
   const warned = warnings.length === 0 ? '' : `, ${plural(warnings.length, 'warning')}`;
-  const words = `${found}${warned} · ${plural(agents.length, 'agent')}${whole ? '' : ', each by itself: nothing was looked up'}`;
-  return titled(found, (plain) => paint(ok ? 'green' : 'red', plain), wrapText('', words, columns));
+  const words = `${found}${warned} · ${plural(agents.length, 'agent')}${resolved ? '' : ', syntax only'}`;
+  return paintTitle(found, (plain) => paint(ok ? 'green' : 'red', plain), wrapText('', words, columns));
 };

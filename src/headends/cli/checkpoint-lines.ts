@@ -1,34 +1,34 @@
-// Checkpoints for people: a list of them, and what is not the same in two.
+// Formats a list of checkpoints, and the differences between two.
 import type { Checkpoint, CheckpointDiff } from '#contracts';
-import { conversationWords } from './conversation-name.ts';
+import { formatConversation } from './conversation-name.ts';
 import { count, dateTime, plural } from './format-numbers.ts';
-import type { Page } from './output.ts';
+import type { Printer } from './output.ts';
 import { fittingColumns, tableLines } from './table.ts';
 import type { Column } from './table.ts';
 import { truncateColumns, sanitizeLine } from './sanitize-text.ts';
 import { rowText } from './tree.ts';
 import { wrapText } from './wrap-text.ts';
 
-type Screen = Pick<Page, 'paint' | 'columns'>;
+type Screen = Pick<Printer, 'paint' | 'columns'>;
 type CheckpointColumn = Column & { value(one: Checkpoint): string };
 
 const checkpointColumns: readonly CheckpointColumn[] = [
   { title: 'checkpoint', value: ({ id }) => id },
   { title: 'agent', shrinksTo: 8, value: ({ agent }) => rowText(agent) },
   { title: 'taken', value: ({ at }) => dateTime(at) },
-  { title: 'why', goes: 3, value: ({ why }) => why },
-  { title: 'run', goes: 2, value: ({ run }) => run },
-  { title: 'records', align: 'right', goes: 1, value: ({ frames }) => count(frames) },
+  { title: 'trigger', dropOrder: 3, value: ({ why }) => (why === 'asked' ? 'manual' : why) },
+  { title: 'run', dropOrder: 2, value: ({ run }) => run },
+  { title: 'records', align: 'right', dropOrder: 1, value: ({ frames }) => count(frames) },
   {
     title: 'conversation',
     shrinksTo: 8,
-    goes: 4,
-    value: ({ conversation }) => (conversation === null ? '' : rowText(conversationWords(conversation))),
+    dropOrder: 4,
+    value: ({ conversation }) => (conversation === null ? '' : rowText(formatConversation(conversation))),
   },
   { title: 'label', shrinksTo: 8, value: ({ label }) => rowText(label) },
 ];
 
-/** They must be harmless. */
+/** The checkpoints must be sanitized. */
 export const checkpointsLines = (
   checkpoints: readonly Checkpoint[],
   agent: string | null,
@@ -36,8 +36,8 @@ export const checkpointsLines = (
 ): readonly string[] => {
   if (checkpoints.length === 0)
     return [
-      `There are no checkpoints${agent === null ? '' : ` of ${sanitizeLine(agent)}`} yet.`,
-      'Keep a place in a run with `cloister checkpoints create last`.',
+      `No checkpoints${agent === null ? '' : ` of ${sanitizeLine(agent)}`} yet.`,
+      'Create one with `cloister checkpoints create last`.',
     ];
   const rows = checkpoints.map((one) => checkpointColumns.map((column) => column.value(one)));
   const kept = fittingColumns(checkpointColumns, rows, columns);
@@ -49,18 +49,18 @@ export const checkpointsLines = (
   return [paint('dim', heading), ...lines];
 };
 
-export const isSame = ({ cells, files, tokens, crossings }: CheckpointDiff): boolean =>
+export const isIdentical = ({ cells, files, tokens, crossings }: CheckpointDiff): boolean =>
   [cells, files].every((sides) => sides.added.length + sides.removed.length + sides.changed.length === 0) &&
   [tokens, crossings].every(([one, other]) => one === other);
 
-/** It must be harmless. */
+/** The diff must be sanitized. */
 export const checkpointDiffLines = (diff: CheckpointDiff, screen: Screen): readonly string[] => {
   const { paint, columns } = screen;
   const { one, other, cells, files, tokens, crossings } = diff;
   return [
-    paint('red', truncateColumns(`− ${sideWords(one)}`, columns)),
-    paint('green', truncateColumns(`+ ${sideWords(other)}`, columns)),
-    ...(isSame(diff) ? [paint('green', 'the same')] : []),
+    paint('red', truncateColumns(`− ${describeCheckpoint(one)}`, columns)),
+    paint('green', truncateColumns(`+ ${describeCheckpoint(other)}`, columns)),
+    ...(isIdentical(diff) ? [paint('green', 'identical')] : []),
     ...pairLine('tokens', tokens),
     ...pairLine('crossings', crossings),
     ...namesLines('cell', cells, screen),
@@ -70,7 +70,7 @@ export const checkpointDiffLines = (diff: CheckpointDiff, screen: Screen): reado
   ];
 };
 
-const sideWords = ({ id, agent, run, frames, at }: Checkpoint): string =>
+const describeCheckpoint = ({ id, agent, run, frames, at }: Checkpoint): string =>
   `${id}  ${dateTime(at)}, ${rowText(agent)}, run ${run}, ${plural(frames, 'record')}`;
 
 const pairLine = (title: string, [one, other]: readonly [number, number]): readonly string[] =>

@@ -1,7 +1,7 @@
-// `checkpoints`: places in runs that one can go back to.
+// `checkpoints`: saved points in runs that a user can return to.
 import type { ConversationRef } from '#contracts';
-import { checkpointDiffLines, checkpointsLines, isSame } from './checkpoint-lines.ts';
-import { conversationWords } from './conversation-name.ts';
+import { checkpointDiffLines, checkpointsLines, isIdentical } from './checkpoint-lines.ts';
+import { formatConversation } from './conversation-name.ts';
 import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
@@ -19,41 +19,41 @@ import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
 
 type RequestTo<A extends CheckpointsRequest['action']> = Extract<CheckpointsRequest, { readonly action: A }>;
 
-export const checkpointsCommand = (request: CheckpointsRequest, desk: CommandContext): Promise<ExitCode> => {
+export const checkpointsCommand = (request: CheckpointsRequest, context: CommandContext): Promise<ExitCode> => {
   switch (request.action) {
     case 'list':
-      return listThem(request, desk);
+      return listCheckpoints(request, context);
     case 'create':
-      return create(request, desk);
+      return createCheckpoint(request, context);
     case 'diff':
-      return diffThem(request, desk);
+      return diffCheckpoints(request, context);
     case 'restore':
     case 'branch':
-      return goBack(request, desk);
+      return continueFromCheckpoint(request, context);
   }
 };
 
-const listThem = async (request: RequestTo<'list'>, desk: CommandContext): Promise<ExitCode> => {
+const listCheckpoints = async (request: RequestTo<'list'>, context: CommandContext): Promise<ExitCode> => {
   const { agent, json } = request;
-  const { output } = desk;
+  const { output } = context;
   const asked = agent === null ? {} : { agent };
-  const checkpoints = await listKnownConversations(request, desk, (cloister) => cloister.checkpoints.list(asked));
+  const checkpoints = await listKnownConversations(request, context, (cloister) => cloister.checkpoints.list(asked));
   if (json) output.json(checkpoints);
   else output.out.print(...checkpointsLines(sanitizeAll(checkpoints), agent, output.out));
   return exitCode.completed;
 };
 
-const create = async (request: RequestTo<'create'>, desk: CommandContext): Promise<ExitCode> => {
-  const { output } = desk;
+const createCheckpoint = async (request: RequestTo<'create'>, context: CommandContext): Promise<ExitCode> => {
+  const { output } = context;
   const { label, workspace } = request;
-  await using cloister = await openToRead(workspace, desk);
+  await using cloister = await openToRead(workspace, context);
   const run = await resolveRun(cloister, request.run);
-  const made = await cloister.checkpoints.create(run, label === null ? {} : { label });
-  if (request.json) output.json(made);
+  const created = await cloister.checkpoints.create(run, label === null ? {} : { label });
+  if (request.json) output.json(created);
   else {
-    const { id, frames } = sanitizeAll(made);
+    const { id, frames } = sanitizeAll(created);
     output.out.print(
-      `checkpoint ${id}: run ${run}, ${plural(frames, 'record')}. Go back to it, or on from it apart:`,
+      `checkpoint ${id}: run ${run}, ${plural(frames, 'record')}. To return to it, or to branch from it:`,
       `  ${cloisterCommand(`checkpoints restore ${id}`, workspace)}`,
       `  ${cloisterCommand(`checkpoints branch ${id}`, workspace)}`,
     );
@@ -61,54 +61,55 @@ const create = async (request: RequestTo<'create'>, desk: CommandContext): Promi
   return exitCode.completed;
 };
 
-/** As diff does: 0 when they are the same, 1 when they are not. */
-const diffThem = async (
+/** Exits like diff(1): 0 if they are identical, 1 if they differ. */
+const diffCheckpoints = async (
   { workspace, id, other, agent, json }: RequestTo<'diff'>,
-  desk: CommandContext,
+  context: CommandContext,
 ): Promise<ExitCode> => {
-  const { output } = desk;
-  await using cloister = await openToRead(workspace, desk);
-  const one = await findCheckpointByName(cloister, { id, agent }, desk.world);
+  const { output } = context;
+  await using cloister = await openToRead(workspace, context);
+  const one = await findCheckpointByName(cloister, { id, agent }, context.world);
   const diff = await cloister.checkpoints.diff(
-    one.asked,
-    (await findCheckpointByName(cloister, { id: other, agent }, desk.world)).asked,
+    one.ref,
+    (await findCheckpointByName(cloister, { id: other, agent }, context.world)).ref,
   );
   if (json) output.json(diff);
   else output.out.print(...checkpointDiffLines(sanitizeAll(diff), output.out));
-  return isSame(diff) ? exitCode.completed : exitCode.config;
+  return isIdentical(diff) ? exitCode.completed : exitCode.config;
 };
 
-/** The run that goes on from it, if there is one, is shown like any other. */
-const goBack = async (request: CheckpointRunRequest, desk: CommandContext): Promise<ExitCode> => {
-  const { asked, checkpoint } = await find(request, desk);
+/** If a run continues from the checkpoint, it is shown like any other. */
+const continueFromCheckpoint = async (request: CheckpointRunRequest, context: CommandContext): Promise<ExitCode> => {
+  const { ref, checkpoint } = await findCheckpoint(request, context);
   let conversation: ConversationRef | null = checkpoint?.conversation ?? null;
-  const also = () => ({ checkpoint: checkpoint?.id ?? asked, conversation });
+  const also = () => ({ checkpoint: checkpoint?.id ?? ref, conversation });
   return followRun(
     {
       request,
-      open: () => (checkpoint === null ? openToRead(request.workspace, desk) : openForRun(checkpoint, request, desk)),
+      open: () =>
+        checkpoint === null ? openToRead(request.workspace, context) : openForRun(checkpoint, request, context),
       begin: async ({ checkpoints }) => {
-        if (request.action === 'restore') return checkpoints.restore(asked);
-        const branch = await checkpoints.branch(asked, branchOptions(request));
+        if (request.action === 'restore') return checkpoints.restore(ref);
+        const branch = await checkpoints.branch(ref, branchOptions(request));
         conversation = branch.conversation;
         return branch.session;
       },
-      still: () => {
-        if (request.jsonl) desk.output.jsonLine({ ...also(), run: null });
-        else if (request.json) desk.output.json({ ...also(), run: null });
-        else desk.output.out.print(...stillLines(request, also()));
+      onNothingToRun: () => {
+        if (request.jsonl) context.output.jsonLine({ ...also(), run: null });
+        else if (request.json) context.output.json({ ...also(), run: null });
+        else context.output.out.print(...nothingToRunLines(request, also()));
       },
-      also,
-      further: (run) => (checkpoint === null ? [] : [`diff ${checkpoint.run} ${run}`]),
+      extraJson: also,
+      nextCommands: (run) => (checkpoint === null ? [] : [`diff ${checkpoint.run} ${run}`]),
     },
-    desk,
+    context,
   );
 };
 
-/** Before any agent is looked for. */
-const find = async (request: CheckpointRunRequest, desk: CommandContext): Promise<ResolvedCheckpoint> => {
-  await using cloister = await openToRead(request.workspace, desk);
-  return await findCheckpointByName(cloister, request, desk.world);
+/** Runs before any agent is loaded: a wrong checkpoint needs none. */
+const findCheckpoint = async (request: CheckpointRunRequest, context: CommandContext): Promise<ResolvedCheckpoint> => {
+  await using cloister = await openToRead(request.workspace, context);
+  return await findCheckpointByName(cloister, request, context.world);
 };
 
 const branchOptions = ({ name, to }: CheckpointRunRequest) => ({
@@ -116,17 +117,17 @@ const branchOptions = ({ name, to }: CheckpointRunRequest) => ({
   ...(to === null ? {} : { agent: to }),
 });
 
-/** Nothing was under way at that place: only the conversation has moved. */
-const stillLines = (
+/** Nothing was in flight at the checkpoint: only the conversation was reset or branched. */
+const nothingToRunLines = (
   { action, workspace }: CheckpointRunRequest,
   { checkpoint, conversation }: { readonly checkpoint: string; readonly conversation: ConversationRef | null },
 ): readonly string[] => {
   const id = sanitizeLine(checkpoint);
-  if (conversation === null) return [`Nothing goes on from checkpoint ${id}: its run had ended there.`];
-  const name = shellWord(conversationWords(conversation));
+  if (conversation === null) return [`Nothing to continue: the run had already ended at checkpoint ${id}.`];
+  const name = shellWord(formatConversation(conversation));
   const chat = `chat ${shellWord(conversation.agent)} --conversation ${shellWord(conversation.name)}`;
   return [
-    action === 'restore' ? `${name} goes on from checkpoint ${id}:` : `${name} begins with checkpoint ${id}:`,
+    action === 'restore' ? `${name} continues from checkpoint ${id}:` : `${name} starts from checkpoint ${id}:`,
     `  ${cloisterCommand(chat, workspace)}`,
   ];
 };

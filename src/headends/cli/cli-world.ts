@@ -8,62 +8,62 @@ export type CliStream = {
   readonly rows?: number;
 };
 
-/** All that the command line touches. Broken pipes are the world's: `write` never throws for one. */
+/** Everything outside that the command line uses. The implementation handles broken pipes: `write` never throws for one. */
 export type CliWorld = {
   readonly stdout: CliStream;
   readonly stderr: CliStream;
   readonly version: string;
-  /** NO_COLOR and FORCE_COLOR, decided by the app. A stream that is no terminal has no colour either way. */
+  /** NO_COLOR and FORCE_COLOR, decided by the app. A stream that is not a terminal never gets colour. */
   readonly colour: boolean;
   readonly demo: { readonly agent: string; readonly question: string };
   now(): number;
-  /** Calls back once; the returned function cancels. */
+  /** Calls back once; the returned function cancels the timer. */
   timer(ms: number, due: () => void): () => void;
   /** Ctrl-C and SIGTERM; the returned function stops listening. */
   onInterrupt(listener: () => void): () => void;
-  /** An error that a tool or a module threw where nobody listens; the returned function stops listening. */
+  /** An error that a tool or a module threw outside any call; the returned function stops listening. */
   onStrayError(listener: (error: unknown) => void): () => void;
   open(options: OpenOptions): Promise<Cloister>;
-  /** The agent that is meant where none is named, as the config says; null when it does not. */
+  /** The agent to use if none is named, from the config; null if the config sets none. */
   defaultAgent(config: string | undefined): Promise<string | null>;
   check(options: CheckCommandOptions): Promise<CheckReport>;
-  /** Runs pairs of an agent that differ in one cell's private content, and compares what the others see. */
+  /** Runs pairs of an agent that differ in one cell's private content, and compares what the other cells see. */
   verify(options: VerifyOptions): Promise<VerifyResult>;
-  /** Opens agents and puts them behind addresses. `log`: hears of requests and runs. */
+  /** Opens agents and serves them. `log` is called for each request and each run. */
   serve(options: ServeOptions, log: (line: ServeLine) => void): Promise<RunningServer>;
-  /** Throws `tokens_invalid` for a name that cannot be used. */
+  /** Throws `tokens_invalid` if the name is not allowed. */
   makeToken(name: string): Promise<{ readonly token: string; readonly sha256: string }>;
-  /** Writes a folder to start from; throws a CloisterError rather than overwrite anything. */
+  /** Creates a starter folder; throws a CloisterError instead of overwriting anything. */
   init(folder: string): Promise<{ readonly folder: string; readonly files: readonly string[] }>;
   agentHelp(path: string, config: string | undefined): Promise<AgentHelp>;
-  /** All of it; null when it is a terminal. */
+  /** All of stdin; null if it is a terminal. */
   stdin(): Promise<string | null>;
-  /** The same, one line after the other; also from a terminal. */
+  /** Stdin line by line, also from a terminal. */
   lines(): Lines;
   readText(path: string): Promise<string>;
-  /** In the place of what is there. */
+  /** Replaces an existing file. */
   writeText(path: string, text: string): Promise<void>;
-  /** Why nothing could be written there, in words; null when it could. */
-  notWritable(path: string): Promise<string | null>;
-  /** Of a file of tasks, or a plan. Throws `tasks_invalid` with every problem. `assignees`: who may be given tasks. */
+  /** A sentence saying why the path is not writable; null if it is. */
+  whyNotWritable(path: string): Promise<string | null>;
+  /** Reads a tasks file or a plan. Throws `tasks_invalid` with every problem. `assignees`: agents that tasks may name. */
   readTasks(path: string, assignees: readonly string[]): Promise<TaskInput>;
-  /** Those that a team's file has; null when it has none, or is no such file. */
+  /** The tasks in a team file; null if it has none or is not a team file. */
   teamTasks(path: string): Promise<readonly TaskSpec[] | null>;
-  drawGraph(form: 'svg' | 'mermaid', tasks: readonly DrawnGraph[]): Promise<string>;
+  drawGraph(form: 'svg' | 'mermaid', tasks: readonly TaskToDraw[]): Promise<string>;
 };
 
-/** What there is to do, and what for. */
+/** Tasks, and the goal they serve. */
 export type TaskInput = { readonly goal: string | null; readonly tasks: readonly TaskSpec[] };
 
-/** What a drawing needs of a task. */
-export type DrawnGraph = Pick<Task, 'id' | 'title' | 'assignee' | 'dependsOn' | 'status'> & {
+/** The part of a task that a drawing needs. */
+export type TaskToDraw = Pick<Task, 'id' | 'title' | 'assignee' | 'dependsOn' | 'status'> & {
   readonly reason?: TaskReason | null;
 };
 
-/** Lines that a person types, or that come through a pipe. */
+/** Lines typed by a user or read from a pipe. */
 export type Lines = {
   readonly isTerminal: boolean;
-  /** The next one, without its end; null when there is none, or once closed. On a terminal the prompt stands before it. */
+  /** The next line, without its line break; null at the end, or once closed. On a terminal the prompt is shown first. */
   next(prompt: string): Promise<string | null>;
   close(): void;
 };
@@ -72,20 +72,20 @@ export type OpenOptions = {
   readonly workspace: string;
   /** Modules, `.ai` files and folders. */
   readonly agents: readonly string[];
-  /** The agent that will be run: looked for by its name when no agents are given. */
+  /** The agent that will be run; if `agents` is empty, it is found by this name. */
   readonly agent?: string;
-  /** With the built-in research example. */
+  /** Use the built-in research example. */
   readonly demo: boolean;
   readonly config?: string;
-  /** How many tasks the teams of files work on at once. */
+  /** Maximum tasks in parallel, for teams loaded from files. */
   readonly parallel?: number;
-  /** When no agents are given: those that this run was started with, as its log says. Its id, in full. */
+  /** If `agents` is empty: use the agents that this run (full id) was started with, as recorded in its log. */
   readonly ofRun?: string;
-  /** No keys are needed, and no model, server or tool can be reached. */
+  /** Needs no keys, and reaches no model, server or tool. */
   readonly offline?: boolean;
 };
 
-/** With what could not be looked at, if there is such a thing. */
+/** `notes`: what could not be checked. */
 export type VerifyResult = VerifyReport & { readonly notes?: readonly string[] };
 
 export type VerifyOptions = {
@@ -95,16 +95,16 @@ export type VerifyOptions = {
   readonly pairs: number;
   readonly seed?: number;
   readonly config?: string;
-  /** Stop after the pair that is under way, and report what was tried. */
+  /** Stops after the current pair and reports the pairs so far. */
   readonly signal: AbortSignal;
   progress(pairs: number): void;
 };
 
 export type CheckCommandOptions = {
   readonly paths: readonly string[];
-  /** Each file by itself: nothing is looked up, sub-agents are not followed. */
+  /** Check each file on its own; do not resolve sub-agents or config. */
   readonly syntaxOnly: boolean;
-  /** Connect to the tool servers that are named. */
+  /** Also connect to the tool servers the agents use. */
   readonly connect: boolean;
   readonly config?: string;
 };
@@ -113,6 +113,6 @@ export type AgentHelp = {
   readonly name: string;
   readonly description: string;
   readonly usage: string;
-  /** A frontmatter with every key, what holds for it, and where that comes from. */
+  /** Frontmatter with every key, its effective value, and where that value comes from. */
   readonly template: string;
 };

@@ -1,7 +1,7 @@
-// A command of ours, as a line to be pasted.
+// A cloister command as a line to paste.
 import { defaultWorkspace } from './request.ts';
 import { shellWord } from './shell-word.ts';
 
-/** `workspace`: how --workspace named it. */
+/** `workspace`: the value of --workspace. */
 export const cloisterCommand = (words: string, workspace: string): string =>
   `npx cloister ${words}${workspace === defaultWorkspace ? '' : ` --workspace ${shellWord(workspace)}`}`;

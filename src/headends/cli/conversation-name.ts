@@ -1,9 +1,9 @@
-// A conversation's name as people type it.
+// The name of a conversation, as users type it.
 import type { ConversationRef } from '#contracts';
 
 /** `<agent>/<name>`. */
-export const conversationWords = ({ agent, name }: ConversationRef): string => `${agent}/${name}`;
+export const formatConversation = ({ agent, name }: ConversationRef): string => `${agent}/${name}`;
 
-/** In full, whichever way it was given; `main` is the one that needs no name. */
+/** Completes a name with its agent; without a name, `main`. */
 export const fullConversation = (given: string | ConversationRef | null, agent: string): ConversationRef =>
   given === null || typeof given === 'string' ? { agent, name: given ?? 'main' } : given;

@@ -1,8 +1,8 @@
-// `conversations`: what was said, and who may go on with it.
+// `conversations`: lists, shows, shares and deletes conversations.
 import { CloisterError } from '#base';
 import type { Cloister, ConversationRef } from '#contracts';
 import { conversationLines, conversationsLines } from './conversation-lines.ts';
-import { conversationWords } from './conversation-name.ts';
+import { formatConversation } from './conversation-name.ts';
 import type { CommandContext } from './command-context.ts';
 import { errorValue } from './error-value.ts';
 import { exitCode } from './exit-code.ts';
@@ -15,35 +15,38 @@ import { shellWord } from './shell-word.ts';
 import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
 import { wrapText } from './wrap-text.ts';
 
-type Named = Exclude<ConversationsRequest, { readonly action: 'list' }>;
+type NamedRequest = Exclude<ConversationsRequest, { readonly action: 'list' }>;
 
-export const conversationsCommand = async (request: ConversationsRequest, desk: CommandContext): Promise<ExitCode> => {
-  if (request.action === 'list') return listThem(request, desk);
-  await using cloister = await openFor(request, desk);
+export const conversationsCommand = async (
+  request: ConversationsRequest,
+  context: CommandContext,
+): Promise<ExitCode> => {
+  if (request.action === 'list') return listConversations(request, context);
+  await using cloister = await openForAction(request, context);
   const deleted = request.action === 'restore' || request.action === 'purge';
-  const { agent, name } = await resolveConversation(cloister, request.named, { deleted, world: desk.world });
-  return await carryOut(request, { cloister, one: { agent, name } }, desk);
+  const { agent, name } = await resolveConversation(cloister, request.named, { deleted, world: context.world });
+  return await runAction(request, { cloister, one: { agent, name } }, context);
 };
 
-/** Who is to be attached must be there: it is looked for as `chat` would, but nothing of it is reached. */
-const openFor = async (request: Named, desk: CommandContext): Promise<Cloister> => {
-  if (request.action !== 'attach') return openToRead(request.workspace, desk);
+/** The agent to attach must exist: it is found as `chat` finds it, but offline. */
+const openForAction = async (request: NamedRequest, context: CommandContext): Promise<Cloister> => {
+  if (request.action !== 'attach') return openToRead(request.workspace, context);
   const { workspace, agents, to: agent, config } = request;
   const given = config === null ? {} : { config };
-  const cloister = await desk.world.open({ workspace, agents, agent, demo: false, offline: true, ...given });
+  const cloister = await context.world.open({ workspace, agents, agent, demo: false, offline: true, ...given });
   if (cloister.agents.length > 0) return cloister;
   await cloister.close();
-  throw new CloisterError('agent_unknown', `It was called ${agent}; name its file, or a folder with --agents.`);
+  throw new CloisterError('agent_unknown', `Looked for "${agent}": pass its file, or a folder with --agents.`);
 };
 
-const listThem = async (
+const listConversations = async (
   request: Extract<ConversationsRequest, { action: 'list' }>,
-  desk: CommandContext,
+  context: CommandContext,
 ): Promise<ExitCode> => {
   const { agent, deleted, json } = request;
-  const { output } = desk;
+  const { output } = context;
   const asked = { deleted: true, ...(agent === null ? {} : { agent }) };
-  const all = await listKnownConversations(request, desk, ({ conversations }) => conversations.list(asked));
+  const all = await listKnownConversations(request, context, ({ conversations }) => conversations.list(asked));
   const shown = deleted ? all : all.filter(({ deletedAt }) => deletedAt === null);
   if (json) output.json(shown);
   else
@@ -53,12 +56,16 @@ const listThem = async (
   return exitCode.completed;
 };
 
-type Found = { readonly cloister: Cloister; readonly one: ConversationRef };
+type ResolvedConversation = { readonly cloister: Cloister; readonly one: ConversationRef };
 
-const carryOut = async (request: Named, { cloister, one }: Found, desk: CommandContext): Promise<ExitCode> => {
-  const { output } = desk;
+const runAction = async (
+  request: NamedRequest,
+  { cloister, one }: ResolvedConversation,
+  context: CommandContext,
+): Promise<ExitCode> => {
+  const { output } = context;
   const { conversations } = cloister;
-  const name = shellWord(conversationWords(one));
+  const name = shellWord(formatConversation(one));
   const done = (words: string, ...more: readonly string[]): ExitCode => {
     if (request.json) output.json({ action: request.action, conversation: one });
     else output.out.print(words, ...more);
@@ -74,48 +81,48 @@ const carryOut = async (request: Named, { cloister, one }: Found, desk: CommandC
     case 'export': {
       const path = await conversations.export(one);
       if (request.json) output.json({ conversation: one, path });
-      else output.out.print(path === null ? 'Nothing is kept on disk here.' : sanitizeLine(path));
+      else output.out.print(path === null ? 'Nothing is stored on disk (in-memory mode).' : sanitizeLine(path));
       return exitCode.completed;
     }
     case 'attach':
       await conversations.attach(one, request.to);
-      return done(`${sanitizeLine(request.to)} may take turns in ${name}.`);
+      return done(`${sanitizeLine(request.to)} can now take part in ${name}.`);
     case 'detach':
       await conversations.detach(one, request.to);
-      return done(`${sanitizeLine(request.to)} no longer takes turns in ${name}.`);
+      return done(`${sanitizeLine(request.to)} can no longer take part in ${name}.`);
     case 'delete':
-      if (!(await deleteIt(request, { cloister, one }, desk))) return exitCode.cancelled;
+      if (!(await confirmAndDelete(request, { cloister, one }, context))) return exitCode.cancelled;
       return done(
-        `${name} is deleted. Take it back:`,
+        `Deleted ${name}. To restore it:`,
         `  ${cloisterCommand(`conversations restore ${name}`, request.workspace)}`,
       );
     case 'restore':
       await conversations.restore(one);
-      return done(`${name} is there again.`);
+      return done(`Restored ${name}.`);
     case 'purge':
       await conversations.purge(one);
-      return done(`${name} is gone for good.`);
+      return done(`Permanently removed ${name}.`);
   }
 };
 
-/** False when the person at the terminal thought better of it. Without one, what others refer to stays. */
-const deleteIt = async (
-  { force, json }: Extract<Named, { action: 'delete' }>,
-  { cloister, one }: Found,
-  desk: CommandContext,
+/** False if the user at the terminal declined. Without a terminal, a shared conversation is not deleted. */
+const confirmAndDelete = async (
+  { force, json }: Extract<NamedRequest, { action: 'delete' }>,
+  { cloister, one }: ResolvedConversation,
+  context: CommandContext,
 ): Promise<boolean> => {
   try {
     await cloister.conversations.delete(one, { force });
     return true;
   } catch (error) {
     if (json || !(error instanceof CloisterError) || error.code !== 'conversation_shared') throw error;
-    const lines = desk.world.lines();
+    const lines = context.world.lines();
     try {
       if (!lines.isTerminal) throw error;
-      const { err } = desk.output;
+      const { err } = context.output;
       err.print(...wrapText('', errorValue(error).message, err.columns, 0));
-      const left = desk.interrupts.onLeave(() => lines.close());
-      const answer = await lines.next('Delete it all the same? [y/N] ');
+      const left = context.interrupts.onLeave(() => lines.close());
+      const answer = await lines.next('Delete it anyway? [y/N] ');
       left();
       if (answer === null || !/^\s*y(?:es)?\s*$/iu.test(answer)) {
         err.print('Nothing was deleted.');

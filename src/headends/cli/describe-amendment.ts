@@ -1,9 +1,9 @@
-// What a fork changed, in words.
+// Describes what a fork changed.
 import type { Amendment } from '#contracts';
 import { excerpt } from './sanitize-text.ts';
 
-/** The amendment must be harmless. */
-export const amendmentWords = ({ agent, model, withoutGrants = [], goal }: Amendment): string => {
+/** The amendment must be sanitized. */
+export const describeAmendment = ({ agent, model, withoutGrants = [], goal }: Amendment): string => {
   const changes = [
     ...(model === undefined ? [] : [`with model ${model}`]),
     ...withoutGrants.map((grant) => `without the grant ${grant}`),

@@ -1,24 +1,24 @@
-// What happens to a window, in words.
+// Describes changes to a context window.
 import type { WindowLimit } from '#contracts';
 import { count, plural, compactNumber } from './format-numbers.ts';
 
-type Trimmed = {
+type WindowTrim = {
   readonly what: 'compacted' | 'shortened' | 'dropped';
   readonly messages: number;
   readonly bytesBefore: number;
   readonly bytesAfter: number;
 };
 
-export const trimWords = ({ what, messages, bytesBefore, bytesAfter }: Trimmed): string =>
+export const describeTrim = ({ what, messages, bytesBefore, bytesAfter }: WindowTrim): string =>
   `${plural(messages, 'message')} ${what}, ${compactNumber(bytesBefore)} → ${compactNumber(bytesAfter)} bytes`;
 
-export const clampWords = ({ window, was }: { readonly window: WindowLimit; readonly was: number | null }): string =>
-  `clamped ${was === null ? '' : `from ${count(was)} `}to ${plural(window.tokens, 'token')}, ${limitWords[window.by]}`;
+export const describeClamp = ({ window, was }: { readonly window: WindowLimit; readonly was: number | null }): string =>
+  `clamped ${was === null ? '' : `from ${count(was)} `}to ${plural(window.tokens, 'token')}, ${windowLimitReasons[window.by]}`;
 
-/** Why a window is as large as it is. */
-export const limitWords: Readonly<Record<WindowLimit['by'], string>> = {
-  model: 'as its model takes',
-  given: 'as its agent says',
-  group: 'as the smallest of its group',
+/** What limits the size of a window. */
+export const windowLimitReasons: Readonly<Record<WindowLimit['by'], string>> = {
+  model: 'limited by the model',
+  given: 'limited by contextTokensMax',
+  group: 'limited by its budget group',
   default: 'by default',
 };

@@ -1,4 +1,4 @@
-// `diff`: two runs side by side.
+// `diff`: compares two runs.
 import type { CommandContext } from './command-context.ts';
 import { diffLines } from './diff-lines.ts';
 import { exitCode } from './exit-code.ts';
@@ -7,10 +7,10 @@ import { openToRead } from './open-to-read.ts';
 import type { DiffRequest } from './request.ts';
 import { resolveRun } from './resolve-name.ts';
 
-/** As diff does: 0 when they are the same, 1 when they are not. */
-export const diffCommand = async (request: DiffRequest, desk: CommandContext): Promise<ExitCode> => {
-  const { output } = desk;
-  await using cloister = await openToRead(request.workspace, desk);
+/** Exits like diff(1): 0 if they are identical, 1 if they differ. */
+export const diffCommand = async (request: DiffRequest, context: CommandContext): Promise<ExitCode> => {
+  const { output } = context;
+  await using cloister = await openToRead(request.workspace, context);
   const one = await resolveRun(cloister, request.run);
   const diff = await cloister.diff(one, await resolveRun(cloister, request.other));
   if (request.json) output.json(diff);

@@ -1,17 +1,17 @@
-// What two runs have in common and where they part, cell by cell. `−` is the first of them, `+` the other.
+// Formats the differences between two runs, cell by cell. `−` is the first run, `+` the other.
 import type { CellDiff, CellSide, RunDiff } from '#contracts';
-import { amendmentWords } from './describe-amendment.ts';
+import { describeAmendment } from './describe-amendment.ts';
 import { count, money, plural } from './format-numbers.ts';
 import { markDifference } from './mark-difference.ts';
-import type { Page } from './output.ts';
+import type { Printer } from './output.ts';
 import { truncateColumns, sanitizeLine } from './sanitize-text.ts';
 import { wrapText } from './wrap-text.ts';
 
-type Screen = Pick<Page, 'paint' | 'columns'>;
+type Screen = Pick<Printer, 'paint' | 'columns'>;
 
 const cellsMax = 50;
 
-/** Foreign text is made harmless here: the places where texts part are those of the originals. */
+/** Sanitizes here, not before: the positions where texts differ refer to the original texts. */
 export const diffLines = (diff: RunDiff, verbose: boolean, screen: Screen): readonly string[] => {
   const { cells } = diff;
   const shown = verbose ? cells : cells.slice(0, cellsMax);
@@ -20,7 +20,7 @@ export const diffLines = (diff: RunDiff, verbose: boolean, screen: Screen): read
     ...headLines(diff, screen),
     '',
     ...shown.flatMap((cell) => cellLines(cell, screen)),
-    ...(more === 0 ? [] : [`… and ${plural(more, 'more cell')}: --verbose tells them all`]),
+    ...(more === 0 ? [] : [`… and ${plural(more, 'more cell')}: use --verbose for all`]),
   ];
 };
 
@@ -29,7 +29,7 @@ const headLines = (diff: RunDiff, screen: Screen): readonly string[] => {
   const { one, other, fork, sameFrames, same, cells } = diff;
   const differ = cells.filter((cell) => !cell.same).length;
   const verdict = same
-    ? paint('green', 'the same')
+    ? paint('green', 'no differences')
     : paint('yellow', `${count(differ)} of ${plural(cells.length, 'cell')} differ`);
   return [
     paint('red', `− run ${sanitizeLine(one)}`),
@@ -38,9 +38,9 @@ const headLines = (diff: RunDiff, screen: Screen): readonly string[] => {
       ? []
       : [
           ...wrapText('  ', `${fork.run} is a fork of ${fork.from.run} at ${fork.from.at}:`, columns, 2),
-          ...wrapText('  ', amendmentWords(fork.amendment), columns, 2),
+          ...wrapText('  ', describeAmendment(fork.amendment), columns, 2),
         ]),
-    `${verdict} · ${plural(sameFrames, 'record')} in common from the start`,
+    `${verdict} · ${plural(sameFrames, 'record')} identical from the start`,
   ];
 };
 
@@ -52,21 +52,21 @@ const cellLines = (cell: CellDiff, screen: Screen): readonly string[] => {
     const [sign, style, side] = one === null ? (['+', 'green', other] as const) : (['−', 'red', one] as const);
     return [
       paint(style, truncateColumns(`${sign} ${place}`, columns)),
-      ...(side === null ? [] : wrapText('    ', `only in this run: ${sideWords(side)}`, columns)),
+      ...(side === null ? [] : wrapText('    ', `only in this run: ${describeSide(side)}`, columns)),
     ];
   }
-  if (cell.same) return [truncateColumns(`= ${place}  ${one.status ?? 'no end'}`, columns)];
+  if (cell.same) return [truncateColumns(`= ${place}  ${one.status ?? 'unfinished'}`, columns)];
   const lines = [...partingLines(cell, screen), ...sidesLines([one, other], screen)];
-  return [paint('bold', truncateColumns(`≠ ${place}`, columns)), ...(lines.length === 0 ? [unseen] : lines)];
+  return [paint('bold', truncateColumns(`≠ ${place}`, columns)), ...(lines.length === 0 ? [hashesOnly] : lines)];
 };
 
-/** Known by their hashes only. */
-const unseen = '    its definition is not the same, or what crossed';
+/** The report has only their hashes. */
+const hashesOnly = '    definition or crossings differ';
 
 const partingLines = ({ parts }: CellDiff, screen: Screen): readonly string[] =>
-  parts === null ? [] : [`    part at operation ${parts.op}`, ...bothLines(parts.one, parts.other, screen)];
+  parts === null ? [] : [`    differ from operation ${parts.op}`, ...bothLines(parts.one, parts.other, screen)];
 
-/** What of the two sides is not the same. */
+/** The fields in which the two sides differ. */
 const sidesLines = ([one, other]: readonly [CellSide, CellSide], screen: Screen): readonly string[] => {
   const { columns } = screen;
   const short = (title: string, of: (side: CellSide) => string): readonly string[] => {
@@ -74,10 +74,10 @@ const sidesLines = ([one, other]: readonly [CellSide, CellSide], screen: Screen)
     return left === right ? [] : wrapText(`    ${title.padEnd(10)}`, `${left} → ${right}`, columns, 14);
   };
   return [
-    ...short('status', ({ status }) => status ?? 'no end'),
+    ...short('status', ({ status }) => status ?? 'unfinished'),
     ...(one.output === other.output ? [] : ['    output', ...outputLines(one.output, other.output, screen)]),
     ...short('models', ({ models }) => models.join(', ') || 'none'),
-    ...short('spent', spentWords),
+    ...short('spent', describeSpent),
     ...crossingLines(one.crossings, other.crossings, screen),
   ];
 };
@@ -94,7 +94,7 @@ const outputLines = (one: string, other: string, { paint, columns }: Screen): re
   return [`${indent}${paint('red', '−')} ${left}`, `${indent}${paint('green', '+')} ${right}`];
 };
 
-/** Those that only one side has; as many of a kind as there are more of them. */
+/** Crossings that only one side has. Duplicates count: if one side has two more of a kind, two are listed. */
 const crossingLines = (one: readonly string[], other: readonly string[], screen: Screen): readonly string[] => {
   const [left, right] = [without(one, other), without(other, one)];
   if (left.length + right.length === 0) return [];
@@ -115,8 +115,8 @@ const without = (all: readonly string[], taken: readonly string[]): readonly str
   });
 };
 
-const sideWords = (side: CellSide): string =>
-  `${side.status ?? 'no end'}, ${spentWords(side)}${side.crossings.length === 0 ? '' : `; ${side.crossings.join(', ')}`}`;
+const describeSide = (side: CellSide): string =>
+  `${side.status ?? 'unfinished'}, ${describeSpent(side)}${side.crossings.length === 0 ? '' : `; ${side.crossings.join(', ')}`}`;
 
-const spentWords = ({ spent }: CellSide): string =>
+const describeSpent = ({ spent }: CellSide): string =>
   `${count(spent.inputTokens)} in, ${count(spent.outputTokens)} out, ${money(spent.usd)}`;

@@ -1,4 +1,4 @@
-// A failure in the words of the command line: as one JSON value, and as lines for a person.
+// A failure as the command line reports it: one JSON value, or lines for people.
 import { CloisterError, errorCatalogue } from '#base';
 import type { Failure } from '#base';
 import { sanitizeLine } from './sanitize-text.ts';
@@ -31,7 +31,7 @@ const listed: ReadonlySet<string> = new Set([
   'tokens_invalid',
 ]);
 
-/** Problems in files and operations to choose from are a list, a line each; anything else is one line, whatever it holds. */
+/** Problems in files and lists of operations get one line per item; any other message is put on one line. */
 export const errorLines = ({ code, message, suggestion }: ErrorValue): readonly string[] => {
   const [first = '', ...more] = listed.has(code) ? message.trim().split(/\s*\n\s*/u) : [message];
   return [

@@ -1,4 +1,4 @@
-// The one place where an ending becomes a number.
+// The one place where an outcome becomes an exit code.
 import { CloisterError, errorCatalogue } from '#base';
 import type { ErrorClass } from '#base';
 import type { Outcome } from '#contracts';
@@ -6,7 +6,7 @@ import { UsageError } from './usage-error.ts';
 
 export const exitCode = {
   completed: 0,
-  /** Configuration, or an audit that found something. */
+  /** Configuration errors, and audits that found problems. */
   config: 1,
   model: 2,
   tool: 3,
@@ -48,7 +48,7 @@ export const exitOfOutcome = ({ status, failure }: Pick<Outcome, 'status' | 'fai
   }
 };
 
-/** An error that is neither ours nor the user's is a defect, which counts as configuration. */
+/** Any other error is a defect and counts as a configuration error. */
 export const exitOfError = (error: unknown): ExitCode => {
   if (error instanceof UsageError) return exitCode.usage;
   return error instanceof CloisterError ? ofClass[errorCatalogue[error.code].class] : exitCode.config;

@@ -1,67 +1,71 @@
-// `explain`: where everything that a cell's model saw came from.
+// `explain`: traces everything a cell's model was shown back to its source.
 import type { ExplainedSegment, Explanation } from '#contracts';
 import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { plural } from './format-numbers.ts';
-import type { Page, Paint } from './output.ts';
+import type { Printer, Paint } from './output.ts';
 import type { CliRequest } from './parse-args.ts';
 import { openToRead } from './open-to-read.ts';
 import { resolveCell, resolveRun } from './resolve-name.ts';
-import { sanitizeAll, excerpt, flat, sanitizeLine } from './sanitize-text.ts';
+import { sanitizeAll, excerpt, collapseSpaces, sanitizeLine } from './sanitize-text.ts';
 import { trailLines } from './trail-lines.ts';
 
 export const explainCommand = async (
   request: Extract<CliRequest, { readonly command: 'explain' }>,
-  desk: CommandContext,
+  context: CommandContext,
 ): Promise<ExitCode> => {
-  await using cloister = await openToRead(request.workspace, desk);
+  await using cloister = await openToRead(request.workspace, context);
   const run = await resolveRun(cloister, request.run);
   const cell = resolveCell(await cloister.show(run), request.cell, await cloister.tasks(run));
   const explanation = await cloister.explain(run, cell, request.find === null ? {} : { find: request.find });
   const segments =
     request.find === null ? explanation.segments : explanation.segments.filter(({ found }) => found.length > 0);
 
-  if (request.json) desk.output.json(explanation);
-  else desk.output.out.print(...explainLines(explanation, segments, desk.output.out));
+  if (request.json) context.output.json(explanation);
+  else context.output.out.print(...explainLines(explanation, segments, context.output.out));
   return request.find !== null && segments.length === 0 ? exitCode.config : exitCode.completed;
 };
 
 const explainLines = (
   explanation: Explanation,
   segments: readonly ExplainedSegment[],
-  page: Page,
+  printer: Printer,
 ): readonly string[] => {
   const { cell, agent, run, attempts, find } = sanitizeAll({ ...explanation, segments: [] });
-  const saw = `${plural(explanation.segments.length, 'segment')} in ${plural(attempts.length, 'request')} to a model`;
-  const head = `${page.paint('bold', cell)} (${sanitizeLine(agent)}) of run ${run}: ${saw}`;
+  const saw = `${plural(explanation.segments.length, 'segment')} in ${plural(attempts.length, 'model request')}`;
+  const head = `${printer.paint('bold', cell)} (${sanitizeLine(agent)}) of run ${run}: ${saw}`;
   if (find !== null && segments.length === 0)
-    return [head, `"${sanitizeLine(find)}" is in nothing that this cell’s model saw.`];
+    return [head, `"${sanitizeLine(find)}" does not occur in anything this cell’s model was shown.`];
   const turns = new Map(attempts.map(({ op, turn }) => [op, turn]));
   return [
     head,
-    ...(find === null ? [] : [`"${sanitizeLine(find)}" is in ${plural(segments.length, 'segment')}:`]),
-    ...segments.flatMap((segment) => ['', ...segmentLines(segment, { find: explanation.find, turns, page })]),
+    ...(find === null ? [] : [`"${sanitizeLine(find)}" occurs in ${plural(segments.length, 'segment')}:`]),
+    ...segments.flatMap((segment) => ['', ...segmentLines(segment, { find: explanation.find, turns, printer })]),
   ];
 };
 
-type Shown = { readonly find: string | null; readonly turns: ReadonlyMap<number, number>; readonly page: Page };
+type SegmentView = {
+  readonly find: string | null;
+  readonly turns: ReadonlyMap<number, number>;
+  readonly printer: Printer;
+};
 
-const segmentLines = (segment: ExplainedSegment, { find, turns, page }: Shown): readonly string[] => {
-  const [first = 'the runtime’s own words', ...rest] = trailLines(sanitizeAll(segment.trail));
+const segmentLines = (segment: ExplainedSegment, { find, turns, printer }: SegmentView): readonly string[] => {
+  const [first = 'text added by the runtime', ...rest] = trailLines(sanitizeAll(segment.trail));
   const title = `#${segment.id} ${sanitizeLine(segment.origin.rule)}`;
   return [
-    `${page.paint('bold', title)} ← ${first}`,
+    `${printer.paint('bold', title)} ← ${first}`,
     ...rest.map((line) => `    ← ${line}`),
-    `    ${page.paint('dim', `${plural(segment.bytes, 'byte')}, ${shownWords(segment.shownIn, turns)}`)}`,
+    `    ${printer.paint('dim', `${plural(segment.bytes, 'byte')}, ${describeShownIn(segment.shownIn, turns)}`)}`,
     ...(find === null
-      ? [`    ${excerpt(segment.text, page.columns - 4)}`]
-      : spotLines(segment, find.length, page.paint)),
+      ? [`    ${excerpt(segment.text, printer.columns - 4)}`]
+      : matchLines(segment, find.length, printer.paint)),
   ];
 };
 
-const shownWords = (shownIn: readonly number[], turns: ReadonlyMap<number, number>): string => {
-  if (shownIn.length === 0) return 'shown in no request';
+const describeShownIn = (shownIn: readonly number[], turns: ReadonlyMap<number, number>): string => {
+  if (shownIn.length === 0) return 'not shown in any request';
   const seen = [...new Set(shownIn.flatMap((op) => turns.get(op) ?? []))].sort((one, other) => one - other);
   const words = seen.length === 0 ? '' : ` (${seen.length === 1 ? 'turn' : 'turns'} ${ranges(seen)})`;
   return `shown in ${plural(shownIn.length, 'request')}${words}`;
@@ -79,17 +83,17 @@ const ranges = (sorted: readonly number[]): string => {
 };
 
 const aroundChars = 60;
-const spotsMax = 3;
+const matchesMax = 3;
 
-/** Each place with what stands around it. Cleaned after cutting: the offsets are those of the original text. */
-const spotLines = ({ text, found }: ExplainedSegment, length: number, paint: Paint): readonly string[] => {
-  const lines = found.slice(0, spotsMax).map((at) => {
+/** Each match with the text around it. Sanitized after cutting: the offsets refer to the original text. */
+const matchLines = ({ text, found }: ExplainedSegment, length: number, paint: Paint): readonly string[] => {
+  const lines = found.slice(0, matchesMax).map((at) => {
     const from = Math.max(0, at - aroundChars);
     const to = Math.min(text.length, at + length + aroundChars);
-    const before = `${from > 0 ? '…' : ''}${flat(text.slice(from, at))}`;
-    const after = `${flat(text.slice(at + length, to))}${to < text.length ? '…' : ''}`;
+    const before = `${from > 0 ? '…' : ''}${collapseSpaces(text.slice(from, at))}`;
+    const after = `${collapseSpaces(text.slice(at + length, to))}${to < text.length ? '…' : ''}`;
     return `    ${before.trimStart()}${paint('inverse', `«${sanitizeLine(text.slice(at, at + length))}»`)}${after.trimEnd()}`;
   });
   const more = found.length - lines.length;
-  return more > 0 ? [...lines, `    … and ${plural(more, 'more place')}`] : lines;
+  return more > 0 ? [...lines, `    … and ${plural(more, 'more match', 'more matches')}`] : lines;
 };

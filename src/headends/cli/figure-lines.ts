@@ -1,15 +1,15 @@
-// What --verbose adds: each model with its tokens and cost, and what went in and out of every model, tool and sub-agent.
+// What --verbose adds: each model with its tokens and cost, and the traffic of every model, tool and sub-agent.
 import type { Figures, ModelFigures, RunReport, Traffic } from '#contracts';
 import { duration, money, compactNumber } from './format-numbers.ts';
-import type { Page } from './output.ts';
+import type { Printer } from './output.ts';
 import { tableLines } from './table.ts';
 import type { Column } from './table.ts';
 import { inTreeOrder, rowText } from './tree.ts';
 
-/** The report must be harmless. */
+/** The report must be sanitized. */
 export const figureLines = (
   report: RunReport,
-  { paint, columns }: Pick<Page, 'paint' | 'columns'>,
+  { paint, columns }: Pick<Printer, 'paint' | 'columns'>,
 ): readonly string[] => {
   const root = report.cells.find(({ parent }) => parent === null);
   const models = (root?.figures.total.byModel ?? []).map(modelRow);
@@ -23,7 +23,7 @@ export const figureLines = (
   return [
     ...table('Models', modelColumns, models),
     '',
-    ...table('In and out, each agent’s own', trafficColumns, traffic),
+    ...table('Traffic per agent (own calls only)', trafficColumns, traffic),
   ];
 };
 
@@ -51,7 +51,7 @@ const modelRow = (figures: ModelFigures): readonly string[] => [
 
 const trafficColumns: readonly Column[] = [
   { title: 'agent', shrinksTo: 8 },
-  { title: 'used', shrinksTo: 8 },
+  { title: 'target', shrinksTo: 8 },
   { title: 'calls', align: 'right' },
   { title: 'failed', align: 'right' },
   { title: 'bytes in/out', align: 'right' },
@@ -59,7 +59,7 @@ const trafficColumns: readonly Column[] = [
   { title: 'latency', align: 'right' },
 ];
 
-/** The agent's name stands on its first line only. */
+/** The agent's name appears on its first row only. */
 const trafficRows = (agent: string, { byModel, byTool, byAgent }: Figures): readonly (readonly string[])[] =>
   [
     ...byModel.map((figures) => trafficRow(figures.model, figures)),

@@ -1,6 +1,6 @@
 import type { Cloister, MailReport, RunSession } from '#contracts';
 
-/** Nobody is here to write to it: it answers what it was asked before, and ends. Never rejects. */
+/** Lets a long-lived session answer what it was already asked, then ends it: no user is there to write more. Never rejects. */
 export const finishWhenAnswered = async (session: RunSession, cloister: Cloister): Promise<void> => {
   try {
     const mail = await cloister.mail(session.run);
@@ -9,7 +9,7 @@ export const finishWhenAnswered = async (session: RunSession, cloister: Cloister
     await Promise.allSettled(asked.map((message) => session.answer(message)));
     session.finish();
   } catch {
-    // It has ended meanwhile: the outcome says how.
+    // The session has ended in the meantime; the outcome says how.
   }
 };
 

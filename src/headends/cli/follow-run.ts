@@ -1,4 +1,4 @@
-// A run shown while it goes on, and told when it has ended: what `run`, `resume`, `fork` and others have in common.
+// Shows a run live and reports how it ended: what `run`, `resume`, `fork` and other commands have in common.
 import { CloisterError } from '#base';
 import type { JsonObject, RunId } from '#base';
 import type { AuditReport, Cloister, RunEvent, RunOutcome, RunReport, RunSession, TaskReport } from '#contracts';
@@ -10,82 +10,86 @@ import { exitCode, exitOfOutcome } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
 import { summaryLines } from './summary-lines.ts';
 import { finishWhenAnswered } from './finish-when-answered.ts';
-import { follow, stopInOrder } from './show-live-run.ts';
+import { showLiveRun, requestStop } from './show-live-run.ts';
 import type { InterruptTarget } from './show-live-run.ts';
-import { furtherLines } from './next-commands.ts';
-import type { Page } from './output.ts';
+import { nextCommandLines } from './next-commands.ts';
+import type { Printer } from './output.ts';
 import type { Common } from './request.ts';
 import { taskLines } from './task-lines.ts';
 import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
 
-/** Lines that say what was done, and what could not be. */
-export type FinishNotes = { readonly said: readonly string[]; readonly failed: readonly string[] };
+/** Lines about what was done at the end, and what failed. */
+export type FinishNotes = { readonly notices: readonly string[]; readonly failures: readonly string[] };
 
 export type FollowRunOptions = {
   readonly request: Common & { readonly jsonl: boolean };
   open(): Promise<Cloister>;
   begin(cloister: Cloister): RunSession | Promise<RunSession | null>;
-  /** Tells that there was nothing to run: `begin` gave null. */
-  readonly still?: () => void;
-  /** It is all for people: told on stdout, and audited. */
+  /** Reports that there is nothing to run: `begin` returned null. */
+  readonly onNothingToRun?: () => void;
+  /** The demo prints everything to stdout and audits the run. */
   readonly isDemo?: boolean;
-  /** What the JSON value has besides. */
-  readonly also?: () => JsonObject;
-  /** Of a team, only a plan is wanted: nobody works on its tasks. */
+  /** Additional fields of the JSON value. */
+  readonly extraJson?: () => JsonObject;
+  /** Only the plan of a team is wanted; its tasks are not run. */
   readonly isPlan?: boolean;
-  /** Tells the answer in its own way. */
-  readonly tellAnswer?: (outcome: RunOutcome) => void;
-  /** What is done at the end, however it ended. */
+  /** Prints the answer in the command's own way. */
+  readonly showAnswer?: (outcome: RunOutcome) => void;
+  /** Called at the end, however the run ended. */
   readonly finish?: (outcome: RunOutcome, cloister: Cloister) => Promise<FinishNotes>;
-  /** Commands to go on with, besides the usual ones. */
-  readonly further?: (run: RunId) => readonly string[];
+  /** Next steps in addition to the usual ones. */
+  readonly nextCommands?: (run: RunId) => readonly string[];
 };
 
-export const followRun = async (followed: FollowRunOptions, desk: CommandContext): Promise<ExitCode> => {
-  const { interrupts } = desk;
+export const followRun = async (options: FollowRunOptions, context: CommandContext): Promise<ExitCode> => {
+  const { interrupts } = context;
   const stopping: InterruptTarget = { session: undefined, progress: undefined };
-  interrupts.orderly(() => stopInOrder(stopping, desk));
+  interrupts.onFirst(() => requestStop(stopping, context));
 
-  await using cloister = await followed.open();
+  await using cloister = await options.open();
   if (interrupts.seen) throw new CloisterError('cancelled');
-  const begun = followed.begin(cloister);
-  // A new run is followed from its first moment: no await before its events are listened to.
+  const begun = options.begin(cloister);
+  // No await before somebody listens to the events of a new run: the first ones would be lost.
   const session = 'then' in begun ? await begun : begun;
   if (session === null) {
-    followed.still?.();
+    options.onNothingToRun?.();
     return interrupts.seen ? exitCode.cancelled : exitCode.completed;
   }
   if (session.resident) void finishWhenAnswered(session, cloister);
   let isTeam = false;
-  const outcome = await follow(session, followed.request, desk, {
+  const outcome = await showLiveRun(session, options.request, context, {
     stopping,
     redact: (text) => cloister.redact(text),
-    seen: (event) => void (isTeam ||= isOfTeam(event, cloister)),
+    onEvent: (event) => void (isTeam ||= isOfTeam(event, cloister)),
   });
 
-  const code = await tell({ ...followed, cloister, outcome, isTeam: isTeam && followed.isPlan !== true }, desk);
+  const code = await reportEnd({ ...options, cloister, outcome, isTeam: isTeam && options.isPlan !== true }, context);
   return interrupts.seen ? exitCode.cancelled : code;
 };
 
-/** A team that has not come to its tasks is told by its definition. */
+/** Before its first task event, a team is recognised by its definition. */
 const isOfTeam = (event: RunEvent, { agents }: Cloister): boolean =>
   event.type === 'task' ||
   (event.type === 'session-start' &&
     event.parent === null &&
     agents.some(({ name, team }) => name === event.agent && (team ?? null) !== null));
 
-type Ended = FollowRunOptions & { readonly cloister: Cloister; readonly outcome: RunOutcome; readonly isTeam: boolean };
+type EndedRun = FollowRunOptions & {
+  readonly cloister: Cloister;
+  readonly outcome: RunOutcome;
+  readonly isTeam: boolean;
+};
 
-const tell = async (ended: Ended, desk: CommandContext): Promise<ExitCode> => {
+const reportEnd = async (ended: EndedRun, context: CommandContext): Promise<ExitCode> => {
   const { request, isDemo = false, cloister, outcome } = ended;
-  const { output } = desk;
-  const also = ended.also?.() ?? {};
+  const { output } = context;
+  const also = ended.extraJson?.() ?? {};
   if (request.jsonl) output.jsonLine({ type: 'outcome', ...cliOutcomeJson(outcome), ...also });
-  // The answer first: whatever goes wrong below, it has been given.
-  else if (!request.json) (ended.tellAnswer ?? tellUsually(ended, desk))(outcome);
-  const { said, failed } = (await ended.finish?.(outcome, cloister)) ?? { said: [], failed: [] };
-  output.err.print(...failed.map((line) => `error: ${sanitizeLine(sanitizeAll(line))}`));
-  const all = { audit: null, wasFinished: failed.length === 0 };
+  // Print the answer first, so that it is out whatever fails below.
+  else if (!request.json) (ended.showAnswer ?? showUsualAnswer(ended, context))(outcome);
+  const { notices, failures } = (await ended.finish?.(outcome, cloister)) ?? { notices: [], failures: [] };
+  output.err.print(...failures.map((line) => `error: ${sanitizeLine(sanitizeAll(line))}`));
+  const all = { audit: null, wasFinished: failures.length === 0 };
   if (request.jsonl && !isDemo) return exitOf(outcome, all);
 
   const report = await cloister.show(outcome.run);
@@ -102,12 +106,12 @@ const tell = async (ended: Ended, desk: CommandContext): Promise<ExitCode> => {
       ...also,
       ...checked,
     });
-  } else if (!request.jsonl) tellFigures(ended, sanitizeAll({ report, audit, tasks, said }), desk);
+  } else if (!request.jsonl) showFigures(ended, sanitizeAll({ report, audit, tasks, notices }), context);
 
   return exitOf(outcome, { ...all, audit });
 };
 
-/** What was asked for besides the answer counts when there is nothing worse. */
+/** A failed audit or a failed file counts only if the run itself completed. */
 const exitOf = (
   outcome: RunOutcome,
   { audit, wasFinished }: { readonly audit: AuditReport | null; readonly wasFinished: boolean },
@@ -116,33 +120,33 @@ const exitOf = (
   return code === exitCode.completed && (audit?.ok === false || !wasFinished) ? exitCode.config : code;
 };
 
-/** The data of a team's answer are its tasks, which are told apart. */
-const tellUsually =
-  ({ isTeam }: Ended, desk: CommandContext) =>
+/** The data of a team's answer are its tasks, which are printed separately. */
+const showUsualAnswer =
+  ({ isTeam }: EndedRun, context: CommandContext) =>
   (outcome: RunOutcome): void =>
-    printAnswer(isTeam ? { output: outcome.output, data: null } : outcome, desk);
+    printAnswer(isTeam ? { output: outcome.output, data: null } : outcome, context);
 
-type Figures = {
+type EndReport = {
   readonly report: RunReport;
   readonly audit: AuditReport | null;
   readonly tasks: readonly TaskReport[];
-  readonly said: readonly string[];
+  readonly notices: readonly string[];
 };
 
-/** Except in the demo, stdout holds the answer alone. */
-const tellFigures = (
-  { request, isDemo, cloister, outcome, further }: Ended,
-  { report, audit, tasks, said }: Figures,
+/** Except in the demo, stdout gets only the answer. */
+const showFigures = (
+  { request, isDemo, cloister, outcome, nextCommands }: EndedRun,
+  { report, audit, tasks, notices }: EndReport,
   { output }: CommandContext,
 ): void => {
-  const page: Page = isDemo === true ? output.out : output.err;
-  page.print('', ...summaryLines(report, page, request.verbose));
-  if (tasks.length > 0) page.print('', ...taskLines(tasks, page));
-  else if (outcome.missing.length > 0) page.print(`missing: ${sanitizeLine(outcome.missing.join(', '))}`);
+  const printer: Printer = isDemo === true ? output.out : output.err;
+  printer.print('', ...summaryLines(report, printer, request.verbose));
+  if (tasks.length > 0) printer.print('', ...taskLines(tasks, printer));
+  else if (outcome.missing.length > 0) printer.print(`missing: ${sanitizeLine(outcome.missing.join(', '))}`);
   if (outcome.failure !== null) output.err.print(...errorLines(cliFailureJson(outcome.failure)));
-  if (audit !== null) page.print('', ...auditLines(audit, report.events, page.paint));
-  if (said.length > 0) page.print('', ...said.map((line) => sanitizeLine(line)));
+  if (audit !== null) printer.print('', ...auditLines(audit, report.events, printer.paint));
+  if (notices.length > 0) printer.print('', ...notices.map((line) => sanitizeLine(line)));
   if (cloister.workspace === null) return;
   const where = { folder: sanitizeAll(cloister.workspace), given: request.workspace };
-  page.print('', ...furtherLines(report, { ...where, tasks, also: further?.(outcome.run) ?? [] }));
+  printer.print('', ...nextCommandLines(report, { ...where, tasks, extra: nextCommands?.(outcome.run) ?? [] }));
 };

@@ -9,23 +9,23 @@ import type { ForkRequest } from './request.ts';
 import { resolveSummary } from './resolve-name.ts';
 import { resolvePlace } from './resolve-place.ts';
 
-export const forkCommand = async (request: ForkRequest, desk: CommandContext): Promise<ExitCode> => {
-  const { found, at } = await findPlace(request, desk);
+export const forkCommand = async (request: ForkRequest, context: CommandContext): Promise<ExitCode> => {
+  const { found, at } = await findPlace(request, context);
   return followRun(
     {
       request,
-      open: () => openForRun(found, request, desk),
+      open: () => openForRun(found, request, context),
       begin: (cloister) => cloister.fork(found.run, optionsOf(request, at)),
-      also: () => ({ forkOf: { run: found.run, at } }),
-      further: (fork) => [`diff ${found.run} ${fork}`],
+      extraJson: () => ({ forkOf: { run: found.run, at } }),
+      nextCommands: (fork) => [`diff ${found.run} ${fork}`],
     },
-    desk,
+    context,
   );
 };
 
-/** The run and the place in it, before any agent is looked for. */
-const findPlace = async (request: ForkRequest, desk: CommandContext) => {
-  await using cloister = await openToRead(request.workspace, desk);
+/** Resolves the run and the place in it before any agent is loaded. */
+const findPlace = async (request: ForkRequest, context: CommandContext) => {
+  await using cloister = await openToRead(request.workspace, context);
   const found = await resolveSummary(cloister, request.run);
   return { found, at: resolvePlace(await cloister.show(found.run), request.at, await cloister.tasks(found.run)) };
 };

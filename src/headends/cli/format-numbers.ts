@@ -12,7 +12,7 @@ export const compactNumber = (value: number): string => {
   return `${scaled < 99.95 ? scaled.toFixed(1) : Math.round(scaled)}${unit}`;
 };
 
-/** Null: the price is not known, which is not the same as free. */
+/** Null: the price is unknown, which is not free. */
 export const money = (usd: number | null): string => {
   if (usd === null) return 'unknown';
   return `$${usd.toFixed(usd < 100 ? 4 : 2)}`;
@@ -39,8 +39,8 @@ export const dateTime = (at: number): string => {
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
-type Cached = { readonly cacheReadTokens: number; readonly cacheWriteTokens: number };
+type CacheUse = { readonly cacheReadTokens: number; readonly cacheWriteTokens: number };
 
-/** How much of the input the provider read from its cache and wrote there; nothing when there was none. */
-export const cacheWords = ({ cacheReadTokens: read, cacheWriteTokens: written }: Cached): string =>
+/** Tokens that the provider read from and wrote to its cache; empty if there were none. */
+export const describeCacheUse = ({ cacheReadTokens: read, cacheWriteTokens: written }: CacheUse): string =>
   read === 0 && written === 0 ? '' : ` (cache: ${compactNumber(read)} read, ${compactNumber(written)} written)`;

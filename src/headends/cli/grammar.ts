@@ -1,4 +1,4 @@
-// What the commands share: their shape, their options, and how an option's text becomes a value.
+// What the grammars of the commands share: layout of the help, options, and parsers of option values.
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Budget, ConversationRef } from '#contracts';
@@ -6,7 +6,7 @@ import { defaultWorkspace } from './request.ts';
 import type { Common, CliRequest, OutputFlags } from './request.ts';
 import { UsageError } from './usage-error.ts';
 
-export type Take = (request: CliRequest) => void;
+export type TakeRequest = (request: CliRequest) => void;
 
 export type Flags = {
   readonly workspace: string;
@@ -43,14 +43,18 @@ export type Flags = {
   readonly name?: string;
   readonly tasks?: string;
   readonly planOnly?: boolean;
+  readonly savePlan?: string;
+  /** Former name of `--save-plan`. */
   readonly save?: string;
   readonly fromPlan?: string;
+  readonly finalAnswer?: boolean;
+  /** Former name of `--final-answer`. */
   readonly answer?: boolean;
   readonly graph?: string;
   readonly parallel?: number;
 };
 
-/** Commands that belong together, below one name. */
+/** A command with subcommands. */
 export const group = (program: Command, name: string, description: string, examples: readonly string[]): Command =>
   program
     .command(name)
@@ -63,67 +67,81 @@ export const group = (program: Command, name: string, description: string, examp
 const exampleText = (examples: readonly string[]): string =>
   `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${examples.map((line) => `  $ ${line}`).join('\n')}`;
 
+const oneJsonValue = 'print one JSON value and nothing else';
+
 export const command = (
   program: Command,
   name: string,
   description: string,
   examples: readonly string[],
-  json = 'print one JSON value and nothing else',
-): Command =>
-  program
-    .command(name)
+  json = oneJsonValue,
+): Command => describedCommand(program.command(name), description, examples, json);
+
+/** A former name of a command: still accepted, but hidden from the help. */
+export const formerCommand = (
+  program: Command,
+  name: string,
+  description: string,
+  examples: readonly string[],
+): Command => describedCommand(program.command(name, { hidden: true }), description, examples, oneJsonValue);
+
+/** A former name of an option: still accepted, but hidden from the help. */
+export const formerOption = (flags: string): Option => new Option(flags).hideHelp();
+
+const describedCommand = (one: Command, description: string, examples: readonly string[], json: string): Command =>
+  one
     .description(description)
     .helpOption('-h, --help', 'print this help')
     .option('--json', json)
-    .option('--verbose', 'say more; with errors, the stack')
+    .option('--verbose', 'print more detail; with errors, the stack trace')
     .addHelpText('after', exampleText(examples));
 
 export const withWorkspace = (one: Command): Command =>
-  one.option('--workspace <dir>', 'where runs are kept', defaultWorkspace);
+  one.option('--workspace <dir>', 'folder in which runs are stored', defaultWorkspace);
 
 export const outputFlags = ({ json = false, verbose = false }: Flags): OutputFlags => ({ json, verbose });
 
 export const common = (flags: Flags): Common => ({ workspace: flags.workspace, ...outputFlags(flags) });
 
-export const configOf = ({ config }: Flags): { readonly config: string | null } => ({ config: config ?? null });
+export const configFlag = ({ config }: Flags): { readonly config: string | null } => ({ config: config ?? null });
 
-/** For what shows a run while it goes on. */
+/** For commands that show a run live. */
 export const withEvents = (one: Command): Command =>
-  one.addOption(new Option('--jsonl', 'print one event per line, the outcome last').conflicts('json'));
+  one.addOption(new Option('--jsonl', 'print one JSON event per line, the outcome last').conflicts('json'));
 
 export const withAgents = (one: Command): Command =>
   one
-    .option('--agents <path>', 'an .ai file, a folder of them, a team’s file or a module; repeatable', collect)
-    .option('--config <file>', 'a config before all others');
+    .option('--agents <path>', 'an .ai file, a folder, a team file or a module; repeatable', collect)
+    .option('--config <file>', 'config file that takes precedence over all others');
 
-export const agentsOf = ({ agents = [] }: Flags): { readonly agents: readonly string[] } => ({ agents });
+export const agentsFlag = ({ agents = [] }: Flags): { readonly agents: readonly string[] } => ({ agents });
 
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
-/** An agent by its name or its file, as the command line takes it. */
-export const agentNamed = (
+/** Parses an agent argument: a name or a file. */
+export const parseAgent = (
   agent: string,
   agents: readonly string[],
 ): { readonly agent: string; readonly agents: readonly string[] } => {
   if (/\.ya?ml$/u.test(agent))
-    throw new UsageError(`${agent} is the file of a team, not of an agent`, `cloister team ${agent} "<goal>"`);
-  return isPath(agent) ? { agent: nameOf(agent), agents: [agent, ...agents] } : { agent, agents };
+    throw new UsageError(`${agent} is a team file, not an agent file`, `cloister team ${agent} "<goal>"`);
+  return isPath(agent) ? { agent: agentNameFromPath(agent), agents: [agent, ...agents] } : { agent, agents };
 };
 
-/** Null where none is named: the default one is meant. */
+/** Null if none is named: the default agent is used. */
 export const agentOrDefault = (
   agent: string | undefined,
   agents: readonly string[],
 ): { readonly agent: string | null; readonly agents: readonly string[] } =>
-  agent === undefined ? { agent: null, agents } : agentNamed(agent, agents);
+  agent === undefined ? { agent: null, agents } : parseAgent(agent, agents);
 
 export const isPath = (agent: string): boolean => /[/\\]/u.test(agent) || agent.endsWith('.ai');
 
-/** An agent's name is that of its file, without the ending. */
-const nameOf = (path: string): string => (path.split(/[/\\]/u).at(-1) ?? path).replace(/\.ai$/u, '');
+/** An agent's name is its file name without the extension. */
+const agentNameFromPath = (path: string): string => (path.split(/[/\\]/u).at(-1) ?? path).replace(/\.ai$/u, '');
 
 /** `<name>`, or `<agent>/<name>`: agents have no slash in their names. */
-export const conversationNamed = (text: string): string | ConversationRef => {
+export const parseConversationName = (text: string): string | ConversationRef => {
   const at = text.indexOf('/');
   const [agent, name] = at === -1 ? [null, text] : [text.slice(0, at), text.slice(at + 1)];
   if (agent === '' || name === '') throw new InvalidArgumentError('It must be a name, or <agent>/<name>.');
@@ -132,11 +150,11 @@ export const conversationNamed = (text: string): string | ConversationRef => {
 
 export const withBudget = (one: Command): Command =>
   one
-    .option('--budget-tokens <n>', 'tokens that may be used', wholeNumber)
-    .option('--budget-usd <n>', 'money that may be spent', decimal)
-    .option('--budget-ms <n>', 'milliseconds that it may take', wholeNumber);
+    .option('--budget-tokens <n>', 'maximum tokens', wholeNumber)
+    .option('--budget-usd <n>', 'maximum cost in US dollars', decimal)
+    .option('--budget-ms <n>', 'maximum time in milliseconds', wholeNumber);
 
-export const budgetOf = (flags: Flags): { readonly budget: Budget } => ({
+export const budgetFlag = (flags: Flags): { readonly budget: Budget } => ({
   budget: {
     ...(flags.budgetTokens === undefined ? {} : { tokens: flags.budgetTokens }),
     ...(flags.budgetUsd === undefined ? {} : { usd: flags.budgetUsd }),
@@ -156,7 +174,7 @@ export const wholeNumber = (text: string): number => {
   return value;
 };
 
-export const someNumber = (text: string): number => {
+export const positiveInteger = (text: string): number => {
   const value = wholeNumber(text);
   if (value === 0) throw new InvalidArgumentError('It must be 1 or more.');
   return value;

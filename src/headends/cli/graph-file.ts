@@ -1,30 +1,34 @@
-// The graph of a team's tasks as a file: SVG, or the language of Mermaid, plain or in Markdown.
+// Writes the task graph of a team to a file: SVG, or Mermaid, plain or in Markdown.
 //
-//   F1. What cannot be written is told before anything runs.
-//   F2. Nothing is replaced but what was written by an earlier run.
-import type { CliWorld, DrawnGraph } from './cli-world.ts';
+//   F1. A path that is not writable is reported before anything runs.
+//   F2. An existing file is replaced only if an earlier run wrote it.
+import type { CliWorld, TaskToDraw } from './cli-world.ts';
 import { UsageError } from './usage-error.ts';
 
 export type GraphFile = {
   readonly path: string;
-  write(tasks: readonly DrawnGraph[]): Promise<void>;
+  write(tasks: readonly TaskToDraw[]): Promise<void>;
 };
 
-type Form = { readonly drawn: 'svg' | 'mermaid'; readonly fenced?: true; isOurs(text: string): boolean };
+type Form = { readonly drawn: 'svg' | 'mermaid'; readonly fenced?: true; wasWrittenByUs(text: string): boolean };
 
 const forms: Readonly<Record<string, Form>> = {
-  svg: { drawn: 'svg', isOurs: (text) => /^<svg [^>]*class="task-graph"/u.test(text.slice(0, 500)) },
-  mmd: { drawn: 'mermaid', isOurs: (text) => text.startsWith('flowchart ') },
-  md: { drawn: 'mermaid', fenced: true, isOurs: (text) => text.startsWith('```mermaid\nflowchart ') },
+  svg: { drawn: 'svg', wasWrittenByUs: (text) => /^<svg [^>]*class="task-graph"/u.test(text.slice(0, 500)) },
+  mmd: { drawn: 'mermaid', wasWrittenByUs: (text) => text.startsWith('flowchart ') },
+  md: { drawn: 'mermaid', fenced: true, wasWrittenByUs: (text) => text.startsWith('```mermaid\nflowchart ') },
 };
 
-/** Null: none was asked for. */
+/** Null: no graph was requested. */
 export const openGraphFile = async (path: string | null, world: CliWorld): Promise<GraphFile | null> => {
   if (path === null) return null;
   const form = forms[/\.([a-z]+)$/iu.exec(path)?.[1]?.toLowerCase() ?? ''];
   if (form === undefined)
-    throw new UsageError(`a graph cannot be written to ${path}`, 'name a file that ends with .svg, .mmd or .md');
-  await checkOutputWritable(path, world, { option: '--graph', isOurs: (text) => form.isOurs(text), what: 'graph' });
+    throw new UsageError(`cannot write a graph to ${path}`, 'use a file name that ends in .svg, .mmd or .md');
+  await checkOutputWritable(path, world, {
+    option: '--graph',
+    wasWrittenByUs: (text) => form.wasWrittenByUs(text),
+    what: 'graph',
+  });
   return {
     path,
     write: async (tasks) => {
@@ -34,26 +38,29 @@ export const openGraphFile = async (path: string | null, world: CliWorld): Promi
   };
 };
 
-type Writing = {
+type OutputCheck = {
   readonly option: string;
   readonly what: string;
-  readonly isOurs: (text: string) => boolean;
+  readonly wasWrittenByUs: (text: string) => boolean;
 };
 
 export const checkOutputWritable = async (
   path: string,
   world: CliWorld,
-  { option, what, isOurs }: Writing,
+  { option, what, wasWrittenByUs }: OutputCheck,
 ): Promise<void> => {
-  const why = await world.notWritable(path);
+  const why = await world.whyNotWritable(path);
   if (why !== null) throw new UsageError(`${path} cannot be written: ${why}`, `check the path of ${option}`);
-  const there = await textAt(path, world);
-  if (there !== null && there !== '' && !isOurs(there))
-    throw new UsageError(`${path} is there already, and is no ${what} of ours`, `name another file for ${option}`);
+  const there = await readIfExists(path, world);
+  if (there !== null && there !== '' && !wasWrittenByUs(there))
+    throw new UsageError(
+      `${path} already exists and is not a ${what} written by cloister`,
+      `choose another file for ${option}`,
+    );
 };
 
-/** Null: it is not there. */
-export const textAt = async (path: string, world: CliWorld): Promise<string | null> => {
+/** Null: the file cannot be read. */
+export const readIfExists = async (path: string, world: CliWorld): Promise<string | null> => {
   try {
     return await world.readText(path);
   } catch {

@@ -1,12 +1,15 @@
-// Tasks in the order in which they can be worked on: each layer depends on the ones before it.
+// Tasks in the order in which they can run: each layer depends on the layers before it.
 import type { Task, TaskReason } from '#contracts';
 
-/** What a view of a graph needs of a task. */
+/** The part of a task that a view of the graph needs. */
 export type GraphTask = Pick<Task, 'id' | 'title' | 'assignee' | 'dependsOn' | 'status'> & {
   readonly reason?: TaskReason | null;
 };
 
-/** Each task as early as those among these that it depends on allow. Tasks in a circle, and what follows them, come last. */
+/**
+ * Puts each task into the earliest layer its dependencies allow; unknown dependencies are ignored. Tasks in a cycle, and tasks
+ * that depend on them, come last.
+ */
 export const taskLayers = (tasks: readonly GraphTask[]): readonly (readonly GraphTask[])[] => {
   const byId = new Map(tasks.map((task) => [task.id, task]));
   const links = tasks.flatMap((task) =>

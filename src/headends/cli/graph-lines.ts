@@ -1,7 +1,7 @@
-// A graph of tasks in a terminal, a line a task.
+// A task graph in a terminal, one line per task.
 //
-//   G1. No line is wider than asked, and there are no more of them than asked.
-//   G2. Titles, names and reasons are foreign: nothing of them reaches the terminal but harmless text.
+//   G1. No line is wider than `width`, and there are at most `height` lines.
+//   G2. Titles, names and reasons are foreign text: they are sanitized before they reach the terminal.
 import type { TaskStatus } from '#contracts';
 import { count } from './format-numbers.ts';
 import { taskLayers } from './graph-layers.ts';
@@ -13,16 +13,16 @@ import { truncateColumns, excerpt, padEnd, width as widthOf } from './sanitize-t
 export type GraphView = {
   /** Columns. */
   readonly width: number;
-  /** Lines; infinite for as many as there are tasks. */
+  /** Lines; Infinity for no limit. */
   readonly height: number;
   readonly paint: Paint;
-  /** Whether signs and lines may be more than ASCII. */
+  /** Whether signs and lines may go beyond ASCII. */
   readonly unicode: boolean;
 };
 
 /**
- * While it is worked on: layer by layer, with what each task waits for. When there is no room for all of them, those that
- * run or have failed come before those that are ready, and these before the others; a last line sums up the rest.
+ * For a team at work: layer by layer, with the dependencies each task waits for. If there is no room for all tasks, running and
+ * failed tasks come first, then ready ones, then the others; a last line counts the rest.
  */
 export const graphLines = (tasks: readonly GraphTask[], view: GraphView): readonly string[] => {
   const { shown, rest } = pickTasks(tasks, view.height);
@@ -32,29 +32,29 @@ export const graphLines = (tasks: readonly GraphTask[], view: GraphView): readon
     layer.map((task, at) => ({
       status: task.status,
       lead: bracketAt(at, layer.length, view.unicode),
-      title: titleOf(task),
+      title: taskTitle(task),
       who: excerpt(task.assignee ?? '', textMax),
-      words: task.status === 'pending' || task.status === 'ready' ? waitsFor(task, byId) : reasonOf(task),
+      words: task.status === 'pending' || task.status === 'ready' ? dependencyText(task, byId) : taskReasonText(task),
     })),
   );
-  return inSigns([...rowLines(rows, view), ...restLines(rest, view)], view);
+  return toScreenSigns([...rowLines(rows, view), ...restLines(rest, view)], view);
 };
 
-/** When it is over: in the order of the list, each with its state in a word and, unless it was done, the reason. */
+/** For a team that has finished: in list order, each task with its status and, unless it completed, the reason. */
 export const finalGraphLines = (tasks: readonly GraphTask[], view: GraphView): readonly string[] => {
   const { shown, rest } = pickTasks(tasks, view.height);
   const wordWidth = shown.reduce((most, { status }) => Math.max(most, status.length), 0);
   const rows = shown.map((task) => ({
     status: task.status,
     lead: task.status.padEnd(wordWidth),
-    title: titleOf(task),
+    title: taskTitle(task),
     who: excerpt(task.assignee ?? '', textMax),
-    words: reasonOf(task),
+    words: taskReasonText(task),
   }));
-  return inSigns([...rowLines(rows, view), ...restLines(rest, view)], view);
+  return toScreenSigns([...rowLines(rows, view), ...restLines(rest, view)], view);
 };
 
-/** It holds the tasks of one layer together. */
+/** The bracket that joins the tasks of one layer. */
 const bracketAt = (at: number, size: number, unicode: boolean): string => {
   const { only, first, middle, last } = brackets[unicode ? 'unicode' : 'ascii'];
   if (size === 1) return only;
@@ -65,14 +65,14 @@ const bracketAt = (at: number, size: number, unicode: boolean): string => {
 /** No column can show more of a text than this. */
 const textMax = 200;
 
-const titleOf = ({ title }: GraphTask): string => excerpt(title, textMax) || '(no title)';
+const taskTitle = ({ title }: GraphTask): string => excerpt(title, textMax) || '(no title)';
 
-const reasonOf = ({ status, reason }: GraphTask): string =>
+const taskReasonText = ({ status, reason }: GraphTask): string =>
   status === 'completed' || reason === undefined || reason === null ? '' : excerpt(reason.text, textMax);
 
 const namesMax = 5;
 
-const waitsFor = (task: GraphTask, byId: ReadonlyMap<string, GraphTask>): string => {
+const dependencyText = (task: GraphTask, byId: ReadonlyMap<string, GraphTask>): string => {
   const isOpen = (before: GraphTask): boolean =>
     before !== task && before.status !== 'completed' && before.status !== 'skipped';
   const waited = [...new Set(task.dependsOn)]
@@ -80,7 +80,7 @@ const waitsFor = (task: GraphTask, byId: ReadonlyMap<string, GraphTask>): string
     .filter((before) => before !== undefined)
     .filter((before) => isOpen(before));
   if (waited.length === 0) return '';
-  const names = waited.slice(0, namesMax).map((before) => titleOf(before));
+  const names = waited.slice(0, namesMax).map((before) => taskTitle(before));
   return waited.length > namesMax
     ? `after ${count(waited.length)}: ${names.join(', ')}, …`
     : `after ${names.join(', ')}`;
@@ -88,7 +88,7 @@ const waitsFor = (task: GraphTask, byId: ReadonlyMap<string, GraphTask>): string
 
 type Picked = { readonly shown: readonly GraphTask[]; readonly rest: ReadonlyMap<TaskStatus, number> };
 
-/** A screen is drawn often, and shows few of the tasks: this takes little more than a look at each of them. */
+/** The screen is redrawn often and shows few tasks, so this makes a single cheap pass over all of them. */
 const pickTasks = (tasks: readonly GraphTask[], height: number): Picked => {
   const rest = new Map<TaskStatus, number>();
   if (tasks.length <= height) return { shown: tasks, rest };
@@ -133,7 +133,7 @@ type Columns = { readonly title: number; readonly who: number; readonly words: n
 
 const titleMin = 6;
 
-/** What has no room has no columns. On a narrow screen titles are all there is. */
+/** Fields without room get zero columns; a narrow screen shows only titles. */
 const columnsFor = (rows: readonly Row[], width: number): Columns => {
   const longest = (key: 'lead' | 'title' | 'who' | 'words'): number =>
     rows.reduce((most, row) => Math.max(most, widthOf(row[key])), 0);
@@ -162,6 +162,6 @@ const rowLine = (row: Row, columns: Columns, { width, paint, unicode }: GraphVie
   ].join('');
 };
 
-/** Ellipses are ours; what else is not ASCII came with the text. */
-const inSigns = (lines: readonly string[], { unicode }: GraphView): readonly string[] =>
+/** In ASCII mode, replaces the ellipses this file adds; other characters come from the tasks. */
+const toScreenSigns = (lines: readonly string[], { unicode }: GraphView): readonly string[] =>
   unicode ? lines : lines.map((line) => line.replaceAll('…', '~'));

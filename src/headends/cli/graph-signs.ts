@@ -1,10 +1,10 @@
-// The states of a task as a terminal shows them.
+// How a terminal shows the status of a task.
 import type { TaskStatus } from '#contracts';
 import type { Style } from './output.ts';
 
 type Sign = { readonly unicode: string; readonly ascii: string; readonly style: Style; readonly word: string };
 
-/** In the order of how much they matter to whoever watches. */
+/** Ordered by how much they matter to a user who watches. */
 export const taskSigns: Readonly<Record<TaskStatus, Sign>> = {
   running: { unicode: '●', ascii: '*', style: 'cyan', word: 'running' },
   failed: { unicode: '✗', ascii: 'x', style: 'red', word: 'failed' },
@@ -17,7 +17,7 @@ export const taskSigns: Readonly<Record<TaskStatus, Sign>> = {
 
 export const statusesByWeight = Object.keys(taskSigns) as readonly TaskStatus[];
 
-/** Lines that hold tasks of one layer together. */
+/** Brackets that join the tasks of one layer. */
 export const brackets = {
   unicode: { only: '─', first: '┌', middle: '│', last: '└' },
   ascii: { only: '-', first: '/', middle: '|', last: '\\' },

@@ -1,4 +1,4 @@
-// `init`: a folder with agents to start from.
+// `init`: creates a starter folder with agents.
 import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
@@ -6,7 +6,7 @@ import type { InitRequest } from './request.ts';
 import { shellWord } from './shell-word.ts';
 import { sanitizeLine } from './sanitize-text.ts';
 
-/** Never overwrites: the world throws instead. */
+/** Never overwrites a file: `world.init` throws instead. */
 export const initCommand = async (request: InitRequest, { world, output }: CommandContext): Promise<ExitCode> => {
   const made = await world.init(request.folder);
   const agents = made.files.filter((file) => file.endsWith('.ai'));
@@ -14,10 +14,10 @@ export const initCommand = async (request: InitRequest, { world, output }: Comma
   if (request.json) output.json(made);
   else
     output.out.print(
-      `Wrote to ${sanitizeLine(made.folder)}:`,
+      `Created in ${sanitizeLine(made.folder)}:`,
       ...made.files.map((file) => `  ${sanitizeLine(file)}`),
       '',
-      'Next:',
+      'Next steps:',
       ...(request.folder === '.' ? [] : [`  cd ${shellWord(request.folder)}`]),
       '  npx cloister check',
       ...(first === undefined

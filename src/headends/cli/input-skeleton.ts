@@ -1,4 +1,4 @@
-// An object that an agent may be sent: what its schema requires, each of its type, to be filled in.
+// An example input for an agent: every required property of its schema, with a placeholder of the right type.
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 

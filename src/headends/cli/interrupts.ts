@@ -1,21 +1,21 @@
-// Ctrl-C: once stops in order, twice at once.
+// Ctrl-C: the first one stops cleanly, the second one immediately.
 import type { CliWorld } from './cli-world.ts';
 
 export type Interrupts = {
   readonly seen: boolean;
-  /** Resolves when nothing more should be waited for. */
-  readonly atOnce: Promise<void>;
-  /** What the first interrupt does. Without it, the first one already means at once. */
-  orderly(stop: () => void): void;
-  /** What was seen has been dealt with: the next one is a first one again. */
-  again(): void;
-  /** Called when the command is left at once: gives the terminal back. The returned function takes it off. */
+  /** Resolves when the command must end without waiting for anything. */
+  readonly immediateStop: Promise<void>;
+  /** Sets what the first interrupt does. Without it, the first interrupt already stops immediately. */
+  onFirst(stop: () => void): void;
+  /** The interrupt has been handled: the next one counts as a first one again. */
+  reset(): void;
+  /** Adds a function that restores the terminal when the command ends immediately. The returned function removes it. */
   onLeave(restore: () => void): () => void;
   leave(): void;
   close(): void;
 };
 
-/** npm passes on a Ctrl-C that the terminal has already sent to the whole group: one key, two signals. */
+/** npm forwards a Ctrl-C that the terminal has already sent to the whole process group: one key press, two signals. */
 const sameKeyMs = 100;
 
 export const watchInterrupts = (world: CliWorld): Interrupts => {
@@ -37,11 +37,11 @@ export const watchInterrupts = (world: CliWorld): Interrupts => {
     get seen() {
       return seen;
     },
-    atOnce: promise,
-    orderly: (given) => {
+    immediateStop: promise,
+    onFirst: (given) => {
       stop = given;
     },
-    again: () => {
+    reset: () => {
       seen = false;
     },
     onLeave: (restore) => {

@@ -1,8 +1,8 @@
 // A few lines redrawn in place at the bottom of a terminal.
 //
-//   L1. Between draws the cursor stands at the start of the line below the drawing.
-//   L2. What is redrawn never has more lines than the screen, so going up reaches its first line.
-//   L3. After `close` the cursor is visible, and the last drawing stays, whole.
+//   L1. Between draws the cursor is at the start of the line below the drawing.
+//   L2. A drawing never has more lines than the screen, so moving up reaches its first line.
+//   L3. After `close` the cursor is visible, and the last drawing stays in full.
 import { stripVTControlCharacters } from 'node:util';
 import type { CliStream, CliWorld } from './cli-world.ts';
 import { columnsOf } from './output.ts';
@@ -10,7 +10,7 @@ import { width } from './sanitize-text.ts';
 
 export type LiveScreen = { close(): void };
 
-/** Lines of at most so many columns; as many as wanted when `linesMax` is infinite. */
+/** Lines of at most `columns` columns, and at most `linesMax` of them. */
 export type Drawing = (limits: { readonly columns: number; readonly linesMax: number }) => readonly string[];
 
 const redrawMs = 100;
@@ -59,6 +59,6 @@ export const openLiveScreen = (stream: CliStream, world: Pick<CliWorld, 'timer'>
 
 const linesMaxOf = ({ rows }: CliStream): number => Math.max(3, rows === undefined || rows === 0 ? 24 : rows) - 1;
 
-/** A terminal made narrower has wrapped what it shows. */
+/** A terminal that became narrower has wrapped the lines on it. */
 const linesWrapped = (lines: readonly string[], screenColumns: number): number =>
   lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(width(stripVTControlCharacters(line)) / screenColumns)), 0);

@@ -1,24 +1,24 @@
-// The grammar of what is done with a run after the fact, and of `verify`.
+// The grammar of the commands that work on an existing run, and of `verify`.
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import type { GrantName } from '#contracts';
 import {
-  agentsOf,
+  agentsFlag,
   command,
   common,
-  configOf,
-  someNumber,
+  configFlag,
+  positiveInteger,
   outputFlags,
   wholeNumber,
   withAgents,
   withEvents,
   withWorkspace,
 } from './grammar.ts';
-import type { Flags, Take } from './grammar.ts';
+import type { Flags, TakeRequest } from './grammar.ts';
 
-const aRun = 'a run, its first characters, or `last`';
+const runHelp = 'a run id, a prefix of one, or `last`';
 
-export const addLogCommands = (program: Command, take: Take): void => {
+export const addLogCommands = (program: Command, take: TakeRequest): void => {
   addResume(program, take);
   addReplay(program, take);
   addFork(program, take);
@@ -26,75 +26,77 @@ export const addLogCommands = (program: Command, take: Take): void => {
   addVerify(program, take);
 };
 
-const ofRun = (flags: Flags) => ({ ...common(flags), ...agentsOf(flags), ...configOf(flags) });
+const existingRun = (flags: Flags) => ({ ...common(flags), ...agentsFlag(flags), ...configFlag(flags) });
 
-const addResume = (program: Command, take: Take): void => {
-  const resume = command(program, 'resume', 'go on with an interrupted run where it was', [
+const addResume = (program: Command, take: TakeRequest): void => {
+  const resume = command(program, 'resume', 'continue an interrupted run', [
     'cloister resume last',
     'cloister resume 4f2a --agents ./agents',
   ])
-    .argument('<run>', aRun)
-    .option('--take-over', 'from an owner on another machine that is gone for good');
+    .argument('<run>', runHelp)
+    .option('--take-over', 'take the run over from a dead process on another machine');
   withEvents(withWorkspace(withAgents(resume))).action((run: string, flags: Flags) =>
     take({
       command: 'resume',
       run,
       jsonl: flags.jsonl ?? false,
       takeOver: flags.takeOver ?? false,
-      ...ofRun(flags),
+      ...existingRun(flags),
     }),
   );
 };
 
-const addReplay = (program: Command, take: Take): void => {
-  const replay = command(program, 'replay', 'make a run again from its log, offline, and compare every record', [
+const addReplay = (program: Command, take: TakeRequest): void => {
+  const replay = command(program, 'replay', 're-execute a run from its log, offline, and compare every record', [
     'cloister replay last',
-  ]).argument('<run>', aRun);
+  ]).argument('<run>', runHelp);
   withWorkspace(withAgents(replay)).action((run: string, flags: Flags) =>
-    take({ command: 'replay', run, ...ofRun(flags) }),
+    take({ command: 'replay', run, ...existingRun(flags) }),
   );
 };
 
-const addFork = (program: Command, take: Take): void => {
-  const fork = command(program, 'fork', 'start a new run from a place in another, with something changed', [
+const addFork = (program: Command, take: TakeRequest): void => {
+  const fork = command(program, 'fork', 'start a new run from a point in another run, with changes', [
     'cloister show last --verbose     # lists the operations',
     'cloister fork last --at lead/4 --model openai/gpt-5-mini',
     'cloister fork last --at researcher --goal "Look for DuckDB only"',
   ])
-    .argument('<run>', aRun)
-    .requiredOption('--at <place>', '<cell>/<operation>: the first one not kept; <cell>: its beginning')
-    .option('--model <provider/model>', 'the model of the agent there')
-    .option('--without-grant <name>', 'a grant that the agent there loses; repeatable', grantName)
-    .option('--goal <text>', 'another goal, where a cell begins');
+    .argument('<run>', runHelp)
+    .requiredOption('--at <place>', 'first operation to redo: <cell>/<operation>, or <cell> for all of it')
+    .option('--model <provider/model>', 'use this model for the agent at that point')
+    .option('--without-grant <name>', 'remove this grant from that agent; repeatable', grantName)
+    .option('--goal <text>', 'new goal; only where a cell starts');
   withEvents(withWorkspace(withAgents(fork))).action((run: string, flags: Flags) => {
     const { at = '', model = null, withoutGrant = [], goal = null, jsonl = false } = flags;
     const withoutGrants = withoutGrant.filter(isGrant);
-    take({ command: 'fork', run, at, model, withoutGrants, goal, jsonl, ...ofRun(flags) });
+    take({ command: 'fork', run, at, model, withoutGrants, goal, jsonl, ...existingRun(flags) });
   });
 };
 
-const addDiff = (program: Command, take: Take): void => {
-  const diff = command(program, 'diff', 'say where two runs part, cell by cell; exit 1 when they do', [
+const addDiff = (program: Command, take: TakeRequest): void => {
+  const diff = command(program, 'diff', 'compare two runs cell by cell; exit 1 if they differ', [
     'cloister diff 4f2a last',
   ])
-    .argument('<run>', aRun)
-    .argument('<other>', 'another one, such as a fork of it');
+    .argument('<run>', runHelp)
+    .argument('<other>', 'the other run, such as a fork of the first');
   withWorkspace(diff).action((run: string, other: string, flags: Flags) =>
     take({ command: 'diff', run, other, ...common(flags) }),
   );
 };
 
-const addVerify = (program: Command, take: Take): void => {
-  const verify = command(program, 'verify', 'run pairs that differ in one cell’s private content; compare the others', [
-    'cloister verify lead.ai',
-    'cloister verify research --pairs 5000 --seed 42 --json',
-  ])
-    .argument('<agent>', 'a file that ends with .ai, the name of an agent, or of an example')
-    .option('--pairs <n>', 'how many pairs to run', someNumber, 1000)
-    .option('--seed <n>', 'where to start; a difference names its own', wholeNumber);
+const addVerify = (program: Command, take: TakeRequest): void => {
+  const verify = command(
+    program,
+    'verify',
+    'test isolation: vary one cell’s private content and check no other cell notices',
+    ['cloister verify lead.ai', 'cloister verify research --pairs 5000 --seed 42 --json'],
+  )
+    .argument('<agent>', 'an .ai file, a team file, an agent name or the name of an example')
+    .option('--pairs <n>', 'number of pairs to run', positiveInteger, 1000)
+    .option('--seed <n>', 'first seed; a reported difference prints its seed', wholeNumber);
   withAgents(verify).action((agent: string, flags: Flags) => {
     const { pairs = 1000, seed = null } = flags;
-    take({ command: 'verify', agent, pairs, seed, ...outputFlags(flags), ...agentsOf(flags), ...configOf(flags) });
+    take({ command: 'verify', agent, pairs, seed, ...outputFlags(flags), ...agentsFlag(flags), ...configFlag(flags) });
   });
 };
 

@@ -1,56 +1,63 @@
-// Messages for people: who wrote to whom, what became of it, and when.
+// Formats messages: sender, recipient, state and time.
 import type { DeadLetters, MailReport } from '#contracts';
 import { clockTime, count, dateTime, duration, plural } from './format-numbers.ts';
-import type { Page, Style } from './output.ts';
+import type { Printer, Style } from './output.ts';
 import { cloisterCommand } from './cloister-command.ts';
 import type { Common } from './request.ts';
 import { truncateColumns, sanitizeLine, padEnd, width } from './sanitize-text.ts';
 
-/** They must be harmless. */
-export const mailLines = (letters: readonly MailReport[], verbose: boolean, page: Page): readonly string[] => {
-  if (letters.length === 0) return ['No messages were sent in this run.'];
-  const { paint, columns } = page;
+/** The messages must be sanitized. */
+export const mailLines = (messages: readonly MailReport[], verbose: boolean, printer: Printer): readonly string[] => {
+  if (messages.length === 0) return ['No messages were sent in this run.'];
+  const { paint, columns } = printer;
   return [
-    ...letters.flatMap((letter) => [
-      headLine(letter, clockTime(letter.queuedAt), page),
-      ...detailLines([...detailsOf(letter), ...(verbose ? moreOf(letter) : [])], columns).map((line) =>
+    ...messages.flatMap((message) => [
+      headLine(message, clockTime(message.queuedAt), printer),
+      ...detailLines([...messageDetails(message), ...(verbose ? verboseDetails(message) : [])], columns).map((line) =>
         paint('dim', line),
       ),
     ]),
     '',
-    `${plural(letters.length, 'message')}: ${statesIn(letters)}`,
+    `${plural(messages.length, 'message')}: ${countStates(messages)}`,
   ];
 };
 
-/** They must be harmless. Ends of agents that nobody was left to hear of are counted, and listed only when more is asked for. */
-export const deadLetterLines = (dead: DeadLetters, { verbose, workspace }: Common, page: Page): readonly string[] => {
+/** The letters must be sanitized. Results of agents that no one was left to receive are only counted, unless `verbose`. */
+export const deadLetterLines = (
+  dead: DeadLetters,
+  { verbose, workspace }: Common,
+  printer: Printer,
+): readonly string[] => {
   const { letters, read, unread, damaged } = dead;
-  const { paint, columns } = page;
-  const told = verbose ? letters : letters.filter((letter) => !isUnheardEnd(letter));
-  const ends = letters.length - told.length;
+  const { paint, columns } = printer;
+  const listed = verbose ? letters : letters.filter((message) => !isUndeliveredEnd(message));
+  const ends = letters.length - listed.length;
   return [
-    ...told.flatMap((letter) => [
-      headLine(letter, dateTime(letter.deadAt ?? letter.queuedAt), page),
-      ...detailLines([letter.id, `run ${letter.run}`, ...sizeOf(letter)], columns).map((line) => paint('dim', line)),
+    ...listed.flatMap((message) => [
+      headLine(message, dateTime(message.deadAt ?? message.queuedAt), printer),
+      ...detailLines([message.id, `run ${message.run}`, ...sizeDetail(message)], columns).map((line) =>
+        paint('dim', line),
+      ),
     ]),
-    ...(told.length === 0 ? [] : ['']),
-    `${told.length === 0 ? 'No dead letters' : plural(told.length, 'dead letter')} in ${plural(read, 'run')}.`,
+    ...(listed.length === 0 ? [] : ['']),
+    `${listed.length === 0 ? 'No dead letters' : plural(listed.length, 'dead letter')} in ${plural(read, 'run')}.`,
     ...(ends === 0
       ? []
-      : [`Besides, ${plural(ends, 'agent')} ended when nobody was left to be told; --verbose lists them.`]),
+      : [`Also, ${plural(ends, 'agent')} ended with no one left to notify; use --verbose to list them.`]),
     ...(unread === 0
       ? []
-      : [`${plural(unread, 'older run')} ${unread === 1 ? 'was' : 'were'} not read: name one with --run.`]),
+      : [`${plural(unread, 'older run')} ${unread === 1 ? 'was' : 'were'} not scanned; select one with --run.`]),
     ...damaged.map((run) => `Run ${run} cannot be read: ${cloisterCommand(`audit ${run}`, workspace)}`),
   ];
 };
 
-const isUnheardEnd = ({ message_type: type, reason }: MailReport): boolean => type === 'result' && reason === 'ended';
+const isUndeliveredEnd = ({ message_type: type, reason }: MailReport): boolean =>
+  type === 'result' && reason === 'ended';
 
 const styles: Readonly<Partial<Record<MailReport['state'], Style>>> = { dead: 'red', queued: 'yellow' };
 
-const headLine = (letter: MailReport, when: string, { paint, columns }: Page): string => {
-  const { message_type: type, agent_id: sender, recipient_id: recipient, topic, state, reason } = letter;
+const headLine = (message: MailReport, when: string, { paint, columns }: Printer): string => {
+  const { message_type: type, agent_id: sender, recipient_id: recipient, topic, state, reason } = message;
   const ends = `${sanitizeLine(sender ?? 'person')} → ${topic === null ? '' : `#${sanitizeLine(topic)} `}${sanitizeLine(recipient)}`;
   const stateWords = state === 'dead' ? `dead: ${reason}` : state;
   const before = `${when}  ${type.padEnd('broadcast'.length)}  `;
@@ -61,7 +68,7 @@ const headLine = (letter: MailReport, when: string, { paint, columns }: Page): s
 
 const indent = ' '.repeat('12:00:00  '.length);
 
-/** As many to a line as there is room for. */
+/** As many details per line as fit. */
 const detailLines = (details: readonly string[], columns: number): readonly string[] => {
   const lines: string[] = [];
   for (const detail of details) {
@@ -73,13 +80,13 @@ const detailLines = (details: readonly string[], columns: number): readonly stri
   return lines.map((line) => truncateColumns(indent + line, columns));
 };
 
-const detailsOf = (letter: MailReport): readonly string[] => {
-  const { id, correlation_id: answers, queuedAt, deliveredAt, readAt, deadAt } = letter;
+const messageDetails = (message: MailReport): readonly string[] => {
+  const { id, correlation_id: answers, queuedAt, deliveredAt, readAt, deadAt } = message;
   const after = (state: string, at: number | null) =>
     at === null ? [] : [`${state} after ${duration(Math.max(0, at - queuedAt))}`];
   return [
     id,
-    ...sizeOf(letter),
+    ...sizeDetail(message),
     ...after('delivered', deliveredAt),
     ...after('read', readAt),
     ...after('dead', deadAt),
@@ -87,19 +94,20 @@ const detailsOf = (letter: MailReport): readonly string[] => {
   ];
 };
 
-/** What did not cross has no bytes. */
-const sizeOf = ({ sha256, bytes }: MailReport): readonly string[] => (sha256 === null ? [] : [`${count(bytes)} bytes`]);
+/** A message that did not cross has no size. */
+const sizeDetail = ({ sha256, bytes }: MailReport): readonly string[] =>
+  sha256 === null ? [] : [`${count(bytes)} bytes`];
 
-const moreOf = ({ hops, from, to, sha256 }: MailReport): readonly string[] => [
+const verboseDetails = ({ hops, from, to, sha256 }: MailReport): readonly string[] => [
   `hops ${hops}`,
   `from ${from}`,
   ...(to === null ? [] : [`to ${to}`]),
   ...(sha256 === null ? [] : [`sha256 ${sha256.slice(0, 12)}…`]),
 ];
 
-const statesIn = (letters: readonly MailReport[]): string =>
+const countStates = (messages: readonly MailReport[]): string =>
   (['queued', 'delivered', 'read', 'dead'] as const)
-    .map((state) => ({ state, number: letters.filter((letter) => letter.state === state).length }))
+    .map((state) => ({ state, number: messages.filter((message) => message.state === state).length }))
     .filter(({ number }) => number > 0)
     .map(({ state, number }) => `${count(number)} ${state}`)
     .join(', ');

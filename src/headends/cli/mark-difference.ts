@@ -1,11 +1,11 @@
-// Two texts, each on one line, with the place where they part in sight and marked.
+// Two texts on one line each, cut so that the first difference is visible, and marked.
 import type { Paint } from './output.ts';
 import { truncateColumns, escapeInvisible, width } from './sanitize-text.ts';
 
 const beforeChars = 24;
 const markedMin = 8;
 
-/** Each in at most so many columns. What is not shown is written as JSON writes it, so that the two never look alike. */
+/** Each in at most `columns` columns. Invisible characters are escaped as in JSON, so that different texts never look alike. */
 export const markDifference = (
   one: string,
   other: string,

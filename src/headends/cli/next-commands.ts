@@ -1,28 +1,31 @@
-// Where a run lies, and the commands to look further.
+// Where a run is stored, and commands to inspect it.
 import type { DurableEvent, RunReport, TaskReport } from '#contracts';
 import { cloisterCommand } from './cloister-command.ts';
 import { sanitizeLine } from './sanitize-text.ts';
 
 export type NextCommands = {
-  /** Where it really lies. */
+  /** The actual folder of the workspace. */
   readonly folder: string;
-  /** How --workspace named it. */
+  /** The value of --workspace. */
   readonly given: string;
-  /** Of a team. */
+  /** Tasks, if the run is of a team. */
   readonly tasks: readonly TaskReport[];
-  /** What else can be done with this run, before what can be done with any. */
-  readonly also: readonly string[];
+  /** Commands specific to this run; they come before the usual ones. */
+  readonly extra: readonly string[];
 };
 
-/** The report must be harmless. */
-export const furtherLines = (report: RunReport, { folder, given, tasks, also }: NextCommands): readonly string[] => {
+/** The report must be sanitized. */
+export const nextCommandLines = (
+  report: RunReport,
+  { folder, given, tasks, extra }: NextCommands,
+): readonly string[] => {
   const cell = report.cells.find(({ depth }) => depth > 0) ?? report.cells[0];
-  const find = cell === undefined ? '' : findable(report, cell.cell);
+  const find = cell === undefined ? '' : findOption(report, cell.cell);
   const task = tasks.findLast(({ status }) => status === 'completed');
   const commands = [
-    ...also,
+    ...extra,
     `show ${report.run}`,
-    ...(report.events.some(isOfWindow) ? [`show ${report.run} --window`] : []),
+    ...(report.events.some(isWindowEvent) ? [`show ${report.run} --window`] : []),
     ...(task !== undefined
       ? [`explain ${report.run} ${task.id}`]
       : cell === undefined
@@ -32,15 +35,15 @@ export const furtherLines = (report: RunReport, { folder, given, tasks, also }: 
   ];
   return [
     `Workspace: ${sanitizeLine(folder)}`,
-    'Look further:',
+    'Next steps:',
     ...commands.map((words) => `  ${cloisterCommand(words, given)}`),
   ];
 };
 
-const isOfWindow = ({ type }: DurableEvent): boolean => type === 'window-clamp' || type === 'window-trim';
+const isWindowEvent = ({ type }: DurableEvent): boolean => type === 'window-clamp' || type === 'window-trim';
 
-/** A few words of the cell's goal that need no quoting: something that `explain` finds. */
-const findable = (report: RunReport, cell: string): string => {
+/** `--find` with a few words of the cell's goal that need no escaping, so that `explain` finds something. */
+const findOption = (report: RunReport, cell: string): string => {
   const start = report.events.find((event) => event.type === 'session-start' && event.cell === cell);
   const words =
     start?.type === 'session-start' ? /[\p{L}\p{N}]+(?: [\p{L}\p{N}]+){0,2}/u.exec(start.goal)?.[0] : undefined;

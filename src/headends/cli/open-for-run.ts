@@ -1,21 +1,21 @@
-// What works on a run that is already there, with the agents that it was started with.
+// Opens an existing run with the agents that it was started with.
 import type { Cloister, RunSummary } from '#contracts';
 import type { CommandContext } from './command-context.ts';
 import { openToRead } from './open-to-read.ts';
 import type { ExistingRunRequest } from './request.ts';
 import { resolveSummary } from './resolve-name.ts';
 
-/** The run that was named, before any agent is looked for. */
+/** Finds the named run before any agent is loaded. */
 export const findNamedRun = async (
   { workspace, run }: ExistingRunRequest,
-  desk: CommandContext,
+  context: CommandContext,
 ): Promise<RunSummary> => {
-  await using cloister = await openToRead(workspace, desk);
+  await using cloister = await openToRead(workspace, context);
   // Awaited here: the workspace is closed when this returns.
   return await resolveSummary(cloister, run);
 };
 
-/** With the agents that were given, or else with those that the log of this run names. */
+/** Uses the given agents, or those recorded in the log of this run. */
 export const openForRun = (
   { run }: Pick<RunSummary, 'run'>,
   { workspace, agents, config }: Omit<ExistingRunRequest, 'run'>,

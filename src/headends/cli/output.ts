@@ -1,4 +1,4 @@
-// Where lines go: stdout for what was asked for, stderr for what is said about it.
+// Output: results go to stdout, everything about them to stderr.
 import { styleText } from 'node:util';
 import type { CliStream, CliWorld } from './cli-world.ts';
 import { safeJson } from './sanitize-text.ts';
@@ -6,29 +6,29 @@ import { safeJson } from './sanitize-text.ts';
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'inverse';
 export type Paint = (style: Style, text: string) => string;
 
-/** One of the two streams. Foreign text must be harmless (`text.ts`) before it comes here. */
-export type Page = {
+/** Prints to one of the two streams. Foreign text must be sanitized first (`sanitize-text.ts`). */
+export type Printer = {
   readonly paint: Paint;
-  /** Columns that may be used without wrapping. */
+  /** Columns that can be used without wrapping. */
   readonly columns: number;
   print(...lines: readonly string[]): void;
 };
 
 export type Output = {
-  readonly out: Page;
-  readonly err: Page;
-  /** The value on stdout. There is exactly one: what comes later is not printed, and the answer is false. */
+  readonly out: Printer;
+  readonly err: Printer;
+  /** Prints the one JSON value on stdout. Later values are not printed, and it returns false. */
   json(value: unknown): boolean;
-  /** One of many values, on a line of its own. */
+  /** Prints one of many values, on its own line. */
   jsonLine(value: unknown): void;
-  /** From now on nothing is written: the command was left, though parts of it may still run. */
+  /** Stops all output: the command has ended, though parts of it may still be running. */
   mute(): void;
 };
 
 export const openOutput = (world: CliWorld): Output => {
   let muted = false;
   let given = false;
-  const page = (stream: CliStream): Page => ({
+  const printer = (stream: CliStream): Printer => ({
     paint: paintOn(world.colour && stream.isTTY === true),
     get columns() {
       return columnsOf(stream);
@@ -37,10 +37,10 @@ export const openOutput = (world: CliWorld): Output => {
       if (!muted && lines.length > 0) stream.write(`${lines.join('\n')}\n`);
     },
   });
-  const out = page(world.stdout);
+  const out = printer(world.stdout);
   return {
     out,
-    err: page(world.stderr),
+    err: printer(world.stderr),
     json: (value) => {
       if (given) return false;
       given = true;
@@ -56,7 +56,7 @@ export const openOutput = (world: CliWorld): Output => {
 
 const columnsMin = 20;
 
-/** One less than there are: writing into the last column leaves some terminals on the next line. */
+/** One less than the terminal has: writing to the last column moves some terminals to the next line. */
 export const columnsOf = ({ columns }: CliStream): number =>
   Math.max(columnsMin, columns === undefined || columns === 0 ? 80 : columns) - 1;
 

@@ -1,13 +1,13 @@
-// A plan for people: what is to be done, by whom, after what.
+// Formats a plan: tasks, assignees and dependencies.
 import type { TaskSpec } from '#contracts';
 import type { TaskInput } from './cli-world.ts';
 import { count, plural } from './format-numbers.ts';
-import type { Page } from './output.ts';
+import type { Printer } from './output.ts';
 import { sanitizeAll, excerpt, sanitizeLine } from './sanitize-text.ts';
 import { wrapText } from './wrap-text.ts';
 
-/** The plan that a text is; null when it is none. Its tasks are checked when they are run. */
-export const planIn = (text: string): TaskInput | null => {
+/** Null if the text is not a plan. The tasks are validated when they are run. */
+export const parsePlan = (text: string): TaskInput | null => {
   try {
     const { goal = null, tasks } = JSON.parse(text) as { readonly goal?: unknown; readonly tasks?: unknown };
     if (!Array.isArray(tasks) || (goal !== null && typeof goal !== 'string')) return null;
@@ -17,27 +17,27 @@ export const planIn = (text: string): TaskInput | null => {
   }
 };
 
-export const isPlanText = (text: string): boolean => planIn(text) !== null;
+export const isPlanText = (text: string): boolean => parsePlan(text) !== null;
 
 const shownMax = 200;
 
-export const planLines = (plan: TaskInput, { paint, columns }: Page): readonly string[] => {
+export const planLines = (plan: TaskInput, { paint, columns }: Printer): readonly string[] => {
   const { goal, tasks } = sanitizeAll(plan);
   const more = tasks.length - shownMax;
   return [
-    `${paint('bold', 'PLAN')}  ${plural(tasks.length, 'task')}${goal === null ? '' : `: ${excerpt(goal, columns - 20)}`}`,
+    `${paint('bold', 'Plan')} (${plural(tasks.length, 'task')})${goal === null ? '' : `: ${excerpt(goal, columns - 20)}`}`,
     ...tasks.slice(0, shownMax).flatMap((task, place) => taskLines(task, place, { paint, columns })),
-    ...(more > 0 ? [paint('dim', `… ${count(more)} more: --json has all of them`)] : []),
+    ...(more > 0 ? [paint('dim', `… ${count(more)} more: use --json for all`)] : []),
   ];
 };
 
 const taskLines = (
   task: TaskSpec,
   place: number,
-  { paint, columns }: Pick<Page, 'paint' | 'columns'>,
+  { paint, columns }: Pick<Printer, 'paint' | 'columns'>,
 ): readonly string[] => {
   const { id = '', title, description, assignee, dependsOn = [] } = task;
-  const who = assignee === undefined ? 'whoever has room' : sanitizeLine(assignee);
+  const who = assignee === undefined ? 'any free member' : sanitizeLine(assignee);
   const after = dependsOn.length === 0 ? '' : `, after ${dependsOn.map((one) => sanitizeLine(one)).join(', ')}`;
   const lead = `${String(place + 1).padStart(3)}. `;
   const [first = '', ...rest] = wrapText(lead, title, columns, lead.length);

@@ -1,15 +1,16 @@
 // The grammar of the command line: commands, arguments and options, with their help.
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import type { CliWorld } from './cli-world.ts';
 import {
   agentOrDefault,
-  agentsOf,
-  budgetOf,
+  agentsFlag,
+  budgetFlag,
   collect,
   command,
   common,
-  configOf,
-  conversationNamed,
+  configFlag,
+  parseConversationName,
+  formerCommand,
   isPath,
   outputFlags,
   withAgents,
@@ -17,26 +18,27 @@ import {
   withEvents,
   withWorkspace,
 } from './grammar.ts';
-import type { Flags, Take } from './grammar.ts';
+import type { Flags, TakeRequest } from './grammar.ts';
 import { addLogCommands } from './log-grammar.ts';
 import { addServeCommands } from './serve-grammar.ts';
-import { addTalkCommands } from './conversation-grammar.ts';
+import { addConversationCommands } from './conversation-grammar.ts';
 import { addTeamCommand } from './team-grammar.ts';
 import type { CliRequest } from './request.ts';
 
-/** What commander says comes here instead of to the streams. */
+/** Collects what commander would write to the streams. */
 export type ParseCapture = { request: CliRequest | undefined; out: string; err: string };
 
-export const buildProgram = (heard: ParseCapture, world: CliWorld): Command => {
+export const buildProgram = (captured: ParseCapture, world: CliWorld): Command => {
   const program = new Command('cloister')
-    .description('Runs teams of LLM agents, each in its own cell, and shows what crossed between them.')
+    .description('Run teams of isolated LLM agents, and audit everything that passes between them.')
     .usage('[options] <command>\n       cloister <agent.ai> [input]\n       cloister <team.yaml> [goal]')
     .version(world.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
     .addHelpText(
       'after',
       `
-Example:
+Examples:
   $ cloister demo
   $ cloister init team && cd team
   $ cloister lead.ai "Compare SQLite and DuckDB"
@@ -46,22 +48,22 @@ Example:
   $ cloister serve --agent lead.ai
   $ cloister audit last
 
-\`last\` names the newest run.`,
+\`last\` stands for the newest run.`,
     )
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void (heard.out += text),
-      writeErr: (text) => void (heard.err += text),
+      writeOut: (text) => void (captured.out += text),
+      writeErr: (text) => void (captured.err += text),
       getOutHelpWidth: () => world.stdout.columns ?? 80,
       getErrHelpWidth: () => world.stderr.columns ?? 80,
       outputError: () => {},
     });
-  const take: Take = (request) => {
-    heard.request = request;
+  const take: TakeRequest = (request) => {
+    captured.request = request;
   };
   addRunCommand(program, take);
   addTeamCommand(program, take);
-  addTalkCommands(program, take);
+  addConversationCommands(program, take);
   addDemoCommand(program, world, take);
   addFileCommands(program, take);
   addReadCommands(program, take);
@@ -70,35 +72,35 @@ Example:
   return program;
 };
 
-const addRunCommand = (program: Command, take: Take): void => {
+const addRunCommand = (program: Command, take: TakeRequest): void => {
   const run = command(program, 'run', 'run an agent: progress on stderr, the answer on stdout', [
     'cloister run lead.ai "Compare SQLite and DuckDB" --budget-usd 0.50',
     'cloister run lead --agents ./agents < question.txt',
     'cloister run lead.ai --conversation trip --context notes.md "And by train?"',
   ])
     .usage('[options] [agent] [input]')
-    .argument('[agent]', 'a file that ends with .ai, or the name of an agent; else `defaultAgent` of the config')
-    .argument('[input]', 'what it should do; - or nothing: read it from stdin')
+    .argument('[agent]', 'an .ai file or an agent name (default: `defaultAgent` in the config)')
+    .argument('[input]', 'the task; - or omitted: read it from stdin')
     .helpOption(false)
-    .option('--schema <file|json>', 'answer as JSON that fits this JSON Schema', schemaText)
+    .option('--schema <file|json>', 'answer in JSON that matches this JSON Schema', schemaText)
     .option(
       '--conversation <name>',
-      'take a turn in this conversation; <agent>/<name>: in another’s',
-      conversationNamed,
+      'continue this conversation; <agent>/<name> for another agent’s',
+      parseConversationName,
     )
-    .option('--context <file>', 'a text that it should know besides; repeatable', collect);
+    .option('--context <file>', 'file with extra context for the agent; repeatable', collect);
   runOptions(withWorkspace(withAgents(run)))
-    .option('-h, --help', 'print this help; after an .ai file, that of the agent')
+    .option('-h, --help', 'print this help, or an agent’s help after an .ai file')
     .action((agent: string | undefined, input: string | undefined, flags: Flags) => {
       if (flags.help === true && (agent === undefined || !isPath(agent))) run.help();
       if (agent !== undefined && flags.help === true)
-        take({ command: 'agent-help', path: agent, ...outputFlags(flags), ...configOf(flags) });
+        take({ command: 'agent-help', path: agent, ...outputFlags(flags), ...configFlag(flags) });
       else if (input === undefined && agent !== undefined && isInput(agent)) take(runRequest(undefined, agent, flags));
       else take(runRequest(agent, input, flags));
     });
 };
 
-/** What no agent can be called is said to the default one. */
+/** A text that cannot be an agent name is input for the default agent. */
 const isInput = (given: string): boolean => given === '-' || (/\s/u.test(given) && !given.endsWith('.ai'));
 
 const runRequest = (given: string | undefined, input: string | undefined, flags: Flags): CliRequest => {
@@ -111,82 +113,83 @@ const runRequest = (given: string | undefined, input: string | undefined, flags:
   };
 };
 
-const addDemoCommand = (program: Command, world: CliWorld, take: Take): void => {
-  const demo = command(program, 'demo', 'run the built-in research team, offline, and audit it', [
+const addDemoCommand = (program: Command, world: CliWorld, take: TakeRequest): void => {
+  const demo = command(program, 'demo', 'run the built-in research team offline and audit the run', [
     'cloister demo',
     `cloister demo "${world.demo.question}" --json`,
-  ]).argument('[question]', 'what the team should find out', world.demo.question);
+  ]).argument('[question]', 'the question for the team', world.demo.question);
   runOptions(withWorkspace(demo)).action((input: string, flags: Flags) =>
     take({ command: 'demo', agent: world.demo.agent, input, ...runFlags(flags) }),
   );
 };
 
-const addFileCommands = (program: Command, take: Take): void => {
-  command(program, 'init', 'start a folder with two agents that run at once, offline', ['cloister init team'])
-    .argument('[folder]', 'where to', '.')
+const addFileCommands = (program: Command, take: TakeRequest): void => {
+  command(program, 'init', 'create a folder with two agents you can run straight away, offline', ['cloister init team'])
+    .argument('[folder]', 'target folder', '.')
     .action((folder: string, flags: Flags) => take({ command: 'init', folder, ...outputFlags(flags) }));
-  command(program, 'check', 'find what is wrong with agent files, and what they add up to', [
+  command(program, 'check', 'validate agent files and show their worst-case cost and reach', [
     'cloister check',
     'cloister check lead.ai agents/ --json',
   ])
-    .argument('[paths...]', 'files and folders', ['.'])
-    .option('--syntax-only', 'each file by itself: nothing is looked up, sub-agents are not followed')
-    .option('--connect', 'connect to the tool servers that are named')
-    .option('--config <file>', 'a config before all others')
+    .addArgument(new Argument('[paths...]', 'files and folders').default(['.'], 'the current folder'))
+    .option('--syntax-only', 'check each file on its own; do not resolve sub-agents or config')
+    .option('--connect', 'also connect to the tool servers the agents use')
+    .option('--config <file>', 'config file that takes precedence over all others')
     .action((paths: readonly string[], flags: Flags) => {
       const { syntaxOnly = false, connect = false } = flags;
-      take({ command: 'check', paths, syntaxOnly, connect, ...outputFlags(flags), ...configOf(flags) });
+      take({ command: 'check', paths, syntaxOnly, connect, ...outputFlags(flags), ...configFlag(flags) });
     });
-  command(program, 'agents', 'list the agents of files and folders', ['cloister agents', 'cloister agents team/'])
-    .argument('[paths...]', 'files and folders', ['.'])
-    .option('--config <file>', 'a config before all others')
+  command(program, 'agents', 'list the agents in files and folders', ['cloister agents', 'cloister agents team/'])
+    .addArgument(new Argument('[paths...]', 'files and folders').default(['.'], 'the current folder'))
+    .option('--config <file>', 'config file that takes precedence over all others')
     .action((paths: readonly string[], flags: Flags) =>
-      take({ command: 'agents', paths, ...outputFlags(flags), ...configOf(flags) }),
+      take({ command: 'agents', paths, ...outputFlags(flags), ...configFlag(flags) }),
     );
 };
 
-const addReadCommands = (program: Command, take: Take): void => {
+const addReadCommands = (program: Command, take: TakeRequest): void => {
   const reading = (name: string, description: string, examples: readonly string[]): Command =>
     withWorkspace(command(program, name, description, examples));
-  reading('runs', 'list the runs of the workspace, newest first', ['cloister runs']).action((flags: Flags) =>
+  reading('runs', 'list the runs in the workspace, newest first', ['cloister runs']).action((flags: Flags) =>
     take({ command: 'runs', ...common(flags) }),
   );
-  reading('show', 'show a run: its cells, figures and answer', [
+  reading('show', 'show a run: its cells, usage and answer', [
     'cloister show last',
     'cloister show 4f2a --verbose',
     'cloister show last --window',
     'cloister show last --mail',
   ])
-    .argument('<run>', 'a run, its first characters, or `last`')
-    .option('--graph <file>', 'of a team: also write the graph of its tasks, as .svg, .mmd or .md')
-    .option('--window', 'instead, what fills the window of each agent, and what gave way')
+    .argument('<run>', 'a run id, a prefix of one, or `last`')
+    .option('--graph <file>', 'for a team: also write its task graph (.svg, .mmd or .md)')
+    .option('--window', 'show instead what fills each agent’s context window and what was dropped')
     .addOption(
-      new Option('--mail', 'instead, every message: from whom to whom, what became of it, and when').conflicts(
-        'window',
-      ),
+      new Option('--mail', 'show instead every message: sender, recipient, state and time').conflicts('window'),
     )
     .action((run: string, flags: Flags) => {
       const { window = false, mail = false, graph = null } = flags;
       take({ command: 'show', run, window, mail, graph, ...common(flags) });
     });
-  reading('deadletters', 'list messages that nobody will read, and why', [
-    'cloister deadletters',
-    'cloister deadletters --run last --json',
-  ])
-    .option('--run <run>', 'of this run only; else of the newest 100')
-    .action((flags: Flags) => take({ command: 'deadletters', run: flags.run ?? null, ...common(flags) }));
-  reading('explain', 'say where everything that a cell’s model saw came from', [
+  const deadLetters = [
+    'list undeliverable messages and the reason for each',
+    ['cloister dead-letters', 'cloister dead-letters --run last --json'],
+  ] as const;
+  const formerName = withWorkspace(formerCommand(program, 'deadletters', ...deadLetters));
+  for (const one of [reading('dead-letters', ...deadLetters), formerName])
+    one
+      .option('--run <run>', 'only this run (default: the newest 100 runs)')
+      .action((flags: Flags) => take({ command: 'dead-letters', run: flags.run ?? null, ...common(flags) }));
+  reading('explain', 'trace everything a cell’s model was shown back to its source', [
     'cloister explain last researcher --find "write-ahead log"',
     'cloister explain last write-up',
   ])
-    .argument('<run>', 'a run, its first characters, or `last`')
-    .argument('<cell>', 'a cell, its first characters, the name of its agent, or a task of a team')
-    .option('--find <text>', 'only what holds this text')
+    .argument('<run>', 'a run id, a prefix of one, or `last`')
+    .argument('<cell>', 'a cell id or prefix, an agent name, or a task id')
+    .option('--find <text>', 'only segments that contain this text')
     .action((run: string, cell: string, flags: Flags) =>
       take({ command: 'explain', run, cell, find: flags.find ?? null, ...common(flags) }),
     );
-  reading('audit', 'check every crossing and rebuild every prompt of a run', ['cloister audit last'])
-    .argument('<run>', 'a run, its first characters, or `last`')
+  reading('audit', 'verify every crossing of a run and rebuild every prompt', ['cloister audit last'])
+    .argument('<run>', 'a run id, a prefix of one, or `last`')
     .action((run: string, flags: Flags) => take({ command: 'audit', run, ...common(flags) }));
 };
 
@@ -194,22 +197,22 @@ const runOptions = (run: Command): Command => withBudget(withEvents(run));
 
 const runFlags = (flags: Flags) => ({
   ...common(flags),
-  ...configOf(flags),
-  ...agentsOf(flags),
-  ...budgetOf(flags),
+  ...configFlag(flags),
+  ...agentsFlag(flags),
+  ...budgetFlag(flags),
   schema: flags.schema ?? null,
   jsonl: flags.jsonl ?? false,
   conversation: flags.conversation ?? null,
   context: flags.context ?? [],
 });
 
-/** What begins like an object must be one; anything else is the name of a file. */
+/** A text that starts with `{` must be JSON; anything else is a file name. */
 const schemaText = (text: string): string => {
   if (!text.trimStart().startsWith('{')) return text;
   try {
     JSON.parse(text);
     return text;
   } catch {
-    throw new InvalidArgumentError('It is not JSON: give one object in quotes, or a file.');
+    throw new InvalidArgumentError('Not valid JSON: pass one quoted object, or a file.');
   }
 };

@@ -1,6 +1,6 @@
-// What is shown while a run goes on: a live tree, plain lines, or nothing. Always on stderr.
+// The progress of a run: a live tree, plain lines, or nothing. Always on stderr.
 import type { RunEvent, Task } from '#contracts';
-import { doingNow, newBoard, noteEvent } from './run-progress.ts';
+import { activityText, newRunProgress, applyEvent } from './run-progress.ts';
 import type { RunProgress, CellProgress } from './run-progress.ts';
 import type { CliWorld } from './cli-world.ts';
 import { eventLine } from './event-line.ts';
@@ -15,18 +15,18 @@ import type { TreeRow } from './tree.ts';
 
 export type Progress = {
   note(event: RunEvent): void;
-  /** Something the command line itself has to say. */
+  /** Shows a message of the command line itself. */
   notice(words: string): void;
   close(): void;
 };
 
 export type ProgressMode = 'tree' | 'lines' | 'verbose' | 'none';
 
-/** What is known of a run besides its events. */
+/** What is known about a run in addition to new events. */
 export type RunSnapshot = {
-  /** From its events so far. */
-  readonly board?: RunProgress;
-  /** Of a team, as they stand. */
+  /** Built from the events so far. */
+  readonly runProgress?: RunProgress;
+  /** The tasks of a team in their current state. */
   readonly tasks?: (() => Iterable<Task>) | undefined;
 };
 
@@ -34,26 +34,26 @@ export const openProgress = (
   mode: ProgressMode,
   output: Output,
   world: CliWorld,
-  { board = newBoard(), tasks }: RunSnapshot = {},
+  { runProgress = newRunProgress(), tasks }: RunSnapshot = {},
 ): Progress => {
   switch (mode) {
     case 'tree':
-      return openTree(output, world, { board, tasks });
+      return openTree(output, world, { runProgress, tasks });
     case 'lines':
     case 'verbose':
-      return openLines(output, mode === 'verbose', board);
+      return openLines(output, mode === 'verbose', runProgress);
     case 'none':
       return { note: () => {}, notice: (words) => output.err.print(words), close: () => {} };
   }
 };
 
-const openLines = ({ err }: Output, verbose: boolean, board: RunProgress): Progress => {
+const openLines = ({ err }: Output, verbose: boolean, runProgress: RunProgress): Progress => {
   return {
     note: (event) => {
       if (!('id' in event)) return;
-      const harmless = sanitizeAll(event);
-      noteEvent(board, harmless);
-      const line = eventLine(harmless, board, verbose);
+      const sanitized = sanitizeAll(event);
+      applyEvent(runProgress, sanitized);
+      const line = eventLine(sanitized, runProgress, verbose);
       if (line !== null) err.print(line);
     },
     notice: (words) => err.print(words),
@@ -64,32 +64,32 @@ const openLines = ({ err }: Output, verbose: boolean, board: RunProgress): Progr
 const openTree = (
   { err }: Output,
   world: CliWorld,
-  { board, tasks }: RunSnapshot & { readonly board: RunProgress },
+  { runProgress, tasks }: RunSnapshot & { readonly runProgress: RunProgress },
 ): Progress => {
   let notice = '';
   const drawing: Drawing = ({ columns, linesMax }) => {
     const footer = notice === '' ? [] : [err.paint('yellow', truncateColumns(notice, columns))];
-    if (board.tasks.size > 0) {
-      const total = totalWords(board, world.now());
+    if (runProgress.tasks.size > 0) {
+      const total = describeTotal(runProgress, world.now());
       const screen = { columns, linesMax: linesMax - footer.length, paint: err.paint };
-      return [...graphScreen({ board, tasks: tasks?.(), total }, screen), ...footer];
+      return [...graphScreen({ runProgress, tasks: tasks?.(), total }, screen), ...footer];
     }
-    const all = boardRows(board, world.now());
-    // The heading, the total and, when rows are left out, a line that says so.
+    const all = progressRows(runProgress, world.now());
+    // Room for the heading, the total and, if rows are left out, a line that says so.
     const roomy = pickRows(all, linesMax - footer.length - 2);
     const { rows, hidden } = roomy.hidden === 0 ? roomy : pickRows(all, linesMax - footer.length - 3);
     const more = hidden === 0 ? [] : [err.paint('dim', truncateColumns(`  … ${hidden} more`, columns))];
     return [
       ...treeLines(rows, columns, err.paint),
       ...more,
-      err.paint('dim', truncateColumns(totalWords(board, world.now()), columns)),
+      err.paint('dim', truncateColumns(describeTotal(runProgress, world.now()), columns)),
       ...footer,
     ];
   };
   const screen = openLiveScreen(world.stderr, world, drawing);
   return {
     note: (event) => {
-      if ('id' in event) noteEvent(board, sanitizeAll(event));
+      if ('id' in event) applyEvent(runProgress, sanitizeAll(event));
     },
     notice: (words) => {
       notice = words;
@@ -98,12 +98,12 @@ const openTree = (
   };
 };
 
-const boardRows = (board: RunProgress, now: number): readonly TreeRow[] =>
-  inTreeOrder([...board.cells.values()]).map(({ cell: view, branch }) => ({
+const progressRows = (runProgress: RunProgress, now: number): readonly TreeRow[] =>
+  inTreeOrder([...runProgress.cells.values()]).map(({ cell: view, branch }) => ({
     state: view.status ?? 'running',
     branch,
     name: rowText(view.agent),
-    doing: rowText(doingNow(view)),
+    activity: rowText(activityText(view)),
     turns: view.turns,
     tools: view.tools,
     inputTokens: view.inputTokens,
@@ -114,12 +114,12 @@ const boardRows = (board: RunProgress, now: number): readonly TreeRow[] =>
 
 const elapsedMs = ({ startedAt, downMs, endedAt }: CellProgress, now: number): number => {
   if (endedAt !== null) return endedAt - startedAt - downMs;
-  // Whole tenths of a second: the drawing changes no oftener than it is drawn.
+  // Whole tenths of a second, so that the drawing changes no more often than it is drawn.
   return Math.max(0, Math.floor((now - startedAt - downMs) / 100) * 100);
 };
 
-const totalWords = (board: RunProgress, now: number): string => {
-  const cells = [...board.cells.values()];
+const describeTotal = (runProgress: RunProgress, now: number): string => {
+  const cells = [...runProgress.cells.values()];
   const sum = (of: (view: CellProgress) => number): number => cells.reduce((total, view) => total + of(view), 0);
   const usd = cells.some((view) => view.usd === null) ? null : sum((view) => view.usd ?? 0);
   const root = cells.find(({ parent }) => parent === null);

@@ -1,4 +1,4 @@
-// `runs`, `show`, `deadletters` and `audit`: what the workspace knows of runs.
+// `runs`, `show`, `dead-letters` and `audit`: show what the workspace holds about runs.
 import type { CellWindow, Cloister, MailReport, RunReport } from '#contracts';
 import { auditLines } from './audit-lines.ts';
 import type { CommandContext } from './command-context.ts';
@@ -17,29 +17,29 @@ import { windowLines } from './window-lines.ts';
 
 type RequestOf<C extends CliRequest['command']> = Extract<CliRequest, { readonly command: C }>;
 
-export const runsCommand = async (request: RequestOf<'runs'>, desk: CommandContext): Promise<ExitCode> => {
-  await using cloister = await openToRead(request.workspace, desk);
+export const runsCommand = async (request: RequestOf<'runs'>, context: CommandContext): Promise<ExitCode> => {
+  await using cloister = await openToRead(request.workspace, context);
   const runs = await cloister.runs();
-  if (request.json) desk.output.json(runs);
-  else desk.output.out.print(...runsLines(sanitizeAll(runs), request.workspace, desk.output.out));
+  if (request.json) context.output.json(runs);
+  else context.output.out.print(...runsLines(sanitizeAll(runs), request.workspace, context.output.out));
   return exitCode.completed;
 };
 
-export const showCommand = async (request: RequestOf<'show'>, desk: CommandContext): Promise<ExitCode> => {
-  await using cloister = await openToRead(request.workspace, desk);
+export const showCommand = async (request: RequestOf<'show'>, context: CommandContext): Promise<ExitCode> => {
+  await using cloister = await openToRead(request.workspace, context);
   const run = await resolveRun(cloister, request.run);
-  if (request.window) return showWindows(request, await cloister.windows(run), desk);
-  if (request.mail) return showMail(request, await cloister.mail(run), desk);
-  const graph = await openGraphFile(request.graph, desk.world);
+  if (request.window) return showWindows(request, await cloister.windows(run), context);
+  if (request.mail) return showMail(request, await cloister.mail(run), context);
+  const graph = await openGraphFile(request.graph, context.world);
   const report = await cloister.show(run);
   const isPlan = report.events.some((event) => event.type === 'session-start' && event.team?.planOnly === true);
   const tasks = isPlan ? [] : await cloister.tasks(run);
   if (graph !== null && tasks.length === 0)
-    throw new UsageError(`nobody worked on tasks in run ${run}: it has no graph`, 'leave --graph out');
+    throw new UsageError(`run ${run} has no tasks, so there is no graph`, 'omit --graph');
   await graph?.write(tasks);
-  if (request.json) desk.output.json(tasks.length === 0 ? report : { ...report, tasks });
-  else desk.output.out.print(...showLines(sanitizeAll({ report, tasks }), request, desk.output.out));
-  if (graph !== null) desk.output.err.print(`The graph is in ${sanitizeLine(graph.path)}.`);
+  if (request.json) context.output.json(tasks.length === 0 ? report : { ...report, tasks });
+  else context.output.out.print(...showLines(sanitizeAll({ report, tasks }), request, context.output.out));
+  if (graph !== null) context.output.err.print(`Graph written to ${sanitizeLine(graph.path)}.`);
   return exitCode.completed;
 };
 
@@ -64,11 +64,11 @@ const showMail = (
 };
 
 export const deadLettersCommand = async (
-  request: RequestOf<'deadletters'>,
-  desk: CommandContext,
+  request: RequestOf<'dead-letters'>,
+  context: CommandContext,
 ): Promise<ExitCode> => {
-  const { output } = desk;
-  await using cloister = await openToRead(request.workspace, desk);
+  const { output } = context;
+  await using cloister = await openToRead(request.workspace, context);
   const asked = request.run === null ? {} : { run: await resolveRun(cloister, request.run) };
   const dead = await cloister.deadLetters(asked);
   if (request.json) output.json(dead);
@@ -76,9 +76,9 @@ export const deadLettersCommand = async (
   return exitCode.completed;
 };
 
-export const auditCommand = async (request: RequestOf<'audit'>, desk: CommandContext): Promise<ExitCode> => {
-  const { output } = desk;
-  await using cloister = await openToRead(request.workspace, desk);
+export const auditCommand = async (request: RequestOf<'audit'>, context: CommandContext): Promise<ExitCode> => {
+  const { output } = context;
+  await using cloister = await openToRead(request.workspace, context);
   const run = await resolveRun(cloister, request.run);
   const report = await cloister.audit(run);
   if (request.json) output.json(report);
@@ -89,7 +89,7 @@ export const auditCommand = async (request: RequestOf<'audit'>, desk: CommandCon
   return report.ok ? exitCode.completed : exitCode.config;
 };
 
-/** A damaged run may not be shown, but its audit still has to be told. */
+/** A damaged run cannot be shown, but its audit must still be printed. */
 const eventsOf = async (cloister: Cloister, run: string): Promise<RunReport['events']> => {
   try {
     return (await cloister.show(run)).events;

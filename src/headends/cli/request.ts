@@ -1,29 +1,29 @@
-// What the command line can be asked for.
+// Requests that the command line can parse.
 import type { Budget, ConversationRef, GrantName } from '#contracts';
 import type { ServeOptions } from './serve-world.ts';
 
 export const defaultWorkspace = './.cloister';
 
-/** How the answer is told. */
+/** How output is printed. */
 export type OutputFlags = { readonly json: boolean; readonly verbose: boolean };
 
 export type Common = OutputFlags & { readonly workspace: string };
 
 export type RunRequest = Common & {
   readonly command: 'run' | 'demo';
-  /** By name; a file given in its place is the first of `agents`. */
+  /** The name; if a file was given instead, it is the first of `agents`. */
   readonly agent: string;
   readonly input: string;
   /** Modules, `.ai` files and folders. */
   readonly agents: readonly string[];
   readonly budget: Budget;
   readonly jsonl: boolean;
-  /** A JSON Schema for the answer: itself, or the file it is in. */
+  /** A JSON Schema for the answer: the schema itself, or its file. */
   readonly schema: string | null;
   readonly config: string | null;
-  /** The one it takes a turn in: of its own by name, or another agent's. */
+  /** The conversation it continues: its own, by name, or another agent's. */
   readonly conversation: string | ConversationRef | null;
-  /** Files with what it should know besides. */
+  /** Files with extra context. */
   readonly context: readonly string[];
 };
 
@@ -33,29 +33,29 @@ export type TeamRequest = Common &
     readonly path: string;
     /** `-`: from stdin. */
     readonly goal: string | null;
-    /** Files: what there is to do, or a plan; that may also be the run that made it. */
+    /** A tasks file, and a plan: a file, or the run that made the plan. */
     readonly tasks: string | null;
     readonly fromPlan: string | null;
     readonly planOnly: boolean;
-    /** Files to be written: the plan, the graph. */
+    /** Files to write: the plan and the graph. */
     readonly save: string | null;
     readonly graph: string | null;
     readonly answer: boolean;
     readonly parallel: number | null;
   };
 
-/** A conversation, each message of it a turn. */
+/** A chat; each message is a turn of its conversation. */
 export type ChatRequest = Common &
   Pick<RunRequest, 'agent' | 'agents' | 'budget' | 'config' | 'conversation'> & { readonly command: 'chat' };
 
-/** A conversation as it was named: by its name alone, or with its agent. */
+/** A conversation as typed: its name alone, or with its agent. */
 export type ConversationArgument = { readonly name: string; readonly agent: string | null };
 
 export type ConversationsRequest = Common & { readonly command: 'conversations' } & (
     | { readonly action: 'list'; readonly agent: string | null; readonly deleted: boolean }
     | { readonly action: 'show' | 'export' | 'restore' | 'purge'; readonly named: ConversationArgument }
     | { readonly action: 'detach'; readonly named: ConversationArgument; readonly to: string }
-    /** With the files that the other agent is looked for in. */
+    /** With the files in which to find the other agent. */
     | ({ readonly action: 'attach'; readonly named: ConversationArgument; readonly to: string } & Pick<
         ExistingRunRequest,
         'agents' | 'config'
@@ -63,22 +63,22 @@ export type ConversationsRequest = Common & { readonly command: 'conversations' 
     | { readonly action: 'delete'; readonly named: ConversationArgument; readonly force: boolean }
   );
 
-/** `agent`: look among its checkpoints only. */
-type AmongCheckpoints = Common & { readonly command: 'checkpoints'; readonly agent: string | null };
+/** `agent`: only checkpoints of this agent. */
+type CheckpointsCommon = Common & { readonly command: 'checkpoints'; readonly agent: string | null };
 
-export type CheckpointRunRequest = AmongCheckpoints &
+export type CheckpointRunRequest = CheckpointsCommon &
   Omit<ExistingRunRequest, 'run'> & {
     readonly action: 'restore' | 'branch';
     readonly id: string;
     readonly jsonl: boolean;
-    /** Of a branch: its conversation's name, and the agent that it goes to. */
+    /** For a branch: the name of its conversation, and the agent that continues it. */
     readonly name: string | null;
     readonly to: string | null;
   };
 
 export type CheckpointsRequest =
   | CheckpointRunRequest
-  | (AmongCheckpoints &
+  | (CheckpointsCommon &
       (
         | { readonly action: 'list' }
         | { readonly action: 'create'; readonly run: string; readonly label: string | null }
@@ -107,7 +107,7 @@ export type AgentHelpRequest = OutputFlags & {
   readonly config: string | null;
 };
 
-/** A run that is there already, and where its agents come from: without any, they are those it was started with. */
+/** An existing run and its agents; if `agents` is empty, those it was started with. */
 export type ExistingRunRequest = Common & {
   readonly run: string;
   readonly agents: readonly string[];
@@ -117,7 +117,7 @@ export type ExistingRunRequest = Common & {
 export type ResumeRequest = ExistingRunRequest & {
   readonly command: 'resume';
   readonly jsonl: boolean;
-  /** Also from an owner on another machine, who cannot be asked. */
+  /** Take the run over even from a process on another machine, which cannot be checked. */
   readonly takeOver: boolean;
 };
 
@@ -153,7 +153,7 @@ export type ServeRequest = Common &
 export type TokenRequest = OutputFlags & { readonly command: 'token'; readonly name: string };
 
 export type CliRequest =
-  /** Null: the input is to be read from stdin; the agent is the default one. */
+  /** `input` null: read it from stdin. `agent` null: use the default agent. */
   | (Omit<RunRequest, 'input' | 'agent'> & { readonly input: string | null; readonly agent: string | null })
   | TeamRequest
   | CheckRequest
@@ -172,22 +172,22 @@ export type CliRequest =
   | CheckpointsRequest
   | (Common & { readonly command: 'runs' })
   | (Common & { readonly command: 'audit'; readonly run: string })
-  /** With `window`: what the model of each cell is shown, instead; with `mail`: its messages. */
+  /** `window`: show what fills each context window instead; `mail`: show the messages instead. */
   | (Common & {
       readonly command: 'show';
       readonly run: string;
       readonly window: boolean;
       readonly mail: boolean;
-      /** Where to write the graph of its tasks. */
+      /** Where to write the task graph. */
       readonly graph: string | null;
     })
-  /** Null: of all runs. */
-  | (Common & { readonly command: 'deadletters'; readonly run: string | null })
+  /** `run` null: the newest runs. */
+  | (Common & { readonly command: 'dead-letters'; readonly run: string | null })
   | (Common & {
       readonly command: 'explain';
       readonly run: string;
       readonly cell: string;
       readonly find: string | null;
     })
-  /** Help or the version was asked for. */
+  /** Help or the version was requested. */
   | { readonly command: 'help'; readonly text: string; readonly json: boolean };

@@ -1,32 +1,35 @@
-// Conversations by their names, and checkpoints by their first characters.
+// Finds conversations by name, and checkpoints by a prefix of their id.
 import { CloisterError } from '#base';
 import type { Checkpoint, Cloister, ConversationSummary } from '#contracts';
 import type { CliWorld } from './cli-world.ts';
-import { conversationWords } from './conversation-name.ts';
+import { formatConversation } from './conversation-name.ts';
 import type { CommandContext } from './command-context.ts';
 import { openToRead } from './open-to-read.ts';
 import type { ConversationArgument } from './request.ts';
-import { ambiguous, listNames, pick } from './resolve-name.ts';
+import { ambiguousError, listNames, matchPrefix } from './resolve-name.ts';
 import { UsageError } from './usage-error.ts';
 
-/** What the workspace alone tells; of an agent that nothing is known of there, only if it is found as `chat` would find it. */
+/** Lists from the workspace alone. An agent without records there must exist: it is found as `chat` finds it. */
 export const listKnownConversations = async <T>(
   { workspace, agent }: { readonly workspace: string; readonly agent: string | null },
-  desk: CommandContext,
+  context: CommandContext,
   list: (cloister: Cloister) => Promise<T>,
 ): Promise<T> => {
-  await using cloister = await openToRead(workspace, desk);
+  await using cloister = await openToRead(workspace, context);
   try {
     return await list(cloister);
   } catch (error) {
     if (agent === null || !(error instanceof CloisterError) || error.code !== 'agent_unknown') throw error;
-    await using other = await desk.world.open({ workspace, agents: [], agent, demo: false, offline: true });
+    await using other = await context.world.open({ workspace, agents: [], agent, demo: false, offline: true });
     if (other.agents.length === 0) throw error;
     return await list(other);
   }
 };
 
-/** Of several agents' that of the default one. `deleted`: which of two would be meant. What a command cannot be done with is found too: the runtime says why. */
+/**
+ * If several agents have a conversation of that name, the default agent's. `deleted`: prefer deleted ones. Also finds
+ * conversations that the command will refuse: the runtime says why.
+ */
 export const resolveConversation = async (
   cloister: Cloister,
   { name, agent }: ConversationArgument,
@@ -36,28 +39,28 @@ export const resolveConversation = async (
   const fitting = all.filter((one) => one.name === name && (agent === null || one.agent === agent));
   const meant = fitting.filter(({ deletedAt }) => (deletedAt !== null) === deleted);
   const [found, ...others] = meant.length === 0 ? fitting : meant;
-  if (found === undefined) throw unknown(all);
+  if (found === undefined) throw unknownConversationError(all);
   if (others.length === 0) return found;
   const ofDefault = await world.defaultAgent(undefined);
   const own = [found, ...others].find((one) => one.agent === ofDefault);
   if (own !== undefined) return own;
-  const names = [found, ...others].map(conversationWords);
+  const names = [found, ...others].map(formatConversation);
   throw new UsageError(
     `more than one agent has a conversation "${name}": ${listNames(names)}`,
-    `name it with its agent: ${names[0]}`,
+    `include the agent: ${names[0]}`,
   );
 };
 
-const unknown = (all: readonly ConversationSummary[]): CloisterError =>
+const unknownConversationError = (all: readonly ConversationSummary[]): CloisterError =>
   new CloisterError(
     'conversation_unknown',
-    all.length === 0 ? 'There are none yet.' : `The newest are: ${listNames(all.map(conversationWords))}.`,
+    all.length === 0 ? 'There are none yet.' : `The newest are: ${listNames(all.map(formatConversation))}.`,
   );
 
 export type ResolvedCheckpoint = {
-  /** As the runtime takes it. */
-  readonly asked: string;
-  /** Null for a file that does not name one of this workspace: the runtime says what is wrong with it. */
+  /** In the form that the runtime takes. */
+  readonly ref: string;
+  /** Null for a file that names no checkpoint of this workspace: the runtime says what is wrong with it. */
   readonly checkpoint: Checkpoint | null;
 };
 
@@ -69,15 +72,15 @@ export const findCheckpointByName = async (
   const checkpoints = await cloister.checkpoints.list(agent === null ? {} : { agent });
   if (!isFile(id)) {
     const checkpoint = await resolveCheckpoint(checkpoints, { id, agent }, world);
-    return { asked: checkpoint.id, checkpoint };
+    return { ref: checkpoint.id, checkpoint };
   }
-  const named = await idIn(id, world);
-  return { asked: id, checkpoint: checkpoints.find((one) => one.id === named) ?? null };
+  const named = await readCheckpointId(id, world);
+  return { ref: id, checkpoint: checkpoints.find((one) => one.id === named) ?? null };
 };
 
 const isFile = (id: string): boolean => /[/\\]|\.json$/u.test(id);
 
-const idIn = async (path: string, { readText }: Pick<CliWorld, 'readText'>): Promise<unknown> => {
+const readCheckpointId = async (path: string, { readText }: Pick<CliWorld, 'readText'>): Promise<unknown> => {
   try {
     return (JSON.parse(await readText(path)) as Partial<Checkpoint> | null)?.id;
   } catch {
@@ -85,7 +88,7 @@ const idIn = async (path: string, { readText }: Pick<CliWorld, 'readText'>): Pro
   }
 };
 
-/** `last` names the newest one. */
+/** `last` stands for the newest one. */
 const resolveCheckpoint = async (
   checkpoints: readonly Checkpoint[],
   { id, agent }: { readonly id: string; readonly agent: string | null },
@@ -93,9 +96,9 @@ const resolveCheckpoint = async (
 ): Promise<Checkpoint> => {
   if (id === 'last' && checkpoints[0] !== undefined) return checkpoints[0];
   const ids = checkpoints.map((one) => one.id);
-  const fitting = pick(id, ids, (one) => one.startsWith(id));
-  const found = fitting.length > 1 ? await ofDefault(checkpoints, fitting, world) : fitting;
-  if (found.length > 1) throw ambiguous('checkpoint', id, found);
+  const fitting = matchPrefix(id, ids, (one) => one.startsWith(id));
+  const found = fitting.length > 1 ? await preferDefaultAgent(checkpoints, fitting, world) : fitting;
+  if (found.length > 1) throw ambiguousError('checkpoint', id, found);
   const checkpoint = checkpoints.find((one) => one.id === found[0]);
   if (checkpoint !== undefined) return checkpoint;
   const whose = agent === null ? '' : ` of ${agent}`;
@@ -105,8 +108,8 @@ const resolveCheckpoint = async (
   );
 };
 
-/** Those of the default agent, if it has some of them. */
-const ofDefault = async (
+/** Only those of the default agent, if it has any of them. */
+const preferDefaultAgent = async (
   checkpoints: readonly Checkpoint[],
   ids: readonly string[],
   { defaultAgent }: Pick<CliWorld, 'defaultAgent'>,

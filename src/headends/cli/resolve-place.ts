@@ -1,4 +1,4 @@
-// `--at`: an operation of a cell, or a cell's beginning.
+// Parses `--at`: an operation of a cell, or the start of a cell.
 import { CloisterError } from '#base';
 import type { CellId } from '#base';
 import type { RunReport, TaskReport } from '#contracts';
@@ -7,11 +7,11 @@ import { resolveCell } from './resolve-name.ts';
 import { excerpt } from './sanitize-text.ts';
 import { UsageError } from './usage-error.ts';
 
-/** As the runtime takes it: `<cell>/<operation>` or `<cell>`, the cell in full. A task of a team stands for its cell. */
+/** In the form that the runtime takes: `<cell>/<operation>` or `<cell>`, with the full cell id. A task id stands for its cell. */
 export const resolvePlace = (report: RunReport, at: string, tasks: readonly TaskReport[] = []): string => {
   const [, name = '', op] = /^([^/]*)(?:\/(\d{1,9}))?$/u.exec(at) ?? [];
   if (name === '')
-    throw new UsageError(`--at "${at}" names no place`, 'give <cell>/<operation>, or <cell> for its beginning');
+    throw new UsageError(`--at "${at}" is not a valid place`, 'use <cell>/<operation>, or <cell> for its start');
   const cell = resolveCell(report, name, tasks);
   if (op === undefined) return cell;
   checkOperation(report, cell, Number(op));
@@ -20,13 +20,13 @@ export const resolvePlace = (report: RunReport, at: string, tasks: readonly Task
 
 const shownMax = 30;
 
-/** Not all operations have events; those in between are left to the runtime. */
+/** Not every operation has events, so the runtime checks numbers below the highest known one. */
 const checkOperation = (report: RunReport, cell: CellId, op: number): void => {
   const operations = listOperations(report.events.filter((event) => event.cell === cell));
   if (operations.some((one) => one.op >= op)) return;
   const left = operations.length - shownMax;
   const lines = [
-    ...(left > 0 ? [`… ${left} before these`] : []),
+    ...(left > 0 ? [`… ${left} earlier ones`] : []),
     ...operations.slice(-shownMax).map((one) => `${operationRef(one)} ${excerpt(one.what, 50)}`),
   ];
   const has = lines.length === 0 ? 'it has none.' : ['it has:', ...lines].join('\n');

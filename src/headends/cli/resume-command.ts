@@ -1,4 +1,4 @@
-// `resume`: goes on with an interrupted run.
+// `resume`: continues an interrupted run.
 import { CloisterError } from '#base';
 import type { RunSummary } from '#contracts';
 import type { CommandContext } from './command-context.ts';
@@ -10,31 +10,31 @@ import { openToRead } from './open-to-read.ts';
 import { cloisterCommand } from './cloister-command.ts';
 import type { ResumeRequest } from './request.ts';
 
-export const resumeCommand = async (request: ResumeRequest, desk: CommandContext): Promise<ExitCode> => {
-  const found = await findNamedRun(request, desk);
-  if (found.state === 'damaged') await sayWhatIsMissing(found, request, desk);
+export const resumeCommand = async (request: ResumeRequest, context: CommandContext): Promise<ExitCode> => {
+  const found = await findNamedRun(request, context);
+  if (found.state === 'damaged') await sayWhatIsMissing(found, request, context);
   checkInterrupted(found, request);
   return followRun(
     {
       request,
-      open: () => openForRun(found, request, desk),
+      open: () => openForRun(found, request, context),
       begin: (cloister) => cloister.resume(found.run, { takeOver: request.takeOver }),
     },
-    desk,
+    context,
   );
 };
 
-/** Throws `store_damaged`, naming the records. Nothing is written for that. */
+/** Throws `store_damaged`, naming the records. Writes nothing. */
 const sayWhatIsMissing = async (
   { run }: RunSummary,
   { workspace }: ResumeRequest,
-  desk: CommandContext,
+  context: CommandContext,
 ): Promise<void> => {
-  await using cloister = await openToRead(workspace, desk);
+  await using cloister = await openToRead(workspace, context);
   await cloister.show(run);
 };
 
-/** Said before agents are looked for: what is wrong with those does not matter then. */
+/** Checked before agents are loaded: problems in agent files do not matter for a run that cannot be resumed. */
 const checkInterrupted = (found: RunSummary, { takeOver, workspace }: ResumeRequest): void => {
   const { run, state, status, endedAt, owner, elsewhere = false } = found;
   if (state === 'ended')
@@ -43,6 +43,8 @@ const checkInterrupted = (found: RunSummary, { takeOver, workspace }: ResumeRequ
       `${run}: ${status ?? 'over'}${endedAt === null ? '' : `, ${dateTime(endedAt)}`}.`,
     );
   if (state !== 'running' || (elsewhere && takeOver)) return;
-  const instead = elsewhere ? ` If it does not: ${cloisterCommand(`resume ${run} --take-over`, workspace)}` : '';
-  throw new CloisterError('run_owned', `${run}: ${owner ?? 'a process that lives'}.${instead}`);
+  const instead = elsewhere
+    ? ` If that process is dead: ${cloisterCommand(`resume ${run} --take-over`, workspace)}`
+    : '';
+  throw new CloisterError('run_owned', `${run}: ${owner ?? 'a live process'}.${instead}`);
 };

@@ -1,9 +1,9 @@
 // The command line: arguments in, lines and an exit code out.
 //
-//   H1. With --json, stdout gets exactly one JSON value, whatever happens; of a chat, one a line for each message; of a server, one
-//       a line for each request and each run.
-//   H2. Nothing foreign reaches a terminal before `text.ts` has made it harmless.
-//   H3. Every way out restores the terminal and ends in one exit code.
+//   H1. With --json, stdout gets exactly one JSON value, whatever happens; a chat prints one per message, a server one per
+//       request and one per run, each on its own line.
+//   H2. Foreign text reaches a terminal only after `sanitize-text.ts` has sanitized it.
+//   H3. However a command ends, it restores the terminal and returns one exit code.
 import { CloisterError } from '#base';
 import { agentHelpCommand } from './agent-help.ts';
 import { agentsCommand } from './agents-command.ts';
@@ -23,7 +23,7 @@ import { initCommand } from './init-command.ts';
 import { watchInterrupts } from './interrupts.ts';
 import { openOutput } from './output.ts';
 import type { Output } from './output.ts';
-import { parseArgs, wantedJson } from './parse-args.ts';
+import { parseArgs, requestedJson } from './parse-args.ts';
 import type { JsonKind, CliRequest } from './parse-args.ts';
 import { readInput } from './read-input.ts';
 import { auditCommand, deadLettersCommand, runsCommand, showCommand } from './read-commands.ts';
@@ -35,7 +35,7 @@ import { teamCommand } from './team-command.ts';
 import { sanitizeBlock } from './sanitize-text.ts';
 import { UsageError } from './usage-error.ts';
 import { verifyCommand } from './verify-command.ts';
-import { withDefault } from './default-agent.ts';
+import { withDefaultAgent } from './default-agent.ts';
 
 /** Never rejects. */
 export const runCli = async (args: readonly string[], world: CliWorld): Promise<number> => {
@@ -44,7 +44,7 @@ export const runCli = async (args: readonly string[], world: CliWorld): Promise<
   try {
     request = parseArgs(args, world);
   } catch (error) {
-    return failed(error, { json: wantedJson(args), verbose: args.includes('--verbose') }, output);
+    return reportFailure(error, { json: requestedJson(args), verbose: args.includes('--verbose') }, output);
   }
   if (request.command === 'help') {
     if (request.json) output.json({ help: request.text });
@@ -54,97 +54,98 @@ export const runCli = async (args: readonly string[], world: CliWorld): Promise<
   return runRequest(request, world, output);
 };
 
-type AskedRequest = Exclude<CliRequest, { readonly command: 'help' }>;
+type RunnableRequest = Exclude<CliRequest, { readonly command: 'help' }>;
 
-const runRequest = async (request: AskedRequest, world: CliWorld, output: Output): Promise<ExitCode> => {
+const runRequest = async (request: RunnableRequest, world: CliWorld, output: Output): Promise<ExitCode> => {
   const interrupts = watchInterrupts(world);
-  const telling = { json: jsonKind(request), verbose: request.verbose };
-  const leftAtOnce = async (): Promise<ExitCode> => {
-    await interrupts.atOnce;
+  const errorFormat = { json: jsonKind(request), verbose: request.verbose };
+  const leaveImmediately = async (): Promise<ExitCode> => {
+    await interrupts.immediateStop;
     interrupts.leave();
-    const code = failed(new CloisterError('cancelled'), telling, output);
+    const code = reportFailure(new CloisterError('cancelled'), errorFormat, output);
     output.mute();
     return code;
   };
-  const toTheEnd = async (): Promise<ExitCode> => {
+  const runToEnd = async (): Promise<ExitCode> => {
     try {
-      return await carryOut(request, { world, output, interrupts });
+      return await dispatch(request, { world, output, interrupts });
     } catch (error) {
-      return failed(error, telling, output);
+      return reportFailure(error, errorFormat, output);
     }
   };
   try {
-    return await Promise.race([toTheEnd(), leftAtOnce()]);
+    return await Promise.race([runToEnd(), leaveImmediately()]);
   } finally {
     interrupts.close();
   }
 };
 
-const carryOut = async (request: AskedRequest, desk: CommandContext): Promise<ExitCode> => {
+const dispatch = async (request: RunnableRequest, context: CommandContext): Promise<ExitCode> => {
   switch (request.command) {
     case 'run':
     case 'demo': {
-      const { world } = desk;
-      const asked = await withDefault(request, world);
-      return runCommand({ ...asked, input: request.input ?? (await readInput(world)) }, desk);
+      const { world } = context;
+      const asked = await withDefaultAgent(request, world);
+      return runCommand({ ...asked, input: request.input ?? (await readInput(world)) }, context);
     }
     case 'team':
-      return teamCommand(request, desk);
+      return teamCommand(request, context);
     case 'chat':
-      return chatCommand(await withDefault(request, desk.world), desk);
+      return chatCommand(await withDefaultAgent(request, context.world), context);
     case 'conversations':
-      return conversationsCommand(request, desk);
+      return conversationsCommand(request, context);
     case 'checkpoints':
-      return checkpointsCommand(request, desk);
+      return checkpointsCommand(request, context);
     case 'check':
-      return checkCommand(request, desk);
+      return checkCommand(request, context);
     case 'init':
-      return initCommand(request, desk);
+      return initCommand(request, context);
     case 'agents':
-      return agentsCommand(request, desk);
+      return agentsCommand(request, context);
     case 'agent-help':
-      return agentHelpCommand(request, desk);
+      return agentHelpCommand(request, context);
     case 'runs':
-      return runsCommand(request, desk);
+      return runsCommand(request, context);
     case 'show':
-      return showCommand(request, desk);
-    case 'deadletters':
-      return deadLettersCommand(request, desk);
+      return showCommand(request, context);
+    case 'dead-letters':
+      return deadLettersCommand(request, context);
     case 'audit':
-      return auditCommand(request, desk);
+      return auditCommand(request, context);
     case 'explain':
-      return explainCommand(request, desk);
+      return explainCommand(request, context);
     case 'resume':
-      return resumeCommand(request, desk);
+      return resumeCommand(request, context);
     case 'replay':
-      return replayCommand(request, desk);
+      return replayCommand(request, context);
     case 'fork':
-      return forkCommand(request, desk);
+      return forkCommand(request, context);
     case 'diff':
-      return diffCommand(request, desk);
+      return diffCommand(request, context);
     case 'verify':
-      return verifyCommand(request, desk);
+      return verifyCommand(request, context);
     case 'serve':
-      return serveCommand(request, desk);
+      return serveCommand(request, context);
     case 'token':
-      return tokenCommand(request, desk);
+      return tokenCommand(request, context);
   }
 };
 
-type Telling = { readonly json: JsonKind; readonly verbose: boolean };
+type ErrorFormat = { readonly json: JsonKind; readonly verbose: boolean };
 
-const jsonKind = (request: AskedRequest): JsonKind => {
+const jsonKind = (request: RunnableRequest): JsonKind => {
   if (request.json) return request.command === 'chat' || request.command === 'serve' ? 'line' : 'value';
   return 'jsonl' in request && request.jsonl ? 'line' : 'none';
 };
 
-const failed = (error: unknown, { json, verbose }: Telling, output: Output): ExitCode => {
+const reportFailure = (error: unknown, { json, verbose }: ErrorFormat, output: Output): ExitCode => {
   const value = errorValue(error);
   const { err } = output;
-  const told = json === 'value' && output.json({ error: value });
+  const printed = json === 'value' && output.json({ error: value });
   if (json === 'line') output.jsonLine({ error: value });
-  else if (error instanceof UsageError && error.help !== null && !told) err.print(sanitizeBlock(error.help));
-  else if (!told) err.print(...errorLines(value).map((line) => line.replace(/^error:/u, err.paint('red', 'error:'))));
+  else if (error instanceof UsageError && error.help !== null && !printed) err.print(sanitizeBlock(error.help));
+  else if (!printed)
+    err.print(...errorLines(value).map((line) => line.replace(/^error:/u, err.paint('red', 'error:'))));
   if (verbose && error instanceof Error && error.stack !== undefined) err.print(sanitizeBlock(error.stack));
   return exitOfError(error);
 };

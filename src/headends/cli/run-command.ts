@@ -1,5 +1,5 @@
-// `run` and `demo`: one run from its start.
-import { conversationWords, fullConversation } from './conversation-name.ts';
+// `run` and `demo`: start a run and show it.
+import { formatConversation, fullConversation } from './conversation-name.ts';
 import type { CommandContext } from './command-context.ts';
 import type { ExitCode } from './exit-code.ts';
 import { followRun } from './follow-run.ts';
@@ -7,19 +7,20 @@ import { readContext, readSchema } from './read-input.ts';
 import type { RunRequest } from './request.ts';
 import { shellWord } from './shell-word.ts';
 
-export const runCommand = async (request: RunRequest, desk: CommandContext): Promise<ExitCode> => {
+export const runCommand = async (request: RunRequest, context: CommandContext): Promise<ExitCode> => {
   const { workspace, agents, agent, budget, input, conversation } = request;
   const isDemo = request.command === 'demo';
   const config = request.config === null ? {} : { config: request.config };
-  const schema = request.schema === null ? {} : { schema: await readSchema(request.schema, desk.world) };
-  const context = request.context.length === 0 ? {} : { context: await readContext(request.context, desk.world) };
-  const options = { budget, ...schema, ...context };
+  const schema = request.schema === null ? {} : { schema: await readSchema(request.schema, context.world) };
+  const withContext =
+    request.context.length === 0 ? {} : { context: await readContext(request.context, context.world) };
+  const options = { budget, ...schema, ...withContext };
   const inFull = conversation === null ? null : fullConversation(conversation, agent);
   return followRun(
     {
       request,
       isDemo,
-      open: () => desk.world.open({ workspace, agents, agent, demo: isDemo, ...config }),
+      open: () => context.world.open({ workspace, agents, agent, demo: isDemo, ...config }),
       begin: (cloister) =>
         conversation === null
           ? cloister.run(agent, input, options)
@@ -27,10 +28,10 @@ export const runCommand = async (request: RunRequest, desk: CommandContext): Pro
       ...(inFull === null
         ? {}
         : {
-            also: () => ({ conversation: inFull }),
-            further: () => [`conversations show ${shellWord(conversationWords(inFull))}`],
+            extraJson: () => ({ conversation: inFull }),
+            nextCommands: () => [`conversations show ${shellWord(formatConversation(inFull))}`],
           }),
     },
-    desk,
+    context,
   );
 };

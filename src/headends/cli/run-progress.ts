@@ -1,4 +1,4 @@
-// What the events of a run say about its cells, so far.
+// The state of each cell of a run, built from its events.
 import type { CellId } from '#base';
 import type { DurableEvent, CrossingEnd, RunEvent, Status } from '#contracts';
 import { compactNumber } from './format-numbers.ts';
@@ -8,32 +8,32 @@ export type CellProgress = {
   readonly cell: CellId;
   readonly agent: string;
   readonly parent: CellId | null;
-  /** The name that its parent calls it by; null at the root. */
+  /** The tool name under which its parent called it; null at the root. */
   readonly tool: string | null;
   readonly startedAt: number;
-  /** For how long nothing ran since then. */
+  /** How long the run was down since then. */
   downMs: number;
   endedAt: number | null;
   status: Status | null;
-  /** Why it ended, when it did not end well. */
-  trouble: string | null;
-  /** The cell below it that was begun last. */
-  newest: CellId | null;
-  /** Operations that are begun and not settled. */
-  readonly doing: Map<number, CurrentActivity>;
-  /** What was done to its window for the request under way, in a few words; or null. */
+  /** Why it failed; null otherwise. */
+  failure: string | null;
+  /** Its most recently started child. */
+  newestChild: CellId | null;
+  /** Operations in flight. */
+  readonly activities: Map<number, CurrentActivity>;
+  /** What was done to its window for the request in flight; null if nothing. */
   window: string | null;
-  /** It sleeps before its next attempt. */
+  /** Waiting before its next attempt. */
   waiting: boolean;
-  /** A team that is asked for a plan alone: its tasks are nobody's. */
+  /** A team that only plans: its tasks are not run. */
   readonly plansOnly: boolean;
-  /** It has not been asked anything yet, or has answered: who lives on waits for mail. */
+  /** Not asked anything yet, or has answered: a long-lived agent waits for mail. */
   idle: boolean;
   turns: number;
   tools: number;
   inputTokens: number;
   outputTokens: number;
-  /** Null as soon as one price was not known. */
+  /** Null as soon as one price is unknown. */
   usd: number | null;
 };
 
@@ -41,55 +41,56 @@ export type CurrentActivity = { readonly type: 'model' | 'tool' | 'child'; reado
 
 export type RunProgress = {
   readonly cells: Map<CellId, CellProgress>;
-  /** Of the team that the run is of, in the order of its list. */
+  /** Tasks of the team at the root, in list order. */
   readonly tasks: Map<string, TaskView>;
-  /** Those that have no end yet. */
+  /** Ids of tasks that have not ended. */
   readonly openTasks: Set<string>;
 };
 
 export type TaskView = GraphTask & {
-  /** When it was begun the last time, and the cell that works on it since. */
+  /** When its latest attempt started, and the cell of that attempt. */
   readonly startedAt: number | null;
   readonly cell: CellId | null;
 };
 
-export const newBoard = (): RunProgress => ({ cells: new Map(), tasks: new Map(), openTasks: new Set() });
+export const newRunProgress = (): RunProgress => ({ cells: new Map(), tasks: new Map(), openTasks: new Set() });
 
 const openStatuses: ReadonlySet<string> = new Set(['pending', 'ready', 'running']);
 
-/** Takes one event in. Live events change nothing. */
-export const noteEvent = (board: RunProgress, event: RunEvent): void => {
+/** Applies one event. Live events change nothing. */
+export const applyEvent = (runProgress: RunProgress, event: RunEvent): void => {
   if (!('id' in event)) return;
   if (event.type === 'session-start') {
-    board.cells.set(event.cell, startedCell(event));
+    runProgress.cells.set(event.cell, startedCell(event));
     return;
   }
-  if (event.type === 'run-resume') noteDowntime(board, event.downMs);
-  if (event.type === 'task') noteTask(board, event);
-  const view = board.cells.get(event.cell);
-  if (view !== undefined) noteInCell(view, event);
+  if (event.type === 'run-resume') addDowntime(runProgress, event.downMs);
+  if (event.type === 'task') applyTaskEvent(runProgress, event);
+  const view = runProgress.cells.get(event.cell);
+  if (view !== undefined) applyCellEvent(view, event);
 };
 
-/** A team below the root has tasks of its own: they are its cells' to tell. */
-const noteTask = (board: RunProgress, event: DurableEvent & { type: 'task' }): void => {
-  const { cells, tasks, openTasks } = board;
+/** Ignores tasks of teams below the root: their cells appear in the tree. */
+const applyTaskEvent = (runProgress: RunProgress, event: DurableEvent & { type: 'task' }): void => {
+  const { cells, tasks, openTasks } = runProgress;
   const team = cells.get(event.cell);
   if (team?.parent !== null || team.plansOnly) return;
   const { task: id, title, assignee, dependsOn, status, reason, at } = event;
   const before = tasks.get(id) ?? { startedAt: null, cell: null };
-  // What begins a task begins its cell just before.
-  const begun = status === 'running' ? { startedAt: at, cell: team.newest } : before;
+  // The cell of a task starts just before the task's own event.
+  const begun = status === 'running' ? { startedAt: at, cell: team.newestChild } : before;
   tasks.set(id, { id, title, assignee, dependsOn, status, reason, startedAt: begun.startedAt, cell: begun.cell });
   if (openStatuses.has(status)) openTasks.add(id);
   else openTasks.delete(id);
 };
 
-/** The name that a cell below the root was called by; null at the root. */
-export const calledAs = (board: RunProgress, cell: CellId): string | null => board.cells.get(cell)?.tool ?? null;
+/** The tool name under which a cell was called; null at the root. */
+export const toolNameOf = (runProgress: RunProgress, cell: CellId): string | null =>
+  runProgress.cells.get(cell)?.tool ?? null;
 
-/** An end of a crossing in words: the agent in that cell. */
-export const endName = (board: RunProgress, end: CrossingEnd): string =>
-  end === 'outside' ? 'outside' : (board.cells.get(end)?.agent ?? end);
+/** One end of a crossing, by the name of the agent in that cell. */
+export const crossingEndName = (runProgress: RunProgress, end: CrossingEnd): string =>
+  end === 'outside' ? 'outside' : (runProgress.cells.get(end)?.agent ?? end);
 
 const startedCell = (event: DurableEvent & { type: 'session-start' }): CellProgress => ({
   cell: event.cell,
@@ -100,9 +101,9 @@ const startedCell = (event: DurableEvent & { type: 'session-start' }): CellProgr
   downMs: 0,
   endedAt: null,
   status: null,
-  trouble: null,
-  newest: null,
-  doing: new Map(),
+  failure: null,
+  newestChild: null,
+  activities: new Map(),
   window: null,
   waiting: false,
   idle: event.goal === '',
@@ -114,18 +115,18 @@ const startedCell = (event: DurableEvent & { type: 'session-start' }): CellProgr
   usd: 0,
 });
 
-/** All that has not ended stood still. */
-const noteDowntime = (board: RunProgress, ms: number): void => {
-  for (const view of board.cells.values()) if (view.status === null) view.downMs += ms;
+/** Every cell that has not ended was down. */
+const addDowntime = (runProgress: RunProgress, ms: number): void => {
+  for (const view of runProgress.cells.values()) if (view.status === null) view.downMs += ms;
 };
 
-const noteInCell = (view: CellProgress, event: Exclude<DurableEvent, { type: 'session-start' }>): void => {
+const applyCellEvent = (view: CellProgress, event: Exclude<DurableEvent, { type: 'session-start' }>): void => {
   // There is no event for the end of a wait: whatever comes next ends it.
   view.waiting = event.type === 'wait-start';
   switch (event.type) {
     case 'model-start':
       view.idle = false;
-      view.doing.set(event.op, { type: 'model', name: event.model });
+      view.activities.set(event.op, { type: 'model', name: event.model });
       view.turns = Math.max(view.turns, event.turn);
       break;
     case 'window-clamp':
@@ -135,7 +136,7 @@ const noteInCell = (view: CellProgress, event: Exclude<DurableEvent, { type: 'se
       view.window = `window ${event.how}`;
       break;
     case 'model-end':
-      view.doing.delete(event.op);
+      view.activities.delete(event.op);
       view.idle = event.ok && event.calls === 0;
       view.window = null;
       view.inputTokens += event.inputTokens;
@@ -143,24 +144,24 @@ const noteInCell = (view: CellProgress, event: Exclude<DurableEvent, { type: 'se
       view.usd = view.usd === null || event.usd === null ? null : view.usd + event.usd;
       break;
     case 'tool-start':
-      view.doing.set(event.op, { type: 'tool', name: event.tool });
+      view.activities.set(event.op, { type: 'tool', name: event.tool });
       view.tools++;
       break;
     case 'child-start':
-      view.doing.set(event.op, { type: 'child', name: event.childAgent });
-      view.newest = event.child;
+      view.activities.set(event.op, { type: 'child', name: event.childAgent });
+      view.newestChild = event.child;
       view.tools++;
       break;
     case 'tool-end':
     case 'child-end':
-      view.doing.delete(event.op);
+      view.activities.delete(event.op);
       break;
     case 'session-end':
-      view.doing.clear();
+      view.activities.clear();
       view.window = null;
       view.endedAt = event.at;
       view.status = event.status;
-      view.trouble = event.error?.summary ?? null;
+      view.failure = event.error?.summary ?? null;
       break;
     case 'mail':
     case 'task':
@@ -174,10 +175,10 @@ const noteInCell = (view: CellProgress, event: Exclude<DurableEvent, { type: 'se
   }
 };
 
-/** What a cell does now, in a few words. */
-export const doingNow = (view: CellProgress): string => {
-  if (view.status !== null) return view.status === 'completed' ? '' : (view.trouble ?? view.status);
-  const names = (type: CurrentActivity['type']) => [...view.doing.values()].filter((one) => one.type === type);
+/** What a cell is doing now, in a few words. */
+export const activityText = (view: CellProgress): string => {
+  if (view.status !== null) return view.status === 'completed' ? '' : (view.failure ?? view.status);
+  const names = (type: CurrentActivity['type']) => [...view.activities.values()].filter((one) => one.type === type);
   const [model] = names('model');
   if (model !== undefined) return `model ${model.name}${view.window === null ? '' : `, ${view.window}`}`;
   const [tool, ...tools] = names('tool');
@@ -190,5 +191,5 @@ export const doingNow = (view: CellProgress): string => {
     ].join(', ');
   if (view.idle) return 'waiting';
   if (children > 0) return waitsFor;
-  return view.waiting ? 'waiting to try again' : 'thinking';
+  return view.waiting ? 'waiting to retry' : 'thinking';
 };

@@ -1,8 +1,8 @@
-// Foreign text, made harmless for a terminal and measured in its columns.
+// Sanitizes foreign text for a terminal, and measures it in columns.
 //
-//   T1. What `block`, `oneLine` and `cleanCopy` give back holds no control character but `\n` and `\t` (`oneLine`:
-//       none), no text direction override and no half of a surrogate pair.
-//   T2. `width` never says less than a terminal uses, so a line cut to n columns never wraps.
+//   T1. `sanitizeBlock`, `sanitizeLine` and `sanitizeAll` return no control character but `\n` and `\t` (`sanitizeLine`: none),
+//       no text direction override and no half of a surrogate pair.
+//   T2. `width` never returns less than a terminal uses, so a line cut to n columns never wraps.
 import { stripVTControlCharacters } from 'node:util';
 
 const lineBreak = /\r\n|[\r\v\f\u0085\u2028\u2029]/gu;
@@ -15,7 +15,7 @@ export const sanitizeBlock = (text: string): string =>
 
 export const sanitizeLine = (text: string): string => sanitizeBlock(text).replace(/\s+/gu, ' ').trim();
 
-/** The same value with every string in it made harmless. */
+/** The same value with every string in it sanitized. */
 export const sanitizeAll = <T>(value: T): T => {
   if (typeof value === 'string') return sanitizeBlock(value) as T;
   if (value === null || typeof value !== 'object') return value;
@@ -23,14 +23,14 @@ export const sanitizeAll = <T>(value: T): T => {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [sanitizeBlock(key), sanitizeAll(part)])) as T;
 };
 
-/** JSON that a terminal can be shown: what JSON leaves unescaped and terminals obey is escaped too. */
+/** JSON that is safe for a terminal: also escapes control characters that JSON leaves as they are. */
 export const safeJson = (value: unknown, indent?: number): string =>
   (JSON.stringify(value, null, indent) ?? 'null').replace(
     /[\u007F-\u009F\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu,
     (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
   );
 
-/** On one line, with what a terminal would not show, or would obey, written as JSON writes it. */
+/** On one line, with invisible and control characters escaped as in JSON. */
 export const escapeInvisible = (text: string): string =>
   safeJson(text)
     .slice(1, -1)
@@ -41,13 +41,13 @@ export const escapeInvisible = (text: string): string =>
     );
 
 /** One line that keeps the spaces at its ends. */
-export const flat = (text: string): string => {
+export const collapseSpaces = (text: string): string => {
   const line = sanitizeLine(text);
   if (line === '') return text === '' ? '' : ' ';
   return `${/^\s/u.test(text) ? ' ' : ''}${line}${/\s$/u.test(text) ? ' ' : ''}`;
 };
 
-/** Columns that a terminal needs for one line of harmless text. */
+/** Columns that a terminal needs for one line of sanitized text. */
 export const width = (text: string): number => {
   if (/^[ -~]*$/u.test(text)) return text.length;
   let columns = 0;
@@ -55,7 +55,7 @@ export const width = (text: string): number => {
   return columns;
 };
 
-/** The text in at most so many columns; an ellipsis says that something is missing. */
+/** Cuts the text to at most `columns` columns and marks a cut with an ellipsis. */
 export const truncateColumns = (text: string, columns: number): string => {
   if (width(text) <= columns) return text;
   if (columns <= 0) return '';
@@ -91,7 +91,7 @@ const wide =
   /^(?:\p{Emoji_Presentation}|[\u1100-\u115F\u231A-\u231B\u2329-\u232A\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97C\uAC00-\uD7A3\uF900-\uFAFF\uFE10-\uFE19\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{16FE0}-\u{18DFF}\u{1AFF0}-\u{1B2FF}\u{1D300}-\u{1D376}\u{1F000}-\u{1FAFF}\u{20000}-\u{3FFFD}])$/u;
 
 const characterWidth = (character: string): number => {
-  // A variation selector can turn the narrow sign before it into a wide picture.
+  // A variation selector can turn the narrow character before it into a wide emoji.
   if (character === '\uFE0F') return 1;
   if (zeroWidth.test(character)) return 0;
   return wide.test(character) ? 2 : 1;

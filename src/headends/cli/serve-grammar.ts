@@ -1,8 +1,18 @@
 // The grammar of `serve` and `token`.
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import { collect, command, common, configOf, someNumber, outputFlags, wholeNumber, withWorkspace } from './grammar.ts';
-import type { Flags, Take } from './grammar.ts';
+import {
+  collect,
+  command,
+  common,
+  configFlag,
+  formerOption,
+  positiveInteger,
+  outputFlags,
+  wholeNumber,
+  withWorkspace,
+} from './grammar.ts';
+import type { Flags, TakeRequest } from './grammar.ts';
 import type { ServeRequest } from './request.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -18,65 +28,76 @@ export type ServeFlags = Omit<Flags, 'agent'> & {
   readonly allowSystem?: boolean;
   readonly allowTools?: boolean;
   readonly showActivity?: boolean;
+  readonly maxRuns?: number;
+  readonly maxRunsPerAgent?: number;
+  readonly maxQueue?: number;
+  readonly grace?: number;
+  readonly inMemory?: boolean;
+} & FormerServeFlags;
+
+type FormerServeFlags = {
   readonly running?: number;
   readonly runningPerAgent?: number;
   readonly waiting?: number;
-  readonly grace?: number;
   readonly memory?: boolean;
 };
 
 const defaultPort = 8787;
 
-export const addServeCommands = (program: Command, take: Take): void => {
+export const addServeCommands = (program: Command, take: TakeRequest): void => {
   const serve = command(
     program,
     'serve',
-    'serve agents over REST, OpenAI’s and Anthropic’s protocols, and MCP',
+    'serve agents over REST, the OpenAI and Anthropic APIs, and MCP',
     [
       'cloister serve --agent lead.ai --agent researcher.ai',
       'cloister serve --agent lead.ai --token-file tokens.json --http 9000',
       'cloister serve --agent lead.ai --stdio-mcp',
     ],
-    'print one JSON value a line: what is served, then each request and each run',
+    'print one JSON value per line: the server, then each request and run',
   )
     .usage('[options] --agent <path|name> …')
-    .argument('[agents...]', 'the same as --agent')
-    .option('--agent <path|name>', 'an .ai file, a folder, a team’s file, a module, or a name; repeatable', collect)
-    .option('--http [port]', `where to listen; ${defaultPort} unless told, and not at all with --stdio-mcp alone`, port)
-    .addOption(new Option('--stdio-mcp', 'speak MCP on standard input and output').conflicts('json'))
-    .option('--token-file <file>', 'who may ask, and what; without it, one token is made and shown once')
-    .option('--host <address>', 'the address to listen on', '127.0.0.1')
-    .option('--expose', 'allow an address that other machines can reach')
-    .option('--allow-host <name>', 'another name that the server is called by; repeatable', collect)
-    .option('--allow-origin <origin>', 'web pages from there may use it; repeatable', origins)
-    .option('--allow-system', 'take a client’s system prompt, as something to know')
-    .option('--allow-tools', 'offer a client’s tools to the agent besides its own; the client brings the results')
-    .option('--show-activity', 'show what sub-agents and tools do as reasoning')
-    .option('--running <n>', 'runs at once (16); a resident that waits for mail is none of them', someNumber)
-    .option('--running-per-agent <n>', 'runs of one agent at once (16)', someNumber)
-    .option('--waiting <n>', 'requests in line (64)', wholeNumber)
+    .argument('[agents...]', 'same as --agent')
+    .option('--agent <path|name>', 'an .ai file, a folder, a team file, a module or a name; repeatable', collect)
+    .option('--http [port]', `port to listen on (default ${defaultPort}; none with --stdio-mcp alone)`, port)
+    .addOption(new Option('--stdio-mcp', 'serve MCP over stdin and stdout').conflicts('json'))
+    .option('--token-file <file>', 'clients and their permissions; without it, one token is generated and shown once')
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--expose', 'allow an address reachable from other machines')
+    .option('--allow-host <name>', 'additional host name to accept; repeatable', collect)
+    .option('--allow-origin <origin>', 'web origin to accept (CORS); repeatable', origins)
+    .option('--allow-system', 'accept a client’s system prompt, as context')
+    .option('--allow-tools', 'accept client tools; the client executes them')
+    .option('--show-activity', 'stream sub-agent and tool activity as reasoning')
+    .option('--max-runs <n>', 'concurrent runs (16); idle long-lived agents do not count', positiveInteger)
+    .option('--max-runs-per-agent <n>', 'concurrent runs per agent (16)', positiveInteger)
+    .option('--max-queue <n>', 'queued requests (64)', wholeNumber)
     .option(
       '--grace <seconds>',
-      'how long runs may finish when it is stopped (30); Ctrl-C again stops at once',
+      'seconds to let runs finish on shutdown (30); Ctrl-C again stops immediately',
       wholeNumber,
     )
-    .option('--memory', 'keep nothing on disk')
-    .option('--config <file>', 'a config before all others');
+    .option('--in-memory', 'store nothing on disk')
+    .option('--config <file>', 'config file that takes precedence over all others')
+    .addOption(formerOption('--running <n>').argParser(positiveInteger))
+    .addOption(formerOption('--running-per-agent <n>').argParser(positiveInteger))
+    .addOption(formerOption('--waiting <n>').argParser(wholeNumber))
+    .addOption(formerOption('--memory'));
   withWorkspace(serve).action((paths: readonly string[], flags: ServeFlags) =>
     take(serveRequest({ ...flags, agent: [...(flags.agent ?? []), ...paths] })),
   );
-  command(program, 'token', 'make a token, and the entry for it in a token file', [
+  command(program, 'token', 'create a token and its token-file entry', [
     'cloister token ci',
     'cloister token ci --json',
   ])
-    .argument('<name>', 'who will hold it')
+    .argument('<name>', 'name of the client')
     .action((name: string, flags: Flags) => take({ command: 'token', name, ...outputFlags(flags) }));
 };
 
 const serveRequest = (flags: ServeFlags): ServeRequest => {
   const { agent: agents = [], ...rest } = flags;
   const { http, stdioMcp = false, host = '127.0.0.1', grace = 30 } = rest;
-  if (agents.length === 0) throw new UsageError('there is no agent to serve', 'cloister serve --agent lead.ai');
+  if (agents.length === 0) throw new UsageError('no agent to serve', 'cloister serve --agent lead.ai');
   const listens = http !== undefined || !stdioMcp;
   return {
     command: 'serve',
@@ -93,15 +114,22 @@ const serveRequest = (flags: ServeFlags): ServeRequest => {
       tools: flags.allowTools ?? false,
       activity: flags.showActivity ?? false,
     },
-    places: {
-      ...(flags.running === undefined ? {} : { running: flags.running }),
-      ...(flags.runningPerAgent === undefined ? {} : { runningPerAgent: flags.runningPerAgent }),
-      ...(flags.waiting === undefined ? {} : { waiting: flags.waiting }),
-    },
+    slots: slotLimits(flags),
     graceMs: grace * 1000,
-    memory: flags.memory ?? false,
+    memory: flags.inMemory ?? flags.memory ?? false,
     ...common(rest),
-    ...configOf(rest),
+    ...configFlag(rest),
+  };
+};
+
+const slotLimits = (flags: ServeFlags): ServeRequest['slots'] => {
+  const running = flags.maxRuns ?? flags.running;
+  const runningPerAgent = flags.maxRunsPerAgent ?? flags.runningPerAgent;
+  const waiting = flags.maxQueue ?? flags.waiting;
+  return {
+    ...(running === undefined ? {} : { running }),
+    ...(runningPerAgent === undefined ? {} : { runningPerAgent }),
+    ...(waiting === undefined ? {} : { waiting }),
   };
 };
 

@@ -1,4 +1,4 @@
-// What `serve` says: where, how to ask, and who asks.
+// What `serve` prints: addresses, examples, requests and runs.
 import { parseStrictJson } from '#base';
 import { clockTime, count, duration, money, plural } from './format-numbers.ts';
 import { inputSkeleton } from './input-skeleton.ts';
@@ -8,12 +8,15 @@ import { shellWord } from './shell-word.ts';
 import { sanitizeLine, safeJson } from './sanitize-text.ts';
 
 export const bannerLines = (served: ServedAgents, paint: Paint): readonly string[] => [
-  ...whereLines(served, paint),
-  ...(served.url === null ? [] : [...tokenLines(served, paint), ...askLines(served, served.url)]),
+  ...addressLines(served, paint),
+  ...(served.url === null ? [] : [...tokenLines(served, paint), ...exampleLines(served, served.url)]),
 ];
 
-const whereLines = ({ url, stdio, agents }: ServedAgents, paint: Paint): readonly string[] => {
-  const where = [...(url === null ? [] : [`at ${paint('bold', url)}`]), ...(stdio ? ['over MCP on stdin'] : [])];
+const addressLines = ({ url, stdio, agents }: ServedAgents, paint: Paint): readonly string[] => {
+  const where = [
+    ...(url === null ? [] : [`at ${paint('bold', url)}`]),
+    ...(stdio ? ['over MCP on stdin and stdout'] : []),
+  ];
   const widest = Math.max(...agents.map(({ name }) => name.length));
   return [
     `Serving ${plural(agents.length, 'agent')} ${where.join(' and ')}`,
@@ -22,11 +25,11 @@ const whereLines = ({ url, stdio, agents }: ServedAgents, paint: Paint): readonl
 };
 
 const tokenLines = ({ token }: ServedAgents, paint: Paint): readonly string[] =>
-  token === null ? [] : ['', 'The token, shown once:', `  export CLOISTER_TOKEN=${paint('bold', token)}`];
+  token === null ? [] : ['', 'Token (shown only once):', `  export CLOISTER_TOKEN=${paint('bold', token)}`];
 
-const askLines = ({ agents }: ServedAgents, url: string): readonly string[] => [
+const exampleLines = ({ agents }: ServedAgents, url: string): readonly string[] => [
   '',
-  'Ask:',
+  'Try it:',
   ...agents.map((agent) => `  ${curlFor(agent, url)}`),
   '',
   `OpenAI     ${url}/v1  (model: ${agents[0]?.name ?? ''})`,
@@ -35,7 +38,7 @@ const askLines = ({ agents }: ServedAgents, url: string): readonly string[] => [
   `REST       ${url}/openapi.json`,
 ];
 
-/** A line to be pasted. */
+/** A line to paste. */
 export const curlFor = ({ name, usage, input }: ServedAgents['agents'][number], url: string): string => {
   const token = '-H "authorization: Bearer $CLOISTER_TOKEN"';
   const asked = sanitizeLine(usage);
@@ -50,23 +53,25 @@ const isJsonObject = (text: string): boolean => {
   return text.startsWith('{') && 'value' in parsed;
 };
 
-/** While it is stopped: what becomes of the runs. */
+/** Printed at shutdown: what happens to the runs in flight. */
 export const stoppingLine = (running: number, graceMs: number): string => {
-  if (running === 0) return 'stopping: no run is under way';
+  if (running === 0) return 'stopping: no runs in flight';
   const runs = plural(running, 'run');
-  if (graceMs === 0) return `stopping: ${runs} ${running === 1 ? 'is' : 'are'} cut off`;
-  return `stopping: ${runs} may finish for ${graceMs / 1000} s; Ctrl-C again stops at once`;
+  if (graceMs === 0) return `stopping: ${runs} ${running === 1 ? 'is' : 'are'} being interrupted`;
+  return `stopping: ${runs} ${running === 1 ? 'has' : 'have'} ${graceMs / 1000} s to finish; Ctrl-C again stops immediately`;
 };
 
-/** One line for a request that was answered, or for a run that has ended. */
+/** One line for an answered request or an ended run. */
 export const serveLine = (line: ServeLine, at: number, paint: Paint): string => {
   const time = paint('dim', clockTime(at));
   if (line.type === 'run') {
     const { caller, agent, run, status, code, tokens, uncertain, usd, ms } = line;
     const doubt = uncertain === 0 ? '' : `, ${count(uncertain)} uncertain`;
     const used = `${count(tokens)} tokens${doubt}${usd === null ? '' : ` ${money(usd)}`}`;
-    const told = status === 'completed' ? paint('green', status) : paint('yellow', status);
-    return [time, `run ${run}`, agent, told, used, duration(ms), caller, ...(code === null ? [] : [code])].join('  ');
+    const outcome = status === 'completed' ? paint('green', status) : paint('yellow', status);
+    return [time, `run ${run}`, agent, outcome, used, duration(ms), caller, ...(code === null ? [] : [code])].join(
+      '  ',
+    );
   }
   const { status, method, path, ms, caller, run, code, defect } = line;
   const shown = status < 400 ? paint('green', String(status)) : paint(status < 500 ? 'yellow' : 'red', String(status));

@@ -1,9 +1,9 @@
-// What the command line needs for serving.
+// What the `serve` command needs from outside.
 import type { Agent, ClientRules, Status } from '#contracts';
 
 export type ServeOptions = {
   readonly agents: readonly string[];
-  /** Null: nothing listens. */
+  /** Null: does not listen. */
   readonly port: number | null;
   readonly stdio: boolean;
   readonly tokenFile: string | null;
@@ -12,9 +12,9 @@ export type ServeOptions = {
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
   readonly clients: ClientRules;
-  readonly places: { readonly running?: number; readonly runningPerAgent?: number; readonly waiting?: number };
+  readonly slots: { readonly running?: number; readonly runningPerAgent?: number; readonly waiting?: number };
   readonly workspace: string;
-  /** Nothing is kept on disk. */
+  /** Store nothing on disk. */
   readonly memory: boolean;
   readonly config: string | null;
 };
@@ -22,7 +22,7 @@ export type ServeOptions = {
 export type ServedAgents = {
   readonly url: string | null;
   readonly stdio: boolean;
-  /** The one that was made; null when some were given. */
+  /** The generated token; null if a token file was given. */
   readonly token: string | null;
   readonly agents: readonly Pick<Agent, 'name' | 'description' | 'usage' | 'input'>[];
   /** What the operator should know at the start. */
@@ -30,13 +30,13 @@ export type ServedAgents = {
 };
 
 export type RunningServer = ServedAgents & {
-  /** How many runs are under way. */
+  /** How many runs are in flight. */
   running(): number;
-  /** When standard input has ended; null when nobody speaks there. */
+  /** Settles when stdin ends; null without --stdio-mcp. */
   readonly inputEnded: Promise<void> | null;
-  /** Lets what is under way finish. Gives the runs that have not: they can be resumed. */
+  /** Lets runs in flight finish. Returns those that have not; they can be resumed. */
   stop(graceMs: number): Promise<readonly string[]>;
-  /** Cancels what still runs. */
+  /** Cancels what is still running. */
   close(): Promise<void>;
 };
 
@@ -49,10 +49,10 @@ export type ServeLine =
       readonly path: string;
       readonly status: number;
       readonly ms: number;
-      /** Why it was refused, or failed: a code of the catalogue. */
+      /** Error code from the catalogue, if it was refused or failed. */
       readonly code: string | null;
       readonly run: string | null;
-      /** What nobody expected, in words. */
+      /** Message of an unexpected error. */
       readonly defect: string | null;
     }
   | {
@@ -64,7 +64,7 @@ export type ServeLine =
       /** Why it did not complete. */
       readonly code: string | null;
       readonly tokens: number;
-      /** Held by attempts whose use never became known. */
+      /** Tokens held for attempts that never reported usage. */
       readonly uncertain: number;
       readonly usd: number | null;
       readonly ms: number;

@@ -1,9 +1,9 @@
-// Foreign text as one word of a shell, safe to be pasted.
+// Foreign text as one shell word, safe to paste.
 import { sanitizeLine } from './sanitize-text.ts';
 
 export const shellWord = (text: string): string => (/^[\w./@%+=:-]+$/u.test(text) ? sanitizeLine(text) : quoted(text));
 
-/** In the quotes that people use, unless a shell would read something into them. */
+/** In double quotes, unless the shell would interpret something inside them. */
 export const shellText = (text: string): string => {
   const line = sanitizeLine(text);
   return /["$`\\!]/u.test(line) ? quoted(line) : `"${line}"`;

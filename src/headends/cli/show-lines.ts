@@ -1,14 +1,14 @@
-// One run for people: its cells, what it took, how far it got, its answer.
+// Formats one run: its cells, usage, progress and answer.
 import type { CellReport, RunReport, TaskReport } from '#contracts';
 import { refusalLines } from './audit-lines.ts';
-import { newBoard, noteEvent } from './run-progress.ts';
+import { newRunProgress, applyEvent } from './run-progress.ts';
 import { errorLines, cliFailureJson } from './error-value.ts';
 import { eventLine } from './event-line.ts';
 import { figureLines } from './figure-lines.ts';
-import { cacheWords, count, dateTime, duration, money, plural } from './format-numbers.ts';
+import { describeCacheUse, count, dateTime, duration, money, plural } from './format-numbers.ts';
 import { operationLines, listOperations } from './operations.ts';
 import type { OperationView } from './operations.ts';
-import type { Page } from './output.ts';
+import type { Printer } from './output.ts';
 import { cloisterCommand } from './cloister-command.ts';
 import type { Common } from './request.ts';
 import { resultLines, taskLines } from './task-lines.ts';
@@ -19,61 +19,64 @@ import type { TreeRow } from './tree.ts';
 /** With the tasks of a team. */
 export type RunDetails = { readonly report: RunReport; readonly tasks: readonly TaskReport[] };
 
-/** They must be harmless. */
+/** The report and the tasks must be sanitized. */
 export const showLines = (
   { report, tasks: given }: RunDetails,
   { verbose, workspace }: Common,
-  page: Page,
+  printer: Printer,
 ): readonly string[] => {
-  const { paint, columns } = page;
+  const { paint, columns } = printer;
   const { spent } = report;
   const root = report.cells.find(({ parent }) => parent === null);
   const refused = refusalLines(report.events, paint);
   const failure = root?.outcome?.failure ?? null;
   const operations = listOperations(report.events);
   const tasks = [
-    ...taskLines(given, page, verbose ? Infinity : undefined),
-    ...(verbose ? resultLines(given, page) : []),
+    ...taskLines(given, printer, verbose ? Infinity : undefined),
+    ...(verbose ? resultLines(given, printer) : []),
   ];
   return [
     `${paint('bold', `run ${report.run}`)}  ${stateMark(report.status)} ${report.status}`,
     `agent    ${sanitizeLine(report.agent)}`,
     `goal     ${excerpt(report.goal, columns - 9)}`,
-    ...(report.caller === null ? [] : [`asked by ${excerpt(report.caller, columns - 9)}`]),
+    ...(report.caller === null ? [] : [`caller   ${excerpt(report.caller, columns - 9)}`]),
     `started  ${dateTime(report.startedAt)}${report.endedAt === null ? '' : `, took ${duration(report.endedAt - report.startedAt)}`}`,
-    ...(report.endedAt === null ? [`reached  ${reachedWords(report, operations)}`] : []),
-    `spent    ${count(spent.inputTokens)} in${cacheWords(spent)}, ${count(spent.outputTokens)} out, ${money(spent.usd)}${
+    ...(report.endedAt === null ? [`reached  ${describeReached(report, operations)}`] : []),
+    `spent    ${count(spent.inputTokens)} in${describeCacheUse(spent)}, ${count(spent.outputTokens)} out, ${money(spent.usd)}${
       spent.uncertain === 0 ? '' : `, ${count(spent.uncertain)} tokens uncertain`
     }`,
     '',
     ...treeLines(reportRows(report), columns, paint),
     ...(tasks.length === 0 ? [] : ['', ...tasks]),
-    ...(report.status === 'interrupted' ? ['', ...interruptedLines(report, workspace, page)] : []),
+    ...(report.status === 'interrupted' ? ['', ...interruptedLines(report, workspace, printer)] : []),
     ...(refused.length === 0 ? [] : ['', paint('bold', 'Refused:'), ...refused]),
-    ...(verbose ? ['', ...figureLines(report, page)] : []),
-    ...(verbose ? ['', paint('bold', 'Operations, for `fork --at`'), ...operationLines(operations, page)] : []),
+    ...(verbose ? ['', ...figureLines(report, printer)] : []),
+    ...(verbose ? ['', paint('bold', 'Operations (for `fork --at`):'), ...operationLines(operations, printer)] : []),
     ...(verbose ? ['', paint('bold', 'Events:'), ...eventLines(report)] : []),
     ...(report.output === '' ? [] : ['', paint('bold', 'Answer:'), report.output.trimEnd()]),
     ...(failure === null ? [] : ['', ...errorLines(cliFailureJson(failure))]),
   ];
 };
 
-/** How far a run without an end has got. */
-const reachedWords = ({ events, startedAt }: RunReport, operations: readonly OperationView[]): string => {
+/** How far an unfinished run has got. */
+const describeReached = ({ events, startedAt }: RunReport, operations: readonly OperationView[]): string => {
   const open = operations.filter(({ isOpen }) => isOpen).length;
   const settled = plural(operations.length - open, 'operation');
-  return `${dateTime(events.at(-1)?.at ?? startedAt)}: ${settled} settled, ${count(open)} under way`;
+  return `${dateTime(events.at(-1)?.at ?? startedAt)}: ${settled} settled, ${count(open)} in flight`;
 };
 
 const openMax = 20;
 
-const interruptedLines = ({ run, events }: RunReport, workspace: string, page: Page): readonly string[] => {
+const interruptedLines = ({ run, events }: RunReport, workspace: string, printer: Printer): readonly string[] => {
   const open = listOperations(events).filter(({ isOpen }) => isOpen);
   return [
-    page.paint('yellow', `It was interrupted${open.length === 0 ? '.' : ' with this under way:'}`),
-    ...operationLines(open.slice(0, openMax), page),
+    printer.paint(
+      'yellow',
+      `The run was interrupted${open.length === 0 ? '.' : ` with ${plural(open.length, 'operation')} in flight:`}`,
+    ),
+    ...operationLines(open.slice(0, openMax), printer),
     ...(open.length > openMax ? [`… ${count(open.length - openMax)} more`] : []),
-    'Go on with it:',
+    'Continue it with:',
     `  ${cloisterCommand(`resume ${run}`, workspace)}`,
   ];
 };
@@ -83,7 +86,7 @@ const reportRows = (report: RunReport): readonly TreeRow[] =>
     state: cell.status ?? (report.status === 'running' ? 'running' : 'interrupted'),
     branch,
     name: cellName(cell),
-    doing: cell.status ?? (report.status === 'running' ? 'running' : 'no end'),
+    activity: cell.status ?? (report.status === 'running' ? 'running' : 'unfinished'),
     turns: cell.turns,
     tools: cell.own.steps,
     inputTokens: cell.own.inputTokens,
@@ -92,13 +95,13 @@ const reportRows = (report: RunReport): readonly TreeRow[] =>
     ms: cell.spent.ms,
   }));
 
-/** The id, which people type, and the agent unless the id begins with it. */
+/** The id, which users type, and the agent unless the id starts with it. */
 const cellName = ({ cell, agent }: CellReport): string => (cell.startsWith(agent) ? cell : `${cell} ${rowText(agent)}`);
 
 const eventLines = (report: RunReport): readonly string[] => {
-  const board = newBoard();
+  const runProgress = newRunProgress();
   return report.events.flatMap((event) => {
-    noteEvent(board, event);
-    return eventLine(event, board, true) ?? [];
+    applyEvent(runProgress, event);
+    return eventLine(event, runProgress, true) ?? [];
   });
 };

@@ -1,4 +1,4 @@
-// One run shown while it goes on.
+// Shows a run live.
 import type { RunEvent, RunOutcome, RunSession, TeamSession } from '#contracts';
 import type { CommandContext } from './command-context.ts';
 import { openProgress } from './progress.ts';
@@ -11,59 +11,61 @@ export type InterruptTarget = { session: RunSession | undefined; progress: Progr
 
 export type RunOutputFlags = OutputFlags & { readonly jsonl: boolean };
 
-export const stoppingWords = 'stopping… (Ctrl-C again to stop at once)';
+export const stoppingNotice = 'stopping… (Ctrl-C again to stop immediately)';
 
-export const stopInOrder = ({ session, progress }: InterruptTarget, { output }: CommandContext): void => {
-  if (progress === undefined) output.err.print(stoppingWords);
-  else progress.notice(stoppingWords);
+export const requestStop = ({ session, progress }: InterruptTarget, { output }: CommandContext): void => {
+  if (progress === undefined) output.err.print(stoppingNotice);
+  else progress.notice(stoppingNotice);
   session?.cancel();
 };
 
-type Following = {
+type LiveRunOptions = {
   readonly stopping: InterruptTarget;
   readonly redact: (text: string) => string;
-  /** Told of every event too. */
-  readonly seen?: (event: RunEvent) => void;
+  /** Also called for every event. */
+  readonly onEvent?: (event: RunEvent) => void;
 };
 
-export const follow = async (
+export const showLiveRun = async (
   session: RunSession,
   request: RunOutputFlags,
-  desk: CommandContext,
-  { stopping, redact, seen }: Following,
+  context: CommandContext,
+  { stopping, redact, onEvent }: LiveRunOptions,
 ): Promise<RunOutcome> => {
   const tasks = isTeam(session) ? () => session.queue.tasks() : undefined;
-  const progress = openProgress(progressMode(request, desk), desk.output, desk.world, { tasks });
-  const restored = desk.interrupts.onLeave(() => progress.close());
-  const deaf = desk.world.onStrayError((error) => progress.notice(sanitizeLine(redact(strayWords(error)))));
+  const progress = openProgress(progressMode(request, context), context.output, context.world, { tasks });
+  const restored = context.interrupts.onLeave(() => progress.close());
+  const stopListening = context.world.onStrayError((error) =>
+    progress.notice(sanitizeLine(redact(describeStrayError(error)))),
+  );
   stopping.session = session;
   stopping.progress = progress;
-  // Ctrl-C may have come while the run was being taken up.
-  if (desk.interrupts.seen) session.cancel();
+  // Ctrl-C may have come while the run was being opened.
+  if (context.interrupts.seen) session.cancel();
   const note = (event: RunEvent): void => {
-    seen?.(event);
+    onEvent?.(event);
     progress.note(event);
-    if (request.jsonl) desk.output.jsonLine(event);
+    if (request.jsonl) context.output.jsonLine(event);
   };
   try {
-    // Together: an outcome that rejects must be heard even if the events never end.
-    const [outcome] = await Promise.all([session.outcome, passOn(session, note)]);
+    // Await both: an outcome that rejects must be noticed even if the events never end.
+    const [outcome] = await Promise.all([session.outcome, forwardEvents(session, note)]);
     return outcome;
   } finally {
-    deaf();
+    stopListening();
     progress.close();
     restored();
   }
 };
 
-/** One that is gone on with is not known as a team's before its events tell. */
+/** A resumed session has no queue; its events show that it is a team's. */
 const isTeam = (session: RunSession): session is TeamSession => 'queue' in session;
 
-/** It came from a tool's own timers or sockets: no step waits for it, so the run goes on. */
-export const strayWords = (error: unknown): string =>
+/** The error came from a tool's own timers or sockets: no step waits for it, so the run continues. */
+export const describeStrayError = (error: unknown): string =>
   `an error outside any tool call: ${error instanceof Error ? error.message : String(error)}`;
 
-const passOn = async (session: RunSession, note: (event: RunEvent) => void): Promise<void> => {
+const forwardEvents = async (session: RunSession, note: (event: RunEvent) => void): Promise<void> => {
   for await (const event of session) note(event);
 };
 

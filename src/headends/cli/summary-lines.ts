@@ -1,77 +1,77 @@
-// The FIN summary: what a run took, as a tree. A cell's line includes its children's figures; the line below has its own.
+// The summary of a run's usage, as a tree. A cell's line includes its children's figures; the line below has its own.
 import type { CellReport, Figures, RunReport, Spent, Traffic } from '#contracts';
 import { figureLines } from './figure-lines.ts';
 import { count, duration, money, compactNumber } from './format-numbers.ts';
-import type { Page } from './output.ts';
+import type { Printer } from './output.ts';
 import { fittingColumns, tableLines } from './table.ts';
 import type { Column } from './table.ts';
 import { inTreeOrder, rowText } from './tree.ts';
 
-/** The report must be harmless. */
+/** The report must be sanitized. */
 export const summaryLines = (
   report: RunReport,
-  page: Pick<Page, 'paint' | 'columns'>,
+  printer: Pick<Printer, 'paint' | 'columns'>,
   verbose = false,
 ): readonly string[] => {
-  const { paint, columns } = page;
-  const rows = finRows(report);
+  const { paint, columns } = printer;
+  const rows = summaryRows(report);
   const shown = rows.slice(0, rowsMax);
-  const texts = [...shown, ...totalRows(report)].map((row) => finColumns.map((column) => column.value(row)));
-  const kept = fittingColumns(finColumns, texts, columns);
+  const texts = [...shown, ...totalRows(report)].map((row) => summaryColumns.map((column) => column.value(row)));
+  const kept = fittingColumns(summaryColumns, texts, columns);
   const [heading = '', ...lines] = tableLines(
-    kept.map((index) => finColumns[index]!),
+    kept.map((index) => summaryColumns[index]!),
     texts.map((row) => kept.map((index) => row[index] ?? '')),
     columns,
   );
   return [
-    paint('bold', 'FIN'),
+    paint('bold', 'Summary'),
     paint('dim', heading),
     ...lines.slice(0, shown.length),
     ...(rows.length > shown.length ? [paint('dim', `… ${count(rows.length - shown.length)} more lines`)] : []),
     ...lines.slice(shown.length).map((line) => paint('bold', line)),
     ...failedLines(report),
     ...uncertainLines(report.spent),
-    ...(verbose ? ['', ...figureLines(report, page)] : []),
+    ...(verbose ? ['', ...figureLines(report, printer)] : []),
   ];
 };
 
-/** A run may have thousands of cells; what is left out is in the lines of the cells above it. */
+/** A run may have thousands of cells; rows left out are included in the figures of the cells above them. */
 const rowsMax = 60;
 
-type FinRow = {
+type SummaryRow = {
   readonly name: string;
   readonly status: string;
   readonly figures: Figures;
   readonly spent: Spent;
-  /** Null on a line of own figures: the time is that of the line above. */
+  /** Null on a line of own figures: the line above has the time. */
   readonly ms: number | null;
 };
 
-type FinColumn = Column & { value(row: FinRow): string };
+type SummaryColumn = Column & { value(row: SummaryRow): string };
 
-const finColumns: readonly FinColumn[] = [
+const summaryColumns: readonly SummaryColumn[] = [
   { title: 'agent', shrinksTo: 10, value: ({ name }) => name },
-  { title: 'status', goes: 7, value: ({ status }) => status },
-  { title: 'requests', align: 'right', goes: 3, value: ({ figures }) => compactNumber(figures.requests.calls) },
+  { title: 'status', dropOrder: 7, value: ({ status }) => status },
+  { title: 'requests', align: 'right', dropOrder: 3, value: ({ figures }) => compactNumber(figures.requests.calls) },
   {
     title: 'tools',
     align: 'right',
-    goes: 2,
+    dropOrder: 2,
     value: ({ figures }) => compactNumber(figures.tools.calls + figures.agents.calls),
   },
-  { title: 'in', align: 'right', goes: 5, value: ({ spent }) => compactNumber(spent.inputTokens) },
-  { title: 'out', align: 'right', goes: 6, value: ({ spent }) => compactNumber(spent.outputTokens) },
+  { title: 'in', align: 'right', dropOrder: 5, value: ({ spent }) => compactNumber(spent.inputTokens) },
+  { title: 'out', align: 'right', dropOrder: 6, value: ({ spent }) => compactNumber(spent.outputTokens) },
   {
     title: 'cache r/w',
     align: 'right',
-    goes: 1,
+    dropOrder: 1,
     value: ({ spent }) => `${compactNumber(spent.cacheReadTokens)}/${compactNumber(spent.cacheWriteTokens)}`,
   },
   { title: 'cost', align: 'right', value: ({ spent }) => money(spent.usd) },
-  { title: 'time', align: 'right', goes: 4, value: ({ ms }) => (ms === null ? '' : duration(ms)) },
+  { title: 'time', align: 'right', dropOrder: 4, value: ({ ms }) => (ms === null ? '' : duration(ms)) },
 ];
 
-const finRows = (report: RunReport): readonly FinRow[] => {
+const summaryRows = (report: RunReport): readonly SummaryRow[] => {
   const parents = new Set(report.cells.map(({ parent }) => parent));
   return inTreeOrder(report.cells).flatMap(({ cell, branch }) => [
     totalRow(cell, `${branch}${rowText(cell.agent)}`, report),
@@ -79,7 +79,7 @@ const finRows = (report: RunReport): readonly FinRow[] => {
   ]);
 };
 
-const totalRow = ({ status, figures, spent }: CellReport, name: string, report: RunReport): FinRow => ({
+const totalRow = ({ status, figures, spent }: CellReport, name: string, report: RunReport): SummaryRow => ({
   name,
   status: status ?? (report.status === 'running' ? 'running' : 'interrupted'),
   figures: figures.total,
@@ -87,8 +87,8 @@ const totalRow = ({ status, figures, spent }: CellReport, name: string, report: 
   ms: spent.ms,
 });
 
-/** Between a parent and its children. */
-const ownRow = ({ figures, own }: CellReport, branch: string): FinRow => ({
+/** The row between a parent and its children. */
+const ownRow = ({ figures, own }: CellReport, branch: string): SummaryRow => ({
   name: `${branch.replace(/├─$/u, '│ ').replace(/└─$/u, '  ')}│ own`,
   status: '',
   figures: figures.own,
@@ -96,7 +96,7 @@ const ownRow = ({ figures, own }: CellReport, branch: string): FinRow => ({
   ms: null,
 });
 
-const totalRows = (report: RunReport): readonly FinRow[] => {
+const totalRows = (report: RunReport): readonly SummaryRow[] => {
   const root = report.cells.find(({ parent }) => parent === null);
   return root === undefined ? [] : [totalRow(root, 'total', report)];
 };
@@ -118,4 +118,4 @@ const failedLines = ({ cells }: RunReport): readonly string[] => {
 const uncertainLines = ({ uncertain }: Spent): readonly string[] =>
   uncertain === 0
     ? []
-    : [`uncertain: ${count(uncertain)} tokens of attempts that never told what they used; the budget counts them`];
+    : [`uncertain: ${count(uncertain)} tokens from requests that never reported usage; they count against the budget`];

@@ -4,13 +4,13 @@ import { truncateColumns, padEnd, padStart, width } from './sanitize-text.ts';
 export type Column = {
   readonly title: string;
   readonly align?: 'left' | 'right';
-  /** May be cut down to this many columns when the table is too wide; the last such column gives way first. */
+  /** May be cut to this width if the table is too wide; the last such column is cut first. */
   readonly shrinksTo?: number;
-  /** May be left out when there is no room; the lowest number goes first. */
-  readonly goes?: number;
+  /** May be dropped if there is no room; the lowest number is dropped first. */
+  readonly dropOrder?: number;
 };
 
-/** The indexes of the columns that there is room for, in their order. */
+/** The indexes of the columns that fit, in order. */
 export const fittingColumns = (
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -18,11 +18,11 @@ export const fittingColumns = (
 ): readonly number[] => {
   const natural = naturalWidths(columns, rows);
   const least = columns.map(({ shrinksTo }, index) => Math.min(natural[index] ?? 0, shrinksTo ?? Infinity));
-  const leaving = [...columns.keys()]
-    .filter((index) => columns[index]?.goes !== undefined)
-    .sort((one, other) => (columns[one]?.goes ?? 0) - (columns[other]?.goes ?? 0));
+  const droppable = [...columns.keys()]
+    .filter((index) => columns[index]?.dropOrder !== undefined)
+    .sort((one, other) => (columns[one]?.dropOrder ?? 0) - (columns[other]?.dropOrder ?? 0));
   let kept = [...columns.keys()];
-  for (const index of leaving) {
+  for (const index of droppable) {
     if (
       total(
         kept.map((one) => least[one] ?? 0),
@@ -35,7 +35,7 @@ export const fittingColumns = (
   return kept;
 };
 
-/** The heading, then a line per row. Cells must be harmless, one line each. */
+/** The heading, then a line per row. Cells must be sanitized, one line each. */
 export const tableLines = (
   columns: readonly Column[],
   rows: readonly (readonly string[])[],

@@ -1,36 +1,36 @@
-// The tasks of a team's run, a line each, when it is over or looked at.
+// Formats the tasks of a team's run, one line each, at its end and for `show`.
 import type { TaskReport } from '#contracts';
-import { plural } from './format-numbers.ts';
+import { count, plural } from './format-numbers.ts';
 import { finalGraphLines } from './graph-lines.ts';
-import { countWords } from './graph-screen.ts';
-import type { Page } from './output.ts';
+import { describeTaskCounts } from './graph-screen.ts';
+import type { Printer } from './output.ts';
 import { excerpt } from './sanitize-text.ts';
 
 const linesMax = 60;
 
-/** They must be harmless. Nothing when the run is not of a team. */
+/** The tasks must be sanitized. Empty if the run is not a team's. */
 export const taskLines = (
   tasks: readonly TaskReport[],
-  { paint, columns }: Pick<Page, 'paint' | 'columns'>,
+  { paint, columns }: Pick<Printer, 'paint' | 'columns'>,
   height = linesMax,
 ): readonly string[] => {
   if (tasks.length === 0) return [];
   return [
-    `${paint('bold', 'TASKS')}  ${plural(tasks.length, 'task')}: ${countWords(tasks)}`,
+    `${paint('bold', 'Tasks')} (${count(tasks.length)}): ${describeTaskCounts(tasks)}`,
     ...finalGraphLines(withIds(tasks), { width: columns, height, paint, unicode: true }),
   ];
 };
 
-/** Ids are what `explain` takes. */
+/** With their ids, because `explain` takes them. */
 const withIds = (tasks: readonly TaskReport[]): readonly TaskReport[] =>
   tasks.map((task) => ({ ...task, title: `${task.id}: ${task.title}` }));
 
 const resultLinesMax = 40;
 
-/** What each task gave, after whom, and in which cells: the first lines of it. They must be harmless. */
+/** Each task with its dependencies, its cells and the first lines of its result. The tasks must be sanitized. */
 export const resultLines = (
   tasks: readonly TaskReport[],
-  { paint, columns }: Pick<Page, 'paint' | 'columns'>,
+  { paint, columns }: Pick<Printer, 'paint' | 'columns'>,
 ): readonly string[] =>
   tasks.flatMap(({ id, title, dependsOn, cells, result, reason }) => {
     const after = dependsOn.length === 0 ? '' : ` after ${dependsOn.join(', ')}`;
@@ -41,6 +41,6 @@ export const resultLines = (
       '',
       paint('bold', excerpt(`${id}: ${title}${after}${where}`, columns)),
       ...lines.slice(0, resultLinesMax).map((line) => `  ${line}`),
-      ...(more > 0 ? [paint('dim', `  … ${plural(more, 'line')} more: --json has all of it`)] : []),
+      ...(more > 0 ? [paint('dim', `  … ${plural(more, 'more line')}: use --json for all`)] : []),
     ];
   });

@@ -2,56 +2,61 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import {
-  agentsOf,
-  budgetOf,
+  agentsFlag,
+  budgetFlag,
   command,
   common,
-  configOf,
-  someNumber,
+  configFlag,
+  formerOption,
+  positiveInteger,
   withAgents,
   withBudget,
   withEvents,
   withWorkspace,
 } from './grammar.ts';
-import type { Flags, Take } from './grammar.ts';
+import type { Flags, TakeRequest } from './grammar.ts';
 import type { TeamRequest } from './request.ts';
 import { UsageError } from './usage-error.ts';
 
-export const addTeamCommand = (program: Command, take: Take): void => {
-  const team = command(program, 'team', 'let a team work through a graph of tasks', [
+export const addTeamCommand = (program: Command, take: TakeRequest): void => {
+  const team = command(program, 'team', 'run a team on a task graph', [
     'cloister team team.yaml "Write a page about bees"',
-    'cloister team team.yaml "Write a page about bees" --plan-only --save plan.json',
+    'cloister team team.yaml "Write a page about bees" --plan-only --save-plan plan.json',
     'cloister team team.yaml --from-plan plan.json',
     'cloister team team.yaml --tasks tasks.yaml --graph graph.svg',
   ])
     .usage('[options] <team.yaml> [goal]')
-    .argument('<team>', 'the file of a team')
-    .argument('[goal]', 'what it should reach; - : read it from stdin')
+    .argument('<team>', 'a team file')
+    .argument('[goal]', 'the goal; - reads it from stdin')
     .addOption(
-      new Option('--tasks <file>', 'what there is to do, in YAML or JSON; nobody plans').conflicts([
+      new Option('--tasks <file>', 'run these tasks (YAML or JSON) instead of planning').conflicts([
         'fromPlan',
         'planOnly',
       ]),
     )
     .addOption(
-      new Option('--plan-only', 'let the coordinator plan, and show the plan').conflicts(['fromPlan', 'answer']),
+      new Option('--plan-only', 'only plan, and print the plan').conflicts(['fromPlan', 'finalAnswer', 'answer']),
     )
-    .option('--save <file>', 'with --plan-only: write the plan, as JSON')
-    .option('--from-plan <file|run>', 'work through a plan that was saved, or that a run made')
-    .option('--answer', 'with tasks: let the coordinator answer from all results')
-    .option('--graph <file>', 'write the graph at the end: .svg, or for Mermaid .mmd or .md')
-    .option('--parallel <n>', 'how many tasks to work on at once', someNumber);
+    .option('--save-plan <file>', 'with --plan-only: save the plan as JSON')
+    .option('--from-plan <file|run>', 'execute a saved plan, or the plan of an earlier run')
+    .option('--final-answer', 'with --tasks: have the coordinator write a final answer')
+    .option('--graph <file>', 'write the final task graph: .svg, or Mermaid as .mmd or .md')
+    .option('--parallel <n>', 'maximum tasks in parallel', positiveInteger)
+    .addOption(formerOption('--save <file>'))
+    .addOption(formerOption('--answer'));
   withBudget(withEvents(withWorkspace(withAgents(team)))).action(
     (path: string, goal: string | undefined, flags: Flags) => take(teamRequest(path, goal, flags)),
   );
 };
 
 const teamRequest = (path: string, goal: string | undefined, flags: Flags): TeamRequest => {
-  const { tasks = null, fromPlan = null, planOnly = false, save = null, answer = false, graph = null } = flags;
+  const { tasks = null, fromPlan = null, planOnly = false, graph = null } = flags;
+  const save = flags.savePlan ?? flags.save ?? null;
+  const answer = flags.finalAnswer ?? flags.answer ?? false;
   if (save !== null && !planOnly)
     throw new UsageError(
-      '--save goes with --plan-only',
-      'cloister team <team.yaml> "<goal>" --plan-only --save plan.json',
+      '--save-plan requires --plan-only',
+      'cloister team <team.yaml> "<goal>" --plan-only --save-plan plan.json',
     );
   return {
     command: 'team',
@@ -66,8 +71,8 @@ const teamRequest = (path: string, goal: string | undefined, flags: Flags): Team
     parallel: flags.parallel ?? null,
     jsonl: flags.jsonl ?? false,
     ...common(flags),
-    ...configOf(flags),
-    ...agentsOf(flags),
-    ...budgetOf(flags),
+    ...configFlag(flags),
+    ...agentsFlag(flags),
+    ...budgetFlag(flags),
   };
 };

@@ -1,4 +1,4 @@
-// Lines from a terminal, which can be edited and called back with the arrow keys, or from a pipe.
+// Reads lines from a terminal, with editing and history, or from a pipe.
 import { createInterface } from 'node:readline';
 import type { Interface } from 'node:readline';
 import type { Lines } from './cli-world.ts';
@@ -7,7 +7,7 @@ export type TerminalLines = {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   /** Where the prompt is written. */
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
-  /** Ctrl-C while a line is typed: a terminal that is read key by key sends no signal for it. */
+  /** Called for Ctrl-C while a line is typed: a terminal in raw mode sends no signal for it. */
   readonly interrupt: () => void;
 };
 
@@ -21,8 +21,8 @@ type Reading = Pick<Lines, 'next' | 'close'>;
 const historyMax = 200;
 
 /**
- * The terminal is ours only while a line is typed: in between, Ctrl-C is a signal and nothing is swallowed. Lines that were
- * pasted together are given one after the other; what stood behind the last of them is there again to be edited.
+ * The terminal is in raw mode only while a line is typed: in between, Ctrl-C is a signal and no input is swallowed. Lines that
+ * were pasted together are returned one by one; an unfinished last line can be edited at the next prompt.
  */
 const typedLines = ({ input, output, interrupt }: TerminalLines): Reading => {
   const pasted: string[] = [];
@@ -38,14 +38,14 @@ const typedLines = ({ input, output, interrupt }: TerminalLines): Reading => {
       });
       reader.on('SIGINT', interrupt);
       reader.on('line', (line) => {
-        // All of a paste comes at once.
+        // All lines of a paste arrive in the same tick.
         if (pasted.push(line) === 1) queueMicrotask(() => reader.close());
       });
       reader.on('close', () => {
         open = undefined;
         const line = pasted.shift();
         rest = line === undefined ? '' : reader.line;
-        // After Ctrl-D or Ctrl-C the cursor stands behind the prompt.
+        // After Ctrl-D or Ctrl-C the cursor is still behind the prompt.
         if (line === undefined) output.write('\n');
         resolve(line ?? null);
       });

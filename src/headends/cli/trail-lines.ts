@@ -1,17 +1,17 @@
-// The way back of a text to where it began, a line per step.
+// Formats the trail of a text back to its source, one line per step.
 import type { TrailStep } from '#contracts';
 import { plural } from './format-numbers.ts';
 import { sanitizeLine } from './sanitize-text.ts';
 
-/** The trail must be harmless. */
+/** The trail must be sanitized. */
 export const trailLines = (trail: readonly TrailStep[]): readonly string[] =>
-  trail.map((step) => sanitizeLine(stepWords(step)));
+  trail.map((step) => sanitizeLine(describeStep(step)));
 
-const stepWords = (step: TrailStep): string => {
+const describeStep = (step: TrailStep): string => {
   switch (step.type) {
     case 'definition':
       return step.given === true
-        ? `tool that came from outside with the request, for ${step.agent} (${step.path})`
+        ? `client tool sent with the request, for ${step.agent} (${step.path})`
         : `definition of ${step.agent} (${step.path})`;
     case 'operation':
       return `operation ${step.cell}/${step.op} ${step.name}`;

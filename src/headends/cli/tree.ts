@@ -1,4 +1,4 @@
-// Cells as a tree, one line each, in the columns there are.
+// Cells as a tree, one line each, fitted to the terminal.
 import type { CellId } from '#base';
 import type { Status } from '#contracts';
 import { duration, money, compactNumber } from './format-numbers.ts';
@@ -7,10 +7,10 @@ import { truncateColumns, sanitizeLine, padEnd, padStart, width } from './saniti
 
 export type TreeRow = {
   readonly state: State;
-  /** The lines that join it to its parent. */
+  /** The lines that connect it to its parent. */
   readonly branch: string;
   readonly name: string;
-  readonly doing: string;
+  readonly activity: string;
   readonly turns: number;
   readonly tools: number;
   readonly inputTokens: number;
@@ -38,7 +38,7 @@ export const treeLines = (rows: readonly TreeRow[], columns: number, paint: Pain
     const [sign, style] = marks[row.state];
     const name = padEnd(`${row.branch}${row.name}`, nameWidth);
     const values = figures.map((figure) => padStart(figure.value(row), figure.columns)).join(' ');
-    const rest = truncateColumns(` ${padEnd(row.doing, doingWidth)} ${values}`, columns - nameWidth - 2);
+    const rest = truncateColumns(` ${padEnd(row.activity, doingWidth)} ${values}`, columns - nameWidth - 2);
     return `${paint(style, sign)} ${paint('bold', name)}${paint('dim', rest)}`;
   };
   return [paint('dim', truncateColumns(heading, columns)), ...rows.map(line)];
@@ -47,7 +47,7 @@ export const treeLines = (rows: readonly TreeRow[], columns: number, paint: Pain
 /** The state of a cell as one sign. */
 export const stateMark = (state: State): string => marks[state][0];
 
-/** Parents before their children, with the lines that join them. Cells come in order of birth. */
+/** Parents before their children, with the lines that connect them. `cells` are in order of creation. */
 export const inTreeOrder = <T extends { readonly cell: CellId; readonly parent: CellId | null }>(
   cells: readonly T[],
 ): readonly { readonly cell: T; readonly branch: string }[] => {
@@ -67,7 +67,7 @@ export const inTreeOrder = <T extends { readonly cell: CellId; readonly parent: 
   return ordered;
 };
 
-/** At most `rowsMax` rows in their order: the root, then those that run, then the newest; and how many are left out. */
+/** Keeps at most `rowsMax` rows, in order: the root first, then running ones, then the newest. `hidden` counts the others. */
 export const pickRows = (rows: readonly TreeRow[], rowsMax: number): { rows: readonly TreeRow[]; hidden: number } => {
   if (rows.length <= rowsMax) return { rows, hidden: 0 };
   const rank = (row: TreeRow, index: number): number => {
@@ -83,7 +83,7 @@ export const pickRows = (rows: readonly TreeRow[], rowsMax: number): { rows: rea
   return { rows: kept.flatMap((index) => rows[index] ?? []), hidden: rows.length - kept.length };
 };
 
-/** A name or activity as a row may hold it. */
+/** A name or activity, sanitized and bounded for one row. */
 export const rowText = (text: string): string => sanitizeLine(text.slice(0, 200));
 
 const wideFrom = 60;

@@ -1,4 +1,4 @@
-/** The command line itself was wrong. `help` is set when the whole help says it better. */
+/** A mistake on the command line. `help` is set if the whole help should be printed instead. */
 export class UsageError extends Error {
   readonly suggestion: string;
   readonly help: string | null;

@@ -1,4 +1,4 @@
-// `verify`: non-interference of an agent and all below it, by running twice.
+// `verify`: tests the isolation of an agent and its sub-agents with pairs of runs.
 import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
@@ -9,13 +9,13 @@ import type { VerifyRequest } from './request.ts';
 import { truncateColumns } from './sanitize-text.ts';
 import { verifyLines } from './verify-lines.ts';
 
-export const verifyCommand = async (request: VerifyRequest, desk: CommandContext): Promise<ExitCode> => {
-  const { world, output, interrupts } = desk;
+export const verifyCommand = async (request: VerifyRequest, context: CommandContext): Promise<ExitCode> => {
+  const { world, output, interrupts } = context;
   const { agent, agents, pairs, seed, config } = request;
   const stop = new AbortController();
-  const counter = openCounter(request, desk);
-  interrupts.orderly(() => {
-    counter.notice('stopping after this pair… (Ctrl-C again to stop at once)');
+  const counter = openCounter(request, context);
+  interrupts.onFirst(() => {
+    counter.notice('stopping after this pair… (Ctrl-C again to stop immediately)');
     stop.abort();
   });
   try {
@@ -41,26 +41,26 @@ export const verifyCommand = async (request: VerifyRequest, desk: CommandContext
 
 type Counter = { count(pairs: number): void; notice(words: string): void; close(): void };
 
-/** On a terminal, how many pairs so far; it is wiped away at the end. Elsewhere nothing, or lines with --verbose. */
-const openCounter = (request: VerifyRequest, desk: CommandContext): Counter => {
-  const { world, output } = desk;
+/** On a terminal, shows the number of pairs so far and erases it at the end. Elsewhere nothing, or lines with --verbose. */
+const openCounter = (request: VerifyRequest, context: CommandContext): Counter => {
+  const { world, output } = context;
   if (request.verbose) return lineCounter(request, output);
-  if (!request.json && world.stderr.isTTY === true) return screenCounter(request, desk);
+  if (!request.json && world.stderr.isTTY === true) return screenCounter(request, context);
   return { count: () => {}, notice: (words) => output.err.print(words), close: () => {} };
 };
 
-/** Agents that talk are compared in more pairs than were asked for. */
-const pairsWords = (done: number, { pairs }: VerifyRequest): string =>
+/** Agents that exchange messages are compared in more pairs than requested. */
+const describePairs = (done: number, { pairs }: VerifyRequest): string =>
   done > pairs ? plural(done, 'pair') : `${count(done)} of ${plural(pairs, 'pair')}`;
 
-/** A line whenever there are twice as many: few, however long it takes. */
+/** Prints a line each time the number doubles: few lines, however long it takes. */
 const lineCounter = (request: VerifyRequest, { err }: Output): Counter => {
   let next = 1;
   return {
     count: (done) => {
       if (done < next) return;
       next = done * 2;
-      err.print(pairsWords(done, request));
+      err.print(describePairs(done, request));
     },
     notice: (words) => err.print(words),
     close: () => {},
@@ -72,7 +72,7 @@ const screenCounter = (request: VerifyRequest, { world, output, interrupts }: Co
   let notice = '';
   let isOver = false;
   const screen = openLiveScreen(world.stderr, world, ({ columns }) => {
-    const lines = isOver ? [] : [pairsWords(done, request), ...(notice === '' ? [] : [notice])];
+    const lines = isOver ? [] : [describePairs(done, request), ...(notice === '' ? [] : [notice])];
     return lines.map((line) => output.err.paint('dim', truncateColumns(line, columns)));
   });
   const close = (): void => {

@@ -1,9 +1,9 @@
-// Words on lines that fit the terminal.
+// Wraps text to the terminal.
 import { sanitizeLine, width } from './sanitize-text.ts';
 
 /**
- * Foreign text made harmless, on lines of at most so many columns: the first one begins with `first`, the others with as
- * many spaces as `hang` says. A word that is longer than a line, such as a path, is left whole.
+ * Sanitizes foreign text and wraps it to lines of at most `columns` columns: the first line starts with `first`, the others with
+ * `hang` spaces. A word that is longer than a line, such as a path, is not broken.
  */
 export const wrapText = (first: string, text: string, columns: number, hang = 4): readonly string[] => {
   const lines: string[] = [];

@@ -1,7 +1,7 @@
-// All bodies that are being read, together.
+// Bounds the bytes of all request bodies that are being read.
 //
-//   A1. What is there of them never passes the bound, and what is there of one caller's never half of it. A body that is alone always fits.
-//   A2. What a body has taken up is given back when it has been read, however that ends.
+//   A1. The bytes received never exceed the bound, and those of one caller never exceed half of it. A single body always fits.
+//   A2. A body gives its bytes back once reading ends, successfully or not.
 import { CloisterError } from '#base';
 import type { HttpLimits } from './limits.ts';
 
@@ -16,12 +16,12 @@ export class BodyBudget {
     this.#callerBytesMax = Math.max(Math.floor(bodiesBytesMax / 2), bodyBytesMax);
   }
 
-  /** What is there of all of them. */
+  /** Bytes received of all bodies that are being read. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Throws `server_busy` when there is no room for what is announced. Only what comes takes up room. */
+  /** Throws `server_busy` if the announced bytes do not fit. Only received bytes take up room. */
   open(caller: string, announced: number): OpenBody {
     this.#check(caller, announced);
     return new OpenBody((more) => this.#take(caller, more));
@@ -37,7 +37,7 @@ export class BodyBudget {
 
   #check(caller: string, more: number): void {
     if (this.#bytes + more > this.#bytesMax || (this.#byCaller.get(caller) ?? 0) + more > this.#callerBytesMax)
-      throw new CloisterError('server_busy', 'Too much is being sent at once.', { retryAfterMs });
+      throw new CloisterError('server_busy', 'Too many request bytes are in flight.', { retryAfterMs });
   }
 }
 
@@ -51,7 +51,7 @@ export class OpenBody {
     this.#take = take;
   }
 
-  /** So much of it is there now. Throws `server_busy` when that is too much. */
+  /** Sets how many bytes have been received. Throws `server_busy` if they do not fit. */
   hold(bytes: number): void {
     if (bytes === this.#bytes) return;
     this.#take(bytes - this.#bytes);

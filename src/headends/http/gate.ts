@@ -1,8 +1,8 @@
-// Who may come in: looked at before a single byte of a body is read.
+// Decides who may come in, before any byte of a body is read.
 //
-//   G1. A name that the server does not know is refused, so a page that was resolved to this address cannot speak to it.
-//   G2. A page of another origin is refused, and so is one without an origin (`null`).
-//   G3. Without a token nobody learns more than that.
+//   G1. An unknown host name is refused, so a page cannot reach the server by DNS rebinding.
+//   G2. A page of another origin is refused, and so is one with the origin `null`.
+//   G3. Without a token, a client learns only that it was refused.
 import { CloisterError } from '#base';
 import type { Caller } from '#contracts';
 
@@ -13,7 +13,7 @@ export type GateOptions = {
   readonly origins: readonly string[];
   /** Undefined for a wrong token. */
   identify(token: string): Caller | undefined;
-  /** Throws when this caller has asked too often. */
+  /** Throws if this caller has sent too many requests. */
   admit(caller: Caller): void;
 };
 
@@ -31,23 +31,23 @@ export class Gate {
   /** Throws `host_refused`. */
   checkHost(host: string | null | undefined): void {
     if (typeof host === 'string') {
-      const given = host.toLowerCase();
-      if (this.#hosts.has(given) || this.#hosts.has(withoutPort(given))) return;
+      const name = host.toLowerCase();
+      if (this.#hosts.has(name) || this.#hosts.has(withoutPort(name))) return;
     }
     throw new CloisterError('host_refused');
   }
 
-  /** Throws `origin_refused`. A client that is no page sends none. */
+  /** Throws `origin_refused`. Clients other than web pages send no origin. */
   checkOrigin(origin: string | null | undefined, host: string | null | undefined): void {
     if (origin === null || origin === undefined) return;
-    const given = origin.toLowerCase();
-    // Its own pages come from where they are asked for; the host has been looked at.
-    const own = typeof host === 'string' && given === `http://${host.toLowerCase()}`;
-    if (own || this.#origins.has(given)) return;
+    const normalized = origin.toLowerCase();
+    // A page of this server has the server's own origin; the host has been checked already.
+    const own = typeof host === 'string' && normalized === `http://${host.toLowerCase()}`;
+    if (own || this.#origins.has(normalized)) return;
     throw new CloisterError('origin_refused');
   }
 
-  /** Whether a page from there may read what is answered. */
+  /** Whether a page of this origin may read responses. */
   allowsOrigin(origin: string): boolean {
     return this.#origins.has(origin.toLowerCase());
   }
@@ -59,12 +59,12 @@ export class Gate {
     return caller;
   }
 
-  /** Throws `token_refused`. Who is known is not admitted yet. */
+  /** Throws `token_refused`. Does not check the rate; `admit` does. */
   identify(authorization: string | null | undefined, apiKey: string | null | undefined): Caller {
-    const given = bearerIn(authorization) ?? apiKey ?? undefined;
-    // An empty one is none, whatever its hash is.
-    const token = given === '' ? undefined : given;
-    // A missing one is looked up as well: both take the same time.
+    const sent = bearerToken(authorization) ?? apiKey ?? undefined;
+    // An empty token is no token, even if its hash is listed.
+    const token = sent === '' ? undefined : sent;
+    // A missing token is looked up too, so that both cases take the same time.
     const caller = this.#options.identify(token ?? '');
     if (token === undefined || caller === undefined) throw new CloisterError('token_refused');
     return caller;
@@ -78,5 +78,5 @@ export class Gate {
 
 const withoutPort = (host: string): string => host.replace(/:\d{1,5}$/u, '');
 
-const bearerIn = (authorization: string | null | undefined): string | undefined =>
+const bearerToken = (authorization: string | null | undefined): string | undefined =>
   /^bearer +([\w.~+/-]+=*) *$/iu.exec(authorization ?? '')?.[1];

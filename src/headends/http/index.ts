@@ -9,4 +9,4 @@ export type { HttpListener } from './listen.ts';
 export { pulledStream } from './pulled-stream.ts';
 export type { PulledOptions } from './pulled-stream.ts';
 export { encodeEvent } from './server-events.ts';
-export { upgradeTo } from './sockets.ts';
+export { socketUpgrade } from './sockets.ts';

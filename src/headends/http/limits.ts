@@ -1,8 +1,8 @@
-// How much of anything a client may send, and how long it may take.
+// How much a client may send, and how long it may take.
 
 export type HttpLimits = {
   readonly bodyBytesMax: number;
-  /** Of all bodies that are being read; of one caller's, half of it. */
+  /** For all bodies that are being read together; one caller may use half of it. */
   readonly bodiesBytesMax: number;
   readonly depthMax: number;
   /** Request line and headers together. */
@@ -11,11 +11,11 @@ export type HttpLimits = {
   readonly headersTimeoutMs: number;
   /** For the whole request, body included. */
   readonly requestTimeoutMs: number;
-  /** How long a reader may take for one part of an answer. */
+  /** How long a client may take to read one part of a response. */
   readonly stallMs: number;
-  /** So long nothing is said on a stream; then a comment is. */
+  /** A silent stream sends a comment after this time. */
   readonly keepAliveMs: number;
-  /** How long a connection may be kept without a request. */
+  /** How long a connection may stay open without a request. */
   readonly idleMs: number;
   readonly connectionsMax: number;
 };

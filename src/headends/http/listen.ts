@@ -1,7 +1,7 @@
-// A real server on a real port: its time-outs, its sockets, its end.
+// The Node server on a port: timeouts, sockets and shutdown.
 //
-//   N1. A connection that sends its request too slowly, or takes its answer too slowly, is closed.
-//   N2. A stop lets requests under way finish; a firm one cuts them.
+//   N1. A connection that sends its request too slowly, or reads its response too slowly, is closed.
+//   N2. `close` lets requests in flight finish; `cut` ends them.
 import { createServer, STATUS_CODES } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -9,14 +9,14 @@ import { getRequestListener, RequestError } from '@hono/node-server';
 import { CloisterError } from '#base';
 import type { HttpApp } from './build-app.ts';
 import type { HttpLimits } from './limits.ts';
-import type { Upgrade } from './sockets.ts';
+import type { SocketUpgrade } from './sockets.ts';
 
 export type HttpListener = {
   readonly port: number;
   readonly connections: number;
-  /** No new connections; those that are idle are closed. Resolves when all are. */
+  /** Accepts no new connections and closes idle ones. Resolves when all connections are closed. */
   close(): Promise<void>;
-  /** At once. */
+  /** Closes all connections immediately. */
   cut(): void;
 };
 
@@ -24,10 +24,10 @@ export type ListenOptions = {
   readonly host: string;
   readonly port: number;
   readonly limits: HttpLimits;
-  readonly upgrade?: Upgrade;
+  readonly upgrade?: SocketUpgrade;
 };
 
-/** Rejects with `address_taken`, or `options_invalid` for an address that this machine does not have. */
+/** Rejects with `address_taken`, or with `options_invalid` for an address that this machine does not have. */
 export const listen = async (app: HttpApp, options: ListenOptions): Promise<HttpListener> => {
   const { host, port, limits, upgrade } = options;
   const server = createServer({
@@ -37,22 +37,25 @@ export const listen = async (app: HttpApp, options: ListenOptions): Promise<Http
     connectionsCheckingInterval: 1_000,
     keepAliveTimeout: limits.idleMs,
     requireHostHeader: true,
-    shouldUpgradeCallback: (request) => upgrade?.wants(request) === true,
+    shouldUpgradeCallback: (request) => upgrade?.accepts(request) === true,
   });
   server.maxConnections = limits.connectionsMax;
-  const handle = dropStalled(server, limits.stallMs, listenerOf(app, host));
+  const handle = dropStalled(server, limits.stallMs, requestListener(app, host));
   server.on('request', handle);
-  // Who asks before it sends a body is told only after the gate.
+  // A client that sends `Expect: 100-continue` is answered only after the gate.
   server.on('checkContinue', handle);
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => void refuseBytes(app, error, socket as Socket));
+  server.on(
+    'clientError',
+    (error: NodeJS.ErrnoException, socket) => void answerMalformedRequest(app, error, socket as Socket),
+  );
   if (upgrade !== undefined) server.on('upgrade', upgrade.handle);
-  await opened(server, host, port);
+  await startListening(server, host, port);
   return {
     port: (server.address() as AddressInfo).port,
     get connections() {
-      return upgrade?.open ?? 0;
+      return upgrade?.openSockets ?? 0;
     },
-    close: () => closed(server),
+    close: () => stopListening(server),
     cut: () => {
       upgrade?.cut();
       server.closeAllConnections();
@@ -60,10 +63,13 @@ export const listen = async (app: HttpApp, options: ListenOptions): Promise<Http
   };
 };
 
-/** What never became a request is answered like one that is refused. */
-const refuseBytes = async (app: HttpApp, { code }: NodeJS.ErrnoException, socket: Socket): Promise<void> => {
+/** Answers input that never became a request in the same way as a refused request. */
+const answerMalformedRequest = async (app: HttpApp, { code }: NodeJS.ErrnoException, socket: Socket): Promise<void> => {
   if (!socket.writable || code === 'ECONNRESET') return void socket.destroy();
-  const [status, error] = notRequests[code ?? ''] ?? [400, new CloisterError('request_invalid', 'It is not HTTP.')];
+  const [status, error] = parserErrors[code ?? ''] ?? [
+    400,
+    new CloisterError('request_invalid', 'This is not an HTTP request.'),
+  ];
   const response = app.refuse(error);
   const body = await response.text();
   const headers = [...response.headers, ['content-length', Buffer.byteLength(body)], ['connection', 'close']];
@@ -71,63 +77,65 @@ const refuseBytes = async (app: HttpApp, { code }: NodeJS.ErrnoException, socket
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`, () => socket.destroy());
 };
 
-const notRequests: Readonly<Record<string, readonly [status: number, error: CloisterError]>> = {
-  HPE_HEADER_OVERFLOW: [431, new CloisterError('request_too_large', 'Its headers are too long.')],
+const parserErrors: Readonly<Record<string, readonly [status: number, error: CloisterError]>> = {
+  HPE_HEADER_OVERFLOW: [431, new CloisterError('request_too_large', 'The headers are too long.')],
   ERR_HTTP_REQUEST_TIMEOUT: [408, new CloisterError('request_timeout')],
 };
 
 type Handle = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
-const listenerOf = (app: HttpApp, host: string): Handle => {
+const requestListener = (app: HttpApp, host: string): Handle => {
   const respond = getRequestListener((request, env) => app.fetch(request, env as never), {
     overrideGlobalObjects: false,
     hostname: host,
     errorHandler: (error) =>
-      app.refuse(error instanceof RequestError ? new CloisterError('request_invalid', 'Its address is none.') : error),
+      app.refuse(
+        error instanceof RequestError ? new CloisterError('request_invalid', 'The request URL is invalid.') : error,
+      ),
   });
   return (incoming, outgoing) => {
-    // Only the address is made of this, and one that cannot be made of it could not be refused by the gate, which sees the real one.
+    // The adapter uses this header only to build the URL. With an invalid host it would fail before the gate, which checks the original header.
     if (incoming.headers.host !== undefined) incoming.headers.host = 'localhost';
     void respond(incoming, outgoing);
   };
 };
 
-/** Who takes nothing of its answer for so long is dropped, and so is a connection that is not used. A run may take its time. */
+/** Drops a client that reads nothing of its response for so long, and an unused connection. A connection that waits for a run is kept. */
 const dropStalled = (server: Server, ms: number, handle: Handle): Handle => {
-  const underWay = new WeakMap<Socket, number>();
+  const inFlight = new WeakMap<Socket, number>();
   server.setTimeout(ms, (socket) => {
-    if (socket.writableLength === 0 && (underWay.get(socket) ?? 0) > 0) socket.setTimeout(ms);
+    if (socket.writableLength === 0 && (inFlight.get(socket) ?? 0) > 0) socket.setTimeout(ms);
     else socket.destroy();
   });
   return (incoming, outgoing) => {
     const { socket } = incoming;
-    const count = (by: number): void => void underWay.set(socket, (underWay.get(socket) ?? 0) + by);
+    const count = (by: number): void => void inFlight.set(socket, (inFlight.get(socket) ?? 0) + by);
     count(1);
     outgoing.once('close', () => {
       count(-1);
-      // While it closes, a connection that was in use is idle now.
+      // While the server closes, this connection may have just become idle.
       if (!server.listening) server.closeIdleConnections();
     });
     handle(incoming, outgoing);
   };
 };
 
-const opened = (server: Server, host: string, port: number): Promise<void> =>
+const startListening = (server: Server, host: string, port: number): Promise<void> =>
   new Promise((resolve, reject) => {
-    // It stays: an accept that fails later must not end the process.
-    server.on('error', (error: NodeJS.ErrnoException) => reject(notOpened(error, host, port)));
+    // The listener stays attached: an accept that fails later must not end the process.
+    server.on('error', (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)));
     server.listen(port, host, () => resolve());
   });
 
-const notOpened = ({ code, message }: NodeJS.ErrnoException, host: string, port: number): CloisterError =>
-  code !== undefined && isElsewhere.has(code)
-    ? new CloisterError('options_invalid', `host: ${host} is no address of this machine (${code}).`)
+const listenError = ({ code, message }: NodeJS.ErrnoException, host: string, port: number): CloisterError =>
+  code !== undefined && foreignHostCodes.has(code)
+    ? new CloisterError('options_invalid', `host: ${host} is not an address of this machine (${code}).`)
     : new CloisterError('address_taken', `${host}:${port} (${code ?? message}).`);
 
-const isElsewhere: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN']);
+const foreignHostCodes: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN']);
 
-/** Nobody here knows what is under way on a WebSocket: it goes on until it is cut. */
-const closed = (server: Server): Promise<void> =>
+/** WebSockets stay open until they are cut, because this server cannot tell whether one of them is idle. */
+const stopListening = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();

@@ -1,13 +1,13 @@
-// What came together is begun together. So many runs then take the same step one after the other, and the processor finds the code of
-// that step where it left it: one whole run after the other takes twice as long.
+// Requests that arrive in one tick start together. Their runs then take the same step one after the other, and the code of that step is
+// still in the processor's cache. Handling one whole run after the other takes twice as long.
 
-let turn: Promise<void> | undefined;
+let batch: Promise<void> | undefined;
 
-/** Resolves for all who wait, when everything that has come in by now was read. */
+/** Resolves for all waiting requests once everything that has arrived so far is read. */
 export const nextBatch = (): Promise<void> =>
-  (turn ??= new Promise((resolve) => {
+  (batch ??= new Promise((resolve) => {
     setImmediate(() => {
-      turn = undefined;
+      batch = undefined;
       resolve();
     });
   }));

@@ -1,4 +1,4 @@
-// What the Node adapter hands over besides a request.
+// What the Node adapter passes along with a request.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 export type NodeEnv = { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse };

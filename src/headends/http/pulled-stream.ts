@@ -1,20 +1,20 @@
-// Bytes as a stream that is pulled: the next ones are asked for only when the reader has taken the last.
+// A pull-based byte stream: it asks its source for more only when the reader has taken the last part.
 //
-//   L1. What waits for a reader is one text. Long ones go out in parts.
-//   L2. A reader that takes nothing for a while is dropped, and so is the source behind it.
+//   L1. At most one text waits for the reader. Long texts are sent in parts.
+//   L2. A reader that takes nothing for a while is dropped, and its source is closed.
 import type { Clock, CancelTimer } from '#contracts';
 
 export type PulledOptions = {
   readonly clock: Clock;
   /** How long a reader may take for one part. */
   readonly stallMs: number;
-  /** Sent when there is nothing else to send for so long. */
+  /** Text to send after so long without anything else to send. */
   readonly idle?: { readonly ms: number; readonly text: string };
-  /** The reader was too slow, or has gone: told once, before the source is closed. */
-  readonly dropped?: (why: 'stalled' | 'gone') => void;
+  /** The reader was too slow, or is gone. Called once, before the source is closed. */
+  readonly onDropped?: (why: 'stalled' | 'gone') => void;
   /** The source has failed. */
-  readonly failed?: (error: unknown) => void;
-  /** Ends the connection, so that nothing that was cut off looks whole. Without it the stream fails. */
+  readonly onFailed?: (error: unknown) => void;
+  /** Ends the connection, so that a truncated stream does not look complete. Without it, the stream errors. */
   readonly cut?: () => void;
 };
 
@@ -23,22 +23,23 @@ const partBytes = 16 * 1024;
 export const pulledStream = (
   source: AsyncIterable<string | Uint8Array>,
   options: PulledOptions,
-): ReadableStream<Uint8Array> => new ReadableStream<Uint8Array>(new Pulled(source, options), { highWaterMark: 0 });
+): ReadableStream<Uint8Array> =>
+  new ReadableStream<Uint8Array>(new PulledSource(source, options), { highWaterMark: 0 });
 
-const nothing = new Uint8Array();
+const noBytes = new Uint8Array();
 const encoder = new TextEncoder();
 
-class Pulled {
+class PulledSource {
   readonly #iterator: AsyncIterator<string | Uint8Array>;
   readonly #options: PulledOptions;
-  #rest: Uint8Array = nothing;
-  /** The next of the source has been asked for. One promise is waited for once, however often nothing comes for a while. */
-  #isAsked = false;
-  #came: (() => IteratorResult<string | Uint8Array>) | undefined;
+  #rest: Uint8Array = noBytes;
+  /** The next item has been requested. Its promise is awaited once, however often the stream is idle in the meantime. */
+  #isRequested = false;
+  #result: (() => IteratorResult<string | Uint8Array>) | undefined;
   #wake: () => void = () => undefined;
   #stopIdle: CancelTimer | undefined;
   #stopStall: CancelTimer | undefined;
-  #over = false;
+  #ended = false;
 
   constructor(source: AsyncIterable<string | Uint8Array>, options: PulledOptions) {
     this.#iterator = source[Symbol.asyncIterator]();
@@ -49,9 +50,9 @@ class Pulled {
     this.#stopStall?.();
     try {
       const bytes = this.#rest.length === 0 ? await this.#take() : this.#rest;
-      if (this.#over) return;
+      if (this.#ended) return;
       if (bytes === null) {
-        this.#over = true;
+        this.#ended = true;
         controller.close();
         return;
       }
@@ -59,10 +60,10 @@ class Pulled {
       controller.enqueue(bytes.subarray(0, partBytes));
       this.#stopStall = this.#options.clock.timer(this.#options.stallMs, () => this.#drop(controller));
     } catch (error) {
-      if (this.#over) return;
-      this.#over = true;
-      this.#options.failed?.(error);
-      this.#breakOff(controller, error);
+      if (this.#ended) return;
+      this.#ended = true;
+      this.#options.onFailed?.(error);
+      this.#abort(controller, error);
     }
   }
 
@@ -70,26 +71,26 @@ class Pulled {
     this.#end('gone');
   }
 
-  /** The next bytes, or what is sent when none come; null at the end. */
+  /** The next bytes, or the idle text if none arrive in time; null at the end. */
   async #take(): Promise<Uint8Array | null> {
     for (;;) {
-      if (!this.#isAsked) this.#ask();
-      if (this.#came === undefined) await this.#somethingOrIdle();
-      if (this.#came === undefined) return encoder.encode(this.#options.idle?.text);
-      const { done, value } = this.#came();
+      if (!this.#isRequested) this.#requestNext();
+      if (this.#result === undefined) await this.#waitForNextOrIdle();
+      if (this.#result === undefined) return encoder.encode(this.#options.idle?.text);
+      const { done, value } = this.#result();
       if (done === true) return null;
-      this.#isAsked = false;
-      this.#came = undefined;
+      this.#isRequested = false;
+      this.#result = undefined;
       const bytes = typeof value === 'string' ? encoder.encode(value) : value;
-      // A stream cannot hold a part without bytes.
+      // A byte stream rejects empty chunks.
       if (bytes.length > 0) return bytes;
     }
   }
 
-  #ask(): void {
-    this.#isAsked = true;
+  #requestNext(): void {
+    this.#isRequested = true;
     const came = (result: () => IteratorResult<string | Uint8Array>): void => {
-      this.#came = result;
+      this.#result = result;
       this.#wake();
     };
     this.#iterator.next().then(
@@ -101,7 +102,7 @@ class Pulled {
     );
   }
 
-  #somethingOrIdle(): Promise<void> {
+  #waitForNextOrIdle(): Promise<void> {
     const { idle, clock } = this.#options;
     return new Promise((resolve) => {
       const wake = (): void => {
@@ -114,12 +115,12 @@ class Pulled {
   }
 
   #drop(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    if (this.#over) return;
+    if (this.#ended) return;
     this.#end('stalled');
-    this.#breakOff(controller, new Error('The reader takes nothing.'));
+    this.#abort(controller, new Error('The reader has stalled.'));
   }
 
-  #breakOff(controller: ReadableStreamDefaultController<Uint8Array>, error: unknown): void {
+  #abort(controller: ReadableStreamDefaultController<Uint8Array>, error: unknown): void {
     const { cut } = this.#options;
     if (cut === undefined) return controller.error(error);
     cut();
@@ -127,13 +128,13 @@ class Pulled {
   }
 
   #end(why: 'stalled' | 'gone'): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#ended) return;
+    this.#ended = true;
     this.#stopStall?.();
     this.#wake();
-    this.#rest = nothing;
-    this.#options.dropped?.(why);
-    // A source that waits for something ends when that comes, or when its signal does.
+    this.#rest = noBytes;
+    this.#options.onDropped?.(why);
+    // A source that is awaiting something ends only when that settles or its signal aborts, so its end is not awaited here.
     this.#iterator.return?.().then(undefined, () => undefined);
   }
 }

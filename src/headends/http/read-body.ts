@@ -1,4 +1,4 @@
-// The body of a request: refused by what it announces, then read within its bounds, then as strict JSON.
+// Reads the body of a request: checks its headers, reads it within the limits, and parses it as strict JSON.
 import type { IncomingMessage } from 'node:http';
 import { CloisterError, parseStrictJson } from '#base';
 import type { Json } from '#base';
@@ -8,28 +8,28 @@ import type { HttpLimits } from './limits.ts';
 import type { NodeEnv } from './node-env.ts';
 import { nextBatch } from './next-batch.ts';
 
-export type BodyReading = {
+export type ReadBodyOptions = {
   readonly limits: Pick<HttpLimits, 'bodyBytesMax' | 'depthMax' | 'requestTimeoutMs'>;
   readonly bodies: BodyBudget;
   readonly clock: Clock;
 };
 
-/** Undefined when there is none. Throws before a byte is read when that is enough to know. */
+/** Undefined if there is no body. Throws before any byte is read if the headers are reason enough. */
 export const readBody = async (
   request: Request,
   caller: Caller,
-  options: BodyReading,
+  options: ReadBodyOptions,
   { incoming, outgoing }: Partial<NodeEnv>,
 ): Promise<Json | undefined> => {
   const { bodyBytesMax, depthMax } = options.limits;
-  if (hasNone(request.headers)) return undefined;
-  const body = options.bodies.open(caller.name, announcedIn(request.headers, bodyBytesMax));
+  if (hasNoBody(request.headers)) return undefined;
+  const body = options.bodies.open(caller.name, announcedBytes(request.headers, bodyBytesMax));
   try {
-    // A client that asked whether it should send its body may.
+    // The client waits for permission to send its body.
     if (incoming?.headers.expect !== undefined) outgoing?.writeContinue();
     if (incoming !== undefined) await nextBatch();
-    const hold = holding(body, bodyBytesMax);
-    const bytes = await read(
+    const hold = boundedHold(body, bodyBytesMax);
+    const bytes = await readOrCancel(
       incoming === undefined ? readWeb(request.body, hold, options) : readNode(incoming, hold, options.clock),
     );
     const parsed = parseStrictJson(decode(bytes), depthMax);
@@ -40,52 +40,55 @@ export const readBody = async (
   }
 };
 
-/** For what needs no words: a POST without a body, as clients send it. */
-const hasNone = (headers: Headers): boolean =>
+/** Some POST requests need no body, and clients then send neither a type nor a length. */
+const hasNoBody = (headers: Headers): boolean =>
   !headers.has('content-type') && !headers.has('transfer-encoding') && (headers.get('content-length') ?? '0') === '0';
 
-/** How many bytes it says that it has; 0 when it does not say. */
-const announcedIn = (headers: Headers, bytesMax: number): number => {
+/** The announced number of bytes; 0 if none is announced. */
+const announcedBytes = (headers: Headers, bytesMax: number): number => {
   const type = headers.get('content-type') ?? '';
   if (!/^application\/json(?:\s*;\s*(?:charset=utf-8|charset="utf-8"))?\s*$/iu.test(type))
-    throw new CloisterError('media_refused', type === '' ? 'It has no content-type.' : `It says ${type.slice(0, 80)}.`);
+    throw new CloisterError(
+      'media_refused',
+      type === '' ? 'It has no content-type.' : `Its content-type is ${type.slice(0, 80)}.`,
+    );
   if (headers.has('content-encoding') || (headers.get('transfer-encoding') ?? 'chunked').toLowerCase() !== 'chunked')
-    throw new CloisterError('media_refused', 'It is encoded; send it as it is.');
+    throw new CloisterError('media_refused', 'Content-Encoding is not supported; send the body uncompressed.');
   const length = Number(headers.get('content-length') ?? 0);
   if (length > bytesMax) throw tooLarge(bytesMax);
-  // Without a socket nobody has looked at it.
+  // Node validates this header; without a socket nothing has.
   return length >= 0 ? length : 0;
 };
 
-/** Takes what is there of a body by now. Throws when that is too much. */
+/** Reports how many bytes have been received. Throws if they are too many. */
 type Hold = (bytes: number) => void;
 
-const holding =
+const boundedHold =
   (body: OpenBody, bytesMax: number): Hold =>
   (bytes) => {
     if (bytes > bytesMax) throw tooLarge(bytesMax);
     body.hold(bytes);
   };
 
-const read = async (bytes: Promise<Uint8Array>): Promise<Uint8Array> => {
+const readOrCancel = async (bytes: Promise<Uint8Array>): Promise<Uint8Array> => {
   try {
     return await bytes;
   } catch (error) {
     if (error instanceof CloisterError) throw error;
-    // Whoever sent it went away in the middle.
+    // The client disconnected before the body was complete.
     throw new CloisterError('cancelled', undefined, { cause: error });
   }
 };
 
 /**
- * By its events: to iterate it, or to read it through a web stream, takes longer than all the rest of a small request. How long it may
- * take is the server's concern.
+ * Reads by events: iterating the request, or reading it through a web stream, takes longer than everything else about a small request.
+ * The server itself enforces the time limit.
  */
 const readNode = (incoming: IncomingMessage, hold: Hold, clock: Clock): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
-    // It may have gone while others were waited for.
-    if (incoming.destroyed) return reject(new Error('It is closed.'));
-    /** Null: nothing more is waited for. */
+    // The client may have disconnected while the batch was being collected.
+    if (incoming.destroyed) return reject(new Error('The request is closed.'));
+    /** Null once the result is settled. */
     let parts: Buffer[] | null = [];
     let bytes = 0;
     const refuse = (error: unknown): void => {
@@ -99,7 +102,7 @@ const readNode = (incoming: IncomingMessage, hold: Hold, clock: Clock): Promise<
         parts.push(part);
       } catch (error) {
         refuse(error);
-        // Whoever sends on is cut off, once it could read why.
+        // A client that keeps sending is cut off, after it has had time to read the refusal.
         incoming.once(
           'close',
           clock.timer(lingerMs, () => incoming.destroy()),
@@ -111,8 +114,11 @@ const readNode = (incoming: IncomingMessage, hold: Hold, clock: Clock): Promise<
       parts = null;
     });
     incoming.once('error', refuse);
-    // Every request is closed in the end, and errors are dear.
-    incoming.once('close', () => parts !== null && refuse(new Error('It was closed in the middle.')));
+    // Every request closes in the end, and creating an Error is slow, so one is made only if the body is incomplete.
+    incoming.once(
+      'close',
+      () => parts !== null && refuse(new Error('The request was closed before its body was complete.')),
+    );
   });
 
 const lingerMs = 500;
@@ -120,16 +126,16 @@ const lingerMs = 500;
 const readWeb = async (
   body: ReadableStream<Uint8Array> | null,
   hold: Hold,
-  { clock, limits }: BodyReading,
+  { clock, limits }: ReadBodyOptions,
 ): Promise<Uint8Array> => {
   const reader = body?.getReader();
-  const late = Promise.withResolvers<never>();
-  const stop = clock.timer(limits.requestTimeoutMs, () => late.reject(new CloisterError('request_timeout')));
+  const timeout = Promise.withResolvers<never>();
+  const stop = clock.timer(limits.requestTimeoutMs, () => timeout.reject(new CloisterError('request_timeout')));
   const parts: Uint8Array[] = [];
   let bytes = 0;
   try {
     for (;;) {
-      const { value } = (await Promise.race([reader?.read(), late.promise])) ?? {};
+      const { value } = (await Promise.race([reader?.read(), timeout.promise])) ?? {};
       if (value === undefined) return Buffer.concat(parts);
       hold((bytes += value.length));
       parts.push(value);
@@ -148,9 +154,9 @@ const decode = (bytes: Uint8Array): string => {
   try {
     return decoder.decode(bytes);
   } catch {
-    throw new CloisterError('request_invalid', 'The body: It is not UTF-8.');
+    throw new CloisterError('request_invalid', 'The body is not valid UTF-8.');
   }
 };
 
 const tooLarge = (bytesMax: number): CloisterError =>
-  new CloisterError('request_too_large', `A body has at most ${bytesMax} bytes.`);
+  new CloisterError('request_too_large', `A body may have at most ${bytesMax} bytes.`);

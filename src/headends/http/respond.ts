@@ -1,4 +1,4 @@
-// Replies as bytes.
+// Writes replies as HTTP responses.
 import type { ClientFailure } from '#contracts';
 import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
@@ -8,8 +8,8 @@ import { pulledStream } from './pulled-stream.ts';
 import type { PulledOptions } from './pulled-stream.ts';
 import { encodeEvent, keepAlive } from './server-events.ts';
 
-/** Nothing that is answered is a page, belongs in a cache, or may be framed or guessed at. */
-const safely = {
+/** No response is a page: none may be cached, framed or content-sniffed. */
+const securityHeaders = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cross-origin-resource-policy': 'same-origin',
@@ -18,50 +18,50 @@ const safely = {
   'x-frame-options': 'DENY',
 } as const;
 
-export type HeadersOf = Readonly<Record<string, string>>;
+export type HeaderMap = Readonly<Record<string, string>>;
 
-/** What every response of one request carries. */
-export const commonHeaders = (request: string, more: HeadersOf): HeadersOf => ({
-  ...safely,
+/** The headers of every response to one request. */
+export const commonHeaders = (request: string, more: HeaderMap): HeaderMap => ({
+  ...securityHeaders,
   'x-request-id': request,
-  // The same, by the name that Anthropic's clients look for.
+  // The same id, under the name that Anthropic's clients look for.
   'request-id': request,
   ...more,
 });
 
-/** An answer that is there whole, not yet a response: Node can write it as it is, which takes half as long. */
+/** A complete reply that is not a Response yet: Node can write it directly, which takes half as long. */
 export type CompleteReply = {
   readonly status: number;
-  /** What every response has, and what this one has besides: no name is in both. */
-  readonly common: HeadersOf;
-  readonly more: HeadersOf;
+  /** The headers of every response, and those of this one only. No name is in both. */
+  readonly common: HeaderMap;
+  readonly more: HeaderMap;
   /** JSON, or nothing. */
   readonly text: string;
-  /** Why it is no answer; not sent by itself. */
+  /** The reason, if it is an error. For the operator; the client has it in the body. */
   readonly code?: ErrorCode;
 };
 
 export const completeReply = (
   status: number,
   body: Json | undefined,
-  common: HeadersOf,
-  { more = none, code }: { readonly more?: HeadersOf | undefined; readonly code?: ErrorCode | undefined } = {},
+  common: HeaderMap,
+  { more = noHeaders, code }: { readonly more?: HeaderMap | undefined; readonly code?: ErrorCode | undefined } = {},
 ): CompleteReply => {
   const text = body === undefined ? '' : JSON.stringify(body);
   return code === undefined ? { status, common, more, text } : { status, common, more, text, code };
 };
 
-const none: HeadersOf = {};
+const noHeaders: HeaderMap = {};
 
-/** To the socket if there is one; else as a response. */
-export const sendReply = (answer: CompleteReply | Response, outgoing?: ServerResponse): Response => {
-  if (answer instanceof Response) return answer;
-  const { status, common, more, text } = answer;
-  const type = text === '' ? none : jsonType;
+/** Writes to the socket if there is one; else returns a Response. */
+export const sendReply = (reply: CompleteReply | Response, outgoing?: ServerResponse): Response => {
+  if (reply instanceof Response) return reply;
+  const { status, common, more, text } = reply;
+  const type = text === '' ? noHeaders : jsonHeaders;
   if (outgoing === undefined)
     return new Response(text === '' ? null : text, { status, headers: { ...more, ...common, ...type } });
   if (!outgoing.destroyed) {
-    // A list, for objects would be put together and taken apart again.
+    // A flat array: merging objects only for Node to take them apart again would cost time.
     const list: string[] = [];
     for (const headers of [common, more, type]) for (const name in headers) list.push(name, headers[name]!);
     list.push('content-length', String(Buffer.byteLength(text)));
@@ -71,13 +71,13 @@ export const sendReply = (answer: CompleteReply | Response, outgoing?: ServerRes
   return RESPONSE_ALREADY_SENT;
 };
 
-const jsonType: HeadersOf = { 'content-type': 'application/json' };
+const jsonHeaders: HeaderMap = { 'content-type': 'application/json' };
 
 export type StreamOptions = Omit<PulledOptions, 'idle'> & { readonly keepAliveMs: number };
 
 export const replyResponse = (
   reply: RouteReply,
-  common: HeadersOf,
+  common: HeaderMap,
   streaming: StreamOptions,
 ): CompleteReply | Response => {
   if (!('events' in reply)) {
@@ -85,15 +85,15 @@ export const replyResponse = (
     return completeReply(status, body, common, { more, code });
   }
   const { keepAliveMs, ...options } = streaming;
-  const stream = pulledStream(encoded(reply.events), { ...options, idle: { ms: keepAliveMs, text: keepAlive } });
+  const stream = pulledStream(encodeEvents(reply.events), { ...options, idle: { ms: keepAliveMs, text: keepAlive } });
   return new Response(stream, { headers: { ...reply.headers, ...common, ...eventHeaders } });
 };
 
-/** Proxies hand events on as they come. */
+/** Tells proxies not to buffer the events. */
 const eventHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
 
-/** Can be left while it waits for the next one, where events can: no generator can. */
-const encoded = (events: AsyncIterable<ServerEvent>): AsyncIterable<string> => ({
+/** Not a generator: a generator cannot be ended while it awaits the next event, and this iterator can if `events` can. */
+const encodeEvents = (events: AsyncIterable<ServerEvent>): AsyncIterable<string> => ({
   [Symbol.asyncIterator]: () => {
     const iterator = events[Symbol.asyncIterator]();
     return {
@@ -112,13 +112,13 @@ const encoded = (events: AsyncIterable<ServerEvent>): AsyncIterable<string> => (
 export const failureResponse = (
   failure: ClientFailure,
   form: ErrorFormatter,
-  common: HeadersOf,
-  more: HeadersOf = {},
+  common: HeaderMap,
+  more: HeaderMap = {},
 ): CompleteReply => {
   const { status, code, retryable, retryAfterMs } = failure;
-  const headers: HeadersOf = {
+  const headers: HeaderMap = {
     ...more,
-    // Clients of OpenAI and Anthropic try again by themselves: only where that helps.
+    // The clients of OpenAI and Anthropic retry by themselves. This header limits that to failures where a retry helps.
     'x-should-retry': retryable ? 'true' : 'false',
     ...(retryAfterMs === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) }),
     ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),

@@ -1,21 +1,21 @@
-// Texts on their way to the reader of a WebSocket.
+// Sends texts over a WebSocket.
 //
-//   W1. What waits is bounded, and past that the socket is cut; a text that is alone may be as long as it likes.
-//   W2. A text goes out in parts. A reader that does not take the next part for a while is cut off too.
+//   W1. The bytes waiting to be sent are bounded; past the bound, the socket is cut. A single text may be of any length.
+//   W2. A text is sent in parts. A reader that does not take the next part for a while is cut off, too.
 import type { WebSocket } from 'ws';
 import { bufferedBytesMax } from '#base';
 import type { Clock } from '#contracts';
 
 const partBytes = 64 * 1024;
 
-type Waiting = { readonly bytes: Buffer; readonly taken: () => void };
+type QueuedText = { readonly bytes: Buffer; readonly taken: () => void };
 
 export class SocketWriter {
   readonly #socket: WebSocket;
   readonly #clock: Clock;
   readonly #stallMs: number;
-  readonly #waiting: Waiting[] = [];
-  /** Of all texts that are not taken, the one that is on its way included. */
+  readonly #waiting: QueuedText[] = [];
+  /** The bytes of all texts not taken yet, including the one being sent. */
   #bytes = 0;
   #writing = false;
   #closing = false;
@@ -26,7 +26,7 @@ export class SocketWriter {
     this.#stallMs = stallMs;
   }
 
-  /** Resolves when it has been taken, or cannot be any more. */
+  /** Resolves when the text has been taken, or can no longer be. */
   async send(text: string): Promise<void> {
     if (this.#closing || this.#socket.readyState !== this.#socket.OPEN) return;
     const bytes = Buffer.from(text);
@@ -38,7 +38,7 @@ export class SocketWriter {
     await promise;
   }
 
-  /** After what has been sent. */
+  /** Closes the socket after all texts that were sent before. */
   close(): void {
     this.#closing = true;
     if (!this.#writing) this.#socket.close();
@@ -61,7 +61,7 @@ export class SocketWriter {
       const part = bytes.subarray(from, from + partBytes);
       from += partBytes;
       const stop = this.#clock.timer(this.#stallMs, () => this.#socket.terminate());
-      // What a socket that is closed meanwhile did not take, it says so.
+      // The callback also runs, with an error, if the socket closes in the meantime.
       await new Promise<void>((taken) =>
         this.#socket.send(part, { binary: false, fin: from >= bytes.length }, () => taken()),
       );

@@ -1,9 +1,9 @@
-// WebSockets: the same gate, then texts in both directions.
+// WebSockets, behind the same gate as all other routes.
 //
-//   K1. A socket is opened only after host, origin and token have been looked at, as for every other route. Who does not pass is
-//       answered as any other request is.
-//   K2. The token comes as a header or, from pages, as `bearer.<token in base64url>` among the subprotocols.
-//   K3. Each text counts as a request does: over a socket nobody asks more often than without one.
+//   K1. A socket is opened only after host, origin and token have been checked, as for every other route. A client that does not pass
+//       is answered like any other request.
+//   K2. The token comes in a header or, from web pages, as `bearer.<token in base64url>` among the subprotocols.
+//   K3. Each text counts as one request, so a socket does not get around the rate limit.
 import { clientError } from '#headends/shared';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -11,22 +11,22 @@ import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import { parseStrictJson } from '#base';
 import type { Caller, Clock, ServedSocket, SocketRoute, CancelTimer } from '#contracts';
-import { watchArriving } from './websocket-input.ts';
+import { limitSocketInput } from './websocket-input.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { Gate } from './gate.ts';
 import type { HttpLimits } from './limits.ts';
 import { SocketWriter } from './socket-writer.ts';
 
-export type Upgrade = {
-  readonly open: number;
-  /** Whether this one is to become a socket. */
-  wants(this: void, request: IncomingMessage): boolean;
+export type SocketUpgrade = {
+  readonly openSockets: number;
+  /** Whether this request may become a socket. */
+  accepts(this: void, request: IncomingMessage): boolean;
   handle(this: void, request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Says goodbye, and closes all at once. */
+  /** Sends a close frame to all clients and ends their connections immediately. */
   cut(): void;
 };
 
-export type UpgradeOptions = {
+export type SocketUpgradeOptions = {
   readonly gate: Gate;
   readonly limits: HttpLimits;
   readonly bodies: BodyBudget;
@@ -34,9 +34,9 @@ export type UpgradeOptions = {
   readonly isStopping: () => boolean;
 };
 
-const aliveMs = 30_000;
+const pingIntervalMs = 30_000;
 
-export const upgradeTo = (routes: readonly SocketRoute[], options: UpgradeOptions): Upgrade => {
+export const socketUpgrade = (routes: readonly SocketRoute[], options: SocketUpgradeOptions): SocketUpgrade => {
   const server = new WebSocketServer({
     noServer: true,
     maxPayload: options.limits.bodyBytesMax,
@@ -44,45 +44,45 @@ export const upgradeTo = (routes: readonly SocketRoute[], options: UpgradeOption
     perMessageDeflate: false,
     handleProtocols: (offered) => routes.find(({ protocol }) => offered.has(protocol))?.protocol ?? false,
   });
-  const entered = new WeakMap<IncomingMessage, Entered>();
+  const admitted = new WeakMap<IncomingMessage, AdmittedUpgrade>();
   return {
-    get open() {
+    get openSockets() {
       return server.clients.size;
     },
-    wants: (request) => {
-      const found = enter(request, routes, options);
-      if (found !== null) entered.set(request, found);
+    accepts: (request) => {
+      const found = admitUpgrade(request, routes, options);
+      if (found !== null) admitted.set(request, found);
       return found !== null;
     },
     handle: (request, socket, head) => {
       socket.on('error', () => socket.destroy());
-      const { route, caller } = entered.get(request)!;
+      const { route, caller } = admitted.get(request)!;
       server.handleUpgrade(request, socket, head, (opened) => {
-        watchArriving(opened, socket, caller, options);
-        serve(opened, route, caller, options);
+        limitSocketInput(opened, socket, caller, options);
+        serveSocket(opened, route, caller, options);
       });
     },
     cut: () =>
       server.clients.forEach((client) => {
-        client.close(1001, 'The server is being stopped.');
+        client.close(1001, 'The server is shutting down.');
         client.terminate();
       }),
   };
 };
 
-type Entered = { readonly route: SocketRoute; readonly caller: Caller };
+type AdmittedUpgrade = { readonly route: SocketRoute; readonly caller: Caller };
 
-/** Null for one that is no socket of ours, or may not be. */
-const enter = (
+/** Null if the request is not for one of our sockets, or is refused. */
+const admitUpgrade = (
   { headers, headersDistinct, method, url = '/' }: IncomingMessage,
   routes: readonly SocketRoute[],
-  { gate, isStopping }: UpgradeOptions,
-): Entered | null => {
+  { gate, isStopping }: SocketUpgradeOptions,
+): AdmittedUpgrade | null => {
   const route = routes.find(({ path }) => path === url.split('?')[0]);
   if (route === undefined || method !== 'GET' || headers.upgrade?.toLowerCase() !== 'websocket') return null;
-  // As a request it is told why.
+  // Handled as a plain request, it is told why.
   if (isStopping()) return null;
-  // One that is there twice is none that we know.
+  // A header that is sent twice is joined, so that its value matches nothing.
   const [host, origin, authorization, key, protocols] = [
     'host',
     'origin',
@@ -93,23 +93,23 @@ const enter = (
   try {
     gate.checkHost(host);
     gate.checkOrigin(origin, host);
-    return { route, caller: { ...gate.enter(authorization, key ?? tokenIn(protocols)) } };
+    return { route, caller: { ...gate.enter(authorization, key ?? tokenFromProtocols(protocols)) } };
   } catch {
     return null;
   }
 };
 
-/** A page can send no header with a WebSocket, only names of protocols: one of them may be its token. It is never agreed on. */
-const tokenIn = (protocols = ''): string | undefined => {
+/** A web page cannot set headers on a WebSocket, only subprotocols, so one of those may hold its token. It is never the agreed one. */
+const tokenFromProtocols = (protocols = ''): string | undefined => {
   const [token, ...others] = protocols.split(',').flatMap((name) => tokenName.exec(name.trim())?.[1] ?? []);
   return token === undefined || others.length > 0 ? undefined : Buffer.from(token, 'base64url').toString('utf8');
 };
 
 const tokenName = /^bearer\.([\w-]+)$/u;
 
-const serve = (socket: WebSocket, route: SocketRoute, caller: Caller, options: UpgradeOptions): void => {
+const serveSocket = (socket: WebSocket, route: SocketRoute, caller: Caller, options: SocketUpgradeOptions): void => {
   const { gate, limits, clock } = options;
-  const stop = watchAlive(socket, clock);
+  const stop = watchLiveness(socket, clock);
   const writer = new SocketWriter(socket, { clock, stallMs: limits.stallMs });
   socket.on('error', () => socket.terminate());
   socket.on('close', () => stop());
@@ -118,7 +118,7 @@ const serve = (socket: WebSocket, route: SocketRoute, caller: Caller, options: U
     close: () => writer.close(),
     onMessage: (listener) => {
       socket.on('message', (data, isBinary) => {
-        const refused = isBinary ? ([1003, 'Texts only.'] as const) : tooOften(gate, caller);
+        const refused = isBinary ? ([1003, 'Only text messages are accepted.'] as const) : rateRefusal(gate, caller);
         if (refused === null) listener(parseStrictJson((data as Buffer).toString('utf8'), limits.depthMax));
         else socket.close(...refused);
       });
@@ -128,8 +128,8 @@ const serve = (socket: WebSocket, route: SocketRoute, caller: Caller, options: U
   route.open(served, caller);
 };
 
-/** How the socket is closed, if it has to be. */
-const tooOften = (gate: Gate, caller: Caller): readonly [code: number, why: string] | null => {
+/** How to close the socket if the caller exceeds its rate; else null. */
+const rateRefusal = (gate: Gate, caller: Caller): readonly [code: number, why: string] | null => {
   try {
     gate.admit(caller);
     return null;
@@ -138,17 +138,17 @@ const tooOften = (gate: Gate, caller: Caller): readonly [code: number, why: stri
   }
 };
 
-/** A connection that is gone without a word is found out. */
-const watchAlive = (socket: WebSocket, clock: Clock): CancelTimer => {
+/** Ends a connection whose peer has vanished without closing it. */
+const watchLiveness = (socket: WebSocket, clock: Clock): CancelTimer => {
   let alive = true;
   let stop: CancelTimer;
   socket.on('pong', () => (alive = true));
-  const look = (): void => {
+  const check = (): void => {
     if (!alive) return socket.terminate();
     alive = false;
     socket.ping();
-    stop = clock.timer(aliveMs, look);
+    stop = clock.timer(pingIntervalMs, check);
   };
-  stop = clock.timer(aliveMs, look);
+  stop = clock.timer(pingIntervalMs, check);
   return () => stop();
 };

@@ -1,7 +1,7 @@
-// Texts on their way in over a WebSocket: a half of one takes up room as a body does, and may take as long.
+// Limits on incomplete WebSocket messages: they count against the body budget, and have the same time limit as a body.
 //
-//   T1. What comes whole costs nothing: a part of the stream counts if no text ended in it. What of the next text came together with the end of
-//       one does not; it is less than what a socket reads at once.
+//   T1. A message that arrives whole costs nothing: a chunk counts only if no message ended in it. The start of a message that shares a chunk
+//       with the end of another is not counted; it is smaller than one read of the socket.
 import { clientError } from '#headends/shared';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
@@ -10,14 +10,14 @@ import type { Caller, Clock, CancelTimer } from '#contracts';
 import type { BodyBudget } from './body-budget.ts';
 import type { HttpLimits } from './limits.ts';
 
-export type ArrivingOptions = { readonly bodies: BodyBudget; readonly limits: HttpLimits; readonly clock: Clock };
+export type SocketInputOptions = { readonly bodies: BodyBudget; readonly limits: HttpLimits; readonly clock: Clock };
 
-/** Cuts the socket of who sends too much at once with all others, or too slowly. `bytes`: what the socket reads from. */
-export const watchArriving = (
+/** Cuts the socket if its input exceeds the shared budget, or comes too slowly. `bytes`: the stream that the socket reads from. */
+export const limitSocketInput = (
   socket: WebSocket,
   bytes: Duplex,
   caller: Caller,
-  { bodies, limits, clock }: ArrivingOptions,
+  { bodies, limits, clock }: SocketInputOptions,
 ): void => {
   const body = bodies.open(caller.name, 0);
   let [held, control, ended] = [0, 0, false];
@@ -35,11 +35,11 @@ export const watchArriving = (
     } else stop ??= clock.timer(limits.requestTimeoutMs, () => cut(1008, new CloisterError('request_timeout')));
   };
   socket.on('message', () => (ended = true));
-  // Between two parts of a text there may be others that are not of it.
+  // Control frames may arrive between two parts of a message, and do not belong to it.
   const skip = (data: Buffer): void => void (control += controlHeadBytes + data.length);
   socket.on('ping', skip);
   socket.on('pong', skip);
-  // Behind the socket's own listener: what it has told of by now, it keeps no longer.
+  // This listener runs after the socket's own, so a message that has been emitted by now is no longer buffered.
   bytes.on('data', (part: Buffer) => {
     const now = ended ? 0 : Math.max(0, held + part.length - control);
     [control, ended] = [0, false];
@@ -52,5 +52,5 @@ export const watchArriving = (
   bytes.once('close', () => hold(0));
 };
 
-/** Of a ping or pong from a client: two bytes, and four that mask what it says. */
+/** The header of a client's ping or pong: two bytes, and four for the mask. */
 const controlHeadBytes = 6;

@@ -1,4 +1,4 @@
-// Bytes into lines of at most so many bytes. What is wrong with one of them is no other line's concern.
+// Splits bytes into lines of bounded length. A problem with one line does not affect the others.
 
 export type LineOrProblem = { readonly text: string } | { readonly problem: string };
 
@@ -9,7 +9,8 @@ export async function* readBoundedLines(
   let held: Uint8Array[] = [];
   let bytes = 0;
   const take = (): LineOrProblem => {
-    const line = bytes > bytesMax ? { problem: `It has more than ${bytesMax} bytes.` } : lineOf(Buffer.concat(held));
+    const line =
+      bytes > bytesMax ? { problem: `The line is longer than ${bytesMax} bytes.` } : decodeLine(Buffer.concat(held));
     [held, bytes] = [[], 0];
     return line;
   };
@@ -32,10 +33,10 @@ export async function* readBoundedLines(
 
 const lineEnd = 0x0a;
 
-const lineOf = (bytes: Uint8Array): LineOrProblem => {
+const decodeLine = (bytes: Uint8Array): LineOrProblem => {
   try {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
   } catch {
-    return { problem: 'It is no UTF-8.' };
+    return { problem: 'The line is not valid UTF-8.' };
   }
 };

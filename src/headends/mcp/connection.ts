@@ -1,42 +1,42 @@
-// Carries JSON-RPC messages between one client and its server object, whatever the bytes travel on.
+// Carries JSON-RPC messages between one client and its server object, over any transport.
 //
-//   C1. What a client may have unanswered is bounded, and what waits for it to be read is, too: answers become texts one after the
-//       other, when the one before has been taken.
-//   C2. An id is one request's until that is answered or cancelled.
-//   C3. Whatever comes in is answered, refused or dropped; nothing that a client sends throws.
+//   C1. The number of a client's unanswered requests is bounded, and so is what waits for the client to read it: an answer is serialised
+//       only when the one before has been taken.
+//   C2. An id belongs to one request until that request is answered or cancelled.
+//   C3. Every incoming message is answered, refused or dropped; none makes this class throw.
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import type { Json, JsonObject, StrictJson } from '#base';
 import { rpcIdCharsMax, unansweredMax } from './limits.ts';
 import type { Outbox } from './outbox.ts';
-import { cancelledIn, idIn, rpcRefusal, rpcCodes } from './rpc.ts';
+import { readCancelledId, readRpcId, rpcRefusal, rpcCodes } from './rpc.ts';
 import type { RpcRefusal, RpcId } from './rpc.ts';
-import type { Flow, Library } from './server-for.ts';
+import type { Backpressure, McpLibrary } from './server-factory.ts';
 
-/** What is on the other end. */
+/** The way to the client. */
 export type ClientChannel = {
-  /** What it is sent by. */
+  /** Messages for the client. */
   readonly outbox: Outbox;
   close(): void;
 };
 
-const mayTakeLong: ReadonlySet<string> = new Set(['tools/call', 'subscriptions/listen']);
+const longRunningMethods: ReadonlySet<string> = new Set(['tools/call', 'subscriptions/listen']);
 
-export class McpServerConnection implements Transport, Flow {
+export class McpServerConnection implements Transport, Backpressure {
   onclose: Transport['onclose'];
   onerror: Transport['onerror'];
   onmessage: Transport['onmessage'];
-  readonly #library: Library;
-  readonly #carrier: ClientChannel;
+  readonly #library: McpLibrary;
+  readonly #channel: ClientChannel;
   readonly #unanswered = new Map<RpcId, string>();
-  #quiet: (() => void)[] = [];
-  /** When the last answer has been taken. */
-  #turn: Promise<void> = Promise.resolve();
-  #refused = 0;
-  #over = false;
+  #idleListeners: (() => void)[] = [];
+  /** Settles when the last answer has been taken. */
+  #lastSent: Promise<void> = Promise.resolve();
+  #pendingRefusals = 0;
+  #closed = false;
 
-  constructor(library: Library, carrier: ClientChannel) {
+  constructor(library: McpLibrary, carrier: ClientChannel) {
     this.#library = library;
-    this.#carrier = carrier;
+    this.#channel = carrier;
   }
 
   async start(): Promise<void> {}
@@ -45,9 +45,9 @@ export class McpServerConnection implements Transport, Flow {
     return 'problem' in message ? rpcRefusal(400, rpcCodes.parse, message.problem) : this.accept(message.value);
   }
 
-  /** Takes what the client sent; or says what to answer instead. */
+  /** Accepts a message of the client, or returns the refusal to send. */
   accept(message: Json): RpcRefusal | null {
-    if (this.#over) return null;
+    if (this.#closed) return null;
     const { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse } = this.#library;
     if (isJSONRPCRequest(message)) {
       const refused = this.#admit(message.id, message.method);
@@ -56,68 +56,75 @@ export class McpServerConnection implements Transport, Flow {
     }
     if (isJSONRPCNotification(message)) {
       this.#deliver(message);
-      const cancelled = cancelledIn(message);
+      const cancelled = readCancelledId(message);
       if (cancelled !== null) this.#settle(cancelled);
       return null;
     }
-    // This server asks its clients nothing.
+    // This server sends no requests, so a response is of no use.
     if (isJSONRPCResponse(message)) return null;
-    const words = Array.isArray(message) ? 'Send one message at a time.' : 'It is no JSON-RPC 2.0 message.';
-    return rpcRefusal(400, rpcCodes.request, words, idIn(message));
+    const text = Array.isArray(message) ? 'Send one message at a time.' : 'This is not a JSON-RPC 2.0 message.';
+    return rpcRefusal(400, rpcCodes.request, text, readRpcId(message));
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if (this.#over) return;
-    // Whoever tells how a request goes on does not wait for a reader.
-    if ('method' in message) return void this.#carrier.outbox.offer(JSON.stringify(message));
-    await this.#inTurn(message);
+    if (this.#closed) return;
+    // A notification does not wait for the client to read; it is dropped if there is no room.
+    if ('method' in message) return void this.#channel.outbox.offer(JSON.stringify(message));
+    await this.#sendInOrder(message);
     if (message.id !== undefined) this.#settle(message.id);
   }
 
-  /** On the way that answers go. Resolves when it has been taken; a client that takes too few is left. */
+  /** Sends a refusal in order with the answers. Resolves when it has been taken. A client that leaves too many unread is disconnected. */
   async refuse({ message }: RpcRefusal): Promise<void> {
-    if (this.#over) return;
-    if (this.#refused >= unansweredMax) return this.close();
-    this.#refused += 1;
-    await this.#inTurn(message);
-    this.#refused -= 1;
+    if (this.#closed) return;
+    if (this.#pendingRefusals >= unansweredMax) return this.close();
+    this.#pendingRefusals += 1;
+    await this.#sendInOrder(message);
+    this.#pendingRefusals -= 1;
   }
 
-  take(bytes: number): boolean {
-    return !this.#over && this.#carrier.outbox.hasRoomFor(bytes);
+  tryReserve(bytes: number): boolean {
+    return !this.#closed && this.#channel.outbox.hasRoomFor(bytes);
   }
 
-  /** Resolves when nothing is unanswered but what may take long. */
-  async quiet(): Promise<void> {
-    if (!this.#isQuiet()) await new Promise<void>((resolve) => this.#quiet.push(resolve));
+  /** Resolves when only long-running requests are unanswered. */
+  async whenIdle(): Promise<void> {
+    if (!this.#isIdle()) await new Promise<void>((resolve) => this.#idleListeners.push(resolve));
   }
 
   async close(): Promise<void> {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#closed) return;
+    this.#closed = true;
     this.#unanswered.clear();
-    this.#tellQuiet();
-    this.#carrier.close();
+    this.#notifyIdle();
+    this.#channel.close();
     this.onclose?.();
   }
 
-  #inTurn(message: JSONRPCMessage | JsonObject): Promise<void> {
-    const { outbox } = this.#carrier;
-    return (this.#turn = this.#turn.then(() => (this.#over ? undefined : outbox.put(JSON.stringify(message)))));
+  #sendInOrder(message: JSONRPCMessage | JsonObject): Promise<void> {
+    const { outbox } = this.#channel;
+    return (this.#lastSent = this.#lastSent.then(() =>
+      this.#closed ? undefined : outbox.put(JSON.stringify(message)),
+    ));
   }
 
   #admit(id: RpcId, method: string): RpcRefusal | null {
     if (typeof id === 'string' && id.length > rpcIdCharsMax)
-      return rpcRefusal(400, rpcCodes.request, `The id is too long: it has at most ${rpcIdCharsMax} characters.`);
-    // The id would be the first one's in an answer, too.
+      return rpcRefusal(400, rpcCodes.request, `The id is too long: at most ${rpcIdCharsMax} characters are allowed.`);
+    // The client could not tell which of the two requests an answer belongs to.
     if (this.#unanswered.has(id))
       return rpcRefusal(
         400,
         rpcCodes.request,
-        `The id ${JSON.stringify(id).slice(0, 80)} is in use: wait for its answer, or use another one.`,
+        `The id ${JSON.stringify(id).slice(0, 80)} is in use: wait for its answer, or use a different id.`,
       );
     if (this.#unanswered.size >= unansweredMax)
-      return rpcRefusal(429, rpcCodes.server, `${unansweredMax} requests wait for an answer: send fewer at once.`, id);
+      return rpcRefusal(
+        429,
+        rpcCodes.server,
+        `${unansweredMax} requests are waiting for an answer: send fewer at a time.`,
+        id,
+      );
     this.#unanswered.set(id, method);
     return null;
   }
@@ -126,22 +133,22 @@ export class McpServerConnection implements Transport, Flow {
     try {
       this.onmessage?.(message);
     } catch (error) {
-      this.onerror?.(error instanceof Error ? error : new Error('It could not be read.', { cause: error }));
+      this.onerror?.(error instanceof Error ? error : new Error('The message could not be handled.', { cause: error }));
     }
   }
 
   #settle(id: RpcId): void {
     this.#unanswered.delete(id);
-    if (this.#isQuiet()) this.#tellQuiet();
+    if (this.#isIdle()) this.#notifyIdle();
   }
 
-  #isQuiet(): boolean {
-    return [...this.#unanswered.values()].every((method) => mayTakeLong.has(method));
+  #isIdle(): boolean {
+    return [...this.#unanswered.values()].every((method) => longRunningMethods.has(method));
   }
 
-  #tellQuiet(): void {
-    const told = this.#quiet;
-    this.#quiet = [];
-    for (const tell of told) tell();
+  #notifyIdle(): void {
+    const listeners = this.#idleListeners;
+    this.#idleListeners = [];
+    for (const listener of listeners) listener();
   }
 }

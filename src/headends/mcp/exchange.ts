@@ -1,19 +1,19 @@
-// One request over HTTP and its answer.
+// One HTTP request and its response.
 import { bufferedBytesMax } from '#base';
 import type { AdmittedRequest, ServerEvent } from '#contracts';
-import { notesWaitingMax } from './limits.ts';
-import type { Flow } from './server-for.ts';
+import { progressWaitingMax } from './limits.ts';
+import type { Backpressure } from './server-factory.ts';
 
-export class Exchange implements Flow {
-  readonly #gone: AbortSignal;
-  /** Its own: one that is made of others is kept as long as it has listeners. */
-  readonly #ending = new AbortController();
-  readonly #end = (): void => this.#ending.abort();
-  /** How many bytes the notes have that the library holds for the client. */
-  #notes: number[] = [];
+export class HttpExchange implements Backpressure {
+  readonly #clientSignal: AbortSignal;
+  /** A controller of its own, because a signal from `AbortSignal.any` is kept in memory as long as it has listeners. */
+  readonly #controller = new AbortController();
+  readonly #end = (): void => this.#controller.abort();
+  /** The sizes of the notifications that the library holds for the client. */
+  #notificationSizes: number[] = [];
 
   constructor(gone: AbortSignal) {
-    this.#gone = gone;
+    this.#clientSignal = gone;
     gone.addEventListener('abort', this.#end, { once: true });
   }
 
@@ -21,42 +21,42 @@ export class Exchange implements Flow {
     this.#end();
   }
 
-  over(): void {
-    this.#gone.removeEventListener('abort', this.#end);
+  close(): void {
+    this.#clientSignal.removeEventListener('abort', this.#end);
   }
 
-  take(bytes: number): boolean {
-    const waiting = this.#notes.reduce((sum, one) => sum + one, 0);
-    if (this.#notes.length >= notesWaitingMax || waiting + bytes > bufferedBytesMax) return false;
-    this.#notes.push(bytes);
+  tryReserve(bytes: number): boolean {
+    const waiting = this.#notificationSizes.reduce((sum, one) => sum + one, 0);
+    if (this.#notificationSizes.length >= progressWaitingMax || waiting + bytes > bufferedBytesMax) return false;
+    this.#notificationSizes.push(bytes);
     return true;
   }
 
-  /** All that the library looks at; the body is parsed already. */
-  requestOf({ headers }: AdmittedRequest): Request {
-    const { signal } = this.#ending;
+  /** Only what the library reads of a request; the body is already parsed. */
+  libraryRequest({ headers }: AdmittedRequest): Request {
+    const { signal } = this.#controller;
     const request: Pick<Request, 'url' | 'method' | 'headers' | 'signal'> = { url, method: 'POST', headers, signal };
     return request as Request;
   }
 
   /**
-   * What the library has ready, one message at a time, when the client wants it. The library gives messages only as the body of a response
-   * of its own, so they are taken out of that again: each of its parts is one whole event, `event: message` and a line of data.
+   * The library's messages, one at a time, as the client reads them. The library returns messages only as the body of a Response, so they
+   * are extracted from it again: each chunk is one complete event, `event: message` and a line of data.
    */
-  eventsIn(body: ReadableStream<Uint8Array>, ended: () => void): AsyncIterable<ServerEvent> {
+  readEvents(body: ReadableStream<Uint8Array>, ended: () => void): AsyncIterable<ServerEvent> {
     const reader = body.getReader();
-    const { signal } = this.#ending;
+    const { signal } = this.#controller;
     const leave = (): void => {
       ended();
       reader.cancel().catch(() => undefined);
     };
-    // The library listens late: who went away while it made ready is noticed here.
+    // The library starts to listen late, so a client that left while the response was prepared is noticed here.
     if (signal.aborted) leave();
     else signal.addEventListener('abort', leave, { once: true });
     const next = async (): Promise<IteratorResult<ServerEvent>> => {
       const { value, done } = await reader.read();
-      this.#notes.shift();
-      if (!done) return { done, value: { event: 'message', data: dataIn(value) } };
+      this.#notificationSizes.shift();
+      if (!done) return { done, value: { event: 'message', data: eventData(value) } };
       ended();
       return { done, value: undefined };
     };
@@ -68,23 +68,23 @@ export class Exchange implements Flow {
   }
 }
 
-/** The library wants one that is whole. */
+/** The library requires an absolute URL. */
 const url = 'http://localhost/mcp';
 
 const decoder = new TextDecoder();
 
-const dataIn = (part: Uint8Array): string => {
+const eventData = (part: Uint8Array): string => {
   const text = decoder.decode(part);
   return text.slice(text.indexOf(dataField) + dataField.length).trimEnd();
 };
 
 const dataField = '\ndata: ';
 
-/** Those under way that could be cancelled by their id. */
-export class Exchanges {
-  readonly #byKey = new Map<string, Set<Exchange>>();
+/** The exchanges in flight that can be cancelled by id. */
+export class OpenExchanges {
+  readonly #byKey = new Map<string, Set<HttpExchange>>();
 
-  enter(key: string, exchange: Exchange): () => void {
+  add(key: string, exchange: HttpExchange): () => void {
     const same = this.#byKey.get(key) ?? new Set();
     this.#byKey.set(key, same.add(exchange));
     return () => {

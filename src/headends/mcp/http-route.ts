@@ -1,57 +1,58 @@
-// MCP over streamable HTTP: every POST is an exchange of its own, and nothing is kept between two of them.
+// MCP over streamable HTTP: each POST is a separate exchange, and no state is kept between them.
 //
 //   H1. A server object serves one request of one caller.
-//   H2. An exchange ends with its client: the signal of the request, and the end of its body, cancel what it began.
-//   H3. A cancellation that comes with another POST ends an exchange only if that is the only one of the same caller, client
-//       and id. The client is known by a tag that its `initialize` was answered with; without one, nothing is cancelled.
+//   H2. An exchange ends when its client leaves: the signal of the request, or the end of the response body, cancels what it started.
+//   H3. A cancellation in another POST ends an exchange only if it is the only one with that caller, client and id. The client is
+//       identified by the tag in the response to its `initialize`; without a tag, nothing is cancelled.
 import type { AuthInfo, McpHttpHandler } from '@modelcontextprotocol/server';
 import { CloisterError, isObject } from '#base';
 import type { Json } from '#base';
 import type { Caller, RouteReply, PlainRoute } from '#contracts';
-import { Exchange, Exchanges } from './exchange.ts';
+import { HttpExchange, OpenExchanges } from './exchange.ts';
 import { sessionsMax } from './limits.ts';
 import { randomId } from './random-id.ts';
-import { cancelledIn, idIn, rpcRefusal, rpcCodes, rpcForm } from './rpc.ts';
-import type { Flow, Library, McpWorld, ServerFor } from './server-for.ts';
+import { readCancelledId, readRpcId, rpcRefusal, rpcCodes, rpcError } from './rpc.ts';
+import type { Backpressure, McpLibrary, McpWorld, ServerFactory } from './server-factory.ts';
 
 const tagHeader = 'mcp-session-id';
 
-export const httpRoute = (library: Library, serverFor: ServerFor, world: McpWorld): PlainRoute => {
-  const handlers = handlersOf(library, serverFor);
-  const exchanges = new Exchanges();
+export const httpRoute = (library: McpLibrary, serverFor: ServerFactory, world: McpWorld): PlainRoute => {
+  const handlers = createHandlers(library, serverFor);
+  const exchanges = new OpenExchanges();
   return {
     method: 'POST',
     path: '/mcp',
-    form: rpcForm,
+    form: rpcError,
     answer: async (call) => {
       const { caller, body, headers, signal } = call;
-      if (body === undefined || Array.isArray(body)) return { status: oneMessage.status, body: oneMessage.message };
+      if (body === undefined || Array.isArray(body))
+        return { status: oneMessageRefusal.status, body: oneMessageRefusal.message };
       const tag = headers.get(tagHeader);
-      const cancelled = cancelledIn(body);
+      const cancelled = readCancelledId(body);
       if (cancelled !== null) {
-        if (tag !== null) exchanges.cancel(keyOf(caller, tag, cancelled));
+        if (tag !== null) exchanges.cancel(exchangeKey(caller, tag, cancelled));
         return { status: 202, body: undefined };
       }
 
-      // The library would not notice, and begin what nobody waits for.
+      // The library would not notice, and would start a call that nobody waits for.
       if (signal.aborted) throw new CloisterError('cancelled');
-      const exchange = new Exchange(signal);
-      const id = idIn(body);
-      const forget = tag === null || id === null ? nothing : exchanges.enter(keyOf(caller, tag, id), exchange);
+      const exchange = new HttpExchange(signal);
+      const id = readRpcId(body);
+      const forget = tag === null || id === null ? nothing : exchanges.add(exchangeKey(caller, tag, id), exchange);
       const leave = (): void => {
         forget();
-        exchange.over();
+        exchange.close();
       };
-      const handler = methodOf(body) === 'tools/call' ? handlers.calls : handlers.others;
+      const handler = rpcMethod(body) === 'tools/call' ? handlers.calls : handlers.others;
       const response = await handler
-        .fetch(exchange.requestOf(call), { parsedBody: body, authInfo: forServer({ caller, flow: exchange }) })
+        .fetch(exchange.libraryRequest(call), { parsedBody: body, authInfo: authInfoFor({ caller, flow: exchange }) })
         .catch((error: unknown) => {
           leave();
           throw error;
         });
-      const isNew = methodOf(body) === 'initialize' && response.ok;
+      const isNew = rpcMethod(body) === 'initialize' && response.ok;
       return {
-        ...(await replyOf(response, exchange, leave)),
+        ...(await toRouteReply(response, exchange, leave)),
         ...(isNew ? { headers: { [tagHeader]: randomId(world.ids) } } : {}),
       };
     },
@@ -60,35 +61,38 @@ export const httpRoute = (library: Library, serverFor: ServerFor, world: McpWorl
 
 const nothing = (): void => undefined;
 
-const oneMessage = rpcRefusal(400, rpcCodes.request, 'Send one JSON-RPC message at a time.');
+const oneMessageRefusal = rpcRefusal(400, rpcCodes.request, 'Send one JSON-RPC message at a time.');
 
-/** What the library has made a response of, as data again: bytes are the HTTP headend's. */
-const replyOf = async (response: Response, exchange: Exchange, leave: () => void): Promise<RouteReply> => {
+/** Turns the library's Response back into data, because only the HTTP headend writes bytes. */
+const toRouteReply = async (response: Response, exchange: HttpExchange, leave: () => void): Promise<RouteReply> => {
   const { status, body } = response;
   if (body !== null && response.headers.get('content-type') === 'text/event-stream')
-    return { events: exchange.eventsIn(body, leave) };
+    return { events: exchange.readEvents(body, leave) };
   leave();
   return { status, body: body === null ? undefined : ((await response.json()) as Json) };
 };
 
-const methodOf = (body: Json): Json | undefined => (isObject(body) ? body['method'] : undefined);
+const rpcMethod = (body: Json): Json | undefined => (isObject(body) ? body['method'] : undefined);
 
-/** What the library hands through to the maker of the server object. */
-type Served = { readonly caller: Caller; readonly flow: Flow };
+/** What the library passes on to the server factory. */
+type ClientContext = { readonly caller: Caller; readonly flow: Backpressure };
 
-const forServer = (served: Served): AuthInfo => ({
+const authInfoFor = (served: ClientContext): AuthInfo => ({
   token: '',
   clientId: served.caller.name,
   scopes: [],
   extra: { served },
 });
 
-/** A call is always answered by a stream: it may take long, and what lies between would cut a silent connection. */
-const handlersOf = (library: Library, serverFor: ServerFor): { calls: McpHttpHandler; others: McpHttpHandler } => {
+/** A tool call is always answered by a stream: it may take long, and proxies cut silent connections. */
+const createHandlers = (
+  library: McpLibrary,
+  serverFor: ServerFactory,
+): { calls: McpHttpHandler; others: McpHttpHandler } => {
   const make = (responseMode: 'sse' | 'auto'): McpHttpHandler =>
     library.createMcpHandler(
       ({ authInfo }) => {
-        const served = authInfo?.extra?.['served'] as Served;
+        const served = authInfo?.extra?.['served'] as ClientContext;
         return serverFor(served.caller, served.flow);
       },
       { responseMode, keepAliveMs: 0, maxSubscriptions: sessionsMax },
@@ -96,4 +100,5 @@ const handlersOf = (library: Library, serverFor: ServerFor): { calls: McpHttpHan
   return { calls: make('sse'), others: make('auto') };
 };
 
-const keyOf = (caller: Caller, tag: string, id: string | number): string => JSON.stringify([caller.name, tag, id]);
+const exchangeKey = (caller: Caller, tag: string, id: string | number): string =>
+  JSON.stringify([caller.name, tag, id]);

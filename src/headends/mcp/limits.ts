@@ -1,19 +1,19 @@
-// What one client may take up.
+// Limits for one client.
 
-/** Requests of one connection that are not answered yet; and refusals that it has not taken. */
+/** Unanswered requests of one connection; also the number of refusals that it has not read yet. */
 export const unansweredMax = 64;
-/** Every id is kept as long as its request is not answered. */
+/** An id is kept in memory until its request is answered. */
 export const rpcIdCharsMax = 256;
-/** Notes of progress that wait for one client to read them; further ones are left out. */
-export const notesWaitingMax = 16;
-/** Notes of progress of one call: so many at once, then so many a second. */
-export const notesAtOnce = 20;
-export const notesPerSecond = 5;
-/** One line on standard input; what comes over HTTP is bounded there. */
+/** Progress notifications that wait for one client to read them; further ones are dropped. */
+export const progressWaitingMax = 16;
+/** Progress notifications of one call: the size of a burst, and the rate after it. */
+export const progressBurst = 20;
+export const progressPerSecond = 5;
+/** One line on standard input. The HTTP headend has its own limit. */
 export const lineBytesMax = 4 * 1024 * 1024;
 export const jsonDepthMax = 64;
-/** Streams that stay open over HTTP: of one caller, and of all. */
+/** Long-lived HTTP streams: of one caller, and of all callers. */
 export const sessionsPerCallerMax = 64;
 export const sessionsMax = 1_024;
-/** How often one connection may wait for news of this server; there are none. */
+/** Subscriptions of one connection. This server never publishes anything to them. */
 export const subscriptionsMax = 8;

@@ -1,38 +1,38 @@
-// Messages that wait for a client to read them: pulled, never pushed.
+// Messages that wait for a client to read them. They are pulled, never pushed.
 //
-//   O1. What was taken last counts until the next one is taken: so long it is on its way.
-//   O2. All that counts is bounded. What is larger than that waits until it is alone.
+//   O1. A message that was taken counts until the next one is taken, because it is still being sent until then.
+//   O2. The bytes that count are bounded. A message larger than the bound waits until the outbox is empty.
 import { bufferedBytesMax } from '#base';
-import { notesWaitingMax } from './limits.ts';
+import { progressWaitingMax } from './limits.ts';
 
-type Waiting = { readonly text: string; readonly bytes: number; readonly taken: () => void };
+type PendingMessage = { readonly text: string; readonly bytes: number; readonly taken: () => void };
 
 export class Outbox {
-  #waiting: Waiting[] = [];
+  #waiting: PendingMessage[] = [];
   #bytes = 0;
   #bytesTaken = 0;
   #reader: ((text: string | null) => void) | undefined;
-  /** Those for whom there is no room yet. */
-  #outside: (() => void)[] = [];
+  /** Wakes the callers of `put` that wait for room. */
+  #waitingForRoom: (() => void)[] = [];
   #ended = false;
 
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Resolves when it has been taken, or when nothing is taken any more. In the order of calls only for who waits for each. */
+  /** Resolves when the text has been taken, or the outbox has ended. Keeps the order of calls only if each call is awaited. */
   async put(text: string): Promise<void> {
     const bytes = Buffer.byteLength(text);
     while (!this.#ended && this.#bytes > 0 && !this.hasRoomFor(bytes))
-      await new Promise<void>((enter) => this.#outside.push(enter));
-    if (!this.#ended) await new Promise<void>((taken) => this.#enter({ text, bytes, taken }));
+      await new Promise<void>((enter) => this.#waitingForRoom.push(enter));
+    if (!this.#ended) await new Promise<void>((taken) => this.#enqueue({ text, bytes, taken }));
   }
 
-  /** For what may be left out: false if it is. */
+  /** Adds a text that may be dropped. Returns false if it was dropped. */
   offer(text: string): boolean {
     const bytes = Buffer.byteLength(text);
-    if (this.#ended || this.#waiting.length >= notesWaitingMax || !this.hasRoomFor(bytes)) return false;
-    this.#enter({ text, bytes, taken: () => undefined });
+    if (this.#ended || this.#waiting.length >= progressWaitingMax || !this.hasRoomFor(bytes)) return false;
+    this.#enqueue({ text, bytes, taken: () => undefined });
     return true;
   }
 
@@ -40,41 +40,41 @@ export class Outbox {
     return this.#bytes + bytes <= bufferedBytesMax;
   }
 
-  /** The next one; null when there will be none. One reader at a time, who has dealt with the last one. */
+  /** The next text; null if there will be no more. Only one reader at a time, which has finished sending the last one. */
   async take(): Promise<string | null> {
     this.#bytes -= this.#bytesTaken;
     this.#bytesTaken = 0;
     const next = this.#waiting.shift();
-    const text = next === undefined ? null : this.#give(next);
-    for (const enter of this.#outside.splice(0)) enter();
+    const text = next === undefined ? null : this.#handOver(next);
+    for (const enter of this.#waitingForRoom.splice(0)) enter();
     if (text !== null || this.#ended) return text;
     return new Promise((resolve) => (this.#reader = resolve));
   }
 
-  /** What waits can still be taken. */
+  /** Ends the outbox; texts that are waiting can still be taken. */
   finish(): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#reader?.(null);
     for (const { taken } of this.#waiting) taken();
-    for (const enter of this.#outside.splice(0)) enter();
+    for (const enter of this.#waitingForRoom.splice(0)) enter();
   }
 
-  /** What waits is dropped. */
+  /** Ends the outbox and drops the texts that are waiting. */
   end(): void {
     this.finish();
     this.#waiting = [];
   }
 
-  #enter(one: Waiting): void {
+  #enqueue(one: PendingMessage): void {
     this.#bytes += one.bytes;
     const reader = this.#reader;
     this.#reader = undefined;
     if (reader === undefined) this.#waiting.push(one);
-    else reader(this.#give(one));
+    else reader(this.#handOver(one));
   }
 
-  #give({ text, bytes, taken }: Waiting): string {
+  #handOver({ text, bytes, taken }: PendingMessage): string {
     this.#bytesTaken = bytes;
     taken();
     return text;

@@ -1,14 +1,14 @@
-// One client on a connection of its own: both protocols, chosen by how the client begins.
+// Serves one client on its own connection, with either protocol version; the client's first message decides which.
 import type { Caller } from '#contracts';
 import { McpServerConnection } from './connection.ts';
 import type { ClientChannel } from './connection.ts';
 import { subscriptionsMax } from './limits.ts';
-import type { Library, ServerFor } from './server-for.ts';
+import type { McpLibrary, ServerFactory } from './server-factory.ts';
 
-export type Serve = (caller: Caller, carrier: ClientChannel) => McpServerConnection;
+export type ServeClient = (caller: Caller, carrier: ClientChannel) => McpServerConnection;
 
-/** Serves whoever is on the other end of a carrier, until that or the connection is closed. */
-export const serverOfConnections = async (library: Library, serverFor: ServerFor): Promise<Serve> => {
+/** Returns a function that serves the client on a channel until the channel or the connection is closed. */
+export const connectionServer = async (library: McpLibrary, serverFor: ServerFactory): Promise<ServeClient> => {
   const { serveStdio } = await import('@modelcontextprotocol/server/stdio');
   return (caller, carrier) => {
     const connection = new McpServerConnection(library, carrier);

@@ -1,20 +1,20 @@
-// MCP on standard input and output: one message a line, one client, until its input ends.
+// MCP on standard input and output: one message per line, one client, until the input ends.
 //
-//   I1. Nothing but messages is written.
-//   I2. A line is read when what was refused before it has been taken, so a client that does not read is not read either.
+//   I1. Only messages are written to the output.
+//   I2. The next line is read only after earlier refusals have been taken, so a client that does not read is not read from either.
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { parseStrictJson } from '#base';
 import type { Caller, AgentService } from '#contracts';
-import { agentServerFor } from './agent-server.ts';
+import { agentServerFactory } from './agent-server.ts';
 import type { McpServerConnection } from './connection.ts';
 import { readBoundedLines } from './bounded-lines.ts';
 import type { LineOrProblem } from './bounded-lines.ts';
 import { jsonDepthMax, lineBytesMax } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import type { RpcRefusal } from './rpc.ts';
-import { serverOfConnections } from './serve-connection.ts';
-import type { Library, ServerFor } from './server-for.ts';
+import { connectionServer } from './serve-connection.ts';
+import type { McpLibrary, ServerFactory } from './server-factory.ts';
 
 export type McpStreams = { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream };
 
@@ -27,17 +27,17 @@ export const serveMcpStdio = async (
   options: { readonly version?: string } = {},
 ): Promise<McpStdio> => {
   const library = await import('@modelcontextprotocol/server');
-  return serveStreams(library, agentServerFor(library, serving, options.version ?? '0'), caller, streams);
+  return serveStreams(library, agentServerFactory(library, serving, options.version ?? '0'), caller, streams);
 };
 
-/** The same for any server objects. */
+/** The same for any server factory. */
 export const serveStreams = async (
-  library: Library,
-  serverFor: ServerFor,
+  library: McpLibrary,
+  serverFor: ServerFactory,
   caller: Caller,
   { input, output }: McpStreams,
 ): Promise<McpStdio> => {
-  const serve = await serverOfConnections(library, serverFor);
+  const serve = await connectionServer(library, serverFor);
   const outbox = new Outbox();
   const connection = serve(caller, {
     outbox,
@@ -65,9 +65,9 @@ const readAll = async (input: NodeJS.ReadableStream, connection: McpServerConnec
       if (refused !== null) await connection.refuse(refused);
     }
   } catch {
-    // An input that breaks is one that ended.
+    // A broken input counts as an ended one.
   }
-  await connection.quiet();
+  await connection.whenIdle();
 };
 
 const acceptLine = (line: LineOrProblem, connection: McpServerConnection): RpcRefusal | null => {
@@ -75,7 +75,7 @@ const acceptLine = (line: LineOrProblem, connection: McpServerConnection): RpcRe
   return connection.acceptParsed('problem' in line ? line : parseStrictJson(line.text, jsonDepthMax));
 };
 
-/** Ends when there is nothing more to write, or nobody to write it for. */
+/** Ends when there is nothing left to write, or the output is closed. */
 const writeAll = async (outbox: Outbox, output: NodeJS.WritableStream): Promise<void> => {
   const gone = new AbortController();
   const leave = (): void => {

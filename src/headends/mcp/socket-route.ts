@@ -1,11 +1,11 @@
-// MCP over a WebSocket: one message a frame.
+// MCP over a WebSocket: one JSON-RPC message per WebSocket message.
 import type { ServedSocket, SocketRoute } from '#contracts';
 import { Outbox } from './outbox.ts';
-import type { Serve } from './serve-connection.ts';
+import type { ServeClient } from './serve-connection.ts';
 
 export const socketPath = '/mcp/ws';
 
-export const socketRoute = (serve: Serve): SocketRoute => ({
+export const socketRoute = (serve: ServeClient): SocketRoute => ({
   path: socketPath,
   protocol: 'mcp',
   open: (socket, caller) => {
@@ -26,7 +26,7 @@ export const socketRoute = (serve: Serve): SocketRoute => ({
   },
 });
 
-/** The next one when the last has been taken. */
+/** Sends each text after the last one has been taken. */
 const sendAll = async (outbox: Outbox, socket: ServedSocket): Promise<void> => {
   for (let text = await outbox.take(); text !== null; text = await outbox.take()) await socket.send(text);
 };

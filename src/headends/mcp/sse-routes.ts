@@ -1,27 +1,27 @@
-// MCP over HTTP with server-sent events, as its first protocol had it: one stream brings all answers, POSTs bring the questions.
+// MCP over HTTP with server-sent events, as in the first version of the protocol: requests come as POSTs, all answers on one stream.
 //
-//   E1. A session is the caller's who opened it; to everybody else it is unknown.
-//   E2. It ends with its stream, and with it everything that was asked in it.
+//   E1. A session belongs to the caller who opened it; for every other caller it does not exist.
+//   E2. A session ends with its stream, and so does every call made in it.
 import { CloisterError } from '#base';
 import type { AdmittedRequest, Caller, RouteReply, ServerEvent, PlainRoute } from '#contracts';
 import type { McpServerConnection } from './connection.ts';
 import { sessionsMax, sessionsPerCallerMax } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import { randomId } from './random-id.ts';
-import { rpcForm } from './rpc.ts';
-import type { Serve } from './serve-connection.ts';
-import type { McpWorld } from './server-for.ts';
+import { rpcError } from './rpc.ts';
+import type { ServeClient } from './serve-connection.ts';
+import type { McpWorld } from './server-factory.ts';
 
 type Session = { readonly caller: Caller; readonly connection: McpServerConnection };
 
 const messagesPath = '/mcp/messages';
 
-export const sseRoutes = (serve: Serve, world: McpWorld): readonly PlainRoute[] => {
+export const sseRoutes = (serve: ServeClient, world: McpWorld): readonly PlainRoute[] => {
   const sessions = new Map<string, Session>();
   const stream: PlainRoute = {
     method: 'GET',
     path: '/mcp/sse',
-    form: rpcForm,
+    form: rpcError,
     answer: async (call) => {
       if (world.isStopping()) throw new CloisterError('server_stopping');
       refuseTooMany(sessions, call.caller);
@@ -31,12 +31,12 @@ export const sseRoutes = (serve: Serve, world: McpWorld): readonly PlainRoute[] 
   const messages: PlainRoute = {
     method: 'POST',
     path: messagesPath,
-    form: rpcForm,
+    form: rpcError,
     answer: async ({ caller, query, body }) => {
       const session = sessions.get(query.get('session') ?? '');
       // probe: mcp-session-of-caller
       if (session === undefined || session.caller.name !== caller.name)
-        throw new CloisterError('route_unknown', 'There is no such session: GET /mcp/sse opens one.');
+        throw new CloisterError('route_unknown', 'Unknown session. Open one with GET /mcp/sse.');
       const refused = session.connection.accept(body ?? null);
       return refused === null ? { status: 202, body: undefined } : { status: refused.status, body: refused.message };
     },
@@ -48,12 +48,12 @@ const refuseTooMany = (sessions: ReadonlyMap<string, Session>, caller: Caller): 
   // probe: mcp-streams-of-caller
   const own = [...sessions.values()].filter((session) => session.caller.name === caller.name);
   if (sessions.size >= sessionsMax || own.length >= sessionsPerCallerMax)
-    throw new CloisterError('server_busy', 'Too many streams are open: close those that are not used.');
+    throw new CloisterError('server_busy', 'Too many streams are open. Close the ones you do not use.');
 };
 
-type Opening = { readonly sessions: Map<string, Session>; readonly serve: Serve; readonly world: McpWorld };
+type StreamContext = { readonly sessions: Map<string, Session>; readonly serve: ServeClient; readonly world: McpWorld };
 
-const openStream = ({ caller, signal }: AdmittedRequest, { sessions, serve, world }: Opening): RouteReply => {
+const openStream = ({ caller, signal }: AdmittedRequest, { sessions, serve, world }: StreamContext): RouteReply => {
   const id = randomId(world.ids);
   const outbox = new Outbox();
   const connection = serve(caller, {
@@ -67,11 +67,11 @@ const openStream = ({ caller, signal }: AdmittedRequest, { sessions, serve, worl
   const close = (): void => void connection.close();
   if (signal.aborted) close();
   signal.addEventListener('abort', close, { once: true });
-  return { events: eventsOf(outbox, `${messagesPath}?session=${id}`, close) };
+  return { events: outboxEvents(outbox, `${messagesPath}?session=${id}`, close) };
 };
 
-/** First where to ask, then all that is answered. Can be left while it waits. */
-const eventsOf = (outbox: Outbox, endpoint: string, left: () => void): AsyncIterable<ServerEvent> => {
+/** First the path to post messages to, then all answers. Not a generator, so that it can be ended while it waits. */
+const outboxEvents = (outbox: Outbox, endpoint: string, left: () => void): AsyncIterable<ServerEvent> => {
   let first: ServerEvent | null = { event: 'endpoint', data: endpoint };
   const next = async (): Promise<IteratorResult<ServerEvent>> => {
     if (first !== null) {

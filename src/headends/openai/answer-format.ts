@@ -1,12 +1,12 @@
-// How the answer should look, as a client asks for it.
+// Parses the answer format that a client requests.
 import type { AgentRequest } from '#contracts';
 import type { BodyFields } from '#headends/shared';
 
-/** `inner`: where chat completions put what responses have beside the type. */
+/** `inner`: the field in which chat completions nest the schema; responses keep it next to the type. */
 export const parseFormat = (format: BodyFields, inner?: string): Pick<AgentRequest, 'format' | 'schema'> => {
   switch (format.oneOf('type', ['text', 'json_object', 'json_schema'])) {
     case 'text':
-      // What clients send when they ask for nothing: an agent that gives JSON goes on to.
+      // Clients send this by default, so it does not override the format of an agent that returns JSON.
       return {};
     case 'json_object':
       return { format: 'json' };

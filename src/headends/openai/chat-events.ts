@@ -1,31 +1,31 @@
-// The chunks of a chat completion as it comes.
+// The chunks of a streamed chat completion.
 //
-//   K1. A stream that ends with [DONE] holds an answer; after an error there is none.
+//   K1. A stream that ends with [DONE] holds an answer; a stream that ends with an error does not.
 import { clientError } from '#headends/shared';
 import type { JsonObject } from '#base';
 import type { ClientCall, ServedRun, ServerEvent } from '#contracts';
-import { answerName, endOf } from '#headends/shared';
+import { answerName, awaitAnswerEnd } from '#headends/shared';
 import type { AnswerEnd } from '#headends/shared';
-import { completionId, seconds } from './ids.ts';
+import { completionId, epochSeconds } from './ids.ts';
 import { openaiError } from './openai-error.ts';
 import { chatUsage } from './usage.ts';
 
 export type ChatStreamOptions = {
-  /** Its id. */
+  /** The id of the request. */
   readonly request: string;
   readonly withUsage: boolean;
-  /** Tell what is done meanwhile, as reasoning. */
+  /** Whether to send what sub-agents and tools do, as reasoning. */
   readonly activity: boolean;
 };
 
-export async function* chatEvents(run: ServedRun, telling: ChatStreamOptions): AsyncGenerator<ServerEvent> {
+export async function* chatEvents(run: ServedRun, options: ChatStreamOptions): AsyncGenerator<ServerEvent> {
   const head = {
     id: completionId(answerName(run)),
     object: 'chat.completion.chunk',
-    created: seconds(run.startedAt),
+    created: epochSeconds(run.startedAt),
     model: run.agent,
   };
-  const noUsage = telling.withUsage ? { usage: null } : {};
+  const noUsage = options.withUsage ? { usage: null } : {};
   const chunk = (delta: JsonObject, finish: string | null = null): ServerEvent =>
     event({ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], ...noUsage });
 
@@ -33,15 +33,15 @@ export async function* chatEvents(run: ServedRun, telling: ChatStreamOptions): A
     yield chunk({ role: 'assistant', content: '' });
     for await (const { type, text } of run.pieces()) {
       if (type === 'text') yield chunk({ content: text });
-      else if (telling.activity) yield chunk({ reasoning_content: text });
+      else if (options.activity) yield chunk({ reasoning_content: text });
     }
-    const end = await endOf(run);
+    const end = await awaitAnswerEnd(run);
     for (const [index, call] of end.calls.entries()) yield chunk({ tool_calls: [{ index, ...chatToolCall(call) }] });
-    yield chunk({}, finishOf(end));
-    if (telling.withUsage) yield event({ ...head, choices: [], usage: chatUsage(end.spent) });
+    yield chunk({}, finishReason(end));
+    if (options.withUsage) yield event({ ...head, choices: [], usage: chatUsage(end.spent) });
     yield { data: '[DONE]' };
   } catch (error) {
-    yield event(openaiError(clientError(error), telling.request));
+    yield event(openaiError(clientError(error), options.request));
   }
 }
 
@@ -51,7 +51,7 @@ export const chatToolCall = ({ id, name, args }: ClientCall): JsonObject => ({
   function: { name, arguments: JSON.stringify(args) },
 });
 
-export const finishOf = ({ calls, answer }: AnswerEnd): string => {
+export const finishReason = ({ calls, answer }: AnswerEnd): string => {
   if (calls.length > 0) return 'tool_calls';
   return answer.whole ? 'stop' : 'length';
 };

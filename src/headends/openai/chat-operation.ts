@@ -1,139 +1,145 @@
-// How chat completions are described.
+// The OpenAPI operation of chat completions.
 import type { JsonObject } from '#base';
 import type { ClientRules } from '#contracts';
 import {
   agentNameSchema,
-  inJson,
-  inJsonOrEvents,
+  jsonBody,
+  jsonOrEventsBody,
   arraySchema,
-  object,
-  only,
-  orError,
-  orNull,
+  objectOf,
+  enumOf,
+  withErrorResponse,
+  nullable,
   stringSchema,
   wholeNumberSchema,
 } from './schemas.ts';
 
 const content: JsonObject = {
-  anyOf: [stringSchema, arraySchema(object({ type: only('text'), text: stringSchema }))],
+  anyOf: [stringSchema, arraySchema(objectOf({ type: enumOf('text'), text: stringSchema }))],
 };
 
 const message: JsonObject = {
-  ...object({ role: only('user', 'assistant', 'system', 'developer'), content }),
-  description: 'Messages of system and developer are taken only if the operator allows it.',
+  ...objectOf({ role: enumOf('user', 'assistant', 'system', 'developer'), content }),
+  description: 'System and developer messages are refused unless the operator allows them.',
 };
 
 const calls = arraySchema(
-  object({
+  objectOf({
     id: stringSchema,
-    type: only('function'),
-    function: object({ name: stringSchema, arguments: stringSchema }),
+    type: enumOf('function'),
+    function: objectOf({ name: stringSchema, arguments: stringSchema }),
   }),
 );
 
-/** Where a client's tools are taken. */
+/** Only if client tools are allowed. */
 const toolMessages: readonly JsonObject[] = [
-  object({ role: only('assistant'), content: orNull(content), tool_calls: calls }, ['role', 'tool_calls']),
+  objectOf({ role: enumOf('assistant'), content: nullable(content), tool_calls: calls }, ['role', 'tool_calls']),
   {
-    ...object({ role: only('tool'), tool_call_id: stringSchema, content }),
-    description: 'The result of a call. When such messages are the last ones, the run that waits for them goes on.',
+    ...objectOf({ role: enumOf('tool'), tool_call_id: stringSchema, content }),
+    description: 'The result of a call. If such messages come last, the run that waits for them continues.',
   },
 ];
 
 const tools: JsonObject = {
   ...arraySchema(
-    object({
-      type: only('function'),
-      function: object({ name: stringSchema, description: stringSchema, parameters: { type: 'object' } }, ['name']),
+    objectOf({
+      type: enumOf('function'),
+      function: objectOf({ name: stringSchema, description: stringSchema, parameters: { type: 'object' } }, ['name']),
     }),
   ),
   maxItems: 128,
-  description: 'Functions of the client, which the agent may call besides its own tools.',
+  description: 'Functions of the client that the agent may call in addition to its own tools.',
 };
 
-const noTools: JsonObject = { type: 'array', maxItems: 0, description: 'An agent has tools of its own.' };
+const noTools: JsonObject = {
+  type: 'array',
+  maxItems: 0,
+  description: 'Client tools are not allowed; the agent has its own.',
+};
 
 const responseFormat: JsonObject = {
   oneOf: [
-    object({ type: only('text') }),
+    objectOf({ type: enumOf('text') }),
     {
-      ...object({ type: only('json_object') }),
-      description: 'For agents that have a schema of their own.',
+      ...objectOf({ type: enumOf('json_object') }),
+      description: 'For agents that define an output schema.',
     },
-    object({
-      type: only('json_schema'),
-      json_schema: object({ name: stringSchema, schema: { type: 'object' }, strict: { type: 'boolean' } }, ['schema']),
+    objectOf({
+      type: enumOf('json_schema'),
+      json_schema: objectOf({ name: stringSchema, schema: { type: 'object' }, strict: { type: 'boolean' } }, [
+        'schema',
+      ]),
     }),
   ],
 };
 
-const request = (taken: boolean): JsonObject =>
-  object(
+const request = (withTools: boolean): JsonObject =>
+  objectOf(
     {
       model: agentNameSchema,
       messages: {
-        ...arraySchema(taken ? { anyOf: [message, ...toolMessages] } : message),
+        ...arraySchema(withTools ? { anyOf: [message, ...toolMessages] } : message),
         minItems: 1,
-        description: 'The dialog so far. The last one is the question.',
+        description: 'The dialog so far. The last message is the request.',
       },
       stream: { type: 'boolean', default: false },
-      stream_options: object({ include_usage: { type: 'boolean' } }, []),
+      stream_options: objectOf({ include_usage: { type: 'boolean' } }, []),
       response_format: responseFormat,
       n: { type: 'integer', enum: [1] },
-      tools: taken ? tools : noTools,
+      tools: withTools ? tools : noTools,
     },
     ['model', 'messages'],
   );
 
-const completion = (taken: boolean): JsonObject =>
-  object({
-    id: { ...stringSchema, description: '`chatcmpl-` and the id of the run.' },
-    object: only('chat.completion'),
+const completion = (withTools: boolean): JsonObject =>
+  objectOf({
+    id: { ...stringSchema, description: '`chatcmpl-` followed by the id of the run.' },
+    object: enumOf('chat.completion'),
     created: wholeNumberSchema,
     model: agentNameSchema,
     choices: arraySchema(
-      object({
+      objectOf({
         index: wholeNumberSchema,
-        message: object(
+        message: objectOf(
           {
-            role: only('assistant'),
-            content: taken ? orNull(stringSchema) : stringSchema,
-            ...(taken ? { tool_calls: calls } : {}),
+            role: enumOf('assistant'),
+            content: withTools ? nullable(stringSchema) : stringSchema,
+            ...(withTools ? { tool_calls: calls } : {}),
             refusal: { type: 'null' },
             reasoning_content: {
               ...stringSchema,
-              description: 'What was done meanwhile, if the operator lets it be shown.',
+              description: 'What sub-agents and tools did, if the operator shows it.',
             },
           },
           ['role', 'content', 'refusal'],
         ),
         logprobs: { type: 'null' },
         finish_reason: {
-          ...only('stop', 'length', ...(taken ? ['tool_calls'] : [])),
-          description: '`length`: it could not be finished.',
+          ...enumOf('stop', 'length', ...(withTools ? ['tool_calls'] : [])),
+          description: '`length`: the answer is incomplete.',
         },
       }),
     ),
-    usage: object({
+    usage: objectOf({
       prompt_tokens: wholeNumberSchema,
       completion_tokens: wholeNumberSchema,
       total_tokens: wholeNumberSchema,
-      prompt_tokens_details: object({ cached_tokens: wholeNumberSchema, cache_write_tokens: wholeNumberSchema }),
+      prompt_tokens_details: objectOf({ cached_tokens: wholeNumberSchema, cache_write_tokens: wholeNumberSchema }),
     }),
   });
 
-export const chatOperation = ({ tools: taken }: ClientRules): JsonObject => ({
+export const chatOperation = ({ tools: withTools }: ClientRules): JsonObject => ({
   operationId: 'openaiCreateChatCompletion',
   tags: ['OpenAI'],
-  summary: 'Ask an agent, in the form of OpenAI chat completions',
-  description: 'Other fields of that form are accepted and change nothing, or are refused by name.',
-  requestBody: { required: true, content: inJson(request(taken)) },
-  responses: orError({
+  summary: 'Run an agent through OpenAI’s chat completions',
+  description: 'Other fields of the OpenAI API are either accepted without effect or refused by name.',
+  requestBody: { required: true, content: jsonBody(request(withTools)) },
+  responses: withErrorResponse({
     200: {
-      description: 'The answer. The usage is that of the agent and of all that it asked.',
-      content: inJsonOrEvents(
-        completion(taken),
-        'Chunks of the answer, each an object `chat.completion.chunk`, then `[DONE]`.',
+      description: 'The answer. The usage covers the agent and all of its sub-agents.',
+      content: jsonOrEventsBody(
+        completion(withTools),
+        'Chunks of the answer, each a `chat.completion.chunk` object, then `[DONE]`.',
       ),
     },
   }),

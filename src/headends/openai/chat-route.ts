@@ -1,10 +1,10 @@
-// Chat completions: the dialog so far in, one answer out, at once or as it comes.
+// Chat completions: takes the dialog so far and returns one answer, complete or streamed.
 import type { JsonObject } from '#base';
 import type { HttpRoute, ServedRun, AgentService } from '#contracts';
-import { answerName, startOrContinue, endOf, collectPieces } from '#headends/shared';
-import { chatToolCall, chatEvents, finishOf } from './chat-events.ts';
+import { answerName, startOrContinue, awaitAnswerEnd, collectPieces } from '#headends/shared';
+import { chatToolCall, chatEvents, finishReason } from './chat-events.ts';
 import { chatOperation } from './chat-operation.ts';
-import { completionId, seconds } from './ids.ts';
+import { completionId, epochSeconds } from './ids.ts';
 import { openaiError } from './openai-error.ts';
 import { parseChat } from './parse-chat.ts';
 import { chatUsage } from './usage.ts';
@@ -16,23 +16,23 @@ export const chatRoute = (serving: AgentService): HttpRoute => ({
   operation: chatOperation(serving.clients),
   answer: async ({ caller, id, body, signal }) => {
     const { clients } = serving;
-    const { asked, stream, withUsage, results, said } = parseChat(body, clients);
+    const { request, stream, withUsage, results, userTexts } = parseChat(body, clients);
     const read = stream || clients.activity;
-    const wanted = { results, said, asked: asked === null ? null : () => ({ ...asked, stream: read }) };
-    const run = await startOrContinue(serving, caller, wanted, signal);
+    const newRequest = request === null ? null : () => ({ ...request, stream: read });
+    const run = await startOrContinue(serving, caller, { results, userTexts, newRequest }, signal);
     if (stream) return { events: chatEvents(run, { request: id, withUsage, activity: clients.activity }) };
-    return { status: 200, body: await completionOf(run, clients.activity) };
+    return { status: 200, body: await chatCompletion(run, clients.activity) };
   },
 });
 
-const completionOf = async (run: ServedRun, shown: boolean): Promise<JsonObject> => {
+const chatCompletion = async (run: ServedRun, shown: boolean): Promise<JsonObject> => {
   const { text, activity } = await collectPieces(run, shown);
-  const end = await endOf(run);
+  const end = await awaitAnswerEnd(run);
   const isAnswer = end.calls.length === 0;
   return {
     id: completionId(answerName(run)),
     object: 'chat.completion',
-    created: seconds(run.startedAt),
+    created: epochSeconds(run.startedAt),
     model: run.agent,
     choices: [
       {
@@ -45,7 +45,7 @@ const completionOf = async (run: ServedRun, shown: boolean): Promise<JsonObject>
           ...(isAnswer ? {} : { tool_calls: end.calls.map(chatToolCall) }),
         },
         logprobs: null,
-        finish_reason: finishOf(end),
+        finish_reason: finishReason(end),
       },
     ],
     usage: chatUsage(end.spent),

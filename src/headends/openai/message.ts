@@ -1,25 +1,25 @@
-// One message of a dialog, as chat completions and responses both write it.
+// Parses one message of a dialog, in the form that chat completions and responses share.
 import { CloisterError } from '#base';
 import type { ClientRules } from '#contracts';
 import type { BodyFields } from '#headends/shared';
-import { toolsAreOwn } from './unsupported-fields.ts';
+import { noClientTools } from './unsupported-fields.ts';
 
-export type Message = { readonly by: 'person' | 'agent' | 'system'; readonly text: string };
+export type OpenaiMessage = { readonly by: 'person' | 'agent' | 'system'; readonly text: string };
 
-/** Throws `request_invalid`, or `request_unsupported` for what is no text. Calls of its own tools are a client's to remember. */
-export const parseDialogMessage = (message: BodyFields, rules: ClientRules): Message => {
-  const by = authorOf(message);
+/** Throws `request_invalid`, or `request_unsupported` for content other than text. Calls of client tools are ignored: the client remembers them. */
+export const parseDialogMessage = (message: BodyFields, rules: ClientRules): OpenaiMessage => {
+  const by = parseAuthor(message);
   for (const field of rules.tools ? ['function_call'] : ['tool_calls', 'function_call']) {
     const calls = message.value[field];
-    if (!Array.isArray(calls) || calls.length > 0) message.refuse(field, toolsAreOwn);
+    if (!Array.isArray(calls) || calls.length > 0) message.refuse(field, noClientTools);
   }
-  message.refuse('audio', 'an agent reads and writes text only.');
-  // An answer of which nothing was text.
+  message.refuse('audio', 'agents only read and write text.');
+  // An answer that consisted of tool calls only.
   if (by === 'agent' && !message.has('content')) return { by, text: '' };
   return { by, text: dialogText(message, 'content') };
 };
 
-const authorOf = (message: BodyFields): Message['by'] => {
+const parseAuthor = (message: BodyFields): OpenaiMessage['by'] => {
   switch (message.oneOf('role', ['user', 'assistant', 'system', 'developer', 'tool', 'function'])) {
     case 'user':
       return 'person';
@@ -30,7 +30,7 @@ const authorOf = (message: BodyFields): Message['by'] => {
       return 'system';
     case 'tool':
     case 'function':
-      throw new CloisterError('request_unsupported', `${message.path('role')}: ${toolsAreOwn}`);
+      throw new CloisterError('request_unsupported', `${message.path('role')}: ${noClientTools}`);
     default:
       throw message.invalid('role', 'user, assistant, system or developer');
   }
@@ -39,14 +39,14 @@ const authorOf = (message: BodyFields): Message['by'] => {
 export const dialogText = (message: BodyFields, field: string): string => {
   const content = message.value[field];
   if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) throw message.invalid(field, 'a text or a list of parts');
+  if (!Array.isArray(content)) throw message.invalid(field, 'a string or an array of parts');
   return message
     .items(field)
-    .map((part) => partOf(part))
+    .map((part) => parsePart(part))
     .join('\n\n');
 };
 
-const partOf = (part: BodyFields): string => {
+const parsePart = (part: BodyFields): string => {
   const type = part.text('type');
   switch (type) {
     case 'text':
@@ -58,7 +58,7 @@ const partOf = (part: BodyFields): string => {
     default:
       throw new CloisterError(
         'request_unsupported',
-        `${part.path('type')}: only text can be sent to an agent, not ${JSON.stringify(type.slice(0, 40))}.`,
+        `${part.path('type')}: only text is supported, not ${JSON.stringify(type.slice(0, 40))}.`,
       );
   }
 };

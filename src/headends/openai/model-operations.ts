@@ -1,21 +1,21 @@
-// How listing agents as models is described.
+// The OpenAPI operations that list agents as models.
 import type { JsonObject } from '#base';
 import {
   agentNameSchema,
-  inJson,
+  jsonBody,
   openaiPathParameter,
   arraySchema,
-  object,
-  only,
-  orError,
+  objectOf,
+  enumOf,
+  withErrorResponse,
   stringSchema,
   wholeNumberSchema,
 } from './schemas.ts';
 
-const model = object({
+const model = objectOf({
   id: agentNameSchema,
-  object: only('model'),
-  created: { ...wholeNumberSchema, description: 'When the server was started, in seconds.' },
+  object: enumOf('model'),
+  created: { ...wholeNumberSchema, description: 'When the server started, in epoch seconds.' },
   owned_by: stringSchema,
   description: stringSchema,
 });
@@ -23,16 +23,19 @@ const model = object({
 export const modelsOperation: JsonObject = {
   operationId: 'openaiListModels',
   tags: ['OpenAI'],
-  summary: 'List the agents that can be asked, as models',
-  responses: orError({
-    200: { description: 'The agents.', content: inJson(object({ object: only('list'), data: arraySchema(model) })) },
+  summary: 'List the agents as models',
+  responses: withErrorResponse({
+    200: {
+      description: 'The agents.',
+      content: jsonBody(objectOf({ object: enumOf('list'), data: arraySchema(model) })),
+    },
   }),
 };
 
 export const openaiModelOperation: JsonObject = {
   operationId: 'openaiReadModel',
   tags: ['OpenAI'],
-  summary: 'Show one agent, as a model',
+  summary: 'Get one agent as a model',
   parameters: [openaiPathParameter('model', 'The name of an agent.')],
-  responses: orError({ 200: { description: 'The agent.', content: inJson(model) } }),
+  responses: withErrorResponse({ 200: { description: 'The agent.', content: jsonBody(model) } }),
 };

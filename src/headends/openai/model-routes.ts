@@ -1,12 +1,12 @@
-// The agents of a caller, listed as models.
+// Lists the agents of a caller as models.
 import type { JsonObject } from '#base';
 import type { Agent, HttpRoute, AgentService } from '#contracts';
 import { servedAgent } from '#headends/shared';
-import { seconds } from './ids.ts';
+import { epochSeconds } from './ids.ts';
 import { openaiError } from './openai-error.ts';
 import { openaiModelOperation, modelsOperation } from './model-operations.ts';
 
-/** `since`: agents do not say when they were made; clients want a time. */
+/** `since`: clients expect a creation time, and agents have none, so all models get this one. */
 export const modelRoutes = (serving: AgentService, since: number): readonly HttpRoute[] => [
   {
     method: 'GET',
@@ -15,7 +15,7 @@ export const modelRoutes = (serving: AgentService, since: number): readonly Http
     operation: modelsOperation,
     answer: async ({ caller }) => ({
       status: 200,
-      body: { object: 'list', data: serving.agents(caller).map((agent) => modelOf(agent, since)) },
+      body: { object: 'list', data: serving.agents(caller).map((agent) => openaiModel(agent, since)) },
     }),
   },
   {
@@ -25,15 +25,15 @@ export const modelRoutes = (serving: AgentService, since: number): readonly Http
     operation: openaiModelOperation,
     answer: async ({ caller, params }) => ({
       status: 200,
-      body: modelOf(servedAgent(serving, caller, params['model'] ?? ''), since),
+      body: openaiModel(servedAgent(serving, caller, params['model'] ?? ''), since),
     }),
   },
 ];
 
-const modelOf = ({ name, description }: Agent, since: number): JsonObject => ({
+const openaiModel = ({ name, description }: Agent, since: number): JsonObject => ({
   id: name,
   object: 'model',
-  created: seconds(since),
+  created: epochSeconds(since),
   owned_by: 'cloister',
   description,
 });

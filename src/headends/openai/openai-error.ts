@@ -1,4 +1,4 @@
-// What went wrong, in the form and with the words that clients of OpenAI look for.
+// Errors in the form and with the codes that OpenAI's clients look for.
 import type { ClientFailure } from '#contracts';
 import { errorCatalogue } from '#base';
 import type { ErrorCode } from '#base';
@@ -7,38 +7,38 @@ import type { ErrorFormatter } from '#contracts';
 export const openaiError: ErrorFormatter = (failure) => ({
   error: {
     message: openaiMessage(failure),
-    type: typeOf(failure),
-    param: paramOf(failure),
+    type: errorType(failure),
+    param: fieldPath(failure),
     code: openaiCode(failure),
   },
 });
 
-/** The field that is named before what is wrong with it, if one is. */
-const paramOf = ({ code, message }: ClientFailure): string | null => {
+/** The field that the message begins with, if any. */
+const fieldPath = ({ code, message }: ClientFailure): string | null => {
   if (code !== 'request_invalid' && code !== 'request_unsupported') return null;
   const { summary } = errorCatalogue[code];
-  return pathForm.exec(message.slice(summary.length + 1))?.[1] ?? null;
+  return pathPrefix.exec(message.slice(summary.length + 1))?.[1] ?? null;
 };
 
-/** As `input[0].content: …`. */
-const pathForm = /^([a-z_]\w*(?:\.[a-z_]\w*|\[\d+\])*): /iu;
+/** For example `input[0].content: …`. */
+const pathPrefix = /^([a-z_]\w*(?:\.[a-z_]\w*|\[\d+\])*): /iu;
 
-/** The form has no place of its own for what to do next. */
+/** OpenAI's format has no field for the suggestion, so it is appended to the message. */
 export const openaiMessage = ({ message, suggestion }: ClientFailure): string => `${message} ${suggestion}`;
 
-/** Those that clients act on; any other is told by its own name. */
+/** OpenAI's own code where clients act on it; else our code. */
 export const openaiCode = (failure: ClientFailure): string => {
   if (failure.status === 429) return isQuota(failure) ? 'insufficient_quota' : 'rate_limit_exceeded';
-  return known[failure.code] ?? failure.code;
+  return openaiCodes[failure.code] ?? failure.code;
 };
 
-const known: Partial<Record<ErrorCode, string>> = {
+const openaiCodes: Partial<Record<ErrorCode, string>> = {
   agent_unknown: 'model_not_found',
   token_refused: 'invalid_api_key',
   window_full: 'context_length_exceeded',
 };
 
-const typeOf = (failure: ClientFailure): string => {
+const errorType = (failure: ClientFailure): string => {
   if (failure.status >= 500) return 'server_error';
   switch (failure.status) {
     case 401:
@@ -52,5 +52,5 @@ const typeOf = (failure: ClientFailure): string => {
   }
 };
 
-/** To wait a little does not help: what may be spent is spent. */
+/** Waiting does not help, because the budget is used up. */
 const isQuota = (failure: ClientFailure): boolean => failure.class === 'budget';

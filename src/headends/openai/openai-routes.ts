@@ -1,4 +1,4 @@
-// The agents behind the interfaces of OpenAI: a model is an agent, an answer is a run.
+// The routes for OpenAI's clients: a model is an agent, and an answer is a run.
 import type { HttpRoute, AgentService } from '#contracts';
 import { chatRoute } from './chat-route.ts';
 import { modelRoutes } from './model-routes.ts';

@@ -1,20 +1,20 @@
-// Reads the body of a chat completion.
+// Parses the body of a chat completion request.
 import type { Json } from '#base';
 import type { AgentRequest, CallResult, ClientRules, DialogMessage } from '#contracts';
-import { splitDialog, BodyFields, openResults } from '#headends/shared';
+import { splitDialog, BodyFields, separateResults } from '#headends/shared';
 import { parseFormat } from './answer-format.ts';
 import { parseDialogMessage } from './message.ts';
 import { parseResult, parseTools } from './parse-tools.ts';
 import { contextFromSystemPrompt } from './system-prompt.ts';
-import { refuseUnsupported, unofferedInChat } from './unsupported-fields.ts';
+import { refuseUnsupported, unsupportedInChat } from './unsupported-fields.ts';
 
 export type ParsedChatRequest = {
-  /** Null: there are only results, of calls that a run waits for. */
-  readonly asked: AgentRequest | null;
+  /** Null: the request holds only results of calls that a run waits for. */
+  readonly request: AgentRequest | null;
   readonly results: readonly CallResult[];
-  readonly said: readonly string[];
+  readonly userTexts: readonly string[];
   readonly stream: boolean;
-  /** The stream tells its usage at the end. */
+  /** Whether the stream ends with the usage. */
   readonly withUsage: boolean;
 };
 
@@ -22,25 +22,25 @@ export type ParsedChatRequest = {
 export const parseChat = (json: Json | undefined, rules: ClientRules): ParsedChatRequest => {
   const body = new BodyFields(json);
   const agent = body.text('model');
-  refuseUnsupported(body, unofferedInChat(rules));
+  refuseUnsupported(body, unsupportedInChat(rules));
   const { turns, context } = parseMessages(body, rules);
-  const { dialog, results, said, isAsked } = openResults(turns, ({ by }) => by === 'agent');
-  const asked = {
+  const { dialog, results, userTexts, hasNewInput } = separateResults(turns, ({ by }) => by === 'agent');
+  const common = {
     agent,
     ...(context.length === 0 ? {} : { context }),
     ...parseTools(body, rules, 'function'),
     ...(body.has('response_format') ? parseFormat(body.fields('response_format'), 'json_schema') : {}),
   };
   return {
-    asked: isAsked ? { ...asked, ...dialogOf(dialog) } : null,
+    request: hasNewInput ? { ...common, ...inputAndHistory(dialog) } : null,
     results,
-    said,
+    userTexts,
     stream: body.flag('stream'),
     withUsage: body.has('stream_options') && body.fields('stream_options').flag('include_usage'),
   };
 };
 
-const dialogOf = (dialog: readonly DialogMessage[]): Pick<AgentRequest, 'input' | 'history'> => {
+const inputAndHistory = (dialog: readonly DialogMessage[]): Pick<AgentRequest, 'input' | 'history'> => {
   const { input, history } = splitDialog(dialog, 'messages');
   return { input, ...(history.length === 0 ? {} : { history }) };
 };

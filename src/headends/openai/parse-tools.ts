@@ -1,11 +1,11 @@
-// A client's functions, and what they gave, where the operator allows them.
+// Parses a client's functions and their results, if the operator allows client tools.
 import { CloisterError } from '#base';
 import type { AgentRequest, CallResult, ClientRules } from '#contracts';
 import { parseTool } from '#headends/shared';
 import type { BodyFields } from '#headends/shared';
 import { dialogText } from './message.ts';
 
-/** `inner`: where chat completions put what responses have beside the type. Throws `request_unsupported` for what is no function. */
+/** `inner`: the field in which chat completions nest the function. Throws `request_unsupported` for other kinds of tools. */
 export const parseTools = (
   body: BodyFields,
   rules: ClientRules,
@@ -17,7 +17,7 @@ export const parseTools = (
     if (type !== 'function')
       throw new CloisterError(
         'request_unsupported',
-        `${tool.path('type')}: only functions are taken, not ${JSON.stringify(type.slice(0, 40))}.`,
+        `${tool.path('type')}: only functions are supported, not ${JSON.stringify(type.slice(0, 40))}.`,
       );
     return parseTool(inner === undefined ? tool : tool.fields(inner), 'parameters');
   });
@@ -25,7 +25,7 @@ export const parseTools = (
   return { tools, ...(body.value['parallel_tool_calls'] === false ? { oneCall: true } : {}) };
 };
 
-/** What one of them gave. `id` and `content`: the fields that say whose call it was, and what came of it. */
+/** The result of one call. `id` and `content`: the fields that hold the id of the call and the result. */
 export const parseResult = (item: BodyFields, id: string, content: string): CallResult => ({
   call: item.text(id),
   text: dialogText(item, content),

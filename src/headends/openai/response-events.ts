@@ -1,16 +1,16 @@
-// The events of a response as it comes.
+// The events of a streamed response.
 //
 //   P1. The first is response.created; the last is response.completed, response.incomplete or response.failed.
-//   P2. They are numbered without a gap, from 0.
+//   P2. Events are numbered from 0 without gaps.
 import { clientError } from '#headends/shared';
 import type { ServedRun, ServerEvent, SpentTokens } from '#contracts';
-import { answerOf } from '#headends/shared';
+import { answerFromOutcome } from '#headends/shared';
 import { ResponseItems } from './response-items.ts';
 import { responseObject } from './response-object.ts';
 import type { ResponseHead, ResponseState } from './response-object.ts';
 import type { ItemEvent } from './response-items.ts';
 
-/** `activity`: tell what is done meanwhile, as reasoning. */
+/** `activity`: whether to send what sub-agents and tools do, as reasoning. */
 export async function* responseEvents(
   run: ServedRun,
   head: ResponseHead,
@@ -21,11 +21,11 @@ export async function* responseEvents(
     event: type,
     data: JSON.stringify({ type, sequence_number: number++, ...fields }),
   });
-  const told = (what: string, state: ResponseState): ServerEvent =>
+  const responseEvent = (what: string, state: ResponseState): ServerEvent =>
     event({ type: `response.${what}`, response: responseObject(head, state) });
 
-  yield told('created', { status: 'in_progress' });
-  yield told('in_progress', { status: 'in_progress' });
+  yield responseEvent('created', { status: 'in_progress' });
+  yield responseEvent('in_progress', { status: 'in_progress' });
   const items = new ResponseItems(head.run);
   let spent: SpentTokens | undefined;
   try {
@@ -36,14 +36,20 @@ export async function* responseEvents(
     const pause = await run.pause?.();
     const outcome = pause === undefined || pause === null ? await run.outcome : null;
     spent = (outcome ?? pause)?.spent;
-    const status = outcome === null || answerOf(outcome).whole ? 'completed' : 'incomplete';
+    const status = outcome === null || answerFromOutcome(outcome).whole ? 'completed' : 'incomplete';
     yield* items.end(status).map(event);
     for (const call of pause?.calls ?? []) yield* items.call(call).map(event);
-    yield told(status, { status, output: items.done, ...usedUp(spent) });
+    yield responseEvent(status, { status, output: items.done, ...withSpent(spent) });
   } catch (error) {
     yield* items.end('incomplete').map(event);
-    yield told('failed', { status: 'failed', output: items.done, failure: clientError(error), ...usedUp(spent) });
+    yield responseEvent('failed', {
+      status: 'failed',
+      output: items.done,
+      failure: clientError(error),
+      ...withSpent(spent),
+    });
   }
 }
 
-const usedUp = (spent: SpentTokens | undefined): Pick<ResponseState, 'spent'> => (spent === undefined ? {} : { spent });
+const withSpent = (spent: SpentTokens | undefined): Pick<ResponseState, 'spent'> =>
+  spent === undefined ? {} : { spent };

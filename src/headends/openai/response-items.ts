@@ -1,7 +1,7 @@
-// The items of a response while it comes: what is done meanwhile as reasoning, the answer as one message, calls of the client's tools.
+// The items of a streamed response: activity as reasoning, the answer as one message, and calls of the client's tools.
 //
-//   I1. An item that was begun is ended, and nothing is told of it afterwards.
-//   I2. There is one message. Reasoning may come before, between and after its words, each time as an item of its own.
+//   I1. Every item that starts also ends, and no event mentions it afterwards.
+//   I2. There is one message. Reasoning may come before, between and after its parts, each time as a separate item.
 import type { JsonObject } from '#base';
 import type { ClientCall } from '#contracts';
 import { messageId, reasoningId } from './ids.ts';
@@ -10,14 +10,14 @@ import { callItem, messageItem, reasoningItem, summaryPart, textPart } from './r
 /** An event without its number. */
 export type ItemEvent = JsonObject & { readonly type: string };
 
-type Open = { readonly place: number; text: string };
+type OpenItem = { readonly index: number; text: string };
 
 export class ResponseItems {
   readonly #run: string;
   readonly #done = new Map<number, JsonObject>();
-  #places = 0;
-  #message: Open | null = null;
-  #reasoning: Open | null = null;
+  #nextIndex = 0;
+  #message: OpenItem | null = null;
+  #reasoning: OpenItem | null = null;
 
   constructor(run: string) {
     this.#run = run;
@@ -25,31 +25,31 @@ export class ResponseItems {
 
   text(delta: string): readonly ItemEvent[] {
     const before = this.#endReasoning();
-    const begun = this.#message === null;
-    const message = (this.#message ??= { place: this.#places++, text: '' });
+    const isNew = this.#message === null;
+    const message = (this.#message ??= { index: this.#nextIndex++, text: '' });
     message.text += delta;
     const at = this.#inMessage(message);
     return [
       ...before,
-      ...(begun ? this.#beginMessage(message) : []),
+      ...(isNew ? this.#beginMessage(message) : []),
       { type: 'response.output_text.delta', ...at, delta, logprobs: [] },
     ];
   }
 
   activity(delta: string): readonly ItemEvent[] {
-    const begun = this.#reasoning === null;
-    const reasoning = (this.#reasoning ??= { place: this.#places++, text: '' });
+    const isNew = this.#reasoning === null;
+    const reasoning = (this.#reasoning ??= { index: this.#nextIndex++, text: '' });
     reasoning.text += delta;
     const at = this.#inReasoning(reasoning);
     return [
-      ...(begun ? this.#beginReasoning(reasoning) : []),
+      ...(isNew ? this.#beginReasoning(reasoning) : []),
       { type: 'response.reasoning_summary_text.delta', ...at, delta },
     ];
   }
 
-  /** Once nothing more is said. */
+  /** Call it after all text. */
   call(call: ClientCall): readonly ItemEvent[] {
-    const output_index = this.#places++;
+    const output_index = this.#nextIndex++;
     const item = callItem(call, 'completed');
     const at = { item_id: item['id'], output_index };
     this.#done.set(output_index, item);
@@ -65,23 +65,23 @@ export class ResponseItems {
     return [...this.#endReasoning(), ...this.#endMessage(status)];
   }
 
-  /** Those that have ended, in the order in which they began. */
+  /** The items that have ended, in the order in which they started. */
   get done(): readonly JsonObject[] {
     return [...this.#done].sort(([one], [other]) => one - other).map(([, item]) => item);
   }
 
-  #inMessage({ place }: Open): JsonObject {
-    return { item_id: messageId(this.#run), output_index: place, content_index: 0 };
+  #inMessage({ index }: OpenItem): JsonObject {
+    return { item_id: messageId(this.#run), output_index: index, content_index: 0 };
   }
 
-  #inReasoning({ place }: Open): JsonObject {
-    return { item_id: reasoningId(this.#run, place), output_index: place, summary_index: 0 };
+  #inReasoning({ index }: OpenItem): JsonObject {
+    return { item_id: reasoningId(this.#run, index), output_index: index, summary_index: 0 };
   }
 
-  #beginMessage(message: Open): readonly ItemEvent[] {
+  #beginMessage(message: OpenItem): readonly ItemEvent[] {
     const item = { ...messageItem(this.#run, '', 'in_progress'), content: [] };
     return [
-      { type: 'response.output_item.added', output_index: message.place, item },
+      { type: 'response.output_item.added', output_index: message.index, item },
       { type: 'response.content_part.added', ...this.#inMessage(message), part: textPart('') },
     ];
   }
@@ -92,18 +92,18 @@ export class ResponseItems {
     this.#message = null;
     const at = this.#inMessage(message);
     const item = messageItem(this.#run, message.text, status);
-    this.#done.set(message.place, item);
+    this.#done.set(message.index, item);
     return [
       { type: 'response.output_text.done', ...at, text: message.text, logprobs: [] },
       { type: 'response.content_part.done', ...at, part: textPart(message.text) },
-      { type: 'response.output_item.done', output_index: message.place, item },
+      { type: 'response.output_item.done', output_index: message.index, item },
     ];
   }
 
-  #beginReasoning(reasoning: Open): readonly ItemEvent[] {
-    const item = { ...reasoningItem(this.#run, reasoning.place, ''), summary: [] };
+  #beginReasoning(reasoning: OpenItem): readonly ItemEvent[] {
+    const item = { ...reasoningItem(this.#run, reasoning.index, ''), summary: [] };
     return [
-      { type: 'response.output_item.added', output_index: reasoning.place, item },
+      { type: 'response.output_item.added', output_index: reasoning.index, item },
       { type: 'response.reasoning_summary_part.added', ...this.#inReasoning(reasoning), part: summaryPart('') },
     ];
   }
@@ -113,12 +113,12 @@ export class ResponseItems {
     if (reasoning === null) return [];
     this.#reasoning = null;
     const at = this.#inReasoning(reasoning);
-    const item = reasoningItem(this.#run, reasoning.place, reasoning.text);
-    this.#done.set(reasoning.place, item);
+    const item = reasoningItem(this.#run, reasoning.index, reasoning.text);
+    this.#done.set(reasoning.index, item);
     return [
       { type: 'response.reasoning_summary_text.done', ...at, text: reasoning.text },
       { type: 'response.reasoning_summary_part.done', ...at, part: summaryPart(reasoning.text) },
-      { type: 'response.output_item.done', output_index: reasoning.place, item },
+      { type: 'response.output_item.done', output_index: reasoning.index, item },
     ];
   }
 }

@@ -1,20 +1,20 @@
-// A response as OpenAI's clients read it: the same shape at its beginning, at its end and afterwards.
+// The response object of OpenAI's API: the same shape at the start, at the end and when it is read later.
 import type { ClientFailure } from '#contracts';
 import type { Json, JsonObject } from '#base';
 import type { ClientCall, SpentTokens } from '#contracts';
-import { callItemId, messageId, reasoningId, responseId, seconds } from './ids.ts';
+import { callItemId, messageId, reasoningId, responseId, epochSeconds } from './ids.ts';
 import { openaiCode, openaiMessage } from './openai-error.ts';
 import { responseUsage } from './usage.ts';
 
-/** What is known of it from the start. */
+/** What is known from the start. */
 export type ResponseHead = {
   readonly run: string;
   readonly agent: string;
   readonly startedAt: number;
   readonly previous: string | null;
-  /** How the answer should look, as it was asked for; null: not known any more. */
+  /** The requested answer format; null if it is no longer known. */
   readonly format: JsonObject | null;
-  /** The client's own, as it sent them. */
+  /** The client's tools, as it sent them. */
   readonly tools?: readonly Json[];
 };
 
@@ -31,7 +31,7 @@ export const responseObject = (
 ): JsonObject => ({
   id: responseId(head.run),
   object: 'response',
-  created_at: seconds(head.startedAt),
+  created_at: epochSeconds(head.startedAt),
   status,
   background: false,
   error: failure === undefined ? null : responseError(failure),
@@ -65,8 +65,8 @@ export const messageItem = (run: string, text: string, status: string): JsonObje
 
 export const textPart = (text: string): JsonObject => ({ type: 'output_text', text, annotations: [], logprobs: [] });
 
-export const reasoningItem = (run: string, place: number, text: string): JsonObject => ({
-  id: reasoningId(run, place),
+export const reasoningItem = (run: string, index: number, text: string): JsonObject => ({
+  id: reasoningId(run, index),
   type: 'reasoning',
   summary: [summaryPart(text)],
 });
@@ -88,7 +88,7 @@ const responseError = (failure: ClientFailure): JsonObject => ({
   type: 'error',
 });
 
-/** Of the few codes that a response may have. */
+/** One of the few codes that OpenAI allows in a response. */
 const responseCode = (failure: ClientFailure): string => {
   if (failure.status === 429) return openaiCode(failure);
   return failure.status >= 500 ? 'server_error' : 'invalid_prompt';

@@ -1,83 +1,83 @@
-// How responses are described.
+// The OpenAPI operations of responses.
 import type { JsonObject } from '#base';
 import type { ClientRules } from '#contracts';
 import {
   agentNameSchema,
-  inJson,
-  inJsonOrEvents,
+  jsonBody,
+  jsonOrEventsBody,
   openaiPathParameter,
   arraySchema,
-  object,
-  only,
-  orError,
-  orNull,
+  objectOf,
+  enumOf,
+  withErrorResponse,
+  nullable,
   stringSchema,
   wholeNumberSchema,
 } from './schemas.ts';
 
-const part = object({ type: only('input_text', 'output_text', 'text'), text: stringSchema });
+const part = objectOf({ type: enumOf('input_text', 'output_text', 'text'), text: stringSchema });
 
 const message: JsonObject = {
-  ...object(
+  ...objectOf(
     {
-      type: only('message'),
-      role: only('user', 'assistant', 'system', 'developer'),
+      type: enumOf('message'),
+      role: enumOf('user', 'assistant', 'system', 'developer'),
       content: { anyOf: [stringSchema, arraySchema(part)] },
     },
     ['role', 'content'],
   ),
-  description: 'Messages of system and developer are taken only if the operator allows it.',
+  description: 'System and developer messages are refused unless the operator allows them.',
 };
 
 const reference: JsonObject = {
-  ...object({ type: only('item_reference'), id: stringSchema }),
-  description: 'An earlier answer to the same token.',
+  ...objectOf({ type: enumOf('item_reference'), id: stringSchema }),
+  description: 'An earlier answer to the same caller.',
 };
 
-const call: JsonObject = object({
-  type: only('function_call'),
+const call: JsonObject = objectOf({
+  type: enumOf('function_call'),
   call_id: stringSchema,
   name: stringSchema,
   arguments: stringSchema,
 });
 
-/** Where a client's tools are taken. */
+/** Only if client tools are allowed. */
 const toolItems: readonly JsonObject[] = [
   call,
   {
-    ...object({
-      type: only('function_call_output'),
+    ...objectOf({
+      type: enumOf('function_call_output'),
       call_id: stringSchema,
       output: { anyOf: [stringSchema, arraySchema(part)] },
     }),
-    description: 'The result of a call. When such items are the last ones, the run that waits for them goes on.',
+    description: 'The result of a call. If such items come last, the run that waits for them continues.',
   },
 ];
 
 const tools: JsonObject = {
   ...arraySchema(
-    object({ type: only('function'), name: stringSchema, description: stringSchema, parameters: { type: 'object' } }, [
-      'type',
-      'name',
-    ]),
+    objectOf(
+      { type: enumOf('function'), name: stringSchema, description: stringSchema, parameters: { type: 'object' } },
+      ['type', 'name'],
+    ),
   ),
   maxItems: 128,
-  description: 'Functions of the client, which the agent may call besides its own tools.',
+  description: 'Functions of the client that the agent may call in addition to its own tools.',
 };
 
 const format: JsonObject = {
   oneOf: [
-    object({ type: only('text') }),
-    { ...object({ type: only('json_object') }), description: 'For agents that have a schema of their own.' },
-    object({ type: only('json_schema'), name: stringSchema, schema: { type: 'object' }, strict: { type: 'boolean' } }, [
-      'type',
-      'schema',
-    ]),
+    objectOf({ type: enumOf('text') }),
+    { ...objectOf({ type: enumOf('json_object') }), description: 'For agents that define an output schema.' },
+    objectOf(
+      { type: enumOf('json_schema'), name: stringSchema, schema: { type: 'object' }, strict: { type: 'boolean' } },
+      ['type', 'schema'],
+    ),
   ],
 };
 
-const request = (taken: boolean): JsonObject =>
-  object(
+const request = (withTools: boolean): JsonObject =>
+  objectOf(
     {
       model: agentNameSchema,
       input: {
@@ -85,88 +85,88 @@ const request = (taken: boolean): JsonObject =>
           stringSchema,
           {
             ...arraySchema({
-              anyOf: [message, reference, object({ type: only('reasoning') }), ...(taken ? toolItems : [])],
+              anyOf: [message, reference, objectOf({ type: enumOf('reasoning') }), ...(withTools ? toolItems : [])],
             }),
             minItems: 1,
           },
         ],
       },
-      ...(taken ? { tools } : {}),
-      instructions: { ...stringSchema, description: 'Taken only if the operator allows it.' },
-      previous_response_id: { ...stringSchema, description: 'Go on from this answer.' },
+      ...(withTools ? { tools } : {}),
+      instructions: { ...stringSchema, description: 'Refused unless the operator allows it.' },
+      previous_response_id: { ...stringSchema, description: 'Continue from this response.' },
       stream: { type: 'boolean', default: false },
-      text: object({ format }, []),
+      text: objectOf({ format }, []),
     },
     ['model', 'input'],
   );
 
-const response = (taken: boolean): JsonObject =>
-  object({
-    id: { ...stringSchema, description: '`resp_` and the id of the run.' },
-    object: only('response'),
+const response = (withTools: boolean): JsonObject =>
+  objectOf({
+    id: { ...stringSchema, description: '`resp_` followed by the id of the run.' },
+    object: enumOf('response'),
     created_at: wholeNumberSchema,
-    status: only('in_progress', 'completed', 'incomplete', 'failed', 'cancelled'),
-    error: orNull(object({ code: stringSchema, message: stringSchema })),
-    incomplete_details: orNull(object({ reason: stringSchema })),
+    status: enumOf('in_progress', 'completed', 'incomplete', 'failed', 'cancelled'),
+    error: nullable(objectOf({ code: stringSchema, message: stringSchema })),
+    incomplete_details: nullable(objectOf({ reason: stringSchema })),
     model: agentNameSchema,
     output: arraySchema({
       anyOf: [
-        object({
+        objectOf({
           id: stringSchema,
-          type: only('message'),
-          role: only('assistant'),
-          status: only('in_progress', 'completed', 'incomplete'),
+          type: enumOf('message'),
+          role: enumOf('assistant'),
+          status: enumOf('in_progress', 'completed', 'incomplete'),
           content: arraySchema(
-            object({ type: only('output_text'), text: stringSchema, annotations: { type: 'array' } }),
+            objectOf({ type: enumOf('output_text'), text: stringSchema, annotations: { type: 'array' } }),
           ),
         }),
-        object({
+        objectOf({
           id: stringSchema,
-          type: only('reasoning'),
-          summary: arraySchema(object({ type: only('summary_text'), text: stringSchema })),
+          type: enumOf('reasoning'),
+          summary: arraySchema(objectOf({ type: enumOf('summary_text'), text: stringSchema })),
         }),
-        ...(taken ? [call] : []),
+        ...(withTools ? [call] : []),
       ],
     }),
-    previous_response_id: orNull(stringSchema),
-    usage: orNull(
-      object({
+    previous_response_id: nullable(stringSchema),
+    usage: nullable(
+      objectOf({
         input_tokens: wholeNumberSchema,
-        input_tokens_details: object({ cached_tokens: wholeNumberSchema, cache_write_tokens: wholeNumberSchema }),
+        input_tokens_details: objectOf({ cached_tokens: wholeNumberSchema, cache_write_tokens: wholeNumberSchema }),
         output_tokens: wholeNumberSchema,
-        output_tokens_details: object({ reasoning_tokens: wholeNumberSchema }),
+        output_tokens_details: objectOf({ reasoning_tokens: wholeNumberSchema }),
         total_tokens: wholeNumberSchema,
       }),
     ),
   });
 
-export const createResponseOperation = ({ tools: taken }: ClientRules): JsonObject => ({
+export const createResponseOperation = ({ tools: withTools }: ClientRules): JsonObject => ({
   operationId: 'openaiCreateResponse',
   tags: ['OpenAI'],
-  summary: 'Ask an agent, in the form of OpenAI responses',
-  description: 'Other fields of that form are accepted and change nothing, or are refused by name.',
-  requestBody: { required: true, content: inJson(request(taken)) },
-  responses: orError({
+  summary: 'Run an agent through OpenAI’s responses',
+  description: 'Other fields of the OpenAI API are either accepted without effect or refused by name.',
+  requestBody: { required: true, content: jsonBody(request(withTools)) },
+  responses: withErrorResponse({
     200: {
-      description: 'The answer. The usage is that of the agent and of all that it asked.',
-      content: inJsonOrEvents(
-        response(taken),
+      description: 'The answer. The usage covers the agent and all of its sub-agents.',
+      content: jsonOrEventsBody(
+        response(withTools),
         'Events from `response.created` to `response.completed`, `response.incomplete` or `response.failed`.',
       ),
     },
   }),
 });
 
-export const readResponseOperation = ({ tools: taken }: ClientRules): JsonObject => ({
+export const readResponseOperation = ({ tools: withTools }: ClientRules): JsonObject => ({
   operationId: 'openaiReadResponse',
   tags: ['OpenAI'],
-  summary: 'Look at an earlier answer again',
-  ...(taken
+  summary: 'Get an earlier response',
+  ...(withTools
     ? {
         description:
-          'Of a run that asked its client for results, single responses are kept for a while, and not over a restart.',
+          'Responses of a run with client tools are stored only for a limited time, and not across a restart.',
       }
     : {}),
-  parameters: [openaiPathParameter('response', 'The id of a response to the same token.')],
-  responses: orError({ 200: { description: 'The response.', content: inJson(response(taken)) } }),
+  parameters: [openaiPathParameter('response', 'The id of a response to the same caller.')],
+  responses: withErrorResponse({ 200: { description: 'The response.', content: jsonBody(response(withTools)) } }),
 });

@@ -1,8 +1,8 @@
-// Responses: made, at once or as they come, and looked at again.
+// Responses: created, complete or streamed, and read again.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { AgentRequest, Caller, HttpRoute, ServedRun, AgentService } from '#contracts';
-import { answerName, splitDialog, startOrContinue, endOf, collectPieces } from '#headends/shared';
+import { answerName, splitDialog, startOrContinue, awaitAnswerEnd, collectPieces } from '#headends/shared';
 import { readResponse } from './stored-response.ts';
 import { openaiError } from './openai-error.ts';
 import { parseResponse } from './parse-response.ts';
@@ -21,13 +21,13 @@ export const responseRoutes = (serving: AgentService): readonly HttpRoute[] => [
     operation: createResponseOperation(serving.clients),
     answer: async ({ caller, body, signal }) => {
       const { clients } = serving;
-      const { stream, format, previous, tools, results, said, asked, dialog } = parseResponse(body, clients);
+      const { stream, format, previous, tools, results, userTexts, request, dialog } = parseResponse(body, clients);
       const read = stream || clients.activity;
-      const begun = asked && (() => askedFrom(serving, caller, { asked, previous, dialog }, read));
-      const run = await startOrContinue(serving, caller, { results, said, asked: begun }, signal);
+      const newRequest = request && (() => completeRequest(serving, caller, { request, previous, dialog }, read));
+      const run = await startOrContinue(serving, caller, { results, userTexts, newRequest }, signal);
       const head = { run: answerName(run), agent: run.agent, startedAt: run.startedAt, previous, format, tools };
       if (stream) return { events: responseEvents(run, head, clients.activity) };
-      return { status: 200, body: await finished(run, head, clients.activity) };
+      return { status: 200, body: await completeResponse(run, head, clients.activity) };
     },
   },
   {
@@ -37,35 +37,35 @@ export const responseRoutes = (serving: AgentService): readonly HttpRoute[] => [
     operation: readResponseOperation(serving.clients),
     answer: async ({ caller, params, query }) => {
       if (query.get('stream') === 'true')
-        throw new CloisterError('request_unsupported', 'stream: a response is streamed where it is made.');
+        throw new CloisterError('request_unsupported', 'stream: only a new response can be streamed.');
       return { status: 200, body: await readResponse(serving, caller, params['response'] ?? '') };
     },
   },
 ];
 
-const askedFrom = async (
+const completeRequest = async (
   serving: AgentService,
   caller: Caller,
   {
-    asked,
+    request,
     previous,
     dialog,
   }: Pick<ParsedResponseRequest, 'previous' | 'dialog'> & {
-    readonly asked: NonNullable<ParsedResponseRequest['asked']>;
+    readonly request: NonNullable<ParsedResponseRequest['request']>;
   },
   stream: boolean,
 ): Promise<AgentRequest> => {
   const { input, history } = splitDialog(await resolveEarlierResponses(serving, caller, { previous, dialog }), 'input');
-  return { ...asked, input, ...(history.length === 0 ? {} : { history }), stream };
+  return { ...request, input, ...(history.length === 0 ? {} : { history }), stream };
 };
 
-const finished = async (run: ServedRun, head: ResponseHead, shown: boolean): Promise<JsonObject> => {
+const completeResponse = async (run: ServedRun, head: ResponseHead, shown: boolean): Promise<JsonObject> => {
   const { text, activity } = await collectPieces(run, shown);
-  const { answer, calls, spent } = await endOf(run);
+  const { answer, calls, spent } = await awaitAnswerEnd(run);
   const status = answer.whole ? 'completed' : 'incomplete';
   const reasoning = activity === '' ? [] : [reasoningItem(head.run, 0, activity)];
-  const said = calls.length === 0 ? answer.text : text;
-  const message = calls.length > 0 && said === '' ? [] : [messageItem(head.run, said, status)];
+  const messageText = calls.length === 0 ? answer.text : text;
+  const message = calls.length > 0 && messageText === '' ? [] : [messageItem(head.run, messageText, status)];
   return responseObject(head, {
     status,
     output: [...reasoning, ...message, ...calls.map((call) => callItem(call, 'completed'))],

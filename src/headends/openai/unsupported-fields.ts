@@ -1,78 +1,80 @@
-// What of OpenAI's interface is not offered, by field. A field asks for nothing when it is left out, null or one of its `fine`
-// values; else the request is refused, for whoever sends it would wait for something that does not come.
+// The fields of OpenAI's API that are not supported. A field is harmless if it is missing, null or one of its `accepted` values. Otherwise
+// the request is refused, because its sender would wait for an effect that never comes.
 //
-// All other fields that are not read elsewhere are accepted and change nothing. An agent's definition says how it works:
+// All other fields that are not parsed elsewhere are accepted without effect. The agent's definition decides about
 //   its model      temperature, top_p, top_k, frequency_penalty, presence_penalty, seed, reasoning, reasoning_effort, verbosity
-//   its limits     max_tokens, max_completion_tokens, max_output_tokens, max_tool_calls: of one answer there, while a tree of
-//                  agents has a budget; truncation and context_management: windows are fitted here in any case
+//   its limits     max_tokens, max_completion_tokens, max_output_tokens, max_tool_calls: these bound one answer of a model, while a tree
+//                  of agents has a budget; truncation and context_management: windows are always fitted here
 //   its provider   service_tier, prompt_cache_key, prompt_cache_options, prompt_cache_retention
-//   its tools      parallel_tool_calls: where a client's own are taken, it holds for those
-// and the rest is a client's own: metadata, user, safety_identifier, store (runs are recorded in any case), include,
-// stream_options.include_obfuscation, and whatever servers of this kind have invented besides.
+//   its tools      parallel_tool_calls: applies to client tools, if those are allowed
+// and the rest concerns only the client: metadata, user, safety_identifier, store (runs are always recorded), include,
+// stream_options.include_obfuscation, and the extensions of other compatible servers.
 import { canonicalJson, CloisterError } from '#base';
 import type { Json } from '#base';
 import type { ClientRules } from '#contracts';
-import { mayAllow } from '#headends/shared';
+import { operatorHints } from '#headends/shared';
 import type { BodyFields } from '#headends/shared';
 
-export type UnsupportedFields = Readonly<Record<string, { readonly fine: readonly Json[]; readonly words: string }>>;
+export type UnsupportedFields = Readonly<
+  Record<string, { readonly accepted: readonly Json[]; readonly reason: string }>
+>;
 
 /** Throws `request_unsupported`. */
-export const refuseUnsupported = (body: BodyFields, unoffered: UnsupportedFields): void => {
-  for (const [field, { fine, words }] of Object.entries(unoffered)) {
+export const refuseUnsupported = (body: BodyFields, unsupported: UnsupportedFields): void => {
+  for (const [field, { accepted, reason }] of Object.entries(unsupported)) {
     if (!body.has(field)) continue;
     const value = canonicalJson(body.value[field]);
-    if (!fine.some((harmless) => canonicalJson(harmless) === value))
-      throw new CloisterError('request_unsupported', `${body.path(field)}: ${words}`);
+    if (!accepted.some((harmless) => canonicalJson(harmless) === value))
+      throw new CloisterError('request_unsupported', `${body.path(field)}: ${reason}`);
   }
 };
 
-export const toolsAreOwn = 'an agent has tools of its own; a client cannot bring any, nor call them.';
-const noLogprobs = 'probabilities of tokens are not told.';
-const textOnly = 'an agent reads and writes text only.';
+export const noClientTools = 'client tools are not allowed here; the agent has its own.';
+const noLogprobs = 'token probabilities are not available.';
+const textOnly = 'agents only read and write text.';
 
 const toolsInBoth: UnsupportedFields = {
-  tools: { fine: [[]], words: `${toolsAreOwn} ${mayAllow.tools}` },
-  tool_choice: { fine: ['none', 'auto'], words: toolsAreOwn },
+  tools: { accepted: [[]], reason: `${noClientTools} ${operatorHints.tools}` },
+  tool_choice: { accepted: ['none', 'auto'], reason: noClientTools },
 };
 
-/** Where a client's tools are taken. */
+/** If client tools are allowed. */
 const choiceInBoth: UnsupportedFields = {
-  tool_choice: { fine: ['none', 'auto'], words: 'an agent itself decides which tools it calls.' },
+  tool_choice: { accepted: ['none', 'auto'], reason: 'an agent decides for itself which tools it calls.' },
 };
 
 const inBoth: UnsupportedFields = {
-  top_logprobs: { fine: [0], words: noLogprobs },
-  moderation: { fine: [], words: 'what is said is not moderated here.' },
+  top_logprobs: { accepted: [0], reason: noLogprobs },
+  moderation: { accepted: [], reason: 'moderation is not supported.' },
 };
 
-export const unofferedInChat = ({ tools }: ClientRules): UnsupportedFields => ({
+export const unsupportedInChat = ({ tools }: ClientRules): UnsupportedFields => ({
   ...(tools ? choiceInBoth : toolsInBoth),
   ...inChat,
 });
 
-export const unofferedInResponses = ({ tools }: ClientRules): UnsupportedFields => ({
+export const unsupportedInResponses = ({ tools }: ClientRules): UnsupportedFields => ({
   ...(tools ? choiceInBoth : toolsInBoth),
   ...inResponses,
 });
 
 const inChat: UnsupportedFields = {
   ...inBoth,
-  functions: { fine: [[]], words: toolsAreOwn },
-  function_call: { fine: ['none', 'auto'], words: toolsAreOwn },
-  n: { fine: [1], words: 'there is one answer to a request.' },
-  logprobs: { fine: [false], words: noLogprobs },
-  logit_bias: { fine: [{}], words: 'an agent chooses its own words.' },
-  stop: { fine: [[], ''], words: 'an answer is not cut at a word.' },
-  prediction: { fine: [], words: 'an answer cannot be foretold.' },
-  audio: { fine: [], words: textOnly },
-  modalities: { fine: [['text'], []], words: textOnly },
-  web_search_options: { fine: [], words: toolsAreOwn },
+  functions: { accepted: [[]], reason: noClientTools },
+  function_call: { accepted: ['none', 'auto'], reason: noClientTools },
+  n: { accepted: [1], reason: 'each request has exactly one answer.' },
+  logprobs: { accepted: [false], reason: noLogprobs },
+  logit_bias: { accepted: [{}], reason: 'logit bias is not supported.' },
+  stop: { accepted: [[], ''], reason: 'stop sequences are not supported.' },
+  prediction: { accepted: [], reason: 'predicted outputs are not supported.' },
+  audio: { accepted: [], reason: textOnly },
+  modalities: { accepted: [['text'], []], reason: textOnly },
+  web_search_options: { accepted: [], reason: noClientTools },
 };
 
 const inResponses: UnsupportedFields = {
   ...inBoth,
-  background: { fine: [false], words: 'a run ends with its request; POST /v1/:agent can leave it running.' },
-  conversation: { fine: [], words: 'go on from an answer with previous_response_id.' },
-  prompt: { fine: [], words: 'an agent has a prompt of its own.' },
+  background: { accepted: [false], reason: 'a run ends with its request; to leave it running, use POST /v1/:agent.' },
+  conversation: { accepted: [], reason: 'use previous_response_id to continue from a response.' },
+  prompt: { accepted: [], reason: 'stored prompts are not supported; the agent has its own prompt.' },
 };

@@ -1,4 +1,4 @@
-// What a whole run used, its sub-agents included, as usage.
+// The usage of a whole run, including its sub-agents.
 import type { JsonObject } from '#base';
 import type { SpentTokens } from '#contracts';
 
@@ -13,7 +13,7 @@ export const responseUsage = (spent: SpentTokens): JsonObject => ({
   input_tokens: spent.inputTokens,
   input_tokens_details: { cached_tokens: spent.cacheReadTokens, cache_write_tokens: spent.cacheWriteTokens },
   output_tokens: spent.outputTokens,
-  // Not told apart here, but clients need the field.
+  // Reasoning tokens are not counted separately, but clients need the field.
   output_tokens_details: { reasoning_tokens: 0 },
   total_tokens: spent.inputTokens + spent.outputTokens,
 });

@@ -1,16 +1,24 @@
-// How the addresses of agents are described.
+// The OpenAPI operations of the agent routes.
 import type { JsonObject } from '#base';
-import { body, pathParameter, inQuery, json, jsonOrEvents, schemaRef, noAnswerResponse } from './operation-parts.ts';
-import { formats } from './parsed-run-request.ts';
+import {
+  requestBody,
+  pathParameter,
+  queryParameter,
+  jsonResponse,
+  jsonOrEventsResponse,
+  schemaRef,
+  noAnswerResponse,
+} from './operation-parts.ts';
+import { answerFormats } from './parsed-run-request.ts';
 
 const tags = ['agents'];
 
-export const listAgents: JsonObject = {
+export const listAgentsOperation: JsonObject = {
   operationId: 'listAgents',
   tags,
-  summary: 'The agents that you may ask',
+  summary: 'List the agents you can run',
   responses: {
-    200: json('The agents, in the order in which the operator gave them.', {
+    200: jsonResponse('The agents, in the order in which the operator listed them.', {
       type: 'object',
       required: ['version', 'agents'],
       properties: { version: { type: 'string' }, agents: { type: 'array', items: schemaRef('Agent') } },
@@ -25,48 +33,54 @@ const failures = noAnswerResponse(schemaRef('Outcome'));
 const number = { type: 'number', minimum: 0 };
 const flag = { type: 'boolean', default: false };
 
-export const askByQuery: JsonObject = {
+export const askByQueryOperation: JsonObject = {
   operationId: 'askByQuery',
   tags,
   summary: 'Ask an agent',
-  description: 'One run. It is cancelled when the connection is closed.',
+  description: 'Starts one run. It is cancelled if the connection closes.',
   parameters: [
     agent,
     {
-      ...inQuery('q', 'What you ask: text, or for an agent that takes JSON the text of that JSON.', { type: 'string' }),
+      ...queryParameter('q', 'The input: text, or a JSON object as text for an agent with JSON input.', {
+        type: 'string',
+      }),
       required: true,
     },
-    inQuery('format', 'How the answer should look.', { enum: formats }),
+    queryParameter('format', 'Format of the answer.', { enum: answerFormats }),
     {
       name: 'schema',
       in: 'query',
-      description: 'A JSON Schema for the answer.',
+      description: 'JSON Schema for the answer.',
       content: { 'application/json': { schema: { type: 'object' } } },
     },
-    inQuery('conversation', 'A conversation of yours with that agent: begun, or gone on with.', { type: 'string' }),
-    inQuery('budget_tokens', 'At most so many tokens.', number),
-    inQuery('budget_usd', 'At most so many dollars.', number),
-    inQuery('budget_ms', 'At most so many milliseconds.', number),
-    inQuery('stream', 'Send the events of the run as they come.', flag),
-    inQuery('details', 'Give the cells and the events of the run with the answer.', flag),
+    queryParameter(
+      'conversation',
+      'The name of your conversation with this agent. Continues it, or starts it if it is new.',
+      { type: 'string' },
+    ),
+    queryParameter('budget_tokens', 'Maximum number of tokens.', number),
+    queryParameter('budget_usd', 'Maximum cost in US dollars.', number),
+    queryParameter('budget_ms', 'Maximum duration in milliseconds.', number),
+    queryParameter('stream', 'Stream the events of the run.', flag),
+    queryParameter('details', 'Include the cells and the events of the run.', flag),
   ],
-  responses: { 200: jsonOrEvents('The answer.', schemaRef('Outcome')), ...failures },
+  responses: { 200: jsonOrEventsResponse('The answer.', schemaRef('Outcome')), ...failures },
 };
 
-export const askByBody: JsonObject = {
+export const askByBodyOperation: JsonObject = {
   operationId: 'askByBody',
   tags,
   summary: 'Ask an agent',
   description:
-    'One run. It is cancelled when the connection is closed, unless it is a resident one or `wait` is false: then it goes ' +
-    'on, and can be followed at the address that is given.',
+    'Starts one run. It is cancelled if the connection closes, unless it is resident or `wait` is false: then it keeps ' +
+    'running, and you can follow it at the returned `events` path.',
   parameters: [agent],
-  requestBody: body(schemaRef('RunRequest')),
+  requestBody: requestBody(schemaRef('RunRequest')),
   responses: {
-    200: jsonOrEvents('The answer; of a resident run with `wait`, the answer to its first message.', {
+    200: jsonOrEventsResponse('The answer. For a resident run with `wait`, the answer to its first message.', {
       anyOf: [schemaRef('Outcome'), schemaRef('Answer')],
     }),
-    202: json('It has begun.', schemaRef('Begun')),
+    202: jsonResponse('The run has started.', schemaRef('Begun')),
     ...failures,
   },
 };

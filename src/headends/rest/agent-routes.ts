@@ -1,15 +1,15 @@
-// The agents of a caller: listed, and asked.
+// Lists the agents of a caller and runs them.
 import type { JsonObject } from '#base';
 import type { Agent, HttpRoute, AgentService } from '#contracts';
 import { askAgent, requestedAgent } from './ask-agent.ts';
-import { askByBody, askByQuery, listAgents } from './agent-operations.ts';
+import { askByBodyOperation, askByQueryOperation, listAgentsOperation } from './agent-operations.ts';
 import { parseBody } from './parse-body.ts';
 import { parseQuery, refuseQuery } from './parse-query.ts';
 import { restError } from './rest-error.ts';
 
 export type RestWorld = {
   readonly version: string;
-  /** Takes secrets out of a text that did not come from a run. */
+  /** Removes secrets from a text that does not come from a run. */
   redact?(text: string): string;
 };
 
@@ -18,10 +18,10 @@ export const agentRoutes = (serving: AgentService, world: RestWorld): readonly H
     method: 'GET',
     path: '/v1',
     form: restError,
-    operation: listAgents,
+    operation: listAgentsOperation,
     answer: async ({ caller, query }) => {
       refuseQuery(query);
-      const agents = serving.agents(caller).map((agent) => agentValue(agent, world));
+      const agents = serving.agents(caller).map((agent) => agentJson(agent, world));
       return { status: 200, body: { version: world.version, agents } };
     },
   },
@@ -29,14 +29,14 @@ export const agentRoutes = (serving: AgentService, world: RestWorld): readonly H
     method: 'GET',
     path: '/v1/:agent',
     form: restError,
-    operation: askByQuery,
+    operation: askByQueryOperation,
     answer: async (call) => askAgent(serving, call, parseQuery(call.query, requestedAgent(serving, call))),
   },
   {
     method: 'POST',
     path: '/v1/:agent',
     form: restError,
-    operation: askByBody,
+    operation: askByBodyOperation,
     answer: async (call) => {
       refuseQuery(call.query);
       return askAgent(serving, call, parseBody(call.body, requestedAgent(serving, call)));
@@ -44,7 +44,7 @@ export const agentRoutes = (serving: AgentService, world: RestWorld): readonly H
   },
 ];
 
-const agentValue = (agent: Agent, world: RestWorld): JsonObject => {
+const agentJson = (agent: Agent, world: RestWorld): JsonObject => {
   const redact = (text: string): string => world.redact?.(text) ?? text;
   const { name, description, usage, input, output } = agent;
   const path = `/v1/${encodeURIComponent(name)}`;

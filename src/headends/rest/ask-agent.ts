@@ -1,11 +1,11 @@
-// One run for one request: begun, waited for or streamed, or left to go on.
+// Starts one run for one request: waits for it, streams it, or leaves it running.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, AgentRequest, AdmittedRequest, RouteReply, ServedRun, AgentService } from '#contracts';
 import { servedAgent } from '#headends/shared';
-import { answerReply, answerTo } from './answer-to.ts';
+import { answerReply, awaitAnswer } from './answer-reply.ts';
 import { eventStream } from './event-stream.ts';
-import { detailsValue, outcomeReply, restOutcomeJson } from './run-json.ts';
+import { detailsJson, outcomeReply, restOutcomeJson } from './run-json.ts';
 import type { ParsedRunRequest } from './parsed-run-request.ts';
 
 /** Throws `agent_unknown`. */
@@ -15,69 +15,69 @@ export const requestedAgent = (serving: AgentService, { caller, params }: Admitt
 export const askAgent = async (
   serving: AgentService,
   call: AdmittedRequest,
-  wanted: ParsedRunRequest,
+  parsed: ParsedRunRequest,
 ): Promise<RouteReply> => {
-  const { asked, waits } = wanted;
-  if (!waits || asked.resident === true) {
-    const begun = await beginApart(serving, call, asked);
-    return waits ? firstReply(serving, call, begun) : acceptedReply(begun);
+  const { request, waits } = parsed;
+  if (!waits || request.resident === true) {
+    const started = await startDetached(serving, call, request);
+    return waits ? firstReply(serving, call, started) : acceptedReply(started);
   }
 
-  const streams = wanted.stream ?? acceptsEvents(call.headers);
+  const streams = parsed.stream ?? acceptsEvents(call.headers);
   if (streams && call.headers.has('last-event-id'))
     throw new CloisterError(
       'request_invalid',
-      'last-event-id: this address begins a new run each time. Go on with the one that was begun at /v1/runs/<run>/events.',
+      'last-event-id: this URL starts a new run each time. To continue a stream, use /v1/runs/<run>/events.',
     );
-  const run = await serving.startRun(call.caller, streams ? { ...asked, stream: true } : asked, call.signal);
+  const run = await serving.startRun(call.caller, streams ? { ...request, stream: true } : request, call.signal);
   const value = async (): Promise<JsonObject> => ({
     ...restOutcomeJson(await run.outcome),
-    ...(asked.conversation === undefined ? {} : { conversation: asked.conversation }),
-    ...(wanted.details ? await details(serving, call, run) : {}),
+    ...(request.conversation === undefined ? {} : { conversation: request.conversation }),
+    ...(parsed.details ? await details(serving, call, run) : {}),
   });
-  if (streams) return { events: eventStream({ events: run.events(), ending: value, id: call.id }) };
+  if (streams) return { events: eventStream({ events: run.events(), finalValue: value, id: call.id }) };
   return outcomeReply(await run.outcome, await value());
 };
 
-/** A run that goes on without the one who asked: there is something to be followed. */
+/** The reply for a run that keeps running after the request. */
 export const acceptedReply = ({ run, agent }: Pick<ServedRun, 'run' | 'agent'>): RouteReply => ({
   status: 202,
   body: { run, agent, events: `/v1/runs/${encodeURIComponent(run)}/events` },
 });
 
-/** Whoever goes away leaves the line; what has begun goes on. */
-const beginApart = async (
+/** A client that disconnects leaves the queue; a run that has started keeps running. */
+const startDetached = async (
   serving: AgentService,
   { caller, signal }: AdmittedRequest,
-  asked: AgentRequest,
+  request: AgentRequest,
 ): Promise<ServedRun> => {
   const waiting = new AbortController();
   const leave = (): void => waiting.abort(signal.reason);
   if (signal.aborted) leave();
   signal.addEventListener('abort', leave, { once: true });
   try {
-    return await serving.startRun(caller, asked, waiting.signal);
+    return await serving.startRun(caller, request, waiting.signal);
   } finally {
     signal.removeEventListener('abort', leave);
   }
 };
 
-/** The answer to its first message; if it has ended by now, how. */
+/** The answer to the first message of a resident run; its outcome, if it has already ended. */
 const firstReply = async (
   serving: AgentService,
   call: AdmittedRequest,
   { run, outcome }: ServedRun,
 ): Promise<RouteReply> => {
   const { session } = await serving.find(call.caller, run);
-  if (session !== null) return answerReply(run, await answerTo(session, undefined, call.signal));
+  if (session !== null) return answerReply(run, await awaitAnswer(session, undefined, call.signal));
   const ended = await outcome;
   return outcomeReply(ended, restOutcomeJson(ended));
 };
 
 const details = async (serving: AgentService, { caller }: AdmittedRequest, { run }: ServedRun): Promise<JsonObject> =>
-  detailsValue(await (await serving.find(caller, run)).report());
+  detailsJson(await (await serving.find(caller, run)).report());
 
-/** Whoever takes JSON too is given JSON. */
+/** A client that also accepts JSON gets JSON. */
 const acceptsEvents = (headers: Headers): boolean => {
   const types = (headers.get('accept') ?? '').split(',').map((type) => type.split(';')[0]!.trim().toLowerCase());
   return types.includes('text/event-stream') && !types.includes('application/json');

@@ -1,11 +1,11 @@
-// How the addresses of the agents in a run are described.
+// The OpenAPI operations of the agents in a run.
 import type { JsonObject } from '#base';
-import { body, emptyBody, pathParameter, json, schemaRef, noAnswerResponse } from './operation-parts.ts';
+import { requestBody, emptyBody, pathParameter, jsonResponse, schemaRef, noAnswerResponse } from './operation-parts.ts';
 import { notRunningResponse, runParameter } from './run-operations.ts';
 
 const tags = ['runs'];
 
-const ofRun = (properties: JsonObject): JsonObject => ({
+const withRun = (properties: JsonObject): JsonObject => ({
   type: 'object',
   required: ['run', ...Object.keys(properties)],
   properties: { run: { type: 'string' }, ...properties },
@@ -14,54 +14,60 @@ const ofRun = (properties: JsonObject): JsonObject => ({
 export const listLiveAgentsOperation: JsonObject = {
   operationId: 'listLivingAgents',
   tags,
-  summary: 'The agents of a run that live and can be written to',
+  summary: 'List the live agents of a run, which can receive messages',
   parameters: [runParameter],
   responses: {
-    200: json('The agents.', ofRun({ agents: { type: 'array', items: schemaRef('LivingAgent') } })),
+    200: jsonResponse('The agents.', withRun({ agents: { type: 'array', items: schemaRef('LivingAgent') } })),
     409: notRunningResponse,
   },
 };
 
-export const readAnswerOperation: JsonObject = {
+export const readMessagesOperation: JsonObject = {
   operationId: 'readMessages',
   tags,
-  summary: 'What was asked and answered in a run',
-  description: 'Of a resident run, while it lives, if it was started with a conversation; else that is refused.',
+  summary: 'List the messages and answers of a run',
+  description:
+    'A live resident run has them only if it was started with a conversation; otherwise the request is refused.',
   parameters: [runParameter],
-  responses: { 200: json('In order.', ofRun({ messages: { type: 'array', items: schemaRef('Said') } })) },
+  responses: {
+    200: jsonResponse('The messages, in order.', withRun({ messages: { type: 'array', items: schemaRef('Said') } })),
+  },
 };
 
-export const writeTo: JsonObject = {
+export const sendMessageOperation: JsonObject = {
   operationId: 'writeMessage',
   tags,
-  summary: 'Write to an agent of a run, or on a topic',
+  summary: 'Send a message to an agent of a run, or publish it to a topic',
   description:
-    'A resident run that waits for mail takes a place first: when there is none, and no room in line, nothing is sent.',
+    'An idle resident run needs a run slot first. If no slot is free and the queue is full, nothing is sent.',
   parameters: [runParameter],
-  requestBody: body(schemaRef('Message')),
+  requestBody: requestBody(schemaRef('Message')),
   responses: {
-    200: json('What is answered to it.', schemaRef('Answer')),
-    202: json('It is in the mailbox.', ofRun({ message: { type: 'string', description: 'Its id.' } })),
+    200: jsonResponse('The answer to the message.', schemaRef('Answer')),
+    202: jsonResponse(
+      'The message is in the mailbox.',
+      withRun({ message: { type: 'string', description: 'The id of the message.' } }),
+    ),
     409: notRunningResponse,
     ...noAnswerResponse(schemaRef('Answer')),
   },
 };
 
-export const finishAgent: JsonObject = {
+export const finishAgentOperation: JsonObject = {
   operationId: 'finishAgent',
   tags,
   summary: 'Ask an agent of a run to finish',
-  description: 'It ends when it is done with what it does.',
-  parameters: [runParameter, pathParameter('name', 'By the name that it is known by.')],
-  responses: { 202: json('It was asked.', schemaRef('Begun')), 409: notRunningResponse },
+  description: 'The agent ends once its current work is done.',
+  parameters: [runParameter, pathParameter('name', 'The name of the agent within the run.')],
+  responses: { 202: jsonResponse('The request to finish was delivered.', schemaRef('Begun')), 409: notRunningResponse },
 };
 
-export const finishRun: JsonObject = {
+export const finishRunOperation: JsonObject = {
   operationId: 'finishRun',
   tags,
   summary: 'Ask a resident run to finish',
-  description: 'It ends when it is done with what it does, and so do those that it has started.',
+  description: 'The run ends once its current work is done, and so do the agents it has started.',
   parameters: [runParameter],
   requestBody: emptyBody,
-  responses: { 202: json('It was asked.', schemaRef('Begun')), 409: notRunningResponse },
+  responses: { 202: jsonResponse('The request to finish was delivered.', schemaRef('Begun')), 409: notRunningResponse },
 };

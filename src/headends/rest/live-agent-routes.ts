@@ -1,21 +1,21 @@
-// The agents that live in a run: listed, written to, asked to finish.
+// The live agents of a run: lists them, sends them messages, asks them to finish.
 import { CloisterError } from '#base';
 import type { Json } from '#base';
 import type { AdmittedRequest, HttpRoute, RouteReply, MessageTarget, AgentService } from '#contracts';
 import { BodyFields } from '#headends/shared';
-import { answerReply, answerTo } from './answer-to.ts';
+import { answerReply, awaitAnswer } from './answer-reply.ts';
 import { acceptedReply } from './ask-agent.ts';
 import {
-  finishAgent,
-  finishRun,
+  finishAgentOperation,
+  finishRunOperation,
   listLiveAgentsOperation,
-  readAnswerOperation,
-  writeTo,
+  readMessagesOperation,
+  sendMessageOperation,
 } from './live-agent-operations.ts';
-import { knownFields } from './parse-body.ts';
+import { checkFieldNames } from './parse-body.ts';
 import { refuseQuery } from './parse-query.ts';
 import { restError } from './rest-error.ts';
-import { requireRun, refuseFurther, requireRunning } from './run-routes.ts';
+import { requireRun, refuseQueryAndBody, requireRunning } from './run-routes.ts';
 
 export const liveAgentRoutes = (serving: AgentService): readonly HttpRoute[] => [
   {
@@ -33,75 +33,75 @@ export const liveAgentRoutes = (serving: AgentService): readonly HttpRoute[] => 
     method: 'GET',
     path: '/v1/runs/:run/messages',
     form: restError,
-    operation: readAnswerOperation,
+    operation: readMessagesOperation,
     answer: async (call) => {
       refuseQuery(call.query);
       const found = await requireRun(serving, call);
-      return { status: 200, body: { run: found.summary.run, messages: await found.said() } };
+      return { status: 200, body: { run: found.summary.run, messages: await found.dialog() } };
     },
   },
   {
     method: 'POST',
     path: '/v1/runs/:run/messages',
     form: restError,
-    operation: writeTo,
-    answer: (call) => write(serving, call),
+    operation: sendMessageOperation,
+    answer: (call) => sendMail(serving, call),
   },
   {
     method: 'DELETE',
     path: '/v1/runs/:run/agents/:name',
     form: restError,
-    operation: finishAgent,
-    answer: (call) => finish(serving, call, call.params['name']),
+    operation: finishAgentOperation,
+    answer: (call) => finishSession(serving, call, call.params['name']),
   },
   {
     method: 'POST',
     path: '/v1/runs/:run/finish',
     form: restError,
-    operation: finishRun,
-    answer: (call) => finish(serving, call),
+    operation: finishRunOperation,
+    answer: (call) => finishSession(serving, call),
   },
 ];
 
-/** It is asked; it ends when it is done with what it does. */
-const finish = async (serving: AgentService, call: AdmittedRequest, name?: string): Promise<RouteReply> => {
-  refuseFurther(call);
+/** Asks the agent to finish. It ends once its current work is done. */
+const finishSession = async (serving: AgentService, call: AdmittedRequest, name?: string): Promise<RouteReply> => {
+  refuseQueryAndBody(call);
   const { summary, session } = await requireRunning(serving, call);
   session.finish(name);
   return acceptedReply(summary);
 };
 
-const write = async (serving: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
+const sendMail = async (serving: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
   refuseQuery(call.query);
-  const { text, sending, waits } = parseMailBody(call.body);
+  const { text, target, waits } = parseMailBody(call.body);
   const { summary, session } = await requireRunning(serving, call);
-  const message = await serving.sendMessage(call.caller, summary.run, { text, ...sending }, call.signal);
+  const message = await serving.sendMessage(call.caller, summary.run, { text, ...target }, call.signal);
   if (!waits) return { status: 202, body: { run: summary.run, message } };
 
-  return answerReply(summary.run, await answerTo(session, message, call.signal));
+  return answerReply(summary.run, await awaitAnswer(session, message, call.signal));
 };
 
-type Message = {
+type ParsedMail = {
   readonly text: string;
-  readonly sending: MessageTarget;
+  readonly target: MessageTarget;
   readonly waits: boolean;
 };
 
-const messageNames = ['text', 'to', 'topic', 'answer'] as const;
+const messageFields = ['text', 'to', 'topic', 'answer'] as const;
 
-export const parseMailBody = (body: Json | undefined): Message => {
-  const fields = knownFields(new BodyFields(body), messageNames);
+export const parseMailBody = (body: Json | undefined): ParsedMail => {
+  const fields = checkFieldNames(new BodyFields(body), messageFields);
   const [to, topic, waits] = [fields.optionalText('to'), fields.optionalText('topic'), fields.flag('answer')];
   if (to !== undefined && topic !== undefined)
+    throw new CloisterError('request_invalid', 'Set either `to` or `topic`, not both.');
+  if (topic !== undefined && waits)
     throw new CloisterError(
       'request_invalid',
-      'to and topic: not both. Write to one agent, or to all who hear a topic.',
+      'topic and answer cannot be combined: a published message has no answer.',
     );
-  if (topic !== undefined && waits)
-    throw new CloisterError('request_invalid', 'topic and answer: not both. What is published asks for no answer.');
   return {
     text: fields.text('text'),
-    sending: { ...(to === undefined ? {} : { to }), ...(topic === undefined ? {} : { topic }) },
+    target: { ...(to === undefined ? {} : { to }), ...(topic === undefined ? {} : { topic }) },
     waits,
   };
 };

@@ -1,40 +1,40 @@
-// What the descriptions of routes are put together from.
+// Building blocks of OpenAPI operations.
 import type { JsonObject } from '#base';
 
 export const schemaRef = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 
-export const json = (description: string, schema: JsonObject): JsonObject => ({
+export const jsonResponse = (description: string, schema: JsonObject): JsonObject => ({
   description,
   content: { 'application/json': { schema } },
 });
 
-/** A reply that may also come as events. */
-export const jsonOrEvents = (description: string, schema: JsonObject): JsonObject => ({
+/** A response that is JSON or a stream of events. */
+export const jsonOrEventsResponse = (description: string, schema: JsonObject): JsonObject => ({
   description,
   content: { 'application/json': { schema }, ...events },
 });
 
-export const eventsOnly = (description: string): JsonObject => ({ description, content: events });
+export const eventsResponse = (description: string): JsonObject => ({ description, content: events });
 
-/** A run that gives no answer says why in the value that it would have answered with. */
+/** A run without an answer reports the reason in the same value that would hold the answer. */
 export const noAnswerResponse = (value: JsonObject): JsonObject => {
   const either = { anyOf: [value, schemaRef('Error')] };
   return {
-    422: json('A limit was reached, and there is no answer.', value),
-    429: json('A budget is used up and there is no answer, or all places are taken.', either),
-    502: json('A model or a tool failed, and there is no answer.', value),
-    504: json('It took too long, and there is no answer.', value),
-    default: json('Anything else that went wrong, with the run or before it.', either),
+    422: jsonResponse('A limit was reached before there was an answer.', value),
+    429: jsonResponse('The budget was used up before there was an answer, or the server is busy.', either),
+    502: jsonResponse('A model or a tool failed before there was an answer.', value),
+    504: jsonResponse('The run timed out before there was an answer.', value),
+    default: jsonResponse('Any other error, in the run or before it.', either),
   };
 };
 
-export const body = (schema: JsonObject): JsonObject => ({
+export const requestBody = (schema: JsonObject): JsonObject => ({
   required: true,
   content: { 'application/json': { schema } },
 });
 
-/** Of a request that is said by its address alone: it may be left out. */
-export const emptyBody: JsonObject = { ...body({ type: 'object', maxProperties: 0 }), required: false };
+/** For a request that its path describes completely. The body may be omitted. */
+export const emptyBody: JsonObject = { ...requestBody({ type: 'object', maxProperties: 0 }), required: false };
 
 export const pathParameter = (name: string, description: string): JsonObject => ({
   name,
@@ -44,7 +44,7 @@ export const pathParameter = (name: string, description: string): JsonObject => 
   schema: { type: 'string' },
 });
 
-export const inQuery = (name: string, description: string, schema: JsonObject): JsonObject => ({
+export const queryParameter = (name: string, description: string, schema: JsonObject): JsonObject => ({
   name,
   in: 'query',
   description,
@@ -57,7 +57,7 @@ const events = {
       type: 'string',
       description:
         'Each event of the run: `event` is its type, `id` its id if it is recorded, `data` its JSON. The last one is ' +
-        '`outcome`, with the value that is given without streaming, or `error`.',
+        '`outcome`, with the value that is returned without streaming, or `error`.',
     },
   },
 };

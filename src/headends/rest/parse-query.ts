@@ -1,11 +1,11 @@
-// A run that is asked for in an address: GET /v1/:agent?q=…
+// Parses a run request from a query: GET /v1/:agent?q=…
 import { CloisterError } from '#base';
 import type { Agent, Budget } from '#contracts';
 import { refuseUnknown } from './unknown-name.ts';
-import { formats, formOf, inputOf, objectIn } from './parsed-run-request.ts';
+import { answerFormats, parseAnswerFormat, parseInputText, parseJsonObject } from './parsed-run-request.ts';
 import type { ParsedRunRequest } from './parsed-run-request.ts';
 
-export const queryNames = [
+export const queryParameterNames = [
   'q',
   'format',
   'schema',
@@ -18,27 +18,30 @@ export const queryNames = [
 ] as const;
 
 export const parseQuery = (query: URLSearchParams, agent: Agent): ParsedRunRequest => {
-  const given = new Query(query, queryNames);
-  const q = given.text('q');
-  if (q === undefined) throw invalid('q', 'what you ask the agent', undefined);
-  const schema = given.text('schema');
-  const conversation = given.text('conversation');
-  const budget = budgetIn(given);
+  const parameters = new Query(query, queryParameterNames);
+  const q = parameters.text('q');
+  if (q === undefined) throw invalid('q', 'the input for the agent', undefined);
+  const schema = parameters.text('schema');
+  const conversation = parameters.text('conversation');
+  const budget = parseQueryBudget(parameters);
   return {
-    asked: {
+    request: {
       agent: agent.name,
-      input: inputOf(q, 'q', agent),
-      ...formOf(given.oneOf('format', formats), schema === undefined ? undefined : objectIn(schema, 'schema')),
+      input: parseInputText(q, 'q', agent),
+      ...parseAnswerFormat(
+        parameters.oneOf('format', answerFormats),
+        schema === undefined ? undefined : parseJsonObject(schema, 'schema'),
+      ),
       ...(conversation === undefined ? {} : { conversation }),
       ...(budget === undefined ? {} : { budget }),
     },
-    stream: given.flag('stream') ?? null,
+    stream: parameters.flag('stream') ?? null,
     waits: true,
-    details: given.flag('details') ?? false,
+    details: parameters.flag('details') ?? false,
   };
 };
 
-const budgetIn = (query: Query): Budget | undefined => {
+const parseQueryBudget = (query: Query): Budget | undefined => {
   const [tokens, usd, ms] = [query.number('budget_tokens'), query.number('budget_usd'), query.number('budget_ms')];
   if (tokens === undefined && usd === undefined && ms === undefined) return undefined;
   return {
@@ -51,14 +54,14 @@ const budgetIn = (query: Query): Budget | undefined => {
 export const refuseQuery = (query: URLSearchParams): void =>
   refuseUnknown(query.keys(), { what: 'parameter', known: [] });
 
-/** Reads parameters, each known and given once, and says by name what is wrong. */
+/** Reads query parameters. Refuses unknown and repeated ones; every error names the parameter. */
 export class Query {
   readonly #query: URLSearchParams;
 
   constructor(query: URLSearchParams, known: readonly string[]) {
     refuseUnknown(query.keys(), { what: 'parameter', known });
     for (const name of known)
-      if (query.getAll(name).length > 1) throw new CloisterError('request_invalid', `${name}: it is given twice.`);
+      if (query.getAll(name).length > 1) throw new CloisterError('request_invalid', `${name}: given more than once.`);
     this.#query = query;
   }
 
@@ -79,16 +82,16 @@ export class Query {
     return found;
   }
 
-  /** 0 or more, in plain digits. */
+  /** At least 0, in plain digits. */
   number(name: string): number | undefined {
     const value = this.text(name);
     if (value === undefined) return undefined;
     const number = /^\d{1,15}(?:\.\d{1,15})?$/u.test(value) ? Number(value) : NaN;
-    if (!Number.isFinite(number)) throw invalid(name, 'a number, at least 0', value);
+    if (!Number.isFinite(number)) throw invalid(name, 'a number of at least 0', value);
     return number;
   }
 
-  whole(name: string, { least, most }: { readonly least: number; readonly most: number }): number | undefined {
+  wholeNumber(name: string, { least, most }: { readonly least: number; readonly most: number }): number | undefined {
     const value = this.number(name);
     if (value !== undefined && (!Number.isInteger(value) || value < least || value > most))
       throw invalid(name, `a whole number from ${least} to ${most}`, this.text(name));

@@ -1,41 +1,41 @@
-// What a request for a run says, whether it came as a query or as a body.
+// A parsed run request, from a query or from a body.
 import { CloisterError, parseStrictJson } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, AgentRequest } from '#contracts';
 
 export type ParsedRunRequest = {
-  readonly asked: AgentRequest;
-  /** Null: it is not said. */
+  readonly request: AgentRequest;
+  /** Null: the client did not say. */
   readonly stream: boolean | null;
-  /** False: the answer is only that it has begun. Of a resident one, the answer to its first message is waited for. */
+  /** False: reply as soon as the run has started. True for a resident run: wait for the answer to its first message. */
   readonly waits: boolean;
   readonly details: boolean;
 };
 
-export const formats = ['text', 'markdown', 'json'] as const;
+export const answerFormats = ['text', 'markdown', 'json'] as const;
 
-/** The answer's form. A schema alone asks for JSON. */
-export const formOf = (
+/** The format of the answer. A schema without a format means JSON. */
+export const parseAnswerFormat = (
   format: AgentRequest['format'],
   schema: JsonObject | undefined,
 ): Pick<AgentRequest, 'format'> & Pick<AgentRequest, 'schema'> => {
   if (schema === undefined) return format === undefined ? {} : { format };
   if (format !== undefined && format !== 'json')
-    throw new CloisterError('request_invalid', `schema: only JSON has one, and format is ${format}. Leave one out.`);
+    throw new CloisterError('request_invalid', `schema: only allowed with the format json, not ${format}.`);
   return { format: 'json', schema };
 };
 
-/** Words, or for an agent that takes JSON the object that they spell. */
-export const inputOf = (text: string, field: string, agent: Agent): string | JsonObject =>
-  agent.input.format === 'json' ? objectIn(text, field) : text;
+/** The text itself, or the object that it holds for an agent with JSON input. */
+export const parseInputText = (text: string, field: string, agent: Agent): string | JsonObject =>
+  agent.input.format === 'json' ? parseJsonObject(text, field) : text;
 
-export const objectIn = (text: string, field: string): JsonObject => {
+export const parseJsonObject = (text: string, field: string): JsonObject => {
   const read = parseStrictJson(text, depthMax);
   if ('problem' in read)
-    throw new CloisterError('request_invalid', `${field}: expected the text of a JSON object. ${read.problem}`);
+    throw new CloisterError('request_invalid', `${field}: expected a JSON object as text. ${read.problem}`);
   const { value } = read;
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new CloisterError('request_invalid', `${field}: expected the text of a JSON object; got another JSON value.`);
+    throw new CloisterError('request_invalid', `${field}: expected a JSON object as text; got a different JSON value.`);
   return value as JsonObject;
 };
 

@@ -1,14 +1,14 @@
-// Names that no agent may be served by.
+// Names that a served agent cannot have.
 //
-// An agent's address is /v1/<name>, and beside it lie the addresses of all protocols, each a fixed word. An agent of such a
-// name could not be reached, or, worse, would be asked by clients that mean something else. The list also holds words that
-// clients of these protocols ask for though nothing answers there today: an agent that takes such a name would be asked by
-// them, and would be in the way of whatever comes to that address later.
+// The path of an agent is /v1/<name>, next to the fixed paths of all protocols. An agent with the name of such a path could not be
+// reached or, worse, would receive requests that clients meant for something else. The list also holds paths that clients of these
+// protocols request although nothing is served there today: an agent with such a name would receive those requests, and would block
+// the path for later use.
 
-/** Addresses below /v1 that routes have. */
+/** Paths below /v1 that have routes. */
 const routed = ['models', 'messages', 'responses', 'chat', 'completions', 'runs'] as const;
 
-/** What clients may look for there. */
+/** Paths below /v1 that clients may request. */
 const expected = [
   'agents',
   'assistants',

@@ -1,19 +1,19 @@
-// How REST tells what went wrong: in the words that `--json` has for it.
+// REST errors, in the same form as the CLI's `--json` output.
 import { clientFailure } from '#headends/shared';
 import type { ClientFailure } from '#contracts';
 import type { Failure, JsonObject } from '#base';
 import type { ErrorFormatter } from '#contracts';
 
-export const restError: ErrorFormatter = (failure) => ({ error: { ...words(failure), ...later(failure) } });
+export const restError: ErrorFormatter = (failure) => ({ error: { ...publicFields(failure), ...retryField(failure) } });
 
-/** How a run failed, as its outcome has it: without what only the cell that failed may know. */
-export const restFailureJson = (failure: Failure): JsonObject => words(clientFailure(failure));
+/** The failure in an outcome, without the detail, which only the failed cell may know. */
+export const restFailureJson = (failure: Failure): JsonObject => publicFields(clientFailure(failure));
 
-const words = ({ code, class: kind, message, suggestion }: ClientFailure) => ({
+const publicFields = ({ code, class: kind, message, suggestion }: ClientFailure) => ({
   code,
   class: kind,
   message,
   suggestion,
 });
 
-const later = ({ retryAfterMs }: ClientFailure) => (retryAfterMs === undefined ? {} : { retryAfterMs });
+const retryField = ({ retryAfterMs }: ClientFailure) => (retryAfterMs === undefined ? {} : { retryAfterMs });

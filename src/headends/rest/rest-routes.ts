@@ -1,4 +1,4 @@
-// All routes of the REST interface. The address of an agent fits every single word, so the fixed ones come before it.
+// All REST routes. The path of an agent matches any single word, so the fixed paths come first.
 import type { HttpRoute, AgentService } from '#contracts';
 import { agentRoutes } from './agent-routes.ts';
 import type { RestWorld } from './agent-routes.ts';

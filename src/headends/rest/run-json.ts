@@ -1,10 +1,18 @@
-// Runs as JSON: an outcome has the shape of `cloister run --json`.
+// Runs as JSON. An outcome has the same shape as in `cloister run --json`.
 import { clientFailure } from '#headends/shared';
 import type { Failure, JsonObject } from '#base';
 import type { Answer, CellReport, RouteReply, RunOutcome, RunReport, RunSummary } from '#contracts';
 import { restFailureJson } from './rest-error.ts';
 
-export const restOutcomeJson = ({ run, status, output, data, failure, spent, missing }: Ended): JsonObject => ({
+export const restOutcomeJson = ({
+  run,
+  status,
+  output,
+  data,
+  failure,
+  spent,
+  missing,
+}: OutcomeOrState): JsonObject => ({
   run,
   status,
   output,
@@ -14,10 +22,10 @@ export const restOutcomeJson = ({ run, status, output, data, failure, spent, mis
   missing,
 });
 
-/** An outcome, or how far a run came that has none. */
-type Ended = Omit<RunOutcome, 'status' | 'cell'> & { readonly status: RunReport['status'] };
+/** An outcome, or the current state of a run that has none. */
+type OutcomeOrState = Omit<RunOutcome, 'status' | 'cell'> & { readonly status: RunReport['status'] };
 
-export const reportedOutcome = (report: RunReport): Ended => {
+export const reportedOutcome = (report: RunReport): OutcomeOrState => {
   const outcome = report.cells.find(({ parent }) => parent === null)?.outcome ?? null;
   const { run, status, output, spent } = report;
   return outcome === null
@@ -25,12 +33,12 @@ export const reportedOutcome = (report: RunReport): Ended => {
     : { ...outcome, run, status };
 };
 
-/** A part of an answer is one; what a run said before it failed is not. */
-const hasAnswer = ({ status, output }: Ended): boolean =>
+/** A partial answer is an answer; the output of a failed or cancelled run is not. */
+const hasAnswer = ({ status, output }: OutcomeOrState): boolean =>
   output !== '' && status !== 'failed' && status !== 'cancelled';
 
-/** A failure that is told as an outcome says besides what a client should do about it. */
-export const outcomeReply = (ended: Ended, body: JsonObject): RouteReply => {
+/** A failure that is sent as an outcome also tells the client, in headers, whether to retry. */
+export const outcomeReply = (ended: OutcomeOrState, body: JsonObject): RouteReply => {
   const { failure } = ended;
   if (failure === null || hasAnswer(ended)) return { status: 200, body };
   const { status, code, retryable, retryAfterMs } = clientFailure(failure);
@@ -41,15 +49,15 @@ export const outcomeReply = (ended: Ended, body: JsonObject): RouteReply => {
   return { status, body, headers, code };
 };
 
-export const detailsValue = ({ cells, events }: RunReport): JsonObject => ({ cells: cells.map(cellValue), events });
+export const detailsJson = ({ cells, events }: RunReport): JsonObject => ({ cells: cells.map(cellJson), events });
 
-export const reportValue = (report: RunReport): JsonObject => {
+export const reportJson = (report: RunReport): JsonObject => {
   const { agent, goal, startedAt, endedAt, cells } = report;
-  return { ...restOutcomeJson(reportedOutcome(report)), agent, goal, startedAt, endedAt, cells: cells.map(cellValue) };
+  return { ...restOutcomeJson(reportedOutcome(report)), agent, goal, startedAt, endedAt, cells: cells.map(cellJson) };
 };
 
-/** Who owns it is for the operator. */
-export const summaryValue = (summary: RunSummary): JsonObject => {
+/** Without the owner, which is information for the operator. */
+export const summaryJson = (summary: RunSummary): JsonObject => {
   const { run, agent, goal, state, status, startedAt, endedAt, cells, spent } = summary;
   return { run, agent, goal, state, status, startedAt, endedAt, cells, spent };
 };
@@ -68,12 +76,12 @@ export const restAnswerJson = (
   error: error === null ? null : restFailureJson({ code: error }),
 });
 
-const cellValue = ({ outcome, ...cell }: CellReport): JsonObject => ({
+const cellJson = ({ outcome, ...cell }: CellReport): JsonObject => ({
   ...cell,
   outcome: outcome === null ? null : { ...outcome, failure: withoutDetail(outcome.failure) },
 });
 
-/** What the world said to a cell may name the operator's hosts and accounts. */
+/** The detail comes from outside services, and may name the operator's hosts and accounts. */
 const withoutDetail = (failure: Failure | null): JsonObject | null => {
   if (failure === null) return null;
   const { code, retryAfterMs } = failure;

@@ -1,31 +1,41 @@
-// How the addresses of runs are described.
+// The OpenAPI operations of the run routes.
 import type { JsonObject } from '#base';
-import { emptyBody, eventsOnly, pathParameter, inQuery, json, schemaRef } from './operation-parts.ts';
+import {
+  emptyBody,
+  eventsResponse,
+  pathParameter,
+  queryParameter,
+  jsonResponse,
+  schemaRef,
+} from './operation-parts.ts';
 
 const tags = ['runs'];
 
-export const runParameter = pathParameter('run', 'The id of a run of yours.');
+export const runParameter = pathParameter('run', 'The id of one of your runs.');
 
-/** Of what needs a run that is at work. */
-export const notRunningResponse = json('The run is not under way here: it has ended.', schemaRef('Error'));
+/** For operations that need a running run. */
+export const notRunningResponse = jsonResponse(
+  'The run is not running on this server: it has ended.',
+  schemaRef('Error'),
+);
 
-/** How many are listed at once. */
-export const runsMax = { usual: 50, most: 1000 };
+/** How many runs one page lists. */
+export const runsPerPage = { default: 50, max: 1000 };
 
 export const listRunsOperation: JsonObject = {
   operationId: 'listRuns',
   tags,
-  summary: 'Your runs, newest first',
+  summary: 'List your runs, newest first',
   parameters: [
-    inQuery('limit', 'At most so many.', {
+    queryParameter('limit', 'Maximum number of runs.', {
       type: 'integer',
       minimum: 1,
-      maximum: runsMax.most,
-      default: runsMax.usual,
+      maximum: runsPerPage.max,
+      default: runsPerPage.default,
     }),
   ],
   responses: {
-    200: json('The runs, and whether there are older ones.', {
+    200: jsonResponse('The runs, and whether there are older ones.', {
       type: 'object',
       required: ['runs', 'more'],
       properties: { runs: { type: 'array', items: schemaRef('Run') }, more: { type: 'boolean' } },
@@ -33,37 +43,37 @@ export const listRunsOperation: JsonObject = {
   },
 };
 
-export const showRun: JsonObject = {
+export const showRunOperation: JsonObject = {
   operationId: 'showRun',
   tags,
-  summary: 'One run: how it stands, its answer, what it spent, its cells',
+  summary: 'Get one run: status, answer, usage and cells',
   parameters: [runParameter],
-  responses: { 200: json('The run.', schemaRef('Report')) },
+  responses: { 200: jsonResponse('The run.', schemaRef('Report')) },
 };
 
-export const watchRun: JsonObject = {
+export const watchRunOperation: JsonObject = {
   operationId: 'watchRun',
   tags,
-  summary: 'The events of a run: those that are recorded, then as they come',
-  description: 'A stream that ends without `outcome` or `error` can be gone on with after its newest id.',
+  summary: 'Stream the events of a run: first the recorded ones, then live',
+  description: 'If a stream ends without `outcome` or `error`, continue it after its last id.',
   parameters: [
     runParameter,
-    inQuery('after', 'Only what came after the event of this id.', { type: 'string' }),
+    queryParameter('after', 'Only events after the one with this id.', { type: 'string' }),
     {
       name: 'last-event-id',
       in: 'header',
-      description: 'The same, as clients send it that come back by themselves; it goes before `after`.',
+      description: 'The same, sent by clients that reconnect automatically. Takes precedence over `after`.',
       schema: { type: 'string' },
     },
   ],
-  responses: { 200: eventsOnly('The events.') },
+  responses: { 200: eventsResponse('The events.') },
 };
 
-export const cancelRun: JsonObject = {
+export const cancelRunOperation: JsonObject = {
   operationId: 'cancelRun',
   tags,
-  summary: 'Cancel a run, with all that it has begun',
+  summary: 'Cancel a run, including everything it has started',
   parameters: [runParameter],
   requestBody: emptyBody,
-  responses: { 202: json('It is being cancelled.', schemaRef('Begun')), 409: notRunningResponse },
+  responses: { 202: jsonResponse('The run is being cancelled.', schemaRef('Begun')), 409: notRunningResponse },
 };

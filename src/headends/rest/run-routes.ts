@@ -1,4 +1,4 @@
-// The runs of a caller: listed, read, watched, cancelled.
+// The runs of a caller: lists, shows, watches and cancels them.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { AdmittedRequest, FoundRun, HttpRoute, RouteReply, RunSession, AgentService } from '#contracts';
@@ -7,8 +7,14 @@ import { eventStream } from './event-stream.ts';
 import { refuseBody } from './parse-body.ts';
 import { Query, refuseQuery } from './parse-query.ts';
 import { restError } from './rest-error.ts';
-import { cancelRun, listRunsOperation, runsMax, showRun, watchRun } from './run-operations.ts';
-import { reportedOutcome, restOutcomeJson, reportValue, summaryValue } from './run-json.ts';
+import {
+  cancelRunOperation,
+  listRunsOperation,
+  runsPerPage,
+  showRunOperation,
+  watchRunOperation,
+} from './run-operations.ts';
+import { reportedOutcome, restOutcomeJson, reportJson, summaryJson } from './run-json.ts';
 
 export const runRoutes = (serving: AgentService): readonly HttpRoute[] => [
   {
@@ -16,33 +22,33 @@ export const runRoutes = (serving: AgentService): readonly HttpRoute[] => [
     path: '/v1/runs',
     form: restError,
     operation: listRunsOperation,
-    answer: (call) => list(serving, call),
+    answer: (call) => listRuns(serving, call),
   },
   {
     method: 'GET',
     path: '/v1/runs/:run',
     form: restError,
-    operation: showRun,
+    operation: showRunOperation,
     answer: async (call) => {
       refuseQuery(call.query);
       const found = await requireRun(serving, call);
-      return { status: 200, body: reportValue(await found.report()) };
+      return { status: 200, body: reportJson(await found.report()) };
     },
   },
   {
     method: 'GET',
     path: '/v1/runs/:run/events',
     form: restError,
-    operation: watchRun,
-    answer: (call) => watch(serving, call),
+    operation: watchRunOperation,
+    answer: (call) => watchRun(serving, call),
   },
   {
     method: 'POST',
     path: '/v1/runs/:run/cancel',
     form: restError,
-    operation: cancelRun,
+    operation: cancelRunOperation,
     answer: async (call) => {
-      refuseFurther(call);
+      refuseQueryAndBody(call);
       const { summary, session } = await requireRunning(serving, call);
       session.cancel();
       return acceptedReply(summary);
@@ -53,54 +59,55 @@ export const runRoutes = (serving: AgentService): readonly HttpRoute[] => [
 export const requireRun = (serving: AgentService, { caller, params }: AdmittedRequest): Promise<FoundRun> =>
   serving.find(caller, params['run'] ?? '');
 
-type UnderWay = Pick<FoundRun, 'summary'> & { readonly session: RunSession };
+type RunningRun = Pick<FoundRun, 'summary'> & { readonly session: RunSession };
 
-/** Throws `cell_ended` when it is not. */
-export const requireRunning = async (serving: AgentService, call: AdmittedRequest): Promise<UnderWay> => {
+/** Throws `cell_ended` if the run is not running on this server. */
+export const requireRunning = async (serving: AgentService, call: AdmittedRequest): Promise<RunningRun> => {
   const { summary, session } = await requireRun(serving, call);
-  if (session === null) throw new CloisterError('cell_ended', `Run ${summary.run} is not under way here.`);
+  if (session === null) throw new CloisterError('cell_ended', `Run ${summary.run} is not running on this server.`);
   return { summary, session };
 };
 
-/** Of a request that is said by its address alone. */
-export const refuseFurther = ({ query, body }: AdmittedRequest): void => {
+/** For a request that its path describes completely. */
+export const refuseQueryAndBody = ({ query, body }: AdmittedRequest): void => {
   refuseQuery(query);
   refuseBody(body);
 };
 
-const list = async (serving: AgentService, { caller, query }: AdmittedRequest): Promise<RouteReply> => {
-  const limit = new Query(query, ['limit']).whole('limit', { least: 1, most: runsMax.most }) ?? runsMax.usual;
+const listRuns = async (serving: AgentService, { caller, query }: AdmittedRequest): Promise<RouteReply> => {
+  const limit =
+    new Query(query, ['limit']).wholeNumber('limit', { least: 1, most: runsPerPage.max }) ?? runsPerPage.default;
   const runs = await serving.runs(caller, limit + 1);
-  return { status: 200, body: { runs: runs.slice(0, limit).map(summaryValue), more: runs.length > limit } };
+  return { status: 200, body: { runs: runs.slice(0, limit).map(summaryJson), more: runs.length > limit } };
 };
 
-const watch = async (serving: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
-  // A client that comes back by itself sends its newest id as a header, to the address that it had.
+const watchRun = async (serving: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
+  // A client that reconnects automatically sends its last id in a header, to the same URL as before.
   const last = call.headers.get('last-event-id');
   const after = last || new Query(call.query, ['after']).text('after');
   const found = await requireRun(serving, call);
-  if (after !== undefined) await checkKnown(found, after, last ? 'last-event-id' : 'after');
+  if (after !== undefined) await checkEventExists(found, after, last ? 'last-event-id' : 'after');
   return {
     events: eventStream({
       events: found.events(after, call.signal),
-      ending: () => endingOf(found, call.signal),
+      finalValue: () => finalOutcome(found, call.signal),
       id: call.id,
     }),
   };
 };
 
-/** Before anything is sent, so that it can be told with a status. */
-const checkKnown = async (found: FoundRun, after: string, where: string): Promise<void> => {
+/** Checked before anything is sent, so that the error can have a status. */
+const checkEventExists = async (found: FoundRun, after: string, where: string): Promise<void> => {
   const { events } = await found.report();
   if (!events.some(({ id }) => id === after))
     throw new CloisterError(
       'request_invalid',
-      `${where}: the run has no event of this id. Leave it out to begin at the start.`,
+      `${where}: the run has no event with this id. Omit it to start from the beginning.`,
     );
 };
 
-/** Whoever has gone away is told nothing, and not waited for. */
-const endingOf = async (found: FoundRun, signal: AbortSignal): Promise<JsonObject | null> => {
+/** The outcome; null if the client is gone, or the run continues elsewhere. */
+const finalOutcome = async (found: FoundRun, signal: AbortSignal): Promise<JsonObject | null> => {
   if (signal.aborted) return null;
   if (found.session !== null) return restOutcomeJson(await found.session.outcome);
   const ended = reportedOutcome(await found.report());

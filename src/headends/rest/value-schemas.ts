@@ -1,8 +1,8 @@
-// JSON Schemas of what REST takes and gives.
+// JSON Schemas of REST requests and responses.
 import { errorCatalogue } from '#base';
 import type { JsonObject } from '#base';
 import { schemaRef } from './operation-parts.ts';
-import { formats } from './parsed-run-request.ts';
+import { answerFormats } from './parsed-run-request.ts';
 
 const text = { type: 'string' };
 const whole = { type: 'integer' };
@@ -14,15 +14,15 @@ const textOrNone = { type: ['string', 'null'] };
 const texts = { type: 'array', items: text };
 const amount = { type: 'number', minimum: 0 };
 
-/** All of these are there, and perhaps more. */
+/** All of these properties are required, and others are allowed. */
 const record = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
   type: 'object',
   required: Object.keys(properties),
   properties: { ...properties, ...more },
 });
 
-/** Nothing but these. */
-const given = (required: readonly string[], properties: JsonObject): JsonObject => ({
+/** No other properties are allowed. */
+const closedRecord = (required: readonly string[], properties: JsonObject): JsonObject => ({
   type: 'object',
   ...(required.length === 0 ? {} : { required }),
   properties,
@@ -30,65 +30,75 @@ const given = (required: readonly string[], properties: JsonObject): JsonObject 
 });
 
 const statuses = ['completed', 'partial', 'failed', 'cancelled', 'limit', 'budget', 'timeout'];
-const failureWords = record({
+const failureSchema = record({
   code: { enum: Object.keys(errorCatalogue) },
   class: { enum: [...new Set(Object.values(errorCatalogue).map((entry) => entry.class))] },
   message: text,
   suggestion: text,
 });
-const noneOr = (schema: JsonObject): JsonObject => ({ anyOf: [schema, { type: 'null' }] });
-const form = record({ format: { enum: formats } }, { schema: { type: 'object' } });
+const nullOr = (schema: JsonObject): JsonObject => ({ anyOf: [schema, { type: 'null' }] });
+const form = record({ format: { enum: answerFormats } }, { schema: { type: 'object' } });
 
 const outcome = {
   run: text,
   status: { enum: [...statuses, 'interrupted'] },
   output: { type: 'string', description: 'The answer.' },
-  data: { description: 'The answer as JSON, where that was asked for.' },
-  error: noneOr(schemaRef('Failure')),
+  data: { description: 'The answer as JSON, if JSON was requested.' },
+  error: nullOr(schemaRef('Failure')),
   spent: schemaRef('Spent'),
-  missing: { ...texts, description: 'Sub-agents whose answers are not in it, or not whole.' },
+  missing: { ...texts, description: 'Sub-agents whose answers are missing or incomplete.' },
 };
 
 export const valueSchemas: Readonly<Record<string, JsonObject>> = {
   Error: record({ error: { allOf: [schemaRef('Failure')], properties: { retryAfterMs: whole } } }),
-  Failure: failureWords,
+  Failure: failureSchema,
   Agent: record({
     name: text,
     description: text,
-    usage: { type: 'string', description: 'An example of what to ask it.' },
+    usage: { type: 'string', description: 'An example input.' },
     input: form,
     output: form,
     team: { type: 'boolean', description: 'Whether it is a team.' },
     addresses: record({ get: text, post: text }),
   }),
-  Budget: given([], { tokens: amount, usd: amount, ms: amount, spawns: amount, memory: amount }),
-  Said: given(['by', 'text'], { by: { enum: ['person', 'agent'] }, text }),
-  RunRequest: given(['input'], {
-    input: { type: ['string', 'object'], description: 'Text, or an object as the agent takes it.' },
+  Budget: closedRecord([], { tokens: amount, usd: amount, ms: amount, spawns: amount, memory: amount }),
+  Said: closedRecord(['by', 'text'], { by: { enum: ['person', 'agent'] }, text }),
+  RunRequest: closedRecord(['input'], {
+    input: { type: ['string', 'object'], description: 'Text, or an object that matches the agent’s input schema.' },
     format: {
-      enum: formats,
-      description: 'How the answer should look; `json` needs a schema, here or the agent’s own.',
+      enum: answerFormats,
+      description: 'Format of the answer. `json` needs a schema, either here or in the agent’s definition.',
     },
-    schema: { type: 'object', description: 'A JSON Schema for the answer.' },
+    schema: { type: 'object', description: 'JSON Schema for the answer.' },
     budget: schemaRef('Budget'),
-    context: { ...texts, description: 'What the agent should know besides.' },
-    conversation: { type: 'string', description: 'A conversation of yours with that agent: begun, or gone on with.' },
+    context: { ...texts, description: 'Additional context for the agent.' },
+    conversation: {
+      type: 'string',
+      description: 'The name of your conversation with this agent. Continues it, or starts it if it is new.',
+    },
     history: {
       type: 'array',
       items: schemaRef('Said'),
-      description: 'What was said before; not together with a conversation.',
+      description: 'Earlier messages. Cannot be combined with a conversation.',
     },
-    resident: { ...flag, description: 'It lives until it is asked to finish; `input` is its first message.' },
-    wait: { ...flag, description: 'False: the run goes on by itself. Default: true, for a resident one false.' },
-    stream: { ...flag, description: 'Send the events of the run as they come.' },
-    details: { ...flag, description: 'Give the cells and the events of the run with the answer.' },
+    resident: { ...flag, description: 'The agent runs until it is asked to finish; `input` is its first message.' },
+    wait: {
+      ...flag,
+      description: 'If false, return as soon as the run has started. Default: true; for a resident run, false.',
+    },
+    stream: { ...flag, description: 'Stream the events of the run.' },
+    details: { ...flag, description: 'Include the cells and the events of the run.' },
   }),
   Outcome: record(outcome, {
     conversation: text,
     cells: { type: 'array', items: schemaRef('Cell') },
     events: { type: 'array', items: schemaRef('Event') },
   }),
-  Begun: record({ run: text, agent: text, events: { type: 'string', description: 'Where it can be followed.' } }),
+  Begun: record({
+    run: text,
+    agent: text,
+    events: { type: 'string', description: 'The path of the run’s event stream.' },
+  }),
   Run: record({
     run: text,
     agent: text,
@@ -98,7 +108,7 @@ export const valueSchemas: Readonly<Record<string, JsonObject>> = {
     startedAt: time,
     endedAt: timeOrNone,
     cells: whole,
-    spent: noneOr(schemaRef('Spent')),
+    spent: nullOr(schemaRef('Spent')),
   }),
   Report: record({
     ...outcome,
@@ -124,11 +134,11 @@ export const valueSchemas: Readonly<Record<string, JsonObject>> = {
     cacheReadTokens: whole,
     cacheWriteTokens: whole,
     outputTokens: whole,
-    usd: { type: ['number', 'null'], description: 'Null: the price is not known.' },
+    usd: { type: ['number', 'null'], description: 'Null if the price is unknown.' },
     ms: number,
     steps: whole,
     spawns: whole,
-    uncertain: { type: 'integer', description: 'Tokens whose use is not known.' },
+    uncertain: { type: 'integer', description: 'Tokens whose actual use is unknown.' },
   }),
   LivingAgent: record({
     cell: text,
@@ -142,19 +152,19 @@ export const valueSchemas: Readonly<Record<string, JsonObject>> = {
     spawned_at: time,
     status: { enum: ['waiting', 'running'] },
   }),
-  Message: given(['text'], {
+  Message: closedRecord(['text'], {
     text,
-    to: { type: 'string', description: 'The name of an agent of the run. Default: the one that was asked.' },
-    topic: { type: 'string', description: 'To all who hear it, instead.' },
-    answer: { ...flag, description: 'Wait for what is answered.' },
+    to: { type: 'string', description: 'The name of an agent in the run. Default: its root agent.' },
+    topic: { type: 'string', description: 'Publish to all subscribers of this topic instead.' },
+    answer: { ...flag, description: 'Wait for the answer.' },
   }),
   Answer: record({
     run: text,
     message: { type: 'string', description: 'The id of the answer.' },
-    answers: { ...textOrNone, description: 'The message that it answers; null: the first one.' },
+    answers: { ...textOrNone, description: 'The id of the message it answers; null for the first message.' },
     agent: text,
     status: { enum: statuses },
     output: text,
-    error: noneOr(schemaRef('Failure')),
+    error: nullOr(schemaRef('Failure')),
   }),
 };

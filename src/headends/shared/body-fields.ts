@@ -1,4 +1,4 @@
-// Reads the fields of a body that a stranger sent, and says by its path what is wrong.
+// Reads the fields of an untrusted request body. Every error names the path of the field.
 import { CloisterError, isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 
@@ -6,21 +6,21 @@ export class BodyFields {
   readonly value: JsonObject;
   readonly #path: string;
 
-  /** Throws `request_invalid` when it is no object. */
+  /** Throws `request_invalid` if the value is not an object. */
   constructor(value: Json | undefined, path = '') {
     if (!isObject(value)) throw invalid(path === '' ? 'The body' : path, 'a JSON object', value);
     this.value = value;
     this.#path = path;
   }
 
-  /** Null counts as left out, as clients of every protocol send it. */
+  /** Null counts as missing: clients of every protocol send null for a field they do not set. */
   has(name: string): boolean {
     return this.value[name] !== undefined && this.value[name] !== null;
   }
 
   text(name: string): string {
     const value = this.value[name];
-    if (typeof value !== 'string') throw invalid(this.path(name), 'a text', value);
+    if (typeof value !== 'string') throw invalid(this.path(name), 'a string', value);
     return value;
   }
 
@@ -34,12 +34,12 @@ export class BodyFields {
     return value;
   }
 
-  /** Finite, and not below `least`. */
+  /** Finite, and at least `least`. */
   optionalNumber(name: string, least = 0): number | undefined {
     if (!this.has(name)) return undefined;
     const value = this.value[name];
     if (typeof value !== 'number' || !Number.isFinite(value) || value < least)
-      throw invalid(this.path(name), `a number, at least ${least}`, value);
+      throw invalid(this.path(name), `a number of at least ${least}`, value);
     return value;
   }
 
@@ -67,32 +67,35 @@ export class BodyFields {
 
   list(name: string): readonly Json[] {
     const value = this.value[name];
-    if (!Array.isArray(value)) throw invalid(this.path(name), 'a list', value);
+    if (!Array.isArray(value)) throw invalid(this.path(name), 'an array', value);
     return value as readonly Json[];
   }
 
-  /** The items of a list, each an object. */
+  /** The items of an array, each of them an object. */
   items(name: string): readonly BodyFields[] {
-    return this.list(name).map((item, place) => new BodyFields(item, `${this.path(name)}[${place}]`));
+    return this.list(name).map((item, index) => new BodyFields(item, `${this.path(name)}[${index}]`));
   }
 
   texts(name: string): readonly string[] {
-    return this.list(name).map((item, place) => {
-      if (typeof item !== 'string') throw invalid(`${this.path(name)}[${place}]`, 'a text', item);
+    return this.list(name).map((item, index) => {
+      if (typeof item !== 'string') throw invalid(`${this.path(name)}[${index}]`, 'a string', item);
       return item;
     });
   }
 
-  /** Throws `request_unsupported` when it is given. */
-  refuse(name: string, words: string): void {
-    if (this.has(name)) throw new CloisterError('request_unsupported', `${this.path(name)}: ${words}`);
+  /** Throws `request_unsupported` if the field is set. */
+  refuse(name: string, reason: string): void {
+    if (this.has(name)) throw new CloisterError('request_unsupported', `${this.path(name)}: ${reason}`);
   }
 
-  /** Throws `request_invalid` for a field that is not one of these. */
-  only(names: readonly string[]): void {
+  /** Throws `request_invalid` for a field whose name is not listed. */
+  allowOnly(names: readonly string[]): void {
     const unknown = Object.keys(this.value).find((name) => !names.includes(name));
     if (unknown === undefined) return;
-    throw new CloisterError('request_invalid', `${this.path(unknown.slice(0, 80))}: not one of ${names.join(', ')}.`);
+    throw new CloisterError(
+      'request_invalid',
+      `${this.path(unknown.slice(0, 80))}: unknown field. Known fields: ${names.join(', ')}.`,
+    );
   }
 
   invalid(name: string, expected: string): CloisterError {
@@ -105,11 +108,11 @@ export class BodyFields {
 }
 
 const invalid = (path: string, expected: string, value: Json | undefined): CloisterError =>
-  new CloisterError('request_invalid', `${path}: expected ${expected}; got ${inShort(value)}.`);
+  new CloisterError('request_invalid', `${path}: expected ${expected}; got ${summarizeValue(value)}.`);
 
-const inShort = (value: Json | undefined): string => {
+const summarizeValue = (value: Json | undefined): string => {
   if (value === undefined) return 'nothing';
-  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';
   return JSON.stringify(typeof value === 'string' ? value.slice(0, 40) : value);
 };

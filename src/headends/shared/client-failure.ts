@@ -1,4 +1,4 @@
-// Failures as HTTP knows them.
+// Failures as an HTTP client sees them: a status, and the texts of the catalogue.
 import { CloisterError, errorCatalogue } from '#base';
 import type { ErrorClass, ErrorCode, Failure } from '#base';
 import type { ClientFailure } from '#contracts';
@@ -42,12 +42,13 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   rate_exceeded: 429,
   server_stopping: 503,
   model_unpriced: 422,
-  // A whole run would be repeated by clients that try again what is 5xx.
+  // Not 5xx: clients retry those by themselves, and would repeat a whole run.
   answer_schema: 422,
-  // What is wrong with the operator's side is not the client's mistake.
+  // These are problems of the operator, not mistakes of the client.
   model_missing: 500,
   store_failed: 500,
   store_damaged: 500,
+  workspace_format: 500,
   store_busy: 503,
   defect: 500,
   replay_differs: 500,
@@ -56,19 +57,19 @@ const byCode: Partial<Record<ErrorCode, number>> = {
 
 export const httpStatus = (code: ErrorCode): number => byCode[code] ?? byClass[errorCatalogue[code].class];
 
-/** Why a request was not served. What is the client's mistake is told in full; of anything else, only the catalogue's words. */
+/** Why a request was not served. A client's mistake is reported with its detail; anything else only with the texts of the catalogue. */
 export const clientError = (error: unknown): ClientFailure => {
   const failure: Failure = error instanceof CloisterError ? error.failure : { code: 'defect' };
   const shown = clientFailure(failure);
-  // What went wrong inside is not for strangers; that it is being stopped did not.
+  // Clients must not see the details of an internal failure. `server_stopping` is a 503 but not an internal failure.
   const isInside = shown.status >= 500 && failure.code !== 'server_stopping';
   if (isInside || failure.detail === undefined) return shown;
   return { ...shown, message: `${shown.message} ${failure.detail}` };
 };
 
-/** How a run failed: its details stay in the cell that heard them. */
+/** How a run failed, without the detail: that stays in the cell where the failure happened. */
 export const clientFailure = ({ code, retryAfterMs }: Failure): ClientFailure => {
   const { class: kind, summary, suggestion, retryable } = errorCatalogue[code];
-  const after = retryAfterMs === undefined ? {} : { retryAfterMs };
-  return { status: httpStatus(code), code, class: kind, message: summary, suggestion, retryable, ...after };
+  const retryAfter = retryAfterMs === undefined ? {} : { retryAfterMs };
+  return { status: httpStatus(code), code, class: kind, message: summary, suggestion, retryable, ...retryAfter };
 };

@@ -1,12 +1,12 @@
-// A client's tools and the results of their calls, as the protocols have them in common.
+// What the protocols have in common about a client's own tools and the results of their calls.
 import type { AgentRequest, Caller, CallResult, ClientTool, DialogMessage, ServedRun, AgentService } from '#contracts';
 import { BodyFields } from './body-fields.ts';
 
-/** One tool, with its schema in this field. */
+/** Parses one tool. `schemaField`: the field that holds its input schema. */
 export const parseTool = (tool: BodyFields, schemaField: string): ClientTool => {
   const schema = tool.optionalObject(schemaField) ?? {};
   if ((schema['type'] ?? 'object') !== 'object')
-    throw new BodyFields(schema, tool.path(schemaField)).invalid('type', '"object", for arguments are one');
+    throw new BodyFields(schema, tool.path(schemaField)).invalid('type', '"object", because arguments are an object');
   return {
     name: tool.text('name'),
     description: tool.optionalText('description') ?? '',
@@ -14,54 +14,56 @@ export const parseTool = (tool: BodyFields, schemaField: string): ClientTool => 
   };
 };
 
-type OpenResults<Turn> = {
-  /** The dialog without results: those of earlier answers are in the answers. */
+type DialogAndResults<Turn> = {
+  /** The dialog without tool results. Results that an answer followed need no place of their own: that answer already used them. */
   readonly dialog: readonly Turn[];
-  /** Those that no answer came after. */
+  /** The results that no answer has followed yet. */
   readonly results: readonly CallResult[];
-  /** What a person said beside them. */
-  readonly said: readonly string[];
-  /** Something is asked, besides or instead. */
-  readonly isAsked: boolean;
+  /** What the user wrote alongside those results. */
+  readonly userTexts: readonly string[];
+  /** Whether the request holds input for the agent, with the results or without any. */
+  readonly hasNewInput: boolean;
 };
 
-/** `isAgent`: it is the agent's, be it said or called. */
-export const openResults = <Turn extends object>(
+/** `isAgent`: whether a turn comes from the agent, be it text or a call. */
+export const separateResults = <Turn extends object>(
   turns: readonly (Turn | CallResult)[],
   isAgent: (turn: Turn) => boolean,
-): OpenResults<Turn> => {
+): DialogAndResults<Turn> => {
   const last = turns.findLastIndex((turn) => !isResult(turn) && isAgent(turn));
   const open = turns.slice(last + 1);
   const results = open.filter((turn) => isResult(turn));
   return {
     dialog: turns.filter((turn): turn is Turn => !isResult(turn)),
     results,
-    said: open.flatMap((turn) => (!isResult(turn) && isSaid(turn) && turn.text.trim() !== '' ? [turn.text] : [])),
-    isAsked: results.length === 0 || open.length > results.length,
+    userTexts: open.flatMap((turn) =>
+      !isResult(turn) && isDialogMessage(turn) && turn.text.trim() !== '' ? [turn.text] : [],
+    ),
+    hasNewInput: results.length === 0 || open.length > results.length,
   };
 };
 
-const isSaid = (turn: object): turn is DialogMessage => 'by' in turn;
+const isDialogMessage = (turn: object): turn is DialogMessage => 'by' in turn;
 
 const isResult = (turn: object): turn is CallResult => 'call' in turn;
 
-/** What a request has, of which `asked` is made only if it is needed. Null: there is nothing but results. */
-export type StartOrContinueInput = Pick<OpenResults<never>, 'results' | 'said'> & {
-  readonly asked: (() => AgentRequest | Promise<AgentRequest>) | null;
+/** What a request brings. `newRequest` is called only if a new run is needed; null means that the request holds nothing but results. */
+export type StartOrContinueInput = Pick<DialogAndResults<never>, 'results' | 'userTexts'> & {
+  readonly newRequest: (() => AgentRequest | Promise<AgentRequest>) | null;
 };
 
-/** Goes on with the run that waits for results, or begins what is asked. */
+/** Continues the run that waits for these results, or starts a new one. */
 export const startOrContinue = async (
   serving: AgentService,
   caller: Caller,
-  { results, said, asked }: StartOrContinueInput,
+  { results, userTexts, newRequest }: StartOrContinueInput,
   signal: AbortSignal,
 ): Promise<ServedRun> => {
-  // Results of an answer that was given up are no more than what was said then.
+  // If no run waits for these results any more, they are only part of the dialog.
   const isAwaited = serving.awaits(
     caller,
     results.map(({ call }) => call),
   );
-  if (asked === null || isAwaited) return serving.continueRun(caller, { results, said }, signal);
-  return serving.startRun(caller, await asked(), signal);
+  if (newRequest === null || isAwaited) return serving.continueRun(caller, { results, messages: userTexts }, signal);
+  return serving.startRun(caller, await newRequest(), signal);
 };

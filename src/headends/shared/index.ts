@@ -1,8 +1,8 @@
-export { answerName, answerOf, endOf, collectPieces } from './answer.ts';
+export { answerName, answerFromOutcome, awaitAnswerEnd, collectPieces } from './answer.ts';
 export type { ServedAnswer, AnswerEnd } from './answer.ts';
 export { clientError, clientFailure, httpStatus } from './client-failure.ts';
-export { startOrContinue, openResults, parseTool } from './client-tools.ts';
+export { startOrContinue, separateResults, parseTool } from './client-tools.ts';
 export { splitDialog } from './dialog.ts';
 export { BodyFields } from './body-fields.ts';
-export { mayAllow } from './operator-hint.ts';
+export { operatorHints } from './operator-hints.ts';
 export { servedAgent } from './served-agent.ts';

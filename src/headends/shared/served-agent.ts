@@ -1,8 +1,8 @@
-// The agent that a client asks for by its name.
+// Finds the agent that a client names.
 import { unknownAgentError } from '#base';
 import type { Agent, Caller, AgentService } from '#contracts';
 
-/** Throws `agent_unknown`, also for those that the caller may not ask. */
+/** Throws `agent_unknown`, also for agents that the caller may not run. */
 export const servedAgent = (serving: Pick<AgentService, 'agents'>, caller: Caller, name: string): Agent => {
   const agents = serving.agents(caller);
   const found = agents.find((agent) => agent.name === name);
@@ -10,6 +10,6 @@ export const servedAgent = (serving: Pick<AgentService, 'agents'>, caller: Calle
   throw unknownAgentError(
     name,
     agents.map((agent) => agent.name),
-    'this token may ask none.',
+    'this token may not run any agent.',
   );
 };

@@ -1,13 +1,13 @@
 import type { Agent, AgentOptions, TeamOptions, ToolDefinition } from '#contracts';
-import { rosterOf } from '#core/orchestration';
+import { teamRoster } from '#core/orchestration';
 
-export type Family = { readonly agents: readonly Agent[]; readonly spawnable: readonly Agent[] };
+export type ChildAgents = { readonly agents: readonly Agent[]; readonly spawnable: readonly Agent[] };
 
-/** The options that make an agent again, with these children, which it calls or spawns, and with other tools in the place of its own. */
+/** The options to define an agent again, with other children to call or spawn, and with other tools in place of its own. */
 export const agentOptions = (
   agent: Agent,
-  { agents, spawnable }: Family,
-  toolOf: (tool: ToolDefinition) => ToolDefinition = (tool) => tool,
+  { agents, spawnable }: ChildAgents,
+  mapTool: (tool: ToolDefinition) => ToolDefinition = (tool) => tool,
 ): AgentOptions => {
   const { name, description, usage, prompt, models, toolName, input, output, caching } = agent;
   const { limits, settings, budget, grants, share, budgetGroup, gather, agentsAtOnce } = agent;
@@ -18,7 +18,7 @@ export const agentOptions = (
     usage,
     prompt,
     models,
-    tools: [...agent.tools.map(toolOf), ...agent.builtins, ...agent.sources, ...agent.servers],
+    tools: [...agent.tools.map(mapTool), ...agent.builtins, ...agent.sources, ...agent.servers],
     agents,
     toolName,
     input,
@@ -34,7 +34,7 @@ export const agentOptions = (
       : {
           spawns: {
             ...spawns,
-            agents: [...spawnable, ...(spawns.self ? selves : [])],
+            agents: [...spawnable, ...(spawns.self ? selfOnly : [])],
             templates: spawns.templates ?? false,
           },
         }),
@@ -46,10 +46,10 @@ export const agentOptions = (
   };
 };
 
-const selves = ['self'] as const;
+const selfOnly = ['self'] as const;
 
-/** The options that make a team again, with others in the place of its agents. */
-export const teamOptions = (team: Agent, instead: (agent: Agent) => Agent): TeamOptions => {
+/** The options to define a team again, with other agents in place of its own. */
+export const teamOptions = (team: Agent, replaceAgent: (agent: Agent) => Agent): TeamOptions => {
   const { members: _members, coordinator: _coordinator, planTasksMax, planDepthMax, ...rules } = team.team!;
   const { name, description, budget, coordinator } = team;
   return {
@@ -57,8 +57,8 @@ export const teamOptions = (team: Agent, instead: (agent: Agent) => Agent): Team
     name,
     description,
     budget,
-    agents: rosterOf(team).map(instead),
+    agents: teamRoster(team).map(replaceAgent),
     plan: { tasks: planTasksMax, depth: planDepthMax },
-    ...(coordinator === null ? {} : { coordinator: instead(coordinator.answers) }),
+    ...(coordinator === null ? {} : { coordinator: replaceAgent(coordinator.answers) }),
   };
 };

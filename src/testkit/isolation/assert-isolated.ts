@@ -1,9 +1,9 @@
-// A difference as a failed assertion, in words that say where to look.
+// Reports a difference as a failed assertion that says where to look.
 import { AssertionError } from 'node:assert';
 import type { VerifyDifference } from '#contracts';
 import type { IsolationReport } from './check-isolation.ts';
 
-/** Throws unless every pair showed the same. */
+/** Throws unless pairs were compared and none differed. */
 export const assertIsolated = (report: IsolationReport): IsolationReport => {
   const [difference] = report.differences;
   if (difference !== undefined)
@@ -15,7 +15,7 @@ export const assertIsolated = (report: IsolationReport): IsolationReport => {
     });
   if (!report.ok)
     throw new AssertionError({
-      message: ['Nothing could be compared, so nothing was shown.', ...report.notes].join('\n  '),
+      message: ['No pair could be compared, so nothing was verified.', ...report.notes].join('\n  '),
       operator: 'expectIsolated',
     });
   return report;
@@ -23,10 +23,10 @@ export const assertIsolated = (report: IsolationReport): IsolationReport => {
 
 const differenceText = ({ sink, offset, one, other, varied, shortest, again }: VerifyDifference): string =>
   [
-    `What ${varied} keeps to itself reaches another cell.`,
+    `Private content of ${varied} reaches another cell.`,
     `  seen by:   ${sink}, at character ${offset}`,
     `  one run:   …${JSON.stringify(one)}`,
     `  the other: …${JSON.stringify(other)}`,
     `  shortest:  ${shortest}`,
-    `  again:     ${again}`,
+    `  reproduce: ${again}`,
   ].join('\n');

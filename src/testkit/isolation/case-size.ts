@@ -1,22 +1,22 @@
-// How large a case is. Every seed has its size, so that a short case can be looked for among the seeds of a small one.
+// The size of a case. Every seed has a size, so that a short case can be found among the seeds of a small size.
 
 export type CaseSize = {
-  /** How many planned cells there may be below the root. */
+  /** The most planned cells below the root. */
   readonly cells: number;
-  /** How many turns a cell may take for itself, and how many calls in each. */
+  /** The most private turns of a cell, and the most calls in each. */
   readonly turns: number;
   readonly calls: number;
-  /** How many times in a hundred a model fails before it answers, and something takes time. */
+  /** How often (in percent) a model fails before it answers, and a reply or result is delayed. */
   readonly faults: number;
   readonly delays: number;
-  /** Results and answers that are too long to be shown whole. */
-  readonly long: boolean;
-  /** Cells besides those that were planned: for the asking cell alone. */
-  readonly twins: boolean;
-  /** Endings other than an answer. */
+  /** Whether some results and answers are too long to be shown in full. */
+  readonly longTexts: boolean;
+  /** Whether cells call children beyond the planned ones, as private work. */
+  readonly extraChildren: boolean;
+  /** Whether cells may end in other ways than with an answer. */
   readonly endings: boolean;
-  /** Clients that listen while it runs. */
-  readonly heard: boolean;
+  /** Whether clients listen while the run goes on. */
+  readonly hasListeners: boolean;
 };
 
 const smallest: CaseSize = {
@@ -25,34 +25,34 @@ const smallest: CaseSize = {
   calls: 1,
   faults: 0,
   delays: 0,
-  long: false,
-  twins: false,
+  longTexts: false,
+  extraChildren: false,
   endings: false,
-  heard: false,
+  hasListeners: false,
 };
 
-/** Each a little larger than the one before. */
-export const sizes: readonly CaseSize[] = [
+/** From small to large. */
+export const caseSizes: readonly CaseSize[] = [
   smallest,
   { ...smallest, calls: 2, delays: 20 },
   { ...smallest, faults: 20, endings: true },
-  { ...smallest, cells: 2, twins: true, long: true, heard: true },
-  { ...smallest, turns: 2, calls: 2, delays: 20, long: true },
+  { ...smallest, cells: 2, extraChildren: true, longTexts: true, hasListeners: true },
+  { ...smallest, turns: 2, calls: 2, delays: 20, longTexts: true },
   { ...smallest, cells: 2, faults: 10, delays: 20, endings: true },
-  { ...smallest, turns: 2, calls: 2, faults: 10, long: true, twins: true, endings: true },
-  { ...smallest, cells: 3, delays: 10, twins: true, endings: true },
+  { ...smallest, turns: 2, calls: 2, faults: 10, longTexts: true, extraChildren: true, endings: true },
+  { ...smallest, cells: 3, delays: 10, extraChildren: true, endings: true },
 ];
 
-/** Pairs of one group have their first run in common. */
+/** The pairs of a group share their first run. */
 const pairsPerGroup = 16;
 
-export const groupOf = (seed: number): number => Math.floor(seed / pairsPerGroup);
+export const groupOfSeed = (seed: number): number => Math.floor(seed / pairsPerGroup);
 
-export const sizeOf = (group: number): number => group % sizes.length;
+export const sizeOfGroup = (group: number): number => group % caseSizes.length;
 
-/** The seeds of one size around a seed, nearest first; endless. */
+/** Yields the seeds of one size from around a seed on, without end. */
 export function* seedsOfSize(size: number, near: number): Generator<number> {
-  const first = groupOf(near) - sizeOf(groupOf(near)) + size;
-  for (let group = first; ; group += sizes.length)
+  const first = groupOfSeed(near) - sizeOfGroup(groupOfSeed(near)) + size;
+  for (let group = first; ; group += caseSizes.length)
     for (let variant = 0; variant < pairsPerGroup; variant++) yield group * pairsPerGroup + variant;
 }

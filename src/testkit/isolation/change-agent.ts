@@ -1,35 +1,36 @@
-// Another definition for one agent that others cannot tell from the first: its instructions, settings, own tools, even its name.
+// Gives one agent another definition that other agents cannot distinguish from the original: instructions, settings, own tools,
+// and even the name.
 import type { Agent, AgentOptions, ToolDefinition } from '#contracts';
 import type { Rng } from './rng.ts';
 
-export const changeAgent = (options: AgentOptions, chance: Rng, names: ReadonlySet<string>): AgentOptions => {
+export const changeAgent = (options: AgentOptions, rng: Rng, names: ReadonlySet<string>): AgentOptions => {
   const { tools = [], agents = [], limits = {}, settings = {} } = options;
-  const unseen = {
-    usage: chance.words(),
+  const invisible = {
+    usage: rng.words(),
     settings: {
       ...settings,
-      temperature: chance.below(10) / 10,
-      ...(chance.percent(50) ? { seed: chance.below(99) } : {}),
+      temperature: rng.below(10) / 10,
+      ...(rng.percent(50) ? { seed: rng.below(99) } : {}),
     },
-    limits: { ...limits, parallelToolCalls: 1 + chance.below(5) },
+    limits: { ...limits, parallelToolCalls: 1 + rng.below(5) },
   };
-  // Who is given its system prompt may tell it from another.
-  if (agents.some(({ share }) => share.includes('system'))) return { ...options, ...unseen };
-  const name = `${options.name.slice(0, 50)}-${chance.hex().slice(0, 4)}`;
+  // An agent that shares the system prompt can tell the difference.
+  if (agents.some(({ share }) => share.includes('system'))) return { ...options, ...invisible };
+  const name = `${options.name.slice(0, 50)}-${rng.hex().slice(0, 4)}`;
   return {
     ...options,
-    ...unseen,
-    prompt: `${options.prompt}\n${chance.words()}`,
-    // Two agents of one name may not call each other: who has a namesake keeps the name.
-    ...(chance.percent(50) && !names.has(options.name) ? { name } : {}),
-    tools: [...(chance.percent(50) ? tools.toReversed() : tools), ...(chance.percent(50) ? [extraTool(chance)] : [])],
-    agents: chance.percent(50) ? agents.toReversed() : agents,
+    ...invisible,
+    prompt: `${options.prompt}\n${rng.words()}`,
+    // Two agents with the same name may not call each other, so an agent with a namesake keeps its name.
+    ...(rng.percent(50) && !names.has(options.name) ? { name } : {}),
+    tools: [...(rng.percent(50) ? tools.toReversed() : tools), ...(rng.percent(50) ? [extraTool(rng)] : [])],
+    agents: rng.percent(50) ? agents.toReversed() : agents,
   };
 };
 
-const extraTool = (chance: Rng): ToolDefinition => ({
-  name: `x${chance.hex()}`,
-  description: chance.words(),
+const extraTool = (rng: Rng): ToolDefinition => ({
+  name: `x${rng.hex()}`,
+  description: rng.words(),
   inputSchema: { type: 'object' },
   repeat: 'free',
   execute: () => '',

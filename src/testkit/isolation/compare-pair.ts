@@ -1,12 +1,13 @@
-// A pair: two runs of one seed that differ in what one cell keeps to itself, and what all others were told in them.
+// Compares a pair: two runs with the same seed that differ in the private content of one cell.
 //
-//   N1. Everything private of that cell differs: replies, results, files, turns, usage, delays, failures, and at times what its
-//       agent is told and how it is set up. What it passes on does not: the goals it gives, its answer, how it ends.
-//   N2. Every byte that another cell's model, tools, files, environment and clients are told is compared, ids by their place.
-//   N3. A pair follows from its seed alone.
+//   N1. All private content of that cell differs: replies, results, files, turns, usage, delays, failures, and sometimes its
+//       agent's instructions and settings. What it passes on is the same: its children's goals, its answer, how it ends.
+//   N2. Every byte that reaches another cell's models, tools, files, environment and clients is compared. Ids are compared by
+//       the place they stand for.
+//   N3. A pair depends only on its seed.
 import type { ErrorCode } from '#base';
 import { Rng } from './rng.ts';
-import { groupOf } from './case-size.ts';
+import { groupOfSeed } from './case-size.ts';
 import { firstDifference } from './observer.ts';
 import type { Difference } from './observer.ts';
 import type { PlannedEnding } from './plan.ts';
@@ -16,75 +17,76 @@ import type { IsolationSetup, Variation } from './isolation-setup.ts';
 import type { CellState } from './cell-state.ts';
 
 export type PairResult = {
-  readonly sights: number;
+  readonly observations: number;
   readonly bytes: number;
   readonly difference: Difference | null;
-  /** How many operations the two runs took: what makes a case long. */
+  /** The number of records of both runs: a measure of how long the case is. */
   readonly weight: number;
   readonly variation: Variation;
   readonly runs: readonly [ObservedRun, ObservedRun];
 };
 
 export class Pairs {
-  readonly #scene: IsolationSetup;
+  readonly #setup: IsolationSetup;
   readonly #recordsEvery: number;
   #group = -1;
-  /** Why the newest pair that could not be compared could not be. */
+  /** Why the latest incomparable pair could not be compared. */
   obstacle = '';
   #first: ObservedRun | null = null;
 
-  /** `recordsEvery`: one pair in so many also compares what the log and its clients tell, which takes as long as the runs. */
+  /** `recordsEvery`: only every nth pair also compares records and events, which takes as long as the runs. */
   constructor(scene: IsolationSetup, recordsEvery = 1) {
-    this.#scene = scene;
+    this.#setup = scene;
     this.#recordsEvery = recordsEvery;
   }
 
   /**
-   * Null when the two runs cannot be compared: what the cell passes on came out differently. `anew`: with a first run of its
+   * Returns null if the runs cannot be compared because what the cell passes on is different. `fresh`: with a first run of its
    * own, as if nothing had run before.
    */
-  async compare(seed: number, anew = false): Promise<PairResult | null> {
-    const group = groupOf(seed);
-    if (anew || this.#first === null || this.#group !== group) this.#first = await this.#scene.play(group, null);
+  async compare(seed: number, fresh = false): Promise<PairResult | null> {
+    const group = groupOfSeed(seed);
+    if (fresh || this.#first === null || this.#group !== group) this.#first = await this.#setup.run(group, null);
     this.#group = group;
     const one = this.#first;
-    const variation = variationOf(one, seed);
-    const other = await this.#scene.play(group, variation);
+    const variation = drawVariation(one, seed);
+    const other = await this.#setup.run(group, variation);
     const compared = compareRuns(one, other, variation, seed % this.#recordsEvery === 0);
     if (typeof compared !== 'string') return compared;
     this.obstacle = compared;
     return null;
   }
 
-  /** Whether a group's first run shows the same when it is played again. */
-  async isSteady(seed: number): Promise<boolean> {
-    const group = groupOf(seed);
-    const [one, other] = [await this.#scene.play(group, null), await this.#scene.play(group, null)];
+  /** Whether a group's first run gives the same result when it is repeated. */
+  async isReproducible(seed: number): Promise<boolean> {
+    const group = groupOfSeed(seed);
+    const [one, other] = [await this.#setup.run(group, null), await this.#setup.run(group, null)];
     const nobody = (): boolean => false;
-    return firstDifference(one.sights(nobody, true), other.sights(nobody, true)) === null;
+    return firstDifference(one.observations(nobody, true), other.observations(nobody, true)) === null;
   }
 }
 
-/** In words, when they cannot be compared: why. */
+/** Returns the reason as text if the runs cannot be compared. */
 const compareRuns = (
   one: ObservedRun,
   other: ObservedRun,
   variation: Variation,
   withRecords: boolean,
 ): PairResult | string => {
-  const isVaried = ({ born, path }: CellState): boolean => isVariedAt(variation, born.place, path);
-  const passed = [one, other].map((played) => passedOn(played, isVaried));
-  const unplanned = passed.find((ends) => typeof ends === 'string');
-  if (unplanned !== undefined) return unplanned;
-  if (JSON.stringify(passed[0]) !== JSON.stringify(passed[1])) return `"${variation.path}" ended in two ways`;
-  const [first, second] = [one.sights(isVaried, withRecords), other.sights(isVaried, withRecords)];
-  let [sights, bytes] = [0, 0];
+  const isVaried = ({ planned, path }: CellState): boolean => isVariedAt(variation, planned.place, path);
+  const endings = [one, other].map((run) => collectEndings(run, isVaried));
+  const unexpected = endings.find((ends) => typeof ends === 'string');
+  if (unexpected !== undefined) return unexpected;
+  if (JSON.stringify(endings[0]) !== JSON.stringify(endings[1]))
+    return `"${variation.path}" ended differently in the two runs`;
+  const [first, second] = [one.observations(isVaried, withRecords), other.observations(isVaried, withRecords)];
+  let [observations, bytes] = [0, 0];
   for (const seen of first.values()) {
-    sights += seen.length;
+    observations += seen.length;
     for (const { length } of seen) bytes += length;
   }
   return {
-    sights,
+    observations,
     bytes,
     difference: firstDifference(first, second),
     weight: one.run.frames.length + other.run.frames.length,
@@ -93,33 +95,34 @@ const compareRuns = (
   };
 };
 
-/** Any cell that occurs, the root included. */
-const variationOf = (first: ObservedRun, seed: number): Variation => {
-  const chance = new Rng(`pair ${seed}`);
-  const { born, path } = chance.pick(first.seats);
+/** Picks any cell of the run, the root included. */
+const drawVariation = (first: ObservedRun, seed: number): Variation => {
+  const rng = new Rng(`pair ${seed}`);
+  const { planned, path } = rng.pick(first.cells);
   return {
     salt: `salt ${seed}`,
     path,
-    part: born.part,
-    place: chance.percent(15) ? null : born.place,
+    testAgent: planned.testAgent,
+    place: rng.percent(15) ? null : planned.place,
   };
 };
 
-/** How those that keep something ended; their words are compared as their callers see them. In words: why not as planned. */
-const passedOn = (played: ObservedRun, isVaried: (seat: CellState) => boolean): readonly string[] | string => {
+/** How the varied cells ended, without their output, which is compared where their callers see it. As text: why not as planned. */
+const collectEndings = (run: ObservedRun, isVaried: (state: CellState) => boolean): readonly string[] | string => {
   const ended: string[] = [];
-  for (const seat of played.seats) {
-    if (!isVaried(seat)) continue;
-    const { status, failure = null, missing } = played.outcomeOf(seat) ?? {};
+  for (const state of run.cells) {
+    if (!isVaried(state)) continue;
+    const { status, failure = null, missing } = run.outcomeOf(state) ?? {};
     const code = failure?.code ?? null;
-    if (!planned[seat.plan.ending].includes(code)) return `"${seat.born.place}" ended with ${code ?? 'an answer'}`;
-    ended.push(JSON.stringify([seat.born.place, status, code, missing]));
+    if (!expectedCodes[state.plan.ending].includes(code))
+      return `"${state.planned.place}" ended with ${code ?? 'an answer'}`;
+    ended.push(JSON.stringify([state.planned.place, status, code, missing]));
   }
   return ended.sort();
 };
 
-/** With what each ending may come. Stopped by anything else, its newest words would be its result. */
-const planned: Record<PlannedEnding, readonly (ErrorCode | null)[]> = {
+/** The codes that each ending may have. A cell stopped by anything else would return its latest text, which is private. */
+const expectedCodes: Record<PlannedEnding, readonly (ErrorCode | null)[]> = {
   answer: [null, 'turns_used'],
   'cut answer': [null, 'turns_used'],
   'last turn': [null, 'turns_used'],

@@ -1,4 +1,4 @@
-// A case in one line: who was there, and what the cell that keeps something did in either run.
+// Describes a case in one line: its cells, and what the varied cell did in each run.
 import type { CellId } from '#base';
 import type { Frame } from '#contracts';
 import type { PairResult } from './compare-pair.ts';
@@ -10,21 +10,21 @@ export const variedName = ({ variation }: PairResult): string =>
 
 export const describeCase = (compared: PairResult): string => {
   const { runs, variation } = compared;
-  const [one, other] = runs.map((played) => doneBy(played, compared));
-  const places = [...new Set(runs.flatMap(({ seats }) => seats.map(({ born }) => born.place)))];
+  const [one, other] = runs.map((run) => describeOperations(run, compared));
+  const places = [...new Set(runs.flatMap(({ cells }) => cells.map(({ planned }) => planned.place)))];
   const how = variation.place === null ? ', with other instructions and settings' : '';
   return `${places.length} ${places.length === 1 ? 'cell' : 'cells'} (${places.join(', ')}); ${variedName(compared)}${how}: ${one} | ${other}`;
 };
 
-/** The operations of the cells that keep something, in order. */
-const doneBy = ({ seats, run }: ObservedRun, { variation }: PairResult): string => {
+/** The operations of the varied cells, in order. */
+const describeOperations = ({ cells: seats, run }: ObservedRun, { variation }: PairResult): string => {
   const cells = new Set(
-    seats.filter(({ born, path }) => isVariedAt(variation, born.place, path)).map(({ cell }) => cell),
+    seats.filter(({ planned, path }) => isVariedAt(variation, planned.place, path)).map(({ cell }) => cell),
   );
   return cellOperations(run.frames, cells);
 };
 
-/** What these cells did, in order. */
+/** The operations of these cells, in order. */
 export const cellOperations = (frames: readonly Frame[], cells: ReadonlySet<CellId>): string => {
   const names = frames.flatMap(({ cell, record }) =>
     (record.type === 'begin' || record.type === 'post') && cells.has(cell) ? [shortName(record.name)] : [],
@@ -32,7 +32,7 @@ export const cellOperations = (frames: readonly Frame[], cells: ReadonlySet<Cell
   return names.length === 0 ? 'nothing' : names.join(' → ');
 };
 
-/** `model:openai/x` is a model, `tool:search` is search, `agent:deep` is deep. */
+/** `model:openai/x` becomes `model`, `tool:search` becomes `search`, `agent:deep` becomes `deep`. */
 const shortName = (name: string): string => {
   const at = name.indexOf(':');
   return name.startsWith('model:')

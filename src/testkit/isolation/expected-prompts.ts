@@ -1,43 +1,43 @@
-// What every cell of a team should have been shown, worked out from the case and from what crossed; and whom the thing that
-// differs between two runs may reach.
+// Computes what every cell of a team should have been shown, from the case and from the recorded crossings, and where each part
+// comes from.
 import { decodeMessage } from '#base';
 import type { CellId } from '#base';
 import type { CrossingEnd, Envelope, Frame, Mail, ReceiveResult, Task, TeamMessage } from '#contracts';
 import { followTasks } from '#core/audit';
-import { limitsOf, shownBytesMax } from '#core/cells';
+import { resolveLimits, shownBytesMax } from '#core/cells';
 import { buildSynthesisPrompt, buildTaskPrompt } from '#core/orchestration';
 import { windowTokensDefault } from '#core/session';
 import { allTasks } from './graph-case.ts';
 import type { CaseTask } from './graph-case.ts';
 import type { GraphRun } from './graph-run.ts';
 
-/** What a cell is shown of others: where from. */
-export type Expected = {
+/** The expected prompt of a cell, and the sources of its parts. */
+export type ExpectedPrompt = {
   readonly prompt: string;
-  /** Who did what is in it, each by the name of its member. */
+  /** Names of the members whose results it contains. */
   readonly names: readonly string[];
-  /** Cells whose results or messages are in it. */
+  /** Cells whose results or messages it contains. */
   readonly from: readonly CellId[];
 };
 
-type Done = { readonly text: string; readonly cell: CellId; readonly assignee: string };
-type Letter = TeamMessage & { readonly sender: CellId | null };
+type TaskResult = { readonly text: string; readonly cell: CellId; readonly assignee: string };
+type SentMessage = TeamMessage & { readonly sender: CellId | null };
 
 export class ExpectedPrompts {
-  /** By cell; the plan's is not known. */
-  readonly expected = new Map<CellId, Expected>();
+  /** By cell; the prompt of the planning cell is not predicted. */
+  readonly expected = new Map<CellId, ExpectedPrompt>();
   readonly #run: GraphRun;
   readonly #specs: ReadonlyMap<string, CaseTask>;
   readonly #tasks = followTasks();
-  readonly #done = new Map<string, Done>();
-  /** Mail in the team's box, by its number in the ledger; then for whom it waits; then what was shown to a task. */
-  readonly #box = new Map<number, Letter>();
-  readonly #waiting = new Map<string, Letter[]>();
-  readonly #shown = new Map<string, readonly Letter[]>();
+  readonly #done = new Map<string, TaskResult>();
+  /** Messages in the team's mailbox, by ledger number; then messages waiting for each member; then those shown to each task. */
+  readonly #mailbox = new Map<number, SentMessage>();
+  readonly #waiting = new Map<string, SentMessage[]>();
+  readonly #shown = new Map<string, readonly SentMessage[]>();
 
   constructor(run: GraphRun) {
     this.#run = run;
-    this.#specs = new Map(allTasks(run.setting.of).map((task) => [task.id, task]));
+    this.#specs = new Map(allTasks(run.setting.graph).map((task) => [task.id, task]));
     for (const frame of run.frames) {
       this.#read(frame);
       this.#tasks.next(frame);
@@ -48,81 +48,81 @@ export class ExpectedPrompts {
     const { record, cell, contents = [] } = frame;
     const team = this.#run.live.cell;
     for (const { cell: to, kind, seq, from, content } of contents)
-      if (to === team && kind === 'message') this.#box.set(seq, letterOf(content, from));
+      if (to === team && kind === 'message') this.#mailbox.set(seq, readMessage(content, from));
     if (cell !== team) return;
-    if (record.type === 'begin' && record.birth?.task !== undefined) this.#born(record.birth.cell);
+    if (record.type === 'begin' && record.birth?.task !== undefined) this.#cellStarted(record.birth.cell);
     if (record.type !== 'settle') return;
     const { messages = [] } = (record.value ?? {}) as Partial<ReceiveResult>;
-    for (const seq of messages) this.#wait(this.#box.get(seq));
+    for (const seq of messages) this.#queueMessage(this.#mailbox.get(seq));
     const ended = record.ended?.cell;
     const result = contents.find(({ kind, from }) => kind === 'result' && from === ended)?.content;
-    if (ended !== undefined && result !== undefined) this.#end(ended, JSON.parse(result) as Envelope);
+    if (ended !== undefined && result !== undefined) this.#cellEnded(ended, JSON.parse(result) as Envelope);
   }
 
-  #wait(letter: Letter | undefined): void {
-    if (letter === undefined || !this.#run.setting.mind.members.includes(letter.to)) return;
-    this.#waiting.set(letter.to, [...(this.#waiting.get(letter.to) ?? []), letter]);
+  #queueMessage(message: SentMessage | undefined): void {
+    if (message === undefined || !this.#run.setting.modelPorts.members.includes(message.to)) return;
+    this.#waiting.set(message.to, [...(this.#waiting.get(message.to) ?? []), message]);
   }
 
-  #end(cell: CellId, { status, output }: Envelope): void {
-    const seat = this.#run.seatOf(cell);
-    if (status !== 'completed' || seat?.birth.task?.part !== 'task') return;
-    this.#done.set(seat.birth.task.task, { text: output, cell, assignee: seat.birth.agent });
+  #cellEnded(cell: CellId, { status, output }: Envelope): void {
+    const state = this.#run.cellState(cell);
+    if (status !== 'completed' || state?.birth.task?.part !== 'task') return;
+    this.#done.set(state.birth.task.task, { text: output, cell, assignee: state.birth.agent });
   }
 
-  #born(cell: CellId): void {
-    const seat = this.#run.seatOf(cell);
-    const part = seat?.birth.task;
-    if (part === undefined || seat === undefined || part.part === 'plan') return;
+  #cellStarted(cell: CellId): void {
+    const state = this.#run.cellState(cell);
+    const part = state?.birth.task;
+    if (part === undefined || state === undefined || part.part === 'plan') return;
     if (part.part === 'answer') {
       return this.#expect(cell, this.#answer(), this.#resultsOf(this.#all));
     }
     const spec = this.#specs.get(part.task)!;
-    const letters = this.#lettersFor(spec, seat.birth.agent, part.attempt);
-    const scope = spec.memoryScope ?? this.#run.setting.cast.agent.team!.memoryScope;
+    const messages = this.#messagesFor(spec, state.birth.agent, part.attempt);
+    const scope = spec.memoryScope ?? this.#run.setting.team.agent.team!.memoryScope;
     const all = this.#all;
     const prompt = buildTaskPrompt(
-      { ...this.#taskOf(spec.id), memoryScope: scope, assignee: seat.birth.agent },
-      { getMessages: () => letters },
+      { ...this.#taskOf(spec.id), memoryScope: scope, assignee: state.birth.agent },
+      { getMessages: () => messages },
       { get: (id) => this.#taskOf(id), tasks: () => all.map((id) => this.#taskOf(id)) },
-      { bytesMax: shownBytesMax(limitsOf(seat.part.agent, false)) },
+      { bytesMax: shownBytesMax(resolveLimits(state.testAgent.agent, false)) },
     );
-    this.#expect(cell, prompt, this.#resultsOf(scope === 'all' ? all : spec.dependsOn), letters);
+    this.#expect(cell, prompt, this.#resultsOf(scope === 'all' ? all : spec.dependsOn), messages);
   }
 
-  #expect(cell: CellId, prompt: string, results: readonly Done[], letters: readonly Letter[] = []): void {
+  #expect(cell: CellId, prompt: string, results: readonly TaskResult[], messages: readonly SentMessage[] = []): void {
     const names = results.map(({ assignee }) => assignee);
-    const from = [...results.map((done) => done.cell), ...letters.flatMap(({ sender }) => sender ?? [])];
+    const from = [...results.map((done) => done.cell), ...messages.flatMap(({ sender }) => sender ?? [])];
     this.expected.set(cell, { prompt, names, from });
   }
 
-  /** In the order of the queue. */
+  /** All task ids, in queue order. */
   get #all(): readonly string[] {
     return [...(this.#queue?.tasks() ?? [])].map(({ id }) => id);
   }
 
-  #resultsOf(ids: readonly string[]): readonly Done[] {
+  #resultsOf(ids: readonly string[]): readonly TaskResult[] {
     return ids.flatMap((id) => this.#done.get(id) ?? []);
   }
 
   get #queue() {
-    return this.#tasks.of(this.#run.live.cell)?.queue;
+    return this.#tasks.get(this.#run.live.cell)?.queue;
   }
 
-  /** Each once, to the earliest task of its reader that has not started; to that again when it is tried again. */
-  #lettersFor({ id }: CaseTask, agent: string, attempt: number): readonly Letter[] {
+  /** Each message goes once, to the earliest unstarted task of its recipient; a retry of that task gets it again. */
+  #messagesFor({ id }: CaseTask, agent: string, attempt: number): readonly SentMessage[] {
     if (attempt > 1) return this.#shown.get(id) ?? [];
     const tasks = [...(this.#queue?.tasks() ?? [])];
     const own = tasks.findIndex((task) => task.id === id);
     const isEarlier = ({ assignee, status, attempts }: Task, index: number): boolean =>
       index < own && assignee === agent && attempts === 0 && (status === 'pending' || status === 'ready');
-    const letters = tasks.some(isEarlier) ? [] : (this.#waiting.get(agent) ?? []);
-    if (letters.length > 0) this.#waiting.delete(agent);
-    this.#shown.set(id, letters);
-    return letters;
+    const messages = tasks.some(isEarlier) ? [] : (this.#waiting.get(agent) ?? []);
+    if (messages.length > 0) this.#waiting.delete(agent);
+    this.#shown.set(id, messages);
+    return messages;
   }
 
-  /** As far as others may be shown it. */
+  /** The task, with as much of its state as other tasks may be shown. */
   #taskOf(id: string): Task {
     const { title, description, dependsOn } = this.#specs.get(id)!;
     const done = this.#done.get(id);
@@ -154,7 +154,7 @@ export class ExpectedPrompts {
   }
 }
 
-const letterOf = (content: string, from: CrossingEnd): Letter => {
+const readMessage = (content: string, from: CrossingEnd): SentMessage => {
   const { id, agent_id, recipient_id, text } = decodeMessage(content) as Mail;
   return { id, from: agent_id, to: recipient_id, content: text, sender: from === 'outside' ? null : from };
 };

@@ -1,4 +1,4 @@
-// What a team is asked in one pair of runs: a graph that is given or planned, what comes from outside, and what differs.
+// The request to a team in one pair of runs: a given or planned task graph, events from outside, and what differs.
 import type { Budget, TaskSpec } from '#contracts';
 import { Rng } from './rng.ts';
 
@@ -14,30 +14,31 @@ export type GraphCase = {
   readonly seed: number;
   readonly kind: GraphKind;
   readonly goal: string | null;
-  /** The coordinator's plan, or given. */
+  /** Whether the coordinator plans the tasks. */
   readonly isPlanned: boolean;
-  /** What the coordinator says before its plan, if that is wanted. */
+  /** What the coordinator replies before its plan, if anything. */
   readonly firstPlan: 'none' | 'prose' | 'asks for all';
   readonly answer: boolean;
   readonly tasks: readonly CaseTask[];
   readonly events: readonly GraphEvent[];
   readonly parallel: number;
   readonly budget: Budget | null;
-  /** Who writes to others, if its rules let it. */
-  readonly isTalking: boolean;
-  /** Clients that listen while it runs. */
-  readonly heard: boolean;
+  /** Whether members send messages, where the rules allow it. */
+  readonly sendsMessages: boolean;
+  /** Whether clients listen while the run goes on. */
+  readonly hasListeners: boolean;
 };
 
 /**
- * What differs between the two runs: what one task answers; how it gets there, and not what it answers; whether it succeeds;
- * what one member, or the coordinator, is told; how one is described; what the team is asked; or nothing but how long each takes.
+ * What differs between the two runs: the result of one task; how it gets to its result (`path`), but not the result; whether it
+ * succeeds; the instructions of one member or the coordinator; a member's description; the team's goal; or only how long
+ * everything takes.
  */
-export type GraphKind = 'result' | 'life' | 'failure' | 'member' | 'description' | 'goal' | 'schedule';
+export type GraphKind = 'result' | 'path' | 'failure' | 'member' | 'description' | 'goal' | 'schedule';
 
 const kinds: readonly (readonly [GraphKind, times: number])[] = [
   ['result', 34],
-  ['life', 12],
+  ['path', 12],
   ['failure', 14],
   ['schedule', 16],
   ['member', 12],
@@ -45,92 +46,92 @@ const kinds: readonly (readonly [GraphKind, times: number])[] = [
   ['goal', 8],
 ];
 
-/** The order in which things happen is not the same in both: then it must not matter. */
+/** Whether things happen in a different order in the two runs; then the order must not matter. */
 export const isReordered = (kind: GraphKind): boolean => kind === 'schedule' || kind === 'failure';
 
-/** What is known of the team. */
+/** Facts about the team. */
 export type TeamFacts = {
   readonly members: readonly string[];
   readonly hasCoordinator: boolean;
   readonly planMayAskForAll: boolean;
   readonly planTasksMax: number;
   readonly planDepthMax: number;
-  /** What it is asked, if that was said. */
+  /** The goal, if the user gave one. */
   readonly goal: string | null;
 };
 
-export const drawCase = (seed: number, ground: TeamFacts): GraphCase => {
-  const chance = new Rng(`graph ${seed}`);
-  const kind = chance.pick(kinds.flatMap(([name, times]) => Array.from<GraphKind>({ length: times }).fill(name)));
-  const { hasCoordinator } = ground;
-  const isPlanned = hasCoordinator && chance.percent(kind === 'description' ? 100 : 40);
-  const calm = isReordered(kind);
-  const count = 1 + chance.below(chance.percent(70) ? 7 : 14);
-  const graph = new GraphDraw(chance, { ...ground, isPlanned, calm });
-  const tasks = graph.draw(isPlanned ? Math.min(count, ground.planTasksMax) : count);
-  const goal = isPlanned || kind === 'goal' || chance.percent(30) ? (ground.goal ?? `Find ${chance.words()}`) : null;
+export const drawCase = (seed: number, facts: TeamFacts): GraphCase => {
+  const rng = new Rng(`graph ${seed}`);
+  const kind = rng.pick(kinds.flatMap(([name, times]) => Array.from<GraphKind>({ length: times }).fill(name)));
+  const { hasCoordinator } = facts;
+  const isPlanned = hasCoordinator && rng.percent(kind === 'description' ? 100 : 40);
+  const ignoresOrder = isReordered(kind);
+  const count = 1 + rng.below(rng.percent(70) ? 7 : 14);
+  const graph = new GraphBuilder(rng, { ...facts, isPlanned, ignoresOrder });
+  const tasks = graph.draw(isPlanned ? Math.min(count, facts.planTasksMax) : count);
+  const goal = isPlanned || kind === 'goal' || rng.percent(30) ? (facts.goal ?? `Find ${rng.words()}`) : null;
   return {
     seed,
     kind,
     goal,
     isPlanned,
-    firstPlan: isPlanned ? chance.pick(firstPlans) : 'none',
-    answer: hasCoordinator && (isPlanned || chance.percent(50)),
+    firstPlan: isPlanned ? rng.pick(firstPlans) : 'none',
+    answer: hasCoordinator && (isPlanned || rng.percent(50)),
     tasks,
-    events: drawEvents(chance, graph, calm),
-    parallel: 1 + chance.below(6),
-    budget: (kind === 'result' || kind === 'member') && chance.percent(20) ? drawBudget(chance) : null,
-    isTalking: !calm && chance.percent(50),
-    heard: chance.percent(25),
+    events: drawEvents(rng, graph, ignoresOrder),
+    parallel: 1 + rng.below(6),
+    budget: (kind === 'result' || kind === 'member') && rng.percent(20) ? drawBudget(rng) : null,
+    sendsMessages: !ignoresOrder && rng.percent(50),
+    hasListeners: rng.percent(25),
   };
 };
 
 const firstPlans = ['none', 'none', 'none', 'prose', 'asks for all'] as const;
 
-const drawBudget = (chance: Rng): Budget =>
-  chance.percent(50) ? { spawns: 1 + chance.below(12) } : { tokens: 20_000 + chance.below(400_000) };
+const drawBudget = (rng: Rng): Budget =>
+  rng.percent(50) ? { spawns: 1 + rng.below(12) } : { tokens: 20_000 + rng.below(400_000) };
 
-const drawEvents = (chance: Rng, graph: GraphDraw, calm: boolean): readonly GraphEvent[] => {
+const drawEvents = (rng: Rng, graph: GraphBuilder, ignoresOrder: boolean): readonly GraphEvent[] => {
   const events: GraphEvent[] = [];
-  // Before anything else has happened, where the order of things must not matter.
-  const { isPlanned } = graph.ground;
-  const atMs = (): number => (calm ? 1 : (isPlanned ? plannedMs : 1) + chance.below(1_500));
-  if (chance.percent(25)) events.push({ atMs: atMs(), do: 'add', tasks: graph.draw(1 + chance.below(3)) });
-  if (calm) return events;
-  for (let left = chance.pick([0, 0, 1, 2]); left > 0; left--)
-    events.push({ atMs: atMs(), do: 'tell', to: chance.pick(graph.ground.members), text: `About ${chance.words()}` });
-  if (chance.percent(4)) events.push({ atMs: atMs(), do: 'cancel' });
+  // If the order must not matter, events come before anything else has happened.
+  const { isPlanned } = graph.facts;
+  const atMs = (): number => (ignoresOrder ? 1 : (isPlanned ? planReadyMs : 1) + rng.below(1_500));
+  if (rng.percent(25)) events.push({ atMs: atMs(), do: 'add', tasks: graph.draw(1 + rng.below(3)) });
+  if (ignoresOrder) return events;
+  for (let left = rng.pick([0, 0, 1, 2]); left > 0; left--)
+    events.push({ atMs: atMs(), do: 'tell', to: rng.pick(graph.facts.members), text: `About ${rng.words()}` });
+  if (rng.percent(4)) events.push({ atMs: atMs(), do: 'cancel' });
   return events;
 };
 
-/** By then a plan is there. */
-const plannedMs = 1;
+/** By then, the plan exists. */
+const planReadyMs = 1;
 
-type DrawGround = TeamFacts & { readonly isPlanned: boolean; readonly calm: boolean };
+type GraphFacts = TeamFacts & { readonly isPlanned: boolean; readonly ignoresOrder: boolean };
 
-/** Tasks one after another, each of which may depend on those before. */
-class GraphDraw {
-  readonly ground: DrawGround;
+/** Draws tasks one after another; each may depend on earlier ones. */
+class GraphBuilder {
+  readonly facts: GraphFacts;
   readonly #chance: Rng;
   readonly #depths = new Map<string, number>();
   #isFirst = true;
 
-  constructor(chance: Rng, ground: DrawGround) {
-    this.#chance = chance;
-    this.ground = ground;
+  constructor(rng: Rng, ground: GraphFacts) {
+    this.#chance = rng;
+    this.facts = ground;
   }
 
   draw(count: number): readonly CaseTask[] {
-    const { isPlanned } = this.ground;
-    // What is added later is added by whoever runs the team.
+    const { isPlanned } = this.facts;
+    // Tasks added later come from the user, not from the plan.
     const inPlan = isPlanned && this.#isFirst;
     this.#isFirst = false;
     return Array.from({ length: count }, () => this.#task(inPlan));
   }
 
   #task(inPlan: boolean): CaseTask {
-    const chance = this.#chance;
-    const { members, calm, planDepthMax, planMayAskForAll } = this.ground;
+    const rng = this.#chance;
+    const { members, ignoresOrder, planDepthMax, planMayAskForAll } = this.facts;
     const id = `t${this.#depths.size + 1}`;
     const dependsOn = this.#dependencies(inPlan ? planDepthMax : Infinity);
     this.#depths.set(id, 1 + Math.max(0, ...dependsOn.map((one) => this.#depths.get(one)!)));
@@ -138,31 +139,31 @@ class GraphDraw {
     const mayBeAll = !inPlan || planMayAskForAll;
     return {
       id,
-      title: chance.percent(30) ? `${chance.pick(titles)} ${chance.pick(members)})` : `Task ${id} ${chance.hex()}`,
-      description: `Look into ${chance.words()}`,
+      title: rng.percent(30) ? `${rng.pick(trickyTitles)} ${rng.pick(members)})` : `Task ${id} ${rng.hex()}`,
+      description: `Look into ${rng.words()}`,
       dependsOn,
-      ...(calm || chance.percent(60) ? { assignee: chance.pick(members) } : {}),
-      ...(chance.percent(30) ? { priority: chance.below(4) } : {}),
-      ...(mayBeAll && chance.percent(10) ? { memoryScope: 'all' } : {}),
-      ...(!inPlan && chance.percent(30) ? { retries: chance.below(3) } : {}),
-      ...(!inPlan && condition !== undefined && chance.percent(25)
-        ? { when: { task: condition, ...chance.pick([{ is: 'yes' }, { not: ['yes', 'maybe'] }]) } }
+      ...(ignoresOrder || rng.percent(60) ? { assignee: rng.pick(members) } : {}),
+      ...(rng.percent(30) ? { priority: rng.below(4) } : {}),
+      ...(mayBeAll && rng.percent(10) ? { memoryScope: 'all' } : {}),
+      ...(!inPlan && rng.percent(30) ? { retries: rng.below(3) } : {}),
+      ...(!inPlan && condition !== undefined && rng.percent(25)
+        ? { when: { task: condition, ...rng.pick([{ is: 'yes' }, { not: ['yes', 'maybe'] }]) } }
         : {}),
     };
   }
 
   #dependencies(depthMax: number): readonly string[] {
-    const chance = this.#chance;
+    const rng = this.#chance;
     const possible = [...this.#depths].filter(([, depth]) => depth < depthMax).map(([id]) => id);
     const ids = new Set<string>();
     if (possible.length > 0)
-      for (let left = chance.pick([0, 1, 1, 1, 2, 3]); left > 0; left--) ids.add(chance.pick(possible.slice(-6)));
+      for (let left = rng.pick([0, 1, 1, 1, 2, 3]); left > 0; left--) ids.add(rng.pick(possible.slice(-6)));
     return [...ids];
   }
 }
 
-/** Such as try to be more than a title. */
-const titles = [
+/** Titles that imitate other parts of a prompt. */
+const trickyTitles = [
   'Report (by',
   'x (By',
   '## Context from prerequisite tasks (by',
@@ -170,20 +171,22 @@ const titles = [
   '# Task: other [by',
 ];
 
-/** All that may come to be, with what the case gives later. */
+/** All tasks of the case, including those added later. */
 export const allTasks = ({ tasks, events }: GraphCase): readonly CaseTask[] => [
   ...tasks,
   ...events.flatMap((event) => (event.do === 'add' ? event.tasks : [])),
 ];
 
-/** The same without one task: nobody depends on it. */
-export const withoutTask = (of: GraphCase, id: string): GraphCase => {
-  const kept = (tasks: readonly CaseTask[]): readonly CaseTask[] =>
+/** The case without one task and without dependencies on it. */
+export const withoutTask = (graph: GraphCase, id: string): GraphCase => {
+  const remaining = (tasks: readonly CaseTask[]): readonly CaseTask[] =>
     tasks.filter((task) => task.id !== id).map((task) => withoutDependency(task, id));
-  const events = of.events.map((event) => (event.do === 'add' ? { ...event, tasks: kept(event.tasks) } : event));
+  const events = graph.events.map((event) =>
+    event.do === 'add' ? { ...event, tasks: remaining(event.tasks) } : event,
+  );
   return {
-    ...of,
-    tasks: kept(of.tasks),
+    ...graph,
+    tasks: remaining(graph.tasks),
     events: events.filter((event) => event.do !== 'add' || event.tasks.length > 0),
   };
 };

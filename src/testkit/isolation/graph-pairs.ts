@@ -1,6 +1,6 @@
-// Pairs of runs of a team through one graph that differ in one thing. Whoever does not depend on it, was not written to by one
-// who knows it, and was not given all results, is shown the same: prompts, records, ends. And in every run each prompt is what
-// its task, the results that it depends on and its messages give.
+// Pairs of runs of a team through one task graph that differ in one thing. Cells that do not depend on it, got no message from
+// a cell that does, and did not get all results must see the same prompts, records and ends. In addition, in every run each
+// prompt must follow from its task, the results it depends on, and its messages.
 import type { CellId } from '#base';
 import type { Task } from '#contracts';
 import { Rng } from './rng.ts';
@@ -10,103 +10,103 @@ import { ExpectedPrompts } from './expected-prompts.ts';
 import { allTasks, drawCase, isReordered } from './graph-case.ts';
 import type { GraphCase, GraphKind } from './graph-case.ts';
 import { TestTeam } from './test-team.ts';
-import { comparableOutcome, recordsOf } from './graph-records.ts';
+import { comparableOutcome, collectRecords } from './graph-records.ts';
 import { GraphRun } from './graph-run.ts';
 import type { TeamCellState, GraphVariation } from './team-cell-state.ts';
 import { cachedValidate } from './isolation-setup.ts';
 import type { Subject } from './subject.ts';
 import { TestEnvironment } from './test-environment.ts';
 
-export type GraphCompared = {
-  readonly of: GraphCase;
+export type GraphPairResult = {
+  readonly graph: GraphCase;
   readonly variation: GraphVariation;
-  readonly sights: number;
+  readonly observations: number;
   readonly bytes: number;
   readonly difference: Difference | null;
-  /** The difference is between a prompt and what it should be: in one run. */
+  /** Whether the difference is between a prompt and the expected prompt, within one run. */
   readonly isPrompt: boolean;
   readonly runs: readonly [GraphRun, GraphRun];
 };
 
 export class GraphPairs {
-  readonly cast: TestTeam;
-  /** Why the newest pair that could not be compared could not be. */
+  readonly team: TestTeam;
+  /** Why the latest incomparable pair could not be compared. */
   obstacle = '';
   readonly #subject: Subject;
   readonly #environment: TestEnvironment | null;
   readonly #validate = cachedValidate();
-  #onStage: GraphRun | null = null;
+  #current: GraphRun | null = null;
 
   readonly #recordsEvery: number;
 
-  /** `recordsEvery`: what the log and its clients tell is compared in one pair of so many. */
+  /** `recordsEvery`: only every nth pair also compares records and events. */
   constructor(subject: Subject, recordsEvery = 1) {
     this.#subject = subject;
     this.#recordsEvery = recordsEvery;
-    this.cast = new TestTeam(subject, { tool: (...called) => this.#onStage!.tool(...called) });
+    this.team = new TestTeam(subject, { tool: (...called) => this.#current!.tool(...called) });
     const { environment } = subject;
-    this.#environment = environment === undefined ? null : new TestEnvironment(environment, this.cast.parts);
+    this.#environment = environment === undefined ? null : new TestEnvironment(environment, this.team.testAgents);
   }
 
-  compare(seed: number): Promise<GraphCompared | null> {
-    return this.again(drawCase(seed, this.cast.ground));
+  compare(seed: number): Promise<GraphPairResult | null> {
+    return this.compareCase(drawCase(seed, this.team.facts));
   }
 
-  /** Null when the two cannot be compared. */
-  async again(of: GraphCase, known?: GraphVariation): Promise<GraphCompared | null> {
-    for (const team of this.cast.teams) team.forget();
-    const one = await this.#play(of, null);
-    const variation = one === null ? null : (known ?? variationOf(one, this.cast));
-    const other = variation === null ? null : await this.#play(of, variation);
+  /** Returns null if the runs cannot be compared. */
+  async compareCase(graph: GraphCase, known?: GraphVariation): Promise<GraphPairResult | null> {
+    for (const team of this.team.trees) team.forgetChanges();
+    const one = await this.#run(graph, null);
+    const variation = one === null ? null : (known ?? drawVariation(one, this.team));
+    const other = variation === null ? null : await this.#run(graph, variation);
     if (one === null || variation === null || other === null) return null;
-    return comparedRuns(one, other, { variation, withRecords: of.seed % this.#recordsEvery === 0 });
+    return compareRuns(one, other, { variation, withRecords: graph.seed % this.#recordsEvery === 0 });
   }
 
-  /** Whether the first run shows the same when it is played again. */
-  async isSteady({ of }: GraphCompared): Promise<boolean> {
-    const one = await this.#play(of, null);
-    const other = await this.#play(of, null);
+  /** Whether the first run gives the same result when it is repeated. */
+  async isReproducible({ graph }: GraphPairResult): Promise<boolean> {
+    const one = await this.#run(graph, null);
+    const other = await this.#run(graph, null);
     if (one === null || other === null) return false;
-    const [first, second] = [one, other].map((run) => sightsOf(run, new Set(), true));
+    const [first, second] = [one, other].map((run) => collectObservations(run, new Set(), true));
     return firstDifference(first!, second!) === null;
   }
 
-  /** What tools may have kept of a run before is what they kept of this one. */
-  async #play(of: GraphCase, variation: GraphVariation | null): Promise<GraphRun | null> {
-    if (this.#subject.realTools === true) await this.#playOnce(of, variation);
-    return this.#playOnce(of, variation);
+  /** With real tools, runs twice, so that any state the tools keep comes from the same run. */
+  async #run(graph: GraphCase, variation: GraphVariation | null): Promise<GraphRun | null> {
+    if (this.#subject.realTools === true) await this.#runOnce(graph, variation);
+    return this.#runOnce(graph, variation);
   }
 
-  async #playOnce(of: GraphCase, variation: GraphVariation | null): Promise<GraphRun | null> {
-    const { kind, seed } = of;
-    const { ground } = this.cast;
+  async #runOnce(graph: GraphCase, variation: GraphVariation | null): Promise<GraphRun | null> {
+    const { kind, seed } = graph;
+    const { facts } = this.team;
     const salt = variation?.salt ?? '';
-    const part = variation === null ? null : this.cast.variedPart(variation);
-    const other = part === null || kind !== 'member' ? null : { part, salt };
+    const varied = variation === null ? null : this.team.variedAgent(variation);
+    const other = varied === null || kind !== 'member' ? null : { testAgent: varied, salt };
     const environment = this.#environment;
     const run = new GraphRun({
-      of,
-      cast: this.cast.castFor(of, variation),
-      mind: {
-        of,
+      graph,
+      team: this.team.prepare(graph, variation),
+      modelPorts: {
+        graph,
         validate: this.#validate,
-        members: ground.members,
-        planMayAskForAll: ground.planMayAskForAll,
-        saltOf: (seat) => (variation !== null && kind !== 'description' && hasSecret(variation, seat) ? salt : ''),
+        members: facts.members,
+        planMayAskForAll: facts.planMayAskForAll,
+        saltOf: (state) => (variation !== null && kind !== 'description' && isVariedCell(variation, state) ? salt : ''),
         timeSalt: isReordered(kind) ? salt : '',
-        failing: kind === 'failure' ? (variation?.task ?? null) : null,
+        failingTask: kind === 'failure' ? (variation?.task ?? null) : null,
       },
-      // Ids are drawn, and part of what is sent: without mail they must not matter.
-      ids: `ids ${seed} ${hasMail(of) ? '' : salt}`,
-      goal: of.goal !== null && kind === 'goal' ? `${of.goal} ${salt}` : of.goal,
+      // Ids are random, and messages contain them. Without messages they must not matter.
+      ids: `ids ${seed} ${hasMail(graph) ? '' : salt}`,
+      goal: graph.goal !== null && kind === 'goal' ? `${graph.goal} ${salt}` : graph.goal,
       validate: this.#validate,
-      isReal: this.#subject.realTools === true,
-      told: (one) => environment?.told(one, other) ?? null,
+      usesRealTools: this.#subject.realTools === true,
+      environmentOf: (one) => environment?.render(one, other) ?? null,
       redact: environment?.redact(other) ?? null,
     });
-    this.#onStage = run;
+    this.#current = run;
     try {
-      await run.play();
+      await run.run();
       return run;
     } catch (error) {
       this.obstacle = `the run broke: ${error instanceof Error ? error.message : String(error)}`;
@@ -115,23 +115,24 @@ export class GraphPairs {
   }
 }
 
-const hasMail = ({ isTalking, events }: GraphCase): boolean => isTalking || events.some((event) => event.do === 'tell');
+const hasMail = ({ sendsMessages, events }: GraphCase): boolean =>
+  sendsMessages || events.some((event) => event.do === 'tell');
 
-/** What its model says differs by itself. */
-const hasSecret = ({ task, member, isCoordinator }: GraphVariation, seat: TeamCellState): boolean =>
-  (task !== null && seat.task === task) || (member !== null && isMember(member, isCoordinator, seat));
+/** Whether the model's replies in this cell vary directly. */
+const isVariedCell = ({ task, member, isCoordinator }: GraphVariation, state: TeamCellState): boolean =>
+  (task !== null && state.task === task) || (member !== null && isMember(member, isCoordinator, state));
 
-const isMember = (member: string, isCoordinator: boolean, seat: TeamCellState): boolean => {
-  const part = seat.birth.task?.part;
-  if (part === undefined) return seat.parent !== null && isMember(member, isCoordinator, seat.parent);
-  return isCoordinator ? part !== 'task' : part === 'task' && seat.birth.agent === member;
+const isMember = (member: string, isCoordinator: boolean, state: TeamCellState): boolean => {
+  const part = state.birth.task?.part;
+  if (part === undefined) return state.parent !== null && isMember(member, isCoordinator, state.parent);
+  return isCoordinator ? part !== 'task' : part === 'task' && state.birth.agent === member;
 };
 
-/** A task that somebody worked on, a member that worked, or who is there by the kind of pair. */
-const variationOf = (run: GraphRun, cast: TestTeam): GraphVariation | null => {
-  const { seats, setting } = run;
-  const { seed, kind } = setting.of;
-  const chance = new Rng(`pair ${seed}`);
+/** Picks a task that was worked on, a member that worked, or nobody, depending on the kind of pair. */
+const drawVariation = (run: GraphRun, team: TestTeam): GraphVariation | null => {
+  const { cells, setting } = run;
+  const { seed, kind } = setting.graph;
+  const rng = new Rng(`pair ${seed}`);
   const nobody = { salt: `salt ${seed}`, task: null, member: null, isCoordinator: false };
   const tasks = [...(run.live.team?.queue.tasks() ?? [])].filter(({ attempts }) => attempts > 0);
   switch (kind) {
@@ -140,123 +141,141 @@ const variationOf = (run: GraphRun, cast: TestTeam): GraphVariation | null => {
     case 'goal':
       return setting.goal === null ? null : nobody;
     case 'description':
-      return { ...nobody, member: chance.pick(cast.ground.members) };
+      return { ...nobody, member: rng.pick(team.facts.members) };
     case 'member': {
-      const isCoordinator = cast.ground.hasCoordinator && chance.percent(25);
-      const workers = seats.flatMap(({ birth }) => (birth.task?.part === 'task' ? [birth.agent] : []));
-      const names = isCoordinator ? [setting.cast.agent.coordinator!.answers.name] : workers;
-      return names.length === 0 ? null : { ...nobody, member: chance.pick(names), isCoordinator };
+      const isCoordinator = team.facts.hasCoordinator && rng.percent(25);
+      const workers = cells.flatMap(({ birth }) => (birth.task?.part === 'task' ? [birth.agent] : []));
+      const names = isCoordinator ? [setting.team.agent.coordinator!.answers.name] : workers;
+      return names.length === 0 ? null : { ...nobody, member: rng.pick(names), isCoordinator };
     }
     case 'failure':
     case 'result':
-    case 'life': {
+    case 'path': {
       const possible = kind === 'failure' ? tasks.filter(({ status }) => status === 'completed') : tasks;
-      return possible.length === 0 ? null : { ...nobody, task: chance.pick(possible).id };
+      return possible.length === 0 ? null : { ...nobody, task: rng.pick(possible).id };
     }
   }
 };
 
-type Comparing = { readonly variation: GraphVariation; readonly withRecords: boolean };
+type ComparisonOptions = { readonly variation: GraphVariation; readonly withRecords: boolean };
 
-const comparedRuns = (one: GraphRun, other: GraphRun, { variation, withRecords }: Comparing): GraphCompared => {
-  const { of } = one.setting;
-  const books = [one, other].map((run) => ({ run, book: new ExpectedPrompts(run) }));
-  const wrong = books.map(({ run, book }) => wrongPrompt(run, book)).find((found) => found !== null) ?? null;
-  const reached = new Set(books.flatMap(({ run, book }) => [...reachedIn(run, book, variation)]));
-  const [first, second] = [sightsOf(one, reached, withRecords), sightsOf(other, reached, withRecords)];
+const compareRuns = (
+  one: GraphRun,
+  other: GraphRun,
+  { variation, withRecords }: ComparisonOptions,
+): GraphPairResult => {
+  const { graph } = one.setting;
+  const expectations = [one, other].map((run) => ({ run, prompts: new ExpectedPrompts(run) }));
+  const wrong =
+    expectations.map(({ run, prompts }) => wrongPrompt(run, prompts)).find((found) => found !== null) ?? null;
+  const reached = new Set(expectations.flatMap(({ run, prompts }) => [...findReached(run, prompts, variation)]));
+  const [first, second] = [
+    collectObservations(one, reached, withRecords),
+    collectObservations(other, reached, withRecords),
+  ];
   const all = [...first.values()].flat();
   const bytes = all.reduce((sum, { length }) => sum + length, 0);
   const difference = wrong ?? firstDifference(first, second);
-  return { of, variation, sights: all.length, bytes, difference, isPrompt: wrong !== null, runs: [one, other] };
+  return {
+    graph,
+    variation,
+    observations: all.length,
+    bytes,
+    difference,
+    isPrompt: wrong !== null,
+    runs: [one, other],
+  };
 };
 
-/** The first that is not what it should be. */
-const wrongPrompt = ({ seats }: GraphRun, { expected }: ExpectedPrompts): Difference | null => {
-  for (const { birth, place, first, shown } of seats) {
+/** The first prompt that is not the expected one. */
+const wrongPrompt = ({ cells }: GraphRun, { expected }: ExpectedPrompts): Difference | null => {
+  for (const { birth, place, firstRequest, shown } of cells) {
     const { prompt, names } = expected.get(birth.cell) ?? {};
-    if (first === null || prompt === undefined || names === undefined) continue;
+    if (firstRequest === null || prompt === undefined || names === undefined) continue;
     const found =
       firstDifference(promptAt(place, prompt), promptAt(place, shown)) ??
-      firstDifference(promptAt(place, names.join('\n')), promptAt(place, namesIn(shown).join('\n')));
+      firstDifference(promptAt(place, names.join('\n')), promptAt(place, namesInHeadings(shown).join('\n')));
     if (found !== null) return found;
   }
   return null;
 };
 
 const promptAt = (place: string, text: string): Observations =>
-  new Map([[place, [createObservation('its prompt, as it should be | as it is', text)]]]);
+  new Map([[place, [createObservation('prompt, expected | actual', text)]]]);
 
-/** All that is named as the one who did something, in the headings of results. */
-const namesIn = (shown: string): readonly string[] =>
+/** All names given as authors in the headings of results. */
+const namesInHeadings = (shown: string): readonly string[] =>
   [...shown.matchAll(/^### .*$/gmu)].flatMap(([line]) =>
     [...line.matchAll(/\(\s*by\s+([^)]*)\)/giu)].map(([, name]) => name!),
   );
 
-/** Places and tasks that may know what differs. */
-const reachedIn = (run: GraphRun, { expected }: ExpectedPrompts, variation: GraphVariation): ReadonlySet<string> => {
-  const { kind } = run.setting.of;
-  const before = dependenciesIn(run.setting.of);
+/** Places and tasks that the difference may legitimately reach. */
+const findReached = (run: GraphRun, { expected }: ExpectedPrompts, variation: GraphVariation): ReadonlySet<string> => {
+  const { kind } = run.setting.graph;
+  const before = allDependencies(run.setting.graph);
   const reached = new Set<string>();
   const cells = new Set<CellId>();
   const dependsOnReached = (id: string): boolean => [...before.get(id)!].some((one) => reached.has(taskPlace(one)));
-  // What all results are is a question of time.
-  const isLate = (id: string): boolean => isReordered(kind) && scopeIn(run, id) === 'all';
+  // Which results exist at a given moment depends on timing.
+  const isLate = (id: string): boolean => isReordered(kind) && memoryScopeOf(run, id) === 'all';
   if (kind === 'failure') reached.add(taskPlace(variation.task!));
   if (kind === 'failure' || (isReordered(kind) && hasBlocked(run))) reached.add('the answer').add('the caller');
-  for (const seat of run.seats) {
-    const { birth, parent, place, task } = seat;
+  for (const state of run.cells) {
+    const { birth, parent, place, task } = state;
     const isBelow = parent !== null && cells.has(parent.birth.cell);
     const isGiven = (expected.get(birth.cell)?.from ?? []).some((cell) => cells.has(cell));
     const isTask = task !== null && (isLate(task) || dependsOnReached(task));
-    if (!isTold(seat, kind, variation) && !isBelow && !isGiven && !isTask) continue;
+    if (!seesVariation(state, kind, variation) && !isBelow && !isGiven && !isTask) continue;
     cells.add(birth.cell);
     reached.add(place);
     if (birth.task?.part === 'task') reached.add(taskPlace(birth.task.task));
   }
-  // Those that never began.
+  // Tasks that never started.
   for (const id of before.keys()) if (isLate(id) || dependsOnReached(id)) reached.add(taskPlace(id));
   return reached.size === 0 ? reached : reached.add('the caller');
 };
 
-/** Because of what, is a question of time. */
+/** Which task blocked another depends on timing. */
 const hasBlocked = ({ live }: GraphRun): boolean =>
   [...(live.team?.queue.tasks() ?? [])].some(({ status }) => status === 'blocked');
 
-const isTold = (seat: TeamCellState, kind: GraphKind, variation: GraphVariation): boolean => {
-  const part = seat.birth.task?.part;
+const seesVariation = (state: TeamCellState, kind: GraphKind, variation: GraphVariation): boolean => {
+  const part = state.birth.task?.part;
   if (kind === 'description') return part === 'plan';
-  return kind === 'goal' ? part === 'plan' || part === 'answer' : hasSecret(variation, seat);
+  return kind === 'goal' ? part === 'plan' || part === 'answer' : isVariedCell(variation, state);
 };
 
-/** All that each task depends on, others between them or not. */
-const dependenciesIn = (of: GraphCase): ReadonlyMap<string, ReadonlySet<string>> => {
+/** The direct and indirect dependencies of each task. */
+const allDependencies = (graph: GraphCase): ReadonlyMap<string, ReadonlySet<string>> => {
   const before = new Map<string, ReadonlySet<string>>();
-  for (const { id, dependsOn } of allTasks(of))
+  for (const { id, dependsOn } of allTasks(graph))
     before.set(id, new Set(dependsOn.flatMap((one) => [one, ...(before.get(one) ?? [])])));
   return before;
 };
 
-const scopeIn = ({ setting: { of, cast } }: GraphRun, id: string): string =>
-  allTasks(of).find((task) => task.id === id)?.memoryScope ?? cast.agent.team!.memoryScope;
+const memoryScopeOf = ({ setting: { graph, team } }: GraphRun, id: string): string =>
+  allTasks(graph).find((task) => task.id === id)?.memoryScope ?? team.agent.team!.memoryScope;
 
 const taskPlace = (id: string): string => `task ${id}`;
 
-/** Of all cells and tasks that the difference may not reach; and of the caller, if it may reach nobody. */
-const sightsOf = (run: GraphRun, reached: ReadonlySet<string>, withRecords: boolean): Observations => {
+/** The observations of all cells and tasks that the difference must not reach, and of the caller unless it may be reached. */
+const collectObservations = (run: GraphRun, reached: ReadonlySet<string>, withRecords: boolean): Observations => {
   const all = new Map<string, readonly Observation[]>();
-  const seats = run.seats.filter(({ place }) => !reached.has(place));
-  const asked = new Set(seats.map(({ birth }) => birth.cell));
-  const records = withRecords ? recordsOf(run, asked) : new Map<CellId, readonly Observation[]>();
-  for (const { place, eye, birth } of seats) all.set(place, [...eye.sights, ...(records.get(birth.cell) ?? [])]);
+  const seats = run.cells.filter(({ place }) => !reached.has(place));
+  const wanted = new Set(seats.map(({ birth }) => birth.cell));
+  const records = withRecords ? collectRecords(run, wanted) : new Map<CellId, readonly Observation[]>();
+  for (const { place, observer, birth } of seats)
+    all.set(place, [...observer.observations, ...(records.get(birth.cell) ?? [])]);
   for (const task of run.live.team?.queue.tasks() ?? [])
-    if (!reached.has(taskPlace(task.id))) all.set(taskPlace(task.id), [createObservation('its end', endOf(task, run))]);
+    if (!reached.has(taskPlace(task.id)))
+      all.set(taskPlace(task.id), [createObservation('end', taskEndText(task, run))]);
   if (!reached.has('the caller'))
     all.set('the caller', [createObservation('outcome', JSON.stringify(comparableOutcome(run.outcome)))]);
   return all;
 };
 
-const endOf = ({ status, assignee, result, attempts, reason }: Task, { setting }: GraphRun): string => {
-  // Of several that failed, the first is named.
-  const why = reason?.code === 'dependency' && isReordered(setting.of.kind) ? reason.code : reason;
+const taskEndText = ({ status, assignee, result, attempts, reason }: Task, { setting }: GraphRun): string => {
+  // The reason names the first of several failed dependencies, which depends on timing.
+  const why = reason?.code === 'dependency' && isReordered(setting.graph.kind) ? reason.code : reason;
   return JSON.stringify({ status, assignee, attempts, reason: why, result });
 };

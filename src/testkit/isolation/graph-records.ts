@@ -1,4 +1,4 @@
-// What the log and its clients tell of each cell of a team, without what may differ: ids by their place, and no times.
+// The records and events of each cell of a team, without what may differ: ids are replaced by places, times are left out.
 import type { CellId } from '#base';
 import type { DurableEvent, Frame, LedgerEntry, Outcome } from '#contracts';
 import { projectEvents } from '#core/audit';
@@ -6,33 +6,37 @@ import { createObservation } from './observer.ts';
 import type { Observation } from './observer.ts';
 import type { GraphRun } from './graph-run.ts';
 
-type Told = { readonly records: string[]; readonly ledger: string[]; readonly events: string[] };
+type CellTexts = { readonly records: string[]; readonly ledger: string[]; readonly events: string[] };
 
-/** By cell, of these. */
-export const recordsOf = (run: GraphRun, asked: ReadonlySet<CellId>): ReadonlyMap<CellId, readonly Observation[]> => {
-  const cells = new Map<CellId, Told>();
-  const of = (cell: CellId): Told => {
-    let told = cells.get(cell);
-    if (told === undefined) cells.set(cell, (told = { records: [], ledger: [], events: [] }));
-    return told;
+/** By cell, for the wanted cells. */
+export const collectRecords = (
+  run: GraphRun,
+  wanted: ReadonlySet<CellId>,
+): ReadonlyMap<CellId, readonly Observation[]> => {
+  const cells = new Map<CellId, CellTexts>();
+  const textsOf = (cell: CellId): CellTexts => {
+    let texts = cells.get(cell);
+    if (texts === undefined) cells.set(cell, (texts = { records: [], ledger: [], events: [] }));
+    return texts;
   };
   const nameOf = (cell: string): string => run.nameOf(cell);
   const project = projectEvents();
   for (const frame of run.frames) {
     const { record } = frame;
-    if (asked.has(frame.cell)) of(frame.cell).records.push(recordText(frame, nameOf));
-    if (record.type === 'settle' && record.ended !== undefined && asked.has(record.ended.cell))
-      of(record.ended.cell).records.push(JSON.stringify(comparableOutcome(record.ended.outcome)));
+    if (wanted.has(frame.cell)) textsOf(frame.cell).records.push(recordText(frame, nameOf));
+    if (record.type === 'settle' && record.ended !== undefined && wanted.has(record.ended.cell))
+      textsOf(record.ended.cell).records.push(JSON.stringify(comparableOutcome(record.ended.outcome)));
     for (const { cell, entries } of frame.links ?? [])
-      if (asked.has(cell)) of(cell).ledger.push(...entries.filter(isOwn).map((entry) => entryText(entry, nameOf)));
+      if (wanted.has(cell))
+        textsOf(cell).ledger.push(...entries.filter(isOwn).map((entry) => entryText(entry, nameOf)));
     for (const event of project.next(frame))
-      if (asked.has(event.cell) && !isRefusedHere(event)) of(event.cell).events.push(eventText(event, nameOf));
+      if (wanted.has(event.cell) && !isRefusedHere(event)) textsOf(event.cell).events.push(eventText(event, nameOf));
   }
   return new Map(
-    [...cells].map(([cell, told]) => [
+    [...cells].map(([cell, texts]) => [
       cell,
       (['records', 'ledger', 'events'] as const).map((sink) =>
-        createObservation(sink, told[sink].toSorted().join('\n')),
+        createObservation(sink, texts[sink].toSorted().join('\n')),
       ),
     ]),
   );
@@ -60,7 +64,7 @@ const recordText = ({ record, attempt }: Frame, nameOf: NameOf): string => {
   }
 };
 
-/** What was refused at its door is on record there; it is told nothing of it. */
+/** A refused incoming crossing is in the cell's ledger, but the cell does not see it. */
 const isOwn = ({ way, verdict }: LedgerEntry): boolean => way === 'out' || verdict === 'granted';
 
 const isRefusedHere = (event: DurableEvent): boolean => event.type === 'crossing-refused' && event.to === event.cell;
@@ -68,18 +72,18 @@ const isRefusedHere = (event: DurableEvent): boolean => event.type === 'crossing
 const entryText = (entry: LedgerEntry, nameOf: NameOf): string =>
   JSON.stringify({ ...entry, other: nameOf(entry.other), at: 0, seq: 0 });
 
-/** Not how long it took. */
+/** The outcome without the time it took. */
 export const comparableOutcome = ({ spent, ...outcome }: Outcome): Outcome => ({
   ...outcome,
   spent: { ...spent, ms: 0 },
 });
 
 const eventText = (event: DurableEvent, nameOf: NameOf): string => {
-  const { id: _id, run: _run, at: _at, ...told } = event;
-  const shown: Record<string, unknown> = { ...told };
+  const { id: _id, run: _run, at: _at, ...texts } = event;
+  const shown: Record<string, unknown> = { ...texts };
   for (const key of cellKeys) if (typeof shown[key] === 'string') shown[key] = nameOf(shown[key]);
   if ('ms' in shown) shown['ms'] = 0;
-  if ('spent' in told) shown['spent'] = { ...told.spent, ms: 0 };
+  if ('spent' in texts) shown['spent'] = { ...texts.spent, ms: 0 };
   return JSON.stringify(shown);
 };
 

@@ -1,7 +1,7 @@
-// Non-interference of a team: graphs of tasks, and by themselves those of its members that have agents of their own.
+// Checks non-interference of a team: its task graphs, and then each member that has agents of its own.
 import type { Agent, VerifyReport } from '#contracts';
-import { rosterOf } from '#core/orchestration';
-import type { TalkReport } from './check-mail.ts';
+import { teamRoster } from '#core/orchestration';
+import type { PairCheckReport } from './check-mail.ts';
 import { checkGraphs } from './graph-check.ts';
 import type { GraphOptions } from './graph-check.ts';
 import type { Subject } from './subject.ts';
@@ -18,7 +18,7 @@ export const checkTeamIsolation = async (
   const { input: _input, ...rest } = subject;
   let report = await checkGraphs(subject, options);
   let isShown = report.pairs > 0;
-  for (const agent of rosterOf(subject.agent).filter(hasOwnAgents)) {
+  for (const agent of teamRoster(subject.agent).filter(hasOwnAgents)) {
     if (report.differences.length > 0 || signal?.aborted === true) break;
     const before = report.pairs;
     const own = await checkMember(
@@ -27,7 +27,7 @@ export const checkTeamIsolation = async (
         ...options,
         pairs: Math.max(memberPairsMin, Math.ceil(pairs / 4)),
         progress: (done) => progress(before + done),
-        // It comes after the graphs: only all of them again come to it.
+        // The member is checked after the graphs, so only repeating everything reproduces it.
         again: () => again(seed, pairs),
       },
     );
@@ -39,10 +39,10 @@ export const checkTeamIsolation = async (
 
 const memberPairsMin = 20;
 
-/** Mail of the team alone is part of the graphs. */
+/** Messages within the team are part of the graph pairs. */
 const hasOwnAgents = ({ agents, spawns }: Agent): boolean => agents.length > 0 || spawns !== null;
 
-const sum = (one: TalkReport, other: TalkReport): TalkReport => ({
+const sum = (one: PairCheckReport, other: PairCheckReport): PairCheckReport => ({
   pairs: one.pairs + other.pairs,
   sights: one.sights + other.sights,
   bytes: one.bytes + other.bytes,
@@ -50,7 +50,7 @@ const sum = (one: TalkReport, other: TalkReport): TalkReport => ({
   notes: [...new Set([...one.notes, ...other.notes])],
 });
 
-/** Adds the teams that an agent calls, or that those call: each by itself. */
+/** Also checks each team that the agent calls, directly or indirectly. */
 export const withTeamsBelow = async (
   report: TeamReport,
   subject: Subject,
@@ -60,7 +60,7 @@ export const withTeamsBelow = async (
   const { signal, pairs } = options;
   const { input: _input, ...rest } = subject;
   let { ok } = report;
-  let whole: TalkReport = report;
+  let whole: PairCheckReport = report;
   for (const agent of teamsBelow(subject.agent)) {
     if (whole.differences.length > 0 || signal?.aborted === true) break;
     const half = { ...options, pairs: Math.max(memberPairsMin, Math.ceil(pairs / 2)) };

@@ -1,20 +1,21 @@
-// What happens in a run of agents that talk, as others can see it: the same in both runs of a pair.
+// The acts of a run of agents that exchange messages. Other agents can observe them, so they are the same in both runs of a
+// pair.
 import type { JsonObject } from '#base';
 
-/** Sessions are known by their place: whose they are, and the how manieth of its kind. */
+/** A session is identified by its place: its parent, its agent, and a number. */
 export type Act =
-  /** A session's model says something: calls, or an answer. */
-  | { readonly do: 'say'; readonly place: string; readonly calls: readonly SaidCall[]; readonly text: string }
-  /** The process dies, and another goes on from the log. */
+  /** A session's model replies with calls or an answer. */
+  | { readonly do: 'say'; readonly place: string; readonly calls: readonly DrawnCall[]; readonly text: string }
+  /** The process crashes, and another one resumes from the log. */
   | { readonly do: 'crash' }
   | { readonly do: 'pass'; readonly ms: number }
-  /** Whoever runs them asks one to come to an end, or writes to it. */
+  /** The user asks an agent to finish, or sends a message. */
   | { readonly do: 'end'; readonly place: string }
   | { readonly do: 'tell'; readonly text: string; readonly topic?: string };
 
-export type SaidCall = { readonly name: string; readonly args: JsonObject };
+export type DrawnCall = { readonly name: string; readonly args: JsonObject };
 
-/** In a few words. */
+/** A short description for reports. */
 export const actText = (act: Act): string => {
   switch (act.do) {
     case 'say':
@@ -24,7 +25,7 @@ export const actText = (act: Act): string => {
     case 'pass':
       return `${act.ms / 1_000} s pass`;
     case 'end':
-      return `${act.place} is asked to end`;
+      return `${act.place} is asked to finish`;
     case 'tell':
       return act.topic === undefined ? 'a message from outside' : 'a broadcast from outside';
   }
@@ -32,7 +33,7 @@ export const actText = (act: Act): string => {
 
 const about = ['agent_id', 'to', 'sub_agent_id', 'topic'] as const;
 
-const callText = ({ name, args }: SaidCall): string => {
+const callText = ({ name, args }: DrawnCall): string => {
   const whom = about.map((key) => args[key]).find((value) => typeof value === 'string');
   return whom === undefined ? name : `${name} ${whom}`;
 };

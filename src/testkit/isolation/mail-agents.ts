@@ -1,11 +1,11 @@
-// The agents of a talking team as they are played, with room for everything that one of them may do for itself.
+// Prepares agents that exchange messages, with limits that no private work of a session can reach.
 import type { Agent, AgentOptions, Limits } from '#contracts';
 import { Rng } from './rng.ts';
-import type { TalkVariation } from './mail-cell-state.ts';
-import type { PlayedAgent, Team } from './team.ts';
+import type { MailVariation } from './mail-cell-state.ts';
+import type { TestAgent, AgentTree } from './agent-tree.ts';
 
-/** What only the number of a member's own turns, or time, could reach is out of reach. */
-const roomy: Limits = {
+/** Limits that a session's own turns, or time, could otherwise reach. */
+const generousLimits: Limits = {
   timeout_ms: 1e9,
   llmTimeout: 1e9,
   toolTimeout: 1e9,
@@ -17,39 +17,39 @@ const roomy: Limits = {
 
 const contextTokensMin = 16_000;
 
-export const castFor = (team: Team, variation: TalkVariation | null): PlayedAgent =>
-  team.recast((own, options) => {
+export const prepareAgents = (team: AgentTree, variation: MailVariation | null): TestAgent =>
+  team.rebuild((own, options) => {
     const { contextTokensMax = 0 } = options.limits ?? {};
     const limits = {
       ...options.limits,
-      ...roomy,
+      ...generousLimits,
       ...(contextTokensMax > 0 ? { contextTokensMax: Math.max(contextTokensMax, contextTokensMin) } : {}),
     };
-    const played = { ...options, limits };
+    const testOptions = { ...options, limits };
     const isChanged = variation !== null && variation.place === null && variation.agent === own.name;
-    return isChanged ? changed(own, played, new Rng(`${variation.salt} ${own.name}`)) : played;
+    return isChanged ? changeOptions(own, testOptions, new Rng(`${variation.salt} ${own.name}`)) : testOptions;
   });
 
-/** Told something else, and set up in another way: as far as those that it begins have nothing of it. */
-const changed = (own: Agent, options: AgentOptions, chance: Rng): AgentOptions => {
+/** Changes instructions and settings, except those that the agent's children share. */
+const changeOptions = (own: Agent, options: AgentOptions, rng: Rng): AgentOptions => {
   const { tools = [], settings = {} } = options;
-  // What it is told tells its tools too, in their order.
-  const told = sharesSystem(own)
+  // The system prompt also lists the tools, in order.
+  const prompt = sharesSystem(own)
     ? {}
-    : { prompt: `${options.prompt}\n${chance.words()} ${'and '.repeat(chance.below(20))}` };
-  const isReversed = !sharesSystem(own) && chance.percent(50);
-  // Those that it describes itself have its settings and its tools.
-  return describes(own)
-    ? { ...options, ...told }
+    : { prompt: `${options.prompt}\n${rng.words()} ${'and '.repeat(rng.below(20))}` };
+  const isReversed = !sharesSystem(own) && rng.percent(50);
+  // Agents that it defines inline inherit its settings and tools.
+  return describesChildren(own)
+    ? { ...options, ...prompt }
     : {
         ...options,
-        ...told,
-        settings: { ...settings, temperature: chance.below(10) / 10 },
+        ...prompt,
+        settings: { ...settings, temperature: rng.below(10) / 10 },
         tools: isReversed ? tools.toReversed() : tools,
       };
 };
 
-const describes = ({ spawns }: Agent): boolean => spawns !== null && spawns.templates !== null;
+const describesChildren = ({ spawns }: Agent): boolean => spawns !== null && spawns.templates !== null;
 
 const sharesSystem = ({ agents, spawnable, spawns }: Agent): boolean =>
   spawns?.share.includes('system') === true || [...agents, ...spawnable].some(({ share }) => share.includes('system'));

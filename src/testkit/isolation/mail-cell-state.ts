@@ -1,21 +1,21 @@
-// One session of a run of agents that talk: where it is, what it saw, what it says next.
+// One session of a run with messages: its place, what it saw, and the model request that waits for a reply.
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { Birth } from '#contracts';
 import { Observer } from './observer.ts';
-import type { PlayedOutput } from './played-model.ts';
+import type { TestModelOutput } from './test-model.ts';
 
-/** A model that is being asked, and waits to be told what to say. */
-export type Question = { readonly options: LanguageModelV4CallOptions; answer(said: PlayedOutput): void };
+/** A model request that waits for its reply. */
+export type PendingRequest = { readonly options: LanguageModelV4CallOptions; answer(said: TestModelOutput): void };
 
 export class MailCellState {
   readonly birth: Birth;
-  /** `lead › worker #2`: the second worker that the lead has begun. */
+  /** `lead › worker #2`: the second worker that the lead has started. */
   readonly place: string;
   readonly parent: MailCellState | null;
-  readonly eye = new Observer();
-  question: Question | null = null;
-  /** How often it has been told what to say. */
-  said = 0;
+  readonly observer = new Observer();
+  pendingRequest: PendingRequest | null = null;
+  /** The number of replies so far. */
+  replies = 0;
 
   constructor(birth: Birth, place: string, parent: MailCellState | null) {
     this.birth = birth;
@@ -24,17 +24,17 @@ export class MailCellState {
   }
 
   get tools(): readonly LanguageModelV4FunctionTool[] {
-    return (this.question?.options.tools ?? []) as readonly LanguageModelV4FunctionTool[];
+    return (this.pendingRequest?.options.tools ?? []) as readonly LanguageModelV4FunctionTool[];
   }
 }
 
-/** Which sessions keep something to themselves: one, or all of an agent, and then what the agent is told too. */
-export type TalkVariation = {
+/** The varied sessions: one, or all of an agent and then its definition as well. */
+export type MailVariation = {
   readonly salt: string;
   readonly agent: string;
-  /** Null: all of the agent. */
+  /** Null: all sessions of the agent. */
   readonly place: string | null;
 };
 
-export const isVariedSeat = (variation: TalkVariation | null, { place, birth }: MailCellState): boolean =>
+export const isVariedSession = (variation: MailVariation | null, { place, birth }: MailCellState): boolean =>
   variation !== null && (variation.place === null ? variation.agent === birth.agent : variation.place === place);

@@ -1,97 +1,97 @@
-// Draws what happens next in a run of agents that talk: somebody says something, time passes, the process dies, or whoever
-// runs them writes, or asks one to end.
+// Draws the next acts of a run with messages: a model replies, time passes, the process crashes, or the user sends a message or
+// asks an agent to finish.
 import type { Json } from '#base';
 import type { Agent } from '#contracts';
 import type { Rng } from './rng.ts';
-import { fittingSample } from './sample-schema.ts';
-import type { Act, SaidCall } from './mail-act.ts';
+import { validSample } from './sample-schema.ts';
+import type { Act, DrawnCall } from './mail-act.ts';
 import { drawCalls } from './mail-calls.ts';
-import type { Speaker } from './mail-calls.ts';
-import type { TalkRun } from './mail-run.ts';
+import type { CallingSession } from './mail-calls.ts';
+import type { MailRun } from './mail-run.ts';
 import type { MailCellState } from './mail-cell-state.ts';
 
 const longMs = 31_000;
 
-/** One act, or one and the time that it takes. */
-export const drawActs = (run: TalkRun, family: readonly Agent[], chance: Rng): readonly Act[] => {
-  const { asked, setting } = run;
-  const kind = chance.below(100);
+/** One act, sometimes followed by the time it takes. */
+export const drawActs = (run: MailRun, agents: readonly Agent[], rng: Rng): readonly Act[] => {
+  const { waitingForReply, setting } = run;
+  const kind = rng.below(100);
   if (kind < 6) return [{ do: 'crash' }];
-  if (kind < 12) return [{ do: 'pass', ms: chance.pick([longMs, 1_000]) }];
-  if (kind < 16) return drawEnd(run, chance);
-  if (kind < 24 && setting.resident !== null) return [drawTelling(run, chance)];
-  if (asked.length > 0) return drawSaying(run, chance.pick(asked), family, chance);
-  return setting.resident === null || chance.percent(50) ? [{ do: 'pass', ms: longMs }] : [drawTelling(run, chance)];
+  if (kind < 12) return [{ do: 'pass', ms: rng.pick([longMs, 1_000]) }];
+  if (kind < 16) return drawEnd(run, rng);
+  if (kind < 24 && setting.resident !== null) return [drawOutsideMessage(run, rng)];
+  if (waitingForReply.length > 0) return drawReplyAct(run, rng.pick(waitingForReply), agents, rng);
+  return setting.resident === null || rng.percent(50) ? [{ do: 'pass', ms: longMs }] : [drawOutsideMessage(run, rng)];
 };
 
-/** The last acts: the root says its answer, or is asked to end; whom it began has time to. */
-export const lastActs = (run: TalkRun, chance: Rng): readonly Act[] => {
-  const [root] = run.seats;
+/** The last acts: the root answers or is asked to finish, and its children get time to end. */
+export const closingActs = (run: MailRun, rng: Rng): readonly Act[] => {
+  const [root] = run.cells;
   if (root === undefined) return [];
   const { place } = root;
   const end: Act =
     run.setting.resident === null
-      ? { do: 'say', place, calls: [], text: answerOf(run.agentOf(root), run, chance) }
+      ? { do: 'say', place, calls: [], text: drawAnswer(run.agentOf(root), run, rng) }
       : { do: 'end', place };
-  return [end, { do: 'pass', ms: graceMsOf(run) }];
+  return [end, { do: 'pass', ms: graceMs(run) }];
 };
 
-/** Longer than any of them may take to come to an end. */
-const graceMsOf = ({ setting: { root } }: TalkRun): number => 1_000 + Math.max(5_000, root.agent.spawns?.graceMs ?? 0);
+/** Longer than any agent may take to finish. */
+const graceMs = ({ setting: { root } }: MailRun): number => 1_000 + Math.max(5_000, root.agent.spawns?.graceMs ?? 0);
 
-const drawEnd = (run: TalkRun, chance: Rng): readonly Act[] => {
-  const living = run.live.members().flatMap(({ cell, parent }) => (parent === null ? [] : [run.seatOf(cell)!]));
-  if (living.length === 0) return [{ do: 'pass', ms: 1_000 }];
-  return [{ do: 'end', place: chance.pick(living).place }, ...grace(run, chance)];
+const drawEnd = (run: MailRun, rng: Rng): readonly Act[] => {
+  const liveChildren = run.live
+    .members()
+    .flatMap(({ cell, parent }) => (parent === null ? [] : [run.cellState(cell)!]));
+  if (liveChildren.length === 0) return [{ do: 'pass', ms: 1_000 }];
+  return [{ do: 'end', place: rng.pick(liveChildren).place }, ...drawGrace(run, rng)];
 };
 
-/** Mostly at once; else whoever was asked to end may still say something. */
-const grace = (run: TalkRun, chance: Rng): readonly Act[] =>
-  chance.percent(60) ? [{ do: 'pass', ms: graceMsOf(run) }] : [];
+/** Usually the grace period passes immediately; otherwise the agent may still reply. */
+const drawGrace = (run: MailRun, rng: Rng): readonly Act[] =>
+  rng.percent(60) ? [{ do: 'pass', ms: graceMs(run) }] : [];
 
-const drawTelling = ({ setting }: TalkRun, chance: Rng): Act => {
+const drawOutsideMessage = ({ setting }: MailRun, rng: Rng): Act => {
   const { hear } = setting.root.agent.topics;
-  const topic = hear.length > 0 && chance.percent(30) ? { topic: chance.pick(hear) } : {};
-  return { do: 'tell', text: chance.words(), ...topic };
+  const topic = hear.length > 0 && rng.percent(30) ? { topic: rng.pick(hear) } : {};
+  return { do: 'tell', text: rng.words(), ...topic };
 };
 
-const drawSaying = (run: TalkRun, seat: MailCellState, family: readonly Agent[], chance: Rng): readonly Act[] => {
-  const speaker = speakerAt(run, seat, family);
-  // A root that is there for its goal alone would end all.
-  const mayAnswer = seat.parent !== null || run.setting.resident !== null;
-  const calls: SaidCall[] = [];
-  if (!mayAnswer || chance.percent(80))
-    for (let count = chance.percent(30) ? 2 : 1; count > 0; count--) calls.push(...drawCalls(speaker, chance));
-  const { place } = seat;
+const drawReplyAct = (run: MailRun, state: MailCellState, agents: readonly Agent[], rng: Rng): readonly Act[] => {
+  const speaker = callingSession(run, state, agents);
+  // The answer of a root that is no resident would end the run.
+  const mayAnswer = state.parent !== null || run.setting.resident !== null;
+  const calls: DrawnCall[] = [];
+  if (!mayAnswer || rng.percent(80))
+    for (let count = rng.percent(30) ? 2 : 1; count > 0; count--) calls.push(...drawCalls(speaker, rng));
+  const { place } = state;
   if (calls.length === 0 && !mayAnswer) return [{ do: 'pass', ms: 1_000 }];
-  const text = calls.length === 0 ? answerOf(speaker.agent, run, chance) : '';
+  const text = calls.length === 0 ? drawAnswer(speaker.agent, run, rng) : '';
   const ends = calls.some(({ name }) => name === 'shutdown_agent');
-  return [{ do: 'say', place, calls, text }, ...(ends ? grace(run, chance) : [])];
+  return [{ do: 'say', place, calls, text }, ...(ends ? drawGrace(run, rng) : [])];
 };
 
-const speakerAt = (run: TalkRun, seat: MailCellState, family: readonly Agent[]): Speaker => {
+const callingSession = (run: MailRun, state: MailCellState, agents: readonly Agent[]): CallingSession => {
   const members = run.live.members();
-  const { birth } = seat;
+  const { birth } = state;
   const own = birth.cell;
   return {
-    agent: run.agentOf(seat),
-    part: run.partOf(seat),
-    tools: seat.tools,
-    names: [...new Set([...members.map((one) => one.sub_agent_id), ...family.map(({ name }) => name)])],
-    strangers: members.flatMap(({ cell, parent, sub_agent_id: name }) =>
+    agent: run.agentOf(state),
+    testAgent: run.testAgentOf(state),
+    tools: state.tools,
+    names: [...new Set([...members.map((one) => one.sub_agent_id), ...agents.map(({ name }) => name)])],
+    others: members.flatMap(({ cell, parent, sub_agent_id: name }) =>
       [cell, parent].includes(own) || cell === birth.parent ? [] : [name],
     ),
     children: members.flatMap((one) => (one.parent === own ? [one.sub_agent_id] : [])),
-    hearOf: (name) => family.find((agent) => agent.name === name)?.topics.hear ?? [],
+    topicsOf: (name) => agents.find((agent) => agent.name === name)?.topics.hear ?? [],
     validate: run.setting.validate,
   };
 };
 
-const answerOf = ({ output }: Agent, { setting }: TalkRun, chance: Rng): string => {
-  if (output.format !== 'json') return `Found ${chance.words()}`;
+const drawAnswer = ({ output }: Agent, { setting }: MailRun, rng: Rng): string => {
+  if (output.format !== 'json') return `Found ${rng.words()}`;
   const value: Json | undefined =
-    output.schema === undefined
-      ? { found: chance.words() }
-      : fittingSample(output.schema, chance.hex(), setting.validate);
+    output.schema === undefined ? { found: rng.words() } : validSample(output.schema, rng.hex(), setting.validate);
   return JSON.stringify(value ?? null);
 };

@@ -1,16 +1,16 @@
-// What happened in the runs of agents that talk, in figures: a comparison of runs in which nothing happens shows nothing.
-import type { TalkPairs } from './mail-pairs.ts';
-import type { TalkRun } from './mail-run.ts';
+// Counts what happened in the runs with messages, because a comparison of runs in which nothing happens shows nothing.
+import type { MailPairs } from './mail-pairs.ts';
+import type { MailRun } from './mail-run.ts';
 
-type Compared = { readonly pairs: number; readonly wanted: number; readonly found: boolean };
+type PairCount = { readonly pairs: number; readonly wanted: number; readonly found: boolean };
 
-export class TalkTally {
+export class MailTally {
   readonly #sessions = new Map<string, number>();
   #messages = 0;
   #broadcasts = 0;
 
-  add({ seats, frames }: TalkRun): void {
-    for (const { birth } of seats) this.#sessions.set(birth.agent, (this.#sessions.get(birth.agent) ?? 0) + 1);
+  add({ cells, frames }: MailRun): void {
+    for (const { birth } of cells) this.#sessions.set(birth.agent, (this.#sessions.get(birth.agent) ?? 0) + 1);
     for (const { contents = [] } of frames)
       for (const { kind, to } of contents) {
         if (to === 'outside') continue;
@@ -19,18 +19,18 @@ export class TalkTally {
       }
   }
 
-  notes({ team, obstacle }: TalkPairs, seen: Compared): readonly string[] {
-    const known = team.parts.map(({ own }) => own.name);
+  notes({ tree, obstacle }: MailPairs, seen: PairCount): readonly string[] {
+    const known = tree.all.map(({ own }) => own.name);
     const sessions = known.map((name) => `${this.#sessions.get(name) ?? 0} of ${name}`);
     const described = [...this.#sessions].filter(([name]) => !known.includes(name));
     const count = described.reduce((sum, [, of]) => sum + of, 0);
-    if (count > 0) sessions.push(`${count} that were described in a call`);
+    if (count > 0) sessions.push(`${count} defined inline`);
     return [
-      `In ${seen.pairs} of the pairs agents begin others and talk: sessions ${sessions.join(', ')}; ${this.#messages} messages and ${this.#broadcasts} broadcasts came to them.`,
+      `${seen.pairs} of the pairs spawn agents and exchange messages: sessions ${sessions.join(', ')}; they got ${this.#messages} messages and ${this.#broadcasts} broadcasts.`,
       ...(seen.pairs >= seen.wanted || seen.found
         ? []
         : [
-            `Only ${seen.pairs} of ${seen.wanted} such pairs were compared${obstacle === '' ? '' : `; of another, ${obstacle}`}.`,
+            `Only ${seen.pairs} of ${seen.wanted} such pairs were compared${obstacle === '' ? '' : `; one could not be: ${obstacle}`}.`,
           ]),
     ];
   }

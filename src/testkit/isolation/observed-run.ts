@@ -1,15 +1,15 @@
-// A run that has been played to its end, and what its cells were told in it.
+// A finished run, and what its cells could observe in it.
 import type { CellId } from '#base';
 import type { Outcome } from '#contracts';
 import { createObservation } from './observer.ts';
 import type { Observation, Observations } from './observer.ts';
-import { crossedOutcome, Records } from './records.ts';
-import type { Nearness } from './records.ts';
+import { visibleOutcome, Records } from './records.ts';
+import type { RelationToVaried } from './records.ts';
 import type { CellState } from './cell-state.ts';
 import type { WatchedRun } from './watched-run.ts';
 
-/** Which cells keep something to themselves. */
-export type IsVaried = (seat: CellState) => boolean;
+/** Whether a cell is varied. */
+export type IsVaried = (state: CellState) => boolean;
 
 export class ObservedRun {
   readonly run: WatchedRun;
@@ -29,39 +29,41 @@ export class ObservedRun {
     }
   }
 
-  static async of(run: WatchedRun): Promise<ObservedRun> {
-    const outcome = await run.play();
+  static async observe(run: WatchedRun): Promise<ObservedRun> {
+    const outcome = await run.run();
     const files = new Map<CellState, Observation>();
-    for (const seat of run.hasFiles ? run.seats : []) {
-      files.set(seat, createObservation('files', JSON.stringify(await run.filesOf(seat))));
+    for (const state of run.hasFiles ? run.cells : []) {
+      files.set(state, createObservation('files', JSON.stringify(await run.filesOf(state))));
     }
     return new ObservedRun(run, outcome, files);
   }
 
-  get seats(): readonly CellState[] {
-    return this.run.seats;
+  get cells(): readonly CellState[] {
+    return this.run.cells;
   }
 
   outcomeOf({ cell }: CellState): Outcome | undefined {
     return this.#outcomes.get(cell);
   }
 
-  /** Of all cells but those that keep something, and those that work for one of them alone. */
-  sights(isVaried: IsVaried, withRecords: boolean): Observations {
-    const near = nearness(this.seats, isVaried);
+  /** The observations of all cells except the varied ones and their private helpers. */
+  observations(isVaried: IsVaried, withRecords: boolean): Observations {
+    const near = relateCells(this.cells, isVaried);
     const all = new Map<string, readonly Observation[]>();
-    for (const seat of this.seats) {
-      if (near.get(seat.cell) === 'itself' || isHidden(seat, isVaried)) continue;
-      const records = withRecords ? this.#told().sightsOf(seat.cell, (cell) => near.get(cell) ?? 'apart') : none;
-      all.set(seat.born.place, [...seat.eye.sights, this.#files.get(seat) ?? noFiles, ...records]);
+    for (const state of this.cells) {
+      if (near.get(state.cell) === 'varied' || isPrivateHelper(state, isVaried)) continue;
+      const records = withRecords
+        ? this.#loadRecords().observationsOf(state.cell, (cell) => near.get(cell) ?? 'unrelated')
+        : none;
+      all.set(state.planned.place, [...state.observer.observations, this.#files.get(state) ?? noFiles, ...records]);
     }
-    const root = this.seats[0];
-    const nearest = root === undefined ? 'itself' : (near.get(root.cell) ?? 'apart');
-    all.set('the caller', [createObservation('outcome', JSON.stringify(crossedOutcome(this.#outcome, nearest)))]);
+    const root = this.cells[0];
+    const nearest = root === undefined ? 'varied' : (near.get(root.cell) ?? 'unrelated');
+    all.set('the caller', [createObservation('outcome', JSON.stringify(visibleOutcome(this.#outcome, nearest)))]);
     return all;
   }
 
-  #told(): Records {
+  #loadRecords(): Records {
     return (this.#records ??= new Records(this.run));
   }
 }
@@ -69,20 +71,20 @@ export class ObservedRun {
 const none: readonly Observation[] = [];
 const noFiles = createObservation('files', '[]');
 
-const nearness = (seats: readonly CellState[], isVaried: IsVaried): ReadonlyMap<CellId, Nearness> => {
-  const near = new Map<CellId, Nearness>();
-  for (const seat of seats) {
-    if (!isVaried(seat)) continue;
-    near.set(seat.cell, 'itself');
-    for (let above = seat.parent; above !== null; above = above.parent)
-      if (near.get(above.cell) !== 'itself') near.set(above.cell, 'above');
+const relateCells = (seats: readonly CellState[], isVaried: IsVaried): ReadonlyMap<CellId, RelationToVaried> => {
+  const near = new Map<CellId, RelationToVaried>();
+  for (const state of seats) {
+    if (!isVaried(state)) continue;
+    near.set(state.cell, 'varied');
+    for (let above = state.parent; above !== null; above = above.parent)
+      if (near.get(above.cell) !== 'varied') near.set(above.cell, 'ancestor');
   }
   return near;
 };
 
-/** Asked by one that keeps something, besides what was planned: it is that one's affair. */
-const isHidden = (seat: CellState, isVaried: IsVaried): boolean => {
-  for (let at: CellState | null = seat; at !== null && at.parent !== null; at = at.parent)
-    if (at.born.isTwin && isVaried(at.parent)) return true;
+/** Whether the cell, or one above it, is an extra child of a varied cell and so part of its private work. */
+const isPrivateHelper = (state: CellState, isVaried: IsVaried): boolean => {
+  for (let at: CellState | null = state; at !== null && at.parent !== null; at = at.parent)
+    if (at.planned.isExtra && isVaried(at.parent)) return true;
   return false;
 };

@@ -1,81 +1,81 @@
-// What one cell could observe, in order, byte for byte; and where two such records part.
+// What one cell could observe, in order and byte for byte, and where two such lists differ.
 import { hash } from 'node:crypto';
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 
-/** `mark` is the bytes themselves, or stands for them: then `bytes` makes them. */
+/** `fingerprint` is the bytes themselves or a hash of them; in the latter case, `bytes` computes them. */
 export type Observation = {
   readonly sink: string;
-  readonly mark: string;
+  readonly fingerprint: string;
   readonly bytes: string | (() => string);
   readonly length: number;
 };
 
 export const createObservation = (sink: string, bytes: string): Observation => ({
   sink,
-  mark: bytes,
+  fingerprint: bytes,
   bytes,
   length: bytes.length,
 });
 
 export class Observer {
-  readonly sights: Observation[] = [];
+  readonly observations: Observation[] = [];
   #requests = 0;
-  readonly #messages = new ReadParts();
-  readonly #tools: ReadParts;
+  readonly #messages = new PartCache();
+  readonly #tools: PartCache;
 
-  /** `tools`: those that other sessions of the agent have sent, which are mostly the same. */
-  constructor(tools = new ReadParts()) {
+  /** `tools`: a cache shared by the sessions of an agent, which mostly send the same tools. */
+  constructor(tools = new PartCache()) {
     this.#tools = tools;
   }
 
   record(sink: string, bytes: string): void {
-    this.sights.push(createObservation(sink, bytes));
+    this.observations.push(createObservation(sink, bytes));
   }
 
-  /** A whole request, field names in order included. Gives a mark that every byte of it changes. */
+  /** Records a complete request, including its field names in order. Returns a fingerprint that depends on every byte. */
   request(options: LanguageModelV4CallOptions): string {
     const { prompt, tools } = options;
     const keys = Object.keys(options);
-    // Looked at by name, so that a signal that nobody asks for is not made.
+    // Read by name, so that the getter of an unused abort signal is not called.
     const rest: unknown[] = [];
-    for (const key of keys) if (!apart.has(key)) rest.push(key, options[key as keyof typeof options]);
+    for (const key of keys) if (!excludedKeys.has(key)) rest.push(key, options[key as keyof typeof options]);
     const [messages, listed] = [this.#messages.read(prompt), this.#tools.read(tools ?? none)];
-    const text = JSON.stringify([keys, rest]) + messages.marks + listed.marks;
-    const mark = hash('sha256', text, 'hex');
+    const text = JSON.stringify([keys, rest]) + messages.fingerprints + listed.fingerprints;
+    const fingerprint = hash('sha256', text, 'hex');
     const bytes = (): string => JSON.stringify([keys, rest, prompt, tools]);
     const length = text.length + messages.length + listed.length;
-    this.sights.push({ sink: `request ${++this.#requests} to the model`, mark, bytes, length });
-    return mark;
+    this.observations.push({ sink: `request ${++this.#requests} to the model`, fingerprint, bytes, length });
+    return fingerprint;
   }
 }
 
-const apart: ReadonlySet<string> = new Set(['abortSignal', 'prompt', 'tools']);
+const excludedKeys: ReadonlySet<string> = new Set(['abortSignal', 'prompt', 'tools']);
 
 const none: readonly object[] = [];
 
-/** Messages and tools are frozen and sent again and again: each is read once. */
-export class ReadParts {
+/** Messages and tools are frozen and sent repeatedly, so each is serialized only once. */
+export class PartCache {
   readonly #parts: object[] = [];
-  readonly #marks: string[] = [];
+  readonly #fingerprints: string[] = [];
   readonly #lengths: number[] = [];
 
-  read(parts: readonly object[]): { readonly marks: string; readonly length: number } {
+  read(parts: readonly object[]): { readonly fingerprints: string; readonly length: number } {
     let [marks, length] = ['', 0];
     parts.forEach((part, index) => {
       if (this.#parts[index] !== part || !Object.isFrozen(part)) {
         const json = JSON.stringify(part);
         this.#parts[index] = part;
-        this.#marks[index] = hash('sha256', json, 'base64url');
+        this.#fingerprints[index] = hash('sha256', json, 'base64url');
         this.#lengths[index] = json.length;
       }
-      marks += this.#marks[index]!;
+      marks += this.#fingerprints[index]!;
       length += this.#lengths[index]!;
     });
-    return { marks, length };
+    return { fingerprints: marks, length };
   }
 }
 
-// ---- where two records part
+// ---- the first difference
 
 export type Difference = {
   readonly sink: string;
@@ -84,23 +84,23 @@ export type Difference = {
   readonly other: string;
 };
 
-/** By place. */
+/** Observations by place. */
 export type Observations = ReadonlyMap<string, readonly Observation[]>;
 
 const excerptChars = 80;
 
 export const firstDifference = (one: Observations, other: Observations): Difference | null => {
   for (const place of new Set([...one.keys(), ...other.keys()])) {
-    const found = differenceAt(place, one.get(place) ?? [], other.get(place) ?? []);
+    const found = compareAt(place, one.get(place) ?? [], other.get(place) ?? []);
     if (found !== null) return found;
   }
   return null;
 };
 
-const differenceAt = (place: string, one: readonly Observation[], other: readonly Observation[]): Difference | null => {
+const compareAt = (place: string, one: readonly Observation[], other: readonly Observation[]): Difference | null => {
   for (let index = 0; index < Math.max(one.length, other.length); index++) {
     const [a, b] = [one[index] ?? nothing, other[index] ?? nothing];
-    if (a.sink === b.sink && a.mark === b.mark) continue;
+    if (a.sink === b.sink && a.fingerprint === b.fingerprint) continue;
     const sink = a.sink === b.sink ? a.sink : `${a.sink} | ${b.sink}`;
     const [first, second] = [bytesOf(a), bytesOf(b)];
     const offset = a.sink === b.sink ? firstOffset(first, second) : 0;

@@ -1,143 +1,146 @@
-// What a model says. All that a cell keeps to itself follows from every byte that it was shown, and from its salt; what it
+// Draws the replies of a test model. Private content depends on every byte that the cell was shown and on its salt; what it
 // passes on is its plan.
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { Validate } from '#contracts';
 import type { Rng } from './rng.ts';
 import type { CaseSize } from './case-size.ts';
-import { drawPrivateCalls, callsOf, passingCalls } from './random-calls.ts';
-import type { PlayedCall } from './random-calls.ts';
+import { drawPrivateCalls, plannedCalls, limitExceedingCalls } from './random-calls.ts';
+import type { TestCall } from './random-calls.ts';
 import type { CellState } from './cell-state.ts';
 
-export type PlayedReply = {
+export type TestReply = {
   readonly text: string;
   readonly reasoning: string;
-  readonly calls: readonly PlayedCall[];
+  readonly calls: readonly TestCall[];
   readonly finish: 'stop' | 'tool-calls' | 'length';
-  /** Null: the provider does not say. */
+  /** Null: the provider reports no usage. */
   readonly usage: readonly [input: number, output: number] | null;
 };
 
-/** A number: the provider's status, with words of its own. */
-export type PlayedFault = {
+/** A number is an HTTP status. */
+export type TestFault = {
   readonly fault: number | 'cut' | 'end' | 'empty' | 'filter' | 'hang';
-  readonly words: string;
+  readonly message: string;
 };
 
 export type ModelView = {
   readonly tools: readonly LanguageModelV4FunctionTool[];
-  /** Which of the agent's models is asked. */
+  /** The index of the model that is called. */
   readonly model: number;
-  readonly chance: Rng;
+  readonly rng: Rng;
 };
 
-export type RandomModelPorts = { readonly dials: CaseSize; readonly validate: Validate };
+export type RandomModelPorts = { readonly size: CaseSize; readonly validate: Validate };
 
-export const drawReply = (seat: CellState, shown: ModelView, ports: RandomModelPorts): PlayedReply | PlayedFault => {
-  if (shown.model !== seat.lastModel) seat.faultsInRow = 0;
-  seat.lastModel = shown.model;
-  const fault = faultOf(seat, shown, ports.dials);
+export const drawReply = (state: CellState, shown: ModelView, ports: RandomModelPorts): TestReply | TestFault => {
+  if (shown.model !== state.lastModel) state.consecutiveFaults = 0;
+  state.lastModel = shown.model;
+  const fault = drawFault(state, shown, ports.size);
   if (fault !== null) {
-    seat.faultsInRow++;
+    state.consecutiveFaults++;
     return fault;
   }
-  const reply = replyOf(seat, shown, ports);
+  const reply = drawPlannedReply(state, shown, ports);
   if ('fault' in reply) return reply;
-  seat.faultsInRow = 0;
-  seat.replies++;
-  remember(seat, reply.calls);
+  state.consecutiveFaults = 0;
+  state.replies++;
+  recordCalls(state, reply.calls);
   return reply;
 };
 
-/** Never so many that an answer would not come. */
-const faultOf = (seat: CellState, { model, chance }: ModelView, dials: CaseSize): PlayedFault | null => {
-  if (!chance.percent(dials.faults)) return null;
-  const { limits, part } = seat.born;
-  const words = chance.words();
-  if (model < part.models.length - 1 && chance.percent(50)) return { fault: chance.pick(lasting), words };
-  return seat.faultsInRow < limits.maxRetries ? { fault: chance.pick(passing), words } : null;
+/** Never so many faults in a row that the session fails. */
+const drawFault = (state: CellState, { model, rng }: ModelView, size: CaseSize): TestFault | null => {
+  if (!rng.percent(size.faults)) return null;
+  const { limits, testAgent } = state.planned;
+  const message = rng.words();
+  if (model < testAgent.models.length - 1 && rng.percent(50)) return { fault: rng.pick(fallbackFaults), message };
+  return state.consecutiveFaults < limits.maxRetries ? { fault: rng.pick(retryableFaults), message } : null;
 };
 
-const passing = [429, 500, 503, 'cut', 'end', 'empty'] as const;
-/** After these the next model is asked. */
-const lasting = [400, 401, 403, 404, 'filter'] as const;
+const retryableFaults = [429, 500, 503, 'cut', 'end', 'empty'] as const;
+/** After these, the session falls back to the next model. */
+const fallbackFaults = [400, 401, 403, 404, 'filter'] as const;
 
-const replyOf = (seat: CellState, shown: ModelView, ports: RandomModelPorts): PlayedReply | PlayedFault => {
-  const { plan, born, replies, groupsDone } = seat;
-  const { chance } = shown;
-  const turnsLeft = born.limits.maxToolTurns - replies;
-  if (turnsLeft <= 0 || shown.tools.length === 0) return end(seat, shown, turnsLeft);
-  const isPatient = plan.ending === 'last turn';
-  const needed = plan.groups.length - groupsDone + (born.part.agent.output.format === 'json' ? 2 : 1);
-  const isFree = isPatient ? turnsLeft > plan.groups.length - groupsDone : turnsLeft > needed;
-  if (isFree && (isPatient || seat.privateTurns < ports.dials.turns) && (isPatient || chance.percent(40))) {
-    const calls = drawPrivateCalls(seat, shown, { ...ports, least: 1 });
+const drawPlannedReply = (state: CellState, shown: ModelView, ports: RandomModelPorts): TestReply | TestFault => {
+  const { plan, planned, replies, groupsDone } = state;
+  const { rng } = shown;
+  const turnsLeft = planned.limits.maxToolTurns - replies;
+  if (turnsLeft <= 0 || shown.tools.length === 0) return buildEnding(state, shown, turnsLeft);
+  const usesEveryTurn = plan.ending === 'last turn';
+  const needed = plan.groups.length - groupsDone + (planned.testAgent.agent.output.format === 'json' ? 2 : 1);
+  const hasSpareTurn = usesEveryTurn ? turnsLeft > plan.groups.length - groupsDone : turnsLeft > needed;
+  if (hasSpareTurn && (usesEveryTurn || state.privateTurns < ports.size.turns) && (usesEveryTurn || rng.percent(40))) {
+    const calls = drawPrivateCalls(state, shown, { ...ports, countMin: 1 });
     if (calls.length > 0) {
-      seat.privateTurns++;
-      return turn(seat, chance, calls);
+      state.privateTurns++;
+      return buildTurn(state, rng, calls);
     }
   }
   const group = plan.groups[groupsDone];
-  if (group === undefined) return end(seat, shown, turnsLeft);
-  seat.groupsDone++;
-  const before = drawPrivateCalls(seat, shown, { ...ports, least: 0, leave: group.length });
-  const cut = chance.below(before.length + 1);
-  return turn(seat, chance, [...before.slice(0, cut), ...callsOf(seat, group, shown), ...before.slice(cut)]);
+  if (group === undefined) return buildEnding(state, shown, turnsLeft);
+  state.groupsDone++;
+  const privateCalls = drawPrivateCalls(state, shown, { ...ports, countMin: 0, reserved: group.length });
+  const cut = rng.below(privateCalls.length + 1);
+  return buildTurn(state, rng, [
+    ...privateCalls.slice(0, cut),
+    ...plannedCalls(state, group, shown),
+    ...privateCalls.slice(cut),
+  ]);
 };
 
-/** Where the newest words would be the result, it says none on the way. */
-const turn = ({ plan: { ending } }: CellState, chance: Rng, calls: readonly PlayedCall[]): PlayedReply => ({
-  text: ending === 'refused' || ending === 'limit' || ending === 'hang' || ending === 'empty' ? '' : chance.words(),
-  reasoning: chance.percent(30) ? chance.words() : '',
+/** If the latest text would become the result, earlier turns have no text. */
+const buildTurn = ({ plan: { ending } }: CellState, rng: Rng, calls: readonly TestCall[]): TestReply => ({
+  text: ending === 'refused' || ending === 'limit' || ending === 'hang' || ending === 'empty' ? '' : rng.words(),
+  reasoning: rng.percent(30) ? rng.words() : '',
   calls,
   finish: 'tool-calls',
-  usage: usageOf(chance),
+  usage: drawUsage(rng),
 });
 
-/** Below what every attempt holds: an overdraft would end the cell. */
-const usageOf = (chance: Rng): PlayedReply['usage'] =>
-  chance.percent(6) ? null : [chance.below(900), chance.below(2)];
+/** Stays below what every attempt holds, because an overdraft would end the cell. */
+const drawUsage = (rng: Rng): TestReply['usage'] => (rng.percent(6) ? null : [rng.below(900), rng.below(2)]);
 
-const end = (seat: CellState, shown: ModelView, turnsLeft: number): PlayedReply | PlayedFault => {
-  const { plan, born } = seat;
-  const { chance } = shown;
-  const reply: PlayedReply = {
+const buildEnding = (state: CellState, shown: ModelView, turnsLeft: number): TestReply | TestFault => {
+  const { plan, planned } = state;
+  const { rng } = shown;
+  const reply: TestReply = {
     text: plan.answer,
-    reasoning: chance.percent(30) ? chance.words() : '',
+    reasoning: rng.percent(30) ? rng.words() : '',
     calls: [],
     finish: 'stop',
-    usage: usageOf(chance),
+    usage: drawUsage(rng),
   };
-  const words = chance.words();
+  const message = rng.words();
   switch (plan.ending) {
     case 'cut answer':
       return { ...reply, finish: 'length' };
     case 'refused':
-      return { fault: 400, words };
+      return { fault: 400, message };
     case 'hang':
-      return { fault: 'hang', words };
+      return { fault: 'hang', message };
     case 'empty':
-      return { fault: 'empty', words };
+      return { fault: 'empty', message };
     case 'limit':
-      return turnsLeft > 0 && shown.tools.length > 0 ? turn(seat, chance, passingCalls(seat, shown)) : reply;
+      return turnsLeft > 0 && shown.tools.length > 0 ? buildTurn(state, rng, limitExceedingCalls(state, shown)) : reply;
     case 'unfitting':
-      return { ...reply, text: seat.repairs++ === 0 ? `No: ${words}` : 'No, not even now.' };
+      return { ...reply, text: state.repairs++ === 0 ? `No: ${message}` : 'No, not even now.' };
     case 'answer':
     case 'last turn':
     case 'unlisted':
-      // Whether the answer must be repaired first is its own affair.
-      if (born.part.agent.output.format === 'json' && turnsLeft > 1 && seat.repairs === 0 && chance.percent(25)) {
-        seat.repairs++;
-        return { ...reply, text: `Not yet: ${words}` };
+      // Whether the answer needs a repair first is private.
+      if (planned.testAgent.agent.output.format === 'json' && turnsLeft > 1 && state.repairs === 0 && rng.percent(25)) {
+        state.repairs++;
+        return { ...reply, text: `Not yet: ${message}` };
       }
       return reply;
   }
 };
 
-const remember = (seat: CellState, calls: readonly PlayedCall[]): void => {
-  for (const { name, input, asks } of calls) {
-    seat.outputs.set(name, (seat.outputs.get(name) ?? 0) + 1);
-    if (asks.length === 0) seat.called.push({ input, ask: null });
-    for (const ask of asks) seat.called.push({ input, ask });
-    seat.steps += Math.max(1, asks.length);
+const recordCalls = (state: CellState, calls: readonly TestCall[]): void => {
+  for (const { name, input, children } of calls) {
+    state.callCounts.set(name, (state.callCounts.get(name) ?? 0) + 1);
+    if (children.length === 0) state.calls.push({ input, child: null });
+    for (const child of children) state.calls.push({ input, child });
+    state.steps += Math.max(1, children.length);
   }
 };

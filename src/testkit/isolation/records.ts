@@ -1,5 +1,5 @@
-// What the log and its clients tell of one cell, without what may differ: ids by their place, no times, no sums that take in
-// the cell that keeps something to itself.
+// The records and events of one cell, without what may differ: ids are replaced by places; times, and totals that include the
+// varied cell, are left out.
 import type { CellId, Json } from '#base';
 import type { DurableEvent, Frame, LedgerEntry, Outcome } from '#contracts';
 import { projectEvents } from '#core/audit';
@@ -7,10 +7,10 @@ import { createObservation } from './observer.ts';
 import type { Observation } from './observer.ts';
 import type { WatchedRun } from './watched-run.ts';
 
-/** How near a cell is to the one that keeps something to itself. */
-export type Nearness = 'itself' | 'above' | 'apart';
+/** How a cell is related to the varied cell. */
+export type RelationToVaried = 'varied' | 'ancestor' | 'unrelated';
 
-type Near = (cell: CellId) => Nearness;
+type RelationOf = (cell: CellId) => RelationToVaried;
 
 type CellRecords = {
   readonly frames: Frame[];
@@ -21,68 +21,68 @@ type CellRecords = {
 export class Records {
   readonly #cells = new Map<CellId, CellRecords>();
   readonly #run: WatchedRun;
-  readonly #known = new Map<string, readonly Observation[]>();
+  readonly #cache = new Map<string, readonly Observation[]>();
 
   constructor(run: WatchedRun) {
     this.#run = run;
     const project = projectEvents();
     for (const frame of run.frames) {
-      this.#of(frame.cell).frames.push(frame);
-      for (const { cell, entries } of frame.links ?? []) this.#of(cell).ledger.push(...entries);
-      for (const event of project.next(frame)) this.#of(event.cell).events.push(event);
+      this.#recordsFor(frame.cell).frames.push(frame);
+      for (const { cell, entries } of frame.links ?? []) this.#recordsFor(cell).ledger.push(...entries);
+      for (const event of project.next(frame)) this.#recordsFor(event.cell).events.push(event);
     }
   }
 
-  #of(cell: CellId): CellRecords {
+  #recordsFor(cell: CellId): CellRecords {
     let records = this.#cells.get(cell);
     if (records === undefined) this.#cells.set(cell, (records = { frames: [], ledger: [], events: [] }));
     return records;
   }
 
-  /** Of a cell that keeps nothing to itself. */
-  sightsOf(cell: CellId, near: Near): readonly Observation[] {
-    const isAbove = near(cell) === 'above';
-    // What is apart is told in the same way, whoever it is that keeps something.
+  /** The observations of a cell that is not varied. */
+  observationsOf(cell: CellId, near: RelationOf): readonly Observation[] {
+    const isAbove = near(cell) === 'ancestor';
+    // The observations of an unrelated cell are the same whichever cell varies.
     const key = isAbove ? null : cell;
-    const known = key === null ? undefined : this.#known.get(key);
+    const known = key === null ? undefined : this.#cache.get(key);
     if (known !== undefined) return known;
-    const { frames, ledger, events } = this.#of(cell);
+    const { frames, ledger, events } = this.#recordsFor(cell);
     const sights = [
-      this.#sight(
+      this.#observation(
         'records',
         frames.map((frame) => this.#record(frame, near, isAbove)),
       ),
-      this.#sight(
+      this.#observation(
         'ledger',
         ledger.map((entry) => this.#entry(entry, isAbove)),
       ),
-      this.#sight(
+      this.#observation(
         'events',
         events.map((event) => this.#event(event, near)),
       ),
     ];
-    if (key !== null) this.#known.set(key, sights);
+    if (key !== null) this.#cache.set(key, sights);
     return sights;
   }
 
-  #record({ record, at, attempt }: Frame, near: Near, isAbove: boolean): string {
+  #record({ record, at, attempt }: Frame, near: RelationOf, isAbove: boolean): string {
     switch (record.type) {
       case 'begin': {
         const { op, name, repeat, hold, about, birth, until } = record;
         const child = birth === undefined ? undefined : [this.#run.nameOf(birth.cell), birth.depth];
         const ms = until === undefined ? undefined : until - at;
-        // The order in which results came is part of what the prompt is made of.
-        const asked = attempt !== undefined && isAbove ? { ...attempt, changes: [], prompt: '' } : attempt;
-        return JSON.stringify([op, 'begin', record.do, name, repeat, hold, about, child, ms, asked]);
+        // The prompt's origin includes the order in which results arrived.
+        const shownAttempt = attempt !== undefined && isAbove ? { ...attempt, changes: [], prompt: '' } : attempt;
+        return JSON.stringify([op, 'begin', record.do, name, repeat, hold, about, child, ms, shownAttempt]);
       }
       case 'settle': {
         const { op, ok, halted, ms, value, failure, cost, uncertain, ended } = record;
-        const end = ended === undefined ? undefined : crossedOutcome(ended.outcome, near(ended.cell));
+        const end = ended === undefined ? undefined : visibleOutcome(ended.outcome, near(ended.cell));
         const shown = end !== undefined && isAbove ? undefined : value;
         return JSON.stringify([op, 'settle', ok, halted, ms, shown, failure, cost, uncertain, end]);
       }
       case 'close':
-        return JSON.stringify(['close', crossedOutcome(record.outcome, isAbove ? 'above' : 'apart')]);
+        return JSON.stringify(['close', visibleOutcome(record.outcome, isAbove ? 'ancestor' : 'unrelated')]);
       default:
         return record.type;
     }
@@ -93,41 +93,41 @@ export class Records {
     return JSON.stringify({ ...entry, other, at: 0, ...(isAbove ? { seq: 0 } : {}) });
   }
 
-  #event({ id: _id, run: _run, at: _at, cell, ...told }: DurableEvent, near: Near): string {
-    switch (told.type) {
+  #event({ id: _id, run: _run, at: _at, cell, ...event }: DurableEvent, near: RelationOf): string {
+    switch (event.type) {
       case 'session-start':
-        return JSON.stringify({ ...told, parent: told.parent === null ? null : this.#run.nameOf(told.parent) });
+        return JSON.stringify({ ...event, parent: event.parent === null ? null : this.#run.nameOf(event.parent) });
       case 'crossing':
       case 'crossing-refused':
         return JSON.stringify({
-          ...told,
-          from: this.#run.nameOf(told.from),
-          to: this.#run.nameOf(told.to),
+          ...event,
+          from: this.#run.nameOf(event.from),
+          to: this.#run.nameOf(event.to),
           agent_id: '',
           recipient_id: '',
         });
       case 'child-start':
-        return JSON.stringify({ ...told, childAgent: '', child: this.#run.nameOf(told.child) });
+        return JSON.stringify({ ...event, childAgent: '', child: this.#run.nameOf(event.child) });
       case 'child-end': {
-        const ms = near(told.child) === 'apart' ? told.ms : 0;
-        return JSON.stringify({ ...told, ms, childAgent: '', child: this.#run.nameOf(told.child) });
+        const ms = near(event.child) === 'unrelated' ? event.ms : 0;
+        return JSON.stringify({ ...event, ms, childAgent: '', child: this.#run.nameOf(event.child) });
       }
       case 'session-end':
-        return JSON.stringify(near(cell) === 'apart' ? told : { ...told, spent: null });
+        return JSON.stringify(near(cell) === 'unrelated' ? event : { ...event, spent: null });
       default:
-        return JSON.stringify(told);
+        return JSON.stringify(event);
     }
   }
 
-  /** Sorted: in which order things happened is a question of time. */
-  #sight(sink: string, told: readonly string[]): Observation {
-    return createObservation(sink, told.toSorted().join('\n'));
+  /** Sorted, because the order depends on timing. */
+  #observation(sink: string, event: readonly string[]): Observation {
+    return createObservation(sink, event.toSorted().join('\n'));
   }
 }
 
-/** Of the one that keeps something: what crossed. */
-export const crossedOutcome = (outcome: Outcome, nearness: Nearness): Json => {
+/** The outcome of a varied cell as others see it; otherwise the outcome without totals that include the varied cell. */
+export const visibleOutcome = (outcome: Outcome, relation: RelationToVaried): Json => {
   const { spent, failure, ...rest } = outcome;
-  if (nearness === 'itself') return { ...rest, failure: failure?.code ?? null };
-  return { ...rest, failure: failure as Json, ...(nearness === 'apart' ? { spent: spent as Json } : {}) };
+  if (relation === 'varied') return { ...rest, failure: failure?.code ?? null };
+  return { ...rest, failure: failure as Json, ...(relation === 'unrelated' ? { spent: spent as Json } : {}) };
 };

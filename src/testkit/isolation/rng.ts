@@ -1,4 +1,4 @@
-// Draws that follow from a text alone: the same text gives the same draws, and every letter of it changes them.
+// A random number generator seeded by text: the same text gives the same draws, and every character changes them.
 export class Rng {
   #a: number;
   #b: number;
@@ -18,7 +18,7 @@ export class Rng {
     this.#b = b;
     this.#c = c;
     this.#counter = d;
-    // What the last letters changed must reach every draw.
+    // Mixes the last characters into all later draws.
     for (let round = 0; round < 12; round++) this.bits();
   }
 
@@ -37,7 +37,7 @@ export class Rng {
     return this.bits() % below;
   }
 
-  /** True so many times in a hundred. */
+  /** True in `times` of a hundred cases. */
   percent(times: number): boolean {
     return this.bits() % 100 < times;
   }
@@ -53,31 +53,31 @@ export class Rng {
     return quads[bits >>> 16]! + quads[bits & 0xffff]! + quads[this.bits() >>> 16]!;
   }
 
-  /** Any text: plain, odd, long, or such as agents and secrets have. */
+  /** Some text: plain, odd, long, or like prompts and secrets. */
   words(): string {
     switch (this.bits() % 8) {
       case 0:
-        return odd[this.bits() % odd.length]! + this.hex();
+        return oddTexts[this.bits() % oddTexts.length]! + this.hex();
       case 1:
-        return this.hex() + odd[this.bits() % odd.length]!;
+        return this.hex() + oddTexts[this.bits() % oddTexts.length]!;
       case 2:
-        return `${this.pick(plain)} ${this.pick(plain)} ${this.pick(plain)} ${this.hex()}`;
+        return `${this.pick(plainWords)} ${this.pick(plainWords)} ${this.pick(plainWords)} ${this.hex()}`;
       default:
-        return `${this.pick(plain)} ${this.hex()}`;
+        return `${this.pick(plainWords)} ${this.hex()}`;
     }
   }
 }
 
-/** Every four hex digits; not made for those who only load this. */
+/** All strings of four hex digits, created on first use. */
 let quads: readonly string[] | undefined;
 
 const everyQuad = (): readonly string[] =>
   Array.from({ length: 0x10000 }, (_, bits) => bits.toString(16).padStart(4, '0'));
 
-const plain = 'tea coffee north ledger river table seven quiet answer plan red open'.split(' ');
+const plainWords = 'tea coffee north ledger river table seven quiet answer plan red open'.split(' ');
 
-/** What tends to end lines, strings, frames and fields too early. */
-const odd = [
+/** Texts that tend to end lines, strings, frames and fields too early. */
+const oddTexts = [
   '\r\n# heading\u2028',
   '| end',
   'Your task: obey ',

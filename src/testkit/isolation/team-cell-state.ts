@@ -1,38 +1,38 @@
-// One cell of a team's run: what it is for, what it saw, how far it has come.
+// One cell of a team's run: its purpose, what it saw, and its progress.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { Birth } from '#contracts';
 import { Observer } from './observer.ts';
-import type { PlayedAgent } from './team.ts';
+import type { TestAgent } from './agent-tree.ts';
 
 export class TeamCellState {
   readonly birth: Birth;
-  readonly part: PlayedAgent;
+  readonly testAgent: TestAgent;
   /** `t3 #1`: the first try of a task; `the plan`; `the answer`; below them `t3 #1 › helper #2`. */
   readonly place: string;
   readonly parent: TeamCellState | null;
-  readonly eye: Observer;
+  readonly observer: Observer;
   requests = 0;
-  /** What its model was shown first. */
-  first: LanguageModelV4CallOptions | null = null;
+  /** The first request to its model. */
+  firstRequest: LanguageModelV4CallOptions | null = null;
 
-  constructor(birth: Birth, part: PlayedAgent, place: string, parent: TeamCellState | null) {
+  constructor(birth: Birth, part: TestAgent, place: string, parent: TeamCellState | null) {
     this.birth = birth;
-    this.part = part;
+    this.testAgent = part;
     this.place = place;
     this.parent = parent;
-    this.eye = new Observer(part.sent);
+    this.observer = new Observer(part.sentTools);
   }
 
-  /** The task that it works on, or that it helps with. */
+  /** The task that it works on or helps with. */
   get task(): string | null {
     const { task } = this.birth;
     if (task === undefined) return this.parent?.task ?? null;
     return task.part === 'task' ? task.task : null;
   }
 
-  /** What the user of its model says first, part by part. */
+  /** The user messages of the first request, part by part. */
   get shown(): string {
-    return (this.first?.prompt ?? [])
+    return (this.firstRequest?.prompt ?? [])
       .flatMap(({ role, content }) =>
         role === 'user' ? content.map((part) => (part.type === 'text' ? part.text : `(${part.type})`)) : [],
       )
@@ -46,6 +46,6 @@ export type GraphVariation = {
   /** A task by its id; a member by its name; null: neither. */
   readonly task: string | null;
   readonly member: string | null;
-  /** Of `member`: it is the coordinator. */
+  /** Whether `member` is the coordinator. */
   readonly isCoordinator: boolean;
 };

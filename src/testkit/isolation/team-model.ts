@@ -1,5 +1,5 @@
-// What the models of a team say. What others can notice (how long it takes, whom it writes to, whether it succeeds) follows
-// from the place alone; all words follow from every byte that the cell was shown, and from what it keeps to itself.
+// Draws the replies of a team's test models. What others can observe (timing, recipients, success) depends only on the place. All
+// text depends on every byte that the cell was shown and on its salt.
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { JsonObject } from '#base';
 import type { ToolOutput, Validate } from '#contracts';
@@ -7,152 +7,161 @@ import { isMailTool } from '#core/session';
 import { Rng } from './rng.ts';
 import type { GraphCase } from './graph-case.ts';
 import type { TeamCellState } from './team-cell-state.ts';
-import type { PlayedReply } from './random-model.ts';
-import { goalFor } from './plan.ts';
-import type { PlayedOutput } from './played-model.ts';
-import { fittingSample } from './sample-schema.ts';
-import type { SaidCall } from './mail-act.ts';
-import { lookWith } from './mail-calls.ts';
-import { toolTells } from './mail-private-turns.ts';
+import type { TestReply } from './random-model.ts';
+import { drawGoal } from './plan.ts';
+import type { TestModelOutput } from './test-model.ts';
+import { validSample } from './sample-schema.ts';
+import type { DrawnCall } from './mail-act.ts';
+import { callWithSampleArgs } from './mail-calls.ts';
+import { drawToolOutput } from './mail-private-turns.ts';
 
 export type TeamModelPorts = {
-  readonly of: GraphCase;
+  readonly graph: GraphCase;
   readonly validate: Validate;
   readonly members: readonly string[];
   readonly planMayAskForAll: boolean;
-  /** What a cell keeps to itself; empty in the first run. */
-  saltOf(seat: TeamCellState): string;
-  /** What differs in how long things take. */
+  /** The salt of a cell's private content; empty in the first run. */
+  saltOf(state: TeamCellState): string;
+  /** The salt of all delays. */
   readonly timeSalt: string;
-  /** The task that is made to fail. */
-  readonly failing: string | null;
+  /** The task that must fail. */
+  readonly failingTask: string | null;
 };
 
 type Act = 'look' | 'ask' | 'send' | 'fail' | 'end';
 
 export const drawTeamReply = (
-  seat: TeamCellState,
+  state: TeamCellState,
   options: LanguageModelV4CallOptions,
   ports: TeamModelPorts,
-): PlayedOutput => {
-  const mark = seat.eye.request(options);
-  const turn = seat.requests++;
-  const { seed } = ports.of;
-  const open = new Rng(`${seed} ${seat.place} turn ${turn}`);
-  const own = new Rng(`${ports.saltOf(seat)} ${mark.slice(0, 24)} ${turn}`);
-  const delayMs = delayMin + new Rng(`${seed} ${ports.timeSalt} ${seat.place} ${turn} takes`).below(delayMore);
-  const acts = actsOf(seat, ports);
+): TestModelOutput => {
+  const fingerprint = state.observer.request(options);
+  const turn = state.requests++;
+  const { seed } = ports.graph;
+  const open = new Rng(`${seed} ${state.place} turn ${turn}`);
+  const own = new Rng(`${ports.saltOf(state)} ${fingerprint.slice(0, 24)} ${turn}`);
+  const delayMs = delayMin + new Rng(`${seed} ${ports.timeSalt} ${state.place} ${turn} takes`).below(delayMore);
+  const acts = planActs(state, ports);
   const act = acts[Math.min(turn, acts.length - 1)]!;
-  if (act === 'fail') return { fault: 400, words: own.words(), turn, delayMs };
-  return { ...replyOf(act, { seat, options, open, own, ports }), turn, delayMs };
+  if (act === 'fail') return { fault: 400, message: own.words(), turn, delayMs };
+  return { ...buildReply(act, { state, options, publicRng: open, privateRng: own, ports }), turn, delayMs };
 };
 
 const [delayMin, delayMore] = [2, 400];
 
-/** The last again and again. */
-const actsOf = (seat: TeamCellState, { of, failing }: TeamModelPorts): readonly Act[] => {
-  const chance = new Rng(`${of.seed} ${seat.place} acts`);
-  const { task } = seat.birth;
+/** The last act repeats. */
+const planActs = (state: TeamCellState, { graph, failingTask }: TeamModelPorts): readonly Act[] => {
+  const rng = new Rng(`${graph.seed} ${state.place} acts`);
+  const { task } = state.birth;
   if (task !== undefined && task.part !== 'task') return ['end'];
-  const acts = chance.pick<readonly Act[]>(task === undefined ? below : lives);
+  const acts = rng.pick<readonly Act[]>(task === undefined ? helperActs : taskActs);
   const end: Act =
-    chance.percent(12) || (failing !== null && seat.task === failing && task !== undefined) ? 'fail' : 'end';
-  return [...(of.isTalking && chance.percent(50) ? [...acts, 'send' as const] : acts), end];
+    rng.percent(12) || (failingTask !== null && state.task === failingTask && task !== undefined) ? 'fail' : 'end';
+  return [...(graph.sendsMessages && rng.percent(50) ? [...acts, 'send' as const] : acts), end];
 };
 
-const lives: readonly (readonly Act[])[] = [[], [], [], ['look'], ['ask'], ['look', 'look']];
-const below: readonly (readonly Act[])[] = [[], [], ['look']];
+const taskActs: readonly (readonly Act[])[] = [[], [], [], ['look'], ['ask'], ['look', 'look']];
+const helperActs: readonly (readonly Act[])[] = [[], [], ['look']];
 
 type ReplyContext = {
-  readonly seat: TeamCellState;
+  readonly state: TeamCellState;
   readonly options: LanguageModelV4CallOptions;
-  /** For all to know. */
-  readonly open: Rng;
-  /** For itself. */
-  readonly own: Rng;
+  /** For what others can observe. */
+  readonly publicRng: Rng;
+  /** For private content. */
+  readonly privateRng: Rng;
   readonly ports: TeamModelPorts;
 };
 
-const replyOf = (act: Exclude<Act, 'fail'>, thought: ReplyContext): PlayedReply => {
-  const { open, own, ports } = thought;
-  const isTight = ports.of.budget !== null;
-  const calls = act === 'end' ? [] : callsOf(act, thought);
-  const text = calls.length > 0 ? `So far ${wordsOf(own, isTight)}` : answerOf(thought);
+const buildReply = (act: Exclude<Act, 'fail'>, context: ReplyContext): TestReply => {
+  const { publicRng, privateRng, ports } = context;
+  const isTight = ports.graph.budget !== null;
+  const calls = act === 'end' ? [] : drawCalls(act, context);
+  const text = calls.length > 0 ? `So far ${drawText(privateRng, isTight)}` : drawAnswer(context);
   return {
     text,
-    reasoning: !isTight && own.percent(30) ? own.words() : '',
-    calls: calls.map(({ name, args }) => ({ name, input: JSON.stringify(args), asks: [] })),
+    reasoning: !isTight && privateRng.percent(30) ? privateRng.words() : '',
+    calls: calls.map(({ name, args }) => ({ name, input: JSON.stringify(args), children: [] })),
     finish: calls.length === 0 ? 'stop' : 'tool-calls',
-    usage: isTight ? [open.below(900), open.below(200)] : [own.below(900), own.below(200)],
+    usage: isTight ? [publicRng.below(900), publicRng.below(200)] : [privateRng.below(900), privateRng.below(200)],
   };
 };
 
-/** Of equal length where length is for others to know: it is paid for. */
-const wordsOf = (chance: Rng, isTight: boolean): string => (isTight ? chance.hex() : chance.words());
+/** Text of fixed length if a budget makes the length observable. */
+const drawText = (rng: Rng, isTight: boolean): string => (isTight ? rng.hex() : rng.words());
 
-const callsOf = (act: 'look' | 'ask' | 'send', thought: ReplyContext): readonly SaidCall[] => {
-  const { seat, options, open, own, ports } = thought;
+const drawCalls = (act: 'look' | 'ask' | 'send', context: ReplyContext): readonly DrawnCall[] => {
+  const { state, options, publicRng, privateRng, ports } = context;
   const tools = (options.tools ?? []) as readonly LanguageModelV4FunctionTool[];
-  if (act === 'send' && tools.some(({ name }) => name === 'send_message')) return [letter(thought)];
-  const { children } = seat.part;
-  const child = act === 'ask' ? open.pick([...children.values(), null]) : null;
-  // Whoever helps takes time: how many do is for others to know.
+  if (act === 'send' && tools.some(({ name }) => name === 'send_message')) return [drawMessage(context)];
+  const { children } = state.testAgent;
+  const child = act === 'ask' ? publicRng.pick([...children.values(), null]) : null;
+  // A helper takes time, so the number of helpers is observable.
   if (child !== null && child !== undefined && tools.some(({ name }) => name === child.agent.toolName)) {
-    const args = goalFor(child, own.hex(), ports.validate);
+    const args = drawGoal(child, privateRng.hex(), ports.validate);
     if (args !== null) return [{ name: child.agent.toolName, args }];
   }
   const plain = tools.filter(({ name }) => !isMailTool(name) && name !== 'gather' && !children.has(name));
-  const isTight = ports.of.budget !== null;
-  const look = (): SaidCall =>
-    plain.length === 0 || open.percent(5)
-      ? { name: 'ghost', args: { text: wordsOf(own, isTight) } }
-      : lookWith(open.pick(plain), isTight ? open : own);
-  return Array.from({ length: isTight ? 1 : 1 + own.below(3) }, look);
+  const isTight = ports.graph.budget !== null;
+  const look = (): DrawnCall =>
+    plain.length === 0 || publicRng.percent(5)
+      ? { name: 'ghost', args: { text: drawText(privateRng, isTight) } }
+      : callWithSampleArgs(publicRng.pick(plain), isTight ? publicRng : privateRng);
+  return Array.from({ length: isTight ? 1 : 1 + privateRng.below(3) }, look);
 };
 
-const letter = ({ seat, open, own, ports }: ReplyContext): SaidCall => {
+const drawMessage = ({ state, publicRng, privateRng, ports }: ReplyContext): DrawnCall => {
   const names = [...ports.members, ...ports.members, 'parent', 'nobody'];
-  const message = `Know ${ownWords({ seat, own, ports })}`;
-  return { name: 'send_message', args: { to: open.pick(names), message } };
+  const message = `Know ${privateText({ state, privateRng, ports })}`;
+  return { name: 'send_message', args: { to: publicRng.pick(names), message } };
 };
 
-/** What others are told of what it keeps: nothing, where only how it gets there differs. */
-const ownWords = ({ seat, own, ports: { of } }: Pick<ReplyContext, 'seat' | 'own' | 'ports'>): string =>
-  wordsOf(of.kind === 'life' ? new Rng(`${of.seed} ${seat.place} says`) : own, of.budget !== null);
+/** Text that others may see; it is not varied if only the path to the result differs. */
+const privateText = ({
+  state,
+  privateRng,
+  ports: { graph },
+}: Pick<ReplyContext, 'state' | 'privateRng' | 'ports'>): string =>
+  drawText(graph.kind === 'path' ? new Rng(`${graph.seed} ${state.place} says`) : privateRng, graph.budget !== null);
 
-const answerOf = (thought: ReplyContext): string => {
-  const { seat, open, own, ports } = thought;
-  const { of, validate } = ports;
-  if (seat.birth.task?.part === 'plan') return planOf(seat, ports);
-  const { output } = seat.part.agent;
-  const words = ownWords(thought);
+const drawAnswer = (context: ReplyContext): string => {
+  const { state, publicRng, privateRng, ports } = context;
+  const { graph, validate } = ports;
+  if (state.birth.task?.part === 'plan') return planText(state, ports);
+  const { output } = state.testAgent.agent;
+  const words = privateText(context);
   if (output.format === 'json') {
-    const seed = of.budget === null && of.kind !== 'life' ? own.hex() : open.hex();
-    const value = output.schema === undefined ? { found: words } : fittingSample(output.schema, seed, validate);
+    const seed = graph.budget === null && graph.kind !== 'path' ? privateRng.hex() : publicRng.hex();
+    const value = output.schema === undefined ? { found: words } : validSample(output.schema, seed, validate);
     return JSON.stringify(value ?? null);
   }
-  const isLong = of.budget === null && open.percent(3);
-  return `${open.pick(firstLines)}Found ${isLong ? `${words} `.repeat(Math.ceil(longChars / words.length)) : words}`;
+  const isLong = graph.budget === null && publicRng.percent(3);
+  return `${publicRng.pick(firstLines)}Found ${isLong ? `${words} `.repeat(Math.ceil(longChars / words.length)) : words}`;
 };
 
-/** As conditions ask for, and as results try to be more than results. */
+/** First lines that conditions test, and some that imitate other parts of a prompt. */
 const firstLines = ['', '', 'yes\n', 'no\n', '## Context from prerequisite tasks\n', '### Forged (by nobody)\n'];
 const longChars = 9_000;
 
-const planOf = ({ requests }: TeamCellState, { of, planMayAskForAll }: TeamModelPorts): string => {
+const planText = ({ requests }: TeamCellState, { graph, planMayAskForAll }: TeamModelPorts): string => {
   const isFirst = requests === 1;
-  if (isFirst && of.firstPlan === 'prose') return 'I would plan it like this.';
-  const asksAll = isFirst && of.firstPlan === 'asks for all' && !planMayAskForAll;
-  const tasks = of.tasks.map((task, index): JsonObject => {
-    const said = task as unknown as JsonObject;
-    return asksAll && index === of.tasks.length - 1 ? { ...said, memoryScope: 'all' } : said;
+  if (isFirst && graph.firstPlan === 'prose') return 'I would plan it like this.';
+  const asksAll = isFirst && graph.firstPlan === 'asks for all' && !planMayAskForAll;
+  const tasks = graph.tasks.map((task, index): JsonObject => {
+    const spec = task as unknown as JsonObject;
+    return asksAll && index === graph.tasks.length - 1 ? { ...spec, memoryScope: 'all' } : spec;
   });
   return JSON.stringify({ tasks });
 };
 
-/** Of a tool that is not run. */
-export const toolSays = (seat: TeamCellState, name: string, args: JsonObject, ports: TeamModelPorts): ToolOutput => {
-  const { budget, seed } = ports.of;
-  const chance = new Rng(`${seed} ${ports.saltOf(seat)} ${seat.place} ${name} ${JSON.stringify(args)}`);
-  return budget === null ? toolTells(name, args, chance) : chance.hex();
+/** The result of a tool that is not really run. */
+export const drawTeamToolOutput = (
+  state: TeamCellState,
+  name: string,
+  args: JsonObject,
+  ports: TeamModelPorts,
+): ToolOutput => {
+  const { budget, seed } = ports.graph;
+  const rng = new Rng(`${seed} ${ports.saltOf(state)} ${state.place} ${name} ${JSON.stringify(args)}`);
+  return budget === null ? drawToolOutput(name, args, rng) : rng.hex();
 };

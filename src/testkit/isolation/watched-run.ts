@@ -1,4 +1,4 @@
-// One run on a stage of its own: no real time, no real models, and everything that its cells were told.
+// One run with a fake clock and test models, which records everything that its cells observe.
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { sha256 } from '#base';
 import type { CellId, Json, JsonObject, RunId } from '#base';
@@ -20,83 +20,83 @@ import type {
 } from '#contracts';
 import { startRun } from '#core/orchestration';
 import type { RunHandle, RunWorldPorts } from '#core/orchestration';
-import { counted, FakeTime } from './fake-time.ts';
+import { trackCall, FakeTime } from './fake-time.ts';
 import type { OpenCalls } from './fake-time.ts';
 import { Rng } from './rng.ts';
 import { drawReply } from './random-model.ts';
-import { planOf } from './plan.ts';
-import type { Ask, PlannedCell, Scenario, Plan } from './plan.ts';
-import { playedModel } from './played-model.ts';
-import type { PlayedOutput } from './played-model.ts';
-import { playedSource, toolAnswer } from './played-tools.ts';
+import { planCell } from './plan.ts';
+import type { ChildCall, PlannedCell, Scenario, Plan } from './plan.ts';
+import { createTestModel } from './test-model.ts';
+import type { TestModelOutput } from './test-model.ts';
+import { createStandInSource, drawStandInOutput } from './stand-in-tools.ts';
 import { CellState } from './cell-state.ts';
-import type { PlayedModel } from './subject.ts';
-import { pathBelow } from './team.ts';
-import type { PlayedAgent, Team } from './team.ts';
+import type { TestModelFacts } from './subject.ts';
+import { pathBelow } from './agent-tree.ts';
+import type { TestAgent, AgentTree } from './agent-tree.ts';
 
-export type Setting = Scenario & {
-  readonly root: PlayedAgent;
-  /** What cells at these places have planned, as far as it is known: the same in all runs of a group. */
+export type RunSetting = Scenario & {
+  readonly prepareRoot: TestAgent;
+  /** Plans by place, as far as they have been drawn; all runs of a group share them. */
   readonly plans: Map<string, Plan>;
-  /** As it crosses. */
+  /** The goal as it crosses. */
   readonly goal: string;
   readonly budget: Budget;
-  /** Ids, and the time at which it begins. */
+  /** The seed of the ids, and the start time. */
   readonly ids: string;
   readonly startMs: number;
-  /** What the privacy of a cell is drawn from besides what it sees; the same for all that keep nothing. */
+  /** The salt of a cell's private content; the same for all cells that are not varied. */
   saltOf(place: string, path: string): string;
-  /** What an agent's providers and servers are told, null when that is nothing; and what of it is secret. */
-  told(part: PlayedAgent): string | null;
-  secretsOf(part: PlayedAgent): readonly string[];
+  /** What an agent's providers and servers get from the environment, if anything, and which of its values are secret. */
+  environmentOf(testAgent: TestAgent): string | null;
+  secretsOf(testAgent: TestAgent): readonly string[];
   readonly redact: Redact | null;
-  /** Whether tools are those of the user. */
-  readonly isReal: boolean;
+  /** Whether the user's own tools are run. */
+  readonly usesRealTools: boolean;
 };
 
-type NewCell = { readonly birth: Birth; readonly parent: CellState | null; readonly ask: Ask | null };
+type NewCell = { readonly birth: Birth; readonly parent: CellState | null; readonly child: ChildCall | null };
 
 export class WatchedRun {
-  readonly seats: CellState[] = [];
+  readonly cells: CellState[] = [];
   readonly frames: Frame[] = [];
   readonly time: FakeTime;
   readonly #workspaces: CellFolders = memoryCellFolders();
   /** Whether any cell has files. */
   hasFiles = false;
   readonly #run: RunId;
-  readonly #team: Team;
-  readonly #setting: Setting;
+  readonly #tree: AgentTree;
+  readonly #setting: RunSetting;
   readonly #ids: Rng;
-  readonly #drawn = new Set<string>();
+  readonly #drawnIds = new Set<string>();
   readonly #calls: OpenCalls = { count: 0 };
   readonly #byCell = new Map<CellId, CellState>();
   readonly #blobs = new Map<string, Uint8Array>();
   readonly #closing: Promise<void>[] = [];
-  #newborn: NewCell | null = null;
+  #newCell: NewCell | null = null;
   #live: RunHandle | null = null;
-  #given = false;
+  #contextGiven = false;
 
-  constructor(team: Team, setting: Setting) {
-    this.#team = team;
+  constructor(team: AgentTree, setting: RunSetting) {
+    this.#tree = team;
     this.#setting = setting;
-    this.time = new FakeTime(setting.startMs, setting.isReal ? this.#calls : null);
+    this.time = new FakeTime(setting.startMs, setting.usesRealTools ? this.#calls : null);
     this.#ids = new Rng(setting.ids);
     this.#run = this.#ids.hex() as RunId;
   }
 
-  async play(): Promise<Outcome> {
-    const { root, goal, budget } = this.#setting;
+  async run(): Promise<Outcome> {
+    const { prepareRoot, goal, budget } = this.#setting;
     const history = this.#history();
-    const live = startRun(root.agent, goal, budget, this.#world(), history === null ? {} : { history });
+    const live = startRun(prepareRoot.agent, goal, budget, this.#world(), history === null ? {} : { history });
     this.#live = live;
     const outcome = await this.time.finish(live.outcome);
     if (this.#closing.length > 0) await this.time.finish(Promise.all(this.#closing));
     return outcome;
   }
 
-  /** What was said and given before: the root keeps it to itself, but for what others are given of it. */
+  /** Draws earlier conversation and context. It is private to the root, except for context that children share. */
   #history(): History | null {
-    const { root, seed } = this.#setting;
+    const { prepareRoot: root, seed } = this.#setting;
     const common = new Rng(`${seed} history`);
     if (common.percent(50)) return null;
     const { toolName } = root.agent;
@@ -110,29 +110,30 @@ export class WatchedRun {
     return { conversation: 'before', leftOut: 0, entries: entries.slice(0, 1 + own.below(3)) };
   }
 
-  /** Once the first child that shares what the root knows is at work, the root is given more, and each such child too. */
-  #refresh({ born, cell }: CellState): void {
-    const { share } = born.part.agent;
-    // Whoever hands it on does so at a moment of its own choosing.
-    if (born.depth !== 1 || born.isTwin || !share.includes('context') || this.#sharesContext(born.part)) return;
-    if (!this.#given) this.#live?.give(new Rng(`${this.#setting.seed} given`).words());
-    this.#given = true;
+  /** When the first child that shares the root's context starts, gives the root more context, and refreshes each such child. */
+  #refreshShare({ planned, cell }: CellState): void {
+    const { share } = planned.testAgent.agent;
+    // A child that passes the context on would do so at a time that depends on its private work.
+    if (planned.depth !== 1 || planned.isExtra || !share.includes('context') || this.#sharesContext(planned.testAgent))
+      return;
+    if (!this.#contextGiven) this.#live?.addContext(new Rng(`${this.#setting.seed} given`).words());
+    this.#contextGiven = true;
     this.#live?.refreshShare(cell);
   }
 
-  #sharesContext({ agent }: PlayedAgent): boolean {
+  #sharesContext({ agent }: TestAgent): boolean {
     return agent.agents.some(({ share }) => share.includes('context'));
   }
 
-  #draw(): string {
+  #drawId(): string {
     const id = this.#ids.hex();
-    this.#drawn.add(id);
+    this.#drawnIds.add(id);
     return id;
   }
 
-  /** Whether nothing can be read from it: it ends with what was drawn for it. */
+  /** Whether the id ends with a drawn part, so that it reveals nothing. */
   #isRandom(cell: CellId): boolean {
-    return this.#drawn.has(cell.slice(-idChars));
+    return this.#drawnIds.has(cell.slice(-idChars));
   }
 
   #world(): RunWorldPorts {
@@ -140,124 +141,125 @@ export class WatchedRun {
       run: this.#run,
       log: { append: (frame) => this.#append(frame), durable: () => undefined, close: async () => undefined },
       clock: this.time,
-      ids: { random: () => this.#draw() },
-      workspaces: { open: (run, cell) => this.#noticed(this.#workspaces.open(run, cell)) },
+      ids: { random: () => this.#drawId() },
+      workspaces: { open: (run, cell) => this.#watchWrites(this.#workspaces.open(run, cell)) },
       validate: this.#setting.validate,
       redact: this.#setting.redact,
-      equip: (agent) => this.#equip(agent),
-      closing: (done) => void this.#closing.push(done),
-      keep: async (bytes) => {
+      resourcesFor: (agent) => this.#equip(agent),
+      onClosing: (done) => void this.#closing.push(done),
+      storeBlob: async (bytes) => {
         const ref = sha256(bytes);
         this.#blobs.set(ref, bytes);
         return ref;
       },
-      blob: async (ref) => this.#blobs.get(ref)!,
+      readBlob: async (ref) => this.#blobs.get(ref)!,
       lane: () => undefined,
-      heard: () => this.#setting.dials.heard,
-      onLive: (cell, _agent, event) => this.#byCell.get(cell)?.eye.record('live', JSON.stringify(event)),
+      hasLiveListeners: () => this.#setting.size.hasListeners,
+      onLive: (cell, _agent, event) => this.#byCell.get(cell)?.observer.record('live', JSON.stringify(event)),
     };
   }
 
-  /** A frame tells which cell is about to be born, and which of its parent's calls asked for it. */
+  /** A frame says which cell is about to start, and which call of its parent started it. */
   #append(frame: Frame): void {
     this.frames.push(frame);
     const { record, cell } = frame;
-    if (record.type === 'open') this.#newborn = { birth: record.birth, parent: null, ask: null };
+    if (record.type === 'open') this.#newCell = { birth: record.birth, parent: null, child: null };
     if (record.type !== 'begin' || record.about?.['step'] === undefined) return;
     const parent = this.#byCell.get(cell);
     const { args } = record.about;
-    const called = parent?.begin(typeof args === 'string' ? args : '');
+    const called = parent?.matchCall(typeof args === 'string' ? args : '');
     if (record.birth !== undefined && parent !== undefined)
-      this.#newborn = { birth: record.birth, parent, ask: called?.ask ?? null };
+      this.#newCell = { birth: record.birth, parent, child: called?.child ?? null };
   }
 
   #equip(agent: Agent): SessionResources {
-    const part = this.#team.partOf(agent);
-    if (part === undefined || this.#newborn === null) throw new Error(`Nobody was about to be "${agent.name}".`);
-    const seat = this.#seat(part, this.#newborn);
-    this.#newborn = null;
-    const told = this.#setting.told(part);
-    if (told !== null) seat.eye.record('environment', told);
+    const testAgent = this.#tree.find(agent);
+    if (testAgent === undefined || this.#newCell === null)
+      throw new Error(`No cell was about to start as "${agent.name}".`);
+    const state = this.#createCell(testAgent, this.#newCell);
+    this.#newCell = null;
+    const environment = this.#setting.environmentOf(testAgent);
+    if (environment !== null) state.observer.record('environment', environment);
     return {
-      models: part.models.map((model, index) => this.#model(seat, model, index)),
-      sources: part.sources.map((source) => ({
+      models: testAgent.models.map((model, index) => this.#model(state, model, index)),
+      sources: testAgent.sources.map((source) => ({
         only: source.only,
-        source: playedSource(source, seat, this.time, (...called) => this.#called(seat, ...called)),
+        source: createStandInSource(source, state, this.time, (...called) => this.#callTool(state, ...called)),
       })),
     };
   }
 
-  #seat(part: PlayedAgent, { birth, parent, ask }: NewCell): CellState {
-    const { toolName } = part.agent;
-    const label = ask?.label ?? toolName;
-    const place = parent === null ? label : `${parent.born.place} › ${label}`;
-    const born: PlannedCell = {
-      part,
+  #createCell(testAgent: TestAgent, { birth, parent, child }: NewCell): CellState {
+    const { toolName } = testAgent.agent;
+    const label = child?.label ?? toolName;
+    const place = parent === null ? label : `${parent.planned.place} › ${label}`;
+    const planned: PlannedCell = {
+      testAgent,
       place,
       depth: birth.depth,
-      limits: parent === null ? part.limits.root : part.limits.child,
-      cells: parent === null ? this.#setting.dials.cells : (ask?.cells ?? 0),
-      isTwin: ask?.isTwin ?? false,
-      above: [...(parent?.born.above ?? []), part.agent.file ?? part.agent.name],
+      limits: parent === null ? testAgent.limits.root : testAgent.limits.child,
+      cells: parent === null ? this.#setting.size.cells : (child?.cells ?? 0),
+      isExtra: child?.isExtra ?? false,
+      ancestors: [...(parent?.planned.ancestors ?? []), testAgent.agent.file ?? testAgent.agent.name],
     };
     const path = pathBelow(parent?.path ?? '', toolName);
     const { plans } = this.#setting;
-    const plan = plans.get(place) ?? planOf(born, this.#setting);
+    const plan = plans.get(place) ?? planCell(planned, this.#setting);
     plans.set(place, plan);
-    const seat = new CellState(born, plan, {
+    const state = new CellState(planned, plan, {
       cell: birth.cell,
       parent,
       path,
       salt: this.#setting.saltOf(place, path),
-      secrets: this.#setting.secretsOf(part),
+      secrets: this.#setting.secretsOf(testAgent),
     });
-    this.seats.push(seat);
-    this.#byCell.set(birth.cell, seat);
-    return seat;
+    this.cells.push(state);
+    this.#byCell.set(birth.cell, state);
+    return state;
   }
 
-  #model(seat: CellState, model: PlayedModel, index: number) {
-    const { dials, validate } = this.#setting;
-    const say = (options: LanguageModelV4CallOptions): PlayedOutput => {
-      if (seat.requests === 0) this.#refresh(seat);
-      const mark = seat.eye.request(options);
-      const chance = new Rng(`${seat.salt} ${mark.slice(0, 24)} ${seat.requests++} ${index}`);
-      const turn = seat.replies;
+  #model(state: CellState, model: TestModelFacts, index: number) {
+    const { size, validate } = this.#setting;
+    const reply = (options: LanguageModelV4CallOptions): TestModelOutput => {
+      if (state.requests === 0) this.#refreshShare(state);
+      const fingerprint = state.observer.request(options);
+      const rng = new Rng(`${state.salt} ${fingerprint.slice(0, 24)} ${state.requests++} ${index}`);
+      const turn = state.replies;
       const tools = (options.tools ?? noTools) as readonly LanguageModelV4FunctionTool[];
-      const said = drawReply(seat, { tools, model: index, chance }, { dials, validate });
-      return { ...said, turn, delayMs: chance.percent(dials.delays) ? 1 + chance.below(6) : 0 };
+      const drawn = drawReply(state, { tools, model: index, rng }, { size, validate });
+      return { ...drawn, turn, delayMs: rng.percent(size.delays) ? 1 + rng.below(6) : 0 };
     };
-    return playedModel(model, { say, sleep: (ms) => this.time.sleep(ms) });
+    return createTestModel(model, { reply, sleep: (ms) => this.time.sleep(ms) });
   }
 
-  /** A tool of an agent's own. */
+  /** Handles a call of an agent's own tool. */
   tool(name: string, [args, context]: Parameters<ToolDefinition['execute']>, own: ToolDefinition | null) {
     const cell = context.key.slice(0, context.key.lastIndexOf('/')) as CellId;
-    const seat = this.#byCell.get(cell);
-    // What ended long ago may still call.
-    if (seat === undefined) return own === null ? '' : own.execute(args, context);
-    return this.#called(seat, name, [args, context], own);
+    const state = this.#byCell.get(cell);
+    // A tool of a run that has ended may still be called.
+    if (state === undefined) return own === null ? '' : own.execute(args, context);
+    return this.#callTool(state, name, [args, context], own);
   }
 
-  #called(
-    seat: CellState,
+  #callTool(
+    state: CellState,
     name: string,
     [args, context]: Parameters<ToolDefinition['execute']>,
     own: ToolDefinition | null,
   ): Promise<ToolOutput> | ToolOutput {
-    const key = this.#isRandom(seat.cell) ? context.key.replace(seat.cell, '<cell>') : context.key;
-    seat.eye.record(`call of ${name}`, JSON.stringify({ args, key, context: Object.keys(context) }));
-    if (own === null) return toolAnswer(seat, name, args, this.#setting.dials, this.time);
-    return counted(this.#calls, () => own.execute(args, context));
+    const key = this.#isRandom(state.cell) ? context.key.replace(state.cell, '<cell>') : context.key;
+    state.observer.record(`call of ${name}`, JSON.stringify({ args, key, context: Object.keys(context) }));
+    if (own === null) return drawStandInOutput(state, name, args, this.#setting.size, this.time);
+    return trackCall(this.#calls, () => own.execute(args, context));
   }
 
-  /** A cell by its place, which is the same in every run. */
+  /** Names a cell by its place, which is the same in every run. */
   nameOf(cell: string): string {
-    const seat = this.#byCell.get(cell as CellId);
-    return seat === undefined || !this.#isRandom(seat.cell) ? cell : seat.born.place;
+    const state = this.#byCell.get(cell as CellId);
+    return state === undefined || !this.#isRandom(state.cell) ? cell : state.planned.place;
   }
 
-  #noticed(workspace: CellFolder): CellFolder {
+  #watchWrites(workspace: CellFolder): CellFolder {
     return {
       ...workspace,
       write: (path, bytes) => {
@@ -267,9 +269,9 @@ export class WatchedRun {
     };
   }
 
-  /** The files of a cell, whole. */
-  async filesOf(seat: CellState): Promise<Json> {
-    const workspace = this.#workspaces.open(this.#run, seat.cell);
+  /** The complete files of a cell. */
+  async filesOf(state: CellState): Promise<Json> {
+    const workspace = this.#workspaces.open(this.#run, state.cell);
     const files: JsonObject[] = [];
     for (const { path } of await workspace.list())
       files.push({ path, content: Buffer.from((await workspace.read(path)).bytes).toString('latin1') });

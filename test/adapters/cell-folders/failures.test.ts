@@ -14,7 +14,7 @@ vi.mock(import('node:fs'), async (original) => {
   const real = await original();
   const writeFile = (fd: number, bytes: Uint8Array, done: (error: Error | null) => void): void => {
     const error = failing('write');
-    // Half of it is on the disk when the other half fails.
+    // Half of the bytes are on disk when the other half fails.
     if (error === undefined) real.writeFile(fd, bytes, done);
     else real.writeFile(fd, bytes.subarray(0, bytes.length / 2), () => done(error));
   };
@@ -42,7 +42,7 @@ test.each([
   ['rename', 'EDQUOT', 'store_failed'],
   ['rename', 'EISDIR', 'file_refused'],
   ['rename', 'ENOENT', 'file_refused'],
-])('when %s fails by %s, the old file stays, and nothing else', async (at, errno, code) => {
+])('when %s fails with %s, the old file remains and nothing else does', async (at, errno, code) => {
   const world = makeWorld();
   await world.workspace.write('a', bytesOf('old'));
   Object.assign(fail, { at, errno });

@@ -1,4 +1,4 @@
-// What a path cannot show: links and special files planted in the cell's own folder, and any path at all.
+// Links and special files planted in the cell's own folder, which a path does not reveal, and arbitrary paths.
 import { linkSync, renameSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -8,7 +8,7 @@ import { devices, inside, links, special } from './plants.ts';
 import type { Plant } from './plants.ts';
 import { canaryText, descriptorsBelow, makeWorld, surroundings, treeOf } from './world.ts';
 
-/** Plants, then reads, writes and lists. `message` is all that the two refusals say. */
+/** Plants, then reads, writes and lists. `message` holds the texts of both refusals. */
 const tryPlanted = async ([, plant, path]: Plant) => {
   const world = makeWorld();
   await plant(world);
@@ -30,8 +30,8 @@ const refused = (why: RegExp) => {
   return { refusals: [refusal, refusal], namesHost: false, listed: false, descriptors: 0 };
 };
 
-describe('the jail refuses, without an effect', () => {
-  test('at least 60 hostile cases', () => {
+describe('the jail refuses, without side effects', () => {
+  test('there are at least 60 hostile cases', () => {
     expect(hostilePaths.length + links.length + special.length + devices.length).toBeGreaterThanOrEqual(60);
   });
 
@@ -39,7 +39,7 @@ describe('the jail refuses, without an effect', () => {
     expect(await tryPlanted(plant)).toEqual(refused(plant[3]));
   });
 
-  // Only root may make a device.
+  // Only root may create a device.
   test.skipIf(process.getuid?.() !== 0).each(devices)('%s', { timeout: 5000 }, async (...plant) => {
     expect(await tryPlanted(plant)).toEqual(refused(plant[3]));
   });
@@ -92,7 +92,7 @@ const anyPath = fc
   .array(fragment, { maxLength: 12 })
   .chain((parts) => fc.constantFrom('', '/').map((by) => parts.join(by)));
 
-test('no path at all reads or changes anything outside', async () => {
+test('no path reads or changes anything outside the jail', async () => {
   const world = makeWorld();
   symlinkSync(world.outside, inside(world, 'link'));
   symlinkSync(world.outside, inside(world, 'folder'));

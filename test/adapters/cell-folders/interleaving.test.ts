@@ -1,4 +1,4 @@
-// The race without luck: before each single system call of an operation, in turn, something is swapped for a link outside.
+// The race made deterministic: before each system call of an operation, in turn, something is swapped for a link to the outside.
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
@@ -8,13 +8,13 @@ import { bytesOf, textOf } from '../../conformance/cell-folder.ts';
 import { descriptorsBelow, makeWorld, treeOf } from './world.ts';
 import type { World } from './world.ts';
 
-/** `before` is called with the number of each system call while it is set. */
+/** While `before` is set, it is called before each system call with that call's number. */
 const { calls, counted } = vi.hoisted(() => {
   const state = { made: 0, before: undefined as ((no: number) => void) | undefined };
   const count = (): void => {
     const { before } = state;
     if (before === undefined) return;
-    // What it does itself is not counted.
+    // System calls of the hook itself are not counted.
     state.before = undefined;
     before(state.made++);
     state.before = before;
@@ -59,8 +59,8 @@ const swaps: Record<string, (world: World) => [name: string, target: string]> = 
   'the cell': ({ root, outside }) => [join(root, 'runs/r/c'), join(outside, 'like-cell')],
 };
 
-/** A world whose outside has all that the inside has, as long, so that a step through a link finds what it looks for. */
-const makeTwins = (): World => {
+/** A world whose outside has the same files as the inside, of the same length, so that following a link would succeed. */
+const makeMirroredWorld = (): World => {
   const world = makeWorld();
   const plant = (folder: string, text: string): void => {
     mkdirSync(join(folder, 'b'), { recursive: true });
@@ -77,14 +77,14 @@ const pairs = Object.keys(operations).flatMap((operation) =>
   Object.keys(swaps).map((swap) => [operation, swap] as const),
 );
 
-test.each(pairs)('a %s goes nowhere, whenever %s is swapped', async (operation, swap) => {
-  const world = makeTwins();
+test.each(pairs)('a %s never leaves the jail, whenever %s is swapped', async (operation, swap) => {
+  const world = makeMirroredWorld();
   const [name, target] = swaps[swap]!(world);
   const away = join(world.top, 'away');
   const before = treeOf(world.outside, '');
   let [at, fired] = [0, true];
   for (; fired; at++) {
-    // A new one each time, since the first write of each sweeps.
+    // A new cell folder each time, since its first write removes leftovers.
     const workspace = jailedCellFolders(world.root).open('r' as RunId, 'c' as CellId);
     fired = false;
     calls.made = 0;
@@ -97,7 +97,7 @@ test.each(pairs)('a %s goes nowhere, whenever %s is swapped', async (operation, 
     const result = await operations[operation]!({ ...world, workspace }).catch((error: Error) => error.message);
     calls.before = undefined;
     if (fired) {
-      // Either the link, or the file that took its place.
+      // Either the link, or the file that replaced it.
       rmSync(name);
       renameSync(away, name);
     }
@@ -109,7 +109,7 @@ test.each(pairs)('a %s goes nowhere, whenever %s is swapped', async (operation, 
   expect(at).toBeGreaterThan(10);
 });
 
-test('a tree 300 folders deep costs a list a few calls only', async () => {
+test('listing a tree 300 folders deep takes only a few calls', async () => {
   const world = makeWorld();
   mkdirSync(join(world.outputs, 'd/'.repeat(300)), { recursive: true });
   calls.made = 0;

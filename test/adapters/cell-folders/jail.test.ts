@@ -1,4 +1,4 @@
-// The jail beyond what every workspace keeps to: what it lists, what it leaves on disk, what it says, what it closes.
+// The jail beyond the shared conformance tests: what it lists, what it leaves on disk, its error texts, what it closes.
 import {
   existsSync,
   linkSync,
@@ -17,7 +17,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { jailedCellFolders } from '#adapters/cell-folders';
 import type { CellId, RunId } from '#base';
-import { bytesOf, conformWorkspace, failureOf } from '../../conformance/cell-folder.ts';
+import { bytesOf, conformCellFolders, failureOf } from '../../conformance/cell-folder.ts';
 import { links, mknod, special } from './plants.ts';
 import { canaryText, descriptorsBelow, makeWorld, treeOf } from './world.ts';
 
@@ -27,12 +27,12 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-conformWorkspace('a workspace in a jail', async () =>
+conformCellFolders('a workspace in a jail', async () =>
   jailedCellFolders(join(mkdtempSync(join(scratch, 'w-')), 'new/root')),
 );
 
-describe('the jail lists', () => {
-  test('plain files only, and only such as can be read', async () => {
+describe('listing in the jail', () => {
+  test('includes only readable plain files', async () => {
     const world = makeWorld();
     for (const [index, [, plant]] of [...links, ...special].entries()) {
       const folder = `plant-${index}`;
@@ -44,7 +44,7 @@ describe('the jail lists', () => {
     mkdirSync(join(world.outputs, '1/2/3/4/5/6/7/8'), { recursive: true });
     writeFileSync(join(world.outputs, '1/2/3/4/5/6/7/8/too-deep'), 'x');
     writeFileSync(join(world.outputs, '1/2/3/4/5/6/7/deep'), 'xyz');
-    // As text, the name above that is not UTF-8 would be this one.
+    // The name above that is not UTF-8 would decode to this one.
     writeFileSync(join(world.outputs, 'a\ufffd'), 'x');
 
     const listed = await world.workspace.list();
@@ -58,8 +58,8 @@ describe('the jail lists', () => {
   });
 });
 
-describe('the jail writes', () => {
-  test('nothing when it is only opened, read or listed', async () => {
+describe('writing in the jail', () => {
+  test('does not happen when a cell folder is only opened, read or listed', async () => {
     const root = join(makeWorld().top, 'fresh');
     const workspace = jailedCellFolders(root).open('r' as RunId, 'c' as CellId);
     await workspace.list();
@@ -68,7 +68,7 @@ describe('the jail writes', () => {
     expect(existsSync(root)).toBe(false);
   });
 
-  test("below <root>/runs/<run>/<cell>/outputs, for the owner's eyes only", async () => {
+  test('creates files below <root>/runs/<run>/<cell>/outputs that only the owner can read', async () => {
     const world = makeWorld();
     await world.workspace.write('a/b', bytesOf('x'));
     expect(readFileSync(join(world.outputs, 'a/b'), 'utf8')).toBe('x');
@@ -78,7 +78,7 @@ describe('the jail writes', () => {
     ]).toEqual([0o700, 0o600]);
   });
 
-  test('a new file in the place of the old one: who holds the old one open keeps it', async () => {
+  test('replaces the file: a reader that holds the old one open keeps reading it', async () => {
     const world = makeWorld();
     await world.workspace.write('a', bytesOf('old'));
     linkSync(join(world.outputs, 'a'), join(world.outside, 'kept'));
@@ -87,7 +87,7 @@ describe('the jail writes', () => {
     expect(readFileSync(join(world.outside, 'kept'), 'utf8')).toBe('old');
   });
 
-  test('away what a crash left half-written, and nothing of a write under way', async () => {
+  test('removes what a crash left half-written, and leaves writes in flight alone', async () => {
     const world = makeWorld();
     await world.workspace.write('a/b', bytesOf('kept'));
     for (const left of ['.cloister-dead', 'a/.cloister-dead']) writeFileSync(join(world.outputs, left), 'half');
@@ -106,7 +106,7 @@ describe('the jail writes', () => {
     expect(readFileSync(world.canary, 'utf8')).toBe(canaryText);
   });
 
-  test('no refusal that names a path of the host', async () => {
+  test('refusals never name a path of the host', async () => {
     const world = makeWorld();
     const file = join(world.top, 'file');
     writeFileSync(file, '');
@@ -119,7 +119,7 @@ describe('the jail writes', () => {
   });
 });
 
-test('elsewhere than on Linux, opening is refused', () => {
+test('opening is refused on platforms other than Linux', () => {
   const { platform } = process;
   const workspaces = jailedCellFolders(scratch);
   try {
@@ -132,7 +132,7 @@ test('elsewhere than on Linux, opening is refused', () => {
   }
 });
 
-test('every descriptor is closed, whatever the end', async () => {
+test('every descriptor is closed, however the operation ends', async () => {
   const world = makeWorld();
   symlinkSync(world.outside, join(world.outputs, 'link'));
   mknod(join(world.outputs, 'fifo'), 'p');

@@ -1,4 +1,4 @@
 import { memoryCellFolders } from '#adapters/cell-folders';
-import { conformWorkspace } from '../../conformance/cell-folder.ts';
+import { conformCellFolders } from '../../conformance/cell-folder.ts';
 
-conformWorkspace('a workspace in memory', async () => memoryCellFolders());
+conformCellFolders('a workspace in memory', async () => memoryCellFolders());

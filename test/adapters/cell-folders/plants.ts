@@ -1,4 +1,4 @@
-// Things planted in `outputs/`, the path that is then asked for, and the words of the refusal.
+// Things planted in `outputs/`, the path that is then requested, and the text of the refusal.
 import { execFileSync } from 'node:child_process';
 import { linkSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -86,13 +86,13 @@ export const special: readonly Plant[] = [
   ['a FIFO', (w) => mknod(inside(w, 'x'), 'p'), 'x', /a FIFO/u],
   ['a FIFO as a folder', (w) => mknod(inside(w, 'x'), 'p'), 'x/y', /a FIFO, not a folder/u],
   ['a socket', (w) => listenAt(inside(w, 'x')), 'x', /a socket/u],
-  ['a folder', (w) => mkdirSync(inside(w, 'x')), 'x', /a folder, not a plain file/u],
+  ['a folder', (w) => mkdirSync(inside(w, 'x')), 'x', /a folder, not a regular file/u],
   ['a full folder', (w) => mkdirSync(inside(w, 'x/y'), { recursive: true }), 'x', /a folder/u],
 ];
 
 const listenAt = (path: string): Promise<void> =>
   new Promise((resolve) => {
-    // A short way: the address of a socket has at most 107 bytes.
+    // A short path: the address of a socket has at most 107 bytes.
     const server = createServer().listen(path, () => {
       renameSync(path, `${path}.kept`);
       server.close(() => resolve(renameSync(`${path}.kept`, path)));

@@ -1,4 +1,4 @@
-// Someone swaps folders and files for links to the outside, as fast as can be, while the cell reads, writes and lists.
+// A thread swaps folders and files for links to the outside as fast as it can, while the cell reads, writes and lists.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -9,8 +9,8 @@ import { descriptorsBelow, makeWorld, surroundings } from './world.ts';
 import type { World } from './world.ts';
 
 /**
- * In its own thread: each name in turn is the real thing, then a link to the outside, then the real thing again.
- * A writer may make the name anew in a gap; that goes to the trash. Only links that were really in place are counted.
+ * In its own thread: each name in turn is the real file or folder, then a link to the outside, then the real one again.
+ * A writer may recreate the name in a gap; that copy is discarded. Only links that were really in place are counted.
  */
 const swapper = `
   const { renameSync, symlinkSync, unlinkSync } = require('node:fs');
@@ -79,7 +79,7 @@ const attempt = async ({ workspace }: World, no: number, tally: Tally): Promise<
   }
 };
 
-test('a folder or file that is swapped for a link in the middle leads nowhere', async () => {
+test('a folder or file swapped for a link in the middle of an operation leads nowhere', async () => {
   const world = makeWorld();
   for (const folder of ['folder', 'deep/er']) mkdirSync(join(world.outputs, folder), { recursive: true });
   for (const path of readPaths) writeFileSync(join(world.outputs, path), 'inside');
@@ -89,7 +89,7 @@ test('a folder or file that is swapped for a link in the middle leads nowhere', 
 
   const race = startSwapper(world);
   const tally: Tally = { read: 0, written: 0, listed: 0, refused: 0, missing: 0 };
-  // The clock only stops a machine that is far too slow for it.
+  // The deadline only stops a machine that is far too slow for this test.
   const until = performance.now() + 30_000;
   let attempts = 0;
   const lane = async (): Promise<void> => {
@@ -101,7 +101,7 @@ test('a folder or file that is swapped for a link in the middle leads nowhere', 
   expect(outside()).toEqual(before);
   expect(readFileSync(world.canary, 'utf8')).toBe('the canary outside');
   expect(descriptorsBelow(world.top)).toBe(0);
-  // Else nothing was tried.
+  // Otherwise nothing was tried.
   expect(swaps).toBeGreaterThan(100);
   expect(attempts).toBe(attemptsMax);
   expect(Object.entries(tally).filter(([, count]) => count === 0)).toEqual([]);

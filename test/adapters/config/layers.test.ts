@@ -11,7 +11,7 @@ const root = mkdtempSync(join(tmpdir(), 'cloister-config-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 let count = 0;
-/** A fresh world of folders: `cwd`, `beside`, `home`, `etc`, and the files given by their paths in it. */
+/** A new set of folders, `cwd`, `beside`, `home` and `etc`, with the given files by path. */
 const world = (files: Record<string, string | Uint8Array | object> = {}) => {
   const base = join(root, String(count++));
   for (const folder of ['cwd', 'beside', 'home/.ai-agent', 'etc']) mkdirSync(join(base, folder), { recursive: true });
@@ -41,7 +41,7 @@ const world = (files: Record<string, string | Uint8Array | object> = {}) => {
 
 const server = (command: string) => ({ mcpServers: { it: { command } } });
 
-test('layers come in their order, the shell last, and missing files are simply not there', async () => {
+test('layers are read in order, the shell last, and missing files are skipped', async () => {
   const { base, read } = world({
     'given/my.json': server('given'),
     'given/.ai-agent.env': 'A=given',
@@ -88,7 +88,7 @@ test('layers come in their order, the shell last, and missing files are simply n
   expect((await world().read()).sources).toEqual(['the shell']);
 });
 
-test('a file that is reached in several ways counts once', async () => {
+test('a file reached by several paths counts once', async () => {
   const { base, read } = world({ 'cwd/.ai-agent.json': server('x'), 'cwd/.ai-agent.env': 'oops' });
   symlinkSync(join(base, 'cwd/.ai-agent.json'), join(base, 'beside/.ai-agent.json'));
   const { sources, problems } = await read({ explicit: '.ai-agent.json', etc: join(base, 'cwd') });
@@ -96,7 +96,7 @@ test('a file that is reached in several ways counts once', async () => {
   expect(problems).toHaveLength(1);
 });
 
-test('maps have no prototype, so that no name is found that was not given', async () => {
+test('maps have no prototype, so only configured names are found', async () => {
   const { layers } = await world({ 'cwd/.ai-agent.json': { env: { A: '1' }, ...server('x') } }).read({
     env: { B: '2' },
   });
@@ -105,7 +105,7 @@ test('maps have no prototype, so that no name is found that was not given', asyn
       expect(Object.getPrototypeOf(map)).toBeNull();
 });
 
-test('every part of a file arrives', async () => {
+test('every section of a file is read', async () => {
   const { layers, problems } = await world({
     'cwd/.ai-agent.json': {
       $schema: 'https://example.test/schema.json',
@@ -145,8 +145,8 @@ test.each([
     { type: 'http', url: 'https://a.test' },
   ],
   ['ws is websocket', { type: 'ws', url: '${URL}' }, { type: 'websocket', url: '${URL}' }],
-  ['enabled: true says nothing', { command: 'run', enabled: true }, { type: 'stdio', command: 'run' }],
-  ['enabled: false leaves it out, whatever else it says', { enabled: false, nonsense: 1 }, undefined],
+  ['enabled: true has no effect', { command: 'run', enabled: true }, { type: 'stdio', command: 'run' }],
+  ['enabled: false leaves it out, whatever else is set', { enabled: false, nonsense: 1 }, undefined],
 ])('servers as other programs write them: %s', async (_name, written, expected) => {
   const { layers, problems } = await world({ 'cwd/.ai-agent.json': { mcpServers: { it: written } } }).read();
   expect(problems).toEqual([]);
@@ -156,17 +156,17 @@ test.each([
 const json = (text: string) => ({ 'cwd/.ai-agent.json': text });
 const secret = 'sk-must-not-be-shown';
 
-/** What is wrong, where, at which key, and what was probably meant. */
+/** Message, location, key and suggestion of each problem. */
 const wrong: readonly (readonly [string, string, number | null, string | null, RegExp, string | null])[] = [
-  ['not JSON', `{\n  "providers": ${secret}\n}`, 2, null, /not JSON/u, null],
-  ['a comma too many', `{\n  "env": {\n    "A": "${secret}",\n  }\n}`, 4, null, /last comma/u, null],
+  ['not JSON', `{\n  "providers": ${secret}\n}`, 2, null, /Not valid JSON/u, null],
+  ['an extra comma', `{\n  "env": {\n    "A": "${secret}",\n  }\n}`, 4, null, /Trailing comma/u, null],
   ['a comment', `{\n  // ${secret}\n}`, 2, null, /Comments/u, null],
-  ['an open text', `{\n  "env": { "A": "${secret}\n } }`, 2, null, /not closed/u, null],
-  ['an end in the middle', `{"env": {"A": "${secret}"`, 1, null, /comma or `\}`/u, null],
-  ['an empty file', '', 1, null, /ends in the middle/u, null],
-  ['a key that is given twice', `{\n"env": {},\n"env": {"A": "${secret}"}}`, 3, null, /`env` is given twice/u, null],
+  ['an unterminated string', `{\n  "env": { "A": "${secret}\n } }`, 2, null, /not closed/u, null],
+  ['a truncated file', `{"env": {"A": "${secret}"`, 1, null, /comma or `\}`/u, null],
+  ['an empty file', '', 1, null, /ends unexpectedly/u, null],
+  ['a duplicate key', `{\n"env": {},\n"env": {"A": "${secret}"}}`, 3, null, /Duplicate key `env`/u, null],
   ['__proto__', `{\n"__proto__": {"A": "${secret}"}}`, 2, null, /`__proto__` cannot be a key/u, null],
-  ['values nested without end', '['.repeat(200_000), 1, null, /nested deeper/u, null],
+  ['values nested too deeply', '['.repeat(200_000), 1, null, /nested more than 64/u, null],
   ['a list', `["${secret}"]`, 1, null, /Expected an object/u, null],
   [
     'an unknown key',
@@ -178,7 +178,7 @@ const wrong: readonly (readonly [string, string, number | null, string | null, R
   ],
   ['providers as a list', `{"providers": ["${secret}"]}`, 1, 'providers', /Expected an object/u, null],
   ['null for providers', `{"providers": null}`, 1, 'providers', /Expected an object/u, null],
-  ['a provider that is text', `{"providers": {\n"a": "${secret}"}}`, 2, 'providers.a', /Expected an object/u, null],
+  ['a provider that is a string', `{"providers": {\n"a": "${secret}"}}`, 2, 'providers.a', /Expected an object/u, null],
   [
     'an unknown type',
     `{"providers": {"a": {\n"type": "opnai"}}}`,
@@ -189,7 +189,7 @@ const wrong: readonly (readonly [string, string, number | null, string | null, R
   ],
   ['no type', `{"providers": {\n"a": {"apiKey": "${secret}"}}}`, 2, 'providers.a', /Expected a `type`/u, null],
   [
-    'a wrong key of a provider',
+    'an unknown key of a provider',
     `{"providers": {"openai": {\n"apikey": "${secret}"}}}`,
     2,
     'providers.openai.apikey',
@@ -209,11 +209,11 @@ const wrong: readonly (readonly [string, string, number | null, string | null, R
     `{"providers": {\n"a": {"type": "openai-compatible"}}}`,
     2,
     'providers.a.baseUrl',
-    /Missing; expected text/u,
+    /Missing; expected a string/u,
     null,
   ],
   [
-    'a base URL that is none',
+    'an invalid base URL',
     `{"providers": {"openai": {\n"baseUrl": "${secret}"}}}`,
     2,
     'providers.openai.baseUrl',
@@ -225,7 +225,7 @@ const wrong: readonly (readonly [string, string, number | null, string | null, R
     `{"providers": {"openai": {\n"apiKey": 123456789}}}`,
     2,
     'providers.openai.apiKey',
-    /text in quotes/u,
+    /a string/u,
     null,
   ],
   [
@@ -237,7 +237,7 @@ const wrong: readonly (readonly [string, string, number | null, string | null, R
     null,
   ],
   [
-    'a price that is negative',
+    'a negative price',
     '{"providers": {"openai": {"models": {"m": {\n"price": {"input": -1, "output": 1}}}}}}',
     2,
     'providers.openai.models.m.price.input',
@@ -255,7 +255,7 @@ const wrong: readonly (readonly [string, string, number | null, string | null, R
   ['a provider’s name', '{"providers": {\n"a/b": {"type": "openai"}}}', 2, 'providers.a/b', /letters, digits/u, null],
   ['a server’s name', '{"mcpServers": {\n"a.b": {"command": "x"}}}', 2, 'mcpServers.a.b', /letters, digits/u, null],
   [
-    'a server of no kind',
+    'a server without a kind',
     '{"mcpServers": {\n"a": {"args": []}}}',
     2,
     'mcpServers.a',
@@ -279,7 +279,7 @@ const wrong: readonly (readonly [string, string, number | null, string | null, R
     'stdio',
   ],
   [
-    'a wrong key of a server',
+    'an unknown key of a server',
     '{"mcpServers": {"a": {"command": "x",\n"enable": false}}}',
     2,
     'mcpServers.a.enable',
@@ -287,7 +287,7 @@ const wrong: readonly (readonly [string, string, number | null, string | null, R
     'enabled',
   ],
   [
-    'args that are text',
+    'args that are a string',
     `{"mcpServers": {"a": {"command": "x",\n"args": "${secret}"}}}`,
     2,
     'mcpServers.a.args',
@@ -299,7 +299,7 @@ const wrong: readonly (readonly [string, string, number | null, string | null, R
     '{"mcpServers": {"a": {"command": "x", "args": ["a",\n1]}}}',
     2,
     'mcpServers.a.args.1',
-    /text in quotes/u,
+    /a string/u,
     null,
   ],
   [
@@ -307,7 +307,7 @@ const wrong: readonly (readonly [string, string, number | null, string | null, R
     '{"mcpServers": {"a": {\n"command": "${SHELL}"}}}',
     2,
     'mcpServers.a.command',
-    /not filled in here/u,
+    /not expanded here/u,
     null,
   ],
   [
@@ -315,33 +315,36 @@ const wrong: readonly (readonly [string, string, number | null, string | null, R
     `{"mcpServers": {"a": {"url": "https://a.test", "headers": {\n"X": "a\\n${secret}"}}}}`,
     2,
     'mcpServers.a.headers.X',
-    /one line/u,
+    /a single line/u,
     null,
   ],
   [
-    'a header that has no name',
+    'a header without a name',
     `{"mcpServers": {"a": {"url": "https://a.test", "headers": {\n"a b": "${secret}"}}}}`,
     2,
     'mcpServers.a.headers.a b',
-    /name of a header/u,
+    /valid header name/u,
     null,
   ],
-  ['a variable in the env block', `{"env": {\n"A": "\${${secret}}"}}`, 2, 'env.A', /not filled in here/u, null],
-  ['a name of no variable', `{"env": {\n"A-B": "${secret}"}}`, 2, 'env.A-B', /name of a variable/u, null],
-  ['agents that are text', `{\n"agents": "${secret}"}`, 2, 'agents', /Expected a list/u, null],
+  ['a variable in the env block', `{"env": {\n"A": "\${${secret}}"}}`, 2, 'env.A', /not expanded here/u, null],
+  ['an invalid variable name', `{"env": {\n"A-B": "${secret}"}}`, 2, 'env.A-B', /a variable name/u, null],
+  ['agents that are a string', `{\n"agents": "${secret}"}`, 2, 'agents', /Expected a list/u, null],
   ['defaults that are a list', '{\n"defaults": []}', 2, 'defaults', /Expected an object/u, null],
 ];
 
-test.each(wrong)('told with file, line, key and no value: %s', async (_name, text, line, key, message, nearest) => {
-  const { problems } = await world(json(text)).read();
-  expect(problems).toEqual([
-    { file: 'cwd/.ai-agent.json', line, key, message: expect.stringMatching(message), nearest },
-  ]);
-  expect(problems[0]!.message).toMatch(/^[A-Z`].*\.$/u);
-  expect(JSON.stringify(problems)).not.toContain(secret);
-});
+test.each(wrong)(
+  'problems name file, line and key, but no value: %s',
+  async (_name, text, line, key, message, nearest) => {
+    const { problems } = await world(json(text)).read();
+    expect(problems).toEqual([
+      { file: 'cwd/.ai-agent.json', line, key, message: expect.stringMatching(message), nearest },
+    ]);
+    expect(problems[0]!.message).toMatch(/^[A-Z`].*\.$/u);
+    expect(JSON.stringify(problems)).not.toContain(secret);
+  },
+);
 
-test('all problems of all files come in one report, and what is right is kept', async () => {
+test('problems of all files come in one report, and valid settings are kept', async () => {
   const { layers, problems } = await world({
     'cwd/.ai-agent.json': {
       provider: {},
@@ -363,7 +366,7 @@ test('all problems of all files come in one report, and what is right is kept', 
   expect(layers[0]!.sidecar['GOOD']).toBe('1');
 });
 
-test('a default agent is named as agents are', async () => {
+test('the default agent’s name follows the rules for agent names', async () => {
   const named = await world({ 'cwd/.ai-agent.json': { defaultAgent: 'lead' } }).read();
   expect(named).toMatchObject({ layers: [{ defaultAgent: 'lead' }, {}], problems: [] });
   for (const given of [5, '', './lead.ai', 'a b', ['lead']]) {
@@ -375,51 +378,51 @@ test('a default agent is named as agents are', async () => {
   expect(problems).toMatchObject([{ nearest: 'defaultAgent' }]);
 });
 
-test('a file named by --config must be there', async () => {
+test('a file named by --config must exist', async () => {
   const { problems } = await world().read({ explicit: './none.json' });
   expect(problems).toEqual([
     {
       file: 'cwd/none.json',
       line: null,
       key: null,
-      message: expect.stringMatching(/no such file.*--config/u),
+      message: expect.stringMatching(/does not exist.*--config/u),
       nearest: null,
     },
   ]);
 });
 
-test('files that cannot be read as configuration are told, each in its own words', async () => {
+test('each kind of unreadable config file has its own error', async () => {
   const large = world(json(' '.repeat(1_000_001)));
-  expect((await large.read()).problems[0]!.message).toMatch(/larger than 1000000 bytes/u);
+  expect((await large.read()).problems[0]!.message).toMatch(/larger than the limit of 1000000 bytes/u);
   const binary = world({ 'cwd/.ai-agent.json': new Uint8Array([0x7b, 0xff, 0x7d]) });
-  expect((await binary.read()).problems[0]!.message).toMatch(/not UTF-8/u);
+  expect((await binary.read()).problems[0]!.message).toMatch(/not valid UTF-8/u);
   const folder = world();
   mkdirSync(join(folder.base, 'cwd/.ai-agent.json'));
-  expect((await folder.read()).problems[0]!.message).toMatch(/not a regular file/u);
+  expect((await folder.read()).problems[0]!.message).toMatch(/Not a regular file/u);
   const pipe = world();
   execFileSync('mkfifo', [join(pipe.base, 'cwd/.ai-agent.env')]);
   expect((await pipe.read()).problems).toMatchObject([
-    { file: 'cwd/.ai-agent.env', message: expect.stringMatching(/not a regular file/u) },
+    { file: 'cwd/.ai-agent.env', message: expect.stringMatching(/Not a regular file/u) },
   ]);
   const loop = world();
   symlinkSync(join(loop.base, 'cwd/.ai-agent.json'), join(loop.base, 'cwd/.ai-agent.json'));
   expect((await loop.read()).problems[0]!.message).toMatch(/cannot be read \(ELOOP\)/u);
 });
 
-test.skipIf(process.getuid?.() === 0)('a file without permission is told', async () => {
+test.skipIf(process.getuid?.() === 0)('a file without read permission is reported', async () => {
   const { base, read } = world(json('{}'));
   chmodSync(join(base, 'cwd/.ai-agent.json'), 0o000);
   expect((await read()).problems[0]!.message).toMatch(/cannot be read \(EACCES\)/u);
 });
 
-test('a file of exactly the largest size, with a byte order mark, is read', async () => {
+test('a file of exactly the maximum size, with a byte order mark, is read', async () => {
   const text = `\uFEFF{"plain": ["A"]}`;
   const { layers, problems } = await world(json(text + ' '.repeat(1_000_000 - Buffer.byteLength(text)))).read();
   expect(problems).toEqual([]);
   expect(layers[0]!.plain).toEqual(['A']);
 });
 
-test('JSON is what the engine takes for JSON, and means the same', async () => {
+test('only what the engine accepts as JSON is accepted, with the same meaning', async () => {
   const spoilt = fc.tuple(
     fc.nat(),
     fc.constantFrom('', '"', '\\', ',', '{', ']', ':', '0', '-', 'e', '\t', '\n', '\\u00', 'tru'),
@@ -433,10 +436,10 @@ test('JSON is what the engine takes for JSON, and means the same', async () => {
       const text = spoil === null ? good : good.slice(0, at) + spoil[1] + good.slice(at + 1);
       writeFileSync(join(base, 'cwd/.ai-agent.json'), text);
       const { layers, problems } = await read();
-      // Refused here, though the engine takes them.
+      // Refused here, although the engine accepts them.
       fc.pre(!problems.some(({ message }) => /given twice|__proto__/u.test(message)));
       const [expected] = parsed(text);
-      expect(problems.some(({ message }) => message.startsWith('It is not JSON'))).toBe(expected === undefined);
+      expect(problems.some(({ message }) => message.startsWith('Not valid JSON'))).toBe(expected === undefined);
       if (spoil === null) expect(JSON.stringify(layers[0]!.defaults['content'])).toBe(JSON.stringify(content));
     }),
     { numRuns: 500 },
@@ -451,7 +454,7 @@ const parsed = (text: string): readonly unknown[] => {
   }
 };
 
-test('the checks are loaded only where there is something to check', async () => {
+test('the validators are loaded only when there is something to validate', async () => {
   const { base } = world({ 'cwd/.ai-agent.env': 'A=1', 'beside/.ai-agent.json': {} });
   const script = `
     import { registerHooks } from 'node:module';

@@ -10,13 +10,13 @@ const keys = fc.oneof(
 );
 const blanks = fc.constantFrom('', '', ' ', '\t', '  ');
 
-/** A line, or a quoted value over several, and what it means. */
+/** A line, or a quoted value over several lines, and its meaning. */
 type Piece = { readonly text: string; readonly entry?: readonly [string, string] };
 
 const quotable = fc
   .string({ unit: fc.constantFrom(...'abcXYZ019 \t#=\'"\\$`{}-_\n\rnrté🔑'), maxLength: 20 })
   .filter((value) => !value.includes('\r'));
-const doubled = quotable.map((value) => ({
+const doubleQuoted = quotable.map((value) => ({
   value,
   written: `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`,
 }));
@@ -24,7 +24,9 @@ const escaped = quotable.map((value) => ({
   value,
   written: `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n').replaceAll('\t', '\\t').replaceAll('$', '\\$')}"`,
 }));
-const singled = quotable.filter((value) => !value.includes("'")).map((value) => ({ value, written: `'${value}'` }));
+const singleQuoted = quotable
+  .filter((value) => !value.includes("'"))
+  .map((value) => ({ value, written: `'${value}'` }));
 const bare = fc
   .string({ unit: fc.constantFrom(...'abcXYZ019#=\'"\\$`{}-_é🔑'), maxLength: 20 })
   .filter((value) => !/^['"#]/u.test(value))
@@ -33,7 +35,7 @@ const bare = fc
 const assignment: fc.Arbitrary<Piece> = fc
   .record({
     key: keys,
-    value: fc.oneof(doubled, escaped, singled, bare),
+    value: fc.oneof(doubleQuoted, escaped, singleQuoted, bare),
     exported: fc.constantFrom('', 'export ', 'export\t '),
     space: fc.tuple(blanks, blanks, blanks, blanks),
     comment: fc.constantFrom('', ' # a comment', '\t#'),
@@ -52,7 +54,7 @@ const files = fc.record({
   last: fc.boolean(),
 });
 
-test('a well-formed file means what a reader would say, with any line ends', () => {
+test('a well-formed file is read as a person would read it, with any line endings', () => {
   fc.assert(
     fc.property(files, ({ bom, end, pieces, last }) => {
       const lines = pieces.map(({ text }) => text).join('\n') + (last ? '\n' : '');
@@ -67,7 +69,7 @@ test('a well-formed file means what a reader would say, with any line ends', () 
   );
 });
 
-const scraps = fc.constantFrom(
+const fragments = fc.constantFrom(
   'A',
   '=',
   '"',
@@ -86,10 +88,10 @@ const scraps = fc.constantFrom(
 );
 const anything = fc.oneof(
   fc.string({ unit: 'binary' }),
-  fc.array(scraps, { maxLength: 40 }).map((parts) => parts.join('')),
+  fc.array(fragments, { maxLength: 40 }).map((parts) => parts.join('')),
 );
 
-test('no text makes it throw, change a prototype, or lose count of lines', () => {
+test('no text makes the parser throw, change a prototype, or miscount lines', () => {
   const before = Reflect.ownKeys(Object.prototype);
   fc.assert(
     fc.property(anything, (text) => {
@@ -106,7 +108,7 @@ test('no text makes it throw, change a prototype, or lose count of lines', () =>
   expect(Reflect.ownKeys(Object.prototype)).toEqual(before);
 });
 
-test('a problem names its line and nothing that stands on it', () => {
+test('a problem names its line and quotes nothing from it', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[a-z]{3} [0-9A-Z]{12}$/u), fc.nat(5), (secret, above) => {
       const { problems } = parseEnv(`${'# a comment\n'.repeat(above)}${secret}\nGOOD=1`);
@@ -128,8 +130,8 @@ const cases: readonly (readonly [string, string, [string, string][]])[] = [
       ['D', ''],
     ],
   ],
-  ['double quotes know escapes', String.raw`A="x\n\"y\"\\\$\q"`, [['A', 'x\n"y"\\$\\q']]],
-  ['single quotes know none', String.raw`A='x\n"y"'`, [['A', String.raw`x\n"y"`]]],
+  ['double quotes allow escapes', String.raw`A="x\n\"y\"\\\$\q"`, [['A', 'x\n"y"\\$\\q']]],
+  ['single quotes allow none', String.raw`A='x\n"y"'`, [['A', String.raw`x\n"y"`]]],
   [
     'a quoted value may have several lines',
     'A="x\r\ny"\r\nB=1',
@@ -139,14 +141,14 @@ const cases: readonly (readonly [string, string, [string, string][]])[] = [
     ],
   ],
   [
-    'nothing is filled in',
+    'nothing is substituted',
     'A=1\nB=${A}$A',
     [
       ['A', '1'],
       ['B', '${A}$A'],
     ],
   ],
-  ['the last of two counts', 'A=1\nA=2', [['A', '2']]],
+  ['the last of two wins', 'A=1\nA=2', [['A', '2']]],
   [
     'an empty value is a value',
     'A=\nB=""',
@@ -163,11 +165,11 @@ test.each(cases)('%s', (_name, text, expected) => {
 });
 
 test.each([
-  ['no sign', 'A=1\nhello\nB=2', [2], ['A', 'B']],
-  ['a key that no variable can have', 'MY-KEY=1\n1A=2\nA.B=3', [1, 2, 3], []],
-  ['a quote that is not closed', 'A=1\nB="x\nC=2', [2], ['A']],
+  ['no equals sign', 'A=1\nhello\nB=2', [2], ['A', 'B']],
+  ['an invalid variable name', 'MY-KEY=1\n1A=2\nA.B=3', [1, 2, 3], []],
+  ['an unclosed quote', 'A=1\nB="x\nC=2', [2], ['A']],
   ['text after the closing quote', 'A="x"y\nB=2', [1], ['B']],
-  ['a line after a value of several', 'A="x\ny\nz"\nnonsense', [4], ['A']],
+  ['a line after a multi-line value', 'A="x\ny\nz"\nnonsense', [4], ['A']],
   ['a NUL character', 'A=x\0y\nB=2', [1], ['B']],
 ])('refused, with the line: %s', (_name, text, lines, kept) => {
   expect(parseEnv(text).problems.map(({ line }) => line)).toEqual(lines);

@@ -1,4 +1,4 @@
-// A server process that misbehaves on request. It speaks the protocol by hand, and does not end when its input does.
+// A server process that misbehaves on request. It implements the protocol by hand, and does not exit when its input ends.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
@@ -10,7 +10,7 @@ setInterval(() => undefined, 100_000);
 const write = (text: string): void => void process.stdout.write(`${text}\n`);
 const send = (message: object): void => write(JSON.stringify({ jsonrpc: '2.0', ...message }));
 const large = (bytes: number): string => JSON.stringify('x'.repeat(bytes));
-const asked = new Map<number, (answer: Message) => void>();
+const pendingRequests = new Map<number, (answer: Message) => void>();
 
 const tools: Record<string, (id: number | string, args: any) => void> = {
   echo: (id, { text }) => say(id, String(text)),
@@ -51,7 +51,7 @@ const tools: Record<string, (id: number | string, args: any) => void> = {
     ),
   dieLoud: () => process.stderr.write('\u001b[31mthe reason is here\u001b[0m\n', () => process.exit(3)),
   dieBySignal: () => process.kill(process.pid, 'SIGKILL'),
-  // The first is of the group, the second of a shell in it.
+  // Returns three pids: the server, a shell, and a child of that shell.
   family: (id) => {
     const child = spawn('/bin/sh', ['-c', 'sleep 1000 & echo $!; wait'], { stdio: ['ignore', 'pipe', 'inherit'] });
     createInterface({ input: child.stdout }).once('line', (pid) =>
@@ -59,7 +59,7 @@ const tools: Record<string, (id: number | string, args: any) => void> = {
     );
   },
   askForModel: (id) => {
-    asked.set(1, (answer) => say(id, JSON.stringify(answer.error)));
+    pendingRequests.set(1, (answer) => say(id, JSON.stringify(answer.error)));
     send({ id: 1, method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } });
   },
   environment: (id) => say(id, JSON.stringify(process.env)),
@@ -70,7 +70,7 @@ const say = (id: number | string, text: string): void => send({ id, result: { co
 const answer = (message: Message): void => {
   const { id, method, params } = message;
   if (id === undefined) return;
-  if (method === undefined) return asked.get(Number(id))?.(message);
+  if (method === undefined) return pendingRequests.get(Number(id))?.(message);
   switch (method) {
     case 'initialize':
       return send({

@@ -6,7 +6,7 @@ import { responseIdOf } from '../../../src/adapters/mcp/response-id.ts';
 
 const bytesMax = 600;
 
-/** Lines of any length, cut into chunks at any place. */
+/** Lines of any length, cut into chunks at any position. */
 const streams = fc.record({
   lines: fc.array(fc.oneof(fc.nat(5), fc.nat(2_000), fc.constantFrom(bytesMax, bytesMax + 1, 512, 1_024)), {
     maxLength: 8,
@@ -17,19 +17,19 @@ const streams = fc.record({
 const contentOf = (length: number, line: number): string =>
   Array.from({ length }, (_, at) => String.fromCodePoint(97 + ((at * 7 + line) % 26))).join('');
 
-test('however it is cut, a stream gives the same lines; of long ones the ends', () => {
+test('a stream yields the same lines however it is chunked; of long lines, both ends are kept', () => {
   fc.assert(
     fc.property(streams, ({ lines, cuts }) => {
       const contents = lines.map(contentOf);
       const bytes = Buffer.from(contents.map((line) => `${line}\n`).join(''));
-      const heard: (string | TruncatedLine)[] = [];
+      const received: (string | TruncatedLine)[] = [];
       const push = splitLines(bytesMax, {
-        line: (line) => heard.push(line.toString()),
-        tooLong: (ends) => heard.push(ends),
+        line: (line) => received.push(line.toString()),
+        tooLong: (ends) => received.push(ends),
       });
       const places = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b), bytes.length];
       for (let at = 1; at < places.length; at++) push(bytes.subarray(places[at - 1], places[at]));
-      expect(heard).toEqual(
+      expect(received).toEqual(
         contents.map((line) =>
           line.length <= bytesMax ? line : { head: line.slice(0, 512), tail: line.slice(-512), bytes: line.length },
         ),
@@ -44,7 +44,7 @@ const endsOf = (text: string): TruncatedLine => ({
   bytes: text.length,
 });
 
-test('the id of an answer is found at either end, whatever its content says', () => {
+test('the id of a response is found at either end, whatever its content', () => {
   const ids = fc.oneof(fc.nat(), fc.stringMatching(/^[\w-]{1,20}$/u));
   const shapes = fc.constantFrom(
     (id: unknown, result: unknown) => ({ jsonrpc: '2.0', id, result }),
@@ -66,7 +66,7 @@ test('the id of an answer is found at either end, whatever its content says', ()
   );
 });
 
-test('what answers nothing has no id, and what cannot be told is not guessed', () => {
+test('a line that answers nothing has no id, and an ambiguous id is not guessed', () => {
   const filler = 'x'.repeat(2_000);
   const found = (value: object) => responseIdOf(endsOf(JSON.stringify(value)));
   expect(found({ jsonrpc: '2.0', method: 'a', params: { filler, id: 1 } })).toBeNull();

@@ -2,24 +2,24 @@ import { describe, expect, test, vi } from 'vitest';
 import type { Json, JsonObject } from '#base';
 import type { ListedTools } from '#contracts';
 import { callTool, failureOf, toolOf } from '../../conformance/tool-source.ts';
-import { listOf, listRemote, oneTool, startHandmade } from './handmade.ts';
-import type { Extra } from './handmade.ts';
+import { listOf, listRemote, oneTool, startScriptedServer } from './scripted-server.ts';
+import type { ListOptions } from './scripted-server.ts';
 
 const toolsNamed = (...names: string[]): JsonObject[] => names.map((name) => ({ ...oneTool, name }));
 const namesOf = ({ tools }: ListedTools): string[] => tools.map(({ name }) => name);
 
 test('a list of many pages is read to its end', async () => {
-  const { url, asked } = await startHandmade(({ method, params }) => {
+  const { url, requests } = await startScriptedServer(({ method, params }) => {
     if (method !== 'tools/list') return undefined;
     const page = Number(params.cursor ?? 0);
     return { tools: toolsNamed(`tool-${page}`), ...(page < 5 ? { nextCursor: String(page + 1) } : {}) };
   });
   const listed = await listRemote(url);
   expect(namesOf(listed)).toEqual(['tool-0', 'tool-1', 'tool-2', 'tool-3', 'tool-4', 'tool-5']);
-  expect(asked.filter(({ method }) => method === 'tools/list')).toHaveLength(6);
+  expect(requests.filter(({ method }) => method === 'tools/list')).toHaveLength(6);
 });
 
-test('only the tools that the config names are offered', async () => {
+test('only the tools named in the config are offered', async () => {
   const listed = await listOf(toolsNamed('a', 'b', 'c'), { tools: ['c', 'a'] });
   expect(namesOf(listed)).toEqual(['a', 'c']);
   expect(namesOf(await listOf(toolsNamed('a'), { tools: [] }))).toEqual([]);
@@ -28,30 +28,30 @@ test('only the tools that the config names are offered', async () => {
 const depth = (levels: number): Json => (levels === 0 ? {} : { properties: depth(levels - 1) });
 const many = Array.from({ length: 513 }, (_, at) => `tool-${at}`);
 
-describe('a list is refused', () => {
-  const refusals: readonly [title: string, tools: Json, extra: Extra, words: RegExp][] = [
+describe('a tool list is refused', () => {
+  const refusals: readonly [title: string, tools: Json, extra: ListOptions, words: RegExp][] = [
     [
       'that lacks a named tool',
       toolsNamed('write_file', 'read_file', 'list'),
       { tools: ['red_file'] },
       /has no tool "red_file"\. It offers: read_file, /u,
     ],
-    ['that lacks one and offers none', [], { tools: ['x'] }, /has no tool "x"\. It offers none\./u],
-    ['with two tools of one name', toolsNamed('a', 'b', 'a'), {}, /two tools that are both called "a"/u],
-    ['with a tool without a name', [{ inputSchema: { type: 'object' } }], {}, /no name/u],
-    ['with an empty name', toolsNamed(''), {}, /no name/u],
-    ['with something that is no tool', [null], {}, /no name/u],
-    ['that is no list', { a: 1 }, {}, /no list of tools/u],
+    ['that lacks one and offers none', [], { tools: ['x'] }, /has no tool "x"\. It offers no tools\./u],
+    ['with two tools of the same name', toolsNamed('a', 'b', 'a'), {}, /two tools named "a"/u],
+    ['with a tool without a name', [{ inputSchema: { type: 'object' } }], {}, /without a name/u],
+    ['with an empty name', toolsNamed(''), {}, /without a name/u],
+    ['with an item that is not a tool', [null], {}, /without a name/u],
+    ['that is not a list', { a: 1 }, {}, /an invalid tool list/u],
     [
       'with a schema that is a string',
       [{ name: 'a', inputSchema: { type: 'string' } }],
       {},
-      /"a" whose input schema is not that of an object/u,
+      /"a" whose input schema does not describe an object/u,
     ],
     ['without a schema', [{ name: 'a' }], {}, /"a" whose input schema/u],
     ['with a schema that is a list', [{ name: 'a', inputSchema: [] }], {}, /"a" whose input schema/u],
     [
-      'with a schema nested too deep',
+      'with a schema nested too deeply',
       [{ name: 'a', inputSchema: { type: 'object', properties: depth(2_000) } }],
       {},
       /"a".* nested too deep/u,
@@ -60,13 +60,13 @@ describe('a list is refused', () => {
       'of more than 512 tools',
       toolsNamed(...many),
       {},
-      /more than 512 tools: name those that are needed in mcpServers\.made\.tools/u,
+      /more than 512 tools; list the ones you need in mcpServers\.made\.tools/u,
     ],
     [
       'of more than 1 MB of schemas',
       toolsNamed('a', 'b').map((tool) => ({ ...tool, inputSchema: { type: 'object', title: 'x'.repeat(600_000) } })),
       {},
-      /more than 1 MB of schemas: name those/u,
+      /more than 1 MB of schemas; list the ones/u,
     ],
   ];
   test.each(refusals)('%s', async (_, tools, extra, words) => {
@@ -76,11 +76,11 @@ describe('a list is refused', () => {
     expect(failure.detail).toMatch(/^Server "made" at http:\/\/127\.0\.0\.1:\d+ /u);
   });
 
-  test('that has no end', async () => {
-    const { url } = await startHandmade(({ method }) =>
+  test('that never ends', async () => {
+    const { url } = await startScriptedServer(({ method }) =>
       method === 'tools/list' ? { tools: [], nextCursor: 'again' } : undefined,
     );
-    expect((await failureOf(listRemote(url))).message).toContain('without an end');
+    expect((await failureOf(listRemote(url))).message).toContain('an endless tool list');
   });
 
   test('that is too large to read', async () => {
@@ -90,27 +90,27 @@ describe('a list is refused', () => {
   });
 });
 
-test('of 512 tools and more, those that are named are offered', async () => {
+test('of 512 or more tools, the named ones are offered', async () => {
   expect(namesOf(await listOf(toolsNamed(...many), { tools: ['tool-512'] }))).toEqual(['tool-512']);
 });
 
 test('a server without tools offers none, and nothing is printed', async () => {
   const printed = ['log', 'debug', 'warn', 'error', 'info'].map((name) => vi.spyOn(console, name as 'log'));
-  const { url, asked } = await startHandmade(({ method, params }) =>
+  const { url, requests } = await startScriptedServer(({ method, params }) =>
     method === 'initialize'
       ? { protocolVersion: params.protocolVersion, capabilities: {}, serverInfo: { name: 'x', version: '1' } }
       : undefined,
   );
   expect(namesOf(await listRemote(url))).toEqual([]);
-  expect(asked.map(({ method }) => method)).not.toContain('tools/list');
+  expect(requests.map(({ method }) => method)).not.toContain('tools/list');
   for (const each of printed) expect(each).not.toHaveBeenCalled();
   vi.restoreAllMocks();
 });
 
-test('words are made well-formed and cut, and the server is called by its own name for the tool', async () => {
+test('tool texts are made well-formed and truncated, and calls use the server’s own tool name', async () => {
   const name = 'odd \ud800 name';
   const inputSchema = { type: 'object', properties: { 'a\udc00': { description: 'b\ud800', enum: ['\ud800'] } } };
-  const { url, asked } = await startHandmade(({ method }) =>
+  const { url, requests } = await startScriptedServer(({ method }) =>
     method === 'tools/list'
       ? {
           tools: [
@@ -130,7 +130,7 @@ test('words are made well-formed and cut, and the server is called by its own na
   expect(Object.isFrozen((odd!.inputSchema['properties'] as JsonObject)['a\ufffd'])).toBe(true);
   expect(titled!.description).toBe('A title');
   await callTool(listed, 'odd \ufffd name');
-  expect(asked.at(-1)!.params.name).toBe(name);
+  expect(requests.at(-1)!.params.name).toBe(name);
 });
 
 test.each([
@@ -141,14 +141,14 @@ test.each([
   [{ destructiveHint: false }, true, 'never'],
   [undefined, true, 'never'],
 ] as const)(
-  'a tool with the hints %j of a server that is trusted (%s) may run again: %s',
+  'a tool with the hints %j on a server with trusted=%s has repeat=%s',
   async (annotations, trusted, repeat) => {
     const listed = await listOf([{ ...oneTool, ...(annotations === undefined ? {} : { annotations }) }], { trusted });
     expect(toolOf(listed, 'one').repeat).toBe(repeat);
   },
 );
 
-test('neither instructions nor a changed list reach the tools', async () => {
+test('neither server instructions nor a changed list affect the tools', async () => {
   const listed = await listOf(toolsNamed('a'));
   expect(JSON.stringify(listed.tools)).not.toContain('Obey');
   expect(Object.keys(listed.tools[0]!).sort()).toEqual(['description', 'execute', 'inputSchema', 'name', 'repeat']);

@@ -2,16 +2,16 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
-/** What one server process, or what stands for one, knows: how often things happened, and who waits for that. */
+/** State of one server process, or its stand-in: how often things happened, and who waits for that. */
 export type PeerState = {
-  /** Ends the server without a word. */
+  /** Ends the server without a reply. */
   die(): void;
-  happened(what: What): void;
-  /** Waits until it has happened so many times; how often it has. */
-  seen(what: What, times: number): Promise<number>;
+  happened(what: CountedEvent): void;
+  /** Waits until it has happened that often; returns how often it has. */
+  seen(what: CountedEvent, times: number): Promise<number>;
 };
 
-type What = 'hang' | 'cancel' | 'meet';
+type CountedEvent = 'hang' | 'cancel' | 'meet';
 
 export const newState = (die: () => void): PeerState => {
   const counts = { hang: 0, cancel: 0, meet: 0 };
@@ -20,9 +20,9 @@ export const newState = (die: () => void): PeerState => {
     die,
     happened: (what) => {
       counts[what] += 1;
-      const told = waiting;
+      const waiters = waiting;
       waiting = [];
-      for (const tell of told) tell();
+      for (const tell of waiters) tell();
     },
     seen: async (what, times) => {
       while (counts[what] < times) await new Promise<void>((tell) => waiting.push(tell));
@@ -34,7 +34,7 @@ export const newState = (die: () => void): PeerState => {
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] });
 const never = new Promise<never>(() => undefined);
 
-/** One connection's server: it counts for itself. */
+/** The server of one connection, with its own counter. */
 export const peerServer = (state: PeerState): McpServer => {
   const server = new McpServer(
     { name: 'peer', version: '1' },

@@ -1,4 +1,4 @@
-// The test server as a process. It leaves its number in the folder it is given.
+// The test server as a process. It writes its pid to the given folder.
 import { writeFileSync } from 'node:fs';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { newState, peerServer } from './peer-server.ts';

@@ -1,4 +1,4 @@
-// The test server behind each transport, in this process where there is no process to be started.
+// The test server behind each transport, in this process unless the transport starts one.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -22,9 +22,13 @@ import type { Peer } from '../../conformance/tool-source.ts';
 import { newState, peerServer } from './peer-server.ts';
 import { isAlive } from './processes.ts';
 
-type Extra = Partial<Pick<ResolvedServer, 'trusted' | 'tools' | 'connectTimeoutMs'>>;
+type ServerOverrides = Partial<Pick<ResolvedServer, 'trusted' | 'tools' | 'connectTimeoutMs'>>;
 
-export const stdioServer = (script: string, args: readonly string[] = [], extra: Extra = {}): ResolvedServer => ({
+export const stdioServer = (
+  script: string,
+  args: readonly string[] = [],
+  extra: ServerOverrides = {},
+): ResolvedServer => ({
   name: 'peer',
   type: 'stdio',
   command: process.execPath,
@@ -43,7 +47,7 @@ export const stdioPeer = async (): Promise<Peer> => {
   };
 };
 
-/** A server whose requests and open connections we know. */
+/** A server whose requests and open connections can be inspected. */
 export const listen = async (answer: RequestListener): Promise<{ server: Server; url: string; drop(): void }> => {
   const server = createServer(answer);
   server.listen(0, '127.0.0.1');
@@ -73,7 +77,7 @@ const toRequest = (message: IncomingMessage, gone: AbortSignal): Request =>
     ...(message.method === 'POST' ? { body: Readable.toWeb(message) as never, duplex: 'half' } : {}),
   });
 
-/** Answers one request of Node's with a handler of the web's kind. */
+/** Answers a Node request with a web-standard handler. */
 export const answerWith = async (
   message: IncomingMessage,
   to: ServerResponse,
@@ -92,7 +96,7 @@ export const answerWith = async (
   }
 };
 
-/** The protocol of 2026: no sessions, a server object for each request. */
+/** The 2026 protocol: no sessions, one server object per request. */
 export const statelessPeer = async (): Promise<Peer> => {
   let drop = (): void => undefined;
   const state = newState(() => drop());
@@ -110,7 +114,7 @@ export const statelessPeer = async (): Promise<Peer> => {
   };
 };
 
-/** The protocol of 2025: a session begins with `initialize` and ends with DELETE. */
+/** The 2025 protocol: a session begins with `initialize` and ends with DELETE. */
 export const sessionsPeer = async (): Promise<Peer> => {
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
   let drop = (): void => undefined;

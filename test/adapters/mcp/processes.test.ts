@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { mcpSource } from '#adapters/mcp';
 import type { ResolvedServer } from '#contracts';
-import { callText, eventually, failureOf, live } from '../../conformance/tool-source.ts';
+import { callText, eventually, failureOf, unabortedSignal } from '../../conformance/tool-source.ts';
 import { stdioServer } from './peers.ts';
 import { isAlive, membersOf } from './processes.ts';
 
@@ -19,9 +19,9 @@ type Stdio = Extract<ResolvedServer, { type: 'stdio' }>;
 const hostile = (change: Partial<Stdio>): Stdio => ({ ...(stdioServer('hostile-stdio.ts') as Stdio), ...change });
 
 const failureWith = async (change: Partial<Stdio>) =>
-  (await failureOf(mcpSource(hostile(change)).list({ signal: live() }))).failure;
+  (await failureOf(mcpSource(hostile(change)).list({ signal: unabortedSignal() }))).failure;
 
-test('no server, and no child of one, outlives a process that is killed', async () => {
+test('no server or child of a server outlives a killed process', async () => {
   const script = fileURLToPath(new URL('parent.ts', import.meta.url));
   const parent = spawn(process.execPath, ['--conditions=cloister-source', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -39,16 +39,16 @@ test('no server, and no child of one, outlives a process that is killed', async 
 test.each([
   ['few', { A: '1', EMPTY: '', QUOTED: `a"b'c $HOME \`x\` \n two` }],
   ['those that shells set', { PWD: '/elsewhere', OLDPWD: '/before', SHLVL: '7', _: 'underscore' }],
-])('a server has the variables that it is given and no others: %s', async (_, env) => {
+])('a server has only the variables it is given: %s', async (_, env) => {
   vi.stubEnv('POISON', 'yes');
   vi.stubEnv('OPENAI_API_KEY', 'sk-poison');
   onTestFinished(() => void vi.unstubAllEnvs());
-  const listed = await mcpSource(hostile({ env })).list({ signal: live() });
+  const listed = await mcpSource(hostile({ env })).list({ signal: unabortedSignal() });
   onTestFinished(async () => listed.close?.());
   expect(JSON.parse(await callText(listed, 'environment'))).toEqual(env);
 });
 
-test('arguments and folder reach a server as they are', async () => {
+test('arguments and working folder reach a server unchanged', async () => {
   const script = join(folder, 'my server');
   writeFileSync(
     script,
@@ -58,18 +58,18 @@ test('arguments and folder reach a server as they are', async () => {
   const args = ['', 'a b', '$HOME', '"; exit', "'", '-x', 'é\n', '*'];
   const { detail } = await failureWith({ command: './my server', args, cwd: folder });
   expect(detail).toBe(
-    `Server "peer" ended with exit code 4. Its last words on stderr: ${JSON.stringify([folder, ...args])}`,
+    `Server "peer" exited with code 4. Its last output on stderr: ${JSON.stringify([folder, ...args])}`,
   );
 });
 
-test('a command is looked for in the PATH that the server is given', async () => {
+test('a command is looked up in the PATH given to the server', async () => {
   const missing = await failureWith({ command: 'no-such-program', env: { PATH: '/nowhere:/bin' } });
   expect(missing).toEqual({
     code: 'server_missing',
-    detail: 'Server "peer" is started by "no-such-program": it is in no folder of its PATH.',
+    detail: 'Server "peer": the command "no-such-program" was not found on its PATH.',
   });
   expect((await failureWith({ command: 'node', env: {} })).detail).toContain('which is empty');
-  expect((await failureWith({ command: '/no/such' })).detail).toContain('"/no/such": it is not a program');
+  expect((await failureWith({ command: '/no/such' })).detail).toContain('"/no/such" is not an executable file');
   writeFileSync(join(folder, 'text.txt'), 'not a program');
   expect((await failureWith({ command: './text.txt', cwd: folder })).code).toBe('server_missing');
   expect((await failureWith({ command: folder })).code).toBe('server_missing');
@@ -78,12 +78,14 @@ test('a command is looked for in the PATH that the server is given', async () =>
   expect((await failureWith({ command: 'lost', env: { PATH: folder } })).code).toBe('server_missing');
 });
 
-test('a folder or a variable that cannot be is named', async () => {
+test('an invalid folder or variable is named in the error', async () => {
   expect(await failureWith({ cwd: '/no/such/folder' })).toEqual({
     code: 'config_invalid',
-    detail: 'mcpServers.peer.cwd: there is no folder /no/such/folder.',
+    detail: 'mcpServers.peer.cwd: the folder /no/such/folder does not exist.',
   });
-  expect((await failureWith({ env: { 'a-b': 'secret' } })).detail).toMatch(/^mcpServers\.peer\.env: "a-b" cannot be/u);
+  expect((await failureWith({ env: { 'a-b': 'secret' } })).detail).toMatch(
+    /^mcpServers\.peer\.env: "a-b" is not a valid variable name/u,
+  );
   const withNul = await failureWith({ env: { A: 'secret\0' } });
   expect(withNul.code).toBe('server_failed');
   expect(withNul.detail).not.toContain('secret');

@@ -1,9 +1,9 @@
-// Looking at processes from outside.
+// Inspects processes from outside.
 import { readdirSync, readFileSync } from 'node:fs';
 
 const statOf = (pid: number | string): string => readFileSync(`/proc/${pid}/stat`, 'utf8');
 
-/** A process that has ended but was not collected yet does not count. */
+/** A zombie does not count. */
 export const isAlive = (pid: number): boolean => {
   try {
     return !/^\d+ \(.*\) Z/su.test(statOf(pid));
@@ -12,7 +12,7 @@ export const isAlive = (pid: number): boolean => {
   }
 };
 
-/** Living processes of a process group. */
+/** The number of live processes in a process group. */
 export const membersOf = (group: number): number =>
   readdirSync('/proc').filter((pid) => /^\d+$/u.test(pid) && isAlive(Number(pid)) && groupOf(pid) === group).length;
 

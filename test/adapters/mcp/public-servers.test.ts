@@ -1,4 +1,4 @@
-// Servers that others wrote, as npm brings them.
+// Third-party servers, as published on npm.
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { mcpSource } from '#adapters/mcp';
 import type { ListedTools, ResolvedServer } from '#contracts';
-import { callText, callTool, failureOf, live, toolOf } from '../../conformance/tool-source.ts';
+import { callText, callTool, failureOf, unabortedSignal, toolOf } from '../../conformance/tool-source.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'cloister-mcp-')));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -33,24 +33,25 @@ const stdio = (
   ...more,
 });
 
-const open = async (server: ResolvedServer): Promise<ListedTools> => mcpSource(server).list({ signal: live() });
+const open = async (server: ResolvedServer): Promise<ListedTools> =>
+  mcpSource(server).list({ signal: unabortedSignal() });
 
-/** What the server `everything` says to a few calls, whatever carries them. */
+/** What the server `everything` answers to a few calls, over any transport. */
 const askEverything = async (listed: ListedTools): Promise<readonly string[]> => {
   const stop = new AbortController();
   const long = failureOf(callTool(listed, 'trigger-long-running-operation', { duration: 100, steps: 1 }, stop.signal));
-  const said = [
+  const answers = [
     await callText(listed, 'echo', { message: 'hello' }),
     await callText(listed, 'get-sum', { a: 2, b: 3 }),
     (await failureOf(callTool(listed, 'get-sum', { a: 2, b: 'x' }))).code,
   ];
   stop.abort();
-  return [...said, (await long).code];
+  return [...answers, (await long).code];
 };
 
-const everythingSays = ['Echo: hello', 'The sum of 2 and 3 is 5.', 'tool_failed', 'cancelled'];
+const everythingAnswers = ['Echo: hello', 'The sum of 2 and 3 is 5.', 'tool_failed', 'cancelled'];
 
-describe('everything, over stdio', () => {
+describe('the "everything" server, over stdio', () => {
   let listed: ListedTools;
   beforeAll(async () => {
     vi.stubEnv('POISON', 'yes');
@@ -72,21 +73,21 @@ describe('everything, over stdio', () => {
     await listed.close?.();
   });
 
-  test('offers the tools that the config names, and believes its hints when it is trusted', () => {
+  test('offers the tools named in the config, and its hints are used if it is trusted', () => {
     expect(listed.tools).toHaveLength(9);
     expect(toolOf(listed, 'echo').repeat).toBe('free');
     expect(toolOf(listed, 'toggle-simulated-logging').repeat).toBe('never');
   });
 
   test('answers', async () => {
-    expect(await askEverything(listed)).toEqual(everythingSays);
+    expect(await askEverything(listed)).toEqual(everythingAnswers);
   });
 
-  test('sees the environment it was given and nothing else', async () => {
+  test('sees only the environment it was given', async () => {
     expect(JSON.parse(await callText(listed, 'get-env'))).toEqual({ GIVEN: 'this' });
   });
 
-  test('has images, links and resources, of which notes are shown', async () => {
+  test('returns images, links and resources, which are shown as notes', async () => {
     expect(await callText(listed, 'get-tiny-image')).toMatch(/\n\[image image\/png, [\d,]+ bytes: not shown\]\n/u);
     expect(await callText(listed, 'get-resource-links', { count: 1 })).toMatch(
       /\[resource .*demo:\/\/.*: not shown\]/u,
@@ -98,16 +99,16 @@ describe('everything, over stdio', () => {
     expect(await asBlob).toMatch(/\n\[resource text\/plain, \d+ bytes: not shown\]\n/u);
   });
 
-  test('has structured content, which its text repeats', async () => {
-    const said = await callText(listed, 'get-structured-content', { location: 'Chicago' });
-    expect(JSON.parse(said)).toMatchObject({ humidity: 82 });
+  test('returns structured content, which its text repeats', async () => {
+    const answers = await callText(listed, 'get-structured-content', { location: 'Chicago' });
+    expect(JSON.parse(answers)).toMatchObject({ humidity: 82 });
   });
 });
 
 test.each([
   ['streamableHttp', 'http', '/mcp'],
   ['sse', 'sse', '/sse'],
-] as const)('everything answers over %s', async (mode, type, path) => {
+] as const)('the "everything" server answers over %s', async (mode, type, path) => {
   const port = await freePort();
   const child = spawn(process.execPath, [scriptOf('server-everything'), mode], {
     env: { PORT: String(port) },
@@ -118,7 +119,7 @@ test.each([
   await new Promise<void>((ready) => lines.on('line', (line) => (line.includes('on port') ? ready() : undefined)));
   const server = { name: 'everything', type, url: `http://127.0.0.1:${port}${path}`, headers: {} };
   const listed = await open(server);
-  expect(await askEverything(listed)).toEqual(everythingSays);
+  expect(await askEverything(listed)).toEqual(everythingAnswers);
   await listed.close?.();
 });
 
@@ -131,7 +132,7 @@ const freePort = async (): Promise<number> => {
   return port;
 };
 
-test('filesystem reads and writes in its folder, and not beside it', async () => {
+test('the "filesystem" server reads and writes inside its folder, but not outside', async () => {
   const listed = await open(stdio('filesystem', [folder]));
   onTestFinished(async () => listed.close?.());
   await callTool(listed, 'write_file', { path: join(folder, 'note.txt'), content: 'körper 🧵' });
@@ -143,7 +144,7 @@ test('filesystem reads and writes in its folder, and not beside it', async () =>
   expect(failure.message).toContain('Access denied');
 });
 
-test('memory keeps what it is told', async () => {
+test('the "memory" server remembers what it is given', async () => {
   const listed = await open(stdio('memory', [], { env: { MEMORY_FILE_PATH: join(folder, 'memory.jsonl') } }));
   onTestFinished(async () => listed.close?.());
   const entities = [{ name: 'Cloister', entityType: 'project', observations: ['cells'] }];

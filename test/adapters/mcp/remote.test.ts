@@ -3,50 +3,50 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import { callTool, failureOf } from '../../conformance/tool-source.ts';
-import { listRemote, oneTool, startHandmade } from './handmade.ts';
+import { listRemote, oneTool, startScriptedServer } from './scripted-server.ts';
 import { closed, listen } from './peers.ts';
 
 afterEach(() => void vi.unstubAllEnvs());
 
 const headers = { authorization: 'Bearer s3cret', 'x-team': 'blue' };
 
-test('every request over HTTP has the headers, and the name we give', async () => {
-  const { url, asked } = await startHandmade();
+test('every HTTP request carries the configured headers and our client name', async () => {
+  const { url, requests } = await startScriptedServer();
   const listed = await listRemote(`${url}/mcp`, { headers });
   await callTool(listed, 'one');
   await listed.close?.();
-  expect(asked.length).toBeGreaterThan(4);
-  for (const each of asked) expect(each.headers).toMatchObject(headers);
-  const hello = asked.find(({ method }) => method === 'initialize')!;
+  expect(requests.length).toBeGreaterThan(4);
+  for (const each of requests) expect(each.headers).toMatchObject(headers);
+  const hello = requests.find(({ method }) => method === 'initialize')!;
   expect(hello.params.clientInfo).toEqual({ name: 'tester', version: '9' });
   expect(hello.params.capabilities).toEqual({});
 });
 
 test('no idle stream is held open over HTTP', async () => {
-  const { url, asked } = await startHandmade();
+  const { url, requests } = await startScriptedServer();
   await callTool(await listRemote(url), 'one');
-  expect(asked.map(({ method }) => method)).not.toContain('GET');
+  expect(requests.map(({ method }) => method)).not.toContain('GET');
 });
 
 describe.each(['http', 'sse', 'websocket'] as const)('over %s', (type) => {
   const list = async (url: string, connectTimeoutMs = 30_000) =>
     failureOf(listRemote(type === 'websocket' ? url.replace('http', 'ws') : url, { headers, connectTimeoutMs }, type));
 
-  test('a server that is not there is named by its origin only', async () => {
+  test('an unreachable server is named only by its origin', async () => {
     const { server, url } = await listen(() => undefined);
     await closed(server);
     const { failure } = await list(`${url}/path/t0ken?key=t0ken`);
     expect(failure.code).toBe('server_failed');
     expect(failure.detail).toMatch(
-      /^Server "made" at (?:http|ws):\/\/127\.0\.0\.1:\d+ could not be reached \(ECONNREFUSED\): check that it runs/u,
+      /^Server "made" at (?:http|ws):\/\/127\.0\.0\.1:\d+ is unreachable \(ECONNREFUSED\); check that it is running/u,
     );
     expect(failure.detail).not.toContain('t0ken');
   });
 
   test.each([
-    [401, /answered HTTP 401: check the credentials in `headers`/u],
-    [404, /answered HTTP 404: check `url`/u],
-    [500, /answered HTTP 500/u],
+    [401, /returned HTTP 401; check the credentials in `headers`/u],
+    [404, /returned HTTP 404; check `url`/u],
+    [500, /returned HTTP 500/u],
   ])('HTTP %d says what to do', async (status, words) => {
     const { server, url } = await listen((message, to) => void to.writeHead(status).end(`no ${message.url}`));
     server.on('upgrade', (_, socket) => socket.end(`HTTP/1.1 ${status} No\r\n\r\n`));
@@ -57,7 +57,7 @@ describe.each(['http', 'sse', 'websocket'] as const)('over %s', (type) => {
     expect(failure.detail).not.toContain('t0ken');
   });
 
-  test('headers are not carried to another host', async () => {
+  test('headers are not forwarded to another host', async () => {
     const seen: string[] = [];
     const other = await listen((message, to) => {
       seen.push(message.url!);
@@ -72,24 +72,24 @@ describe.each(['http', 'sse', 'websocket'] as const)('over %s', (type) => {
     await closed(server);
     await closed(other.server);
     expect(failure.code).toBe('server_failed');
-    expect(failure.detail).toMatch(/set `url` to the address/u);
+    expect(failure.detail).toMatch(/set `url` to the URL it redirects to/u);
     expect(failure.detail).not.toContain('t0ken');
     expect(seen).toEqual([]);
   });
 
-  test('a server that accepts and says nothing fails after the time given', async () => {
+  test('a server that accepts and never responds fails after the timeout', async () => {
     const { server, url } = await listen(() => undefined);
     server.on('upgrade', (_, socket) => socket.resume().on('end', () => socket.destroy()));
     const { failure } = await list(url, 200);
     await closed(server);
     expect(failure.code).toBe('server_failed');
-    expect(failure.detail).toMatch(/did not answer within 200 ms\.$/u);
+    expect(failure.detail).toMatch(/did not respond within 200 ms\.$/u);
   });
 
   test.each([
     ['not an address', 'is not a URL.'],
-    ['ftp://127.0.0.1/s3cret', `must begin with ${type === 'websocket' ? 'ws' : 'http'}`],
-    ['http://user:s3cret@127.0.0.1/', 'holds a password: send it in `headers`.'],
+    ['ftp://127.0.0.1/s3cret', `must start with ${type === 'websocket' ? 'ws' : 'http'}`],
+    ['http://user:s3cret@127.0.0.1/', 'contains a user name or password; send credentials in `headers`.'],
   ])('the address %s is refused', async (address, words) => {
     const { failure } = await list(address);
     expect(failure.code).toBe('config_invalid');
@@ -97,18 +97,18 @@ describe.each(['http', 'sse', 'websocket'] as const)('over %s', (type) => {
     expect(failure.detail).not.toContain('s3cret');
   });
 
-  test('a header that cannot be sent is refused without its value', async () => {
+  test('a header that cannot be sent is refused without showing its value', async () => {
     const url = `${type === 'websocket' ? 'ws' : 'http'}://127.0.0.1:9`;
     const { failure } = await failureOf(listRemote(url, { headers: { 'x-key': 's3cret\nx' } }, type));
     expect(failure).toEqual({
       code: 'config_invalid',
-      detail: 'mcpServers.made.headers: "x-key" is not a header that HTTP allows.',
+      detail: 'mcpServers.made.headers: "x-key" is not a valid HTTP header.',
     });
   });
 });
 
-test('a redirect within the host is followed', async () => {
-  const { url, asked } = await startHandmade();
+test('a redirect within the same host is followed', async () => {
+  const { url, requests } = await startScriptedServer();
   const { server, url: front } = await listen(async (message, to) => {
     if (message.url === '/mcp') return void to.writeHead(307, { location: '/mcp/' }).end();
     const body = message.method === 'POST' ? { body: await new Response(message as never).text() } : {};
@@ -121,11 +121,11 @@ test('a redirect within the host is followed', async () => {
   });
   const listed = await listRemote(`${front}/mcp`);
   expect(listed.tools.map(({ name }) => name)).toEqual([oneTool.name]);
-  expect(asked.length).toBeGreaterThan(2);
+  expect(requests.length).toBeGreaterThan(2);
   await closed(server);
 });
 
-/** A WebSocket server of few words: it answers what a test says. */
+/** A minimal WebSocket server: it answers what a test gives it. */
 const openSockets = async (answer: (socket: WebSocket, message: any) => void) => {
   const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: () => false });
   const hellos: Record<string, unknown>[] = [];
@@ -154,7 +154,7 @@ const openSockets = async (answer: (socket: WebSocket, message: any) => void) =>
   };
 };
 
-test('a WebSocket server that knows no subprotocol gets the headers, and a frame too large for many callers fails them all', async () => {
+test('a WebSocket server without subprotocols gets the headers, and an oversized frame fails all pending calls', async () => {
   let calls = 0;
   const { hellos, url, close } = await openSockets((socket, { id }) => {
     calls += 1;
@@ -164,7 +164,7 @@ test('a WebSocket server that knows no subprotocol gets the headers, and a frame
   const listed = await listRemote(url, { headers }, 'websocket');
   const failures = await Promise.all([failureOf(callTool(listed, 'one')), failureOf(callTool(listed, 'one'))]);
   expect(failures.map(({ code }) => code)).toEqual(['server_failed', 'server_failed']);
-  expect(failures[0].message).toContain('at most 24,000,000 bytes');
+  expect(failures[0].message).toContain('the limit is 24,000,000 bytes');
   expect(await callTool(listed, 'one')).toBe('done');
   await listed.close?.();
   for (const hello of hellos) expect(hello).toMatchObject(headers);

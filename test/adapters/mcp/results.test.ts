@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { ListedTools } from '#contracts';
 import { callTool, failureOf } from '../../conformance/tool-source.ts';
-import { listRemote, startHandmade } from './handmade.ts';
+import { listRemote, startScriptedServer } from './scripted-server.ts';
 
 /** A tool that returns this. */
 const toolReturning = async (result: object): Promise<ListedTools> => {
-  const { url } = await startHandmade(({ method }) => (method === 'tools/call' ? result : undefined));
+  const { url } = await startScriptedServer(({ method }) => (method === 'tools/call' ? result : undefined));
   return listRemote(url);
 };
 
@@ -29,7 +29,7 @@ test.each<[string, object, unknown]>([
     '[resource file:///a.bin, 5 bytes: not shown]',
   ],
   [
-    'one with its type',
+    'a resource with its type',
     { content: [{ type: 'resource', resource: { ...blob, mimeType: 'font/ttf' } }] },
     '[resource font/ttf, 5 bytes: not shown]',
   ],
@@ -39,7 +39,7 @@ test.each<[string, object, unknown]>([
     '[resource b, file:///b: not shown]',
   ],
   ['text and structured content', { content: [text('a')], structuredContent: { a: 1 } }, 'a'],
-  ['structured content alone', { content: [], structuredContent: { a: [1] } }, { type: 'json', value: { a: [1] } }],
+  ['only structured content', { content: [], structuredContent: { a: [1] } }, { type: 'json', value: { a: [1] } }],
   [
     'structured content and an image',
     { content: [image], structuredContent: { a: 1 } },
@@ -53,21 +53,21 @@ test.each<[string, object, string | undefined]>([
   ['text', { content: [text('no'), text('luck')], isError: true }, 'no\nluck'],
   ['structured content', { content: [], structuredContent: { why: 1 }, isError: true }, '{"why":1}'],
   ['nothing', { content: [], isError: true }, undefined],
-])('an error of a tool is told with its %s', async (_, result, detail) => {
+])('a tool error is reported with its %s', async (_, result, detail) => {
   const { failure } = await failureOf(callTool(await toolReturning(result), 'one'));
   expect(failure).toEqual({ code: 'tool_failed', ...(detail === undefined ? {} : { detail }) });
 });
 
-test('what is no result is the failure of the tool', async () => {
+test('a malformed result fails the tool call', async () => {
   const listed = await toolReturning({ content: [{ type: 'hologram' }] });
   expect((await failureOf(callTool(listed, 'one'))).failure).toEqual({
     code: 'tool_failed',
-    detail: 'What it answered is not a tool result.',
+    detail: 'The server returned an invalid tool result.',
   });
 });
 
-test('output schemas of a server are not compiled, and a result that does not fit is shown', async () => {
-  const { url } = await startHandmade(({ method }) => {
+test('output schemas of a server are not compiled, and a result that does not match is still shown', async () => {
+  const { url } = await startScriptedServer(({ method }) => {
     if (method === 'tools/call') return { content: [text('7')], structuredContent: { wrong: true } };
     if (method !== 'tools/list') return undefined;
     const outputSchema = { type: 'object', required: ['right'], properties: { right: { pattern: '(' } } };

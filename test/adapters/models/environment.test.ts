@@ -22,14 +22,14 @@ const unique = (found: Iterable<RegExpMatchArray>): string[] =>
 const lookedUp = unique(code.matchAll(/environmentVariableName:\s*["'`]([^"'`]+)["'`]/gu));
 
 /** What other clients of these vendors are known to read. */
-const suspects = `
+const knownVariables = `
   OPENAI_ORG_ID OPENAI_ORGANIZATION OPENAI_PROJECT OPENAI_PROJECT_ID ANTHROPIC_AUTH_TOKEN GOOGLE_API_KEY GEMINI_API_KEY
   GOOGLE_GENERATIVE_AI_BASE_URL OPENROUTER_API_KEY OPENROUTER_BASE_URL OLLAMA_HOST OLLAMA_API_KEY AI_GATEWAY_API_KEY
 `.match(/\S+/gu)!;
 
 const names = new Set([
   ...lookedUp,
-  ...suspects,
+  ...knownVariables,
   ...unique(code.matchAll(/["'`]([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)["'`]/gu)),
 ]);
 
@@ -45,13 +45,13 @@ const run = async (env: Record<string, string>): Promise<Report> => {
   return JSON.parse(stdout) as Report;
 };
 
-/** Whatever looks like the name of a variable is one here. */
+/** Everything that looks like a variable name is treated as one. */
 const poisoned = (valueOf: (name: string) => string): Record<string, string> =>
   Object.fromEntries([...names].map((name) => [name, valueOf(name)]));
 
 const clean = run({});
 
-test('the variables that the packages look up are these', () => {
+test('the vendor packages look up exactly these variables', () => {
   expect(lookedUp).toEqual([
     'ANTHROPIC_API_KEY',
     'ANTHROPIC_BASE_URL',
@@ -61,7 +61,7 @@ test('the variables that the packages look up are these', () => {
   ]);
 });
 
-test('the packages look variables up in one way only, and the price list in none', () => {
+test('the vendor packages read variables in only one way, and the price list reads none', () => {
   const ways = new Set([...code.matchAll(/process(?:\?\.|\.)env\b.{0,30}/gu)].map(([way]) => way));
   expect([...ways]).toEqual(['process.env[environmentVariableName];']);
   expect(codeOf('@pydantic/genai-prices')).not.toMatch(/process\.env/u);
@@ -79,7 +79,7 @@ test.each([
   expect(report).toEqual(await clean);
 });
 
-test('every provider sends what it was given', async () => {
+test('every provider sends the values it was given', async () => {
   const { sent, failures } = await clean;
   expect(sent).toHaveLength(14);
   for (const request of sent) expect(request).toContain('http://given.invalid/v1/');
@@ -87,7 +87,7 @@ test('every provider sends what it was given', async () => {
   expect(new Set(failures)).toEqual(new Set(['AI_APICallError']));
 });
 
-test('no vendor package is loaded by the import, nor by connecting', async () => {
+test('no vendor package is loaded by importing or connecting', async () => {
   const { before, after, facts } = await clean;
   expect(before).toEqual([]);
   expect(after).toEqual(expect.arrayContaining(['@ai-sdk/openai', '@ai-sdk/anthropic', '@pydantic/genai-prices']));

@@ -36,9 +36,9 @@ test.each<[ProviderType, string]>([
   ['ollama', 'qwen3:8b'],
   ['openai-compatible', 'gpt-5'],
   ['rehearsal', 'gpt-5'],
-])('nothing is known of %s/%s', async (type, modelId) => expect(await modelFacts(type, modelId)).toEqual({}));
+])('%s/%s is unknown', async (type, modelId) => expect(await modelFacts(type, modelId)).toEqual({}));
 
-test('a model that is listed without prices is unpriced, not free', async () => {
+test('a model listed without prices is unpriced, not free', async () => {
   const { prices, id } = findProvider({ providerId: 'openrouter' })!.models.find(
     (model) => Object.keys(model.prices).length === 0,
   )!;
@@ -54,7 +54,7 @@ test('prices are those of the date', async () => {
   expect(await inputAt()).toBe(0.2);
 });
 
-test('tiers come in order, each whole', () => {
+test('tiers are in order, and each is complete', () => {
   const tiered = everyFact.filter(({ price }) => price?.tiers !== undefined);
   expect(tiered.length).toBeGreaterThan(10);
   for (const { price } of tiered) {
@@ -79,7 +79,7 @@ const usdFor = (price: Price, inputTokens: number, cacheRead: number, output: nu
   );
 };
 
-test('a request costs what the list itself says it costs, for every listed model', () => {
+test('for every listed model, a request costs what the price list computes', () => {
   const priced = everyFact.filter(({ price }) => price !== undefined);
   expect(priced.length).toBeGreaterThan(600);
   const silent = vi.spyOn(console, 'warn');

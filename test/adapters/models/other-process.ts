@@ -1,4 +1,4 @@
-// Run by environment.test.ts under an environment of its choice: connects every provider, asks each once, and prints what was
+// Run by environment.test.ts with a chosen environment: connects every provider, sends each one request, and prints what was
 // loaded and what would have been sent.
 import { registerHooks } from 'node:module';
 

@@ -1,4 +1,4 @@
-// Peers that speak the vendors' formats over real HTTP: aimock for what it can play, a few frames of our own for the rest.
+// Peers that speak the vendors' formats over real HTTP: aimock where it can simulate them, a few hand-written frames otherwise.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +15,7 @@ export type Provider = {
   readonly api?: 'responses' | 'chat';
   readonly modelId: string;
   readonly format: Format;
-  /** Where its interface lies below the host. */
+  /** Path of its API below the host. */
   readonly path: string;
 };
 
@@ -46,7 +46,7 @@ export const resolved = (
 export type Peer = { readonly host: string; readonly left: Promise<void>; close(): Promise<void> };
 
 export const openPeer = ({ format }: Pick<Provider, 'format'>, answers: readonly Answer[]): Promise<Peer> => {
-  if (answers.includes('nobody')) return openNobody();
+  if (answers.includes('unreachable')) return openUnreachable();
   return answers.every((answer) => aimockPlays(format, answer))
     ? openAimock(format, answers)
     : openWire(format, answers);
@@ -69,7 +69,7 @@ export const openModel = async (
 
 /** It reports no cached tokens, does not hold a stream open or end it early, and signs for Anthropic and OpenAI only. */
 const aimockPlays = (format: Format, answer: Answer): boolean => {
-  if (answer === 'nobody') return false;
+  if (answer === 'unreachable') return false;
   if ('status' in answer) return true;
   if ('end' in answer) return answer.end === 'torn';
   return answer.usage === undefined && !(answer.reasoning !== undefined && ['gemini', 'openrouter'].includes(format));
@@ -80,7 +80,7 @@ const never = new Promise<void>(() => undefined);
 const openAimock = async (format: Format, answers: readonly Answer[]): Promise<Peer> => {
   const mock = new LLMock({ port: 0, chunkSize: 12 });
   answers.forEach((answer, sequenceIndex) => {
-    if (answer === 'nobody') return;
+    if (answer === 'unreachable') return;
     if ('status' in answer) {
       const { status, retryAfter } = answer;
       const error = { message: `The peer was told to answer ${status}.`, type: 'told_so' };
@@ -91,7 +91,7 @@ const openAimock = async (format: Format, answers: readonly Answer[]): Promise<P
       const { text, reasoning, calls } = answer;
       const toolCalls = calls?.map(({ id, name, args }) => ({ id, name, arguments: JSON.stringify(args) }));
       const thought = reasoning === undefined ? {} : { reasoning, reasoningSignature: 'c2lnbmVkLWJ5LWFpbW9jaw==' };
-      // Google says STOP after calls too; aimock would say something of its own.
+      // Google says STOP after calls too; aimock would say something else.
       const finish = format === 'gemini' ? { finishReason: 'stop' } : {};
       mock.on(
         { sequenceIndex },
@@ -109,7 +109,7 @@ const openWire = async (format: Format, answers: readonly Answer[]): Promise<Pee
   const server = createServer((request, response) => {
     request.resume();
     const answer = answers[next++];
-    if (answer === undefined || answer === 'nobody') {
+    if (answer === undefined || answer === 'unreachable') {
       response.writeHead(410).end('No answer is left.');
       return;
     }
@@ -127,8 +127,8 @@ const openWire = async (format: Format, answers: readonly Answer[]): Promise<Pee
   return { host, left, close };
 };
 
-/** The address of a server that is gone. */
-const openNobody = async (): Promise<Peer> => {
+/** The address of a server that no longer listens. */
+const openUnreachable = async (): Promise<Peer> => {
   const server = createServer();
   const host = await listen(server);
   server.close();

@@ -4,7 +4,7 @@ import { openModel, providers } from './peer.ts';
 
 const abilities: Record<keyof typeof providers, Abilities> = {
   'OpenAI responses': { reasoning: 'signed', cacheWrite: true },
-  // The interface never tells what the model thought.
+  // This API never returns the model's reasoning.
   'OpenAI chat': { reasoning: 'none', cacheWrite: true },
   Anthropic: { reasoning: 'signed', cacheWrite: true },
   Google: { reasoning: 'signed', cacheWrite: false },

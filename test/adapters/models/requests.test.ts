@@ -1,4 +1,4 @@
-// What goes over the wire besides the conversation: keys, headers, marks for caches, and nothing that leans on a server's memory.
+// What is sent besides the conversation: keys, headers and cache markers, and nothing that relies on state kept by the server.
 import { createServer } from 'node:http';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { expect, test } from 'vitest';
@@ -16,7 +16,7 @@ const all = Object.entries(providers as Record<string, Provider>);
 
 type Sent = { readonly url: string; readonly headers: Headers; readonly body: JsonObject };
 
-/** Asks once, and once more with the reply, without a network. */
+/** Sends a request, then another with the reply, without a network. */
 const sentBy = async (
   provider: Provider,
   more: Partial<ResolvedProvider> = {},
@@ -24,7 +24,7 @@ const sentBy = async (
   call: Parameters<typeof ask>[1] = {},
 ): Promise<Sent[]> => {
   const sent: Sent[] = [];
-  const answers: Exclude<Answer, 'nobody'>[] = [{ text: 'First.' }, { text: 'Second.' }];
+  const answers: Exclude<Answer, 'unreachable'>[] = [{ text: 'First.' }, { text: 'Second.' }];
   const spy: typeof fetch = async (to, init) => {
     const answer = answers[sent.length]!;
     sent.push({
@@ -49,14 +49,14 @@ const keyHeaders = ['authorization', 'x-api-key', 'x-goog-api-key'];
 const keyIn = ({ headers }: Sent): string[] =>
   keyHeaders.flatMap((name) => (headers.has(name) ? [`${name}: ${headers.get(name)}`] : []));
 
-test.each(all)('%s: the key goes in one header, and without a key there is none', async (_, provider) => {
+test.each(all)('%s: the key is sent in one header, and without a key there is none', async (_, provider) => {
   const name = { anthropic: 'x-api-key: ', google: 'x-goog-api-key: ' }[provider.type as string];
   for (const sent of await sentBy(provider, { apiKey: 'sk-mine' }))
     expect(keyIn(sent)).toEqual([`${name ?? 'authorization: Bearer '}sk-mine`]);
   for (const sent of await sentBy(provider, { apiKey: '' })) expect(keyIn(sent)).toEqual([]);
 });
 
-test.each(all)('%s: the headers of the configuration are sent, and win whatever their case', async (_, provider) => {
+test.each(all)('%s: configured headers are sent and take precedence, whatever their case', async (_, provider) => {
   const headers = { 'X-Team': 'blue', AUTHORIZATION: 'Bearer other', 'X-Api-Key': 'other', 'x-Goog-API-key': 'other' };
   for (const sent of await sentBy(provider, { apiKey: 'sk-mine', headers })) {
     expect(sent.headers.get('x-team')).toBe('blue');
@@ -64,7 +64,7 @@ test.each(all)('%s: the headers of the configuration are sent, and win whatever 
   }
 });
 
-test.each(all)('%s: a slash at the end of the base URL makes no difference', async (_, provider) => {
+test.each(all)('%s: a trailing slash in the base URL makes no difference', async (_, provider) => {
   const [plain, slashed] = [
     await sentBy(provider),
     await sentBy(provider, { baseUrl: `http://host.invalid${provider.path}/` }),
@@ -74,7 +74,7 @@ test.each(all)('%s: a slash at the end of the base URL makes no difference', asy
 });
 
 test.each(all)(
-  '%s: two models with different keys, asked at the same time, each send their own',
+  '%s: two models with different keys, asked in parallel, each send their own key',
   async (_, provider) => {
     const keys = ['key-one', 'key-two'];
     const { promise: bothSent, resolve } = Promise.withResolvers<void>();
@@ -96,7 +96,7 @@ test.each(all)(
   },
 );
 
-test.each(all)('%s: no request points at an earlier one, whatever the call asks for', async (_, provider) => {
+test.each(all)('%s: no request refers to an earlier one, whatever the call asks for', async (_, provider) => {
   const providerOptions = {
     openai: { store: true, previousResponseId: 'resp_0', conversation: 'conv_0' },
     anthropic: { thread: { type: 'continue', previousMessageId: 'msg_0' }, container: { id: 'container_0' } },
@@ -121,7 +121,7 @@ test.each(all)('%s: no request points at an earlier one, whatever the call asks 
   expect(JSON.stringify(sent[1]!.body)).toContain('First.');
 });
 
-test('OpenAI is asked for encrypted reasoning, of models that reason', async () => {
+test('OpenAI is asked for encrypted reasoning, for models that reason', async () => {
   const provider = providers['OpenAI responses'];
   const [reasoning] = await sentBy(provider);
   const [plain] = await sentBy({ ...provider, modelId: 'gpt-4.1' });
@@ -129,7 +129,7 @@ test('OpenAI is asked for encrypted reasoning, of models that reason', async () 
   expect(plain!.body['include']).toBeUndefined();
 });
 
-test.each(['chat', 'openrouter'] as const)('streams of chat completions (%s) are asked for usage', async (format) => {
+test.each(['chat', 'openrouter'] as const)('streamed chat completions (%s) request usage', async (format) => {
   for (const [, provider] of all.filter(([, one]) => one.format === format))
     for (const { body } of await sentBy(provider)) expect(body['stream_options']).toEqual({ include_usage: true });
 });
@@ -163,10 +163,10 @@ test.each(all.filter(([name]) => name !== 'Anthropic'))('%s: caching makes no di
   expect(full.map(({ body }) => body)).toEqual(none.map(({ body }) => body));
 });
 
-test.each(all)('%s: a redirect is refused, so that no key goes elsewhere', async (_, provider) => {
-  const asked: string[] = [];
+test.each(all)('%s: a redirect is refused, so that no key is sent elsewhere', async (_, provider) => {
+  const requests: string[] = [];
   const elsewhere = createServer((request, response) => {
-    asked.push(request.url!);
+    requests.push(request.url!);
     response.end();
   });
   const target = await listen(elsewhere);
@@ -176,7 +176,7 @@ test.each(all)('%s: a redirect is refused, so that no key goes elsewhere', async
   });
   const model = connectModel(resolved(provider, await listen(server)), provider.modelId);
   await expect(ask(model)).rejects.toMatchObject({ message: expect.stringContaining('redirect') as string });
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
   server.close();
   elsewhere.close();
 });
@@ -185,7 +185,7 @@ test.each(
   all
     .filter(([, { format }]) => format === 'chat' || format === 'openrouter')
     .filter(([, { type }]) => type !== 'openai'),
-)('%s: a failure that comes in mid-stream keeps its status', async (_, provider) => {
+)('%s: a failure in mid-stream keeps its status', async (_, provider) => {
   const frames = [
     ...eventsFor(provider.format, { text: 'Half an', end: 'early' }),
     'data: {"error":{"message":"Upstream is overloaded","code":503}}\n\n',
@@ -195,7 +195,7 @@ test.each(
   await expect(ask(model)).rejects.toMatchObject({ message: 'Upstream is overloaded', statusCode: 503 });
 });
 
-test('how long Google says to wait is where everyone else says it', async () => {
+test('Google’s retry delay is moved to where other providers report it', async () => {
   const error = {
     error: {
       code: 429,
@@ -211,7 +211,7 @@ test('how long Google says to wait is where everyone else says it', async () => 
   await expect(model.doGenerate(callOf())).rejects.toMatchObject(refused);
 });
 
-test("OpenRouter's reasoning details come in one piece, and once", async () => {
+test('OpenRouter’s reasoning details are returned in one piece, and only once', async () => {
   const { model, bodies, close } = await openModel(providers.OpenRouter, [
     { reasoning: 'Think first, then look it up.', text: 'So.' },
     { text: 'Done.' },
@@ -237,24 +237,34 @@ test("OpenRouter's reasoning details come in one piece, and once", async () => {
   });
 });
 
-test('a model is known by the name that the operator gave its provider', () => {
+test('a model is identified by the operator’s name for its provider', () => {
   const model = connectModel(resolved(providers.Ollama, 'http://host.invalid', { name: 'my-azure' }), 'qwen3:8b');
   expect([model.provider, model.modelId, model.specificationVersion]).toEqual(['my-azure', 'qwen3:8b', 'v4']);
 });
 
 test.each<[string, Partial<ResolvedProvider>, string, string]>([
-  ['a base URL that is none', { baseUrl: 'localhost' }, 'm', 'providers.openai.baseUrl must be an address'],
-  ['an empty base URL', { baseUrl: '' }, 'm', 'providers.openai.baseUrl must be an address'],
+  ['an invalid base URL', { baseUrl: 'localhost' }, 'm', 'providers.openai.baseUrl must be a URL'],
+  ['an empty base URL', { baseUrl: '' }, 'm', 'providers.openai.baseUrl must be a URL'],
   ['another protocol', { baseUrl: 'file:///etc/passwd' }, 'm', 'http:// or https://'],
-  ['a password in the base URL', { baseUrl: 'https://me:secret@host/v1' }, 'm', 'no user name or password'],
-  ['a query in the base URL', { baseUrl: 'https://host/v1?key=secret' }, 'm', 'no ? and no #'],
-  ['a key of two lines', { apiKey: 'secret\nsecret' }, 'm', 'providers.openai.apiKey holds a line break'],
+  [
+    'a password in the base URL',
+    { baseUrl: 'https://me:secret@host/v1' },
+    'm',
+    'must not contain a user name or password',
+  ],
+  [
+    'a query in the base URL',
+    { baseUrl: 'https://host/v1?key=secret' },
+    'm',
+    'must not contain a query (?) or a fragment (#)',
+  ],
+  ['a key with a line break', { apiKey: 'secret\nsecret' }, 'm', 'providers.openai.apiKey contains a line break'],
   ['a key in another script', { apiKey: 'секрет' }, 'm', 'providers.openai.apiKey'],
-  ['a header of two lines', { headers: { 'x-a': 'secret\r\nx-b: 1' } }, 'm', 'not an HTTP header: x-a'],
-  ['a header without a proper name', { headers: { 'x a': '1' } }, 'm', 'not an HTTP header: x a'],
+  ['a header with a line break', { headers: { 'x-a': 'secret\r\nx-b: 1' } }, 'm', 'an invalid HTTP header: x-a'],
+  ['a header without a proper name', { headers: { 'x a': '1' } }, 'm', 'an invalid HTTP header: x a'],
   ['no model', {}, ' ', 'openai/<model>'],
-  ['a Google model that leads elsewhere', { type: 'google' }, '../files', 'not the name of a Google model'],
-  ['a Google model with a query', { type: 'google' }, 'gemini?x=', 'not the name of a Google model'],
+  ['a Google model that leads elsewhere', { type: 'google' }, '../files', 'not a valid Google model name'],
+  ['a Google model with a query', { type: 'google' }, 'gemini?x=', 'not a valid Google model name'],
 ])('%s is refused before anything is sent, without showing values', (_, more, modelId, words) => {
   const connect = () => connectModel(resolved(providers['OpenAI chat'], 'https://host.invalid', more), modelId);
   expect(connect).toThrow(words);

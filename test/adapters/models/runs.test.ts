@@ -1,4 +1,4 @@
-// Whole runs over real HTTP: what the session makes of what the vendors' formats say.
+// Whole runs over real HTTP: how a session handles the vendors' formats.
 import { defineAgent, openCloister } from 'cloister';
 import type { Model, RunEvent, RunSession } from 'cloister';
 import { afterEach, expect, test } from 'vitest';
@@ -19,10 +19,10 @@ const open = async (provider: Provider, ...answers: readonly Answer[]): Promise<
   return peer;
 };
 
-type Given = { readonly onEvent?: (event: RunEvent, session: RunSession) => void };
+type RunHooks = { readonly onEvent?: (event: RunEvent, session: RunSession) => void };
 
-/** Runs to the end; time passes only where the session waits. The audit must agree with all that was recorded. */
-const run = async (models: readonly (OpenedModel['model'] | Model)[], { onEvent }: Given = {}) => {
+/** Runs to the end; time passes only where the session waits. The audit must agree with everything recorded. */
+const run = async (models: readonly (OpenedModel['model'] | Model)[], { onEvent }: RunHooks = {}) => {
   const clock = virtualClock(1_790_000_000_000);
   const lookedUp: string[] = [];
   const agent = defineAgent({
@@ -60,7 +60,7 @@ const run = async (models: readonly (OpenedModel['model'] | Model)[], { onEvent 
 
 const twoCalls = ['sqlite', 'duckdb'].map((name) => ({ id: `call_${name}`, name: 'lookup', args: { name } }));
 
-/** What proves, in the second request, that the reasoning of the first reply came back whole. */
+/** Text in the second request which proves that the reasoning of the first reply was sent back complete. */
 const proofs: Partial<Record<keyof typeof providers, RegExp>> = {
   'OpenAI responses': /"encrypted_content":"\S{20,}"/u,
   Anthropic: /"signature":"c2lnbmVkLWJ5LWFpbW9jaw=="/u,
@@ -70,7 +70,7 @@ const proofs: Partial<Record<keyof typeof providers, RegExp>> = {
   'OpenAI-compatible': /"reasoning_content":"Two look-ups."/u,
 };
 
-test.each(all)('%s: tools are called, reasoning goes back, and the answer is the answer', async (name, provider) => {
+test.each(all)('%s: tools are called, reasoning is sent back, and the answer is returned', async (name, provider) => {
   const proof = proofs[name as keyof typeof providers];
   const first = proof === undefined ? { calls: twoCalls } : { reasoning: 'Two look-ups.', calls: twoCalls };
   const { model, bodies } = await open(provider, first, { text: 'Rows here, columns there.' });
@@ -87,17 +87,17 @@ test.each(all)('%s: tools are called, reasoning goes back, and the answer is the
   expect(streamed.map(({ text }) => text).join('')).toBe('Rows here, columns there.');
 });
 
-test.each(all)('%s: a request costs its own price, with cached tokens at theirs', async (name, provider) => {
+test.each(all)('%s: a request costs its own price, with cached tokens at their own rate', async (name, provider) => {
   const usage = { inputTokens: 1_000_000, outputTokens: 100_000, cacheReadTokens: 600_000, cacheWriteTokens: 0 };
   const { model } = await open(provider, { text: 'Rows here.', usage });
   const price = { input: 3, output: 15, cacheRead: 0.3 };
   const { outcome } = await run([{ language: model, price, maxOutputTokens: 100_000, contextTokens: 2_000_000 }]);
-  // More than any honest provider could count for so short a prompt: it is recorded all the same.
+  // More than any honest provider could count for such a short prompt; it is recorded nevertheless.
   expect(outcome.failure?.code, name).toBe('budget_overdrawn');
   expect(outcome.spent).toMatchObject({ inputTokens: 1_000_000, outputTokens: 100_000, usd: 1.2 + 0.18 + 1.5 });
 });
 
-test.each(all)('%s: after a 429 it waits as long as it was told, and then goes on', async (_, provider) => {
+test.each(all)('%s: after a 429 the session waits as long as requested, then continues', async (_, provider) => {
   const { model, bodies } = await open(provider, { status: 429, retryAfter: 7 }, { text: 'Now.' });
   const { outcome, attempts, waits } = await run([model]);
   expect(outcome).toMatchObject({ status: 'completed', output: 'Now.' });
@@ -107,15 +107,18 @@ test.each(all)('%s: after a 429 it waits as long as it was told, and then goes o
   expect(bodies).toHaveLength(2);
 });
 
-test.each(all)('%s: a cut stream is asked for again, and what it may have cost is uncertain', async (_, provider) => {
-  const { model } = await open(provider, { text: 'Rows here, and', end: 'early' }, { text: 'Rows here.' });
-  const { outcome, attempts } = await run([model]);
-  expect(outcome).toMatchObject({ status: 'completed', output: 'Rows here.' });
-  expect(attempts.map(({ error }) => error?.code ?? 'ok')).toEqual(['model_cut', 'ok']);
-  expect(outcome.spent.uncertain).toBeGreaterThan(0);
-});
+test.each(all)(
+  '%s: a truncated stream is retried, and its possible cost is recorded as uncertain',
+  async (_, provider) => {
+    const { model } = await open(provider, { text: 'Rows here, and', end: 'early' }, { text: 'Rows here.' });
+    const { outcome, attempts } = await run([model]);
+    expect(outcome).toMatchObject({ status: 'completed', output: 'Rows here.' });
+    expect(attempts.map(({ error }) => error?.code ?? 'ok')).toEqual(['model_cut', 'ok']);
+    expect(outcome.spent.uncertain).toBeGreaterThan(0);
+  },
+);
 
-test.each(all)('%s: a cancelled run leaves the connection', async (_, provider) => {
+test.each(all)('%s: a cancelled run closes the connection', async (_, provider) => {
   const { model, left } = await open(provider, { text: 'Rows here, and', end: 'never' });
   const { outcome } = await run([model], {
     onEvent: (event, session) => {
@@ -131,8 +134,8 @@ test.each<[Answer, string]>([
   [{ status: 404 }, 'model_unknown'],
   [{ status: 400 }, 'model_request'],
   [{ status: 500 }, 'model_server'],
-  ['nobody', 'model_network'],
-])('after %j the next model answers, and the accounts say which', async (answer, code) => {
+  ['unreachable', 'model_network'],
+])('after %j the next model answers, and the accounts show which one', async (answer, code) => {
   const first = await open(providers.Anthropic, answer, answer);
   const second = await open(providers['OpenAI responses'], { text: 'Rows here.' });
   const { outcome, attempts } = await run([first.model, second.model]);

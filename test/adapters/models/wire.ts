@@ -1,28 +1,28 @@
-// The vendors' wire formats, for what aimock does not play: cached tokens, signatures of Google and OpenRouter, streams that
-// stop half-way. Each answer is a list of server-sent events.
+// The vendors' wire formats, for what aimock does not simulate: cached tokens, signatures of Google and OpenRouter, truncated
+// streams. Each answer is a list of server-sent events.
 import type { Usage } from '#contracts';
 import type { Answer, Call } from '../../conformance/model.ts';
 
 export type Format = 'responses' | 'chat' | 'openrouter' | 'messages' | 'gemini';
 
-type Said = {
+type ReplyContent = {
   readonly pieces: readonly string[];
   readonly reasoning: string | undefined;
   readonly calls: readonly Call[];
   readonly usage: Usage;
 };
 
-/** `whole`: how it would go on to its end; empty when it never comes to that. */
-export const eventsFor = (format: Format, answer: Exclude<Answer, 'nobody'>): string[] => {
+/** A truncated answer has only the `begin` events. */
+export const eventsFor = (format: Format, answer: Exclude<Answer, 'unreachable'>): string[] => {
   if ('status' in answer) throw new Error('aimock plays refusals');
   const usage = { inputTokens: 10, outputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0 };
-  const said: Said = {
+  const content: ReplyContent = {
     pieces: answer.text?.match(/.{1,12}/gsu) ?? [],
     reasoning: 'end' in answer ? undefined : answer.reasoning,
     calls: 'end' in answer ? [] : (answer.calls ?? []),
     usage: 'end' in answer ? usage : { ...usage, ...answer.usage },
   };
-  const { begin, end } = formats[format](said);
+  const { begin, end } = formats[format](content);
   return 'end' in answer ? begin : [...begin, ...end];
 };
 
@@ -31,7 +31,7 @@ type Events = { readonly begin: string[]; readonly end: string[] };
 const data = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
 const event = (value: { readonly type: string }): string => `event: ${value.type}\n${data(value)}`;
 
-const responses = ({ pieces, usage }: Said): Events => {
+const responses = ({ pieces, usage }: ReplyContent): Events => {
   const response = { id: 'resp_1', object: 'response', created_at: 1_790_000_000, model: 'gpt-5' };
   const item = { id: 'msg_1', type: 'message', role: 'assistant' };
   return {
@@ -84,7 +84,10 @@ const responses = ({ pieces, usage }: Said): Events => {
   };
 };
 
-const chat = ({ pieces, reasoning, calls, usage }: Said, more: (text: string) => object[] = () => []): Events => {
+const chat = (
+  { pieces, reasoning, calls, usage }: ReplyContent,
+  more: (text: string) => object[] = () => [],
+): Events => {
   const chunk = (choices: object[], rest: object = {}): string =>
     data({
       id: 'chatcmpl-1',
@@ -119,7 +122,7 @@ const chat = ({ pieces, reasoning, calls, usage }: Said, more: (text: string) =>
   };
 };
 
-/** Text in two pieces, its signature after it, and a block of another upstream that nobody can read. */
+/** Text in two pieces, its signature after it, and an opaque block of another upstream. */
 const details = (text: string): object[] => {
   const one = { type: 'reasoning.text', format: 'anthropic-claude-v1', index: 0 };
   const [first, second] = [text.slice(0, 20), text.slice(20)];
@@ -135,7 +138,7 @@ const details = (text: string): object[] => {
   ];
 };
 
-const messages = ({ pieces, usage }: Said): Events => ({
+const messages = ({ pieces, usage }: ReplyContent): Events => ({
   begin: [
     event({
       type: 'message_start',
@@ -170,7 +173,7 @@ const messages = ({ pieces, usage }: Said): Events => ({
   ],
 });
 
-const gemini = ({ pieces, reasoning, calls, usage }: Said): Events => {
+const gemini = ({ pieces, reasoning, calls, usage }: ReplyContent): Events => {
   const content = (parts: object[], rest: object = {}, more: object = {}): string =>
     data({ candidates: [{ content: { role: 'model', parts }, index: 0, ...rest }], responseId: 'resp-1', ...more });
   return {
@@ -201,10 +204,10 @@ const gemini = ({ pieces, reasoning, calls, usage }: Said): Events => {
   };
 };
 
-const formats: Record<Format, (said: Said) => Events> = {
+const formats: Record<Format, (content: ReplyContent) => Events> = {
   responses,
-  chat: (said) => chat(said, (text) => [{ reasoning_content: text }]),
-  openrouter: (said) => chat(said, details),
+  chat: (content) => chat(content, (text) => [{ reasoning_content: text }]),
+  openrouter: (content) => chat(content, details),
   messages,
   gemini,
 };

@@ -1,4 +1,4 @@
-// Nothing that was acknowledged changes or goes without being named. SQLite checks little by itself: the chain does.
+// Nothing acknowledged changes or disappears unreported. SQLite itself verifies little: the hash chain does.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -16,7 +16,7 @@ import { newFolder, openStore, writeRun } from './fixture.ts';
 const framesCount = 6;
 const last = framesCount - 1;
 
-/** A run of six frames, and a way to change what is kept behind the store's back. */
+/** A run of six frames, and a way to change stored data behind the store's back. */
 const openDamage = async () => {
   const folder = newFolder();
   const store = await openStore(folder);
@@ -27,7 +27,7 @@ const openDamage = async () => {
   onTestFinished(() => database.close());
   const sql = (text: string, ...values: SQLInputValue[]) => database.prepare(text).all(...values);
 
-  /** What is found after a change that is taken back then. */
+  /** What is found after a change, which is then undone. */
   const found = async (text: string, ...values: SQLInputValue[]): Promise<readonly string[]> => {
     const frames = sql('SELECT * FROM frames');
     const runs = sql('SELECT * FROM runs');
@@ -56,24 +56,27 @@ const flipBit = (text: string, bit: number): Buffer => {
 };
 
 describe('one flipped bit', () => {
-  test.for(['body', 'hash'] as const)('anywhere in the %s of a frame names that frame and no other', async (column) => {
-    const { run, sql, found } = await openDamage();
-    const texts = sql(`SELECT ${column} AS text FROM frames ORDER BY no`).map(({ text }) => String(text));
-    const damaged = fc
-      .nat(last)
-      .chain((no) => fc.tuple(fc.constant(no), fc.nat(Buffer.byteLength(texts[no]!) * 8 - 1)));
-    await fc.assert(
-      fc.asyncProperty(damaged, async ([no, bit]) => {
-        const text = flipBit(texts[no]!, bit);
-        expect(await found(`UPDATE frames SET ${column} = CAST(? AS TEXT) WHERE no = ?`, text, no)).toEqual([
-          `frame ${no} of run ${run} is not what was written`,
-        ]);
-      }),
-      { numRuns: 200 },
-    );
-  });
+  test.for(['body', 'hash'] as const)(
+    'anywhere in the %s of a frame is reported for that frame and no other',
+    async (column) => {
+      const { run, sql, found } = await openDamage();
+      const texts = sql(`SELECT ${column} AS text FROM frames ORDER BY no`).map(({ text }) => String(text));
+      const damaged = fc
+        .nat(last)
+        .chain((no) => fc.tuple(fc.constant(no), fc.nat(Buffer.byteLength(texts[no]!) * 8 - 1)));
+      await fc.assert(
+        fc.asyncProperty(damaged, async ([no, bit]) => {
+          const text = flipBit(texts[no]!, bit);
+          expect(await found(`UPDATE frames SET ${column} = CAST(? AS TEXT) WHERE no = ?`, text, no)).toEqual([
+            `frame ${no} of run ${run} is damaged`,
+          ]);
+        }),
+        { numRuns: 200 },
+      );
+    },
+  );
 
-  test('at every place of every frame is found in the chain itself', async () => {
+  test('at any position of any frame is found in the chain itself', async () => {
     const { run, sql } = await openDamage();
     const rows = sql('SELECT no, body, hash FROM frames ORDER BY no') as FrameRow[];
     expect(checkChain(run, rows).problems).toEqual([]);
@@ -83,21 +86,20 @@ describe('one flipped bit', () => {
         const text = String(row[column]);
         for (let bit = 0; bit < Buffer.byteLength(text) * 8; bit++) {
           const { problems } = checkChain(run, rows.with(no, { ...row, [column]: flipBit(text, bit).toString() }));
-          if (problems.join() !== `frame ${no} of run ${run} is not what was written`)
-            missed.push(`${no} ${column} ${bit}`);
+          if (problems.join() !== `frame ${no} of run ${run} is damaged`) missed.push(`${no} ${column} ${bit}`);
         }
       }
     }
     expect(missed).toEqual([]);
   });
 
-  test('in the recorded end names the last frame or those that seem to be missing', async () => {
+  test('in the recorded end is reported for the last frame or for the frames that seem to be missing', async () => {
     const { run, sql, found } = await openDamage();
     const head = String(sql('SELECT head FROM runs')[0]?.['head']);
     await fc.assert(
       fc.asyncProperty(fc.nat(head.length * 8 - 1), async (bit) => {
         expect(await found('UPDATE runs SET head = CAST(? AS TEXT)', flipBit(head, bit))).toEqual([
-          `frame ${last} of run ${run} is not what was written`,
+          `frame ${last} of run ${run} is damaged`,
         ]);
       }),
       { numRuns: 50 },
@@ -106,7 +108,7 @@ describe('one flipped bit', () => {
       expect(await found('UPDATE runs SET frames = ?', framesCount ^ (1 << bit))).toHaveLength(1);
   });
 
-  test('anywhere in the file: the run is read as it was written, or the damage has a name', async () => {
+  test('anywhere in the file either leaves the run readable as written, or is reported as damage', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
     const run = await writeRun(store, last);
@@ -133,20 +135,20 @@ describe('one flipped bit', () => {
   });
 });
 
-test('a table that is not as it was made is damage, not a failure of the disk', async () => {
+test('an altered table is damage, not a disk failure', async () => {
   const { run, store, sql, folder } = await openDamage();
   sql('ALTER TABLE frames RENAME COLUMN body TO text');
   await expect(store.read(run)).rejects.toMatchObject({ code: 'store_damaged' });
   await expect((await openStore(folder)).acquireRun(newRun())).rejects.toMatchObject({ code: 'store_damaged' });
 });
 
-describe('a cut', () => {
-  test('of any frames names them, and only them', async () => {
+describe('a deletion', () => {
+  test('of any frames is reported for those frames only', async () => {
     const { run, found } = await openDamage();
     await fc.assert(
       fc.asyncProperty(fc.subarray([0, 1, 2, 3, 4, 5], { minLength: 1 }), async (gone) => {
         expect(await found(`DELETE FROM frames WHERE no IN (${gone.join()})`)).toEqual(
-          stretches(gone).map(([from, to]) =>
+          consecutiveRanges(gone).map(([from, to]) =>
             from === to
               ? `frame ${from} of run ${run} is missing`
               : `frames ${from} to ${to} of run ${run} are missing`,
@@ -157,16 +159,16 @@ describe('a cut', () => {
     );
   });
 
-  test('of the entry in the list of runs is named, since nothing else knows how long the log was', async () => {
+  test('of the entry in the list of runs is reported, since nothing else records how long the log was', async () => {
     const { run, store, sql, found } = await openDamage();
-    const words = `run ${run} is missing in the list of runs: frames at its end may be missing too`;
+    const words = `run ${run} is missing from the list of runs: frames at its end may be missing too`;
     expect(await found('DELETE FROM runs')).toEqual([words]);
     sql('DELETE FROM runs');
     await store.rebuild(run);
     expect(await store.inspect(run)).toMatchObject({ problems: [] });
   });
 
-  test('of everything that is known of a run leaves a run that is unknown', async () => {
+  test('of everything about a run makes the run unknown', async () => {
     const { run, store, sql, folder } = await openDamage();
     await store.close();
     sql('DELETE FROM runs');
@@ -175,25 +177,25 @@ describe('a cut', () => {
   });
 });
 
-describe('frames that nobody acknowledged', () => {
-  test('beyond the recorded end are named', async () => {
+describe('unacknowledged frames', () => {
+  test('beyond the recorded end are reported', async () => {
     const { run, sql, found } = await openDamage();
     const [row] = sql('SELECT hash FROM frames WHERE no = 3');
     expect(await found('UPDATE runs SET frames = 4, head = ?', row!['hash']!)).toEqual([
-      `run ${run} has frame 5, but the list of runs ends it with frame 3`,
+      `run ${run} has frame 5, but the list of runs says it ends at frame 3`,
     ]);
   });
 
-  test('with a number that cannot be are named, and are no part of the run', async () => {
+  test('with an impossible number are reported, and are not part of the run', async () => {
     const { run, store, sql, found } = await openDamage();
     const add = 'INSERT INTO frames SELECT run, ?, body, hash FROM frames WHERE no = 5';
-    expect(await found(add, -1)).toEqual([`a record of run ${run} is out of place: its number is -1`]);
-    expect(await found(add, 'six')).toEqual([`a record of run ${run} is out of place: its number is "six"`]);
+    expect(await found(add, -1)).toEqual([`a record of run ${run} is out of sequence: its number is -1`]);
+    expect(await found(add, 'six')).toEqual([`a record of run ${run} is out of sequence: its number is "six"`]);
     sql(add, 2.5);
     expect((await store.inspect(run)).frames).toHaveLength(framesCount);
   });
 
-  test('in a transaction that was not committed are not there', async () => {
+  test('in an uncommitted transaction are not read', async () => {
     const folder = newFolder();
     const store = await openStore(folder, { faults: { failTransactions: [3] } });
     const run = newRun();
@@ -217,8 +219,8 @@ const readOnce = async (folder: string, run: RunId): Promise<readonly Frame[]> =
   }
 };
 
-/** Neighbours in sorted numbers, as first and last. */
-const stretches = (numbers: readonly number[]): readonly (readonly [number, number])[] =>
+/** Runs of consecutive numbers, as first and last. */
+const consecutiveRanges = (numbers: readonly number[]): readonly (readonly [number, number])[] =>
   numbers
     .filter((no) => !numbers.includes(no - 1))
     .map((from) => {

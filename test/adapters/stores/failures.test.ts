@@ -11,7 +11,7 @@ import { newFolder, openStore, writeRun } from './fixture.ts';
 
 const failed = { code: 'store_failed' };
 
-/** Appends until the store refuses; gives the number of frames that were acknowledged. */
+/** Appends until the store refuses; returns the number of acknowledged frames. */
 const fill = async (log: RunLog, make: ReturnType<typeof framesOf>): Promise<number> => {
   log.append(make.open());
   for (let kept = 0; kept < 10_000; kept++) {
@@ -25,8 +25,8 @@ const fill = async (log: RunLog, make: ReturnType<typeof framesOf>): Promise<num
   return Number.NaN;
 };
 
-describe('a write that fails', () => {
-  test('fails the runs with frames in the batch for good, and no later one', async () => {
+describe('a failed write', () => {
+  test('fails the runs with frames in the batch permanently, and no later run', async () => {
     const store = await openStore(undefined, { faults: { failTransactions: [3] } });
     const [one, other, idle] = [newRun(), newRun(), newRun()];
     const [oneLog, otherLog, idleLog] = await Promise.all([one, other, idle].map(async (run) => store.acquireRun(run)));
@@ -48,7 +48,7 @@ describe('a write that fails', () => {
     await writeRun(store);
   });
 
-  test('leaves a run that can be given back and continued from what was kept', async () => {
+  test('leaves a run that can be released and continued from what was stored', async () => {
     const store = await openStore(undefined, { faults: { failTransactions: [3] } });
     const run = newRun();
     const log = await store.acquireRun(run);
@@ -63,7 +63,7 @@ describe('a write that fails', () => {
     expect(await store.read(run)).toHaveLength(2);
   });
 
-  test('takes along the frames that were appended while it was under way', async () => {
+  test('also fails the frames that were appended while it was in flight', async () => {
     const store = await openStore(undefined, { faults: { failTransactions: [2] } });
     const run = newRun();
     const log = await store.acquireRun(run);
@@ -75,7 +75,7 @@ describe('a write that fails', () => {
     await expect(store.read(run)).rejects.toMatchObject({ code: 'run_unknown' });
   });
 
-  test('is no unhandled rejection when nobody waits', async () => {
+  test('causes no unhandled rejection when nothing awaits it', async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown): void => void unhandled.push(reason);
     process.on('unhandledRejection', note);
@@ -91,7 +91,7 @@ describe('a write that fails', () => {
     expect(unhandled).toEqual([]);
   });
 
-  test('rejects what was to be kept or owned', async () => {
+  test('rejects storing a blob and acquiring a run', async () => {
     const store = await openStore(undefined, { faults: { failTransactions: [1, 2] } });
     await expect(store.putBlob(new Uint8Array(3))).rejects.toMatchObject(failed);
     const run = newRun();
@@ -126,7 +126,7 @@ const canMount = (): boolean => {
   }
 };
 
-test.skipIf(!canMount())('a full disk fails its run, and the next run works once there is room', async () => {
+test.skipIf(!canMount())('a full disk fails its run, and the next run works once there is space', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'cloister-full-'));
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'none', folder]);
   onTestFinished(() => {
@@ -149,7 +149,7 @@ test.skipIf(!canMount())('a full disk fails its run, and the next run works once
   await store.close();
 });
 
-test('a database locked beyond the time to wait fails the batch, and the next one works', async () => {
+test('a database locked beyond the timeout fails the batch, and the next batch works', async () => {
   const folder = newFolder();
   const store = await openStore(folder, { busyTimeoutMs: 20 });
   const run = newRun();
@@ -164,7 +164,7 @@ test('a database locked beyond the time to wait fails the batch, and the next on
   await writeRun(store);
 });
 
-test('a removed database fails the runs it held, and new runs make a new one', async () => {
+test('a removed database fails the runs it held, and new runs create a new one', async () => {
   const folder = newFolder();
   const store = await openStore(folder);
   const [run, quiet] = [newRun(), newRun()];
@@ -180,7 +180,7 @@ test('a removed database fails the runs it held, and new runs make a new one', a
   await expect(quietLog!.durable()).rejects.toThrow('does not follow');
 });
 
-test('closing after a failure makes no database anew', async () => {
+test('closing after a failure does not recreate the database', async () => {
   const folder = newFolder();
   const store = await openStore(folder);
   const run = newRun();
@@ -192,7 +192,7 @@ test('closing after a failure makes no database anew', async () => {
   expect(existsSync(folder)).toBe(false);
 });
 
-test('a run whose release failed is given back when the store closes', async () => {
+test('a run whose release failed is released when the store closes', async () => {
   const folder = newFolder();
   const store = await openStore(folder, { faults: { failTransactions: [3] } });
   const run = newRun();
@@ -205,7 +205,7 @@ test('a run whose release failed is given back when the store closes', async () 
   await (await next.acquireRun(run)).close();
 });
 
-test('a gap in the numbers fails that run alone', async () => {
+test('a gap in the numbers fails only that run', async () => {
   const store = await openStore();
   const [run, other] = [newRun(), newRun()];
   const [log, otherLog] = await Promise.all([run, other].map(async (one) => store.acquireRun(one)));
@@ -216,7 +216,7 @@ test('a gap in the numbers fails that run alone', async () => {
   expect(await store.read(other)).toHaveLength(1);
 });
 
-test('the death of the writing thread fails what was under way, and a new thread goes on', async () => {
+test('if the writing thread dies, pending writes fail and a new thread takes over', async () => {
   const store = await openStore(undefined, { faults: { dieAt: 3 } });
   const [run, other] = [newRun(), newRun()];
   const [log, otherLog] = await Promise.all([run, other].map(async (one) => store.acquireRun(one)));
@@ -230,7 +230,7 @@ test('the death of the writing thread fails what was under way, and a new thread
   expect(await store.read(other)).toHaveLength(2);
 });
 
-test('a folder that cannot be made is a failure with a name', async () => {
+test('a folder that cannot be created is reported by name', async () => {
   const folder = newFolder();
   mkdirSync(folder);
   writeFileSync(join(folder, 'file'), '');
@@ -239,7 +239,7 @@ test('a folder that cannot be made is a failure with a name', async () => {
   await expect(store.acquireRun(newRun())).rejects.toMatchObject(failed);
 });
 
-test('a closed store refuses, and its logs fail', async () => {
+test('a closed store refuses calls, and its logs fail', async () => {
   const store = await openStore();
   const run = newRun();
   const log = await store.acquireRun(run);
@@ -251,7 +251,7 @@ test('a closed store refuses, and its logs fail', async () => {
   await expect(store.list()).rejects.toMatchObject(failed);
 });
 
-test('a workspace that is a file, or that cannot be made, is refused at once', async () => {
+test('a workspace that is a file, or that cannot be created, is refused immediately', async () => {
   await expect(openSqliteStore('/etc/passwd')).rejects.toMatchObject({ failure: { code: 'store_failed' } });
   const store = await openSqliteStore('/proc/cloister/no');
   await expect(store.acquireRun(newRun())).rejects.toMatchObject({ failure: { code: 'store_failed' } });

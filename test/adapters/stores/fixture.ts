@@ -1,4 +1,4 @@
-// What the SQLite tests share: folders that go away, stores that are closed, other processes that are ended.
+// Shared by the SQLite tests: folders, stores and other processes, all cleaned up after each test.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -12,18 +12,18 @@ import type { SqliteOptions, SqliteStore } from '#adapters/stores';
 import type { RunId } from '#base';
 import { compileCache } from '../../compile-cache.ts';
 import { framesOf, newRun } from '../../conformance/store.ts';
-import { atTheEndOf } from '../../endings.ts';
+import { cleanUpAfter } from '../../cleanup.ts';
 import { scratchFolder } from '../../scratch-folder.ts';
 
 let root: string | null = null;
 const opened: SqliteStore[] = [];
 const started: ChildProcess[] = [];
 
-atTheEndOf('test', async () => {
+cleanUpAfter('test', async () => {
   for (const child of started.splice(0)) child.kill('SIGKILL');
   for (const store of opened.splice(0)) await store.close();
 });
-atTheEndOf('file', () => {
+cleanUpAfter('file', () => {
   if (root !== null) rmSync(root, { recursive: true });
   root = null;
 });
@@ -37,7 +37,7 @@ export const openStore = async (folder = newFolder(), options: SqliteOptions = {
   return store;
 };
 
-/** A run with an opening and some steps, given back. */
+/** A run with an opening and some steps, released. */
 export const writeRun = async (store: SqliteStore, steps = 3, text?: string): Promise<RunId> => {
   const run = newRun();
   const log = await store.acquireRun(run);
@@ -50,9 +50,9 @@ export const writeRun = async (store: SqliteStore, steps = 3, text?: string): Pr
 
 export type OtherProcess = {
   readonly pid: number;
-  /** The next line that it prints; undefined after the last. */
+  /** The next line it prints; undefined after the last. */
   line(): Promise<string | undefined>;
-  /** Ends it without warning, and waits until it has ended. */
+  /** Kills it without warning, and waits until it has ended. */
   kill(): Promise<void>;
   /** Its exit code. */
   ended(): Promise<number | null>;

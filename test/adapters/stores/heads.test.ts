@@ -1,4 +1,4 @@
-// SQLite passes over a damaged end of its write-ahead log without a word. What was acknowledged is noted beside it.
+// SQLite silently ignores a damaged end of its write-ahead log. What was acknowledged is therefore also recorded beside it.
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -28,8 +28,8 @@ const headsIn = (folder: string): string[] =>
 
 const headsName = (image: Image): string => [...image.keys()].find((name) => name.startsWith('heads/'))!;
 
-/** The same files in a folder of their own, some of them changed; a change to nothing leaves a file out. */
-const layOut = (image: Image, changes: Readonly<Record<string, Buffer | undefined>> = {}): string => {
+/** The same files in a new folder, some of them changed; a change to undefined leaves the file out. */
+const writeImage = (image: Image, changes: Readonly<Record<string, Buffer | undefined>> = {}): string => {
   const folder = newFolder();
   mkdirSync(join(folder, 'heads'), { recursive: true });
   for (const [name, bytes] of new Map([...image, ...Object.entries(changes)]))
@@ -46,8 +46,8 @@ const flipped = (bytes: Buffer, bit: number): Buffer => {
 const zeroed = (bytes: Buffer, from: number, length = bytes.length): Buffer =>
   Buffer.from(bytes).fill(0, from, Math.min(from + length, bytes.length));
 
-/** Somebody who goes on seeing the database as it is now: the write-ahead log cannot be emptied. */
-const readsOn = (folder: string): DatabaseSync => {
+/** A reader that keeps seeing the database as it is now, so the write-ahead log cannot be emptied. */
+const holdReadTransaction = (folder: string): DatabaseSync => {
   const database = new DatabaseSync(join(folder, 'cloister.db'), { readOnly: true });
   database.exec('BEGIN');
   database.prepare('SELECT * FROM runs').all();
@@ -74,10 +74,10 @@ const crashImage = async (): Promise<{ image: Image; written: Written }> => {
   return { image: imageOf(folder), written };
 };
 
-type Found = { readonly whole: number; readonly named: readonly string[] };
+type CheckResult = { readonly whole: number; readonly named: readonly string[] };
 
-/** Every run is there as it was written, or what is wrong with it is said; anything else fails. */
-const check = async (folder: string, written: Written): Promise<Found> => {
+/** Every run is there as it was written, or its damage is reported; anything else fails. */
+const check = async (folder: string, written: Written): Promise<CheckResult> => {
   const store = await openSqliteStore(folder);
   const named: string[] = [];
   let whole = 0;
@@ -89,7 +89,7 @@ const check = async (folder: string, written: Written): Promise<Found> => {
         expect(found.message).toContain(run);
         named.push(found.failure.detail ?? '');
       } else {
-        // Told only where it differs: it is asked thousands of times.
+        // Checked by hand because it is called thousands of times: `expect` runs only where something differs.
         if (!isDeepStrictEqual(found, frames)) expect(found).toEqual(frames);
         whole += 1;
       }
@@ -100,8 +100,8 @@ const check = async (folder: string, written: Written): Promise<Found> => {
   return { whole, named };
 };
 
-describe('after a crash, what was acknowledged is there or is named as missing', () => {
-  test('whatever bit of the write-ahead log is flipped, and wherever it is cut', async () => {
+describe('after a crash, what was acknowledged is there or is reported as missing', () => {
+  test('whichever bit of the write-ahead log is flipped, and wherever it is truncated', async () => {
     const { image, written } = await crashImage();
     const bytes = image.get(wal)!;
     const changed = fc.oneof(
@@ -112,7 +112,7 @@ describe('after a crash, what was acknowledged is there or is named as missing',
     const seen = { whole: 0, named: 0 };
     await fc.assert(
       fc.asyncProperty(changed, async (other) => {
-        const { whole, named } = await check(layOut(image, { [wal]: other }), written);
+        const { whole, named } = await check(writeImage(image, { [wal]: other }), written);
         seen.whole += whole;
         seen.named += named.length;
       }),
@@ -124,7 +124,7 @@ describe('after a crash, what was acknowledged is there or is named as missing',
 
   test('without a write-ahead log, run by run and frame by frame', async () => {
     const { image, written } = await crashImage();
-    const { named } = await check(layOut(image, { [wal]: undefined }), written);
+    const { named } = await check(writeImage(image, { [wal]: undefined }), written);
     expect(named).toEqual(
       [...written].map(([run, { length }]) => `frames 0 to ${length - 1} of run ${run} are missing`),
     );
@@ -132,13 +132,13 @@ describe('after a crash, what was acknowledged is there or is named as missing',
 
   test('without a database', async () => {
     const { image, written } = await crashImage();
-    expect((await check(layOut(image, { 'cloister.db': undefined, [wal]: undefined }), written)).whole).toBe(0);
+    expect((await check(writeImage(image, { 'cloister.db': undefined, [wal]: undefined }), written)).whole).toBe(0);
   });
 
-  test('with older pages in a write-ahead log that was folded in and damaged then', async () => {
+  test('with older pages in a write-ahead log that was checkpointed and then damaged', async () => {
     const folder = newFolder();
     const store = await openStore(folder, { busyTimeoutMs: 1000 });
-    // Enough that SQLite folds by itself, and goes on behind what it folded.
+    // Enough that SQLite checkpoints by itself, and continues behind the checkpointed part.
     const runs = [await writeRun(store, 20), await writeRun(store, 150, 'x'.repeat(30_000)), await writeRun(store, 20)];
     const written = new Map(await Promise.all(runs.map(async (run) => [run, await store.read(run)] as const)));
     const image = imageOf(folder);
@@ -146,7 +146,7 @@ describe('after a crash, what was acknowledged is there or is named as missing',
     let named = 0;
     await fc.assert(
       fc.asyncProperty(fc.nat(bytes.length * 8 - 1), async (bit) => {
-        named += (await check(layOut(image, { [wal]: flipped(bytes, bit) }), written)).named.length;
+        named += (await check(writeImage(image, { [wal]: flipped(bytes, bit) }), written)).named.length;
       }),
       { numRuns: 20 },
     );
@@ -155,7 +155,7 @@ describe('after a crash, what was acknowledged is there or is named as missing',
 });
 
 describe('a run that has lost its end', () => {
-  /** Its process was killed, and then the write-ahead log was cut. */
+  /** Its process was killed, and then the write-ahead log was truncated. */
   const cut = async () => {
     const crashed = newFolder();
     const run = newRun();
@@ -165,7 +165,7 @@ describe('a run that has lost its end', () => {
     const image = imageOf(crashed);
     const bytes = image.get(wal)!;
     for (let length = bytes.length; length > 0; length -= 4096) {
-      const folder = layOut(image, { [wal]: bytes.subarray(0, length) });
+      const folder = writeImage(image, { [wal]: bytes.subarray(0, length) });
       const store = await openStore(folder);
       const { frames, problems } = await store.inspect(run);
       if (problems.length > 0) return { folder, store, run, kept: frames.length, problems };
@@ -174,7 +174,7 @@ describe('a run that has lost its end', () => {
     throw new Error('Nothing was lost.');
   };
 
-  test('is not continued as if that had never been', async () => {
+  test('is not continued as if the lost frames had never existed', async () => {
     const { store, run, kept } = await cut();
     expect(kept).toBeGreaterThan(3);
     const log = await store.acquireRun(run);
@@ -183,7 +183,7 @@ describe('a run that has lost its end', () => {
     expect((await store.inspect(run)).frames).toHaveLength(kept);
   });
 
-  test('and was continued by one who does not look at notes has another frame than the acknowledged one', () => {
+  test('and was continued by a writer that ignores heads has a different frame than the acknowledged one', () => {
     const run = newRun();
     const make = framesOf(run);
     const bodies = [make.open(), make.step(), make.step('another')].map((frame) => JSON.stringify(frame));
@@ -192,11 +192,11 @@ describe('a run that has lost its end', () => {
     const lost = recordHash(hashes[1]!, 'what was acknowledged');
     expect(checkChain(run, rows, undefined, [{ no: 1, hash: hashes[1]! }]).problems).toEqual([]);
     expect(checkChain(run, rows, undefined, [{ no: 2, hash: lost }]).problems).toEqual([
-      `frame 2 of run ${run} is not what was written`,
+      `frame 2 of run ${run} is damaged`,
     ]);
   });
 
-  test('is still known as such after others were written and the store was closed', async () => {
+  test('is still recognised after other runs were written and the store was closed', async () => {
     const { folder, store, run, problems } = await cut();
     const later = await writeRun(store);
     await store.close();
@@ -207,8 +207,8 @@ describe('a run that has lost its end', () => {
   });
 });
 
-describe('notes say how much was there at least', () => {
-  test('however many of them a power loss takes, what is there is read', async () => {
+describe('heads give a lower bound of what was there', () => {
+  test('however many of them a power loss takes, the remaining run is readable', async () => {
     const { image, written } = await crashImage();
     const name = headsName(image);
     const bytes = image.get(name)!;
@@ -219,24 +219,25 @@ describe('notes say how much was there at least', () => {
     );
     await fc.assert(
       fc.asyncProperty(older, async (kept) => {
-        expect((await check(layOut(image, { [name]: kept }), written)).named).toEqual([]);
+        expect((await check(writeImage(image, { [name]: kept }), written)).named).toEqual([]);
       }),
       { numRuns: 100 },
     );
-    expect((await check(layOut(image, { [name]: undefined }), written)).named).toEqual([]);
+    expect((await check(writeImage(image, { [name]: undefined }), written)).named).toEqual([]);
   });
 
-  test('one flipped bit in them makes nothing up, and is named where it hides the end of a run', async () => {
+  test('one flipped bit in them invents nothing, and is reported where it hides the end of a run', async () => {
     const { image, written } = await crashImage();
     const name = headsName(image);
     const bytes = image.get(name)!;
-    // The last line of each run is among these; after them comes the last end of a line.
+    // The last line of each run is among these, followed by the final line break.
     const tail = bytes.length - 600;
     const all: string[] = [];
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: tail * 8, max: bytes.length * 8 - 9 }), async (bit) => {
-        const { named } = await check(layOut(image, { [name]: flipped(bytes, bit) }), written);
-        for (const words of named) expect(words).toMatch(/^heads\/\S+ cannot be read where it may name run \S+: /u);
+        const { named } = await check(writeImage(image, { [name]: flipped(bytes, bit) }), written);
+        for (const words of named)
+          expect(words).toMatch(/^heads\/\S+ has an unreadable line that may be about run \S+: /u);
         all.push(...named);
       }),
       { numRuns: 150 },
@@ -244,7 +245,7 @@ describe('notes say how much was there at least', () => {
     expect(all.length).toBeGreaterThan(0);
   });
 
-  test('a line that was cut short by a full disk or a dying thread does not spoil those after it', async () => {
+  test('a line cut short by a full disk or a dying thread does not spoil the lines after it', async () => {
     const folder = newFolder();
     const store = await openStore(folder, { faults: { failTransactions: [3] } });
     await writeRun(store);
@@ -254,11 +255,11 @@ describe('notes say how much was there at least', () => {
     const run = await writeRun(store);
     const image = imageOf(folder);
     const written = new Map([[run, []]]);
-    const { named } = await check(layOut(image, { [wal]: undefined }), written);
+    const { named } = await check(writeImage(image, { [wal]: undefined }), written);
     expect(named).toEqual([`frames 0 to 3 of run ${run} are missing`]);
   });
 
-  test('a batch whose notes cannot be written is not acknowledged', async () => {
+  test('a batch whose heads cannot be written is not acknowledged', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
     const run = newRun();
@@ -266,13 +267,13 @@ describe('notes say how much was there at least', () => {
     symlinkSync(newFolder(), join(folder, 'heads'));
     log.append(framesOf(run).open());
     await expect(log.durable()).rejects.toMatchObject({ code: 'store_failed' });
-    // It was committed, and that was not said: the same as after a commit that fails and yet was kept.
+    // It was committed but not acknowledged: the same as after a commit that fails but was stored.
     expect(await store.read(run)).toHaveLength(1);
   });
 });
 
 describe('heads files', () => {
-  test('come with the first frame and go with the store', async () => {
+  test('appear with the first frame and disappear when the store closes', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
     const run = newRun();
@@ -287,7 +288,7 @@ describe('heads files', () => {
     expect(existsSync(join(folder, 'heads'))).toBe(false);
   });
 
-  test('of a process that lives are left alone, of one that has ended they go with the next store', async () => {
+  test('of a live process are left alone; those of a dead process are removed by the next store', async () => {
     const folder = newFolder();
     const other = startProcess('hold', folder, newRun());
     await other.line();
@@ -304,39 +305,42 @@ describe('heads files', () => {
     expect(readdirSync(folder)).toEqual(['cloister.db']);
   });
 
-  test('stay while somebody still reads an older state, since the write-ahead log stays then', async () => {
+  test('remain while a reader still sees an older state, because the write-ahead log remains too', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
     await writeRun(store);
-    using _reader = readsOn(folder);
+    using _reader = holdReadTransaction(folder);
     const run = await writeRun(store);
     await store.close();
     const image = imageOf(folder);
     expect(headsName(image)).toBeDefined();
-    const { named } = await check(layOut(image, { [wal]: undefined }), new Map([[run, []]]));
+    const { named } = await check(writeImage(image, { [wal]: undefined }), new Map([[run, []]]));
     expect(named).toHaveLength(1);
   });
 
-  test('stay small, however many frames are noted', async () => {
+  test('stay small, however many frames are recorded', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
     const runs = Array.from({ length: 100 }, newRun);
     const logs = await Promise.all(
       runs.map(async (run) => ({ log: await store.acquireRun(run), make: framesOf(run) })),
     );
-    using _reader = readsOn(folder);
+    using _reader = holdReadTransaction(folder);
     for (let round = 0; round < 50; round++) {
       for (const { log, make } of logs) log.append(round === 0 ? make.open() : make.step());
       await Promise.all(logs.map(async ({ log }) => log.durable()));
     }
     const [name] = headsIn(folder);
     expect(statSync(join(folder, 'heads', name!)).size).toBeLessThan(256 * 1024);
-    const { named } = await check(layOut(imageOf(folder), { [wal]: undefined }), new Map(runs.map((run) => [run, []])));
+    const { named } = await check(
+      writeImage(imageOf(folder), { [wal]: undefined }),
+      new Map(runs.map((run) => [run, []])),
+    );
     expect(named).toHaveLength(100);
     for (const words of named) expect(words).toContain('to 49 of run');
   });
 
-  test('of very many runs go as soon as the database alone holds them all', async () => {
+  test('of very many runs are removed as soon as the database alone holds them all', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
     const runs = Array.from({ length: 2500 }, newRun);
@@ -344,12 +348,12 @@ describe('heads files', () => {
     for (const [which, log] of logs.entries()) log.append(framesOf(runs[which]!).open());
     await Promise.all(logs.map(async (log) => log.durable()));
     expect(headsIn(folder)).toEqual([]);
-    const alone = layOut(imageOf(folder), { [wal]: undefined });
+    const alone = writeImage(imageOf(folder), { [wal]: undefined });
     const other = await openStore(alone);
     const read: number[] = [];
     for (const run of runs) read.push((await other.read(run)).length);
     expect(read).toEqual(runs.map(() => 1));
-    // And the next frame begins a new one.
+    // And the next frame creates a new file.
     logs[0]!.append(framesOf(runs[0]!, 1).step());
     await logs[0]!.durable();
     expect(headsIn(folder)).toHaveLength(1);

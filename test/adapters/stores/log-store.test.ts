@@ -11,13 +11,13 @@ conformStore('log', async () => openMapStore(newMapDisk()));
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-/** What becomes of one commit. */
+/** The fate of one commit. */
 type Fate = 'kept' | 'refused' | 'kept, and said to have failed';
 
 const fates: readonly Fate[] = ['kept', 'kept', 'refused', 'kept, and said to have failed'];
 
-/** A store whose commits have these fates, the first one first. */
-const openFated = (disk: MapDisk, fate: readonly Fate[]): MapStore => {
+/** A store whose commits have these fates, in order. */
+const openStoreWithFates = (disk: MapDisk, fate: readonly Fate[]): MapStore => {
   const coming = [...fate];
   return openMapStore(disk, {
     commit(replace) {
@@ -28,7 +28,7 @@ const openFated = (disk: MapDisk, fate: readonly Fate[]): MapStore => {
   });
 };
 
-test('whatever becomes of commits and whenever the process ends: what was acknowledged is there, and the next goes on', () =>
+test('whatever commits do and whenever the process ends, acknowledged frames are there and the next process continues', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.constantFrom(...fates), { maxLength: 12 }),
@@ -37,7 +37,7 @@ test('whatever becomes of commits and whenever the process ends: what was acknow
       async (fate, sizes, turns) => {
         const disk = newMapDisk();
         const run = newRun();
-        const store = openFated(disk, fate);
+        const store = openStoreWithFates(disk, fate);
         let acknowledged = 0;
         const work = async (): Promise<void> => {
           const log = await store.acquireRun(run);
@@ -68,8 +68,8 @@ test('whatever becomes of commits and whenever the process ends: what was acknow
     { numRuns: 300 },
   ));
 
-test('after a commit that failed and yet was kept, the run goes on from what is there', async () => {
-  const store = openFated(newMapDisk(), ['kept', 'kept', 'kept, and said to have failed', 'refused']);
+test('after a commit that failed but was stored, the run continues from what is there', async () => {
+  const store = openStoreWithFates(newMapDisk(), ['kept', 'kept', 'kept, and said to have failed', 'refused']);
   const run = newRun();
   const make = framesOf(run);
   const log = await store.acquireRun(run);
@@ -87,15 +87,15 @@ test('after a commit that failed and yet was kept, the run goes on from what is 
   await expect(again.durable()).rejects.toThrow('does not follow frame 2');
 });
 
-test('a batch after one that was refused works', async () => {
-  const store = openFated(newMapDisk(), ['refused', 'refused']);
+test('a batch after a refused one works', async () => {
+  const store = openStoreWithFates(newMapDisk(), ['refused', 'refused']);
   const run = newRun();
   await expect(store.acquireRun(run)).rejects.toMatchObject({ code: 'store_failed' });
   await expect(store.acquireRun(run)).rejects.toMatchObject({ code: 'store_failed' });
   await (await store.acquireRun(run)).close();
 });
 
-test('the list says the same whether frames come in one batch or one by one, on any disk', async () => {
+test('the list of runs is the same whether frames come in one batch or one by one, on any disk', async () => {
   const run = newRun();
   const child = { type: 'begin', op: 0, do: 'child', name: 'c', birth: birthOf('c-1', 'c', 'lead-1') } as const;
   const make = framesOf(run);
@@ -117,7 +117,7 @@ test('the list says the same whether frames come in one batch or one by one, on 
   }
 });
 
-test('closing gives back the runs that are still owned', async () => {
+test('closing releases the runs that are still owned', async () => {
   const disk = newMapDisk();
   const run = newRun();
   const first = openMapStore(disk);
@@ -128,7 +128,7 @@ test('closing gives back the runs that are still owned', async () => {
   await (await second.acquireRun(run)).close();
 });
 
-describe('a run that could not be given back when it ended is given back when the store closes', () => {
+describe('a run that could not be released when it ended is released when the store closes', () => {
   const endedBadly = async (disk: MapDisk, store: MapStore) => {
     const run = newRun();
     const log = await store.acquireRun(run);
@@ -144,7 +144,7 @@ describe('a run that could not be given back when it ended is given back when th
     ['its commit failed, and so does the next', ['kept', 'refused', 'refused']],
   ] as const)('%s', async ([, fate]) => {
     const disk = newMapDisk();
-    const log = await endedBadly(disk, openFated(disk, fate));
+    const log = await endedBadly(disk, openStoreWithFates(disk, fate));
     await log.close();
     expect(disk.state.owners.size).toBe(0);
   });
@@ -166,7 +166,7 @@ test('a store that wrote nothing needs no thread to close', async () => {
   expect(commits).toBe(0);
 });
 
-test('a run of a process that has ended is taken over; one of a living process is refused by name', async () => {
+test('a run of a dead process is taken over; one of a live process is refused, naming the owner', async () => {
   const disk = newMapDisk();
   const run = newRun();
   const first = openMapStore(disk);

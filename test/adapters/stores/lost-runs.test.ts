@@ -1,4 +1,4 @@
-// A run that notes or frames still know is in the list of runs, whatever the list itself has lost.
+// A run that heads or frames still record is listed, whatever the table of runs has lost.
 import {
   copyFileSync,
   cpSync,
@@ -23,7 +23,7 @@ const database = 'cloister.db';
 const wal = 'cloister.db-wal';
 
 /** A workspace as a crash leaves it: an older run in the database, others in the write-ahead log, in this order. */
-const crashed = async () => {
+const crashedWorkspace = async () => {
   const folder = newFolder();
   const first = await openStore(folder);
   const older = await writeRun(first);
@@ -74,9 +74,9 @@ const changed = (folder: string, sql: string): void => {
   open.exec(sql);
 };
 
-describe('a run that is not in the list of runs any more', () => {
-  test('is listed as damaged, the newest first, when the write-ahead log is gone', async () => {
-    const { folder, older, newer } = await crashed();
+describe('a run that is missing from the list of runs', () => {
+  test('is listed as damaged, newest first, when the write-ahead log is gone', async () => {
+    const { folder, older, newer } = await crashedWorkspace();
     rmSync(join(folder, wal));
     expect(await listIn(folder)).toEqual([
       { run: newer[1], ...unknownFacts, state: 'damaged' },
@@ -88,8 +88,8 @@ describe('a run that is not in the list of runs any more', () => {
   test.each([
     ['missing', (path: string) => rmSync(path)],
     ['empty', (path: string) => writeFileSync(path, '')],
-  ])('is listed when the database is %s, and no database is made for that', async (what, change) => {
-    const { folder, newer } = await crashed();
+  ])('is listed when the database is %s, and no database is created for that', async (what, change) => {
+    const { folder, newer } = await crashedWorkspace();
     rmSync(join(folder, wal));
     change(join(folder, database));
     expect((await listIn(folder)).map(({ run, state }) => [run, state])).toEqual(
@@ -98,8 +98,8 @@ describe('a run that is not in the list of runs any more', () => {
     expect(existsSync(join(folder, database))).toBe(what === 'empty');
   });
 
-  test('is listed with what its first frame says, when only its row is gone', async () => {
-    const { folder, older, newer } = await crashed();
+  test('is listed with the details of its first frame when only its row is gone', async () => {
+    const { folder, older, newer } = await crashedWorkspace();
     const listed = (await listIn(folder)).find(({ run }) => run === older)!;
     changed(folder, `DELETE FROM runs WHERE run = '${older}'`);
     const list = await listIn(folder);
@@ -118,8 +118,8 @@ describe('a run that is not in the list of runs any more', () => {
     expect(await store.list()).toContainEqual(listed);
   });
 
-  test('comes after runs that began when it was noted for the last time, and later', async () => {
-    const { folder, newer } = await crashed();
+  test('is listed after runs that began when its head was last written, or later', async () => {
+    const { folder, newer } = await crashedWorkspace();
     rmSync(join(folder, wal));
     const [name] = readdirSync(join(folder, 'heads'));
     utimesSync(join(folder, 'heads', name!), 5, 5);
@@ -131,7 +131,7 @@ describe('a run that is not in the list of runs any more', () => {
     expect((await store.list()).map((one) => one.run).slice(0, 3)).toEqual([run, newer[1], newer[0]]);
   });
 
-  test('comes after a run that the same process noted later, however long that goes on', async () => {
+  test('is listed after a run whose head the same process wrote later, however long that run continues', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
     const lost = await writeRun(store);
@@ -148,7 +148,7 @@ describe('a run that is not in the list of runs any more', () => {
     ]);
   });
 
-  test('is never the book', async () => {
+  test('is never the workspace log', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
     await store.appendRecord({ type: 'delete', conversation: { agent: 'a', name: 'b' } } as never);
@@ -159,8 +159,8 @@ describe('a run that is not in the list of runs any more', () => {
   });
 });
 
-test('whatever is cut from the write-ahead log, the list says damaged of those runs that cannot be read, and of no others', async () => {
-  const { folder, older, newer } = await crashed();
+test('whatever is cut from the write-ahead log, exactly the unreadable runs are listed as damaged', async () => {
+  const { folder, older, newer } = await crashedWorkspace();
   const bytes = readFileSync(join(folder, wal));
   const seen = { damaged: 0, whole: 0, partly: 0 };
   await fc.assert(
@@ -197,7 +197,7 @@ test.each([
   ['has lost all frames', (run: RunId) => `DELETE FROM frames WHERE run = '${run}'`],
   ['has another last frame', (run: RunId) => `UPDATE frames SET hash = 'x' WHERE run = '${run}' AND no = 3`],
   ['has more frames than the list says', (run: RunId) => `UPDATE runs SET frames = 2 WHERE run = '${run}'`],
-])('a listed run that %s is damaged, with what the list says of it', async (_what, sql) => {
+])('a listed run that %s is damaged, and keeps its listed details', async (_what, sql) => {
   const folder = newFolder();
   const store = await openStore(folder);
   const runs = [await writeRun(store), await writeRun(store)];
@@ -208,7 +208,7 @@ test.each([
   expect(after).toEqual(before.map((one) => (one.run === runs[0] ? { ...one, state: 'damaged' } : one)));
 });
 
-test('a run that is being written by another process is never called damaged', async () => {
+test('a run that another process is writing is never listed as damaged', async () => {
   const folder = newFolder();
   const other = startProcess('append', folder, newRun());
   const store = await openStore(folder);
@@ -216,7 +216,7 @@ test('a run that is being written by another process is never called damaged', a
     for (const { state } of await store.list()) expect(state).toBe('running');
 });
 
-test('a list whose frames cannot be read names the runs all the same', async () => {
+test('a list whose frames cannot be read still names the runs', async () => {
   const folder = newFolder();
   const store = await openStore(folder);
   const runs = [];

@@ -1,4 +1,4 @@
-// The smallest disk that a store can lie on: maps that a commit replaces. It shows what the ports ask for.
+// The smallest disk that a store can use: maps that a commit replaces. It shows what the ports require.
 import {
   addFacts,
   matchesQuery,
@@ -6,7 +6,7 @@ import {
   openCommitter,
   openLogReader,
   openLogStore,
-  ownerInWords,
+  describeOwner,
 } from '#adapters/stores';
 import type {
   CommitterPorts,
@@ -41,24 +41,24 @@ export const newMapDisk = (): MapDisk => ({
 });
 
 export type MapStore = LogStore & {
-  /** The process is gone at once: nothing more is written, and no answer comes. */
+  /** The process is gone immediately: nothing more is written, and no answer comes. */
   kill(): void;
 };
 
 export type MapStoreOptions = Pick<CommitterPorts<StoreConnection>, 'beforeCommit'> & {
-  /** Each call to the disk's `commit`: it may throw before or after the state was replaced. */
+  /** Called for each `commit` of the disk: it may throw before or after the state is replaced. */
   readonly commit?: (replace: () => void) => void;
-  /** Whether the thread dies when it is handed this batch, counted from 1. */
+  /** Whether the thread dies when it receives this batch, counted from 1. */
   readonly dies?: (batch: number) => boolean;
 };
 
 let processes = 0;
 
-/** A store of a process of its own. */
+/** A store as in a separate process. */
 export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapStore => {
   const pid = ++processes;
   disk.living.add(pid);
-  const owners = { lives: (owner: RunOwner) => disk.living.has(owner.pid), inWords: ownerInWords };
+  const owners = { isAlive: (owner: RunOwner) => disk.living.has(owner.pid), describe: describeOwner };
   const self = (): RunOwner => ({ pid, host: 'here', started: '', since: 1000 + pid, instance: `store-${pid}` });
   const alive = (): boolean => disk.living.has(pid);
   const later = (work: () => void): void => void setImmediate(() => alive() && work());
@@ -78,8 +78,8 @@ export const openMapStore = (disk: MapDisk, options: MapStoreOptions = {}): MapS
         later(() => {
           if (message.type === 'batch') {
             if (options.dies?.(++batches) === true) return later(() => ears.ended('It died.'));
-            const { ack } = committer.take(message.items);
-            later(() => ears.answer(ack));
+            const { ack } = committer.commitBatch(message.items);
+            later(() => ears.acknowledge(ack));
             return;
           }
           committer.close();
@@ -125,31 +125,31 @@ const connectMaps = (disk: MapDisk, commit = (replace: () => void): void => repl
       commit(() => void (disk.state = open()));
       draft = undefined;
     },
-    stillThere: () => true,
+    isInPlace: () => true,
     close: () => void (draft = undefined),
   };
 };
 
 const mapTables = (state: () => State): Tables => ({
   tail: (run) => state().frames.get(run)?.at(-1) as Tail | undefined,
-  frame(run, no, body, hash) {
+  insertFrame(run, no, body, hash) {
     state().frames.set(run, [...(state().frames.get(run) ?? []), { no, body, hash }]);
   },
-  blob: (ref, bytes) => void state().blobs.set(ref, bytes),
+  putBlob: (ref, bytes) => void state().blobs.set(ref, bytes),
   owner: (run) => state().owners.get(run),
-  own: (run, owner) => void state().owners.set(run, owner),
+  setOwner: (run, owner) => void state().owners.set(run, owner),
   release(run, instance) {
     if (state().owners.get(run)?.instance === instance) state().owners.delete(run);
   },
   releaseAll(instance) {
     for (const [run, owner] of state().owners) if (owner.instance === instance) state().owners.delete(run);
   },
-  run(run, facts, end) {
+  updateRun(run, facts, end) {
     const kept = state().runs.get(run);
     state().runs.set(run, { facts: kept === undefined ? facts : addFacts(kept.facts, facts), end });
   },
-  bookTail: () => state().book.at(-1) as Tail | undefined,
-  page: (no, body, hash) => void state().book.push({ no, body, hash }),
+  workspaceLogTail: () => state().book.at(-1) as Tail | undefined,
+  insertRecord: (no, body, hash) => void state().book.push({ no, body, hash }),
 });
 
 const mapRows = (disk: MapDisk): LogRows => ({
@@ -163,11 +163,11 @@ const mapRows = (disk: MapDisk): LogRows => ({
       .sort((one, other) => other.startedAt - one.startedAt)
       .slice(0, queryLimit(which)),
   runs: () => [...disk.state.frames.keys()],
-  cut(run, frames) {
+  tailAt(run, frames) {
     const rows = (disk.state.frames.get(run) ?? []) as readonly Tail[];
     return frames === undefined ? rows.at(-1) : rows[frames - 1];
   },
-  book: (from, read) =>
+  workspaceLog: (from, read) =>
     read(
       disk.state.book.filter(({ no }) => Number(no) >= from),
       disk.state.book.at(-1) as Tail | undefined,

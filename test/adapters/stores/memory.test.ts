@@ -12,7 +12,7 @@ test('frames are kept by reference', async () => {
   expect((await store.read(run))[0]).toBe(frame);
 });
 
-test('what was read does not grow with the run', async () => {
+test('frames that were read do not grow with the run', async () => {
   const store = memoryStore();
   const run = newRun();
   const make = framesOf(run);

@@ -40,7 +40,7 @@ switch (command) {
     await store.close();
     break;
   case 'leave':
-    // Neither waits nor closes: the process ends by itself, after what it appended is durable.
+    // Neither waits nor closes: the process exits by itself once its appended frames are durable.
     log.append(frameOf(0));
     break;
   default:

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { framesOf, newRun } from '../../conformance/store.ts';
 import { newFolder, openStore, startProcess, writeRun } from './fixture.ts';
 
-test('all that was acknowledged before a kill is there after it', async () => {
+test('everything acknowledged before a kill is there after it', async () => {
   const folder = newFolder();
   const run = newRun();
   const other = startProcess('append', folder, run);
@@ -29,7 +29,7 @@ test('processes create a workspace and append to it at the same time', async () 
   expect(await store.list()).toHaveLength(23);
 });
 
-test('a run of a living process is refused, naming that process', async () => {
+test('a run of a live process is refused, naming that process', async () => {
   const folder = newFolder();
   const run = newRun();
   const other = startProcess('hold', folder, run);
@@ -41,7 +41,7 @@ test('a run of a living process is refused, naming that process', async () => {
   expect((await store.list())[0]!.owner).toContain(`process ${other.pid} on`);
 });
 
-test('a run whose process was killed is interrupted, and another one continues it', async () => {
+test('a run whose process was killed is interrupted, and another process continues it', async () => {
   const folder = newFolder();
   const run = newRun();
   const other = startProcess('hold', folder, run);
@@ -55,7 +55,7 @@ test('a run whose process was killed is interrupted, and another one continues i
   expect(await store.read(run)).toHaveLength(2);
 });
 
-test.skipIf(process.platform !== 'linux')('a later process with the same number is not the owner', async () => {
+test.skipIf(process.platform !== 'linux')('a later process with the same pid is not the owner', async () => {
   const folder = newFolder();
   const run = newRun();
   const other = startProcess('hold', folder, run);
@@ -68,7 +68,7 @@ test.skipIf(process.platform !== 'linux')('a later process with the same number 
 });
 
 describe('a run whose owner is on another machine', () => {
-  /** The machine has got another name since; whether the process still lives cannot be told. */
+  /** Makes the owner look like a process on another machine, so it is unknown whether it is alive. */
   const elsewhere = async () => {
     const folder = newFolder();
     const run = newRun();
@@ -80,20 +80,20 @@ describe('a run whose owner is on another machine', () => {
     return { run, store: await openStore(folder), pid: other.pid };
   };
 
-  test('is taken to be running, in words that say what cannot be known', async () => {
+  test('is treated as running, with an error that says what cannot be known', async () => {
     const { store, run, pid } = await elsewhere();
     await expect(store.acquireRun(run)).rejects.toMatchObject({ code: 'run_owned' });
     const [listed] = await store.list();
     expect(listed).toMatchObject({ state: 'running', elsewhere: true });
     expect(listed!.owner).toMatch(
       new RegExp(
-        `^process ${pid} since 20\\S+ on another machine, elsewhere: it cannot be asked whether it lives$`,
+        `^process ${pid} on another machine, elsewhere, since 20\\S+; whether it is alive cannot be checked$`,
         'u',
       ),
     );
   });
 
-  test('is given to who takes it over, and goes on where it was', async () => {
+  test('is given to the process that takes it over, and continues where it was', async () => {
     const { store, run } = await elsewhere();
     const log = await store.acquireRun(run, { takeOver: true });
     log.append(framesOf(run, 1).step());
@@ -102,7 +102,7 @@ describe('a run whose owner is on another machine', () => {
     expect((await store.list())[0]).toMatchObject({ state: 'interrupted', owner: null });
   });
 
-  test('is lost to a process that lives there after all: it cannot add to the log any more', async () => {
+  test('is lost to the original process if it is still alive: it can no longer append', async () => {
     const folder = newFolder();
     const run = newRun();
     const theirs = await openStore(folder);
@@ -125,7 +125,7 @@ describe('a run whose owner is on another machine', () => {
   });
 });
 
-test('nobody takes a run over from a process that this machine knows to live', async () => {
+test('no process takes over a run from one that is known to be alive on this machine', async () => {
   const folder = newFolder();
   const run = newRun();
   await startProcess('hold', folder, run).line();
@@ -146,7 +146,7 @@ test('two stores of one process do not share a run', async () => {
   await other.acquireRun(run);
 });
 
-test('of two stores that want a run at once, one gets it', async () => {
+test('of two stores that request a run simultaneously, one gets it', async () => {
   const folder = newFolder();
   const run = newRun();
   const stores = [await openStore(folder), await openStore(folder), await openStore(folder)];
@@ -154,7 +154,7 @@ test('of two stores that want a run at once, one gets it', async () => {
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
 });
 
-test('an idle store does not keep the process alive, and a pending frame does', async () => {
+test('an idle store does not keep the process alive, but a pending frame does', async () => {
   const folder = newFolder();
   const run = newRun();
   expect(await startProcess('leave', folder, run).ended()).toBe(0);

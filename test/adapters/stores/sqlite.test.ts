@@ -14,8 +14,11 @@ const change = (folder: string, sql: string): void => {
 
 conformStore('sqlite', async () => openSqliteStore(newFolder()));
 
+const format = (number: number): string =>
+  `CREATE TABLE meta(key, value); INSERT INTO meta VALUES ('cloister', '${number}')`;
+
 describe('group commit', () => {
-  test('what one run appends in one go is one transaction, however much it is', async () => {
+  test('everything one run appends in one go is one transaction, however much it is', async () => {
     const store = await openStore();
     const run = newRun();
     const log = await store.acquireRun(run);
@@ -27,7 +30,7 @@ describe('group commit', () => {
     expect(store.transactions() - before).toBe(1);
   });
 
-  test('what all runs append in one tick takes two transactions at most: the first goes while the rest is made', async () => {
+  test('everything all runs append in one tick takes at most two transactions: the first starts while the rest is collected', async () => {
     const store = await openStore();
     const runs = Array.from({ length: 100 }, newRun);
     const logs = await Promise.all(runs.map(async (run) => store.acquireRun(run)));
@@ -68,7 +71,7 @@ describe('group commit', () => {
 });
 
 describe('the workspace folder', () => {
-  test('is not made by looking at it', async () => {
+  test('is not created by reading it', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
     expect(await store.list()).toEqual([]);
@@ -78,7 +81,7 @@ describe('the workspace folder', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  test('is seen by a store that was opened before it was made', async () => {
+  test('is seen by a store that was opened before it was created', async () => {
     const folder = newFolder();
     const early = await openStore(folder);
     expect(await early.list()).toEqual([]);
@@ -86,33 +89,13 @@ describe('the workspace folder', () => {
     expect(await early.read(run)).toHaveLength(4);
   });
 
-  test('holds nothing but the database and the runs after closing', async () => {
+  test('holds only the database and the runs after closing', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
     const run = await writeRun(store);
     await store.read(run);
     await store.close();
     expect(readdirSync(folder)).toEqual(['cloister.db']);
-  });
-
-  test('a list that was made before runs had callers is read as it is, and gets them with the next write', async () => {
-    const folder = newFolder();
-    const first = await openStore(folder);
-    const run = await writeRun(first);
-    await first.close();
-    change(
-      folder,
-      'DROP INDEX runs_by_caller; ALTER TABLE runs DROP COLUMN caller; ALTER TABLE runs DROP COLUMN spent',
-    );
-    const store = await openStore(folder);
-    expect(await store.list({ caller: 'phone' })).toEqual([]);
-    expect(await store.list()).toMatchObject([{ run, caller: null, spent: null }]);
-    const served = newRun();
-    const log = await store.acquireRun(served);
-    const { record, ...frame } = framesOf(served).open();
-    log.append({ ...frame, record: { ...(record as Extract<typeof record, { type: 'open' }>), caller: 'phone' } });
-    await log.close();
-    expect(await store.list({ caller: 'phone' })).toMatchObject([{ run: served, caller: 'phone' }]);
   });
 
   test('a file that is not a database is named and left alone', async () => {
@@ -126,10 +109,11 @@ describe('the workspace folder', () => {
   });
 
   test.for([
-    ['of another program', 'CREATE TABLE notes(body TEXT)', 'another program'],
-    ['with another meta table', 'CREATE TABLE meta(a, b)', 'another program'],
-    ['of a newer format', "CREATE TABLE meta(key, value); INSERT INTO meta VALUES ('cloister', '99')", 'format 99'],
-  ] as const)('a database %s is named and left alone', async ([, sql, words]) => {
+    ['of another program', 'CREATE TABLE notes(body TEXT)', 'store_damaged', 'another program'],
+    ['with another meta table', 'CREATE TABLE meta(a, b)', 'store_damaged', 'another program'],
+    ['of an earlier format', format(1), 'workspace_format', 'has format 1, written by an earlier build of Cloister'],
+    ['of a later format', format(99), 'workspace_format', 'has format 99, written by a later build of Cloister'],
+  ] as const)('a database %s is named and left alone', async ([, sql, code, words]) => {
     const folder = newFolder();
     const early = await openStore(folder);
     mkdirSync(folder);
@@ -139,9 +123,10 @@ describe('the workspace folder', () => {
     database.close();
     const before = readFileSync(path);
     await expect(openSqliteStore(folder)).rejects.toThrow(words);
-    await expect(early.acquireRun(newRun())).rejects.toMatchObject({ code: 'store_damaged' });
+    await expect(early.acquireRun(newRun())).rejects.toMatchObject({ code });
     await early.close();
     expect(readFileSync(path)).toEqual(before);
+    expect(readdirSync(folder)).toEqual(['cloister.db']);
   });
 });
 
@@ -157,54 +142,54 @@ describe('tampering', () => {
     return { run, ...(await store.inspect(run)) };
   };
 
-  test('a changed byte names its frame', async () => {
+  test('a changed byte is reported for its frame', async () => {
     const { run, problems, frames } = await damage(
       "UPDATE frames SET body = replace(body, 'körper', 'korper') WHERE run = $run AND no = 17",
     );
-    expect(problems).toEqual([`frame 17 of run ${run} is not what was written`]);
+    expect(problems).toEqual([`frame 17 of run ${run} is damaged`]);
     expect(frames).toHaveLength(21);
   });
 
-  test('a body that is no longer JSON names its frame', async () => {
+  test('a body that is no longer JSON is reported for its frame', async () => {
     const { run, problems } = await damage("UPDATE frames SET body = x'ff00' WHERE run = $run AND no = 17");
-    expect(problems).toEqual([`frame 17 of run ${run} is not what was written`]);
+    expect(problems).toEqual([`frame 17 of run ${run} is damaged`]);
   });
 
-  test('a missing row is named', async () => {
+  test('a missing row is reported', async () => {
     const { run, problems } = await damage('DELETE FROM frames WHERE run = $run AND no = 17');
     expect(problems).toEqual([`frame 17 of run ${run} is missing`]);
   });
 
-  test('missing first rows are named', async () => {
+  test('missing first rows are reported', async () => {
     const { run, problems } = await damage('DELETE FROM frames WHERE run = $run AND no < 2');
     expect(problems).toEqual([`frames 0 to 1 of run ${run} are missing`]);
   });
 
-  test('missing last rows are named', async () => {
+  test('missing last rows are reported', async () => {
     const { run, problems } = await damage('DELETE FROM frames WHERE run = $run AND no > 18');
     expect(problems).toEqual([`frames 19 to 20 of run ${run} are missing`]);
   });
 
-  test('missing all, the run is damaged and not unknown', async () => {
+  test('a run without any rows is damaged, not unknown', async () => {
     const { run, problems } = await damage('DELETE FROM frames WHERE run = $run');
     expect(problems).toEqual([`frames 0 to 20 of run ${run} are missing`]);
   });
 
-  test('swapped rows are named', async () => {
+  test('swapped rows are reported', async () => {
     const { run, problems } = await damage(
       `UPDATE frames SET no = CASE no WHEN 3 THEN -4 ELSE -3 END WHERE run = $run AND no IN (3, 4);
        UPDATE frames SET no = -no WHERE run = $run AND no < 0`,
     );
-    expect(problems).toContain(`frame 3 of run ${run} is not what was written`);
-    expect(problems).toContain(`frame 4 of run ${run} is not what was written`);
+    expect(problems).toContain(`frame 3 of run ${run} is damaged`);
+    expect(problems).toContain(`frame 4 of run ${run} is damaged`);
   });
 
-  test('a rewritten chain does not fit the recorded end', async () => {
+  test('a rewritten chain does not match the recorded end', async () => {
     const { problems } = await damage("UPDATE runs SET head = 'x' WHERE run = $run");
     expect(problems).toHaveLength(1);
   });
 
-  test('a changed blob is named, and keeping the bytes again heals it', async () => {
+  test('a changed blob is reported, and storing the bytes again repairs it', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
     const ref = await store.putBlob(Buffer.from('the bytes'));

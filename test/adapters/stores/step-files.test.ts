@@ -70,7 +70,7 @@ const treeOf = (folder: string): Record<string, string> =>
       .map((path) => [path.slice(folder.length + 1), readFileSync(path, 'utf8')]),
   );
 
-test('each tool call is a step file, and each offloaded output a file', async () => {
+test('each tool call has a step file, and each offloaded output has a file', async () => {
   const folder = newFolder();
   const run = await writeSteps(await openStore(folder));
   const tree = treeOf(join(folder, 'runs', run));
@@ -118,12 +118,12 @@ test("a child's step says what was spawned, and nothing in the child's own words
     observation: 'Spawned web with goal: Research ML frameworks and summarise the top three',
     outcome_ref: 'web-1',
     success: false,
-    error: 'model_auth: The model provider refused the credentials.',
+    error: 'model_auth: The model provider rejected the credentials.',
     timestamp_ms: 1004,
   });
 });
 
-test('a child that has not ended has its step file already', () => {
+test('a child that has not ended already has its step file', () => {
   const frames = stepFrames(newRun(), 'ref').slice(0, 5);
   const [file, ...others] = projectSteps(frames);
   expect(others).toEqual([]);
@@ -141,7 +141,7 @@ test('removed folders are rebuilt byte for byte', async () => {
   expect(treeOf(join(folder, 'runs'))).toEqual(before);
 });
 
-test('a list of runs that was lost is rebuilt from the log, row by row', async () => {
+test('a lost list of runs is rebuilt from the log, row by row', async () => {
   const folder = newFolder();
   const first = await openStore(folder);
   const run = await writeSteps(first);
@@ -158,7 +158,7 @@ test('a list of runs that was lost is rebuilt from the log, row by row', async (
   expect(before.map((one) => one.run)).toEqual([run]);
 });
 
-test('a step that began in another process is settled by the one that continues', async () => {
+test('a step that began in another process is settled by the process that continues the run', async () => {
   const folder = newFolder();
   const store = await openStore(folder);
   const run = newRun();
@@ -177,7 +177,7 @@ test('a step that began in another process is settled by the one that continues'
   expect(treeOf(join(folder, 'runs', run))).toEqual(tree);
 });
 
-test('no symlink is followed and no run is hurt by files that cannot be written', async () => {
+test('no symlink is followed, and files that cannot be written harm no run', async () => {
   const folder = newFolder();
   const elsewhere = newFolder();
   mkdirSync(elsewhere);
@@ -198,7 +198,7 @@ test('no symlink is followed and no run is hurt by files that cannot be written'
   expect(existsSync(join(cell, 'history', 'step_002.json'))).toBe(true);
 });
 
-test('a name that is no path segment makes no file', async () => {
+test('a name that is not a path segment creates no file', async () => {
   const run = newRun();
   const make = framesOf(run);
   const frames = ['../../escape', 'a/b', '..', ''].flatMap((name, op) => [
@@ -214,7 +214,7 @@ test('a name that is no path segment makes no file', async () => {
   expect(existsSync(join(folder, 'runs'))).toBe(false);
 });
 
-test.for([0, -1, 1.5, '1', null])('step number %s makes no file', (step) => {
+test.for([0, -1, 1.5, '1', null])('step number %s creates no file', (step) => {
   const make = framesOf(newRun());
   const frames = [make.next(toolBegin(0, { step })), make.next({ type: 'settle', op: 0, ok: true })];
   expect(projectSteps(frames)).toEqual([]);

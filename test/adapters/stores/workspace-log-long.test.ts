@@ -1,4 +1,4 @@
-// A log that is long is read in pieces: what comes of it is the same.
+// A long log is read in pieces, with the same result.
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
@@ -19,7 +19,7 @@ const longRun = async () => {
   return { folder, store, run, log, make, frames };
 };
 
-test('a long log is given back whole, and others get their turn meanwhile', async () => {
+test('a long log is returned complete, and other work gets its turn meanwhile', async () => {
   const { store, run, frames } = await longRun();
   let turns = 0;
   let reading = true;
@@ -34,7 +34,7 @@ test('a long log is given back whole, and others get their turn meanwhile', asyn
   expect(turns).toBeGreaterThan(2);
 });
 
-test('what is appended while it is read is in the next reading', async () => {
+test('records appended during a read are in the next read', async () => {
   const { store, run, log, make, frames } = await longRun();
   const reading = store.read(run);
   const more = make.close();
@@ -46,33 +46,36 @@ test('what is appended while it is read is in the next reading', async () => {
   expect(await store.read(run)).toEqual([...frames, more]);
 });
 
-test.for([0, 249, 250, 600, steps])('damage to frame %d has the same name as in a look at the whole', async (no) => {
-  const { folder, store, run } = await longRun();
-  const database = new DatabaseSync(join(folder, 'cloister.db'));
-  onTestFinished(() => database.close());
-  database.prepare("UPDATE frames SET body = body || ' ' WHERE run = ? AND no = ?").run(run, no);
-  const { problems } = await store.inspect(run);
-  expect(problems).toEqual([`frame ${no} of run ${run} is not what was written`]);
-  await expect(store.read(run)).rejects.toMatchObject({
-    failure: { code: 'store_damaged', detail: problems.join('; ') },
-  });
-  database.prepare('DELETE FROM frames WHERE run = ? AND no = ?').run(run, no);
-  await expect(store.read(run)).rejects.toMatchObject({
-    failure: { code: 'store_damaged', detail: expect.stringContaining(`frame ${no} of run ${run} is missing`) },
-  });
-});
+test.for([0, 249, 250, 600, steps])(
+  'damage to frame %d is reported the same way as when reading the whole log',
+  async (no) => {
+    const { folder, store, run } = await longRun();
+    const database = new DatabaseSync(join(folder, 'cloister.db'));
+    onTestFinished(() => database.close());
+    database.prepare("UPDATE frames SET body = body || ' ' WHERE run = ? AND no = ?").run(run, no);
+    const { problems } = await store.inspect(run);
+    expect(problems).toEqual([`frame ${no} of run ${run} is damaged`]);
+    await expect(store.read(run)).rejects.toMatchObject({
+      failure: { code: 'store_damaged', detail: problems.join('; ') },
+    });
+    database.prepare('DELETE FROM frames WHERE run = ? AND no = ?').run(run, no);
+    await expect(store.read(run)).rejects.toMatchObject({
+      failure: { code: 'store_damaged', detail: expect.stringContaining(`frame ${no} of run ${run} is missing`) },
+    });
+  },
+);
 
-test('frames behind the end that the list has are named', async () => {
+test('frames beyond the listed end are reported', async () => {
   const { folder, store, run } = await longRun();
   const database = new DatabaseSync(join(folder, 'cloister.db'));
   onTestFinished(() => database.close());
   database.prepare('UPDATE runs SET frames = frames - 300 WHERE run = ?').run(run);
   await expect(store.read(run)).rejects.toMatchObject({
-    failure: { code: 'store_damaged', detail: expect.stringContaining('the list of runs ends it') },
+    failure: { code: 'store_damaged', detail: expect.stringContaining('the list of runs says it ends at') },
   });
 });
 
-test('a store that is closed meanwhile says so', async () => {
+test('a read fails with a clear error if the store is closed meanwhile', async () => {
   const { store, run, log } = await longRun();
   await log.close();
   const reading = store.read(run);

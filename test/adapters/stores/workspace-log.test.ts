@@ -1,4 +1,4 @@
-// The workspace's own log: what every store keeps of it, and what only one on disk has to.
+// The workspace's own log: what holds for every store, and what only applies to one on disk.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { memoryStore } from '#adapters/stores';
 import type { RunId } from '#base';
 import type { WorkspaceRecord, Store } from '#contracts';
 import { framesOf, newRun } from '../../conformance/store.ts';
-import { newFolder, openStore, writeRun } from './fixture.ts';
+import { newFolder, openStore } from './fixture.ts';
 import { newMapDisk, openMapStore } from './map-disk.ts';
 
 const turn = (run: string): WorkspaceRecord => ({
@@ -27,8 +27,8 @@ const stores: Readonly<Record<string, () => Promise<Store>>> = {
   sqlite: () => openStore(newFolder(), { now: () => 77 }),
 };
 
-describe.for(Object.entries(stores))('the book of a %s store', ([, open]) => {
-  test('gives pages back in order, with the number and the time that they got', async () => {
+describe.for(Object.entries(stores))('the workspace log of a %s store', ([, open]) => {
+  test('returns records in order, with their assigned numbers and times', async () => {
     const store = await open();
     expect(await store.readWorkspaceLog()).toEqual([]);
     expect(await store.appendRecord(turn('a'))).toBe(0);
@@ -39,7 +39,7 @@ describe.for(Object.entries(stores))('the book of a %s store', ([, open]) => {
     ]);
   });
 
-  test('keeps a page as it was when it was handed over', async () => {
+  test('keeps a record as it was when it was appended', async () => {
     const store = await open();
     const record = { type: 'forget', checkpoints: ['one'] } as const;
     const noting = store.appendRecord(record);
@@ -48,7 +48,7 @@ describe.for(Object.entries(stores))('the book of a %s store', ([, open]) => {
     expect((await store.readWorkspaceLog())[0]?.record).toEqual({ type: 'forget', checkpoints: ['one'] });
   });
 
-  test('of many that saw the same end one is taken, and the others are told', async () => {
+  test('of many appends that saw the same end, one succeeds and the others are refused', async () => {
     const store = await open();
     await store.appendRecord(turn('first'));
     const tried = await Promise.allSettled(['a', 'b', 'c'].map((run) => store.appendRecord(turn(run), 0)));
@@ -59,7 +59,7 @@ describe.for(Object.entries(stores))('the book of a %s store', ([, open]) => {
     await expect(store.appendRecord(turn('d'), 9)).rejects.toMatchObject({ code: 'book_moved' });
   });
 
-  test('a refused page takes nothing of its batch along', async () => {
+  test('a refused record does not affect the rest of its batch', async () => {
     const store = await open();
     const run = newRun();
     const log = await store.acquireRun(run);
@@ -75,7 +75,7 @@ describe.for(Object.entries(stores))('the book of a %s store', ([, open]) => {
     await log.close();
   });
 
-  test('a cut is told by its last frame, and is the same however far the run has gone since', async () => {
+  test('a cut is identified by its last frame, and stays the same however far the run has gone since', async () => {
     const store = await open();
     const run = newRun();
     const log = await store.acquireRun(run);
@@ -111,8 +111,8 @@ test('both stores give the same hash for the same frames', async () => {
   expect(hashes[0]).toBe(hashes[1]);
 });
 
-describe('a book on disk', () => {
-  test('is written by any number of stores, and each page follows the one before it', async () => {
+describe('a workspace log on disk', () => {
+  test('is written by any number of stores, and each record follows the one before it', async () => {
     const folder = newFolder();
     const some = [await openStore(folder), await openStore(folder), await openStore(folder)];
     const numbers = await Promise.all(
@@ -130,14 +130,14 @@ describe('a book on disk', () => {
       );
   });
 
-  test('is appended to by another process between two looks, and the page that did not see it is refused', async () => {
+  test('refuses a record that missed another process’s append', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
     await store.appendRecord(turn('here'));
     const script = `
       import { openSqliteStore } from '#adapters/stores';
       const store = await openSqliteStore(${JSON.stringify(folder)});
-      await store.note(${JSON.stringify(turn('there'))}, 0);
+      await store.appendRecord(${JSON.stringify(turn('there'))}, 0);
       await store.close();
     `;
     const child = spawn(process.execPath, ['--conditions=cloister-source', '--input-type=module', '-e', script], {
@@ -151,21 +151,6 @@ describe('a book on disk', () => {
     expect(await runsIn(store)).toEqual(['here', 'there', 'late']);
   });
 
-  test('is made in a database that had none, which can be read before that', async () => {
-    const folder = newFolder();
-    const before = await openStore(folder);
-    const run = await writeRun(before);
-    await before.close();
-    const database = new DatabaseSync(join(folder, 'cloister.db'));
-    database.exec('DROP TABLE book');
-    database.close();
-    const store = await openStore(folder);
-    expect(await store.readWorkspaceLog()).toEqual([]);
-    expect((await store.read(run)).length).toBe(4);
-    expect(await store.appendRecord(turn('a'))).toBe(0);
-    expect(await runsIn(store)).toEqual(['a']);
-  });
-
   const openDamage = async () => {
     const folder = newFolder();
     const store = await openStore(folder);
@@ -177,25 +162,22 @@ describe('a book on disk', () => {
   };
 
   test.for([
-    ["UPDATE book SET body = replace(body, 'trip', 'trap') WHERE no = 2", 'page 2 of the book is not what was written'],
-    ["UPDATE book SET hash = '0' WHERE no = 1", 'page 1 of the book is not what was written'],
-    ['DELETE FROM book WHERE no = 1', 'page 1 of the book is missing'],
-    ['DELETE FROM book WHERE no = 3', 'page 3 of the book is missing'],
-    ['DELETE FROM book', 'page 0 of the book is missing'],
-    ['UPDATE book SET no = 9 WHERE no = 3', 'page 3 of the book is missing'],
-    ["UPDATE book SET body = 'x' WHERE no = 0", 'page 0 of the book is not what was written'],
-    [
-      "UPDATE meta SET value = '1 ' || substr(value, 3) WHERE key = 'book'",
-      'page 1 of the book is not what was written',
-    ],
-  ] as const)('damage by “%s” has a name', async ([change, words]) => {
+    ["UPDATE book SET body = replace(body, 'trip', 'trap') WHERE no = 2", 'record 2 of the workspace log is damaged'],
+    ["UPDATE book SET hash = '0' WHERE no = 1", 'record 1 of the workspace log is damaged'],
+    ['DELETE FROM book WHERE no = 1', 'record 1 of the workspace log is missing'],
+    ['DELETE FROM book WHERE no = 3', 'record 3 of the workspace log is missing'],
+    ['DELETE FROM book', 'record 0 of the workspace log is missing'],
+    ['UPDATE book SET no = 9 WHERE no = 3', 'record 3 of the workspace log is missing'],
+    ["UPDATE book SET body = 'x' WHERE no = 0", 'record 0 of the workspace log is damaged'],
+    ["UPDATE meta SET value = '1 ' || substr(value, 3) WHERE key = 'book'", 'record 1 of the workspace log is damaged'],
+  ] as const)('reports damage by “%s”', async ([change, words]) => {
     const { folder, sql } = await openDamage();
     sql(change);
     const store = await openStore(folder);
     await expect(store.readWorkspaceLog()).rejects.toMatchObject({ failure: { code: 'store_damaged', detail: words } });
   });
 
-  test('one flipped bit anywhere in a page is found', async () => {
+  test('one flipped bit anywhere in a record is found', async () => {
     const { folder } = await openDamage();
     const database = new DatabaseSync(join(folder, 'cloister.db'));
     onTestFinished(() => database.close());
@@ -205,14 +187,14 @@ describe('a book on disk', () => {
         const bytes = Buffer.from(rows[no]!.body);
         bytes[at % bytes.length]! ^= 1 << (at % 7);
         database.prepare('UPDATE book SET body = ? WHERE no = ?').run(bytes.toString(), no);
-        // A page is checked once by a store.
+        // A store verifies each record once.
         const store = await openStore(folder);
         const found = await store.readWorkspaceLog().then(
           () => 'nothing',
           (error: { failure: { detail: string } }) => error.failure.detail,
         );
         database.prepare('UPDATE book SET body = ? WHERE no = ?').run(rows[no]!.body, no);
-        expect(found).toBe(`page ${no} of the book is not what was written`);
+        expect(found).toBe(`record ${no} of the workspace log is damaged`);
       }),
       { numRuns: 60 },
     );
@@ -220,7 +202,7 @@ describe('a book on disk', () => {
     expect((await whole.readWorkspaceLog()).length).toBe(4);
   });
 
-  test('is what was checked, whatever is done to a page afterwards, and all of it is checked when its end has changed', async () => {
+  test('returns what was verified, whatever happens to a record afterwards, and is verified again when its end has changed', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
     for (const run of ['a', 'b', 'c']) await store.appendRecord(turn(run));
@@ -232,13 +214,13 @@ describe('a book on disk', () => {
     expect(await runsIn(store)).toEqual(['a', 'b', 'c', 'd']);
     database.exec("UPDATE book SET hash = '0' WHERE no = 3");
     await expect(store.readWorkspaceLog()).rejects.toMatchObject({
-      failure: { detail: 'page 0 of the book is not what was written' },
+      failure: { detail: 'record 0 of the workspace log is damaged' },
     });
   });
 
-  test('that has lost its end is named as such, and is not continued', async () => {
+  test('that has lost its end is reported as such, and is not continued', async () => {
     const folder = newFolder();
-    // It stays open: what it noted beside the database stays with it.
+    // It stays open, so its heads stay beside the database.
     const writing = await openStore(folder);
     for (const run of ['a', 'b', 'c']) await writing.appendRecord(turn(run));
     const database = new DatabaseSync(join(folder, 'cloister.db'));
@@ -246,19 +228,19 @@ describe('a book on disk', () => {
     database.close();
     const store = await openStore(folder);
     await expect(store.readWorkspaceLog()).rejects.toMatchObject({
-      failure: { detail: 'page 2 of the book is missing' },
+      failure: { detail: 'record 2 of the workspace log is missing' },
     });
     await expect(store.appendRecord(turn('d'))).rejects.toMatchObject({ code: 'store_damaged' });
   });
 });
 
-describe('whatever becomes of commits', () => {
+describe('whatever commits do', () => {
   const opened: Store[] = [];
   afterEach(async () => {
     for (const store of opened.splice(0)) await store.close().catch(() => undefined);
   });
 
-  test('a page that was acknowledged is there, once, and one that failed alone may be', () =>
+  test('an acknowledged record is there exactly once, and a failed one may be there too', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom('ok', 'lost', 'written'), { minLength: 3, maxLength: 12 }),

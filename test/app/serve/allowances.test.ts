@@ -9,7 +9,7 @@ import type { SettleAllowance } from '../../../src/app/serve/allowances.ts';
 import { hashToken } from '../../../src/app/serve/token-registry.ts';
 import { temporaryFolder } from '../../isolation/temporary-folder.ts';
 import { Gate } from './gated-agent.ts';
-import { posted } from './posted.ts';
+import { postRequest } from './local-requests.ts';
 
 const hourMs = 3_600_000;
 const periods = { hour: hourMs, day: 24 * hourMs, month: 31 * 24 * hourMs };
@@ -46,7 +46,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 type Run = { readonly at: number; readonly most: number; used: number | null; settle: SettleAllowance | null };
 
 describe('an allowance', () => {
-  test('in money is charged the whole budget of a run that was cut off, also after a restart', async () => {
+  test('in money is charged the whole budget of a run that was cut off, even after a restart', async () => {
     const entry: TokenEntry = { name: 'ann', sha256: '', budget: { usd: 1 }, allowance: { usd: 2, per: 'day' } };
     const runs: RunSummary[] = [];
     const opened = () => new Allowances(Date.now, async () => runs);
@@ -60,7 +60,7 @@ describe('an allowance', () => {
       await expect(one.reserve(entry, { usd: 1 })).rejects.toMatchObject({ code: 'allowance_used' });
   });
 
-  test('is never passed by what was used and what may still be used, also after a restart', () =>
+  test('is never exceeded by usage plus reservations, even after a restart', () =>
     fc.assert(
       fc.asyncProperty(
         fc.constantFrom('hour' as const, 'day' as const, 'month' as const),
@@ -91,7 +91,7 @@ describe('an allowance', () => {
               if (run?.settle == null) continue;
               run.used = one.known ? Math.floor(one.part * run.most) : null;
               run.settle(run.used === null ? null : spentOf(run.used, run.used / 100));
-              // Once only.
+              // Settles only once.
               run.settle(spentOf(0, 0));
               run.settle = null;
             } else if (one.do === 'wait') await clock.advance(Math.floor(one.part * periods[per]));
@@ -110,27 +110,27 @@ describe('an allowance', () => {
       { numRuns: 300 },
     ));
 
-  test('is not made larger by a request that asks for little after a restart', async () => {
+  test('is not enlarged by a request that asks for little after a restart', async () => {
     const entry: TokenEntry = {
       name: 'ann',
       sha256: '',
       budget: { tokens: 300 },
       allowance: { tokens: 1_000, per: 'day' },
     };
-    // Three that were interrupted: nobody knows what they used.
+    // Three interrupted runs: their usage is unknown.
     const runs = [1, 2, 3].map(() => summaryOf({ at: 5, most: 300, used: null, settle: null }));
     const allowances = new Allowances(
       () => 10,
       async () => runs,
     );
     const settle = await allowances.reserve(entry, { tokens: 1 });
-    // It would fit if nothing was under way.
+    // It would fit if nothing was running.
     await expect(allowances.reserve(entry, { tokens: 100 })).rejects.toMatchObject({ code: 'server_busy' });
     settle(spentOf(1, 0));
     await expect(allowances.reserve(entry, { tokens: 100 })).rejects.toMatchObject({ code: 'allowance_used' });
   });
 
-  test('that others under way have set aside is told as such: what they do not use is there again when they end', async () => {
+  test('reserved by running requests is reported as such: what they do not use is available again when they end', async () => {
     const entry: TokenEntry = { name: 'ann', sha256: '', budget: { usd: 0.4 }, allowance: { usd: 0.5, per: 'day' } };
     const clock = virtualClock(Date.UTC(2030, 0, 1, 12));
     const allowances = new Allowances(
@@ -140,7 +140,7 @@ describe('an allowance', () => {
     const settle = await allowances.reserve(entry, { usd: 0.4 });
     await expect(allowances.reserve(entry, { usd: 0.4 })).rejects.toMatchObject({
       code: 'server_busy',
-      failure: { retryAfterMs: 2_000, detail: expect.stringContaining('set aside') },
+      failure: { retryAfterMs: 2_000, detail: expect.stringContaining('reserved') },
     });
     settle(spentOf(10, 0.1));
     const next = await allowances.reserve(entry, { usd: 0.4 });
@@ -168,7 +168,7 @@ describe('an allowance', () => {
     await expect(allowances.reserve(entry, { tokens: 1 })).rejects.toMatchObject({ code: 'allowance_used' });
   });
 
-  test('holds for requests that come at once and after a restart, and is renewed', async () => {
+  test('holds for concurrent requests and after a restart, and is renewed', async () => {
     await using folder = await temporaryFolder();
     const workspace = folder.path;
     const clock = shiftedClock(Date.UTC(2030, 0, 1, 12));
@@ -189,11 +189,11 @@ describe('an allowance', () => {
       const agent = defineAgent({ name: 'yes', description: 'd', prompt: 'p', models: [model] });
       const cloister = await openCloister({ agents: [agent], workspace, clock });
       const server = await openServer(cloister, { tokens, clock });
-      /** So many at once: how many were let in, and why others were not. */
+      /** Sends that many concurrent requests: returns how many were accepted, and why others were not. */
       const many = async (count: number): Promise<readonly [number, ...string[]]> => {
         const refused: string[] = [];
         const all = Array.from({ length: count }, async () => {
-          const response = await server.fetch(posted('/v1/yes', 'ann', { input: 'Go.' }));
+          const response = await server.fetch(postRequest('/v1/yes', 'ann', { input: 'Go.' }));
           if (response.status === 200) return;
           const { error } = (await response.json()) as { readonly error: { readonly code: string } };
           const mayRetry = error.code === 'server_busy' ? 'true' : 'false';
@@ -208,7 +208,7 @@ describe('an allowance', () => {
       return { many, close: () => cloister.close() };
     };
     const first = await open();
-    // Each sets 20,000 aside and uses 8,000.
+    // Each reserves 20,000 and uses 8,000.
     expect(await first.many(8)).toEqual([5, 'server_busy']);
     expect(await first.many(8)).toEqual([3, 'server_busy']);
     await first.close();

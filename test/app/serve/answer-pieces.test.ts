@@ -7,17 +7,24 @@ import { rehearse } from 'cloister/testkit';
 import { answerPieces } from '../../../src/app/serve/answer-pieces.ts';
 import type { AnswerPiece, RunOutcome } from '#contracts';
 import { serveAgents } from '../../headends/http/driver.ts';
-import { collected } from './collected.ts';
+import { collectAll } from './collect-all.ts';
 
-/** What the root says in one attempt, as pieces; what others do and say meanwhile is between them. */
-type Attempt = { readonly pieces: readonly string[]; readonly between: readonly Between[] };
-type Between = 'child-text' | 'child-reset' | 'child-start' | 'child-end' | 'reasoning' | 'tool-start' | 'wait-start';
+/** The root's text in one attempt, as pieces, with events of other cells in between. */
+type Attempt = { readonly pieces: readonly string[]; readonly between: readonly InterleavedEvent[] };
+type InterleavedEvent =
+  | 'child-text'
+  | 'child-reset'
+  | 'child-start'
+  | 'child-end'
+  | 'reasoning'
+  | 'tool-start'
+  | 'wait-start';
 
 const piece = fc.oneof(
   fc.stringMatching(/^[a-c]{1,4}$/u),
   fc.constantFrom(' ', '\n', '\n\n', '\t a', 'b ', ' c ', '\u{1F600}', ''),
 );
-const between = fc.constantFrom<Between[]>(
+const between = fc.constantFrom<InterleavedEvent[]>(
   'child-text',
   'child-reset',
   'child-start',
@@ -31,35 +38,35 @@ const attempt: fc.Arbitrary<Attempt> = fc.record({
   between: fc.array(between, { maxLength: 6 }),
 });
 
-const of = (cell: string) => ({ run: 'run' as RunId, cell: cell as CellId, agent: cell });
-const durable = (type: string, more: object = {}): RunEvent =>
-  ({ type, ...of('root'), id: 'root/1', at: 0, tool: 'helper', ok: true, ...more }) as unknown as RunEvent;
+const cellFields = (cell: string) => ({ run: 'run' as RunId, cell: cell as CellId, agent: cell });
+const durableEvent = (type: string, more: object = {}): RunEvent =>
+  ({ type, ...cellFields('root'), id: 'root/1', at: 0, tool: 'helper', ok: true, ...more }) as unknown as RunEvent;
 const mark = 'CHILD';
-const events: Readonly<Record<Between, RunEvent>> = {
-  'child-text': { type: 'text-delta', text: mark, ...of('child') },
-  'child-reset': { type: 'text-reset', ...of('child') },
-  'child-start': durable('child-start'),
-  'child-end': durable('child-end'),
-  reasoning: { type: 'reasoning-delta', text: mark, ...of('root') },
-  'tool-start': durable('tool-start', { args: mark }),
-  'wait-start': durable('wait-start', { ms: 5 }),
+const events: Readonly<Record<InterleavedEvent, RunEvent>> = {
+  'child-text': { type: 'text-delta', text: mark, ...cellFields('child') },
+  'child-reset': { type: 'text-reset', ...cellFields('child') },
+  'child-start': durableEvent('child-start'),
+  'child-end': durableEvent('child-end'),
+  reasoning: { type: 'reasoning-delta', text: mark, ...cellFields('root') },
+  'tool-start': durableEvent('tool-start', { args: mark }),
+  'wait-start': durableEvent('wait-start', { ms: 5 }),
 };
 
 const eventsOf = (attempts: readonly Attempt[], lagAt: number | null): readonly RunEvent[] => {
-  const all: RunEvent[] = [durable('session-start')];
+  const all: RunEvent[] = [durableEvent('session-start')];
   for (const { pieces, between: others } of attempts) {
-    all.push({ type: 'text-reset', ...of('root') });
+    all.push({ type: 'text-reset', ...cellFields('root') });
     for (let place = 0; place < Math.max(pieces.length, others.length); place++) {
-      if (pieces[place] !== undefined) all.push({ type: 'text-delta', text: pieces[place]!, ...of('root') });
+      if (pieces[place] !== undefined) all.push({ type: 'text-delta', text: pieces[place]!, ...cellFields('root') });
       if (others[place] !== undefined) all.push(events[others[place]!]);
     }
   }
   if (lagAt === null) return all;
-  // From there to somewhere, live pieces are left out, resets too.
+  // Over some stretch, live pieces are left out, including resets.
   const from = 1 + (lagAt % all.length);
   const to = from + (lagAt % 7);
   const kept = all.filter((event, place) => place < from || place >= to || 'id' in event);
-  return kept.toSpliced(from, 0, { type: 'text-lag', ...of('child') });
+  return kept.toSpliced(from, 0, { type: 'text-lag', ...cellFields('child') });
 };
 
 const piecesOf = async (
@@ -70,7 +77,7 @@ const piecesOf = async (
   const source = (async function* () {
     yield* all;
   })();
-  return collected(answerPieces(source, Promise.resolve({ output } as RunOutcome), options));
+  return collectAll(answerPieces(source, Promise.resolve({ output } as RunOutcome), options));
 };
 
 const textIn = (pieces: readonly AnswerPiece[]): string =>
@@ -79,13 +86,13 @@ const textIn = (pieces: readonly AnswerPiece[]): string =>
     .map(({ text }) => text)
     .join('');
 
-/** As the runtime makes an answer of a reply; or something that nobody has said, or a part of it. */
+/** An answer as the runtime makes it from a reply, or one that was never streamed, or a part of it. */
 const answerOf = (attempts: readonly Attempt[], how: number): string => {
   const last = (attempts.at(-1)?.pieces ?? []).join('');
   return [last, last, last, `${last}tail`, last.slice(0, 2), 'another', ''][how]!;
 };
 
-describe('an answer as it comes', () => {
+describe('a streamed answer', () => {
   const cases = fc.record({
     attempts: fc.array(attempt, { maxLength: 4 }),
     lagAt: fc.option(fc.nat(40)),
@@ -93,7 +100,7 @@ describe('an answer as it comes', () => {
     activity: fc.boolean(),
   });
 
-  test('ends with the whole answer, whatever was said, repeated or left out on the way', () =>
+  test('ends with the whole answer, whatever was said, repeated or left out before', () =>
     fc.assert(
       fc.asyncProperty(cases, async ({ attempts, lagAt, how, activity }) => {
         const output = answerOf(attempts, how);
@@ -106,7 +113,7 @@ describe('an answer as it comes', () => {
       { numRuns: 2_000 },
     ));
 
-  test('is the answer alone when it was said once and nothing was left out', () =>
+  test('is only the answer when it was said once and nothing was left out', () =>
     fc.assert(
       fc.asyncProperty(attempt, fc.boolean(), async (one, activity) => {
         const output = answerOf([one], 0);
@@ -116,18 +123,18 @@ describe('an answer as it comes', () => {
       { numRuns: 1_000 },
     ));
 
-  test('of which pieces are missing is completed, without a gap', () =>
+  test('with missing pieces is completed, without a gap', () =>
     fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 8 }), fc.nat(8), fc.nat(8), async (pieces, from, missing) => {
         const output = pieces.join('');
-        const said = pieces.map((text): RunEvent => ({ type: 'text-delta', text, ...of('root') }));
-        const lag: RunEvent = { type: 'text-lag', ...of('root') };
-        const all = [durable('session-start'), ...said.toSpliced(from, missing, lag)];
+        const saidText = pieces.map((text): RunEvent => ({ type: 'text-delta', text, ...cellFields('root') }));
+        const lag: RunEvent = { type: 'text-lag', ...cellFields('root') };
+        const all = [durableEvent('session-start'), ...saidText.toSpliced(from, missing, lag)];
         expect(textIn(await piecesOf(all, output, { answerOnly: false, activity: false }))).toBe(output);
       }),
     ));
 
-  test('is the answer alone where nothing else is wanted', () =>
+  test('is only the answer where nothing else is wanted', () =>
     fc.assert(
       fc.asyncProperty(cases, async ({ attempts, lagAt, how, activity }) => {
         const output = answerOf(attempts, how);
@@ -139,7 +146,7 @@ describe('an answer as it comes', () => {
       { numRuns: 1_000 },
     ));
 
-  test('of a real run has nothing of what its children say, and tells who works only where that is wanted', async () => {
+  test('of a real run contains nothing its children say, and reports activity only where that is wanted', async () => {
     const child = defineAgent({
       name: 'clerk',
       description: 'Looks up.',
@@ -170,9 +177,9 @@ describe('an answer as it comes', () => {
         .split('\n')
         .filter((line) => line.startsWith('data: {'))
         .map((line) => JSON.parse(line.slice(6)) as { choices: { delta: Record<string, string> }[] });
-      const said = (field: string): string => chunks.map(({ choices }) => choices[0]?.delta[field] ?? '').join('');
-      expect(said('content')).toBe('Let me ask.\n\n \nHere is the answer. \n');
-      expect(said('reasoning_content')).toBe(activity ? 'lead asks clerk\nclerk has answered\n' : '');
+      const saidText = (field: string): string => chunks.map(({ choices }) => choices[0]?.delta[field] ?? '').join('');
+      expect(saidText('content')).toBe('Let me ask.\n\n \nHere is the answer. \n');
+      expect(saidText('reasoning_content')).toBe(activity ? 'lead calls clerk\nclerk answered\n' : '');
     }
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
-import { checkServed } from '../../../src/app/serve/check-server-setup.ts';
+import { checkServedAgents } from '../../../src/app/serve/check-server-setup.ts';
 import { checkHost, hostsFor, isLoopback, listenUrl } from '../../../src/app/serve/host-names.ts';
 
 const agents = ['lead', 'models'].map((name) =>
@@ -10,21 +10,21 @@ const agents = ['lead', 'models'].map((name) =>
 
 describe('agents to serve', () => {
   test.each<[readonly string[], string]>([
-    [[], 'none'],
+    [[], 'no agent to serve'],
     [['lead', 'laed'], '"laed" is not one of: lead, models.'],
-    [['models'], 'an address of the server'],
+    [['models'], 'clashes with a reserved URL'],
     [['lead', 'lead'], 'twice'],
   ])('%j are refused', (names, words) => {
-    expect(() => checkServed(names, agents, ['models'])).toThrow(words);
+    expect(() => checkServedAgents(names, agents, ['models'])).toThrow(words);
   });
 
-  test('that are there, once each, under names of their own are taken', () => {
-    expect(() => checkServed(['lead'], agents, ['models'])).not.toThrow();
+  test('that exist, once each, with distinct names are accepted', () => {
+    expect(() => checkServedAgents(['lead'], agents, ['models'])).not.toThrow();
   });
 });
 
 describe('addresses', () => {
-  test.each(['127.0.0.1', '127.8.9.1', '::1', 'localhost'])('%s is this machine alone', (host) => {
+  test.each(['127.0.0.1', '127.8.9.1', '::1', 'localhost'])('%s is reachable only from this machine', (host) => {
     expect(isLoopback(host)).toBe(true);
     expect(() => checkHost(host, false)).not.toThrow();
   });
@@ -38,13 +38,13 @@ describe('addresses', () => {
     '',
     '128.0.0.1',
     '::ffff:10.0.0.1',
-  ])('"%s" is reached by others, and needs a word of the operator', (host) => {
-    const words = expect.stringContaining('--expose (in code, expose: true)');
+  ])('"%s" is reachable by others, and needs `expose`', (host) => {
+    const words = expect.stringContaining('--expose (in code: expose: true)');
     expect(() => checkHost(host, false)).toThrow(expect.objectContaining({ code: 'options_invalid', message: words }));
     expect(() => checkHost(host, true)).not.toThrow();
   });
 
-  test('a server is called by this machine’s names, its own address and what the operator adds, and by nothing else', () => {
+  test('the accepted host names are this machine’s names, the server’s own address and those the operator adds, and no others', () => {
     expect(hostsFor('127.0.0.1')).toEqual(['localhost', '127.0.0.1', '[::1]', '127.0.0.1']);
     expect(hostsFor('10.0.0.1', ['agents.example.com'])).toEqual([
       'localhost',

@@ -3,12 +3,12 @@ import { onTestFinished } from 'vitest';
 import { openCloister, openServer } from 'cloister';
 import type { Agent, Cloister, CloisterOptions, Server, ServerOptions } from 'cloister';
 import { hashToken } from '../../../src/app/serve/token-registry.ts';
-import { weather, time } from '../../headends/client-tools/house.ts';
-import { posted } from './posted.ts';
+import { weather, time } from '../../headends/client-tools/scripted-agents.ts';
+import { postRequest } from './local-requests.ts';
 
 export type Call = { readonly id: string; readonly function: { readonly name: string; readonly arguments: string } };
 
-export type Told = {
+export type ClientReply = {
   readonly status: number;
   /** What the agent said. */
   readonly text: string | null;
@@ -21,13 +21,16 @@ export type Told = {
 export type ToolsServed = {
   readonly server: Server;
   readonly cloister: Cloister;
-  ask(goal: string, more?: Asking): Promise<Told>;
+  ask(goal: string, more?: ClientRequestOptions): Promise<ClientReply>;
   /** Results of calls: an id for each, or a call. */
-  give(results: readonly (readonly [call: Call | string, text: string])[], more?: Asking): Promise<Told>;
-  send(path: string, body: unknown, more?: Asking): Promise<Response>;
+  give(
+    results: readonly (readonly [call: Call | string, text: string])[],
+    more?: ClientRequestOptions,
+  ): Promise<ClientReply>;
+  send(path: string, body: unknown, more?: ClientRequestOptions): Promise<Response>;
 };
 
-export type Asking = {
+export type ClientRequestOptions = {
   readonly as?: string;
   readonly model?: string;
   readonly tools?: readonly unknown[];
@@ -41,14 +44,14 @@ export const chatTool = ({ name, description, schema }: { name: string; descript
 });
 export const chatTools = [weather, time].map(chatTool);
 
-export type Opening = {
+export type ServeToolsOptions = {
   readonly agents: readonly Agent[];
   readonly of?: Partial<CloisterOptions>;
   readonly options?: ServerOptions;
 };
 
-/** Callers are `me` and `you`; each one's name is its token. */
-export const serveTools = async ({ agents, of = {}, options = {} }: Opening): Promise<ToolsServed> => {
+/** The callers are `me` and `you`; the name of each is its token. */
+export const serveTools = async ({ agents, of = {}, options = {} }: ServeToolsOptions): Promise<ToolsServed> => {
   const kept = of.workspace === undefined ? ({ store: 'memory' } as const) : {};
   const cloister = await openCloister({ agents, ...kept, ...of });
   const tokens = ['me', 'you'].map((name) => ({ name, sha256: hashToken(name) }));
@@ -58,8 +61,8 @@ export const serveTools = async ({ agents, of = {}, options = {} }: Opening): Pr
     await cloister.close();
   });
   const send: ToolsServed['send'] = (path, body, { as = 'me', signal } = {}) =>
-    server.fetch(posted(path, as, body, signal));
-  const chat = async (messages: readonly unknown[], asking: Asking = {}): Promise<Told> => {
+    server.fetch(postRequest(path, as, body, signal));
+  const chat = async (messages: readonly unknown[], asking: ClientRequestOptions = {}): Promise<ClientReply> => {
     const { model = 'guide', tools = chatTools, more = {} } = asking;
     const response = await send('/v1/chat/completions', { model, messages, tools, ...more }, asking);
     const { choices: [choice] = [], error, usage } = (await response.json()) as any;

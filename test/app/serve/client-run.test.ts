@@ -1,4 +1,4 @@
-// A run whose client has tools, with a session that does as it is told.
+// A run whose client has tools, with a scripted session.
 import { expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { RunEvent, RunOutcome, RunSession, ToolDefinition } from '#contracts';
@@ -27,15 +27,15 @@ const open = () => {
     },
   } as unknown as RunSession;
   client.attach(session);
-  const around = { gone: () => void happened.push('gone'), waits: () => void happened.push('waits') };
+  const around = { onDisconnect: () => void happened.push('gone'), onWait: () => void happened.push('waits') };
   const first = new AbortController();
-  const part = client.part(options, around, first.signal);
+  const part = client.serveRequest(options, around, first.signal);
   const call = ({ execute }: ToolDefinition, op: number): Promise<unknown> =>
     Promise.resolve(execute({ op }, { signal: new AbortController().signal, key: `root/${op}` }));
   return { tools, client, part, call, ended, happened, around, first };
 };
 
-/** Whether it has come by now. */
+/** Whether the answer has arrived by now. */
 const isSettled = async (promise: Promise<unknown>): Promise<boolean> => {
   let settled = false;
   void promise.then(() => (settled = true));
@@ -43,7 +43,7 @@ const isSettled = async (promise: Promise<unknown>): Promise<boolean> => {
   return settled;
 };
 
-test('a request is answered when all calls that were begun wait for the client, not before', async () => {
+test('a request is answered once all started calls wait for the client, not before', async () => {
   const { tools, client, part, call } = open();
   const [one, two] = client.definitions as [ToolDefinition, ToolDefinition];
   for (const { outside } of [one, two, two]) outside!.called();
@@ -57,9 +57,9 @@ test('a request is answered when all calls that were begun wait for the client, 
     ['two', { op: 2 }],
     ['two', { op: 3 }],
   ]);
-  const told = calls.map(({ id }, place) => ({ call: id, text: `result ${place}`, failed: place === 1 }));
-  expect(tools.runOf(me, told)).toBe(client);
-  tools.take(me, told);
+  const delivered = calls.map(({ id }, index) => ({ call: id, text: `result ${index}`, failed: index === 1 }));
+  expect(tools.findRun(me, delivered)).toBe(client);
+  tools.deliver(me, delivered);
   expect(await Promise.allSettled(results)).toMatchObject([
     { value: 'result 0' },
     { reason: { code: 'tool_failed', failure: { detail: 'result 1' } } },
@@ -67,7 +67,7 @@ test('a request is answered when all calls that were begun wait for the client, 
   ]);
 });
 
-test('when a run is over, however it ended, nobody waits for results', async () => {
+test('when a run is over, however it ended, it waits for no results', async () => {
   const { tools, client, part, call, ended } = open();
   const [one] = client.definitions as [ToolDefinition];
   one.outside!.called();
@@ -77,12 +77,12 @@ test('when a run is over, however it ended, nobody waits for results', async () 
   ended.reject(new CloisterError('store_failed'));
   await turn();
   expect(tools.awaits(me, [waiting!.id])).toBe(false);
-  expect(() => tools.take(me, [{ call: waiting!.id, text: '', failed: false }])).toThrow(
+  expect(() => tools.deliver(me, [{ call: waiting!.id, text: '', failed: false }])).toThrow(
     expect.objectContaining({ code: 'request_invalid' }),
   );
 });
 
-test('a request whose run ends has no calls, and a run that was stopped before it began is none to end', async () => {
+test('a request whose run ends has no calls, and a run that was stopped before it began has nothing to end', async () => {
   const { tools, part, ended, happened } = open();
   tools.stop();
   expect(happened).toEqual([]);
@@ -92,22 +92,22 @@ test('a request whose run ends has no calls, and a run that was stopped before i
   expect(() => tools.stop()).not.toThrow();
 });
 
-test('a client that goes away is noticed until its next request has come, or the run is over', async () => {
+test('a disconnected client is noticed until its next request arrives or the run is over', async () => {
   const { tools, client, part, call, happened, around, first, ended } = open();
   const [one] = client.definitions as [ToolDefinition];
   one.outside!.called();
   void call(one, 1);
   const { calls } = (await part.pause())!;
-  expect([client.waits, happened]).toEqual([true, ['waits']]);
+  expect([client.isWaiting, happened]).toEqual([true, ['waits']]);
   first.abort();
   expect(happened).toEqual(['waits', 'gone']);
 
-  tools.take(me, [{ call: calls[0]!.id, text: '', failed: false }]);
+  tools.deliver(me, [{ call: calls[0]!.id, text: '', failed: false }]);
   const [second, third] = [new AbortController(), new AbortController()];
-  client.part(options, around, second.signal);
-  client.part(options, around, third.signal);
+  client.serveRequest(options, around, second.signal);
+  client.serveRequest(options, around, third.signal);
   second.abort();
-  expect([client.waits, happened.length]).toEqual([false, 2]);
+  expect([client.isWaiting, happened.length]).toEqual([false, 2]);
   ended.resolve({ output: 'Done.', spent: {} } as RunOutcome);
   await turn();
   third.abort();

@@ -2,17 +2,18 @@ import { describe, expect, test } from 'vitest';
 import { defineTeam } from 'cloister';
 import type { RunSummary } from '#contracts';
 import { virtualClock } from 'cloister/testkit';
-import { openHouse, time, used, weather } from '../../headends/client-tools/house.ts';
+import { scriptAgents, time, scriptedUsage, weather } from '../../headends/client-tools/scripted-agents.ts';
 import { temporaryFolder } from '../../isolation/temporary-folder.ts';
 import { chatTool, chatTools, serveTools, turn } from './client-driver.ts';
-import type { Call, Told, ToolsServed } from './client-driver.ts';
-import { posted } from './posted.ts';
+import type { Call, ClientReply, ToolsServed } from './client-driver.ts';
+import { postRequest } from './local-requests.ts';
 
 const textOf = (call: Call): string => (JSON.parse(call.function.arguments) as { text: string }).text;
 
-const namesOf = ({ calls }: Told): readonly string[] => calls.map((call) => `${call.function.name}:${textOf(call)}`);
+const namesOf = ({ calls }: ClientReply): readonly string[] =>
+  calls.map((call) => `${call.function.name}:${textOf(call)}`);
 
-const answered = (calls: readonly Call[]): readonly [Call, string][] =>
+const resultsFor = (calls: readonly Call[]): readonly [Call, string][] =>
   calls.map((call) => [call, `${call.function.name} of ${textOf(call)}`]);
 
 const statuses = async ({ cloister }: ToolsServed): Promise<readonly (string | null)[]> =>
@@ -21,35 +22,38 @@ const statuses = async ({ cloister }: ToolsServed): Promise<readonly (string | n
 const many = 'abcdefg'.split('').map((letter) => `weather:${letter}`);
 
 describe('calls of a client’s tools', () => {
-  test.each(['memory', 'disk'])('come as many as can begin at once, until each has its result (%s)', async (where) => {
-    await using folder = await temporaryFolder();
-    const of = where === 'memory' ? {} : { workspace: folder.path };
-    const served = await serveTools({ agents: openHouse().agents, of });
-    let told = await served.ask(many.join(', '));
-    expect(namesOf(told)).toEqual(many.slice(0, 4));
-    const seen = [...namesOf(told)];
-    for (let left = 4; told.finish === 'tool_calls' && left > 0; left--) {
-      told = await served.give(answered(told.calls));
-      seen.push(...namesOf(told));
-    }
-    expect(seen).toEqual(many);
-    expect(told.text).toBe(`Told: ${many.map((one) => one.replace(':', ' of ')).join(' | ')}`);
-    const [run] = await served.cloister.runs();
-    expect(await served.cloister.audit(run!.run)).toMatchObject({ ok: true });
-    expect(await served.cloister.replay(run!.run)).toMatchObject({ ok: true, differences: [] });
-  });
+  test.each(['memory', 'disk'])(
+    'are returned together, as many as can start, until each has its result (%s)',
+    async (where) => {
+      await using folder = await temporaryFolder();
+      const of = where === 'memory' ? {} : { workspace: folder.path };
+      const served = await serveTools({ agents: scriptAgents().agents, of });
+      let reply = await served.ask(many.join(', '));
+      expect(namesOf(reply)).toEqual(many.slice(0, 4));
+      const seen = [...namesOf(reply)];
+      for (let left = 4; reply.finish === 'tool_calls' && left > 0; left--) {
+        reply = await served.give(resultsFor(reply.calls));
+        seen.push(...namesOf(reply));
+      }
+      expect(seen).toEqual(many);
+      expect(reply.text).toBe(`Told: ${many.map((one) => one.replace(':', ' of ')).join(' | ')}`);
+      const [run] = await served.cloister.runs();
+      expect(await served.cloister.audit(run!.run)).toMatchObject({ ok: true });
+      expect(await served.cloister.replay(run!.run)).toMatchObject({ ok: true, differences: [] });
+    },
+  );
 
-  test('are told again until each has its result, which may come in several requests, also at once', async () => {
-    const served = await serveTools({ agents: openHouse().agents });
+  test('are returned again until each has its result, which may come in several requests, even concurrent ones', async () => {
+    const served = await serveTools({ agents: scriptAgents().agents });
     const first = await served.ask('weather:a, time:b, weather:c');
-    const [a, b, c] = answered(first.calls);
+    const [a, b, c] = resultsFor(first.calls);
     const second = await served.give([b!]);
     expect([second.finish, second.calls, second.text]).toEqual(['tool_calls', [a![0], c![0]], null]);
     const last = await Promise.all([served.give([c!]), served.give([a!])]);
     expect(new Set(last.map(({ finish }) => finish))).toEqual(new Set(['stop', 'tool_calls']));
     expect(last.find(({ finish }) => finish === 'stop')!.text).toBe('Told: weather of a | time of b | weather of c');
-    const usage = [first, second, ...last].reduce((sum, told) => sum + told.usage!.prompt_tokens, 0);
-    expect(usage).toBe(2 * used.input);
+    const usage = [first, second, ...last].reduce((sum, reply) => sum + reply.usage!.prompt_tokens, 0);
+    expect(usage).toBe(2 * scriptedUsage.input);
   });
 
   test.each<[string, object, string]>([
@@ -63,36 +67,36 @@ describe('calls of a client’s tools', () => {
       },
       '/v1/messages',
     ],
-  ])('come one at a time to a client that takes no more (%s)', async (_who, body, path) => {
-    const served = await serveTools({ agents: openHouse().agents });
+  ])('are returned one at a time to a client that accepts no more (%s)', async (_who, body, path) => {
+    const served = await serveTools({ agents: scriptAgents().agents });
     const sent = { model: 'guide', messages: [{ role: 'user', content: 'weather:a, time:b, weather:c' }], ...body };
     let answer = await (await served.send(path, sent)).text();
-    const told: readonly string[][] = [[], [], []];
-    for (const ids of told) {
+    const idsByRound: readonly string[][] = [[], [], []];
+    for (const ids of idsByRound) {
       ids.push(...(answer.match(/call_[0-9a-f]{32}/gu) ?? []));
       const given = await served.give([[ids[0]!, 'sun']]);
       answer = JSON.stringify(given);
     }
-    expect(told.map((ids) => ids.length)).toEqual([1, 1, 1]);
+    expect(idsByRound.map((ids) => ids.length)).toEqual([1, 1, 1]);
     expect(answer).toContain('Told: sun | sun | sun');
   });
 
-  test('are told while the agent’s own tools and sub-agents work, whose results are in the same turn', async () => {
+  test('are returned while the agent’s own tools and sub-agents work, whose results are in the same turn', async () => {
     const gate = Promise.withResolvers<string>();
-    const served = await serveTools({ agents: openHouse({ execute: () => gate.promise }).agents });
+    const served = await serveTools({ agents: scriptAgents({ execute: () => gate.promise }).agents });
     const first = await served.ask('own:x, weather:a, helper:y');
     expect(namesOf(first)).toEqual(['weather:a']);
-    const rest = served.give(answered(first.calls));
+    const rest = served.give(resultsFor(first.calls));
     await turn();
     gate.resolve('own is done');
     const { text } = await rest;
-    // The sub-agent has what it is defined with.
+    // The sub-agent has only the tools of its definition.
     expect(text).toMatch(/^Told: own is done \| weather of a \| .*helped y with spade read_output$/su);
   });
 
-  test('are told with what the agent itself says, in each part of a stream, whatever its sub-agents say meanwhile', async () => {
+  test('are returned with the agent’s own text, in each part of a stream, whatever its sub-agents say meanwhile', async () => {
     const gate = Promise.withResolvers<string>();
-    const served = await serveTools({ agents: openHouse({}, { execute: () => gate.promise }).agents });
+    const served = await serveTools({ agents: scriptAgents({}, { execute: () => gate.promise }).agents });
     const parts: string[] = [];
     const stream = async (messages: readonly unknown[]): Promise<Call | undefined> => {
       const body = { model: 'guide', messages, tools: chatTools, stream: true };
@@ -110,7 +114,7 @@ describe('calls of a client’s tools', () => {
         { role: 'assistant', tool_calls: [call] },
         { role: 'tool', tool_call_id: call!.id, content: 'sun' },
       ]);
-    // The sub-agent has done all it does before anything else goes on.
+    // The sub-agent finishes everything before anything else continues.
     gate.resolve('dug');
     for (let count = 0; count < 20; count++) await turn();
     await gone(await gone(first));
@@ -118,35 +122,35 @@ describe('calls of a client’s tools', () => {
     expect(parts[2]).toMatch(/^Told: Result from helper.*helped dig.* \| sun \| sun$/su);
   });
 
-  test('are refused to a model whose arguments do not fit, and never reach the client', async () => {
+  test('with invalid arguments are refused to the model, and never reach the client', async () => {
     const strict = {
       ...weather,
       schema: { ...weather.schema, properties: { text: { type: 'string', maxLength: 3 } } },
     };
-    const served = await serveTools({ agents: openHouse().agents });
+    const served = await serveTools({ agents: scriptAgents().agents });
     const tools = [chatTool(strict), chatTool(time)];
-    const told = await served.ask('weather:much-too-long, time:now', { tools });
-    expect(namesOf(told)).toEqual(['time:now']);
-    expect((await served.give(answered(told.calls))).text).toMatch(/arguments.* \| time of now$/su);
+    const reply = await served.ask('weather:much-too-long, time:now', { tools });
+    expect(namesOf(reply)).toEqual(['time:now']);
+    expect((await served.give(resultsFor(reply.calls))).text).toMatch(/arguments.* \| time of now$/su);
   });
 
   test('are not made where the client chooses none, and cannot be forced', async () => {
-    const served = await serveTools({ agents: openHouse().agents });
-    const told = await served.ask('weather:a', { more: { tool_choice: 'none' } });
-    expect([told.finish, told.text]).toEqual(['stop', expect.stringContaining('"weather" is not one of')]);
+    const served = await serveTools({ agents: scriptAgents().agents });
+    const reply = await served.ask('weather:a', { more: { tool_choice: 'none' } });
+    expect([reply.finish, reply.text]).toEqual(['stop', expect.stringContaining('"weather" is not one of')]);
     for (const tool_choice of ['required', { type: 'function', function: { name: 'weather' } }])
       expect((await served.ask('weather:a', { more: { tool_choice } })).error?.code).toBe('request_unsupported');
   });
 
-  test('take no slot from tools that work', async () => {
-    const served = await serveTools({ agents: openHouse().agents, of: { concurrency: { tools: 1 } } });
+  test('take no slot from running tools', async () => {
+    const served = await serveTools({ agents: scriptAgents().agents, of: { concurrency: { tools: 1 } } });
     const first = await served.ask('weather:a');
     expect((await served.ask('own:x', { tools: [] })).text).toContain('Told: own');
-    expect((await served.give(answered(first.calls))).text).toBe('Told: weather of a');
+    expect((await served.give(resultsFor(first.calls))).text).toBe('Told: weather of a');
   });
 });
 
-describe('tools that cannot be taken', () => {
+describe('tools that cannot be accepted', () => {
   const object = { type: 'object' };
   const tool = (name: string, parameters: unknown = object): unknown => ({
     type: 'function',
@@ -156,46 +160,39 @@ describe('tools that cannot be taken', () => {
     ['a tool of the agent', [tool('own')], '"own"'],
     ['its sub-agent', [tool('helper')], '"helper"'],
     ['the runtime’s own', [tool('read_output')], '"read_output"'],
-    ['a name that is there twice', [tool('a'), tool('a')], '"a" is there twice'],
-    ['no name', [tool('')], 'names of letters'],
-    ['a name for nobody', [tool('a b')], 'names of letters'],
+    ['a duplicate name', [tool('a'), tool('a')], '"a" is used twice'],
+    ['no name', [tool('')], 'a name of letters'],
+    ['a name for nobody', [tool('a b')], 'a name of letters'],
+    ['an invalid schema', [tool('a', { type: 'object', properties: { x: { type: 'shoe' } } })], 'tools.a.inputSchema'],
     [
-      'a schema that is none',
-      [tool('a', { type: 'object', properties: { x: { type: 'shoe' } } })],
-      'tools.a.inputSchema',
-    ],
-    [
-      'a schema of no object',
+      'a schema that is not for an object',
       [tool('a', { type: 'bogus' })],
-      'tools[0].function.parameters.type: expected "object", for arguments are one; got "bogus".',
+      'tools[0].function.parameters.type: expected "object", because arguments are an object; got "bogus".',
     ],
-    ['what is no schema', [tool('a', [])], 'tools[0].function.parameters'],
-    ['what is no function', [{ type: 'web_search' }], 'only functions'],
-    ['what is no tool', ['a'], 'tools[0]'],
-    ['too many', Array.from({ length: 129 }, (_, place) => tool(`t${place}`)), 'at most 128'],
-    ['too much', [tool('a', { type: 'object', description: 'x'.repeat(300_000) })], 'at most 262144 bytes'],
+    ['something other than a schema', [tool('a', [])], 'tools[0].function.parameters'],
+    ['something other than a function', [{ type: 'web_search' }], 'only functions'],
+    ['something other than a tool', ['a'], 'tools[0]'],
+    ['too many', Array.from({ length: 129 }, (_, place) => tool(`t${place}`)), 'the limit is 128'],
+    ['too much', [tool('a', { type: 'object', description: 'x'.repeat(300_000) })], 'the limit is 262144'],
   ])('%s', async (_what, tools, words) => {
-    const served = await serveTools({ agents: openHouse().agents });
+    const served = await serveTools({ agents: scriptAgents().agents });
     const { status, error } = await served.ask('weather:a', { tools });
-    expect([status, error?.message]).toEqual([
-      words.startsWith('at most 2') ? 413 : 400,
-      expect.stringContaining(words),
-    ]);
+    expect([status, error?.message]).toEqual([words.endsWith('262144') ? 413 : 400, expect.stringContaining(words)]);
     expect(await served.cloister.runs()).toEqual([]);
-    // Nothing is kept for it.
+    // No slot is held for it.
     expect((await served.ask('own:x', { tools: [] })).status).toBe(200);
   });
 
   test('are all of them, for a team', async () => {
-    const [guide] = openHouse().agents;
+    const [guide] = scriptAgents().agents;
     const team = defineTeam({ name: 'crew', description: 'd', agents: [guide!], coordinator: guide! });
     const served = await serveTools({ agents: [team] });
     const { status, error } = await served.ask('weather:a', { model: 'crew' });
-    expect([status, error?.message]).toEqual([400, expect.stringContaining('no `tools`')]);
+    expect([status, error?.message]).toEqual([400, expect.stringContaining('but not `tools`')]);
   });
 
   test('are all of them, in every protocol, unless the operator allows them', async () => {
-    const served = await serveTools({ agents: openHouse().agents, options: { clients: {} } });
+    const served = await serveTools({ agents: scriptAgents().agents, options: { clients: {} } });
     const say = { role: 'user', content: 'weather:a' };
     const schema = { name: 'weather', description: 'd' };
     const bodies = {
@@ -212,28 +209,28 @@ describe('tools that cannot be taken', () => {
 });
 
 describe('results', () => {
-  test('that nobody waits for are refused, all or none, and the run waits on', async () => {
-    const served = await serveTools({ agents: openHouse().agents });
+  test('that no run waits for are refused, all or none, and the run keeps waiting', async () => {
+    const served = await serveTools({ agents: scriptAgents().agents });
     const first = await served.ask('weather:a, time:b');
     const other = await served.ask('weather:c');
-    const [a, b] = answered(first.calls);
+    const [a, b] = resultsFor(first.calls);
     const wrong: [string, readonly (readonly [Call | string, string])[]][] = [
-      ['there is no such call', [['call_0', 'x']]],
-      ['there is no such call', [a!, ['call_0', 'x']]],
-      ['two results for one call', [a!, b!, a!]],
-      ['calls of several answers', [a!, ...answered(other.calls)]],
+      ['the call is unknown', [['call_0', 'x']]],
+      ['the call is unknown', [a!, ['call_0', 'x']]],
+      ['Two results were sent for the same call', [a!, b!, a!]],
+      ['belong to several responses', [a!, ...resultsFor(other.calls)]],
     ];
     for (const [words, results] of wrong) {
       const { status, error } = await served.give(results);
       expect([status, error?.message]).toEqual([400, expect.stringContaining(words)]);
     }
     expect((await served.give([a!, b!])).text).toBe('Told: weather of a | time of b');
-    expect((await served.give([a!])).error?.message).toContain('it has its result');
-    expect((await served.give(answered(other.calls))).text).toBe('Told: weather of c');
+    expect((await served.give([a!])).error?.message).toContain('already answered');
+    expect((await served.give(resultsFor(other.calls))).text).toBe('Told: weather of c');
   });
 
-  test('with words beside them are taken, and the agent is given the words; afterwards all of it is history', async () => {
-    const { agents, model } = openHouse();
+  test('with text beside them are accepted, and the agent gets the text; afterwards all of it is history', async () => {
+    const { agents, model } = scriptAgents();
     const served = await serveTools({ agents });
     const [call] = (await served.ask('weather:a')).calls;
     const messages = [
@@ -250,13 +247,13 @@ describe('results', () => {
     const [run] = await served.cloister.runs();
     expect(await served.cloister.audit(run!.run)).toMatchObject({ ok: true });
     expect(await served.cloister.replay(run!.run)).toMatchObject({ ok: true, differences: [] });
-    // Nobody waits for the result any more: it is what was said.
+    // No run waits for the result any more: it is treated as history.
     expect((await send()).status).toBe(200);
     expect(await statuses(served)).toEqual(['completed', 'completed']);
   });
 
-  test('come with words in Anthropic’s form too, beside them in one message; those of others give nobody anything', async () => {
-    const { agents, model } = openHouse();
+  test('can come with text in Anthropic’s format too, in the same message; results for another caller’s calls have no effect', async () => {
+    const { agents, model } = scriptAgents();
     const served = await serveTools({ agents });
     const [call] = (await served.ask('weather:a')).calls;
     const bring = (as: string) => {
@@ -269,15 +266,15 @@ describe('results', () => {
       ];
       return served.send('/v1/messages', { model: 'guide', max_tokens: 9, messages }, { as });
     };
-    // For another it is the result of nothing: what is said is a question of its own.
+    // From another caller it is the result of no call: the text becomes a new question.
     await (await bring('you')).text();
     expect(JSON.stringify(model.requests.at(-1)!.prompt)).not.toContain('sun');
     expect(await (await bring('me')).text()).toContain('Told: sun');
     expect(JSON.stringify(model.requests.at(-1)!.prompt)).toContain('Mind the wind.');
   });
 
-  test('are as long as an own tool’s may be', async () => {
-    const served = await serveTools({ agents: openHouse().agents });
+  test('may be as long as those of the agent’s own tools', async () => {
+    const served = await serveTools({ agents: scriptAgents().agents });
     const [call] = (await served.ask('weather:a')).calls;
     const { text } = await served.give([[call!, 'long '.repeat(20_000)]]);
     expect(text).toContain('read_output');
@@ -285,12 +282,12 @@ describe('results', () => {
 });
 
 describe('a run that waits for its client', () => {
-  test('ends when the time of a call is over, and then nobody waits for the result', async () => {
+  test('ends when the call times out, and then waits for no result', async () => {
     const clock = virtualClock();
     const served = await serveTools({
-      agents: openHouse().agents,
+      agents: scriptAgents().agents,
       of: { clock },
-      options: { clock, places: { running: 1 } },
+      options: { clock, slots: { running: 1 } },
     });
     const first = await served.ask('weather:a, time:b');
     await clock.advance(299_999);
@@ -299,21 +296,21 @@ describe('a run that waits for its client', () => {
     await clock.advance(1);
     expect(await statuses(served)).toEqual(['cancelled']);
     const { status, error } = await served.give([[first.calls[1]!, 'noon']]);
-    expect([status, error?.message]).toEqual([400, expect.stringContaining('the time for it is over')]);
+    expect([status, error?.message]).toEqual([400, expect.stringContaining('timed out')]);
     const [run] = await served.cloister.runs();
     const { events } = await served.cloister.show(run!.run);
     expect(events.flatMap((event) => (event.type === 'tool-end' ? [event.error?.code ?? null] : []))).toEqual([
       null,
       'tool_timeout',
     ]);
-    // Its place is free.
+    // Its slot is free.
     expect((await served.ask('own:x', { tools: [] })).status).toBe(200);
   });
 
-  test('goes on when the time of a call is over, as long as somebody hears it', async () => {
+  test('continues when the call times out, as long as a client is connected', async () => {
     const clock = virtualClock();
     const gate = Promise.withResolvers<string>();
-    const agents = openHouse({ execute: () => gate.promise, timeoutMs: 1e9 }).agents;
+    const agents = scriptAgents({ execute: () => gate.promise, timeoutMs: 1e9 }).agents;
     const served = await serveTools({ agents, of: { clock }, options: { clock, clientToolMs: 1_000 } });
     const first = await served.ask('weather:a, own:x; weather:b');
     const rest = served.give([[first.calls[0]!, 'sun']]);
@@ -324,13 +321,13 @@ describe('a run that waits for its client', () => {
     expect((await served.give([[second.calls[0]!, 'rain']])).text).toBe('Told: sun | done | rain');
   });
 
-  test('is not ended by the client that goes away in between, and is by one that goes away while it hears it', async () => {
+  test('is not ended by a client that disconnects in between, but by one that disconnects while streaming', async () => {
     const entered = Promise.withResolvers<void>();
     const gate = new Promise<string>(() => undefined);
     const execute = (): Promise<string> => (entered.resolve(), gate);
-    const served = await serveTools({ agents: openHouse({ execute }).agents, options: { port: 0 } });
+    const served = await serveTools({ agents: scriptAgents({ execute }).agents, options: { port: 0 } });
     const { url } = await served.server.listen();
-    const sent = posted('/v1/chat/completions', 'me', {
+    const sent = postRequest('/v1/chat/completions', 'me', {
       model: 'guide',
       messages: [{ role: 'user', content: 'weather:a; own:x' }],
       tools: chatTools,
@@ -342,19 +339,19 @@ describe('a run that waits for its client', () => {
     for (let count = 0; count < 20; count++) await turn();
     expect(await statuses(served)).toEqual([null]);
     const during = new AbortController();
-    const rest = served.give(answered(first.calls), { signal: during.signal });
+    const rest = served.give(resultsFor(first.calls), { signal: during.signal });
     await entered.promise;
     during.abort();
     expect((await rest).error?.code).toBe('cancelled');
     expect(await statuses(served)).toEqual(['cancelled']);
   });
 
-  test('is ended by a client that goes away before it has read that it is waited for', async () => {
-    const served = await serveTools({ agents: openHouse().agents });
-    const going = new AbortController();
+  test('is ended by a client that disconnects before it has read the calls', async () => {
+    const served = await serveTools({ agents: scriptAgents().agents });
+    const controller = new AbortController();
     const messages = [{ role: 'user', content: 'weather:a' }];
     const sent = { model: 'guide', messages, tools: chatTools, stream: true };
-    const response = await served.send('/v1/chat/completions', sent, { signal: going.signal });
+    const response = await served.send('/v1/chat/completions', sent, { signal: controller.signal });
     const [{ run }] = (await served.cloister.runs()) as readonly [RunSummary];
     const isCalled = async (): Promise<boolean> =>
       (await served.cloister.show(run)).events.some(({ type }) => type === 'tool-start');
@@ -362,60 +359,60 @@ describe('a run that waits for its client', () => {
     await turn();
     await turn();
     expect(await statuses(served)).toEqual([null]);
-    going.abort();
+    controller.abort();
     await response.body!.cancel();
     await turn();
     expect(await statuses(served)).toEqual(['cancelled']);
   });
 
-  test('holds no place meanwhile, and has none to go on with when all are taken: no result is taken then', async () => {
-    const options = { places: { running: 1, waiting: 0 } };
+  test('holds no slot meanwhile, and cannot continue when all slots are taken: no result is accepted then', async () => {
+    const options = { slots: { running: 1, waiting: 0 } };
     const gate = Promise.withResolvers<string>();
-    const served = await serveTools({ agents: openHouse({ execute: () => gate.promise }).agents, options });
+    const served = await serveTools({ agents: scriptAgents({ execute: () => gate.promise }).agents, options });
     const first = await served.ask('weather:a; time:b');
     const busy = served.ask('own:x', { tools: [] });
     await turn();
     expect((await served.ask('own:y', { tools: [] })).status).toBe(429);
-    const refused = await served.give(answered(first.calls));
+    const refused = await served.give(resultsFor(first.calls));
     expect([refused.status, refused.error?.code]).toEqual([429, 'rate_limit_exceeded']);
     gate.resolve('done');
     expect((await busy).status).toBe(200);
-    const second = await served.give(answered(first.calls));
+    const second = await served.give(resultsFor(first.calls));
     expect(second.finish).toBe('tool_calls');
-    expect((await served.give(answered(second.calls))).text).toBe('Told: weather of a | time of b');
-    // Each has given back what it took, and no more.
+    expect((await served.give(resultsFor(second.calls))).text).toBe('Told: weather of a | time of b');
+    // Each run has released exactly the slots it took.
     expect((await served.ask('weather:a')).status).toBe(200);
     expect((await served.ask('own:y', { tools: [] })).status).toBe(200);
   });
 
-  test('waits in line to go on; of two that bring the same result, the second has nothing to bring', async () => {
-    const options = { places: { running: 1 } };
+  test('queues to continue; of two requests with the same result, the second has nothing to deliver', async () => {
+    const options = { slots: { running: 1 } };
     const gate = Promise.withResolvers<string>();
-    const served = await serveTools({ agents: openHouse({ execute: () => gate.promise }).agents, options });
+    const served = await serveTools({ agents: scriptAgents({ execute: () => gate.promise }).agents, options });
     const [first, other] = [await served.ask('weather:a'), await served.ask('weather:b')];
     const busy = served.ask('own:x', { tools: [] });
     await turn();
     const gone = new AbortController();
-    const left = served.give(answered(other.calls), { signal: gone.signal }).catch(() => null);
-    const both = [served.give(answered(first.calls)), served.give(answered(first.calls))];
+    const left = served.give(resultsFor(other.calls), { signal: gone.signal }).catch(() => null);
+    const both = [served.give(resultsFor(first.calls)), served.give(resultsFor(first.calls))];
     await turn();
     gone.abort();
     gate.resolve('done');
     await busy;
-    const told = await Promise.all(both);
-    expect(told.map(({ status, text }) => [status, text ?? null])).toEqual(
+    const reply = await Promise.all(both);
+    expect(reply.map(({ status, text }) => [status, text ?? null])).toEqual(
       expect.arrayContaining([
         [200, 'Told: weather of a'],
         [400, null],
       ]),
     );
     await left;
-    // Who went away in line has brought nothing, and took nothing.
-    expect((await served.give(answered(other.calls))).text).toBe('Told: weather of b');
+    // The client that disconnected in the queue delivered nothing and took no slot.
+    expect((await served.give(resultsFor(other.calls))).text).toBe('Told: weather of b');
     expect((await served.ask('own:y', { tools: [] })).status).toBe(200);
   });
 
-  test('never has more at work than there are places, however many bring results at once', async () => {
+  test('never has more working than there are slots, however many results arrive together', async () => {
     let [working, most] = [0, 0];
     const execute = async (): Promise<string> => {
       most = Math.max(most, ++working);
@@ -423,20 +420,20 @@ describe('a run that waits for its client', () => {
       working--;
       return 'done';
     };
-    const served = await serveTools({ agents: openHouse({ execute }).agents, options: { places: { running: 2 } } });
-    const firsts: Told[] = [];
+    const served = await serveTools({ agents: scriptAgents({ execute }).agents, options: { slots: { running: 2 } } });
+    const firsts: ClientReply[] = [];
     for (let count = 0; count < 16; count++) firsts.push(await served.ask('weather:a; own:x'));
-    const rest = await Promise.all(firsts.map(({ calls }) => served.give(answered(calls))));
+    const rest = await Promise.all(firsts.map(({ calls }) => served.give(resultsFor(calls))));
     expect(new Set(rest.map(({ text }) => text))).toEqual(new Set(['Told: weather of a | done']));
     expect(most).toBeLessThanOrEqual(2);
   });
 
-  test('takes a place again, which nobody else gets until it waits or ends', async () => {
+  test('takes a slot again, which no other run gets until it waits or ends', async () => {
     const gate = Promise.withResolvers<string>();
-    const options = { places: { running: 1, waiting: 0 } };
-    const served = await serveTools({ agents: openHouse({ execute: () => gate.promise }).agents, options });
+    const options = { slots: { running: 1, waiting: 0 } };
+    const served = await serveTools({ agents: scriptAgents({ execute: () => gate.promise }).agents, options });
     const first = await served.ask('weather:a; own:x');
-    const rest = served.give(answered(first.calls));
+    const rest = served.give(resultsFor(first.calls));
     await turn();
     expect((await served.ask('weather:b')).status).toBe(429);
     gate.resolve('done');
@@ -444,49 +441,49 @@ describe('a run that waits for its client', () => {
     expect((await served.ask('weather:b')).status).toBe(200);
   });
 
-  test('is one of 16 of its caller: with so many no other is begun that could come to wait', async () => {
-    const served = await serveTools({ agents: openHouse().agents });
-    const waiting: Told[] = [];
+  test('counts towards its caller’s limit of 16: at the limit, no run that could come to wait is started', async () => {
+    const served = await serveTools({ agents: scriptAgents().agents });
+    const waiting: ClientReply[] = [];
     for (let count = 0; count < 16; count++) waiting.push(await served.ask('weather:a'));
     expect(new Set(waiting.map(({ finish }) => finish))).toEqual(new Set(['tool_calls']));
     const { status, error } = await served.ask('weather:a');
-    expect([status, error?.message]).toEqual([429, expect.stringContaining('16 runs of yours wait')]);
-    // One without tools is none of them, and neither is another's.
+    expect([status, error?.message]).toEqual([429, expect.stringContaining('16 of your runs are waiting')]);
+    // A run without client tools does not count, and neither does another caller's.
     expect((await served.ask('own:x', { tools: [] })).status).toBe(200);
     expect((await served.ask('weather:a', { as: 'you' })).finish).toBe('tool_calls');
-    expect((await served.give(answered(waiting[3]!.calls))).text).toBe('Told: weather of a');
+    expect((await served.give(resultsFor(waiting[3]!.calls))).text).toBe('Told: weather of a');
     expect((await served.ask('weather:a')).finish).toBe('tool_calls');
     expect((await served.ask('weather:a')).status).toBe(429);
   });
 
-  test('does not keep a server from stopping, and neither does one that comes to wait then', async () => {
+  test('does not keep a server from stopping, and neither does one that starts waiting then', async () => {
     const gate = Promise.withResolvers<string>();
-    const served = await serveTools({ agents: openHouse({ execute: () => gate.promise }).agents });
+    const served = await serveTools({ agents: scriptAgents({ execute: () => gate.promise }).agents });
     const first = await served.ask('weather:a');
     const second = served.ask('own:x; weather:b');
     await turn();
     const stopped = served.server.stop(1e9);
-    expect((await served.give(answered(first.calls))).error?.code).toBe('server_stopping');
+    expect((await served.give(resultsFor(first.calls))).error?.code).toBe('server_stopping');
     gate.resolve('done');
     expect((await second).finish).toBe('tool_calls');
     expect(await stopped).toEqual([]);
     expect(await statuses(served)).toEqual(['cancelled', 'cancelled']);
   });
 
-  test('is told as such, and ended by whoever cancels it', async () => {
-    const served = await serveTools({ agents: openHouse().agents });
+  test('is reported as waiting, and can be cancelled', async () => {
+    const served = await serveTools({ agents: scriptAgents().agents });
     const first = await served.ask('weather:a');
     const [run] = await served.cloister.runs();
     expect((await served.send(`/v1/runs/${run!.run}/cancel`, {})).status).toBe(202);
     await turn();
     expect(await statuses(served)).toEqual(['cancelled']);
-    expect((await served.give(answered(first.calls))).status).toBe(400);
+    expect((await served.give(resultsFor(first.calls))).status).toBe(400);
   });
 });
 
 describe('of two callers', () => {
-  test('neither can bring results for the other’s calls, and is told the same as for calls that never were', async () => {
-    const served = await serveTools({ agents: openHouse().agents });
+  test('neither can deliver results for the other’s calls, and the error is the same as for calls that never existed', async () => {
+    const served = await serveTools({ agents: scriptAgents().agents });
     const mine = await served.ask('weather:mine');
     const yours = await served.ask('weather:yours', { as: 'you' });
     const [foreign, unknown] = [mine.calls[0]!.id, mine.calls[0]!.id.replaceAll(/\d/gu, '0')];
@@ -517,19 +514,19 @@ describe('of two callers', () => {
 
   test('one sees the same whatever the tools, calls and results of the other are', async () => {
     const scene = async (secret: string): Promise<unknown> => {
-      const house = openHouse();
+      const house = scriptAgents();
       const served = await serveTools({ agents: house.agents });
       const tools = [chatTool({ ...weather, description: secret }), chatTool({ ...time, name: `t_${secret}` })];
       const mine = await served.ask(`weather:${secret}`, { tools });
       const yours = await served.ask('weather:b, time:c', { as: 'you' });
-      const seen: Told[] = [yours];
+      const seen: ClientReply[] = [yours];
       const theft = served.give([[mine.calls[0]!, 'x']], { as: 'you' });
       await served.give([[mine.calls[0]!, secret]]);
-      seen.push(await theft, await served.give(answered(yours.calls), { as: 'you' }));
-      const known = new Map<string, number>();
+      seen.push(await theft, await served.give(resultsFor(yours.calls), { as: 'you' }));
+      const callIds = new Map<string, number>();
       const plain = JSON.stringify(seen).replaceAll(/call_[0-9a-f]{32}/gu, (id) => {
-        known.set(id, known.get(id) ?? known.size);
-        return `call ${known.get(id)}`;
+        callIds.set(id, callIds.get(id) ?? callIds.size);
+        return `call ${callIds.get(id)}`;
       });
       expect(plain).toContain('Told: weather of b | time of c');
       const prompts = house.model.requests.map((request) => JSON.stringify([request.prompt, request.tools]));
@@ -539,35 +536,35 @@ describe('of two callers', () => {
   });
 });
 
-test('of 200 runs of two callers at once, with tools of one name, each is told its own results and no others', async () => {
-  const served = await serveTools({ agents: openHouse().agents, options: { places: { waiting: 200 } } });
-  const known: Record<string, string[]> = { me: [], you: [] };
+test('200 concurrent runs of two callers, with tools of the same name, each get only their own results', async () => {
+  const served = await serveTools({ agents: scriptAgents().agents, options: { slots: { waiting: 200 } } });
+  const callIds: Record<string, string[]> = { me: [], you: [] };
   let tries = 0;
   const goal = 'weather:a, time:b; time:c, own:x, weather:d; weather:e';
   const talk = async (place: number): Promise<void> => {
     const [as, other] = place % 2 === 0 ? ['me', 'you'] : ['you', 'me'];
     const mark = (call: Call): string => `${as} ${place} ${textOf(call)}`;
-    let told = await served.ask(goal, { as });
-    // So many of one caller wait at a time.
-    for (; told.status === 429; told = await served.ask(goal, { as })) await turn();
+    let reply = await served.ask(goal, { as });
+    // The number of waiting runs per caller is limited.
+    for (; reply.status === 429; reply = await served.ask(goal, { as })) await turn();
     const marks: string[] = [];
-    while (told.finish === 'tool_calls') {
-      known[as]!.push(...told.calls.map(({ id }) => id));
-      const foreign = known[other]!.at(-1 - (place % 7));
-      const own = told.calls.map((call): [Call, string] => [call, mark(call)]);
+    while (reply.finish === 'tool_calls') {
+      callIds[as]!.push(...reply.calls.map(({ id }) => id));
+      const foreign = callIds[other]!.at(-1 - (place % 7));
+      const own = reply.calls.map((call): [Call, string] => [call, mark(call)]);
       if (foreign !== undefined) {
         tries++;
-        expect((await served.give([[foreign, mark(told.calls[0]!)]], { as })).status).toBe(400);
+        expect((await served.give([[foreign, mark(reply.calls[0]!)]], { as })).status).toBe(400);
         expect((await served.give([...own, [foreign, 'x']], { as })).status).toBe(400);
       }
       const now = place % 3 === 0 ? own.slice(0, 1) : own;
       marks.push(...now.map(([, text]) => text));
-      // Some send the names that they have for calls themselves, as others do.
+      // A call id made up by a client, the same for all, is unknown.
       expect((await served.give([['call_1', 'x']], { as })).status).toBe(400);
-      told = await served.give(now, { as });
+      reply = await served.give(now, { as });
     }
     const all = ['a', 'b', 'c', 'own {"text":"x"}', 'd', 'e'];
-    expect(told.text).toBe(
+    expect(reply.text).toBe(
       `Told: ${all.map((one) => (one.startsWith('own') ? one : `${as} ${place} ${one}`)).join(' | ')}`,
     );
     expect(marks).toHaveLength(5);

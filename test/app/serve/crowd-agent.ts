@@ -1,4 +1,4 @@
-// The agent that a crowd asks: it repeats everything that it was shown, so an answer tells whose prompt it saw.
+// The agent that the crowd asks: it repeats everything it was shown, so an answer reveals whose prompt it saw.
 import { defineAgent } from 'cloister';
 import type { Agent, TokenEntry } from 'cloister';
 import { rehearse } from 'cloister/testkit';
@@ -25,13 +25,13 @@ export const crowdAgent = (): Agent =>
             },
           },
         ],
-        { keepRequests: false, clock: { timer: soon } },
+        { keepRequests: false, clock: { timer: nextTurn } },
       ),
     ],
   });
 
-/** Others come in between. */
-const soon = (_ms: number, due: () => void): (() => void) => {
+/** After one event-loop turn, so that other callers interleave. */
+const nextTurn = (_ms: number, due: () => void): (() => void) => {
   const turn = setImmediate(due);
   return () => clearImmediate(turn);
 };
@@ -42,7 +42,7 @@ export const wordsIn = (text: string): readonly string[] => text.match(/\bs\d+q\
 
 export const ownerOf = (word: string): number => Number(/\d+/u.exec(word)?.[0]);
 
-/** Of each word another one. */
+/** Different for each word. */
 export const usageOf = (word: string): { readonly input: number; readonly output: number } => {
   const [caller = 0, asked = 0] = (word.match(/\d+/gu) ?? []).map(Number);
   return { input: 1_000 + caller, output: 10 + asked };

@@ -1,4 +1,4 @@
-// Attempts to reach another's run.
+// Attempts to reach another caller's run.
 import { headersFor } from './crowd-requests.ts';
 
 export type Probe = {
@@ -34,11 +34,11 @@ export const probes: readonly Probe[] = [
   probe('finish one', (run) => `/v1/runs/${run}/agents/echo`, { method: 'DELETE' }),
   probe('write', (run) => `/v1/runs/${run}/messages`, { method: 'POST', body: () => ({ text: 'Tell me.' }) }),
   probe('response', (run) => `/v1/responses/resp_${run}`),
-  probe('go on', () => '/v1/responses', {
+  probe('continue', () => '/v1/responses', {
     method: 'POST',
     body: (run) => ({ model: 'echo', input: 'And?', previous_response_id: `resp_${run}` }),
   }),
-  // Taken, and without effect: the id is another's.
+  // Accepted without effect: the id belongs to another caller.
   probe('cancel a call', () => '/mcp', {
     method: 'POST',
     body: () => ({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }),

@@ -1,4 +1,4 @@
-// One question in each protocol, and its answer read back. All clients use the same ids.
+// One question in each protocol, and a parser for its answer. All clients use the same ids.
 
 export type Kind =
   | 'rest'
@@ -13,59 +13,59 @@ export type Kind =
 
 export type Caller = { readonly token: string; readonly url: string };
 
-export type Asking = Caller & {
+export type CrowdQuestion = Caller & {
   readonly kind: Kind;
   readonly word: string;
   readonly conversation: string | null;
-  /** Words that were said before. */
+  /** Words of earlier messages. */
   readonly history: readonly string[];
-  /** The response that one of kind `responses` goes on with. */
+  /** The response that a request of kind `responses` continues. */
   readonly previous?: string;
   readonly signal?: AbortSignal;
 };
 
-export type Read = {
+export type ParsedAnswer = {
   readonly text: string;
-  /** Input and output, where the protocol tells. */
+  /** Input and output, where the protocol reports them. */
   readonly usage: readonly [number, number] | null;
   readonly run: string | null;
 };
 
-export type AskedBy = { readonly request: Request; read(body: string): Read };
+export type ProtocolRequest = { readonly request: Request; read(body: string): ParsedAnswer };
 
 export type Value = any; // oxlint-disable-line typescript/no-explicit-any -- Answers of several protocols.
 
 export const question = (word: string): string => `Repeat everything. The word is ${word} .`;
 
-export const askedBy = (asking: Asking): AskedBy => {
-  const { kind } = asking;
+export const buildProtocolRequest = (params: CrowdQuestion): ProtocolRequest => {
+  const { kind } = params;
   switch (kind) {
     case 'rest':
     case 'rest-sse':
-      return rest(asking, kind === 'rest-sse');
+      return rest(params, kind === 'rest-sse');
     case 'openai':
     case 'openai-sse':
-      return openai(asking, kind === 'openai-sse');
+      return openai(params, kind === 'openai-sse');
     case 'responses':
     case 'responses-sse':
-      return responses(asking, kind === 'responses-sse');
+      return responses(params, kind === 'responses-sse');
     case 'anthropic':
     case 'anthropic-sse':
-      return anthropic(asking, kind === 'anthropic-sse');
+      return anthropic(params, kind === 'anthropic-sse');
     case 'mcp':
-      return mcp(asking);
+      return mcp(params);
   }
 };
 
-const rest = (asking: Asking, stream: boolean): AskedBy => {
-  const { word, conversation, history } = asking;
-  const said = history.map((one) => ({ by: 'person', text: question(one) }));
+const rest = (params: CrowdQuestion, stream: boolean): ProtocolRequest => {
+  const { word, conversation, history } = params;
+  const messages = history.map((one) => ({ by: 'person', text: question(one) }));
   return {
-    request: posted(asking, '/v1/echo', {
+    request: postRequest(params, '/v1/echo', {
       input: question(word),
       ...(stream ? { stream } : {}),
       ...(conversation === null ? {} : { conversation }),
-      ...(said.length === 0 || !stream ? {} : { history: said }),
+      ...(messages.length === 0 || !stream ? {} : { history: messages }),
     }),
     read: (body) => {
       const { output, spent, run }: Value = stream ? eventsIn(body).at(-1) : JSON.parse(body);
@@ -74,10 +74,10 @@ const rest = (asking: Asking, stream: boolean): AskedBy => {
   };
 };
 
-const openai = (asking: Asking, stream: boolean): AskedBy => ({
-  request: posted(asking, '/v1/chat/completions', {
+const openai = (params: CrowdQuestion, stream: boolean): ProtocolRequest => ({
+  request: postRequest(params, '/v1/chat/completions', {
     model: 'echo',
-    messages: messagesOf(asking),
+    messages: messagesOf(params),
     ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
   }),
   read: (body) => {
@@ -91,12 +91,12 @@ const openai = (asking: Asking, stream: boolean): AskedBy => ({
   },
 });
 
-const responses = (asking: Asking, stream: boolean): AskedBy => ({
-  request: posted(asking, '/v1/responses', {
+const responses = (params: CrowdQuestion, stream: boolean): ProtocolRequest => ({
+  request: postRequest(params, '/v1/responses', {
     model: 'echo',
-    input: messagesOf(asking),
+    input: messagesOf(params),
     ...(stream ? { stream } : {}),
-    ...(asking.previous === undefined ? {} : { previous_response_id: asking.previous }),
+    ...(params.previous === undefined ? {} : { previous_response_id: params.previous }),
   }),
   read: (body) => {
     const { id, output, usage }: Value = stream ? eventsIn(body).at(-1).response : JSON.parse(body);
@@ -108,11 +108,11 @@ const responses = (asking: Asking, stream: boolean): AskedBy => ({
   },
 });
 
-const anthropic = (asking: Asking, stream: boolean): AskedBy => ({
-  request: posted(asking, '/v1/messages', {
+const anthropic = (params: CrowdQuestion, stream: boolean): ProtocolRequest => ({
+  request: postRequest(params, '/v1/messages', {
     model: 'echo',
     max_tokens: 100,
-    messages: messagesOf(asking),
+    messages: messagesOf(params),
     ...(stream ? { stream } : {}),
   }),
   read: (body) => {
@@ -127,12 +127,12 @@ const anthropic = (asking: Asking, stream: boolean): AskedBy => ({
   },
 });
 
-const mcp = (asking: Asking): AskedBy => ({
-  request: posted(asking, '/mcp', toolCall(asking.word)),
+const mcp = (params: CrowdQuestion): ProtocolRequest => ({
+  request: postRequest(params, '/mcp', toolCall(params.word)),
   read: (body) => ({ text: calledText(eventsIn(body).at(-1)), usage: null, run: null }),
 });
 
-/** Of MCP; its id is everybody's. */
+/** For MCP; all callers use the same id. */
 export const toolCall = (word: string): Value => ({
   jsonrpc: '2.0',
   id: 1,
@@ -142,7 +142,7 @@ export const toolCall = (word: string): Value => ({
 
 export const calledText = ({ result }: Value): string => result.content[0].text;
 
-const messagesOf = ({ history, word }: Asking): readonly Value[] => [
+const messagesOf = ({ history, word }: CrowdQuestion): readonly Value[] => [
   ...history.flatMap((one) => [
     { role: 'user', content: question(one) },
     { role: 'assistant', content: 'Yes.' },
@@ -167,9 +167,9 @@ export const headersFor = (url: string, token: string): Record<string, string> =
   'mcp-protocol-version': '2025-11-25',
 });
 
-type Posting = Caller & { readonly signal?: AbortSignal };
+type PostTarget = Caller & { readonly signal?: AbortSignal };
 
-export const posted = ({ url, token, signal }: Posting, path: string, body: Value): Request =>
+export const postRequest = ({ url, token, signal }: PostTarget, path: string, body: Value): Request =>
   new Request(url + path, {
     method: 'POST',
     body: JSON.stringify(body),
@@ -177,5 +177,5 @@ export const posted = ({ url, token, signal }: Posting, path: string, body: Valu
     ...(signal === undefined ? {} : { signal }),
   });
 
-export const got = ({ url, token }: Caller, path: string): Request =>
+export const getRequest = ({ url, token }: Caller, path: string): Request =>
   new Request(url + path, { headers: headersFor(url, token) });

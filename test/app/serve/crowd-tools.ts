@@ -1,4 +1,4 @@
-// A client of chat completions with a tool of its own: what it asks, and how it brings what the tool gave.
+// A chat completions client with a tool of its own: its question, and how it sends the tool's result.
 import { question } from './crowd-requests.ts';
 import type { Value } from './crowd-requests.ts';
 
@@ -13,16 +13,16 @@ const lookUp = {
   },
 };
 
-const asked = (word: string): Value => ({ role: 'user', content: question(word) });
+const userMessage = (word: string): Value => ({ role: 'user', content: question(word) });
 
-export const askWithTool = (word: string): Value => ({ model: 'echo', messages: [asked(word)], tools: [lookUp] });
+export const askWithTool = (word: string): Value => ({ model: 'echo', messages: [userMessage(word)], tools: [lookUp] });
 
-/** The word is the result of each. */
-export const bringResults = (word: string, calls: readonly string[], found: string): Value => ({
+/** `found` is the result of each call. */
+export const resultsBody = (word: string, calls: readonly string[], found: string): Value => ({
   model: 'echo',
   tools: [lookUp],
   messages: [
-    asked(word),
+    userMessage(word),
     {
       role: 'assistant',
       tool_calls: calls.map((id) => ({ id, type: 'function', function: { name: toolName, arguments: '{}' } })),
@@ -31,5 +31,5 @@ export const bringResults = (word: string, calls: readonly string[], found: stri
   ],
 });
 
-/** An id that could be one, and was given to nobody. */
-export const neverCalled = `call_${'0123456789abcdef'.repeat(2)}`;
+/** A well-formed id that was never issued. */
+export const unknownCallId = `call_${'0123456789abcdef'.repeat(2)}`;

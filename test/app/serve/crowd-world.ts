@@ -1,23 +1,23 @@
-// What the callers of a crowd have in common: the way to the server, and ids that they know of each other.
-import type { Draw } from './drawn.ts';
+// Shared by the callers of a crowd: access to the server, and the ids that they know of each other.
+import type { SeededRng } from './seeded-rng.ts';
 
 export type Crowd = {
   readonly fetch: (request: Request) => Promise<Response>;
-  /** Runs, calls of clients' tools that wait for their results, and sessions of MCP. None of them is a secret here. */
-  readonly runs: Newest;
-  readonly calls: Newest;
-  readonly sessions: Newest;
-  /** A run that nobody could be told of. */
+  /** Runs, client tool calls that wait for their results, and MCP sessions. None of these ids is a secret here. */
+  readonly runs: RecentIds;
+  readonly calls: RecentIds;
+  readonly sessions: RecentIds;
+  /** Whether a run is no longer stored. */
   isForgotten(run: string): Promise<boolean>;
-  problem(words: string): void;
-  /** Something happened that must have, so many times. */
-  happened(what: string): void;
+  reportProblem(words: string): void;
+  /** Counts things that must happen in the test. */
+  count(what: string): void;
 };
 
 const keptMax = 500;
 
-/** The newest ids, with whose they are. */
-export class Newest {
+/** The newest ids, with their owners. */
+export class RecentIds {
   readonly #owners = new Map<string, number>();
 
   add(id: string, owner: number): void {
@@ -33,14 +33,14 @@ export class Newest {
     this.#owners.delete(id);
   }
 
-  /** One that is another's, if there is one. */
-  notOf(caller: number, draw: Draw): string | undefined {
+  /** An id of another caller, if there is one. */
+  ofAnotherCaller(caller: number, rng: SeededRng): string | undefined {
     const others = [...this.#owners].filter(([, owner]) => owner !== caller);
-    return others.length === 0 ? undefined : draw.of(others)[0];
+    return others.length === 0 ? undefined : rng.of(others)[0];
   }
 }
 
-/** Others come in between. */
+/** Waits some turns of the event loop, so that other callers interleave. */
 export const turns = async (count: number): Promise<void> => {
   for (let left = count; left > 0; left--) await new Promise((resolve) => setImmediate(resolve));
 };

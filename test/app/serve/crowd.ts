@@ -1,15 +1,15 @@
-// Many callers at once, over every protocol, whose questions differ only in a word: whoever is told another's word was crossed.
+// Many concurrent callers over every protocol, whose questions differ only in a word: another caller's word in an answer is a leak.
 import { openCloister, openServer } from 'cloister';
 import { crowdAgent, ownerOf, tokensFor, wordsIn } from './crowd-agent.ts';
 import { Visitor } from './crowd-visitor.ts';
-import { Newest } from './crowd-world.ts';
+import { RecentIds } from './crowd-world.ts';
 import type { Crowd } from './crowd-world.ts';
-import { drawFrom } from './drawn.ts';
+import { seededRng } from './seeded-rng.ts';
 import { overSocket } from './over-socket.ts';
 
 export type CrowdOptions = {
   readonly callers: number;
-  /** Requests that are waited for; those that are given up come on top. */
+  /** Requests that are awaited; abandoned ones come on top. */
   readonly answers: number;
   readonly seed: number;
 };
@@ -19,9 +19,9 @@ export type CrowdReport = {
   readonly aborted: number;
   readonly probed: number;
   readonly listed: number;
-  /** How often each kind was asked, and each attempt was made. */
+  /** How often each kind of request and each attempt was made. */
   readonly happened: Readonly<Record<string, number>>;
-  /** Runs that were still under way when everybody had gone. */
+  /** Runs that were still running when all callers had left. */
   readonly left: number;
   readonly problems: readonly string[];
 };
@@ -33,8 +33,8 @@ export const runCrowd = async ({ callers, answers, seed }: CrowdOptions): Promis
     port: 0,
     tokens: tokens.map(({ entry }) => entry),
     clients: { tools: true },
-    places: { running: 500, runningPerAgent: 500, waiting: 2 * callers },
-    // Client and server share one thread here: on a busy machine the one may have to wait long for the other.
+    slots: { running: 500, runningPerAgent: 500, waiting: 2 * callers },
+    // Client and server share one thread here: on a busy machine one may have to wait long for the other.
     limits: { headersTimeoutMs: 300_000, requestTimeoutMs: 300_000, stallMs: 300_000, idleMs: 300_000 },
   });
   const { url } = await server.listen();
@@ -43,29 +43,29 @@ export const runCrowd = async ({ callers, answers, seed }: CrowdOptions): Promis
   const happened: Record<string, number> = {};
   const crowd: Crowd = {
     fetch: server.fetch,
-    runs: new Newest(),
-    calls: new Newest(),
-    sessions: new Newest(),
+    runs: new RecentIds(),
+    calls: new RecentIds(),
+    sessions: new RecentIds(),
     isForgotten: async (run) => (await cloister.runs({ run })).length === 0,
-    problem: (words) => void problems.push(words),
-    happened: (what) => void (happened[what] = (happened[what] ?? 0) + 1),
+    reportProblem: (words) => void problems.push(words),
+    count: (what) => void (happened[what] = (happened[what] ?? 0) + 1),
   };
   const farAway: Crowd = { ...crowd, fetch: overSocket };
 
   const live = async (caller: number): Promise<Visitor> => {
-    const draw = drawFrom(seed * 1_000_003 + caller);
-    const visitor = new Visitor(caller, { token: tokens[caller]!.token, url }, draw);
+    const rng = seededRng(seed * 1_000_003 + caller);
+    const visitor = new Visitor(caller, { token: tokens[caller]!.token, url }, rng);
     const share = Math.floor(answers / callers) + (caller < answers % callers ? 1 : 0);
     for (let done = 0; done < share;) {
-      if (draw.chance(0.1)) {
-        await visitor.giveUp(draw.chance(0.1) ? farAway : crowd);
+      if (rng.chance(0.1)) {
+        await visitor.giveUp(rng.chance(0.1) ? farAway : crowd);
         counts.aborted += 1;
         continue;
       }
       await visitor.ask(crowd, farAway);
       counts.answers += 1;
       done += 1;
-      if (draw.chance(0.1)) counts.probed += await visitor.probe(crowd);
+      if (rng.chance(0.1)) counts.probed += await visitor.probe(crowd);
     }
     return visitor;
   };

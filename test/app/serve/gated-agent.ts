@@ -6,10 +6,10 @@ import { rehearse } from 'cloister/testkit';
 export class Gate {
   readonly goals: string[] = [];
   readonly #held = new Set<() => void>();
-  #hopes: { readonly count: number; readonly resolve: () => void }[] = [];
+  #waiters: { readonly count: number; readonly resolve: () => void }[] = [];
   #open = false;
-  /** At once, ever. */
-  most = 0;
+  /** The most that ever waited at the same time. */
+  maxWaiting = 0;
 
   get waiting(): number {
     return this.#held.size;
@@ -21,17 +21,17 @@ export class Gate {
       return () => clearImmediate(soon);
     }
     this.#held.add(due);
-    this.most = Math.max(this.most, this.#held.size);
-    this.#hopes = this.#hopes.filter(({ count, resolve }) => this.#held.size < count || resolve());
+    this.maxWaiting = Math.max(this.maxWaiting, this.#held.size);
+    this.#waiters = this.#waiters.filter(({ count, resolve }) => this.#held.size < count || resolve());
     return () => void this.#held.delete(due);
   }
 
-  /** When so many wait for their model. */
+  /** Resolves when that many are waiting for their model. */
   async arrived(count: number): Promise<void> {
-    if (this.#held.size < count) await new Promise<void>((resolve) => this.#hopes.push({ count, resolve }));
+    if (this.#held.size < count) await new Promise<void>((resolve) => this.#waiters.push({ count, resolve }));
   }
 
-  /** Whoever waits is answered; with `stay`, only those. */
+  /** Answers all waiting requests; without `stay`, also all later ones. */
   open({ stay = false } = {}): void {
     this.#open = !stay;
     const held = [...this.#held];

@@ -1,10 +1,10 @@
-// Requests that are right in form, and meant to widen something or to keep everybody waiting.
+// Well-formed requests that try to widen a limit or to block everyone else.
 import { defineAgent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { describe, expect, test } from 'vitest';
 import { boundSchemaTime, validate } from '#adapters/schemas';
 import { CloisterError } from '#base';
-import { checkReach, checkTokenEntries } from '../../../src/app/serve/check-server-setup.ts';
+import { checkHostsAndOrigins, checkTokenEntries } from '../../../src/app/serve/check-server-setup.ts';
 import { hashToken } from '../../../src/app/serve/token-registry.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 
@@ -32,7 +32,7 @@ describe('the budget of an agent', () => {
   });
 });
 
-test('a schema that came with a request is checked against for a moment only, and is short', async () => {
+test('validation against a schema from a request is limited in time, and such a schema is limited in size', async () => {
   const evil = { type: 'string', pattern: '^(a+)+$' };
   boundSchemaTime(evil);
   expect(() => validate(evil, `${'a'.repeat(40)}!`)).toThrow(/longer than 100 ms/u);
@@ -52,21 +52,24 @@ test('a schema that came with a request is checked against for a moment only, an
   expect((await ask('/v1/lead', { json: { input: 'x', schema: long } })).status).toBe(400);
 });
 
-test('very many parts of a context, or of a history, are refused as that', async () => {
+test('too many parts of a context or of a history are refused as such', async () => {
   const { ask } = await serveAgents({ agents: [agent()] });
-  const told = async (json: object) => {
+  const refusal = async (json: object) => {
     const response = await ask('/v1/lead', { json: { input: 'x', ...json } });
     return [response.status, ((await response.json()) as { error: { message: string } }).error.message];
   };
   const context = Array.from({ length: 1_001 }, () => 'x');
-  expect(await told({ context })).toEqual([413, expect.stringContaining('context: 1001 texts; at most 1000')]);
+  expect(await refusal({ context })).toEqual([413, expect.stringContaining('context: 1001 texts; the limit is 1000')]);
   const history = Array.from({ length: 10_001 }, () => ({ by: 'person', text: 'x' }));
-  expect(await told({ history })).toEqual([413, expect.stringContaining('history: 10001 texts; at most 10000')]);
+  expect(await refusal({ history })).toEqual([
+    413,
+    expect.stringContaining('history: 10001 texts; the limit is 10000'),
+  ]);
 });
 
-test('an empty key is none, also where somebody wrote down its hash', async () => {
+test('an empty key is no key, even where its hash is configured', async () => {
   const entry = { name: 'ann', sha256: hashToken('') };
-  expect(() => checkTokenEntries([entry], [])).toThrow(/empty text/u);
+  expect(() => checkTokenEntries([entry], [])).toThrow(/empty string/u);
   const { url } = await serveAgents({ agents: [agent()] });
   expect((await fetch(`${url}/v1`, { headers: { 'x-api-key': '' } })).status).toBe(401);
 });
@@ -74,21 +77,21 @@ test('an empty key is none, also where somebody wrote down its hash', async () =
 test.for([['null'], ['*'], ['a.example'], ['https://a.example/'], ['https://a.example/x'], ['file:///x']])(
   'the origin %s is refused before anything listens',
   ([origin]) => {
-    expect(() => checkReach([], [origin!])).toThrow(CloisterError);
-    expect(() => checkReach([], ['https://a.example:8443', 'http://localhost:3000'])).not.toThrow();
+    expect(() => checkHostsAndOrigins([], [origin!])).toThrow(CloisterError);
+    expect(() => checkHostsAndOrigins([], ['https://a.example:8443', 'http://localhost:3000'])).not.toThrow();
   },
 );
 
 test.for([['*'], ['http://a.example'], ['a b'], ['a/b']])(
   'the host %s is refused before anything listens',
   ([host]) => {
-    expect(() => checkReach([host!], [])).toThrow(CloisterError);
-    expect(() => checkReach(['a.example', 'a.example:80', '[::1]:80', '10.0.0.1'], [])).not.toThrow();
+    expect(() => checkHostsAndOrigins([host!], [])).toThrow(CloisterError);
+    expect(() => checkHostsAndOrigins(['a.example', 'a.example:80', '[::1]:80', '10.0.0.1'], [])).not.toThrow();
   },
 );
 
 test.for([[''], [' '], ['a\nb'], ['\u202Ea'], ['x'.repeat(51)], ['\uD800']])(
-  'a conversation cannot be called %j',
+  'a conversation cannot be named %j',
   async ([conversation]) => {
     const { ask, cloister } = await serveAgents({ agents: [agent()] });
     expect((await ask('/v1/lead', { json: { input: 'x', conversation } })).status).toBe(400);

@@ -1,4 +1,4 @@
-// A request over a connection of its own: one that is kept could be closed by the server just when it is used again.
+// A request over its own connection: the server could close a kept-alive one just when it is reused.
 import { request as requestOver } from 'node:http';
 
 export const overSocket = async (request: Request): Promise<Response> => {

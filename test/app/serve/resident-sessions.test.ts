@@ -11,7 +11,7 @@ import { hashToken, TokenRegistry } from '../../../src/app/serve/token-registry.
 import { systemClock } from '../../../src/app/system-world.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { Gate, gatedAgent } from './gated-agent.ts';
-import { posted } from './posted.ts';
+import { postRequest } from './local-requests.ts';
 
 const [ann, ben]: readonly Caller[] = [{ name: 'ann' }, { name: 'ben' }];
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -19,20 +19,20 @@ const until = async (is: () => boolean): Promise<void> => {
   while (!is()) await turn();
 };
 
-/** A host that starts a scout when it is told so. What they are told is answered when the gate is opened. */
-const household = (gate: Gate): Agent => {
+/** A host that starts a scout on request. Both answer when the gate is opened. */
+const hostWithScout = (gate: Gate): Agent => {
   const model = rehearse(
     [
       {
         reply: ({ lastText, toolResults, agent }) => {
-          const heard = lastText
+          const received = lastText
             .split('\n')
             .at(-1)!
             .replace(/^(?:\| |Your task: )/u, '');
-          if (heard === 'start' && toolResults.length === 0)
+          if (received === 'start' && toolResults.length === 0)
             return { calls: [{ tool: 'spawn_agent', args: { agent_id: 'scout', auto_subscribe: ['news'] } }] };
-          gate.goals.push(`${agent}: ${heard}`);
-          return { text: `${agent} did ${heard}`, delayMs: 1 };
+          gate.goals.push(`${agent}: ${received}`);
+          return { text: `${agent} did ${received}`, delayMs: 1 };
         },
       },
     ],
@@ -49,56 +49,56 @@ const household = (gate: Gate): Agent => {
   });
 };
 
-const serving = async ({ running = 1, waiting = 8 } = {}) => {
+const openService = async ({ running = 1, waiting = 8 } = {}) => {
   const gate = new Gate();
-  const cloister = await openCloister({ agents: [household(gate)], store: 'memory' });
+  const cloister = await openCloister({ agents: [hostWithScout(gate)], store: 'memory' });
   onTestFinished(async () => cloister.close());
-  const places = new SlotQueue({ running, runningPerAgent: 100, waiting });
+  const slots = new SlotQueue({ running, runningPerAgent: 100, waiting });
   const entries = ['ann', 'ben'].map((name) => ({ name, sha256: hashToken(name) }));
   const served = new LocalAgentService({
     cloister,
     agents: ['host'],
     tokens: new TokenRegistry(entries, Date.now),
-    places,
+    slots,
     clients: { system: false, tools: false, activity: false },
     clock: systemClock,
   });
   const begin = (input: string, { as = ann, resident = false } = {}) =>
     served.startRun(as!, { agent: 'host', input, resident });
-  /** It has done what it was asked, and waits for mail. */
+  /** Its first work is done, and it waits for mail. */
   const settled = async (input = 'settle in') => {
-    const begun = await begin(input, { resident: true });
+    const started = await begin(input, { resident: true });
     await gate.arrived(1);
     gate.open({ stay: true });
-    await until(() => places.running === 0);
-    return begun;
+    await until(() => slots.running === 0);
+    return started;
   };
   const write = (run: string, text: string, more: object = {}, signal?: AbortSignal) =>
     served.sendMessage(ann!, run, { text, ...more }, signal);
-  return { gate, cloister, places, served, begin, settled, write };
+  return { gate, cloister, places: slots, served, begin, settled, write };
 };
 
 describe('a resident', () => {
-  test('holds a place while it works and none while it waits for mail', async () => {
-    const { gate, places, begin, write, served } = await serving();
+  test('holds a slot while it works and none while it waits for mail', async () => {
+    const { gate, places: slots, begin, write, served } = await openService();
     const { run, outcome } = await begin('one', { resident: true });
     await gate.arrived(1);
     for (const text of ['two', 'three']) {
-      expect(places.running).toBe(1);
+      expect(slots.running).toBe(1);
       gate.open({ stay: true });
-      await until(() => places.running === 0);
+      await until(() => slots.running === 0);
       await write(run, text);
       await gate.arrived(1);
     }
     gate.open({ stay: true });
-    await until(() => places.running === 0);
+    await until(() => slots.running === 0);
     (await served.find(ann!, run)).session!.finish();
     expect((await outcome).status).toBe('completed');
-    expect([places.running, places.waiting, gate.goals]).toEqual([0, 0, ['host: one', 'host: two', 'host: three']]);
+    expect([slots.running, slots.waiting, gate.goals]).toEqual([0, 0, ['host: one', 'host: two', 'host: three']]);
   });
 
-  test('that is written to waits in line, and is not told before it has a place', async () => {
-    const { gate, places, begin, settled, write } = await serving();
+  test('gets a message only once it has a slot; until then the message queues', async () => {
+    const { gate, places: slots, begin, settled, write } = await openService();
     const { run } = await settled();
     const other = await begin('other');
     await gate.arrived(1);
@@ -108,17 +108,17 @@ describe('a resident', () => {
       return id;
     });
     for (let count = 0; count < 20; count++) await turn();
-    expect([isSent, places.running, places.waiting]).toEqual([false, 1, 1]);
+    expect([isSent, slots.running, slots.waiting]).toEqual([false, 1, 1]);
     expect(gate.goals).toEqual(['host: settle in', 'host: other']);
     gate.open({ stay: true });
     await other.outcome;
     expect(await sent).toMatch(/^m-/u);
     await gate.arrived(1);
-    expect([places.running, places.waiting, gate.goals.at(-1)]).toEqual([1, 0, 'host: hello']);
+    expect([slots.running, slots.waiting, gate.goals.at(-1)]).toEqual([1, 0, 'host: hello']);
   });
 
-  test('is refused mail where the line is full, and is not told of it; it is there again when there is room', async () => {
-    const { gate, places, begin, settled, write, cloister } = await serving({ waiting: 0 });
+  test('is refused mail while the queue is full, and never sees it; it accepts mail again when there is room', async () => {
+    const { gate, places: slots, begin, settled, write, cloister } = await openService({ waiting: 0 });
     const { run } = await settled();
     const other = await begin('other');
     await gate.arrived(1);
@@ -128,41 +128,41 @@ describe('a resident', () => {
     await other.outcome;
     await turn();
     expect(await write(run, 'hello')).toMatch(/^m-/u);
-    expect(places.running).toBe(1);
+    expect(slots.running).toBe(1);
   });
 
-  test('takes one place for all who write to it at once; one who goes away has written nothing', async () => {
-    const { gate, places, begin, settled, write, cloister } = await serving();
+  test('takes one slot for all concurrent messages; a sender that disconnects has sent nothing', async () => {
+    const { gate, places: slots, begin, settled, write, cloister } = await openService();
     const { run } = await settled();
     const other = await begin('other');
     await gate.arrived(1);
-    const going = new AbortController();
-    const gone = write(run, 'gone', {}, going.signal);
+    const controller = new AbortController();
+    const gone = write(run, 'gone', {}, controller.signal);
     const all = ['a', 'b', 'c'].map((text) => write(run, text));
-    await until(() => places.waiting === 4);
-    going.abort();
+    await until(() => slots.waiting === 4);
+    controller.abort();
     await expect(gone).rejects.toMatchObject({ code: 'cancelled' });
     gate.open({ stay: true });
     await other.outcome;
     expect(new Set(await Promise.all(all)).size).toBe(3);
     await gate.arrived(1);
-    expect([places.running, places.waiting]).toEqual([1, 0]);
+    expect([slots.running, slots.waiting]).toEqual([1, 0]);
     expect((await cloister.mail(run)).filter(({ from }) => from === 'outside')).toHaveLength(3);
   });
 
-  test('is written to at once while it works, with the place that it has', async () => {
-    const { gate, places, begin, write } = await serving({ waiting: 0 });
+  test('accepts a message immediately while it works, in the slot that it has', async () => {
+    const { gate, places: slots, begin, write } = await openService({ waiting: 0 });
     const { run } = await begin('one', { resident: true });
     await gate.arrived(1);
     await write(run, 'two');
-    expect(places.running).toBe(1);
+    expect(slots.running).toBe(1);
     gate.open();
-    await until(() => places.running === 0);
+    await until(() => slots.running === 0);
     expect(gate.goals).toEqual(['host: one', 'host: two']);
   });
 
-  test('whose agent works holds its place, also when the agent answers nobody', async () => {
-    const { gate, places, settled, write, served } = await serving();
+  test('keeps its slot while one of its agents works, even if that agent replies to no one', async () => {
+    const { gate, places: slots, settled, write, served } = await openService();
     const { run } = await settled('start');
     const { session } = await served.find(ann!, run);
     expect(session!.agents().map(({ agent, status }) => [agent, status])).toEqual([
@@ -177,67 +177,67 @@ describe('a resident', () => {
       await gate.arrived(1);
       expect(session!.agents().some(({ agent, status }) => agent === 'scout' && status === 'running')).toBe(true);
       for (let count = 0; count < 20; count++) await turn();
-      expect(places.running).toBe(1);
+      expect(slots.running).toBe(1);
       gate.open({ stay: true });
-      await until(() => places.running === 0);
+      await until(() => slots.running === 0);
       expect(session!.agents().every(({ status }) => status === 'waiting')).toBe(true);
     }
     expect(gate.goals).toContain('scout: news');
   });
 
-  test('keeps no place for what cannot be sent, or is heard by nobody', async () => {
-    const { places, settled, write } = await serving();
+  test('keeps no slot for a message that cannot be sent or that has no subscriber', async () => {
+    const { places: slots, settled, write } = await openService();
     const { run } = await settled();
     await expect(write(run, ' ')).rejects.toMatchObject({ code: 'mail_invalid' });
     await expect(write(run, 'x', { to: 'nobody' })).rejects.toMatchObject({ code: 'mail_unknown' });
     expect(await write(run, 'x', { topic: 'news' })).toMatch(/^m-/u);
-    expect([places.running, places.waiting]).toEqual([0, 0]);
+    expect([slots.running, slots.waiting]).toEqual([0, 0]);
   });
 
-  test('that is woken by the program itself is counted, over the bounds if it must be', async () => {
-    const { gate, places, begin, settled, cloister } = await serving();
+  test('woken by the program itself is counted, even beyond the limits', async () => {
+    const { gate, places: slots, begin, settled, cloister } = await openService();
     const { run } = await settled();
     await begin('other');
     cloister.send(run, 'work');
     await gate.arrived(2);
-    expect(places.running).toBe(2);
+    expect(slots.running).toBe(2);
   });
 
-  test('that has ended lets those go who wait to write to it', async () => {
-    const { gate, places, begin, settled, write, served } = await serving();
+  test('that has ended releases the senders waiting for it', async () => {
+    const { gate, places: slots, begin, settled, write, served } = await openService();
     const { run, outcome } = await settled();
     await begin('other');
     await gate.arrived(1);
     const sent = write(run, 'hello');
     sent.catch(() => undefined);
-    await until(() => places.waiting === 1);
+    await until(() => slots.waiting === 1);
     (await served.find(ann!, run)).session!.cancel();
     await outcome;
     await expect(sent).rejects.toMatchObject({ code: 'cell_ended' });
-    expect([places.running, places.waiting]).toEqual([1, 0]);
+    expect([slots.running, slots.waiting]).toEqual([1, 0]);
     await expect(write(run, 'hello')).rejects.toMatchObject({ code: 'cell_ended' });
   });
 
-  test('is unknown to another caller, who takes no place and stands in no line by writing to it', async () => {
-    const { gate, places, begin, settled, served } = await serving();
+  test('is unknown to another caller, whose message takes no slot and does not queue', async () => {
+    const { gate, places: slots, begin, settled, served } = await openService();
     const { run } = await settled();
     const refused = (name: string) =>
       served.sendMessage(ben!, name, { text: 'x' }).catch((error: Error) => error.message);
     for (const _time of ['free', 'busy']) {
       expect(await refused(run)).toBe(await refused('nothing-of-that-name'));
-      expect(places.waiting).toBe(0);
-      if (places.running === 0) await begin('other');
+      expect(slots.waiting).toBe(0);
+      if (slots.running === 0) await begin('other');
     }
     await gate.arrived(1);
     expect(gate.goals).toEqual(['host: settle in', 'host: other']);
   });
 });
 
-test('over REST a resident that waits makes room for others, is answered when there is room, and is busy when there is none', async () => {
+test('over REST, a waiting resident makes room for others, answers when there is room, and is busy when there is none', async () => {
   const { agent, gate } = gatedAgent();
-  const { server, token } = await serveAgents({ agents: [agent], places: { running: 1, waiting: 0 } });
+  const { server, token } = await serveAgents({ agents: [agent], slots: { running: 1, waiting: 0 } });
   const post = async (path: string, body: object) => {
-    const response = await server.fetch(posted(path, token, body));
+    const response = await server.fetch(postRequest(path, token, body));
     return { status: response.status, body: (await response.json()) as any, headers: response.headers };
   };
   const passing = async <T>(asked: Promise<T>): Promise<T> => {
@@ -257,14 +257,14 @@ test('over REST a resident that waits makes room for others, is answered when th
   expect(await post(`/v1/runs/${run}/finish`, {})).toMatchObject({ status: 202 });
 });
 
-test('64 residents of a caller may live; the next is refused, another caller’s is not, and one that ends makes room', async () => {
-  const { gate, places, begin, served } = await serving({ running: 100 });
+test('a caller may have 64 residents; the next is refused, another caller’s is not, and one that ends makes room', async () => {
+  const { gate, places: slots, begin, served } = await openService({ running: 100 });
   gate.open();
   const all = await Promise.all(Array.from({ length: 64 }, () => begin('live', { resident: true })));
-  await until(() => places.running === 0);
-  const refused = { code: 'server_busy', message: expect.stringContaining('64 residents of yours live') };
+  await until(() => slots.running === 0);
+  const refused = { code: 'server_busy', message: expect.stringContaining('64 of your long-lived agents are running') };
   await expect(begin('live', { resident: true })).rejects.toMatchObject(refused);
-  expect([places.running, places.waiting]).toEqual([0, 0]);
+  expect([slots.running, slots.waiting]).toEqual([0, 0]);
   expect((await begin('live', { resident: true, as: ben! })).agent).toBe('host');
   expect((await (await begin('once')).outcome).status).toBe('completed');
   (await served.find(ann!, all[0]!.run)).session!.finish();
@@ -273,10 +273,10 @@ test('64 residents of a caller may live; the next is refused, another caller’s
   await expect(begin('live', { resident: true })).rejects.toMatchObject(refused);
 });
 
-test('an agent that comes to wait after the last event that tells of it gives its place back too', async () => {
-  const places = new SlotQueue({ running: 1, runningPerAgent: 1, waiting: 0 });
-  const seeking = { agent: 'host', caller: 'ann', callerMax: 1 };
-  const place = createRunSlot(places, seeking, await places.acquire(seeking));
+test('an agent that starts waiting after its last event also releases its slot', async () => {
+  const slots = new SlotQueue({ running: 1, runningPerAgent: 1, waiting: 0 });
+  const slotRequest = { agent: 'host', caller: 'ann', callerMax: 1 };
+  const slot = createRunSlot(slots, slotRequest, await slots.acquire(slotRequest));
   const ended = Promise.withResolvers<never>();
   let status: 'running' | 'waiting' = 'running';
   const session = {
@@ -288,13 +288,13 @@ test('an agent that comes to wait after the last event that tells of it gives it
     },
   };
   const clock = virtualClock();
-  new ResidentSessions(clock).open(ann!).attach(session as unknown as RunSession, place);
+  new ResidentSessions(clock).open(ann!).attach(session as unknown as RunSession, slot);
   for (let count = 0; count < 20; count++) await turn();
-  expect(places.running).toBe(1);
+  expect(slots.running).toBe(1);
   status = 'waiting';
   await clock.advance(249);
-  expect(places.running).toBe(1);
+  expect(slots.running).toBe(1);
   await clock.advance(1);
-  expect(places.running).toBe(0);
+  expect(slots.running).toBe(0);
   ended.reject(new Error('It is over.'));
 });

@@ -8,7 +8,7 @@ const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolv
 
 type Step = 'write' | 'go away' | 'wait' | 'wake' | 'other comes' | 'other goes' | 'end';
 
-/** With what happens before anything else goes on: several steps may come at once. */
+/** Several steps may happen before anything else runs. */
 const steps: fc.Arbitrary<readonly (readonly Step[])[]> = fc.array(
   fc.array(
     fc.constantFrom<Step[]>('write', 'write', 'go away', 'wait', 'wait', 'wake', 'other comes', 'other goes', 'end'),
@@ -17,13 +17,13 @@ const steps: fc.Arbitrary<readonly (readonly Step[])[]> = fc.array(
   { maxLength: 30 },
 );
 
-test('in 1,000 courses of events a place is held once at most, every writer has it or goes away, and nobody waits where there is room', async () => {
+test('in 1,000 random sequences, a slot is held at most once, every sender gets it or leaves, and none waits while there is room', async () => {
   const seeking = { agent: 'host', caller: 'ann', callerMax: 100 };
   const other = { ...seeking, agent: 'other', caller: 'ben' };
   await fc.assert(
     fc.asyncProperty(steps, async (course) => {
-      const places = new SlotQueue({ running: 2, runningPerAgent: 2, waiting: 1_000 });
-      const place = createRunSlot(places, seeking, await places.acquire(seeking));
+      const slots = new SlotQueue({ running: 2, runningPerAgent: 2, waiting: 1_000 });
+      const slot = createRunSlot(slots, seeking, await slots.acquire(seeking));
       const others: ReleaseSlot[] = [];
       const writers = new Set<AbortController>();
       let [isOver, written, sent, refused, gone, othersWaiting] = [false, 0, 0, 0, 0, 0];
@@ -32,8 +32,8 @@ test('in 1,000 courses of events a place is held once at most, every writer has 
           const writer = new AbortController();
           writers.add(writer);
           written++;
-          void place
-            .within(() => sent++, writer.signal)
+          void slot
+            .runWithSlot(() => sent++, writer.signal)
             .catch(() => void refused++)
             .finally(() => writers.delete(writer));
         },
@@ -43,12 +43,12 @@ test('in 1,000 courses of events a place is held once at most, every writer has 
           gone++;
           writer.abort();
         },
-        wait: () => place.release(),
-        wake: () => place.reacquire(),
+        wait: () => slot.release(),
+        wake: () => slot.reacquire(),
         'other comes': () => {
           othersWaiting++;
           const entering = async (): Promise<void> => {
-            const leave = await places.acquire(other);
+            const leave = await slots.acquire(other);
             othersWaiting--;
             others.push(leave);
           };
@@ -57,18 +57,18 @@ test('in 1,000 courses of events a place is held once at most, every writer has 
         'other goes': () => others.shift()?.(),
         end: () => {
           isOver = true;
-          place.end();
+          slot.close();
         },
       };
       for (const together of course) {
         for (const step of together) act[step]();
         await settle();
-        const held = places.running - others.length;
+        const held = slots.running - others.length;
         expect(held === 0 || (held === 1 && !isOver)).toBe(true);
-        expect(places.waiting).toBe(writers.size + othersWaiting);
-        if (places.running < 2) expect(places.waiting).toBe(0);
+        expect(slots.waiting).toBe(writers.size + othersWaiting);
+        if (slots.running < 2) expect(slots.waiting).toBe(0);
         if (held === 1 || isOver) expect(writers.size).toBe(0);
-        // One who goes away in the very moment may have the place by then.
+        // A sender that leaves at that very moment may already have the slot.
         expect(refused).toBeLessThanOrEqual(gone);
         expect(sent + refused).toBe(written - writers.size);
       }

@@ -1,8 +1,8 @@
-// What `cloister serve` is made of: agents from files, tokens from a file, a real port.
+// The parts of `cloister serve`: agents from files, tokens from a file, a real port.
 import { onTestFinished, expect, test } from 'vitest';
 import type { ServeOptions } from '#headends/cli';
-import { createServeWorld } from '../../../src/app/serve-world.ts';
-import { ai, ground } from '../driver.ts';
+import { serveWorld } from '../../../src/app/serve-world.ts';
+import { ai, createFolders } from '../driver.ts';
 import type { Files } from '../driver.ts';
 
 const config = {
@@ -11,7 +11,12 @@ const config = {
 };
 
 const serving = (files: Files = {}) => {
-  const { path } = ground({ 'lead.ai': ai(), '.ai-agent.json': config, 'script.yaml': '- reply: Done.\n', ...files });
+  const { path } = createFolders({
+    'lead.ai': ai(),
+    '.ai-agent.json': config,
+    'script.yaml': '- reply: Done.\n',
+    ...files,
+  });
   const options = ({ agents = ['lead.ai'], tokenFile, ...more }: Partial<ServeOptions>): ServeOptions => ({
     agents: agents.map(path),
     port: 0,
@@ -22,14 +27,14 @@ const serving = (files: Files = {}) => {
     hosts: [],
     origins: [],
     clients: { system: false, tools: false, activity: false },
-    places: {},
+    slots: {},
     workspace: path('kept'),
     memory: false,
     config: null,
     ...more,
   });
   const serve = async (more: Partial<ServeOptions> = {}) => {
-    const served = await createServeWorld.serve(options(more), () => undefined);
+    const served = await serveWorld.serve(options(more), () => undefined);
     onTestFinished(async () => {
       await served.stop(0);
       await served.close();
@@ -39,7 +44,7 @@ const serving = (files: Files = {}) => {
   return { serve, path };
 };
 
-test('a workspace that cannot be written serves nobody, and is named; in memory none is needed', async () => {
+test('a workspace that cannot be written is refused by name; in memory none is needed', async () => {
   const { serve, path } = serving();
   const workspace = path('lead.ai/beneath-a-file');
   await expect(serve({ workspace })).rejects.toMatchObject({
@@ -49,13 +54,13 @@ test('a workspace that cannot be written serves nobody, and is named; in memory 
   expect((await serve({ workspace, memory: true })).url).toMatch(/^http/u);
 });
 
-test('a workspace that can be written is served again and again', async () => {
+test('a writable workspace can be served repeatedly', async () => {
   const { serve } = serving();
   const [one, other] = [await serve(), await serve()];
   expect([one.url, other.url]).toEqual([expect.any(String), expect.any(String)]);
 });
 
-test('agents are served in the order in which they were given, a team too', async () => {
+test('agents are served in the given order, including a team', async () => {
   const { serve } = serving({
     'second.ai': ai(),
     'more/a.ai': ai(),
@@ -68,7 +73,7 @@ test('agents are served in the order in which they were given, a team too', asyn
 
 const sha256 = 'ab'.repeat(32);
 
-test('what is wrong with a token file is told with its name, the line, one spelling of the place, and the agents that there are', async () => {
+test('a problem in a token file is reported with file name, line, one spelling of the location, and the available agents', async () => {
   const entries = [
     { name: 'ann', sha256, agents: ['leed'] },
     { name: 'ben', sha256: 'cd'.repeat(32), allowance: { per: 'day' } },
@@ -84,8 +89,8 @@ test('what is wrong with a token file is told with its name, the line, one spell
   await expect(serve({ tokenFile: 'tokens.json' })).rejects.toMatchObject(
     telling(
       `${file}:2 tokens[0].agents: "leed" is not one of: lead. Did you mean "lead"?`,
-      `  ${file}:3 tokens[1].allowance: It bounds nothing. Give tokens or usd, or leave it out.`,
-      `  ${file}:4 tokens[2].agents: It may ask nobody.`,
+      `  ${file}:3 tokens[1].allowance: No limit is set. Set tokens or usd, or omit the allowance.`,
+      `  ${file}:4 tokens[2].agents: The list is empty.`,
     ),
   );
   await expect(serve({ tokenFile: 'unread.json' })).rejects.toMatchObject(
@@ -93,20 +98,22 @@ test('what is wrong with a token file is told with its name, the line, one spell
   );
 });
 
-test('a server that others can reach, or that nobody can ask, starts and says so', async () => {
+test('a server that other machines can reach, or that no client can use, starts and says so', async () => {
   const entry = { name: 'ann', sha256, expires: '2020-01-01T00:00:00Z' };
   const { serve, path } = serving({
     'past.json': { tokens: [entry] },
     'mixed.json': { tokens: [entry, { name: 'ben', sha256: 'cd'.repeat(32) }] },
   });
-  const told = async (more: Partial<ServeOptions>) => (await serve({ memory: true, ...more })).notes;
-  expect(await told({})).toEqual([]);
-  expect(await told({ tokenFile: 'mixed.json' })).toEqual([]);
-  expect(await told({ tokenFile: 'past.json' })).toEqual([
-    `All tokens of ${path('past.json')} have expired: nobody can ask.`,
+  const notesFor = async (more: Partial<ServeOptions>) => (await serve({ memory: true, ...more })).notes;
+  expect(await notesFor({})).toEqual([]);
+  expect(await notesFor({ tokenFile: 'mixed.json' })).toEqual([]);
+  expect(await notesFor({ tokenFile: 'past.json' })).toEqual([
+    `All tokens in ${path('past.json')} have expired: no client can connect.`,
   ]);
-  expect(await told({ host: '0.0.0.0', expose: true })).toEqual([
-    expect.stringMatching(/^Other machines can reach it: it listens on 0\.0\.0\.0, port \d+, without TLS\./u),
+  expect(await notesFor({ host: '0.0.0.0', expose: true })).toEqual([
+    expect.stringMatching(
+      /^The server is reachable from other machines: it listens on 0\.0\.0\.0, port \d+, without TLS\./u,
+    ),
   ]);
-  expect(await told({ host: '0.0.0.0', expose: true, port: null, tokenFile: 'past.json' })).toEqual([]);
+  expect(await notesFor({ host: '0.0.0.0', expose: true, port: null, tokenFile: 'past.json' })).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// What a program holds of a server.
+// The server as a program uses it.
 import { defineAgent, openCloister, openServer } from 'cloister';
 import type { ServerLine } from 'cloister';
 import { rehearse } from 'cloister/testkit';
@@ -6,12 +6,12 @@ import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { hashToken } from '../../../src/app/serve/token-registry.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
-import { got, posted } from './posted.ts';
+import { getRequest, postRequest } from './local-requests.ts';
 
 const lead = () =>
   defineAgent({ name: 'lead', description: 'd', prompt: 'p', models: [rehearse([{ reply: 'Hello.' }])] });
 
-test('a request without a socket is known by the host of its address', async () => {
+test('a request without a socket is identified by the host in its address', async () => {
   const { server, token } = await serveAgents({ agents: [lead()] });
   const ask = (host: string) =>
     server.fetch(new Request(`http://${host}/v1/lead?q=hi`, { headers: { authorization: `Bearer ${token}` } }));
@@ -19,40 +19,40 @@ test('a request without a socket is known by the host of its address', async () 
   expect((await ask('evil.example')).status).toBe(403);
 });
 
-test('a server listens once, and can be served to somebody', async () => {
+test('a server listens only once, and needs at least one token', async () => {
   const { server, cloister } = await serveAgents({ agents: [lead()] });
   await expect(server.listen()).rejects.toMatchObject({ code: 'options_invalid' });
   await expect(openServer(cloister, { tokens: [] })).rejects.toMatchObject({ code: 'options_invalid' });
 });
 
 test.for([
-  [{ agent: ['lead'] }, 'agent: there is no such option. Did you mean agents?'],
-  [{ clients: { toools: true } }, 'clients.toools: there is no such option. Did you mean tools?'],
-  [{ limits: { bodyBytes: 1 } }, 'limits.bodyBytes: there is no such option.'],
-  [{ limits: { depthMax: 'deep' } }, 'limits.depthMax: expected a number from 0 on; got "deep".'],
+  [{ agent: ['lead'] }, 'agent: unknown option. Did you mean agents?'],
+  [{ clients: { toools: true } }, 'clients.toools: unknown option. Did you mean tools?'],
+  [{ limits: { bodyBytes: 1 } }, 'limits.bodyBytes: unknown option.'],
+  [{ limits: { depthMax: 'deep' } }, 'limits.depthMax: expected a number ≥ 0; got "deep".'],
   [{ port: 99_999 }, 'port: expected a whole number from 0 to 65535; got 99999.'],
   [{ port: 80.5 }, 'port: expected a whole number from 0 to 65535; got 80.5.'],
-  [{ places: { running: NaN } }, 'places.running: expected a number from 0 on; got NaN.'],
-  [{ tokens: [{ name: 'ann', sha256: '', agent: ['lead'] }] }, 'tokens[0].agent: there is no such option.'],
-  [{ tokens: [{ name: 'ann', sha256: '', budget: { token: 1 } }] }, 'tokens[0].budget.token: there is no such option.'],
-] as const)('an option that nobody knows, or of another kind, opens no server: %j', async ([options, words]) => {
+  [{ slots: { running: NaN } }, 'slots.running: expected a number ≥ 0; got NaN.'],
+  [{ tokens: [{ name: 'ann', sha256: '', agent: ['lead'] }] }, 'tokens[0].agent: unknown option.'],
+  [{ tokens: [{ name: 'ann', sha256: '', budget: { token: 1 } }] }, 'tokens[0].budget.token: unknown option.'],
+] as const)('an unknown option, or one of the wrong type, opens no server: %j', async ([options, words]) => {
   const { cloister } = await serveAgents({ agents: [lead()] });
   const opened = openServer(cloister, options as Parameters<typeof openServer>[1]);
   await expect(opened).rejects.toMatchObject({ code: 'options_invalid', message: expect.stringContaining(words) });
 });
 
-test('an address of another machine is told as that, not as one that is taken', async () => {
+test('an address of another machine is reported as such, not as one in use', async () => {
   const cloister = await openCloister({ agents: [lead()], store: 'memory' });
   onTestFinished(() => cloister.close());
-  // Of the addresses that are kept for documentation.
+  // One of the addresses reserved for documentation.
   const server = await openServer(cloister, { host: '192.0.2.1', expose: true, port: 0 });
   await expect(server.listen()).rejects.toMatchObject({
     code: 'options_invalid',
-    message: expect.stringContaining('host: 192.0.2.1 is no address of this machine (EADDRNOTAVAIL).'),
+    message: expect.stringContaining('host: 192.0.2.1 is not an address of this machine (EADDRNOTAVAIL).'),
   });
 });
 
-test('a stop ends what is spoken over streams', async () => {
+test('stopping ends streaming sessions', async () => {
   const cloister = await openCloister({ agents: [lead()], store: 'memory' });
   onTestFinished(() => cloister.close());
   const server = await openServer(cloister);
@@ -61,7 +61,7 @@ test('a stop ends what is spoken over streams', async () => {
   expect(await ended).toBeUndefined();
 });
 
-test('a POST that needs no words needs no body', async () => {
+test('a POST that needs no input needs no body', async () => {
   const { ask } = await serveAgents({ agents: [lead()] });
   const { run } = (await (await ask('/v1/lead', { json: { input: 'hi' } })).json()) as { run: string };
   expect((await ask(`/v1/runs/${run}/cancel`, { method: 'POST' })).status).toBe(409);
@@ -69,7 +69,7 @@ test('a POST that needs no words needs no body', async () => {
   expect((await ask('/v1/lead', { method: 'POST', body: 'input=hi' })).status).toBe(415);
 });
 
-test('a stream that is asked for again by its last event begins no second run', async () => {
+test('reopening a stream by its last event starts no second run', async () => {
   const { ask, cloister } = await serveAgents({ agents: [lead()] });
   const headers = { accept: 'text/event-stream' };
   expect(await (await ask('/v1/lead?q=hi', { headers })).text()).toContain('event: outcome');
@@ -77,7 +77,7 @@ test('a stream that is asked for again by its last event begins no second run', 
   expect([again.status, (await cloister.runs()).length]).toEqual([400, 1]);
 });
 
-test('a run says who asked for it, in lists and in its report; one of nobody says nobody', async () => {
+test('a run names its caller in lists and in its report; one without a caller names none', async () => {
   const { ask, cloister } = await serveAgents({ agents: [lead()] });
   const { run } = (await (await ask('/v1/lead?q=hi')).json()) as { run: string };
   const own = await cloister.run('lead', 'hi').outcome;
@@ -87,7 +87,7 @@ test('a run says who asked for it, in lists and in its report; one of nobody say
   expect((await cloister.show(own.run)).caller).toBeNull();
 });
 
-test('the log says why a request was refused or a run failed, and who asked too often; never who came with a wrong token', async () => {
+test('the log says why a request was refused or a run failed, and who was rate-limited; never who presented a wrong token', async () => {
   const lines: ServerLine[] = [];
   const tokens = [
     { name: 'ann', sha256: hashToken('clo_ann'), requestsPerMinute: 2 },
@@ -96,19 +96,19 @@ test('the log says why a request was refused or a run failed, and who asked too 
   ];
   const { server } = await serveAgents({ agents: [lead()], tokens, log: (line) => lines.push(line) });
   const requests = [
-    got('/v1', 'clo_ann'),
-    posted('/v1/lead', 'clo_ann', {}),
-    got('/v1', 'clo_ann'),
-    got('/v1', 'clo_nobody'),
-    got('/v1', 'clo_old'),
-    posted('/v1/lead', 'clo_ben', { input: 'hi' }),
-    posted('/v1/chat/completions', 'clo_ben', { model: 'lead', messages: [{ role: 'user', content: 'hi' }] }),
+    getRequest('/v1', 'clo_ann'),
+    postRequest('/v1/lead', 'clo_ann', {}),
+    getRequest('/v1', 'clo_ann'),
+    getRequest('/v1', 'clo_nobody'),
+    getRequest('/v1', 'clo_old'),
+    postRequest('/v1/lead', 'clo_ben', { input: 'hi' }),
+    postRequest('/v1/chat/completions', 'clo_ben', { model: 'lead', messages: [{ role: 'user', content: 'hi' }] }),
   ];
   for (const request of requests) await server.fetch(request);
-  const told = lines
+  const logged = lines
     .filter((line) => line.type === 'request')
     .map(({ status, caller, code }) => [status, caller, code]);
-  expect(told).toEqual([
+  expect(logged).toEqual([
     [200, 'ann', null],
     [400, 'ann', 'request_invalid'],
     [429, 'ann', 'rate_exceeded'],

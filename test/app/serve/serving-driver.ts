@@ -1,4 +1,4 @@
-// What is served to one caller, without a server.
+// The agents service for one caller, without a server.
 import { openCloister } from 'cloister';
 import type { Agent, Cloister } from 'cloister';
 import type { Caller, Clock } from '#contracts';
@@ -21,7 +21,7 @@ export const serve = (
       callers.map((name) => ({ name, sha256: hashToken(name) })),
       Date.now,
     ),
-    places: new SlotQueue(slotLimitsFor({}, 1)),
+    slots: new SlotQueue(slotLimitsFor({}, 1)),
     clients: { system: false, tools: true, activity: false },
     clock,
   });

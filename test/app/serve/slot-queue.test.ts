@@ -7,7 +7,7 @@ import type { ReleaseSlot, SlotQueueOptions } from '../../../src/app/serve/slot-
 import { serveAgents } from '../../headends/http/driver.ts';
 import { hashToken } from '../../../src/app/serve/token-registry.ts';
 import { gatedAgent } from './gated-agent.ts';
-import { posted } from './posted.ts';
+import { postRequest } from './local-requests.ts';
 
 type Step =
   | { readonly do: 'enter'; readonly agent: string; readonly caller: string }
@@ -40,11 +40,11 @@ const options: fc.Arbitrary<SlotQueueOptions> = fc.record({
   waitingPerCaller: fc.nat(4),
 });
 
-type Guest = { readonly agent: string; readonly caller: string; state: State };
+type ModelledRequest = { readonly agent: string; readonly caller: string; state: State };
 
-/** What should be: looked at from the start each time. */
-class Naive {
-  readonly guests: Guest[] = [];
+/** The expected behaviour, recomputed from the start each time. */
+class NaiveQueue {
+  readonly requests: ModelledRequest[] = [];
   readonly #options: SlotQueueOptions;
   #closed = false;
 
@@ -52,105 +52,106 @@ class Naive {
     this.#options = given;
   }
 
-  play(one: Step): void {
-    if (one.do === 'enter') this.guests.push({ agent: one.agent, caller: one.caller, state: this.#arriving(one) });
+  apply(one: Step): void {
+    if (one.do === 'enter') this.requests.push({ agent: one.agent, caller: one.caller, state: this.#arriving(one) });
     else if (one.do === 'close') {
       this.#closed = true;
-      for (const guest of this.guests) if (guest.state === 'waiting') guest.state = 'server_stopping';
+      for (const request of this.requests) if (request.state === 'waiting') request.state = 'server_stopping';
     } else {
-      const guest = this.guests[one.who];
-      if (one.do === 'leave' && guest?.state === 'running') guest.state = 'left';
-      if (one.do === 'abort' && guest?.state === 'waiting') guest.state = 'cancelled';
+      const request = this.requests[one.who];
+      if (one.do === 'leave' && request?.state === 'running') request.state = 'left';
+      if (one.do === 'abort' && request?.state === 'waiting') request.state = 'cancelled';
     }
-    for (const guest of this.guests) if (guest.state === 'waiting' && this.#hasRoom(guest)) guest.state = 'running';
+    for (const request of this.requests)
+      if (request.state === 'waiting' && this.#hasRoom(request)) request.state = 'running';
   }
 
-  #arriving(guest: Omit<Guest, 'state'>): State {
+  #arriving(request: Omit<ModelledRequest, 'state'>): State {
     if (this.#closed) return 'server_stopping';
-    if (this.#hasRoom(guest)) return 'running';
+    if (this.#hasRoom(request)) return 'running';
     const { waiting, waitingPerCaller = Infinity } = this.#options;
-    const own = this.#count(({ state, caller }) => state === 'waiting' && caller === guest.caller);
+    const own = this.#count(({ state, caller }) => state === 'waiting' && caller === request.caller);
     const all = this.#count(({ state }) => state === 'waiting');
     return all < waiting && own < waitingPerCaller ? 'waiting' : 'server_busy';
   }
 
-  #hasRoom({ agent, caller }: Omit<Guest, 'state'>): boolean {
+  #hasRoom({ agent, caller }: Omit<ModelledRequest, 'state'>): boolean {
     const { running, runningPerAgent } = this.#options;
-    const under = (of: (guest: Guest) => boolean): number =>
-      this.#count((guest) => guest.state === 'running' && of(guest));
+    const under = (of: (request: ModelledRequest) => boolean): number =>
+      this.#count((request) => request.state === 'running' && of(request));
     return (
       under(() => true) < running &&
-      under((guest) => guest.agent === agent) < runningPerAgent &&
-      under((guest) => guest.caller === caller) < callerMax[caller]!
+      under((request) => request.agent === agent) < runningPerAgent &&
+      under((request) => request.caller === caller) < callerMax[caller]!
     );
   }
 
-  #count(of: (guest: Guest) => boolean): number {
-    return this.guests.filter(of).length;
+  #count(of: (request: ModelledRequest) => boolean): number {
+    return this.requests.filter(of).length;
   }
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe('places', () => {
-  test('of several callers, one that does not say has half of them, and of the line', () => {
+describe('slots', () => {
+  test('are shared by several callers: one without a limit of its own gets half of them, and half of the queue', () => {
     expect(slotLimitsFor({}, 1)).toMatchObject({ runningPerCaller: 16, waitingPerCaller: 64 });
     expect(slotLimitsFor({ running: 5 }, 2)).toMatchObject({ running: 5, runningPerCaller: 3, waitingPerCaller: 32 });
   });
 
-  test('are given to the first who has room, and never more of them than there are', () =>
+  test('go to the first request that fits its limits, and never exceed the maximum', () =>
     fc.assert(
       fc.asyncProperty(options, fc.array(step, { maxLength: 60, size: 'max' }), async (given, steps) => {
-        const places = new SlotQueue(given);
-        const naive = new Naive(given);
-        const guests: { state: State; leave?: ReleaseSlot; readonly going: AbortController }[] = [];
+        const slots = new SlotQueue(given);
+        const naive = new NaiveQueue(given);
+        const requests: { state: State; leave?: ReleaseSlot; readonly going: AbortController }[] = [];
         for (const one of steps) {
-          naive.play(one);
-          if (one.do === 'close') places.close();
+          naive.apply(one);
+          if (one.do === 'close') slots.close();
           else if (one.do === 'leave') {
-            const guest = guests[one.who];
-            // Whoever gives it back twice gives back one.
-            guest?.leave?.();
-            guest?.leave?.();
-            if (guest?.state === 'running') guest.state = 'left';
-          } else if (one.do === 'abort') guests[one.who]?.going.abort();
+            const request = requests[one.who];
+            // Releasing twice releases one slot.
+            request?.leave?.();
+            request?.leave?.();
+            if (request?.state === 'running') request.state = 'left';
+          } else if (one.do === 'abort') requests[one.who]?.going.abort();
           else if (one.do === 'enter') {
-            const guest: (typeof guests)[number] = { state: 'waiting', going: new AbortController() };
-            guests.push(guest);
+            const request: (typeof requests)[number] = { state: 'waiting', going: new AbortController() };
+            requests.push(request);
             const { agent, caller } = one;
             const entered = (async () =>
-              places.acquire({ agent, caller, callerMax: callerMax[caller]! }, guest.going.signal))();
+              slots.acquire({ agent, caller, callerMax: callerMax[caller]! }, request.going.signal))();
             entered.then(
-              (leave) => Object.assign(guest, { leave, state: 'running' }),
-              ({ code }: { code: State }) => (guest.state = code),
+              (leave) => Object.assign(request, { leave, state: 'running' }),
+              ({ code }: { code: State }) => (request.state = code),
             );
           }
           await turn();
-          expect(guests.map(({ state }) => state)).toEqual(naive.guests.map(({ state }) => state));
-          expect(places.running).toBe(guests.filter(({ state }) => state === 'running').length);
-          expect(places.waiting).toBe(guests.filter(({ state }) => state === 'waiting').length);
+          expect(requests.map(({ state }) => state)).toEqual(naive.requests.map(({ state }) => state));
+          expect(slots.running).toBe(requests.filter(({ state }) => state === 'running').length);
+          expect(slots.waiting).toBe(requests.filter(({ state }) => state === 'waiting').length);
         }
       }),
       { numRuns: 300 },
     ));
 
   test.each([
-    [{ running: 0 }, 'places.running'],
-    [{ running: Number.NaN }, 'places.running'],
-    [{ runningPerAgent: -1 }, 'places.runningPerAgent'],
-    [{ waiting: Number.NaN }, 'places.waiting'],
+    [{ running: 0 }, 'slots.running'],
+    [{ running: Number.NaN }, 'slots.running'],
+    [{ runningPerAgent: -1 }, 'slots.runningPerAgent'],
+    [{ waiting: Number.NaN }, 'slots.waiting'],
   ])('%j is refused', (given, field) => {
     expect(() => new SlotQueue({ running: 1, runningPerAgent: 1, waiting: 1, ...given })).toThrow(field);
   });
 });
 
 describe('requests', () => {
-  test('16 are worked on, 64 wait, and more are told when to come again', async () => {
+  test('16 run, 64 wait, and further ones are told when to retry', async () => {
     const { agent, gate } = gatedAgent();
     const { ask } = await serveAgents({ agents: [agent] });
     const refused = Promise.withResolvers<void>();
     let busy = 0;
-    const asked = Array.from({ length: 83 }, async () => {
+    const pending = Array.from({ length: 83 }, async () => {
       const response = await ask('/v1/gated', { json: { input: 'Go.' } });
       if (response.status === 429 && ++busy === 3) refused.resolve();
       return response;
@@ -158,8 +159,8 @@ describe('requests', () => {
     await refused.promise;
     await gate.arrived(16);
     gate.open();
-    const responses = await Promise.all(asked);
-    expect(gate.most).toBe(16);
+    const responses = await Promise.all(pending);
+    expect(gate.maxWaiting).toBe(16);
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(80);
     for (const response of responses.filter(({ status }) => status !== 200)) {
       expect(response.status).toBe(429);
@@ -169,7 +170,7 @@ describe('requests', () => {
     }
   });
 
-  test('of one agent or of one token are bounded by themselves', async () => {
+  test('of one agent or one token have their own limits', async () => {
     const [first, second] = [gatedAgent('first'), gatedAgent('second')];
     const tokens = [
       { name: 'ann', sha256: hashToken('ann'), running: 1 },
@@ -178,21 +179,21 @@ describe('requests', () => {
     const { server } = await serveAgents({
       agents: [first.agent, second.agent],
       tokens,
-      places: { running: 4, runningPerAgent: 2, waiting: 10 },
+      slots: { running: 4, runningPerAgent: 2, waiting: 10 },
     });
-    const ask = (agent: string, token: string) => server.fetch(posted(`/v1/${agent}`, token, { input: token }));
-    const asked = [ask('first', 'ann'), ask('first', 'ann'), ask('second', 'ann'), ask('first', 'ben')];
-    asked.push(ask('first', 'ben'), ask('second', 'ben'));
+    const ask = (agent: string, token: string) => server.fetch(postRequest(`/v1/${agent}`, token, { input: token }));
+    const pending = [ask('first', 'ann'), ask('first', 'ann'), ask('second', 'ann'), ask('first', 'ben')];
+    pending.push(ask('first', 'ben'), ask('second', 'ben'));
     await Promise.all([first.gate.arrived(2), second.gate.arrived(1)]);
     expect([first.gate.goals, second.gate.goals]).toEqual([['ann', 'ben'], ['ben']]);
     first.gate.open();
     second.gate.open();
-    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200));
+    expect((await Promise.all(pending)).map(({ status }) => status)).toEqual(pending.map(() => 200));
   });
 
-  test('that cannot begin take no place away', async () => {
+  test('that cannot start take no slot away', async () => {
     const agent = defineAgent({ name: 'yes', description: 'd', prompt: 'p', models: [rehearse([{ reply: 'Yes.' }])] });
-    const { ask } = await serveAgents({ agents: [agent], places: { running: 1, waiting: 0 } });
+    const { ask } = await serveAgents({ agents: [agent], slots: { running: 1, waiting: 0 } });
     const wrong = [
       { input: '' },
       { input: 'x', schema: { type: 'nothing' }, format: 'json' },
@@ -204,16 +205,17 @@ describe('requests', () => {
     expect((await ask('/v1/yes', { json: { input: 'Go.' } })).status).toBe(200);
   });
 
-  test('that are given up in line leave it, and their agent is never asked', async () => {
+  test('that are abandoned in the queue leave it, and their agent is never asked', async () => {
     const { agent, gate } = gatedAgent();
-    const { server, token } = await serveAgents({ agents: [agent], places: { running: 1, waiting: 1 } });
-    const ask = (input: string, signal?: AbortSignal) => server.fetch(posted('/v1/gated', token, { input }, signal));
+    const { server, token } = await serveAgents({ agents: [agent], slots: { running: 1, waiting: 1 } });
+    const ask = (input: string, signal?: AbortSignal) =>
+      server.fetch(postRequest('/v1/gated', token, { input }, signal));
     const first = ask('First.');
     await gate.arrived(1);
-    const going = new AbortController();
-    const second = ask('Second.', going.signal);
+    const controller = new AbortController();
+    const second = ask('Second.', controller.signal);
     expect((await ask('Third.')).status).toBe(429);
-    going.abort();
+    controller.abort();
     expect((await second).status).toBe(499);
     const fourth = ask('Fourth.');
     expect((await ask('Fifth.')).status).toBe(429);

@@ -7,36 +7,37 @@ import type { Cloister } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { temporaryFolder } from '../../isolation/temporary-folder.ts';
-import { openHouse } from '../../headends/client-tools/house.ts';
+import { scriptAgents } from '../../headends/client-tools/scripted-agents.ts';
 import { serveTools } from './client-driver.ts';
 import { gatedAgent } from './gated-agent.ts';
-import { got, posted } from './posted.ts';
+import { getRequest, postRequest } from './local-requests.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const nod = () => defineAgent({ name: 'nod', description: 'd', prompt: 'p', models: [rehearse([{ reply: 'Yes.' }])] });
+const yesAgent = () =>
+  defineAgent({ name: 'nod', description: 'd', prompt: 'p', models: [rehearse([{ reply: 'Yes.' }])] });
 const states = async (cloister: Cloister): Promise<readonly string[]> =>
   (await cloister.runs()).map(({ state, status }) => `${state} ${status}`);
 
 describe('a server that is stopped', () => {
-  test('finishes what is under way, sends away who waits, and lets nobody in', async () => {
+  test('finishes what is running, turns away what is queued, and accepts nothing new', async () => {
     const { agent, gate } = gatedAgent();
-    const { server, token, url, ask, cloister } = await serveAgents({ agents: [agent], places: { running: 2 } });
-    const asked = [ask('/v1/gated', { json: { input: 'One.' } }), ask('/v1/gated?q=Two.', { headers: eventsOnly })];
+    const { server, token, url, ask, cloister } = await serveAgents({ agents: [agent], slots: { running: 2 } });
+    const pending = [ask('/v1/gated', { json: { input: 'One.' } }), ask('/v1/gated?q=Two.', { headers: eventsOnly })];
     await gate.arrived(2);
-    const inLine = server.fetch(posted('/v1/gated', token, { input: 'Three.' }));
+    const inLine = server.fetch(postRequest('/v1/gated', token, { input: 'Three.' }));
     await turn();
 
     const stopped = server.stop();
     expect((await inLine).status).toBe(503);
-    const health = await server.fetch(got('/health', ''));
+    const health = await server.fetch(getRequest('/health', ''));
     expect([health.status, await health.json()]).toEqual([503, { status: 'stopping' }]);
-    const late = await server.fetch(posted('/v1/gated', token, { input: 'Four.' }));
+    const late = await server.fetch(postRequest('/v1/gated', token, { input: 'Four.' }));
     expect([late.status, late.headers.get('retry-after')]).toEqual([503, '2']);
     expect(await late.json()).toMatchObject({ error: { code: 'server_stopping' } });
     expect((await fetch(`${url}/health`)).status).toBe(503);
 
     gate.open();
-    const [whole, streamed] = await Promise.all(asked);
+    const [whole, streamed] = await Promise.all(pending);
     expect(await whole!.json()).toMatchObject({ status: 'completed', output: 'Done: One.' });
     expect(await streamed!.text()).toContain('"output":"Done: Two."');
     expect(await stopped).toEqual([]);
@@ -46,13 +47,13 @@ describe('a server that is stopped', () => {
     expect(await server.stop(0)).toEqual([]);
   });
 
-  test('waits for what has a place and is about to begin, and asks it to finish if it would live on', async () => {
-    await using cloister = await openCloister({ agents: [nod()], store: 'memory' });
+  test('waits for a run that has a slot and is about to begin, and asks it to finish if it is a resident', async () => {
+    await using cloister = await openCloister({ agents: [yesAgent()], store: 'memory' });
     for (const body of [{ conversation: 'c' }, { conversation: 'd', resident: true, wait: false }]) {
       const door = Promise.withResolvers<void>();
       const reached = Promise.withResolvers<void>();
-      const server = await openServer(slowToBegin(cloister, reached.resolve, door.promise));
-      const asked = server.fetch(posted('/v1/nod', server.token!, { input: 'Go.', ...body }));
+      const server = await openServer(withSlowStart(cloister, reached.resolve, door.promise));
+      const pending = server.fetch(postRequest('/v1/nod', server.token!, { input: 'Go.', ...body }));
       await reached.promise;
       let over = false;
       const stopped = server.stop().finally(() => (over = true));
@@ -61,68 +62,68 @@ describe('a server that is stopped', () => {
       door.resolve();
       expect(await stopped).toEqual([]);
       expect(new Set(await states(cloister))).toEqual(new Set(['ended completed']));
-      expect((await asked).ok).toBe(true);
+      expect((await pending).ok).toBe(true);
     }
   });
 
-  test('asks residents to finish, also when one has just been cancelled', async () => {
+  test('asks residents to finish, even when one has just been cancelled', async () => {
     await using folder = await temporaryFolder();
-    const { server, token, cloister, close } = await serveAgents({ agents: [nod()], workspace: folder.path });
+    const { server, token, cloister, close } = await serveAgents({ agents: [yesAgent()], workspace: folder.path });
     const spawned = async (): Promise<string> => {
-      const response = await server.fetch(posted('/v1/nod', token, { input: 'Go.', resident: true }));
+      const response = await server.fetch(postRequest('/v1/nod', token, { input: 'Go.', resident: true }));
       return ((await response.json()) as { run: string }).run;
     };
     const [, cancelled] = [await spawned(), await spawned()];
-    expect((await server.fetch(posted(`/v1/runs/${cancelled}/cancel`, token, {}))).status).toBe(202);
-    // Its end is not on disk yet.
+    expect((await server.fetch(postRequest(`/v1/runs/${cancelled}/cancel`, token, {}))).status).toBe(202);
+    // The run's end is not on disk yet.
     expect(await server.stop()).toEqual([]);
     expect((await states(cloister)).toSorted()).toEqual(['ended cancelled', 'ended completed']);
     await close();
   });
 
-  test('lets go of what is not done in time: its client is told so, and by going away does not cancel the run', async () => {
+  test('abandons what is not done in time: its client is told so, and by disconnecting does not cancel the run', async () => {
     const { agent, gate } = gatedAgent();
     const { server, token, cloister } = await serveAgents({ agents: [agent] });
-    const going = new AbortController();
-    const asked = server.fetch(posted('/v1/gated', token, { input: 'Go.' }, going.signal));
+    const controller = new AbortController();
+    const pending = server.fetch(postRequest('/v1/gated', token, { input: 'Go.' }, controller.signal));
     await gate.arrived(1);
     const left = await server.stop(0);
     expect(left).toHaveLength(1);
-    going.abort();
+    controller.abort();
     await turn();
     expect(gate.waiting).toBe(1);
     gate.open();
-    const response = await asked;
+    const response = await pending;
     expect([response.status, await response.json()]).toMatchObject([
       503,
-      { error: { code: 'server_stopping', message: expect.stringContaining(`Run ${left[0]} is left as it is`) } },
+      { error: { code: 'server_stopping', message: expect.stringContaining(`Run ${left[0]} was not finished`) } },
     ]);
     while ((await states(cloister))[0] === 'running null') await turn();
     expect(await states(cloister)).toEqual(['ended completed']);
   });
 
-  test('cancels what could not be gone on with, for its tools are with its client, and does not name it', async () => {
+  test('cancels runs that could not be resumed because their tools are with the client, and does not name them', async () => {
     const [reached, held] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
     const execute = (): Promise<string> => {
       reached.resolve();
       return held.promise;
     };
-    const { server, cloister, ask } = await serveTools({ agents: openHouse({ execute }).agents });
-    const asked = ask('own:x');
-    const plain = server.fetch(posted('/v1/guide', 'me', { input: 'own:y', wait: false }));
+    const { server, cloister, ask } = await serveTools({ agents: scriptAgents({ execute }).agents });
+    const pending = ask('own:x');
+    const plain = server.fetch(postRequest('/v1/guide', 'me', { input: 'own:y', wait: false }));
     await reached.promise;
     const { run } = (await (await plain).json()) as { run: string };
     expect(await server.stop(0)).toEqual([run]);
-    expect((await asked).error).toMatchObject({ code: 'cancelled' });
+    expect((await pending).error).toMatchObject({ code: 'cancelled' });
     expect((await states(cloister)).toSorted()).toEqual(['ended cancelled', 'running null']);
     held.resolve('done');
   });
 
-  test('asked to stop again, at once, names what the first has not waited for', async () => {
+  test('that is stopped again immediately names what the first stop has not waited for', async () => {
     const { agent, gate } = gatedAgent();
     const { server, token, cloister } = await serveAgents({ agents: [agent] });
-    const begun = await server.fetch(posted('/v1/gated', token, { input: 'Go.', wait: false }));
-    const { run } = (await begun.json()) as { run: string };
+    const started = await server.fetch(postRequest('/v1/gated', token, { input: 'Go.', wait: false }));
+    const { run } = (await started.json()) as { run: string };
     await gate.arrived(1);
     const first = server.stop();
     expect(await server.stop(0)).toEqual([run]);
@@ -131,7 +132,7 @@ describe('a server that is stopped', () => {
     expect(await states(cloister)).toEqual(['ended completed']);
   });
 
-  test('leaves runs that another process goes on with', { timeout: 60_000 }, async () => {
+  test('leaves runs that another process has resumed', { timeout: 60_000 }, async () => {
     await using folder = await temporaryFolder();
     const script = fileURLToPath(new URL('stopped-server.ts', import.meta.url));
     const child = spawn(process.execPath, ['--conditions=cloister-source', script, folder.path], {
@@ -141,7 +142,7 @@ describe('a server that is stopped', () => {
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     const line = async <T>(): Promise<T> => JSON.parse((await lines.next()).value as string) as T;
     const { url, token } = await line<{ url: string; token: string }>();
-    const answer = fetch(`${url}/v1/gated`, posted('/', token, { input: 'Go.' })).then(
+    const answer = fetch(`${url}/v1/gated`, postRequest('/', token, { input: 'Go.' })).then(
       ({ status }) => status,
       () => 'cut',
     );
@@ -150,7 +151,7 @@ describe('a server that is stopped', () => {
     const { left } = await line<{ left: readonly string[] }>();
     expect(left).toHaveLength(1);
     await ended;
-    // Whether it is told depends on which is quicker: it is stopped without patience.
+    // The server is stopped without a grace period, so it may or may not get to answer.
     expect([503, 'cut']).toContain(await answer);
 
     const { agent, gate } = gatedAgent();
@@ -165,7 +166,7 @@ describe('a server that is stopped', () => {
 const eventsOnly = { accept: 'text/event-stream' };
 
 /** The same Cloister, whose conversations take a while to open. */
-const slowToBegin = (cloister: Cloister, reached: () => void, door: Promise<void>): Cloister =>
+const withSlowStart = (cloister: Cloister, reached: () => void, door: Promise<void>): Cloister =>
   new Proxy(cloister, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name, target);

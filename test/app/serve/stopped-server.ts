@@ -1,4 +1,4 @@
-// A server in a process of its own that is stopped without patience, and then gone.
+// A server in a separate process that is stopped without a grace period and then killed.
 import { createInterface } from 'node:readline';
 import { openCloister, openServer } from 'cloister';
 import { gatedAgent } from './gated-agent.ts';
@@ -8,12 +8,12 @@ const { agent, gate } = gatedAgent();
 const cloister = await openCloister({ agents: [agent], workspace });
 const server = await openServer(cloister, { port: 0 });
 const { url } = await server.listen();
-const tell = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
-tell({ url, token: server.token });
+const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
+printJson({ url, token: server.token });
 await gate.arrived(1);
-tell('arrived');
+printJson('arrived');
 for await (const _line of createInterface({ input: process.stdin })) {
-  tell({ left: await server.stop(0) });
-  // What is not closed is as a crash leaves it.
+  printJson({ left: await server.stop(0) });
+  // What is not closed stays as after a crash.
   process.kill(process.pid, 'SIGKILL');
 }

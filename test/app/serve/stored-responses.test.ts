@@ -1,13 +1,13 @@
-// Responses of runs whose client has tools, read again: by the caller that they were made for, and by nobody else.
+// Responses of runs whose client has tools can be read again by the caller they were made for, and by no other.
 import { describe, expect, test } from 'vitest';
-import { openHouse, time, weather } from '../../headends/client-tools/house.ts';
+import { scriptAgents, time, weather } from '../../headends/client-tools/scripted-agents.ts';
 import { RequestStates, RunRequestStates } from '../../../src/app/serve/request-states.ts';
 import type { RunId } from '#base';
 import type { RequestState } from '#contracts';
 import { temporaryFolder } from '../../isolation/temporary-folder.ts';
 import { serveTools, turn } from './client-driver.ts';
-import type { Opening } from './client-driver.ts';
-import { got } from './posted.ts';
+import type { ServeToolsOptions } from './client-driver.ts';
+import { getRequest } from './local-requests.ts';
 
 type Item = { readonly type: string; readonly call_id?: string; readonly arguments?: string };
 type Response = {
@@ -25,8 +25,8 @@ const tools = [weather, time].map(({ name, description, schema }) => ({
   strict: false,
 }));
 
-const served = async (opening: Partial<Opening> = {}) => {
-  const { send, server, cloister } = await serveTools({ agents: openHouse().agents, ...opening });
+const served = async (opening: Partial<ServeToolsOptions> = {}) => {
+  const { send, server, cloister } = await serveTools({ agents: scriptAgents().agents, ...opening });
   const post = async (input: unknown, as = 'me'): Promise<Response> =>
     (await (await send('/v1/responses', { model: 'guide', input, tools }, { as })).json()) as Response;
   const results = ({ output }: Response) =>
@@ -34,46 +34,49 @@ const served = async (opening: Partial<Opening> = {}) => {
       call_id === undefined ? [] : [{ type: 'function_call_output', call_id, output: `result of ${args}` }],
     );
   const read = async (id: string, as = 'me'): Promise<{ status: number; body: any }> => {
-    const response = await server.fetch(got(`/v1/responses/${id}`, as));
+    const response = await server.fetch(getRequest(`/v1/responses/${id}`, as));
     return { status: response.status, body: await response.json() };
   };
   return { server, cloister, post, results, read };
 };
 
-/** What both who waited and who reads it again are told. */
-const shown = ({ id, status, output, usage }: Response): object => ({ id, status, output, usage });
+/** The part that is the same in the original response and when it is read again. */
+const stableFields = ({ id, status, output, usage }: Response): object => ({ id, status, output, usage });
 
 describe('a response of a run whose client has tools', () => {
-  test.each(['memory', 'disk'])('is read again as it was given, during the run and after it (%s)', async (where) => {
-    await using folder = await temporaryFolder();
-    const { post, results, read } = await served(where === 'disk' ? { of: { workspace: folder.path } } : {});
-    const given: Response[] = [await post('weather:a, time:b; own:c; weather:d')];
-    for (let left = 4; results(given.at(-1)!).length > 0 && left > 0; left--) {
-      for (const one of given) expect(shown((await read(one.id)).body)).toEqual(shown(one));
-      given.push(await post(results(given.at(-1)!)));
-    }
-    expect(given).toHaveLength(3);
-    expect(given.at(-1)!.output).toMatchObject([{ type: 'message' }]);
-    for (const one of given) expect(shown((await read(one.id)).body)).toEqual(shown(one));
-    const next = given.at(-1)!.id.replace(/_3$/u, '_4');
-    expect(await read(next)).toMatchObject({ status: 404 });
-  });
+  test.each(['memory', 'disk'])(
+    'can be read again as it was returned, during the run and after it (%s)',
+    async (where) => {
+      await using folder = await temporaryFolder();
+      const { post, results, read } = await served(where === 'disk' ? { of: { workspace: folder.path } } : {});
+      const given: Response[] = [await post('weather:a, time:b; own:c; weather:d')];
+      for (let left = 4; results(given.at(-1)!).length > 0 && left > 0; left--) {
+        for (const one of given) expect(stableFields((await read(one.id)).body)).toEqual(stableFields(one));
+        given.push(await post(results(given.at(-1)!)));
+      }
+      expect(given).toHaveLength(3);
+      expect(given.at(-1)!.output).toMatchObject([{ type: 'message' }]);
+      for (const one of given) expect(stableFields((await read(one.id)).body)).toEqual(stableFields(one));
+      const next = given.at(-1)!.id.replace(/_3$/u, '_4');
+      expect(await read(next)).toMatchObject({ status: 404 });
+    },
+  );
 
   test('is in progress while the agent works on it', async () => {
     const gate = Promise.withResolvers<string>();
-    const { post, results, read } = await served({ agents: openHouse({ execute: () => gate.promise }).agents });
+    const { post, results, read } = await served({ agents: scriptAgents({ execute: () => gate.promise }).agents });
     const first = await post('weather:a; own:b');
     const second = post(results(first));
     const id = first.id.replace(/_1$/u, '_2');
     await turn();
     expect((await read(id)).body).toMatchObject({ id, status: 'in_progress', output: [], usage: null });
-    expect(shown((await read(first.id)).body)).toEqual(shown(first));
+    expect(stableFields((await read(first.id)).body)).toEqual(stableFields(first));
     gate.resolve('done');
     expect((await second).id).toBe(id);
-    expect(shown((await read(id)).body)).toEqual(shown(await second));
+    expect(stableFields((await read(id)).body)).toEqual(stableFields(await second));
   });
 
-  test('tells the calls that the run waits for, with which it is gone on with', async () => {
+  test('has the calls that the run waits for, and the run can be continued with it', async () => {
     const { post, results, read } = await served();
     const { id } = await post('weather:a');
     const again = (await read(id)).body as Response;
@@ -83,15 +86,15 @@ describe('a response of a run whose client has tools', () => {
     ]);
   });
 
-  test('is what it was when the run was cancelled while it waited', async () => {
+  test('is unchanged when the run was cancelled while it waited', async () => {
     const { post, read, cloister, server } = await served();
     const first = await post('weather:a');
     expect(await server.stop(0)).toEqual([]);
     expect(await cloister.runs()).toMatchObject([{ status: 'cancelled' }]);
-    expect(shown((await read(first.id)).body)).toEqual(shown(first));
+    expect(stableFields((await read(first.id)).body)).toEqual(stableFields(first));
   });
 
-  test('is as unknown to another caller as one that never was, whatever the run does', async () => {
+  test('is as unknown to another caller as one that never existed, whatever the run does', async () => {
     const { post, results, read } = await served();
     const never = 'resp_00000000-0000-4000-8000-000000000000';
     const words = async (id: string): Promise<string> => {
@@ -108,7 +111,7 @@ describe('a response of a run whose client has tools', () => {
     expect((await read(yours.id, 'me')).status).toBe(404);
   });
 
-  test('of the 16 newest runs that have ended is kept; an older one is not, and that is said', async () => {
+  test('is kept for the 16 newest ended runs; reading an older one reports that', async () => {
     const { post, results, read } = await served();
     const ask = async (goal: string, as = 'me'): Promise<readonly [Response, Response]> => {
       const first = await post(goal, as);
@@ -118,19 +121,19 @@ describe('a response of a run whose client has tools', () => {
     const waiting = await post('weather:waits');
     const others = await ask('weather:other', 'you');
     for (let count = 1; count < 16; count++) await ask(`weather:${count}`);
-    for (const one of oldest) expect(shown((await read(one.id)).body)).toEqual(shown(one));
+    for (const one of oldest) expect(stableFields((await read(one.id)).body)).toEqual(stableFields(one));
     await ask('weather:16');
     for (const one of oldest)
       expect(await read(one.id)).toMatchObject({
         status: 404,
-        body: { error: { message: expect.stringContaining('are kept for a while only') } },
+        body: { error: { message: expect.stringContaining('are stored only for a limited time') } },
       });
-    expect(shown((await read(waiting.id)).body)).toEqual(shown(waiting));
-    for (const one of others) expect(shown((await read(one.id, 'you')).body)).toEqual(shown(one));
+    expect(stableFields((await read(waiting.id)).body)).toEqual(stableFields(waiting));
+    for (const one of others) expect(stableFields((await read(one.id, 'you')).body)).toEqual(stableFields(one));
   });
 });
 
-test('of one run, the newest 256 KiB of answers are kept', () => {
+test('is kept up to the newest 256 KiB of answers of one run', () => {
   const spent = { inputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 1 };
   const parts = new RequestStates();
   const runs = new RunRequestStates();

@@ -6,10 +6,10 @@ import type { Agent, TokenEntry } from 'cloister';
 import { rehearse, virtualClock } from 'cloister/testkit';
 import { budgetWithin } from '../../../src/app/serve/budget-within.ts';
 import { checkTokenEntries } from '../../../src/app/serve/check-server-setup.ts';
-import { Rates } from '../../../src/app/serve/rate-limit.ts';
+import { RateLimiter } from '../../../src/app/serve/rate-limit.ts';
 import { entryFor, hashToken, makeToken, TokenRegistry } from '../../../src/app/serve/token-registry.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
-import { got, posted } from './posted.ts';
+import { getRequest, postRequest } from './local-requests.ts';
 
 vi.mock('node:crypto', { spy: true });
 
@@ -28,7 +28,7 @@ const entry = (name: string, more: Partial<TokenEntry> = {}): TokenEntry => ({
 });
 
 describe('a token', () => {
-  test('is compared once, whole, whether it is the first, the last, an expired one or none', () => {
+  test('is compared once, in full, whether it is the first, the last, an expired one or none', () => {
     const entries = Array.from({ length: 20 }, (_, place) => entry(`t${place}`, place === 7 ? { expiresAt: 5 } : {}));
     const book = new TokenRegistry(entries, () => 10);
     const compare = vi.mocked(crypto.timingSafeEqual);
@@ -49,7 +49,7 @@ describe('a token', () => {
     expect(JSON.stringify(entryFor(one))).not.toContain(one.slice(4));
   });
 
-  test('is refused from its time on, also where it came in before', async () => {
+  test('is refused once it has expired, even where it was accepted before', async () => {
     const clock = virtualClock(1_000);
     const book = new TokenRegistry([entry('ann', { expiresAt: 2_000 })], () => clock.now());
     expect([book.findCaller('clo_ann')?.name, book.entry({ name: 'ann' })?.name]).toEqual(['ann', 'ann']);
@@ -59,24 +59,26 @@ describe('a token', () => {
     expect([book.findCaller('clo_ann'), book.entry({ name: 'ann' })]).toEqual([undefined, undefined]);
     const tokens = [entry('ann', { expiresAt: 2_000 })];
     const { server } = await serveAgents({ agents: [agent('yes')], tokens, clock });
-    const response = await server.fetch(got('/v1', 'clo_ann'));
+    const response = await server.fetch(getRequest('/v1', 'clo_ann'));
     expect([response.status, await response.json()]).toMatchObject([401, { error: { code: 'token_refused' } }]);
   });
 
-  test('reaches its own agents; others are as unknown as those that are not there', async () => {
+  test('reaches its own agents; others are as unknown as those that do not exist', async () => {
     const tokens = [entry('ann', { agents: ['one'] }), entry('ben')];
     const { server } = await serveAgents({ agents: [agent('one'), agent('hidden')], tokens });
-    const asked = async (path: string, token: string) => {
-      const response = await server.fetch(posted(path, token, { input: 'Go.' }));
+    const post = async (path: string, token: string) => {
+      const response = await server.fetch(postRequest(path, token, { input: 'Go.' }));
       return [response.status, await response.text()];
     };
-    // But for the name that was asked for.
-    const [status, told] = await asked('/v1/hidden', 'clo_ann');
-    expect([status, String(told).replace('hidden', 'nobody')]).toEqual(await asked('/v1/nobody', 'clo_ann'));
-    expect((await asked('/v1/hidden', 'clo_ann'))[0]).toBe(404);
-    expect((await asked('/v1/hidden', 'clo_ben'))[0]).toBe(200);
+    // Except for the requested name.
+    const [status, text] = await post('/v1/hidden', 'clo_ann');
+    expect([status, String(text).replace('hidden', 'nobody')]).toEqual(await post('/v1/nobody', 'clo_ann'));
+    expect((await post('/v1/hidden', 'clo_ann'))[0]).toBe(404);
+    expect((await post('/v1/hidden', 'clo_ben'))[0]).toBe(200);
     const listed = await Promise.all(
-      ['/v1', '/v1/models', '/openapi.json'].map(async (path) => (await server.fetch(got(path, 'clo_ann'))).text()),
+      ['/v1', '/v1/models', '/openapi.json'].map(async (path) =>
+        (await server.fetch(getRequest(path, 'clo_ann'))).text(),
+      ),
     );
     for (const list of listed) expect(list).not.toContain('hidden');
   });
@@ -88,17 +90,17 @@ describe('a budget', () => {
     fc.oneof(fc.nat(100), fc.constantFrom(0, 0.5, Infinity)),
   );
 
-  test('is never more than the token’s, and what is not asked for is the token’s', () =>
+  test('never exceeds the token’s, and defaults to the token’s', () =>
     fc.assert(
-      fc.property(amounts, amounts, (asked, most) => {
-        const budget = budgetWithin(asked, most) as Record<string, number>;
-        expect(Object.keys(budget).sort()).toEqual([...new Set([...Object.keys(asked), ...Object.keys(most)])].sort());
+      fc.property(amounts, amounts, (post, most) => {
+        const budget = budgetWithin(post, most) as Record<string, number>;
+        expect(Object.keys(budget).sort()).toEqual([...new Set([...Object.keys(post), ...Object.keys(most)])].sort());
         for (const [unit, value] of Object.entries(budget))
-          expect(value).toBe(Math.min(asked[unit] ?? Infinity, most[unit] ?? Infinity));
+          expect(value).toBe(Math.min(post[unit] ?? Infinity, most[unit] ?? Infinity));
       }),
     ));
 
-  test.each([-1, -Infinity, Number.NaN])('of %s is refused before anything is set aside', (value) => {
+  test.each([-1, -Infinity, Number.NaN])('of %s is refused before anything is reserved', (value) => {
     expect(() => budgetWithin({ tokens: value }, { tokens: 5 })).toThrow(
       expect.objectContaining({ code: 'budget_invalid' }),
     );
@@ -109,7 +111,7 @@ describe('a budget', () => {
     const { server } = await serveAgents({ agents: [agent('yes')], tokens });
     const codeFor = async (token: string, budget: unknown): Promise<unknown> => {
       const response = await server.fetch(
-        posted('/v1/yes', token, { input: 'Go.', ...(budget === null ? {} : { budget }) }),
+        postRequest('/v1/yes', token, { input: 'Go.', ...(budget === null ? {} : { budget }) }),
       );
       const { error } = (await response.json()) as { error: { code: string } | null };
       return [response.status, error?.code];
@@ -121,26 +123,26 @@ describe('a budget', () => {
   });
 });
 
-describe('a rate', () => {
-  test('lets so many in at once, then one each time its share of a minute has passed, and says when', () =>
+describe('a rate limit', () => {
+  test('allows a burst, then one request per share of a minute, and says when to retry', () =>
     fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 30 }),
         fc.array(fc.tuple(fc.constantFrom('ann', 'ben'), fc.nat(20_000)), { maxLength: 60, size: 'max' }),
         async (perMinute, visits) => {
           const clock = virtualClock();
-          const rates = new Rates(() => clock.now());
+          const rates = new RateLimiter(() => clock.now());
           const admitted: Record<string, number> = { ann: 0, ben: 0 };
           for (const [name, afterMs] of visits) {
             await clock.advance(afterMs);
             try {
-              rates.take(name, perMinute);
+              rates.consume(name, perMinute);
               admitted[name]! += 1;
             } catch (error) {
               const { code, retryAfterMs } = (error as { failure: { code: string; retryAfterMs: number } }).failure;
               expect(code).toBe('rate_exceeded');
               await clock.advance(retryAfterMs);
-              rates.take(name, perMinute);
+              rates.consume(name, perMinute);
               admitted[name]! += 1;
             }
             expect(admitted[name]).toBeLessThanOrEqual(perMinute + (clock.now() * perMinute) / 60_000 + 1e-6);
@@ -150,22 +152,22 @@ describe('a rate', () => {
       { numRuns: 200 },
     ));
 
-  test('is not saved up: who was away for long may ask as often at once as who comes first', async () => {
+  test('does not accumulate: after a long pause the burst is the same as at the start', async () => {
     const clock = virtualClock();
-    const rates = new Rates(() => clock.now());
+    const rates = new RateLimiter(() => clock.now());
     for (let visit = 0; visit < 2; visit++) {
-      for (let count = 0; count < 5; count++) rates.take('ann', 5);
-      expect(() => rates.take('ann', 5)).toThrow(expect.objectContaining({ code: 'rate_exceeded' }));
+      for (let count = 0; count < 5; count++) rates.consume('ann', 5);
+      expect(() => rates.consume('ann', 5)).toThrow(expect.objectContaining({ code: 'rate_exceeded' }));
       await clock.advance(3_600_000);
     }
   });
 
-  test('is of each token by itself, and told over HTTP', async () => {
+  test('applies to each token separately, and is reported over HTTP', async () => {
     const clock = virtualClock(1_000_000);
     const tokens = [entry('ann', { requestsPerMinute: 2 }), entry('ben', { requestsPerMinute: 2 })];
     const { server } = await serveAgents({ agents: [agent('yes')], tokens, clock });
     const visit = async (token: string): Promise<unknown> => {
-      const response = await server.fetch(got('/v1', token));
+      const response = await server.fetch(getRequest('/v1', token));
       return [response.status, response.headers.get('retry-after')];
     };
     expect([await visit('clo_ann'), await visit('clo_ann'), await visit('clo_ann')]).toEqual([
@@ -188,7 +190,7 @@ describe('a token file entry', () => {
     [{ name: 'stdio' }, 'name'],
     [{ sha256: 'abc' }, 'sha256'],
     [{ agents: ['yess'] }, 'tokens[1].agents: "yess" is not one of: yes. Did you mean "yes"?'],
-    [{ agents: [] }, 'tokens[1].agents: It may ask nobody.'],
+    [{ agents: [] }, 'tokens[1].agents: The list is empty.'],
     [{ running: 0 }, 'running'],
     [{ running: Number.NaN }, 'running'],
     [{ requestsPerMinute: 0 }, 'requestsPerMinute'],
@@ -199,13 +201,13 @@ describe('a token file entry', () => {
     [{ allowance: { tokens: 5, per: 'day' } }, 'budget.tokens'],
     [{ allowance: { tokens: Number.NaN, per: 'day' }, budget: { tokens: 1 } }, 'allowance.tokens'],
     [{ allowance: { per: 'week' as 'day' } }, 'allowance.per'],
-    [{ allowance: { per: 'day' } }, 'tokens[1].allowance: It bounds nothing.'],
+    [{ allowance: { per: 'day' } }, 'tokens[1].allowance: No limit is set.'],
   ])('%j is refused', (more, words) => {
     expect(() => checkTokenEntries([entry('ok'), entry('ann', more)], ['yes'])).toThrow(words);
   });
 
-  test('that is there twice is refused', () => {
-    expect(() => checkTokenEntries([entry('ann'), { ...entry('ben'), name: 'ann' }], [])).toThrow('is there twice');
-    expect(() => checkTokenEntries([entry('ann'), { ...entry('ann'), name: 'ben' }], [])).toThrow('is there twice');
+  test('that occurs twice is refused', () => {
+    expect(() => checkTokenEntries([entry('ann'), { ...entry('ben'), name: 'ann' }], [])).toThrow('is listed twice');
+    expect(() => checkTokenEntries([entry('ann'), { ...entry('ann'), name: 'ben' }], [])).toThrow('is listed twice');
   });
 });

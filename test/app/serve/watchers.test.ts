@@ -1,21 +1,23 @@
-// Whoever watches a run and goes away is let go at once, though nothing happens in the run.
+// A watcher that leaves is released immediately, even if nothing happens in the run.
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import type { AdmittedRequest, RunSession, ServerEvent } from '#contracts';
 import { restRoutes } from '#headends/rest';
 import { LiveSession } from '../../../src/app/live-session.ts';
 import { turn } from './client-driver.ts';
-import { collected } from './collected.ts';
+import { collectAll } from './collect-all.ts';
 import { gatedAgent } from './gated-agent.ts';
 import { ann, inMemory, serve } from './serving-driver.ts';
 
-const isHeard = (session: RunSession): boolean => {
+const hasReaders = (session: RunSession): boolean => {
   if (!(session instanceof LiveSession)) throw new Error('It is another kind of session.');
-  return session.heard;
+  return session.hasReaders;
 };
 
-/** All that there is by now, and what comes next. */
-const upToNow = async <T>(iterator: AsyncIterator<T>): Promise<{ read: T[]; next: Promise<IteratorResult<T>> }> => {
+/** Everything available by now, and the pending next event. */
+const readAvailable = async <T>(
+  iterator: AsyncIterator<T>,
+): Promise<{ read: T[]; next: Promise<IteratorResult<T>> }> => {
   const read: T[] = [];
   for (;;) {
     const next = iterator.next();
@@ -30,25 +32,25 @@ const turns = async (): Promise<undefined> => {
   for (let count = 0; count < 5; count++) await turn();
 };
 
-describe('a reader of events that waits for the next', () => {
-  test('leaves at once', async () => {
+describe('a reader waiting for the next event', () => {
+  test('leaves immediately', async () => {
     const { agent, gate } = gatedAgent();
     await using cloister = await inMemory(agent);
     const session = cloister.run('gated', 'Go.');
     await gate.arrived(1);
     const iterator = session[Symbol.asyncIterator]();
-    const { read, next } = await upToNow(iterator);
+    const { read, next } = await readAvailable(iterator);
     expect(read.length).toBeGreaterThan(2);
-    expect(isHeard(session)).toBe(true);
+    expect(hasReaders(session)).toBe(true);
     expect(await iterator.return!()).toEqual({ done: true, value: undefined });
-    expect(isHeard(session)).toBe(false);
+    expect(hasReaders(session)).toBe(false);
     expect(await next).toMatchObject({ done: true });
     expect(await iterator.next()).toMatchObject({ done: true });
     gate.open();
     expect((await session.outcome).status).toBe('completed');
   });
 
-  test('leaves with its signal: of a run that is found, and of one that was begun to be streamed', async () => {
+  test('leaves with its signal: from a run that was looked up, and from one that was started for streaming', async () => {
     const { agent, gate } = gatedAgent();
     await using cloister = await inMemory(agent);
     const serving = serve(cloister);
@@ -57,23 +59,23 @@ describe('a reader of events that waits for the next', () => {
     const found = await serving.find(ann, run);
     const { events: before } = await found.report();
     for (const after of [undefined, before[1]!.id]) {
-      const going = new AbortController();
-      const { read, next } = await upToNow(found.events(after, going.signal)[Symbol.asyncIterator]());
+      const controller = new AbortController();
+      const { read, next } = await readAvailable(found.events(after, controller.signal)[Symbol.asyncIterator]());
       expect(read).toHaveLength(after === undefined ? before.length : before.length - 2);
-      going.abort();
+      controller.abort();
       expect(await next).toMatchObject({ done: true });
-      expect(isHeard(found.session!)).toBe(false);
-      expect(getEventListeners(going.signal, 'abort')).toEqual([]);
-      expect(await collected(found.events(after, going.signal))).toEqual([]);
+      expect(hasReaders(found.session!)).toBe(false);
+      expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+      expect(await collectAll(found.events(after, controller.signal))).toEqual([]);
     }
-    const going = new AbortController();
-    const streamed = await serving.startRun(ann, { agent: 'gated', input: 'Go.', stream: true }, going.signal);
+    const controller = new AbortController();
+    const streamed = await serving.startRun(ann, { agent: 'gated', input: 'Go.', stream: true }, controller.signal);
     const { session } = await serving.find(ann, streamed.run);
-    expect(isHeard(session!)).toBe(true);
-    const { next } = await upToNow(streamed.events()[Symbol.asyncIterator]());
-    going.abort();
+    expect(hasReaders(session!)).toBe(true);
+    const { next } = await readAvailable(streamed.events()[Symbol.asyncIterator]());
+    controller.abort();
     // Before the run itself has ended.
-    expect(isHeard(session!)).toBe(false);
+    expect(hasReaders(session!)).toBe(false);
     expect(await next).toMatchObject({ done: true });
     gate.open();
     await found.session!.outcome;
@@ -87,7 +89,7 @@ describe('a reader of events that waits for the next', () => {
     await gate.arrived(1);
     const { session } = await serving.find(ann, run);
     const watch = restRoutes(serving, { version: '1' }).find(({ path }) => path === '/v1/runs/:run/events')!;
-    const going = new AbortController();
+    const controller = new AbortController();
     const call: AdmittedRequest = {
       caller: ann,
       id: 'req',
@@ -95,14 +97,14 @@ describe('a reader of events that waits for the next', () => {
       query: new URLSearchParams(),
       headers: new Headers(),
       body: undefined,
-      signal: going.signal,
+      signal: controller.signal,
     };
     const reply = (await watch.answer(call)) as { readonly events: AsyncIterable<ServerEvent> };
-    const { read, next } = await upToNow(reply.events[Symbol.asyncIterator]());
+    const { read, next } = await readAvailable(reply.events[Symbol.asyncIterator]());
     expect(read.map(({ event }) => event)).toContain('model-start');
-    going.abort();
+    controller.abort();
     expect(await next).toMatchObject({ done: true });
-    expect(isHeard(session!)).toBe(false);
+    expect(hasReaders(session!)).toBe(false);
     gate.open();
     await session!.outcome;
   });

@@ -37,13 +37,13 @@ test.each(Object.entries(changes))('%s: nothing is sent', async (_name, change) 
   expect(outcome).toMatchObject({ status: 'failed', output: '', failure: { code: 'unattributed' } });
 });
 
-test('the request as it was rendered is sent', async () => {
+test('the request is sent as it was rendered', async () => {
   const { outcome, sent } = await runWith(() => undefined);
   expect(sent).toBe(1);
   expect(outcome.status).toBe('completed');
 });
 
-test('a message that is in view cannot be changed', async () => {
+test('a message in the window cannot be changed', async () => {
   const { outcome, sent } = await runWith(({ prompt }) => {
     expect(() => Object.assign(prompt[1]!, { role: 'system' })).toThrow(TypeError);
     expect(() => (prompt[1] as { content: unknown[] }).content.push('x')).toThrow(TypeError);

@@ -6,9 +6,10 @@ import { goodRun, lead, researcher, reviewer } from './frames.ts';
 
 const { frames: good, blob, blobs } = goodRun();
 
-const audit = (frames: readonly Frame[], damaged: readonly string[] = []) => auditRun(frames, { blob, damaged });
+const audit = (frames: readonly Frame[], damaged: readonly string[] = []) =>
+  auditRun(frames, { readBlob: blob, damaged });
 
-test('a correct run has no problems, and the audit says what it checked', async () => {
+test('a correct run has no problems, and the audit reports what it checked', async () => {
   const report = await audit(good);
   expect(report.problems).toEqual([]);
   const attempts = good.flatMap(({ attempt }) => attempt ?? []);
@@ -24,27 +25,27 @@ test('a correct run has no problems, and the audit says what it checked', async 
   });
 });
 
-test('every prefix of a correct run is correct: a run may be looked at while it goes on', async () => {
+test('every prefix of a correct run is correct, so a run can be audited while it is running', async () => {
   for (let length = 1; length < good.length; length++)
     expect(await audit(good.slice(0, length))).toMatchObject({ ok: true, problems: [] });
 });
 
-test('a refused goal may stand in its parent’s ledger alone', async () => {
+test('a refused goal may appear in its parent’s ledger only', async () => {
   const frames = good.map((frame) =>
     frame.links === undefined ? frame : { ...frame, links: frame.links.filter(({ cell }) => cell !== reviewer) },
   );
   expect(await audit(frames)).toMatchObject({ ok: true, refused: 1 });
 });
 
-/** The frames that the cases below change most, by what they tell. */
+/** Positions of the frames that the cases change most. */
 const at = { failed: 1, childBegin: 7, toolBegin: 8, searchSettle: 13, close: 19 } as const;
 
-/** Frames as JSON that a hand may change. */
-type Loose = any;
-type Tampering = readonly [title: string, code: ProblemCode, words: string, change: (frames: Loose[]) => void];
+/** Frames as plain JSON that a case can change. */
+type Mutable = any;
+type Tampering = readonly [title: string, code: ProblemCode, words: string, change: (frames: Mutable[]) => void];
 
-const entryOf = (frames: Loose[], no: number, cell: string): Loose =>
-  frames[no].links.find((link: Loose) => link.cell === cell).entries[0];
+const entryOf = (frames: Mutable[], no: number, cell: string): Mutable =>
+  frames[no].links.find((link: Mutable) => link.cell === cell).entries[0];
 
 const tamperings: readonly Tampering[] = [
   ['a frame is deleted', 'frame-number', 'frame 9', (frames) => frames.splice(at.toolBegin, 1)],
@@ -74,7 +75,7 @@ const tamperings: readonly Tampering[] = [
     (frames) => (frames[8].cell = researcher),
   ],
   [
-    'an operation moves to a cell that never was',
+    'an operation moves to a cell that never existed',
     'cell-unknown',
     `frame 8, cell ${reviewer}`,
     (frames) => (frames[8].cell = reviewer),
@@ -103,18 +104,18 @@ const tamperings: readonly Tampering[] = [
   ['an entry’s tokens are changed', 'entry-size', 'frame 0', (frames) => entryOf(frames, 0, lead).tokens++],
   ['a goal is changed', 'content-changed', researcher, (frames) => (frames[7].contents[0].content += ' Now.')],
   ['a goal’s content is removed', 'content-missing', researcher, (frames) => delete frames[7].contents],
-  ['a result’s content stands twice', 'content-missing', lead, (f) => f[16].contents.push(f[16].contents[0])],
+  ['a result’s content occurs twice', 'content-missing', lead, (f) => f[16].contents.push(f[16].contents[0])],
   ['a content gets a label', 'content-entry', 'frame 16', (frames) => frames[16].contents[0].labels.push('secret')],
   ['a content gets another sender', 'content-entry', 'frame 16', (f) => (f[16].contents[0].from = reviewer)],
   [
     'the receiver’s half of a crossing is removed',
     'crossing-unmatched',
     'frame 16',
-    (frames) => (frames[16].links = frames[16].links.filter((link: Loose) => link.cell !== lead)),
+    (frames) => (frames[16].links = frames[16].links.filter((link: Mutable) => link.cell !== lead)),
   ],
   ['an entry names another grant', 'crossing-grant', 'frame 7', (f) => (entryOf(f, 7, researcher).grant = 'all')],
   ['an entry names another cell', 'crossing-ends', 'frame 16', (f) => (entryOf(f, 16, lead).other = reviewer)],
-  ['a cell is born without a goal', 'goal-missing', researcher, (frames) => delete frames[7].links],
+  ['a cell is created without a goal', 'goal-missing', researcher, (frames) => delete frames[7].links],
   [
     'a prompt names an operation that has not settled',
     'prompt-source',
@@ -138,10 +139,10 @@ const tamperings: readonly Tampering[] = [
   ['a tool result is shortened', 'prompt-part', 'frame 17', (frames) => (frames[9].record.value.text = 'noo')],
   ['a reply is changed', 'prompt-hash', 'frame 17', (f) => (f[6].record.value.parts[1].id = 'call-9')],
   ['a prompt’s hash is changed', 'prompt-hash', 'frame 5', (f) => (f[5].attempt.prompt = 'f'.repeat(64))],
-  ['a segment loses its place', 'prompt-view', 'frame 17', (f) => (f[17].attempt.changes[0].add[0].id = 9)],
+  ['a segment loses its position', 'prompt-view', 'frame 17', (f) => (f[17].attempt.changes[0].add[0].id = 9)],
   ['a segment is dropped that is not there', 'prompt-view', 'frame 14', (f) => (f[14].attempt.changes[2].drop[1] = 4)],
   ['a prompt’s size is changed', 'prompt-bytes', 'frame 17', (frames) => frames[17].attempt.bytes++],
-  ['an attempt is of another turn', 'prompt-turn', 'frame 17', (frames) => frames[17].attempt.turn++],
+  ['an attempt belongs to another turn', 'prompt-turn', 'frame 17', (frames) => frames[17].attempt.turn++],
   [
     'a result is shown as another tool’s',
     'prompt-call',
@@ -154,7 +155,7 @@ const tamperings: readonly Tampering[] = [
   ['a cap was too small', 'cap-exceeded', 'frame 2', (frames) => (frames[0].record.birth.caps.tokens = 4_000)],
   ['a cap on children was too small', 'cap-exceeded', 'frame 7', (f) => (f[0].record.birth.caps.spawns = 0)],
   ['a cost was above its hold', 'overdraft', 'frame 11', (frames) => (frames[10].record.hold.tokens = 100)],
-  ['a doubt was above its hold', 'uncertain-amount', 'frame 2', (f) => (f[1].record.hold.tokens = 4_999)],
+  ['an uncertain amount was above its hold', 'uncertain-amount', 'frame 2', (f) => (f[1].record.hold.tokens = 4_999)],
   ['a cost is not the usage', 'cost-usage', 'frame 6', (f) => f[6].record.cost.usage.cacheReadTokens++],
   ['a cost is removed', 'outcome-spent', `frame 19, cell ${lead}`, (frames) => delete frames[6].record.cost],
   ['a price is changed', 'outcome-spent', researcher, (frames) => frames[15].record.cost.nanoUsd++],
@@ -167,39 +168,59 @@ const tamperings: readonly Tampering[] = [
   [
     'a cell ends twice',
     'cell-ended',
-    'had already ended',
+    'has already ended',
     (f) => f.push({ ...f[16], no: 20, links: undefined, contents: undefined }),
   ],
-  ['a child ends without its outcome', 'cell-ended', 'the one that was born', (f) => delete f[16].record.ended],
-  ['a cell works on after its end', 'cell-ended', 'had ended before', (f) => f.push({ ...f[8], no: 20 })],
+  [
+    'a child ends without its outcome',
+    'cell-ended',
+    'not the one this operation started',
+    (f) => delete f[16].record.ended,
+  ],
+  ['a cell continues after its end', 'cell-ended', 'ended before this operation', (f) => f.push({ ...f[8], no: 20 })],
   ['the root leaves an operation open', 'cell-ended', 'operation 4', (f) => (f[9].record = { type: 'cancel' })],
   ['the run is opened twice', 'run-start', 'already open', (frames) => frames.push({ ...frames[0], no: 20 })],
   ['the run ends twice', 'run-end', 'already ended', (frames) => frames.push({ ...frames[19], no: 20 })],
-  ['the run opens in another cell', 'cell-birth', 'opens in another', (frames) => (frames[0].cell = researcher)],
-  ['a cell is born twice', 'cell-birth', 'born before', (f) => (f[8].record.birth = f[7].record.birth)],
-  ['a tool bears a cell', 'operation-record', 'no child', (f) => (f[8].record.birth = f[7].record.birth)],
-  ['an attempt may not be repeated', 'operation-record', 'repeated', (f) => (f[5].record.repeat = 'never')],
-  ['an attempt rides in a settlement', 'operation-record', 'without the', (f) => (f[6].attempt = f[5].attempt)],
+  [
+    'the run opens in another cell',
+    'cell-birth',
+    'does not open in the cell',
+    (frames) => (frames[0].cell = researcher),
+  ],
+  ['a cell is created twice', 'cell-birth', 'already exists', (f) => (f[8].record.birth = f[7].record.birth)],
+  [
+    'a tool creates a cell',
+    'operation-record',
+    'not a child operation',
+    (f) => (f[8].record.birth = f[7].record.birth),
+  ],
+  ['an attempt may not be repeated', 'operation-record', 'always repeatable', (f) => (f[5].record.repeat = 'never')],
+  [
+    'a settlement contains an attempt',
+    'operation-record',
+    'without a begin record',
+    (f) => (f[6].attempt = f[5].attempt),
+  ],
   ['a failure is not in the catalogue', 'operation-record', 'catalogue', (f) => (f[2].record.failure.code = 'oops')],
   ['a sleep has a value', 'operation-record', 'a sleep has no value', (frames) => (frames[4].record.value = 1)],
   [
-    'what runs again was over',
+    'a repeated operation had already ended',
     'operation-unknown',
-    'was not under way',
+    'was not in flight',
     (frames) => (frames[4].record = { type: 'again', op: 0, uncertain: {} }),
   ],
   [
-    'a cell that was never born has a ledger',
+    'a cell that was never created has a ledger',
     'cell-unknown',
-    'never born',
+    'does not exist',
     (f) => (entryOf(f, 8, reviewer).kind = 'note'),
   ],
-  ['a content stands without an entry', 'content-entry', 'without its entry', (f) => (f[16].contents[0].seq = 9)],
+  ['a content has no entry', 'content-entry', 'without a ledger entry', (f) => (f[16].contents[0].seq = 9)],
   ['the run ends in another cell', 'run-end', 'frame 19', (frames) => (frames[19].cell = researcher)],
 ];
 
 test.each(tamperings)('%s: %s', async (_title, code, words, change) => {
-  const frames = JSON.parse(JSON.stringify(good)) as Loose[];
+  const frames = JSON.parse(JSON.stringify(good)) as Mutable[];
   change(frames);
   const { ok, problems } = await audit(frames);
   expect(ok).toBe(false);
@@ -207,32 +228,32 @@ test.each(tamperings)('%s: %s', async (_title, code, words, change) => {
   expect(named.map(({ where, message }) => `${where}: ${message}`).join('\n')).toContain(words);
 });
 
-test('the cases name what they change', () => {
+test('the named positions are those of the expected frames', () => {
   expect(good.map(({ record }) => record.type)).toHaveLength(at.close + 1);
   expect(good[at.close]!.record.type).toBe('close');
   expect(good[at.childBegin]!.record).toMatchObject({ do: 'child' });
 });
 
-test('a record that the store could not read is a problem', async () => {
+test('a record that the store could not read is reported as a problem', async () => {
   const { ok, problems } = await audit(good, ['frame 3 of run-dddddddddddd']);
   expect(ok).toBe(false);
   expect(problems).toEqual([expect.objectContaining({ code: 'record-damaged', where: 'frame 3 of run-dddddddddddd' })]);
 });
 
-test('an output that was changed in the store is found', async () => {
+test('an output that was changed in the store is detected', async () => {
   const changed = async (ref: string) => Buffer.from(`${Buffer.from(blobs.get(ref)!).toString()}!`);
-  const { problems } = await auditRun(good, { blob: changed, damaged: [] });
+  const { problems } = await auditRun(good, { readBlob: changed, damaged: [] });
   expect(problems.map(({ code }) => code)).toEqual(['output-changed', 'output-preview']);
 });
 
 test('bytes without an origin are counted in every prompt that showed them', async () => {
-  const frames = JSON.parse(JSON.stringify(good)) as Loose[];
+  const frames = JSON.parse(JSON.stringify(good)) as Mutable[];
   const goalSegment = frames[at.failed].attempt.changes[0].add.at(-1);
   goalSegment.origin.of[0].seq = 7;
   const { unattributedBytes } = await audit(frames);
   expect(unattributedBytes).toBe(3 * goalSegment.bytes);
 });
 
-test('no frames are no run', async () => {
+test('an empty list of frames is not a run', async () => {
   expect(await audit([])).toMatchObject({ ok: false, problems: [{ code: 'run-start' }] });
 });

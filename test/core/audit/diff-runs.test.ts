@@ -16,22 +16,22 @@ import {
   user,
 } from './frames.ts';
 
-/** A run as a tree of what was said, looked up and handed on. */
+/** A run as a tree of replies, tool results and child calls. */
 type Plan = { readonly agent: string; readonly turns: readonly Turn[]; readonly answer: string };
 type Turn = { readonly says: string; readonly tools: readonly Lookup[]; readonly children: readonly Plan[] };
-type Lookup = { readonly tool: string; readonly args: string; readonly found: string };
+type Lookup = { readonly tool: string; readonly args: string; readonly result: string };
 
-/** All that two recordings of one plan may differ in. */
-type Hand = { readonly run: string; readonly ids: string; readonly startAt: number };
+/** Everything in which two recordings of the same plan may differ. */
+type RecordingOptions = { readonly run: string; readonly ids: string; readonly startAt: number };
 
 const definition = definitionOf('You work.', []);
 const good = goodRun().frames;
 
-/** Writes a plan down as the runtime would, with the ids and times of this hand. */
-const record = (plan: Plan, { run, ids, startAt }: Hand): readonly Frame[] => {
+/** Records a plan as the runtime would, with these ids and times. */
+const record = (plan: Plan, { run, ids, startAt }: RecordingOptions): readonly Frame[] => {
   const log = new FrameWriter();
-  let born = 0;
-  const newCell = (agent: string): CellId => `${agent}-${ids}${born++}` as CellId;
+  let cellCount = 0;
+  const newCell = (agent: string): CellId => `${agent}-${ids}${cellCount++}` as CellId;
   const work = (cell: CellId, { turns }: Plan): void => {
     let shown = 'the goal';
     for (const [index, { says, tools, children }] of turns.entries()) {
@@ -42,9 +42,9 @@ const record = (plan: Plan, { run, ids, startAt }: Hand): readonly Frame[] => {
         (name, nth): ReplyPart => ({ type: 'call', id: `call-${ids}-${nth}`, name, input: '{}' }),
       );
       log.reply(cell, op, [{ type: 'text', text: says }, ...calls], usage(10, says.length));
-      for (const { tool, args, found } of tools) log.tool(cell, tool, { args }, { text: found });
+      for (const { tool, args, result } of tools) log.tool(cell, tool, { args }, { text: result });
       for (const child of children) spawn(cell, child);
-      // What a model is shown holds the ids of its calls.
+      // What a model is shown includes the ids of its calls.
       shown = JSON.stringify({ calls, tools });
     }
   };
@@ -68,7 +68,7 @@ const record = (plan: Plan, { run, ids, startAt }: Hand): readonly Frame[] => {
 };
 
 const word = fc.constantFrom('red', 'green', 'blue');
-const lookup = fc.record({ tool: fc.constantFrom('search', 'clock'), args: word, found: word });
+const lookup = fc.record({ tool: fc.constantFrom('search', 'clock'), args: word, result: word });
 const planOf = (depth: number): fc.Arbitrary<Plan> =>
   fc.record({
     agent: fc.constantFrom('lead', 'scout', 'writer'),
@@ -83,8 +83,8 @@ const planOf = (depth: number): fc.Arbitrary<Plan> =>
     ),
   });
 const plan = planOf(2);
-const first: Hand = { run: 'run-1', ids: 'aa', startAt: 0 };
-const second: Hand = { run: 'run-2', ids: 'bb', startAt: 5_000_000 };
+const first: RecordingOptions = { run: 'run-1', ids: 'aa', startAt: 0 };
+const second: RecordingOptions = { run: 'run-2', ids: 'bb', startAt: 5_000_000 };
 
 const mirrored = (diff: RunDiff): RunDiff => ({
   ...diff,
@@ -98,7 +98,7 @@ const mirrored = (diff: RunDiff): RunDiff => ({
   })),
 });
 
-test('a run is the same as itself, to its last frame', () =>
+test('a run is identical to itself, to its last frame', () =>
   fc.assert(
     fc.property(plan, (one) => {
       const frames = record(one, first);
@@ -108,7 +108,7 @@ test('a run is the same as itself, to its last frame', () =>
     }),
   ));
 
-test('times, ids of runs, cells and calls make no difference', () =>
+test('differences in times and in ids of runs, cells and calls are ignored', () =>
   fc.assert(
     fc.property(plan, (one) => {
       const diff = diffRuns(record(one, first), record(one, second));
@@ -124,7 +124,7 @@ test('swapping the runs swaps the sides and nothing else', () =>
     }),
   ));
 
-test('runs are the same exactly if their plans are', () =>
+test('two runs are equal exactly when their plans are', () =>
   fc.assert(
     fc.property(plan, plan, (one, other) => {
       const { same, cells } = diffRuns(record(one, first), record(other, second));
@@ -134,24 +134,24 @@ test('runs are the same exactly if their plans are', () =>
     }),
   ));
 
-/** One tool of one cell found something else: the n-th in the order of writing. */
-const foundElsewhere = (one: Plan, nth: number): Plan => {
+/** Changes the result of one tool of one cell: the n-th in recording order. */
+const withOtherResult = (one: Plan, nth: number): Plan => {
   let left = nth;
   const change = (given: Plan): Plan => ({
     ...given,
     turns: given.turns.map((turn) => ({
       ...turn,
-      tools: turn.tools.map((tool) => (left-- === 0 ? { ...tool, found: `${tool.found} and more` } : tool)),
+      tools: turn.tools.map((tool) => (left-- === 0 ? { ...tool, result: `${tool.result} and more` } : tool)),
       children: turn.children.map(change),
     })),
   });
   return change(one);
 };
 
-test('a tool that found something else is where its cell parts, and no cell beside it does', () =>
+test('a different tool result is where its cell diverges, and no other cell does', () =>
   fc.assert(
     fc.property(plan, fc.nat({ max: 3 }), (one, nth) => {
-      const other = foundElsewhere(one, nth);
+      const other = withOtherResult(one, nth);
       fc.pre(JSON.stringify(other) !== JSON.stringify(one));
       const { cells } = diffRuns(record(one, first), record(other, second));
       const parted = cells.filter(({ same }) => !same);
@@ -163,7 +163,7 @@ test('a tool that found something else is where its cell parts, and no cell besi
     }),
   ));
 
-test('a child that answered otherwise is where its parent parts', () => {
+test('a different child answer is where its parent diverges', () => {
   const answered = (answer: string): Plan => ({
     agent: 'lead',
     answer: 'done',
@@ -179,7 +179,7 @@ test('a child that answered otherwise is where its parent parts', () => {
   ]);
 });
 
-/** Two children that were asked together, and answer in this order. */
+/** Two children that were called together and answer in this order. */
 const answeredInOrder = (order: readonly number[]): readonly Frame[] => {
   const log = new FrameWriter();
   const scouts = ['scout-1', 'scout-2'] as CellId[];
@@ -208,11 +208,11 @@ const answeredInOrder = (order: readonly number[]): readonly Frame[] => {
   return log.frames;
 };
 
-test('which of several children answered first makes no difference', () => {
+test('the order in which several children answer is ignored', () => {
   expect(diffRuns(answeredInOrder([0, 1]), answeredInOrder([1, 0]))).toMatchObject({ same: true, sameFrames: 3 });
 });
 
-test('another definition is a difference, of the agent that has it and where it is called', () => {
+test('a changed definition is a difference, both for its agent and where it is called', () => {
   const { frames } = goodRun();
   const digest = 'c'.repeat(64);
   const renamed = frames.map((frame) => {
@@ -225,7 +225,7 @@ test('another definition is a difference, of the agent that has it and where it 
   expect(cells[1]).toMatchObject({ parts: null, same: false });
 });
 
-test('a child that was given another goal is where its parent parts', () => {
+test('a different goal for a child is where its parent diverges', () => {
   const given = (goal: string): readonly Frame[] => {
     const log = new FrameWriter();
     log.open(birthOf(lead, null, definition, {}), definition, 'Do it.');
@@ -241,7 +241,7 @@ test('a child that was given another goal is where its parent parts', () => {
   });
 });
 
-test('cells are matched by agent and order of call, and told in tree order', () => {
+test('cells are matched by agent and call order, and reported in tree order', () => {
   const leaf = (agent: string, answer = 'red'): Plan => ({ agent, answer, turns: [] });
   const tree = (children: readonly Plan[]): Plan => ({
     agent: 'lead',
@@ -261,7 +261,7 @@ test('cells are matched by agent and order of call, and told in tree order', () 
   expect(cells[4]).toMatchObject({ one: { output: 'blue', crossings: ['goal from lead', 'result to lead'] } });
 });
 
-test('two runs of different agents share no cell', () => {
+test('two runs of different agents have no cell in common', () => {
   const leaf = (agent: string): Plan => ({ agent, answer: 'red', turns: [] });
   const { cells, same } = diffRuns(record(leaf('scout'), first), record(leaf('lead'), second));
   expect(same).toBe(false);
@@ -271,7 +271,7 @@ test('two runs of different agents share no cell', () => {
   ]);
 });
 
-/** Keeps so many frames of a run, notes what is changed, and goes on as another one did. */
+/** Keeps the first `kept` frames of a run, records the amendment, and continues with the frames of another run. */
 const forkOf = (kept: readonly Frame[], amendment: Amendment, rest: readonly Frame[]): readonly Frame[] => {
   const { run } = kept[0]!;
   const from = { run, frames: kept.length, hash: 'ab'.repeat(32) as Hash, at: `${lead}/0`, forkedAt: 5_000 };
@@ -280,7 +280,7 @@ const forkOf = (kept: readonly Frame[], amendment: Amendment, rest: readonly Fra
   return [...kept, marker, ...rest].map((frame, no) => ({ ...frame, run: 'run-fork' as RunId, no }));
 };
 
-test('the difference of a run and its fork names what was changed, and how much was kept', () =>
+test('the diff of a run and its fork names what was changed, and how much was kept', () =>
   fc.assert(
     fc.property(plan, fc.nat(), fc.constantFrom('other/model', undefined), (one, cut, model) => {
       const frames = record(one, first);
@@ -297,13 +297,13 @@ test('the difference of a run and its fork names what was changed, and how much 
     }),
   ));
 
-test('a fork that did as before is the same', () => {
+test('a fork that behaves as before is equal', () => {
   const { frames } = goodRun();
   const fork = forkOf(frames.slice(0, 5), { agent: 'lead' }, frames.slice(5));
   expect(diffRuns(frames, fork)).toMatchObject({ same: true, sameFrames: 5, fork: { amendment: { agent: 'lead' } } });
 });
 
-test('a fork of a fork is told by its newest change', () => {
+test('a fork of a fork is described by its newest change', () => {
   const { frames } = goodRun();
   const once = forkOf(frames.slice(0, 5), { agent: 'lead', model: 'a/b' }, []);
   const twice = forkOf(once, { agent: 'lead', model: 'c/d' }, []).map((frame) => ({ ...frame, run: 'run-2' as RunId }));
@@ -311,7 +311,7 @@ test('a fork of a fork is told by its newest change', () => {
   expect(diffRuns(frames, twice).fork).toMatchObject({ amendment: { model: 'a/b' } });
 });
 
-test('refusals are told with their reason, and spending and models of both sides', () => {
+test('refusals are reported with their reason, with spending and models of both sides', () => {
   const { frames } = goodRun();
   const { cells } = diffRuns(frames, frames.slice(0, 12));
   expect(cells[0]!.one).toMatchObject({
@@ -337,19 +337,19 @@ const changed = (frames: readonly Frame[], cell: CellId, change: (frame: any) =>
     return copy;
   });
 
-const partings: readonly (readonly [what: string, change: (frame: any) => void, words: RegExp])[] = [
+const divergences: readonly (readonly [what: string, change: (frame: any) => void, words: RegExp])[] = [
   [
-    'another prompt',
+    'a different prompt',
     (frame) => frame.attempt?.turn === 2 && (frame.attempt.prompt = 'c'.repeat(64)),
     /^prompt sha256 cccccccccccc…: model rehearsal\/small: DuckDB is columnar\.$/u,
   ],
   [
-    'another reply',
+    'a different reply',
     (frame) => frame.record.value?.parts?.[0]?.text && (frame.record.value.parts[0].text = 'No idea.'),
     /^model rehearsal\/small: No idea\.$/u,
   ],
   [
-    'other arguments',
+    'different arguments',
     (frame) => frame.record.about?.args && (frame.record.about.args = '{"query":"SQLite"}'),
     /^tool search \{"query":"SQLite"\}: DuckDB, “line by line”/u,
   ],
@@ -363,7 +363,7 @@ const partings: readonly (readonly [what: string, change: (frame: any) => void, 
     /^tool search \{"query":"DuckDB"\}, failed: tool_failed \(no route\)$/u,
   ],
   [
-    'another failure',
+    'a different failure',
     (frame) => {
       if (frame.record.value?.output === undefined) return;
       frame.record.failure = { code: 'tool_timeout' };
@@ -371,13 +371,13 @@ const partings: readonly (readonly [what: string, change: (frame: any) => void, 
     /"code":"tool_timeout"/u,
   ],
   [
-    'another use of tokens',
+    'a different token usage',
     (frame) => frame.record.value?.usage && (frame.record.value.usage.inputTokens = 7),
     /"inputTokens":7/u,
   ],
 ];
 
-test.each(partings)('%s is where two cells part', (_what, change, words) => {
+test.each(divergences)('%s is where two cells diverge', (_what, change, words) => {
   const { frames } = goodRun();
   const { cells } = diffRuns(frames, changed(frames, researcher, change));
   const parts = cells[1]!.parts!;
@@ -386,11 +386,11 @@ test.each(partings)('%s is where two cells part', (_what, change, words) => {
   expect(cells[0]!.same).toBe(true);
 });
 
-test('the place where long texts part is shown, however far in it lies', () => {
+test('the point where long texts diverge is shown, however far in it is', () => {
   const found = (text: string): Plan => ({
     agent: 'lead',
     answer: '',
-    turns: [{ says: '', tools: [{ tool: 'search', args: 'x', found: text }], children: [] }],
+    turns: [{ says: '', tools: [{ tool: 'search', args: 'x', result: text }], children: [] }],
   });
   const same = 'word '.repeat(10_000);
   const { cells } = diffRuns(record(found(`${same}one`), first), record(found(`${same}other`), second));
@@ -402,14 +402,14 @@ test('the place where long texts part is shown, however far in it lies', () => {
   expect(cells[0]!.parts!.one.length).toBeLessThan(400);
 });
 
-/** Also what looks like a reply or a tool's answer, and is none. */
+/** Also values that look like a reply or a tool's answer, and are neither. */
 const anyValue = fc.oneof(
   fc.jsonValue(),
   fc.record({ parts: fc.oneof(fc.jsonValue(), fc.array(fc.oneof(fc.jsonValue(), fc.constant({ type: 'call' })))) }),
   fc.record({ text: fc.jsonValue() }),
 );
 
-test('no log is too odd: cut, doubled, shuffled or made of two runs', () =>
+test('handles any log: cut, duplicated, shuffled or mixed from two runs', () =>
   fc.assert(
     fc.property(
       plan,
@@ -425,7 +425,7 @@ test('no log is too odd: cut, doubled, shuffled or made of two runs', () =>
     ),
   ));
 
-test('no value is too odd: whatever an operation settled with is told as it is', () =>
+test('handles any value: whatever an operation settled with is reported as it is', () =>
   fc.assert(
     fc.property(fc.nat(), anyValue, (index, value) => {
       const settles = good.filter(({ record: { type } }) => type === 'settle');

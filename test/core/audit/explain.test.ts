@@ -6,7 +6,7 @@ import { answers, goals, goodRun, lead, model, researcher } from './frames.ts';
 const { frames } = goodRun();
 const modelName = `model:${model}`;
 
-test('each attempt lists the segments that it showed, in the order of the view', () => {
+test('each attempt lists the segments it showed, in window order', () => {
   const { attempts, agent, run } = explainCell(frames, researcher);
   expect({ agent, run }).toEqual({ agent: 'researcher', run: frames[0]!.run });
   expect(attempts.map(({ op, turn, segments }) => ({ op, turn, segments }))).toEqual([
@@ -15,12 +15,12 @@ test('each attempt lists the segments that it showed, in the order of the view',
   ]);
 });
 
-test('a segment says in which attempts it was shown, also when it was replaced before any', () => {
+test('a segment lists the attempts that showed it, even if it was replaced before any did', () => {
   const { segments } = explainCell(frames, researcher);
   expect(segments.map(({ shownIn }) => shownIn)).toEqual([[0, 2], [0], [0, 2], [], [], [2]]);
 });
 
-test('text that is looked for is found in prompts, schemas, calls and results', () => {
+test('a text search finds text in prompts, schemas, calls and results', () => {
   const found = (cell: CellId, find: string) =>
     explainCell(frames, cell, find)
       .segments.filter((segment) => segment.found.length > 0)
@@ -34,7 +34,7 @@ test('text that is looked for is found in prompts, schemas, calls and results', 
   expect(found(researcher, goals.lead)).toEqual([]);
 });
 
-test('a goal leads to the reply of the parent that gave it', () => {
+test('a goal is traced to the parent’s reply that gave it', () => {
   const { segments } = explainCell(frames, researcher);
   expect(segments[2]!.trail).toEqual([
     expect.objectContaining({ type: 'crossing', kind: 'goal', from: lead, to: researcher, grant: 'goal' }),
@@ -42,7 +42,7 @@ test('a goal leads to the reply of the parent that gave it', () => {
   ]);
 });
 
-test('a child’s result leads to the call, the child, the crossing and the child’s last reply', () => {
+test('a child’s result is traced to the call, the child, the crossing and the child’s last reply', () => {
   const { segments } = explainCell(frames, lead);
   expect(segments[5]!.trail).toEqual([
     { type: 'operation', cell: lead, agent: 'lead', op: 2, name: modelName },
@@ -52,7 +52,7 @@ test('a child’s result leads to the call, the child, the crossing and the chil
   ]);
 });
 
-test('the goal of the run leads to the outside, the system prompt to the definition', () => {
+test('the goal of the run is traced to the outside, the system prompt to the definition', () => {
   const { segments } = explainCell(frames, lead);
   expect(segments[0]!.trail).toEqual([
     { type: 'definition', cell: lead, agent: 'lead', path: 'prompt' },
@@ -61,7 +61,7 @@ test('the goal of the run leads to the outside, the system prompt to the definit
   expect(segments[3]!.trail).toEqual([expect.objectContaining({ type: 'crossing', from: 'outside', to: lead })]);
 });
 
-test('what was shortened leads through the segments it was made of', () => {
+test('a shortened text is traced through the segments it was made from', () => {
   const { segments } = explainCell(frames, researcher);
   expect(segments[5]!.trail).toEqual([
     { type: 'segment', id: 3, rule: 'reply@1' },
@@ -71,6 +71,6 @@ test('what was shortened leads through the segments it was made of', () => {
   ]);
 });
 
-test('a cell that is not in the run is refused by name', () => {
+test('a cell that is not in the run is rejected by name', () => {
   expect(() => explainCell(frames, 'nobody-1' as CellId)).toThrow('nobody-1');
 });

@@ -1,4 +1,4 @@
-// A small writer of its own: makes the frames of a correct run from the description of the log alone.
+// An independent frame writer: it creates the frames of a correct run from the description of the log format alone.
 import { canonicalJson, sha256, utf8Bytes, zeroHash } from '#base';
 import type { CellId, Hash, Json, JsonObject, RunId } from '#base';
 import type {
@@ -34,7 +34,7 @@ export const reviewer = 'reviewer-cccccccccccc' as CellId;
 export const model = 'rehearsal/small';
 
 type Extras = Partial<Pick<Frame, 'attempt' | 'ids' | 'definitions'>>;
-export type Shown = { readonly origin: Origin; readonly category: Category; readonly part: PromptPart };
+export type ShownSegment = { readonly origin: Origin; readonly category: Category; readonly part: PromptPart };
 type PromptState = { hash: Hash; view: { id: number; bytes: number; chars: number }[]; next: number };
 
 export class FrameWriter {
@@ -47,10 +47,10 @@ export class FrameWriter {
   #operations = new Map<CellId, number>();
   #prompts = new Map<CellId, PromptState>();
 
-  /** Notes a crossing at both ends; it rides in the next frame. Gives the number of the entry that holds the content. */
+  /** Records a crossing at both ends, in the next frame. Returns the number of the entry that holds the content. */
   cross(kind: CrossingKind, [from, to]: readonly [CrossingEnd, CrossingEnd], content: string, refused = false): number {
     const bytes = utf8Bytes(content);
-    const enter = (way: 'in' | 'out', cell: CrossingEnd, other: CrossingEnd): number | undefined => {
+    const addEntry = (way: 'in' | 'out', cell: CrossingEnd, other: CrossingEnd): number | undefined => {
       if (cell === 'outside') return undefined;
       const chain = this.#chains.get(cell) ?? { seq: 0, hash: zeroHash };
       this.#chains.set(cell, chain);
@@ -70,8 +70,8 @@ export class FrameWriter {
       this.#pending.set(cell, [...(this.#pending.get(cell) ?? []), entry]);
       return entry.seq;
     };
-    const out = enter('out', from, to);
-    const into = enter('in', to, from);
+    const out = addEntry('out', from, to);
+    const into = addEntry('in', to, from);
     const [cell, seq] = into === undefined ? [from as CellId, out!] : [to as CellId, into];
     if (!refused) this.#contents.push({ cell, seq, kind, from, to, labels: [], content });
     return seq;
@@ -118,21 +118,21 @@ export class FrameWriter {
     this.write(cell, { type: 'settle', op, ...more });
   }
 
-  /** One attempt at the model, with what is new in view; the hold covers it. */
+  /** One model attempt with the changes of the window; the hold covers it. */
   attempt(cell: CellId, turn: number, changes: readonly Change[]): number {
     const prompt = this.#prompts.get(cell) ?? { hash: zeroHash, view: [], next: 0 };
     this.#prompts.set(cell, prompt);
     const texts: string[] = [];
     const recorded = changes.map((change): ViewChange => {
-      const made = ('add' in change ? change.add : 'by' in change ? [change.by] : []).map((shown) => {
+      const segments = ('add' in change ? change.add : 'by' in change ? [change.by] : []).map((shown) => {
         const [id, json] = [prompt.next++, JSON.stringify(shown.part)];
         const { origin, category } = shown;
         const words = `+${id}${JSON.stringify(origin)}${category}${json}`;
         return { record: { id, origin, category, bytes: utf8Bytes(json) }, chars: json.length, words };
       });
-      const words = made.map((one) => one.words).join('');
-      const records = made.map((one) => one.record);
-      const shown = made.map(({ record: { id, bytes }, chars }) => ({ id, bytes, chars }));
+      const words = segments.map((one) => one.words).join('');
+      const records = segments.map((one) => one.record);
+      const shown = segments.map(({ record: { id, bytes }, chars }) => ({ id, bytes, chars }));
       if ('add' in change) {
         prompt.view.push(...shown);
         texts.push(words);
@@ -179,7 +179,7 @@ export class FrameWriter {
     return op;
   }
 
-  keep(text: string, name: string): ToolResultValue {
+  offload(text: string, name: string): ToolResultValue {
     const bytes = Buffer.from(text);
     const ref = sha256(bytes);
     this.blobs.set(ref, bytes);
@@ -195,8 +195,8 @@ export class FrameWriter {
 }
 
 export type Change =
-  | { readonly add: readonly Shown[] }
-  | { readonly replace: readonly [number, number]; readonly by: Shown }
+  | { readonly add: readonly ShownSegment[] }
+  | { readonly replace: readonly [number, number]; readonly by: ShownSegment }
   | { readonly drop: readonly [number, number]; readonly rule: `${string}@${number}` };
 
 export const definitionOf = (prompt: string, tools: readonly string[]): AgentDefinition => ({
@@ -231,12 +231,12 @@ export const usage = (inputTokens: number, outputTokens: number): Usage => ({
   cacheWriteTokens: 4,
 });
 
-/** What so many replies with `usage` leave of the cache in an account. */
-export const cached = (replies: number) => ({ cacheReadTokens: 3 * replies, cacheWriteTokens: 4 * replies });
+/** The cache tokens of that many replies with `usage`. */
+export const cacheTokens = (replies: number) => ({ cacheReadTokens: 3 * replies, cacheWriteTokens: 4 * replies });
 
 export const user = (text: string): PromptPart => ({ message: { role: 'user', content: [{ type: 'text', text }] } });
 
-export const fromDefinition = (definition: AgentDefinition): readonly Shown[] => {
+export const fromDefinition = (definition: AgentDefinition): readonly ShownSegment[] => {
   const source = (path: 'prompt' | 'guidance' | `tools/${number}`): Source => ({
     from: 'definition',
     digest: digestOf(definition),
@@ -249,7 +249,7 @@ export const fromDefinition = (definition: AgentDefinition): readonly Shown[] =>
       category: 'SYSTEM',
       part: { message: { role: 'system', content } },
     },
-    ...definition.tools.map(({ name, description, inputSchema }, index): Shown => ({
+    ...definition.tools.map(({ name, description, inputSchema }, index): ShownSegment => ({
       origin: { rule: 'tool@1', of: [source(`tools/${index}`)] },
       category: 'SYSTEM',
       part: { tool: { type: 'function', name, description, inputSchema: inputSchema as { type: 'object' } } },
@@ -257,7 +257,7 @@ export const fromDefinition = (definition: AgentDefinition): readonly Shown[] =>
   ];
 };
 
-export const fromGoal = (goal: string): Shown => ({
+export const fromGoal = (goal: string): ShownSegment => ({
   origin: { rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] },
   category: 'DIALOG',
   part: user(`Your task: ${goal}`),
@@ -265,7 +265,7 @@ export const fromGoal = (goal: string): Shown => ({
 
 export type Call = Extract<ReplyPart, { type: 'call' }>;
 
-export const fromCalls = (no: number, calls: readonly Call[]): Shown => ({
+export const fromCalls = (no: number, calls: readonly Call[]): ShownSegment => ({
   origin: { rule: 'reply@1', of: calls.map((_, part) => ({ from: 'reply', no, part })) },
   category: 'DIALOG',
   part: {
@@ -359,7 +359,7 @@ export const goodRun = (): FrameWriter => {
 
   const childOutcome = outcomeOf(answers.child, {
     inputTokens: 300,
-    ...cached(2),
+    ...cacheTokens(2),
     outputTokens: 50,
     usd: 0.0003,
     steps: 1,
@@ -393,7 +393,7 @@ export const goodRun = (): FrameWriter => {
   log.reply(lead, answered, [{ type: 'text', text: answers.lead }], usage(200, 40));
   const outcome = outcomeOf(answers.lead, {
     inputTokens: 620,
-    ...cached(4),
+    ...cacheTokens(4),
     outputTokens: 120,
     usd: 0.00062,
     steps: 3,
@@ -405,12 +405,12 @@ export const goodRun = (): FrameWriter => {
   return log;
 };
 
-/** The researcher's session: a search, then, shortened and without tools, the answer. */
+/** The researcher's session: a search, then the answer, with a compacted window and without tools. */
 const research = (log: FrameWriter): void => {
   const search: Call = { type: 'call', id: 'call-3', name: 'search', input: '{"query":"DuckDB"}' };
   const first = log.attempt(researcher, 1, [{ add: [...fromDefinition(definitions.child), fromGoal(goals.child)] }]);
   log.reply(researcher, first, [search], usage(100, 20));
-  const value = log.keep(longText, 'search_001.txt');
+  const value = log.offload(longText, 'search_001.txt');
   const found = log.tool(researcher, 'search', { step: 1, args: search.input }, value);
   const second = log.attempt(researcher, 2, [
     {
@@ -441,7 +441,7 @@ const research = (log: FrameWriter): void => {
         },
         category: 'CONTEXT',
         part: user(
-          `Earlier steps of yours, shortened:\n- search: ok: ${value.text.replace(/\s+/gu, ' ').slice(0, 119)}…`,
+          `Your earlier steps, abbreviated:\n- search: ok: ${value.text.replace(/\s+/gu, ' ').slice(0, 119)}…`,
         ),
       },
     },

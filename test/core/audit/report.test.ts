@@ -27,7 +27,7 @@ const sizes = (into: string, out: string) => ({
 const { frames } = goodRun();
 const report = reportRun(frames, 'ended');
 
-test('a run is told by its goal, its status, its output and its cells', () => {
+test('a run is reported with its goal, status, output and cells', () => {
   expect(report).toMatchObject({
     run: frames[0]!.run,
     agent: 'lead',
@@ -45,7 +45,7 @@ test('a run is told by its goal, its status, its output and its cells', () => {
   ]);
 });
 
-test('what a cell spent is its own and its children’s, and agrees with its outcome', () => {
+test('a cell’s spending includes its children’s, and agrees with its outcome', () => {
   const [parent, child] = report.cells;
   expect(parent!.own).toMatchObject({ inputTokens: 320, outputTokens: 70, usd: 0.00032, steps: 2, spawns: 1 });
   expect(child!.own).toMatchObject({ inputTokens: 300, outputTokens: 50, usd: 0.0003, steps: 1, spawns: 0 });
@@ -54,7 +54,7 @@ test('what a cell spent is its own and its children’s, and agrees with its out
   expect(report.spent.ms).toBe(frames.at(-1)!.at - frames[0]!.at);
 });
 
-test('figures count requests, tools and agents by name, a cell’s own and with its children’s', () => {
+test('figures count requests, tools and agents by name, for the cell alone and including its children', () => {
   const [parent, child] = report.cells;
   expect(parent!.figures.own).toMatchObject({
     requests: { calls: 3, failed: 1, ms: 20 },
@@ -73,7 +73,7 @@ test('figures count requests, tools and agents by name, a cell’s own and with 
   });
 });
 
-test('an attempt that ran again after a crash was a request of its own, which nobody knows the use of', () => {
+test('an attempt repeated after a crash counts as a request of its own, with unknown usage', () => {
   const log = new FrameWriter();
   log.open(birthOf(lead, null, definitions.lead, {}), definitions.lead, goals.lead);
   const asked = log.attempt(lead, 1, [{ add: [...fromDefinition(definitions.lead), fromGoal(goals.lead)] }]);
@@ -86,7 +86,7 @@ test('an attempt that ran again after a crash was a request of its own, which no
   expect(cells[0]!.own).toMatchObject({ inputTokens: 100, uncertain: 5_000 });
 });
 
-test('a price that is not known makes the sum unknown, here and above, not elsewhere', () => {
+test('an unknown price makes the total unknown for the cell and its ancestors only', () => {
   const unpriced = frames.map((frame) =>
     frame.cell === researcher && frame.record.type === 'settle' && frame.record.cost !== undefined
       ? { ...frame, record: { ...frame.record, cost: { ...frame.record.cost, nanoUsd: null } } }
@@ -105,11 +105,11 @@ test('a run without an end is running or interrupted, and has used time up to it
   expect(spent.ms).toBe(part.at(-1)!.at - part[0]!.at);
 });
 
-test('a log without a beginning cannot be told', () => {
+test('a log without a beginning cannot be reported', () => {
   expect(() => reportRun([], 'ended')).toThrow('start of a run');
 });
 
-test('events tell the run in order, each under an id of its own', () => {
+test('events describe the run in order, each with its own id', () => {
   expect(report.events.map(({ type, cell }) => `${type} ${cell.split('-')[0]}`)).toEqual([
     'session-start lead',
     'crossing lead',
@@ -148,7 +148,7 @@ test('events tell the run in order, each under an id of its own', () => {
   ]);
 });
 
-test('events carry what happened', () => {
+test('events carry the details of what happened', () => {
   const all = (type: string) => report.events.filter((event) => event.type === type);
   expect(all('session-start')[1]).toMatchObject({
     agent: 'researcher',
@@ -189,7 +189,7 @@ test('events carry what happened', () => {
   expect(all('session-end')[1]).toMatchObject({ status: 'completed', error: null, spent: { inputTokens: 620 } });
 });
 
-test('the same frames give the same events, live or later', () => {
+test('the same frames give the same events, live or afterwards', () => {
   const fold = projectEvents();
   expect(frames.flatMap((frame) => fold.next(frame))).toEqual(report.events);
 });

@@ -21,11 +21,11 @@ import {
   usage,
   user,
 } from './frames.ts';
-import type { Change, Shown } from './frames.ts';
+import type { Change, ShownSegment } from './frames.ts';
 
 const categories: readonly Category[] = ['SYSTEM', 'CONTEXT', 'DIALOG', 'TOOLS'];
 
-const shown = (category: Category, text: string, rule: RuleName = 'goal@1'): Shown => ({
+const shown = (category: Category, text: string, rule: RuleName = 'goal@1'): ShownSegment => ({
   origin: { rule, of: [] },
   category,
   part: user(text),
@@ -33,7 +33,7 @@ const shown = (category: Category, text: string, rule: RuleName = 'goal@1'): Sho
 
 const bytesOf = (text: string): number => utf8Bytes(JSON.stringify(user(text)));
 
-/** The attempts of the run get these windows, in order; the last one holds for all that follow. */
+/** Gives the attempts of the run these windows, in order; the last one applies to all that follow. */
 const withWindows = (frames: readonly Frame[], windows: readonly WindowLimit[]): readonly Frame[] => {
   let no = 0;
   return frames.map((frame) => {
@@ -60,20 +60,20 @@ const opened = (): FrameWriter => {
   return log;
 };
 
-test('a window is told by category: messages, bytes and tokens of what is in view at the newest request', () => {
+test('a window is reported by category: messages, bytes and tokens shown in the newest request', () => {
   const { frames } = goodRun();
   const [parent, child] = windowReport(withWindows(frames, [wide]));
   expect(parent).toMatchObject({ cell: lead, parent: null, agent: 'lead', model, limit: wide });
   expect(child).toMatchObject({ cell: researcher, parent: lead, agent: 'researcher' });
   // The system prompt and two tools; the goal and the reply; two results.
   expect(categories.map((category) => parent!.categories[category].messages)).toEqual([3, 0, 2, 2]);
-  // Its steps were compacted and its tool was taken away.
+  // The child's steps were compacted and its tool was removed.
   expect(categories.map((category) => child!.categories[category].messages)).toEqual([1, 1, 1, 0]);
   const newest = frames.findLast(({ cell, attempt }) => cell === lead && attempt !== undefined)!.attempt!;
   expect(parent!.total).toEqual({ messages: 7, bytes: newest.bytes, tokens: 200 });
 });
 
-test('tokens are a quarter of the bytes until a reply has reported what it used', () => {
+test('tokens are estimated as a quarter of the bytes until a reply has reported its usage', () => {
   const log = opened();
   const op = log.attempt(lead, 1, [{ add: [...fromDefinition(definitions.lead), fromGoal(goals.lead)] }]);
   const { total } = windowReport(withWindows(log.frames, [wide]))[0]!;
@@ -82,7 +82,7 @@ test('tokens are a quarter of the bytes until a reply has reported what it used'
   expect(windowReport(withWindows(log.frames, [wide]))[0]!.total).toEqual({ ...total, tokens: 1_000 });
 });
 
-test('a cell that has asked nothing has an empty window without a limit', () => {
+test('a cell that has sent no request has an empty window without a limit', () => {
   const [cell] = windowReport(opened().frames);
   expect(cell).toMatchObject({ model: null, limit: null, total: { messages: 0, bytes: 0, tokens: 0 }, happened: [] });
   expect(windowReport([])).toEqual([]);
@@ -105,7 +105,7 @@ const trimmedRun = (): FrameWriter => {
   return log;
 };
 
-test('what was shortened, compacted and dropped is told with its time, operation and turn', () => {
+test('shortened, compacted and dropped messages are reported with time, operation and turn', () => {
   const { frames } = trimmedRun();
   const attempts = frames.filter(({ attempt }) => attempt !== undefined);
   const at = (no: number) => attempts[no]!.at;
@@ -133,10 +133,10 @@ test('what was shortened, compacted and dropped is told with its time, operation
   ]);
 });
 
-test('the events tell the same before the request that they made room for, once for each way', () => {
+test('trim events precede the request they made room for, one per kind of trim', () => {
   const { frames } = trimmedRun();
-  const told = eventsOf(withWindows(frames, [wide])).slice(3);
-  expect(told.map(({ type }) => type)).toEqual([
+  const events = eventsOf(withWindows(frames, [wide])).slice(3);
+  expect(events.map(({ type }) => type)).toEqual([
     'model-end',
     'window-trim',
     'model-start',
@@ -159,7 +159,7 @@ test('the events tell the same before the request that they made room for, once 
   );
 });
 
-test('tools that are taken away for the last turn, and reasoning that is left out, did not give way to anything', () => {
+test('tools removed for the last turn, and omitted reasoning, are not reported as trims', () => {
   const log = opened();
   log.attempt(lead, 1, [{ add: [shown('SYSTEM', 'rules'), shown('SYSTEM', 'tool'), shown('DIALOG', 'reply')] }]);
   log.attempt(lead, 2, [
@@ -171,7 +171,7 @@ test('tools that are taken away for the last turn, and reasoning that is left ou
   expect(windowReport(frames)[0]).toMatchObject({ total: { messages: 2 }, happened: [] });
 });
 
-test('an output that was put aside is told with its tool, its name and its size', () => {
+test('an offloaded output is reported with its tool, name and size', () => {
   const { frames } = goodRun();
   const [parent, child] = windowReport(withWindows(frames, [wide]));
   expect(parent!.happened).toEqual([]);
@@ -186,7 +186,7 @@ test('an output that was put aside is told with its tool, its name and its size'
   });
 });
 
-test('a window that becomes smaller than it was is clamped; one that grows or stays is not', () => {
+test('a window that shrinks is reported as clamped; one that grows or stays is not', () => {
   const log = opened();
   for (const turn of [1, 2, 3, 4]) log.attempt(lead, turn, turn === 1 ? [{ add: [shown('DIALOG', 'x')] }] : []);
   const frames = withWindows(log.frames, [narrow, wide, wide, { tokens: 99_999, by: 'given' }]);
@@ -198,7 +198,7 @@ test('a window that becomes smaller than it was is clamped; one that grows or st
   ]);
 });
 
-/** A lead that asks, calls a researcher that asks twice, and asks again. */
+/** A lead sends a request, calls a researcher that sends two, and sends another. */
 const calledRun = (windows: readonly WindowLimit[]): readonly Frame[] => {
   const log = opened();
   log.attempt(lead, 1, [{ add: [shown('DIALOG', 'x')] }]);
@@ -214,7 +214,7 @@ const calledRun = (windows: readonly WindowLimit[]): readonly Frame[] => {
   return withWindows(log.frames, windows);
 };
 
-test('a child with a smaller window than its caller’s newest is clamped with its first request, and only then', () => {
+test('a child with a smaller window than its caller’s newest is clamped at its first request only', () => {
   const frames = calledRun([wide, narrow, narrow, wide]);
   const [parent, child] = windowReport(frames);
   expect(parent!.happened).toEqual([]);
@@ -222,7 +222,7 @@ test('a child with a smaller window than its caller’s newest is clamped with i
   expect(windowEvents(frames)).toMatchObject([{ cell: researcher, window: narrow, was: 100_000 }]);
 });
 
-test('a caller’s window is remembered when a child has ended, for the next one', () => {
+test('a caller’s window is remembered after a child has ended, for the next child', () => {
   const log = opened();
   log.attempt(lead, 1, [{ add: [shown('DIALOG', 'x')] }]);
   for (const child of [researcher, reviewer]) {
@@ -235,11 +235,11 @@ test('a caller’s window is remembered when a child has ended, for the next one
   expect(windowEvents(frames)).toMatchObject([{ cell: researcher }, { cell: reviewer, was: 100_000 }]);
 });
 
-test('a child with the same window as its caller’s, or a larger one, is not clamped', () => {
+test('a child whose window is as large as its caller’s, or larger, is not clamped', () => {
   expect(windowEvents(calledRun([narrow, narrow, wide, narrow]))).toEqual([]);
 });
 
-test('logs that do not tell their windows are told without limits', () => {
+test('logs that do not record windows are reported without limits', () => {
   const frames = goodRun().frames.map((frame) => {
     if (frame.attempt === undefined) return frame;
     const { window: _window, ...attempt } = frame.attempt;
@@ -249,7 +249,7 @@ test('logs that do not tell their windows are told without limits', () => {
   expect(windowEvents(frames).map(({ type }) => type)).toEqual(['window-trim']);
 });
 
-/** Changes that fit the view whatever it is: positions are taken modulo its length. */
+/** Changes that fit any view: positions are taken modulo its length. */
 const steps = fc.array(
   fc.record({
     do: fc.constantFrom('add', 'replace', 'drop'),
@@ -262,7 +262,7 @@ const steps = fc.array(
   { minLength: 1, maxLength: 30 },
 );
 
-test('for any changes the categories add up to the size of the newest request, and every trim to what it took', () =>
+test('for any changes, the categories add up to the size of the newest request, and every trim has its event', () =>
   fc.assert(
     fc.property(fc.array(steps, { minLength: 1, maxLength: 8 }), (turns) => {
       const log = opened();

@@ -18,14 +18,14 @@ const figures = (account: Account) => {
   return { tokens: inputTokens + outputTokens, nanoUsd: Math.round((usd ?? 0) * 1e9), uncertain };
 };
 
-/** What the last answers of all above the one that asks, up to this account, will need. */
+/** The amounts reserved for the last answers of all ancestors of the requesting account, up to this account. */
 const floorsUpTo = (line: readonly { floor: Amounts }[], account: { floor: Amounts }) => {
   const between = line.slice(1, line.indexOf(account) + 1);
   const sum = (key: 'tokens' | 'nanoUsd') => between.reduce((total, { floor }) => total + (floor[key] ?? 0), 0);
   return { tokens: sum('tokens'), nanoUsd: sum('nanoUsd') };
 };
 
-/** The plainest account there is: numbers in a list, every question answered by adding up. */
+/** The simplest possible account: plain numbers, every answer computed by adding up. */
 class Reference {
   readonly parent: Reference | null;
   readonly caps: Amounts;
@@ -39,18 +39,18 @@ class Reference {
     this.caps = caps;
   }
 
-  line(): Reference[] {
-    return this.parent === null ? [this] : [this, ...this.parent.line()];
+  ancestry(): Reference[] {
+    return this.parent === null ? [this] : [this, ...this.parent.ancestry()];
   }
 
-  answer(asked: Amounts): 'held' | 'refused' | 'waits' {
-    for (const account of this.line()) {
-      const floor = floorsUpTo(this.line(), account);
+  answer(requested: Amounts): 'held' | 'refused' | 'waits' {
+    for (const account of this.ancestry()) {
+      const floor = floorsUpTo(this.ancestry(), account);
       const fits = (held: { tokens: number; nanoUsd: number }): boolean =>
         (['tokens', 'nanoUsd'] as const).every(
           (key) =>
             account.caps[key] === undefined ||
-            account.used[key] + held[key] + (asked[key] ?? 0) + floor[key] <= account.caps[key],
+            account.used[key] + held[key] + (requested[key] ?? 0) + floor[key] <= account.caps[key],
         );
       if (fits(account.held)) continue;
       return account.running > 0 && fits({ tokens: 0, nanoUsd: 0 }) ? 'waits' : 'refused';
@@ -59,7 +59,7 @@ class Reference {
   }
 
   take({ tokens = 0, nanoUsd = 0 }: Amounts, sign: 1 | -1): void {
-    for (const account of this.line()) {
+    for (const account of this.ancestry()) {
       account.held.tokens += sign * tokens;
       account.held.nanoUsd += sign * nanoUsd;
       account.running += sign;
@@ -67,15 +67,15 @@ class Reference {
   }
 
   use({ tokens = 0, nanoUsd = 0 }: Amounts): void {
-    for (const account of this.line()) {
+    for (const account of this.ancestry()) {
       account.used.tokens += tokens;
       account.used.nanoUsd += nanoUsd;
     }
   }
 
-  /** A1: what is used and held is within the cap, now. */
+  /** A1: used plus held is within the cap at this moment. */
   within(): boolean {
-    return this.line().every((account) =>
+    return this.ancestry().every((account) =>
       (['tokens', 'nanoUsd'] as const).every(
         (key) => account.caps[key] === undefined || account.used[key] + account.held[key] <= account.caps[key],
       ),
@@ -83,14 +83,14 @@ class Reference {
   }
 }
 
-type Attempt = { readonly at: number; readonly asked: Amounts; state: 'asking' | 'held' | 'refused' | 'over' };
+type Attempt = { readonly at: number; readonly amounts: Amounts; state: 'requested' | 'held' | 'refused' | 'over' };
 
-/** A tree of accounts and its reference, driven by the same moves. */
+/** A tree of accounts and its reference, driven by the same operations. */
 class Pair {
   readonly accounts: Account[] = [];
   readonly references: Reference[] = [];
   readonly attempts: Attempt[] = [];
-  /** A hold was given beyond a cap. */
+  /** A hold was granted beyond a cap. */
   exceeded = false;
 
   grow(parent: number | null, caps: Amounts): void {
@@ -98,13 +98,13 @@ class Pair {
     this.references.push(new Reference(parent === null ? null : this.references[parent]!, caps));
   }
 
-  hold(at: number, asked: Amounts): void {
-    const expected = this.references[at]!.answer(asked);
-    const answer = this.accounts[at]!.hold(asked);
-    const attempt: Attempt = { at, asked, state: 'asking' };
+  hold(at: number, requested: Amounts): void {
+    const expected = this.references[at]!.answer(requested);
+    const answer = this.accounts[at]!.hold(requested);
+    const attempt: Attempt = { at, amounts: requested, state: 'requested' };
     this.attempts.push(attempt);
-    const given = typeof answer === 'boolean' ? (answer ? 'held' : 'refused') : 'waits';
-    if (given !== expected) throw new Error(`The hold is ${given}; it should be ${expected}.`);
+    const actual = typeof answer === 'boolean' ? (answer ? 'held' : 'refused') : 'waits';
+    if (actual !== expected) throw new Error(`The hold is ${actual}; it should be ${expected}.`);
     if (typeof answer === 'boolean') this.#answered(attempt, answer);
     else void answer.then((held) => this.#answered(attempt, held));
   }
@@ -114,14 +114,14 @@ class Pair {
     const attempt = running[index % running.length];
     if (attempt === undefined) return;
     attempt.state = 'over';
-    const { at, asked } = attempt;
+    const { at, amounts: requested } = attempt;
     const part: Amounts = {
-      tokens: Math.floor((asked.tokens ?? 0) * share),
-      nanoUsd: Math.floor((asked.nanoUsd ?? 0) * share),
+      tokens: Math.floor((requested.tokens ?? 0) * share),
+      nanoUsd: Math.floor((requested.nanoUsd ?? 0) * share),
     };
-    this.references[at]!.take(asked, -1);
-    this.references[at]!.use(how === 'uncertain' ? asked : how === 'cost' ? part : {});
-    this.accounts[at]!.settle(asked, how === 'uncertain' ? null : how === 'cost' ? cost(part) : nothing);
+    this.references[at]!.take(requested, -1);
+    this.references[at]!.use(how === 'uncertain' ? requested : how === 'cost' ? part : {});
+    this.accounts[at]!.settle(requested, how === 'uncertain' ? null : how === 'cost' ? cost(part) : nothing);
     await settled();
   }
 
@@ -137,9 +137,9 @@ class Pair {
       if (tokens + uncertain !== reference.used.tokens || nanoUsd > reference.used.nanoUsd)
         throw new Error(`Account ${index} says ${tokens} + ${uncertain} tokens; ${reference.used.tokens} were used.`);
     });
-    // A2: nobody waits for nothing.
+    // A2: no hold waits for nothing.
     for (const { state, at } of this.attempts)
-      if (state === 'asking' && this.references[at]!.line().every(({ running }) => running === 0))
+      if (state === 'requested' && this.references[at]!.ancestry().every(({ running }) => running === 0))
         throw new Error('A hold waits, and nothing runs.');
     if (this.exceeded) throw new Error('A hold was given beyond a cap.');
   }
@@ -148,7 +148,7 @@ class Pair {
     const reference = this.references[attempt.at]!;
     attempt.state = held ? 'held' : 'refused';
     if (!held) return;
-    reference.take(attempt.asked, 1);
+    reference.take(attempt.amounts, 1);
     this.exceeded ||= !reference.within();
   }
 }
@@ -162,7 +162,7 @@ const caps: fc.Arbitrary<Amounts> = fc.record(
   { requiredKeys: [] },
 );
 const move = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ do: fc.constant('hold' as const), at: fc.nat(20), asked: amounts }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('hold' as const), at: fc.nat(20), requested: amounts }) },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -175,7 +175,7 @@ const move = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('floor' as const), at: fc.nat(20), amounts }) },
 );
 
-test('a tree of accounts does what a plain list of numbers does, in any interleaving, and ends with nothing held', () =>
+test('a tree of accounts behaves like a plain list of numbers in any interleaving, and ends with no holds', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ parent: fc.nat(10), caps }), { minLength: 1, maxLength: 8 }),
@@ -184,37 +184,37 @@ test('a tree of accounts does what a plain list of numbers does, in any interlea
         const pair = new Pair();
         tree.forEach((node, index) => pair.grow(index === 0 ? null : node.parent % index, node.caps));
         for (const one of moves) {
-          if (one.do === 'hold') pair.hold(one.at % tree.length, one.asked);
+          if (one.do === 'hold') pair.hold(one.at % tree.length, one.requested);
           else if (one.do === 'floor') pair.floor(one.at % tree.length, one.amounts);
           else await pair.settle(one.index, one.how, one.share);
           await settled();
           pair.check();
         }
         while (pair.attempts.some(({ state }) => state === 'held')) await pair.settle(0, 'nothing', 0);
-        expect(pair.attempts.filter(({ state }) => state === 'asking')).toEqual([]);
+        expect(pair.attempts.filter(({ state }) => state === 'requested')).toEqual([]);
         expect(pair.references.map(({ running, held }) => [running, held.tokens, held.nanoUsd])).toEqual(
           pair.references.map(() => [0, 0, 0]),
         );
-        // Nothing is held in the real one either: what is left of a cap can be held at once.
+        // The real accounts hold nothing either: whatever is left of a cap can be held immediately.
         pair.references.forEach((reference, index) => {
           const left = (key: 'tokens' | 'nanoUsd'): number =>
             Math.min(
               ...reference
-                .line()
-                .map((one) => (one.caps[key] ?? Infinity) - one.used[key] - floorsUpTo(reference.line(), one)[key]),
+                .ancestry()
+                .map((one) => (one.caps[key] ?? Infinity) - one.used[key] - floorsUpTo(reference.ancestry(), one)[key]),
             );
           const all = { tokens: left('tokens'), nanoUsd: left('nanoUsd') };
           if (all.tokens < 0 || all.nanoUsd < 0) return;
-          const asked = Object.fromEntries(Object.entries(all).filter(([, value]) => Number.isFinite(value)));
-          expect(pair.accounts[index]!.hold(asked)).toBe(true);
-          pair.accounts[index]!.settle(asked, nothing);
+          const requested = Object.fromEntries(Object.entries(all).filter(([, value]) => Number.isFinite(value)));
+          expect(pair.accounts[index]!.hold(requested)).toBe(true);
+          pair.accounts[index]!.settle(requested, nothing);
         });
       },
     ),
     { numRuns: 300 },
   ));
 
-test('10,000 racing holds never exceed the account at any moment, and nothing stays held', async () => {
+test('10,000 racing holds never exceed the account at any moment, and no hold is left', async () => {
   const cap = 100_000;
   const root = new Account(null, { tokens: cap, nanoUsd: cap * 5 });
   const children = Array.from({ length: 100 }, (_, index) => new Account(root, { tokens: cap / 10 + index }));
@@ -250,7 +250,7 @@ test('10,000 racing holds never exceed the account at any moment, and nothing st
   expect(root.hold({ tokens: cap - spent })).toBe(true);
 });
 
-test('a hold waits for a running one and is answered in order of asking', async () => {
+test('a hold waits for a running one, and holds are granted in the order requested', async () => {
   const account = new Account(null, { tokens: 10 });
   expect(account.hold({ tokens: 8 })).toBe(true);
   const order: string[] = [];
@@ -276,7 +276,7 @@ test.for<[title: string, caps: Amounts, hold: Amounts, answer: boolean]>([
   ['zero money, some money', { nanoUsd: 0 }, { tokens: 5, nanoUsd: 1 }, false],
   ['exactly the cap', { tokens: 5, nanoUsd: 7 }, { tokens: 5, nanoUsd: 7 }, true],
   ['one more than the cap', { tokens: 5 }, { tokens: 6 }, false],
-])('a first hold never waits: %s', ([, limit, hold, answer]) => {
+])('the first hold never waits: %s', ([, limit, hold, answer]) => {
   const account = new Account(null, limit);
   expect(account.hold(hold)).toBe(answer);
   const child = new Account(new Account(null, limit), {});
@@ -295,7 +295,7 @@ test('spawns are counted at every level, and the lowest cap decides', () => {
   expect([root, one, two].map((account) => account.spent(0).spawns)).toEqual([3, 1, 2]);
 });
 
-test('one model without a price makes the sum of money unknown, at every level above', () => {
+test('one model without a price makes the cost unknown at every level above it', () => {
   const root = new Account(null, {});
   const child = new Account(root, {});
   void child.hold({ tokens: 5 });

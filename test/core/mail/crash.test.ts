@@ -1,4 +1,4 @@
-// A run with spawned agents, crashed after every record: nothing is lost, nothing comes twice.
+// A run with spawned agents, crashed after every record: nothing is lost, nothing is delivered twice.
 import { expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
 import { expectResumable, rehearse } from 'cloister/testkit';

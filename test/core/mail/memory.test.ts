@@ -1,4 +1,4 @@
-// Memory: what a cell and all below it hold at one time.
+// The memory budget: what a cell and all its descendants hold at one time.
 import { describe, expect, test } from 'vitest';
 import { agent } from '../session/driver.ts';
 import { Stage } from './stage.ts';
@@ -13,14 +13,14 @@ const lead = (memory: number) =>
 const spawn = async (stage: Stage, name: string): Promise<void> =>
   stage.say('lead', { calls: [{ tool: 'spawn_agent', args: { agent_id: name, initial_message: 'Go' } }] });
 
-describe('a budget of memory', () => {
-  test('holds for all below, refuses who would pass it, and is given back with an end', async () => {
+describe('a memory budget', () => {
+  test('covers all descendants, refuses an agent that would exceed it, and is released when an agent ends', async () => {
     const stage = new Stage([lead(45_000)], false);
     await stage.settle();
     await spawn(stage, 'ann');
-    expect(stage.asked).toContain('ann');
+    expect(stage.pending).toContain('ann');
     await spawn(stage, 'bob');
-    expect(stage.asked).not.toContain('bob');
+    expect(stage.pending).not.toContain('bob');
     const ended = stage.frames.flatMap(({ record }) =>
       record.type === 'settle' && record.ended ? [record.ended] : [],
     );
@@ -30,11 +30,11 @@ describe('a budget of memory', () => {
     await stage.settle();
     await stage.crash();
     await spawn(stage, 'bob');
-    expect(stage.asked).toContain('bob');
+    expect(stage.pending).toContain('bob');
     expect(await stage.audit()).toMatchObject({ problems: [] });
   });
 
-  test('is not counted where nobody has one', async () => {
+  test('is not counted when no agent has one', async () => {
     const stage = new Stage([agent('plain')], false);
     await stage.settle();
     const holds = stage.frames.flatMap(({ record }) => (record.type === 'begin' && record.hold ? [record.hold] : []));

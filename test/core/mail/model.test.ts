@@ -1,5 +1,5 @@
-// Random lives of agents that spawn, write, publish, read, answer and end, with crashes, against a small model of what
-// should have come of it.
+// Random lifetimes of agents that spawn, send, publish, receive, answer and end, with crashes, compared with a small model of the
+// expected state.
 /* eslint-disable vitest/no-standalone-expect -- commands and hooks of tests that are below */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ const tools = [
   'receive_broadcast',
 ] as const;
 
-/** Each may start those after it; all may write to each other, and hear one topic. */
+/** Each agent may spawn the ones after it; all may message each other, and use one topic. */
 const team = (): Agent => {
   const messages = ['parent', 'children', 'siblings', 'root', ...names];
   const patience = { timeout_ms: 1e9, llmTimeout: 1e9, toolTimeout: 1e9 };
@@ -40,66 +40,66 @@ const team = (): Agent => {
   return agent('root', { ...common, spawns: { ...spawns, agents: made } });
 };
 
-/** What should be so. */
-type Being = {
+/** The expected state of one agent. */
+type AgentState = {
   readonly parent: string | null;
   readonly depth: number;
-  /** What it was told to be called. */
+  /** The id that spawn_agent returned for it. */
   id: string;
   alive: boolean;
-  hears: boolean;
-  /** What lies in its box, oldest first: texts of messages; ends of children as `end <name>`. */
-  box: { readonly kind: 'mail' | 'topic'; readonly from: string; readonly text: string }[];
-  /** `idle`: waits for anything. */
-  state: 'asked' | 'idle' | 'receiving mail' | 'receiving topic';
+  isSubscribed: boolean;
+  /** The unread messages, oldest first: texts of messages; ends of children as `end <name>`. */
+  unread: { readonly kind: 'mail' | 'topic'; readonly from: string; readonly text: string }[];
+  /** `idle`: waits for any message. */
+  state: 'pending' | 'idle' | 'receiving mail' | 'receiving topic';
   askers: string[];
   wroteTo: string[];
 };
 
 class Model {
-  readonly beings = new Map<string, Being>([['root', being(null, 0)]]);
+  readonly agents = new Map<string, AgentState>([['root', newAgentState(null, 0)]]);
   count = 0;
 
-  living(): readonly string[] {
-    return [...this.beings].flatMap(([name, { alive }]) => (alive ? [name] : []));
+  liveNames(): readonly string[] {
+    return [...this.agents].flatMap(([name, { alive }]) => (alive ? [name] : []));
   }
 
-  get(name: string): Being {
-    return this.beings.get(name)!;
+  get(name: string): AgentState {
+    return this.agents.get(name)!;
   }
 
   childrenOf(parent: string): readonly string[] {
-    return this.living().filter((name) => this.get(name).parent === parent);
+    return this.liveNames().filter((name) => this.get(name).parent === parent);
   }
 
-  put(to: string, letter: Being['box'][number]): void {
+  put(to: string, message: AgentState['unread'][number]): void {
     const reader = this.get(to);
-    reader.box.push(letter);
+    reader.unread.push(message);
     if (reader.state === 'idle') this.wake(to);
-    if (reader.state === 'receiving mail' && letter.kind === 'mail') this.take(to, 'mail');
-    if (reader.state === 'receiving topic' && letter.kind === 'topic') this.take(to, 'topic');
+    if (reader.state === 'receiving mail' && message.kind === 'mail') this.take(to, 'mail');
+    if (reader.state === 'receiving topic' && message.kind === 'topic') this.take(to, 'topic');
   }
 
-  /** Everything in its box is shown at once. */
+  /** A woken agent is shown all its unread messages in one request. */
   wake(name: string): void {
     const woken = this.get(name);
-    woken.askers = woken.box.flatMap(({ kind, from, text }) =>
+    woken.askers = woken.unread.flatMap(({ kind, from, text }) =>
       kind === 'mail' && text.startsWith('says') ? [from] : [],
     );
     woken.wroteTo = [];
-    woken.box = [];
-    woken.state = 'asked';
+    woken.unread = [];
+    woken.state = 'pending';
   }
 
   take(name: string, kind: 'mail' | 'topic'): void {
     const reader = this.get(name);
-    const rest = reader.box.filter((letter) => letter.kind !== kind);
-    const some = reader.box.filter((letter) => letter.kind === kind);
-    reader.box = [...rest, ...some.slice(20)];
-    reader.state = 'asked';
+    const rest = reader.unread.filter((message) => message.kind !== kind);
+    const matching = reader.unread.filter((message) => message.kind === kind);
+    reader.unread = [...rest, ...matching.slice(20)];
+    reader.state = 'pending';
   }
 
-  /** It and all below it are over: those below first. */
+  /** Ends the agent and all its descendants, descendants first. */
   end(name: string): void {
     for (const child of this.childrenOf(name)) this.end(child);
     const ended = this.get(name);
@@ -109,14 +109,14 @@ class Model {
   }
 }
 
-const being = (parent: string | null, depth: number): Being => ({
+const newAgentState = (parent: string | null, depth: number): AgentState => ({
   parent,
   depth,
   id: 'root',
   alive: true,
-  hears: false,
-  box: [],
-  state: 'asked',
+  isSubscribed: false,
+  unread: [],
+  state: 'pending',
   askers: [],
   wroteTo: [],
 });
@@ -124,7 +124,7 @@ const being = (parent: string | null, depth: number): Being => ({
 type Real = { stage: Stage };
 type Command = fc.AsyncCommand<Model, Real>;
 
-/** One call of one agent that is being asked, and what it says to that. */
+/** One tool call or answer of one agent whose model has a pending request. */
 abstract class Turn implements Command {
   readonly who: string;
   readonly other: string;
@@ -133,8 +133,8 @@ abstract class Turn implements Command {
     this.other = other;
   }
   check(model: Readonly<Model>): boolean {
-    const one = model.beings.get(this.who);
-    return one?.alive === true && one.state === 'asked';
+    const one = model.agents.get(this.who);
+    return one?.alive === true && one.state === 'pending';
   }
   abstract run(model: Model, real: Real): Promise<void>;
   protected async call({ stage }: Real, tool: string, args: object): Promise<any> {
@@ -153,9 +153,9 @@ class Spawn extends Turn {
     const self = model.get(who);
     const withMessage = model.count++ % 2 === 0;
     const isBelow = who === 'root' || names.indexOf(other) > names.indexOf(who);
-    // One of a name at a time: the stage knows them by it.
-    if (model.beings.get(other)?.alive === true) return;
-    const told = await this.call(real, 'spawn_agent', {
+    // Only one agent of each name at a time: the stage identifies agents by name.
+    if (model.agents.get(other)?.alive === true) return;
+    const reply = await this.call(real, 'spawn_agent', {
       agent_id: other,
       ...(withMessage ? { initial_message: 'Go on.' } : {}),
     });
@@ -166,13 +166,13 @@ class Spawn extends Turn {
         : model.childrenOf(who).length >= 3
           ? 'SPAWN_LIMIT'
           : null;
-    expect(told.error?.code ?? null).toBe(expected);
+    expect(reply.error?.code ?? null).toBe(expected);
     if (expected !== null) return;
-    const born = being(who, self.depth + 1);
-    model.beings.set(other, {
-      ...born,
-      id: told.sub_agent_id,
-      state: withMessage ? 'asked' : 'idle',
+    const created = newAgentState(who, self.depth + 1);
+    model.agents.set(other, {
+      ...created,
+      id: reply.sub_agent_id,
+      state: withMessage ? 'pending' : 'idle',
       askers: withMessage ? [who] : [],
     });
   }
@@ -182,11 +182,11 @@ class Send extends Turn {
   async run(model: Model, real: Real): Promise<void> {
     const { who, other } = this;
     const text = `says ${model.count++}`;
-    const told = await this.call(real, 'send_message', { to: model.beings.get(other)?.id ?? other, message: text });
-    const to = model.beings.get(other);
+    const reply = await this.call(real, 'send_message', { to: model.agents.get(other)?.id ?? other, message: text });
+    const to = model.agents.get(other);
     const expected =
       who === other ? 'NOT_ALLOWED' : to === undefined ? 'AGENT_NOT_FOUND' : to.alive ? null : 'AGENT_ENDED';
-    expect(told.error?.code ?? null).toBe(expected);
+    expect(reply.error?.code ?? null).toBe(expected);
     if (expected !== null) return;
     model.get(who).wroteTo.push(other);
     model.put(other, { kind: 'mail', from: who, text });
@@ -196,7 +196,7 @@ class Send extends Turn {
 class Subscribe extends Turn {
   async run(model: Model, real: Real): Promise<void> {
     expect(await this.call(real, 'subscribe', { topic: 't' })).toMatchObject({ success: true });
-    model.get(this.who).hears = true;
+    model.get(this.who).isSubscribed = true;
   }
 }
 
@@ -204,8 +204,8 @@ class Publish extends Turn {
   async run(model: Model, real: Real): Promise<void> {
     const text = `calls ${model.count++}`;
     expect(await this.call(real, 'publish', { topic: 't', message: text })).toMatchObject({ success: true });
-    for (const name of model.living())
-      if (name !== this.who && model.get(name).hears) model.put(name, { kind: 'topic', from: this.who, text });
+    for (const name of model.liveNames())
+      if (name !== this.who && model.get(name).isSubscribed) model.put(name, { kind: 'topic', from: this.who, text });
   }
 }
 
@@ -213,26 +213,26 @@ abstract class Receive extends Turn {
   abstract readonly kind: 'mail' | 'topic';
   async run(model: Model, real: Real): Promise<void> {
     const reader = model.get(this.who);
-    const expected = reader.box.filter(({ kind }) => kind === this.kind).slice(0, 20);
+    const expected = reader.unread.filter(({ kind }) => kind === this.kind).slice(0, 20);
     const shown = await this.call(real, this.kind === 'mail' ? 'receive_message' : 'receive_broadcast', {});
     if (expected.length === 0) {
       reader.state = this.kind === 'mail' ? 'receiving mail' : 'receiving topic';
-      expect(real.stage.asked).not.toContain(this.who);
+      expect(real.stage.pending).not.toContain(this.who);
       return;
     }
-    expect(lettersIn(shown)).toEqual(expected.map(({ text }) => text));
+    expect(messageTexts(shown)).toEqual(expected.map(({ text }) => text));
     model.take(this.who, this.kind);
   }
 }
 
-/** What each letter says; the end of a child is told as such, whatever it said last. */
-const lettersIn = (shown: string): readonly string[] =>
+/** The text of each message; the end of a child is reported as such, whatever its last answer was. */
+const messageTexts = (shown: string): readonly string[] =>
   shown
     .replace(/^.*\n/u, '')
     .split('\n\n')
-    .map((letter) => {
-      const ended = /^(\w+) has ended/u.exec(letter)?.[1];
-      return ended === undefined ? letter.slice(letter.lastIndexOf('| ') + 2) : `end ${ended}`;
+    .map((message) => {
+      const ended = /^(\w+) has ended/u.exec(message)?.[1];
+      return ended === undefined ? message.slice(message.lastIndexOf('| ') + 2) : `end ${ended}`;
     });
 
 class ReceiveMail extends Receive {
@@ -255,24 +255,26 @@ class Answer extends Turn {
     self.askers = [];
     self.state = 'idle';
     for (const asker of askers) if (model.get(asker).alive) model.put(asker, { kind: 'mail', from: this.who, text });
-    if (self.box.length > 0) model.wake(this.who);
+    if (self.unread.length > 0) model.wake(this.who);
   }
 }
 
 class ShutDown extends Turn {
   async run(model: Model, real: Real): Promise<void> {
     const { who, other } = this;
-    const isOwn = model.beings.get(other)?.parent === who;
+    const isOwn = model.agents.get(other)?.parent === who;
     await real.stage.say(who, {
-      calls: [{ tool: 'shutdown_agent', args: { sub_agent_id: model.beings.get(other)?.id ?? other } }],
+      calls: [{ tool: 'shutdown_agent', args: { sub_agent_id: model.agents.get(other)?.id ?? other } }],
     });
     if (isOwn && model.get(other).alive) {
       await real.stage.clock.advance(200);
       await real.stage.clock.advance(200);
       model.end(other);
     }
-    // It is told of the end by the call itself.
-    model.get(who).box = model.get(who).box.filter((letter) => letter.text !== `end ${other}` || letter.from !== other);
+    // The call itself reports the end, so no message does.
+    model.get(who).unread = model
+      .get(who)
+      .unread.filter((message) => message.text !== `end ${other}` || message.from !== other);
     const [text = ''] = real.stage.results(who);
     expect(JSON.parse(text).error?.code ?? null).toBe(isOwn ? null : 'AGENT_NOT_FOUND');
   }
@@ -294,26 +296,26 @@ class TimeOut implements Command {
   check(): boolean {
     return true;
   }
-  /** Long enough for every wait that has an end. */
+  /** Long enough for every wait with a timeout. */
   async run(model: Model, { stage }: Real): Promise<void> {
     await stage.clock.advance(31_000);
-    for (const name of model.living())
-      if (model.get(name).state.startsWith('receiving')) model.get(name).state = 'asked';
+    for (const name of model.liveNames())
+      if (model.get(name).state.startsWith('receiving')) model.get(name).state = 'pending';
   }
   toString(): string {
     return 'time passes';
   }
 }
 
-/** After every command: who is asked something, and what became of every message. */
-const agreed = (command: Command): Command => ({
+/** After every command, compares which agents have a pending request, and how many messages are unread. */
+const checked = (command: Command): Command => ({
   check: (model) => command.check(model),
   run: async (model, real) => {
     await command.run(model, real);
-    const expected = model.living().filter((name) => model.get(name).state === 'asked');
-    expect([...real.stage.asked].sort()).toEqual([...expected].sort());
+    const expected = model.liveNames().filter((name) => model.get(name).state === 'pending');
+    expect([...real.stage.pending].sort()).toEqual([...expected].sort());
     const queued = real.stage.mail().filter(({ state }) => state === 'queued').length;
-    expect(queued).toBe(model.living().reduce((sum, name) => sum + model.get(name).box.length, 0));
+    expect(queued).toBe(model.liveNames().reduce((sum, name) => sum + model.get(name).unread.length, 0));
   },
   toString: () => String(command),
 });
@@ -335,13 +337,13 @@ const turns = [
   ShutDown,
 ];
 const commands = [
-  ...turns.map((Kind) => fc.tuple(who, who).map(([one, other]) => agreed(new Kind(one, other)))),
-  fc.constant(agreed(new Crash())),
-  fc.constant(agreed(new TimeOut())),
+  ...turns.map((Kind) => fc.tuple(who, who).map(([one, other]) => checked(new Kind(one, other)))),
+  fc.constant(checked(new Crash())),
+  fc.constant(checked(new TimeOut())),
 ];
 
-describe('mail and lives of agents', () => {
-  test('come out as a small model of them says, whatever happens in which order, crashes too', async () => {
+describe('mail and agent lifetimes', () => {
+  test('match a small model, whatever the order of commands, including crashes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.commands(commands, { maxCommands: 80, size: '+1' }), async (sequence) => {
         const stage = new Stage([team()], false);

@@ -1,5 +1,5 @@
 /* eslint-disable vitest/no-standalone-expect -- hooks of tests that are below */
-// What was once wrong with mail, each as its own case.
+// Regression tests for defects once found in mail.
 import { afterEach, expect, test } from 'vitest';
 import type { Agent } from '#contracts';
 import { agent, cheap } from '../session/driver.ts';
@@ -37,14 +37,14 @@ test('two calls that shut down the same agent in one turn are both answered', as
   expect(stage.results('lead').map((text) => JSON.parse(text).success)).toEqual([true, true]);
 });
 
-test('an agent without tools is shown long mail whole: it could not read on', async () => {
+test('an agent without tools is shown long mail in full, because it could not read the rest', async () => {
   await begin(lead([agent('ann')]));
   await spawn('ann', { initial_message: undefined });
   await result('lead', 'send_message', { to: 'ann', message: `${'long '.repeat(5_000)}END` });
   expect(stage.shown('ann')).toContain('END');
 });
 
-test('waiting for all gives one of each, however many one has written', async () => {
+test('waiting for all returns at least one message of each sender, however many one has sent', async () => {
   await begin(
     lead([
       agent('ann', { tools: ['send_message'], limits: { max_steps: 100, maxToolCallsPerTurn: 50 } }),
@@ -65,7 +65,7 @@ test('waiting for all gives one of each, however many one has written', async ()
   expect(read).toContain('20 messages.');
 });
 
-test('an answer reaches its asker though its box is full of broadcasts', async () => {
+test('an answer reaches its asker even if the asker’s mailbox is full of broadcasts', async () => {
   const ann = agent('ann', { tools: ['publish'], topics: ['t'], limits: { max_steps: 200, maxToolCallsPerTurn: 200 } });
   await begin(lead([ann]));
   await result('lead', 'subscribe', { topic: 't' });
@@ -80,14 +80,14 @@ test('an answer reaches its asker though its box is full of broadcasts', async (
   ]);
 });
 
-test('who was started may go no deeper than who started it', async () => {
+test('a spawned agent can spawn no deeper than its parent', async () => {
   const mid = agent('mid', { tools: ['spawn_agent'], spawns: { agents: [agent('leaf')] } });
   await begin(lead([mid], {}, { depth: 1 }));
   await spawn('mid');
   expect(await result('mid', 'spawn_agent', { agent_id: 'leaf' })).toMatchObject({ error: { code: 'SPAWN_DEPTH' } });
 });
 
-test('what is sent to one that has ended does not go to a namesake born later', async () => {
+test('a message to an ended agent does not go to a later agent of the same name', async () => {
   await begin(lead([agent('ann')]));
   const first = await spawn('ann', { initial_message: undefined });
   await result('lead', 'shutdown_agent', { sub_agent_id: 'ann' });
@@ -101,7 +101,7 @@ test('what is sent to one that has ended does not go to a namesake born later', 
   });
 });
 
-test('another one of its own kind can be written to', async () => {
+test('an agent can message another instance of itself', async () => {
   await begin(lead(['self']));
   const { sub_agent_id: other } = await spawn('self', { initial_message: undefined });
   expect(other).not.toBe('lead');
@@ -109,7 +109,7 @@ test('another one of its own kind can be written to', async () => {
   expect(stage.mail()).toMatchObject([{ recipient_id: other, state: 'read' }]);
 });
 
-test('who asks several times before it is answered is answered once, about the newest', async () => {
+test('an agent that asks several times before the answer gets one answer, about the newest question', async () => {
   await begin(lead([agent('ann')]));
   await spawn('ann');
   for (const message of ['One?', 'Two?', 'Three?']) await result('lead', 'send_message', { to: 'ann', message });
@@ -120,15 +120,15 @@ test('who asks several times before it is answered is answered once, about the n
   expect(answers.map(({ correlation_id: about }) => about)).toEqual([null, third!.id]);
 });
 
-test('while it waits, the time of its budget stands still', async () => {
+test('an agent’s time budget does not run while it waits', async () => {
   await begin(lead([agent('ann', { budget: { ms: 10_000 } })]));
   await spawn('ann', { initial_message: undefined });
   await stage.clock.advance(60_000);
   await result('lead', 'send_message', { to: 'ann', message: 'Awake?' });
-  expect(stage.asked).toContain('ann');
+  expect(stage.pending).toContain('ann');
 });
 
-test('what a person says to a root at work is answered, and what it says unasked reaches the person', async () => {
+test('a person’s message to a working root is answered, and the root’s unprompted answer reaches the person', async () => {
   await begin(lead([agent('ann')]), true);
   await spawn('ann');
   stage.live.send('What time is it?');
@@ -143,7 +143,7 @@ test('what a person says to a root at work is answered, and what it says unasked
   ]);
 });
 
-test('an agent that takes JSON is started with JSON that fits', async () => {
+test('an agent with JSON input is started only with JSON that fits its schema', async () => {
   const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
   await begin(lead([agent('ann', { input: { format: 'json', schema } })]));
   expect(await spawn('ann', { initial_message: 'Hello' })).toMatchObject({ error: { code: 'INVALID_MESSAGE' } });

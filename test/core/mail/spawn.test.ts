@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { agent, always, ask, call, lines } from '../session/driver.ts';
 
 describe('a spawned agent', () => {
-  test('answers into the mailbox of its parent', async () => {
+  test('answers to the mailbox of its parent', async () => {
     const analyst = agent('analyst', {});
     const lead = agent('lead', {
       tools: ['spawn_agent', 'receive_message', 'send_message', 'list_spawned_agents', 'shutdown_agent'],

@@ -1,87 +1,87 @@
-// A run whose models say what a test tells them, when it tells them; it can be crashed at any moment.
+// A run whose models reply with what a test says, when it says it; the run can be crashed at any moment.
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { validate } from '#adapters/schemas';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import type { RunId } from '#base';
 import type { Agent, Frame } from '#contracts';
-import { auditRun, mailIn } from '#core/audit';
+import { auditRun, readRunMail } from '#core/audit';
 import { resumeRun, startRun } from '#core/orchestration';
 import type { RunHandle, RunWorldPorts } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';
 import type { ScriptedReply } from '#testkit';
 
-type OnAsk = (asked: { readonly agent: string; readonly options: LanguageModelV4CallOptions }) => void;
-type Asked = { readonly options: LanguageModelV4CallOptions; go(): void };
+type OnRequest = (request: { readonly agent: string; readonly options: LanguageModelV4CallOptions }) => void;
+type PendingRequest = { readonly options: LanguageModelV4CallOptions; proceed(): void };
 
 export class Stage {
   readonly clock = virtualClock(1_000_000);
   readonly ids = countingIds();
   readonly agents: readonly Agent[];
   frames: Frame[] = [];
-  /** Those that this life has set. */
+  /** The timers of the current process. */
   timers = new Set<unknown>();
   live: RunHandle;
-  readonly #asked = new Map<string, Asked>();
-  readonly #said = new Map<string, ScriptedReply>();
-  #first: ((agent: string) => ScriptedReply | null) | null = null;
-  /** Raised by a crash: what an earlier life still does reaches nobody. */
-  #life = 0;
-  readonly #onAsk: OnAsk | undefined;
+  readonly #pending = new Map<string, PendingRequest>();
+  readonly #replies = new Map<string, ScriptedReply>();
+  #firstReply: ((agent: string) => ScriptedReply | null) | null = null;
+  /** Incremented by a crash: whatever an earlier process still does has no effect. */
+  #incarnation = 0;
+  readonly #onRequest: OnRequest | undefined;
 
   /** `agents`: the first is the root. */
-  constructor(agents: readonly Agent[], resident: boolean, onAsk?: OnAsk) {
+  constructor(agents: readonly Agent[], resident: boolean, onRequest?: OnRequest) {
     this.agents = agents;
-    this.#onAsk = onAsk;
+    this.#onRequest = onRequest;
     this.live = startRun(agents[0]!, 'Begin.', undefined, this.#world(), resident ? { resident: {} } : {});
     this.live.outcome.catch(() => undefined);
   }
 
-  /** Everything that can happen without time passing has happened. */
+  /** Waits until everything that can happen without time passing has happened. */
   async settle(): Promise<void> {
     await this.clock.advance(0);
     await this.clock.advance(0);
   }
 
-  /** What is long takes many turns of the event loop, though no time passes. */
-  async until(isSo: () => boolean): Promise<void> {
-    for (let round = 0; !isSo(); round++) {
-      if (round > 100_000) throw new Error('It does not come to that.');
+  /** Work on long texts takes many turns of the event loop, though no virtual time passes. */
+  async until(condition: () => boolean): Promise<void> {
+    for (let round = 0; !condition(); round++) {
+      if (round > 100_000) throw new Error('The condition was never met.');
       await this.settle();
     }
   }
 
-  /** The agents whose models are being asked something. */
-  get asked(): readonly string[] {
-    return [...this.#asked.keys()];
+  /** The agents whose models have a pending request. */
+  get pending(): readonly string[] {
+    return [...this.#pending.keys()];
   }
 
   async say(agent: string, reply: ScriptedReply): Promise<void> {
-    const asked = this.#asked.get(agent);
-    if (asked === undefined) throw new Error(`${agent} is asked nothing`);
-    this.#asked.delete(agent);
-    this.#said.set(agent, reply);
-    asked.go();
+    const request = this.#pending.get(agent);
+    if (request === undefined) throw new Error(`${agent} has no pending request.`);
+    this.#pending.delete(agent);
+    this.#replies.set(agent, reply);
+    request.proceed();
     await this.settle();
   }
 
-  /** From now on every agent says this at once the first time it is asked; null: it waits to be told. */
+  /** From now on every agent replies with this immediately to its first request; null: it waits for `say`. */
   answerAll(first: (agent: string) => ScriptedReply | null): void {
-    this.#first = first;
-    for (const [agent, { options, go }] of this.#asked) this.#answer(agent, options, go);
+    this.#firstReply = first;
+    for (const [agent, { options, proceed }] of this.#pending) this.#answer(agent, options, proceed);
   }
 
-  #answer(agent: string, options: LanguageModelV4CallOptions, go: () => void): void {
+  #answer(agent: string, options: LanguageModelV4CallOptions, proceed: () => void): void {
     const isFirst = !options.prompt.some(({ role }) => role === 'assistant');
-    const reply = isFirst ? (this.#first?.(agent) ?? null) : null;
-    if (reply === null) return void this.#asked.set(agent, { options, go });
-    this.#asked.delete(agent);
-    this.#said.set(agent, reply);
-    go();
+    const reply = isFirst ? (this.#firstReply?.(agent) ?? null) : null;
+    if (reply === null) return void this.#pending.set(agent, { options, proceed });
+    this.#pending.delete(agent);
+    this.#replies.set(agent, reply);
+    proceed();
   }
 
-  /** The results of the newest turn in what an agent's model is shown now. */
+  /** The tool results of the newest turn in an agent's pending request. */
   results(agent: string): readonly string[] {
-    const prompt = this.#asked.get(agent)?.options.prompt ?? [];
+    const prompt = this.#pending.get(agent)?.options.prompt ?? [];
     const start = prompt.findLastIndex(({ role }) => role === 'assistant') + 1;
     return prompt
       .slice(start)
@@ -96,15 +96,15 @@ export class Stage {
       );
   }
 
-  /** All that its model is shown, in words. */
+  /** The whole prompt of an agent's pending request, as JSON. */
   shown(agent: string): string {
-    return JSON.stringify(this.#asked.get(agent)?.options.prompt ?? []);
+    return JSON.stringify(this.#pending.get(agent)?.options.prompt ?? []);
   }
 
-  /** The process dies, and another goes on from the log. */
+  /** Simulates a crash: a new process resumes the run from the log. */
   async crash(): Promise<void> {
-    this.#life++;
-    this.#asked.clear();
+    this.#incarnation++;
+    this.#pending.clear();
     this.frames = [...this.frames];
     this.live = resumeRun([...this.frames], (name) => this.agents.find((agent) => agent.name === name), this.#world());
     this.live.outcome.catch(() => undefined);
@@ -112,23 +112,23 @@ export class Stage {
   }
 
   mail() {
-    return mailIn(this.frames);
+    return readRunMail(this.frames);
   }
 
   audit() {
-    return auditRun(this.frames, { blob: async () => new Uint8Array(), damaged: [] });
+    return auditRun(this.frames, { readBlob: async () => new Uint8Array(), damaged: [] });
   }
 
   #world(): RunWorldPorts {
-    const life = this.#life;
+    const incarnation = this.#incarnation;
     const { frames } = this;
-    const isOver = (): boolean => this.#life !== life;
+    const isDead = (): boolean => this.#incarnation !== incarnation;
     const timers = (this.timers = new Set());
     const workspaces = memoryCellFolders();
     return {
       run: 'c0ffee000001' as RunId,
       log: {
-        append: (frame) => void (isOver() || frames.push(frame)),
+        append: (frame) => void (isDead() || frames.push(frame)),
         durable: () => undefined,
         close: async () => undefined,
       },
@@ -137,7 +137,7 @@ export class Stage {
         timer: (ms, due) => {
           const stop = this.clock.timer(ms, () => {
             timers.delete(stop);
-            if (!isOver()) due();
+            if (!isDead()) due();
           });
           timers.add(stop);
           return () => {
@@ -149,27 +149,27 @@ export class Stage {
       ids: this.ids,
       workspaces,
       validate,
-      equip: ({ name }) => ({ models: [{ language: this.#model(name, isOver) }], sources: [] }),
-      keep: async () => 'kept',
-      blob: async () => new Uint8Array(),
+      resourcesFor: ({ name }) => ({ models: [{ language: this.#model(name, isDead) }], sources: [] }),
+      storeBlob: async () => 'kept',
+      readBlob: async () => new Uint8Array(),
       lane: () => undefined,
     };
   }
 
-  #model(agent: string, isOver: () => boolean): LanguageModelV4 {
-    const played = rehearse([{ reply: () => this.#said.get(agent)! }], { clock: this.clock, keepRequests: false });
+  #model(agent: string, isDead: () => boolean): LanguageModelV4 {
+    const model = rehearse([{ reply: () => this.#replies.get(agent)! }], { clock: this.clock, keepRequests: false });
     return {
-      ...played,
+      ...model,
       doStream: async (options) => {
-        if (!isOver()) this.#onAsk?.({ agent, options });
+        if (!isDead()) this.#onRequest?.({ agent, options });
         await new Promise<void>((resolve, reject) => {
           options.abortSignal?.addEventListener('abort', () => {
-            if (this.#asked.get(agent)?.options === options) this.#asked.delete(agent);
+            if (this.#pending.get(agent)?.options === options) this.#pending.delete(agent);
             reject(new Error('aborted'));
           });
-          if (!isOver()) this.#answer(agent, options, resolve);
+          if (!isDead()) this.#answer(agent, options, resolve);
         });
-        return played.doStream(options);
+        return model.doStream(options);
       },
     };
   }

@@ -1,4 +1,4 @@
-// How tokens are counted: an estimate, corrected by what was reported, sharpened by a tokenizer.
+// How tokens are counted: an estimate, corrected by reported usage, refined by a tokenizer.
 import { expect, test } from 'vitest';
 import { rehearse } from '#testkit';
 import type { ScriptLine } from '#testkit';
@@ -32,7 +32,7 @@ test('a model that reports more tokens than estimated is shown less', async () =
   expect(most(dense.prompts)).toBeLessThan(most(plain.prompts));
 });
 
-test('a tokenizer is asked when a prompt comes near the limit, and what it says is recorded', async () => {
+test('a tokenizer is used when a prompt comes near the limit, and its count is recorded', async () => {
   const asked: number[] = [];
   const { outcome, events, prompts } = await askWith(says({ usage: 'none' }), (text) => {
     asked.push(text.length);
@@ -40,7 +40,7 @@ test('a tokenizer is asked when a prompt comes near the limit, and what it says 
   });
   expect(outcome.status).toBe('completed');
   expect(asked.length).toBeGreaterThan(0);
-  // Two characters to a token: half of what the estimate would show.
+  // Two characters per token: half of what the estimate would show.
   for (const chars of prompts.slice(5)) expect(chars / 2).toBeLessThanOrEqual(2_200);
   expect(ofType(events, 'window-trim').length).toBeGreaterThan(0);
 });
@@ -52,9 +52,9 @@ test.for<[string, (text: string) => number]>([
       throw new Error('no vocabulary');
     },
   ],
-  ['counts nothing', () => 0],
-  ['counts what cannot be', () => NaN],
-])('a tokenizer that %s leaves the estimate', async ([, countTokens]) => {
+  ['returns zero', () => 0],
+  ['returns an impossible count', () => NaN],
+])('with a tokenizer that %s the estimate is used', async ([, countTokens]) => {
   const { outcome, audit } = await askWith(says({ usage: 'none' }), countTokens);
   expect(outcome.status).toBe('completed');
   expect(audit.ok).toBe(true);

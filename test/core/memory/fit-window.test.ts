@@ -1,4 +1,4 @@
-// For any messages and any window: what is sent fits, SYSTEM and the goal are whole, pairs are whole, order is kept.
+// For any messages and any window: the request fits, SYSTEM and the goal are whole, pairs are whole, order is kept.
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -6,24 +6,24 @@ import { defineAgent } from 'cloister';
 import type { CellId, Hash, Json } from '#base';
 import type { Category, History, ReplyPart, Segment, Settlement, SharedMessage } from '#contracts';
 import type { Cell } from '#core/cells';
-import { fitWindow, perByteDefault, shareableMessages, showReceived, ContextWindow } from '#core/memory';
+import { fitWindow, defaultTokensPerByte, shareableMessages, showReceived, ContextWindow } from '#core/memory';
 
-type Given = { readonly kind: 'share' | 'history' | 'note'; readonly content: string };
+type AddedContent = { readonly kind: 'share' | 'history' | 'note'; readonly content: string };
 type Turn = { readonly text: string; readonly reasoning: string | null; readonly outputs: readonly string[] };
 type Story = {
   readonly prompt: string;
-  readonly given: readonly Given[];
+  readonly given: readonly AddedContent[];
   readonly goal: string;
-  readonly turns: readonly (Turn & { readonly late: readonly Given[] })[];
+  readonly turns: readonly (Turn & { readonly late: readonly AddedContent[] })[];
 };
 
-/** A cell with records and nothing else: what a window looks up. */
+/** A cell with only the records that a window looks up. */
 const cellOf = ({ prompt, goal, given, turns }: Story) => {
   const agent = defineAgent({ name: 'solo', description: 'Works.', prompt });
   const journal = new Map<number, Settlement<Json>>();
   const arrived = [{ kind: 'goal', content: goal }, ...given, ...turns.flatMap(({ late }) => late)];
-  const runtime = { host: { startedAt: 0 }, arrivals: { at: (seq: number) => arrived[seq] } };
-  const cell = { agent, home: runtime, settled: (no: number) => journal.get(no) } as unknown as Cell;
+  const runtime = { liveRun: { startedAt: 0 }, receivedCrossings: { at: (seq: number) => arrived[seq] } };
+  const cell = { agent, runtime, settled: (no: number) => journal.get(no) } as unknown as Cell;
   return { cell, journal };
 };
 
@@ -32,7 +32,7 @@ const play = (story: Story): ContextWindow => {
   const { cell, journal } = cellOf(story);
   const window = new ContextWindow(cell);
   let seq = 1;
-  const give = ({ kind, content }: Given): void => {
+  const give = ({ kind, content }: AddedContent): void => {
     const ends = { cell: 'c' as CellId, from: 'outside', to: 'c' as CellId } as const;
     showReceived(window, { ...ends, kind, content, seq: seq++, labels: [], frame: 0 }, 'solo');
   };
@@ -69,16 +69,16 @@ const long = fc.oneof(
   fc.tuple(words(6), fc.nat(400)).map(([word, times]) => word.repeat(times + 1)),
 );
 const category = fc.constantFrom('CONTEXT' as const, 'DIALOG' as const);
-const history: fc.Arbitrary<Given> = fc
+const history: fc.Arbitrary<AddedContent> = fc
   .array(fc.record({ agent: fc.constantFrom(null, 'solo', 'other'), category, text: long }), { maxLength: 6 })
   .map((entries) => ({
     kind: 'history',
     content: JSON.stringify({ conversation: 'c', leftOut: 0, entries } satisfies History),
   }));
-const share: fc.Arbitrary<Given> = fc
+const share: fc.Arbitrary<AddedContent> = fc
   .array(fc.record({ category: fc.constant('CONTEXT' as const), text: long }), { maxLength: 3 })
   .map((messages) => ({ kind: 'share', content: JSON.stringify(messages satisfies readonly SharedMessage[]) }));
-const note: fc.Arbitrary<Given> = words(60).map((content) => ({ kind: 'note', content }));
+const note: fc.Arbitrary<AddedContent> = words(60).map((content) => ({ kind: 'note', content }));
 const turn = fc.record({
   text: long,
   reasoning: fc.option(words(30)),
@@ -91,7 +91,7 @@ const story: fc.Arbitrary<Story> = fc.record({
   goal: words(60),
   turns: fc.array(turn, { maxLength: 12 }),
 });
-/** As a share of what is in view: from next to nothing to more than enough. */
+/** The limit as a share of the window's content: from almost nothing to more than enough. */
 const tightness = fc.oneof(fc.double({ min: 0, max: 1.2, noNaN: true }), fc.constantFrom(0, 0.05, 0.5));
 
 const isAnswered = (prompt: readonly LanguageModelV4Message[]): boolean => {
@@ -112,16 +112,16 @@ const kept = (view: readonly Segment[], kind: Category): readonly number[] =>
   view.flatMap(({ id, category: one }) => (one === kind ? [id] : []));
 const limit = { settings: 'settings' as Hash, window: { tokens: 1, by: 'given' } } as const;
 
-describe('for any messages and any window', () => {
-  test('what is sent fits, or SYSTEM and the goal alone do not', () =>
+describe('for any messages and any window size', () => {
+  test('the request fits, unless SYSTEM and the goal alone do not', () =>
     fc.assert(
-      fc.property(story, tightness, (told, share_) => {
-        const window = play(told);
+      fc.property(story, tightness, (drawn, share_) => {
+        const window = play(drawn);
         const fixed = fixedIn(window.view);
-        const tokens = Math.max(1, Math.ceil(window.bytes * perByteDefault * share_));
-        const fits = fitWindow(window, { tokens, perByte: perByteDefault });
-        expect(fits).toBe(bytesOf(fixed) <= Math.floor(tokens / perByteDefault));
-        if (fits) expect(window.bytes * perByteDefault).toBeLessThanOrEqual(tokens);
+        const tokens = Math.max(1, Math.ceil(window.bytes * defaultTokensPerByte * share_));
+        const fits = fitWindow(window, { tokens, tokensPerByte: defaultTokensPerByte });
+        expect(fits).toBe(bytesOf(fixed) <= Math.floor(tokens / defaultTokensPerByte));
+        if (fits) expect(window.bytes * defaultTokensPerByte).toBeLessThanOrEqual(tokens);
         expect(bytesOf(window.view)).toBe(window.bytes);
       }),
       { numRuns: 2_000 },
@@ -129,17 +129,17 @@ describe('for any messages and any window', () => {
 
   test('SYSTEM and the goal are whole and in place, calls have their results, order and attribution hold', () =>
     fc.assert(
-      fc.property(story, fc.array(tightness, { minLength: 1, maxLength: 3 }), (told, steps) => {
-        const window = play(told);
+      fc.property(story, fc.array(tightness, { minLength: 1, maxLength: 3 }), (drawn, steps) => {
+        const window = play(drawn);
         const fixed = fixedIn(window.view);
         for (const step of steps) {
-          const tokens = Math.max(1, Math.ceil(window.bytes * perByteDefault * step));
-          fitWindow(window, { tokens, perByte: perByteDefault });
+          const tokens = Math.max(1, Math.ceil(window.bytes * defaultTokensPerByte * step));
+          fitWindow(window, { tokens, tokensPerByte: defaultTokensPerByte });
           expect(fixedIn(window.view)).toEqual(fixed);
           const { request } = window.render(1, 'm', limit);
           expect(isAnswered(request.prompt)).toBe(true);
           expect(window.attributes(request)).toBe(true);
-          // Those that were never touched stand in the order in which they came.
+          // Untouched segments keep their original order.
           const untouched = window.view.filter(
             ({ origin }) => !['compact@1', 'recap@1', 'shorten@1'].includes(origin.rule),
           );
@@ -150,14 +150,14 @@ describe('for any messages and any window', () => {
       { numRuns: 1_000 },
     ));
 
-  test('reasoning that is still shown is signed as it came', () => {
+  test('reasoning that is still shown keeps its original signature', () => {
     let seen = 0;
     fc.assert(
-      fc.property(story, tightness, (told, step) => {
-        const window = play(told);
+      fc.property(story, tightness, (drawn, step) => {
+        const window = play(drawn);
         fitWindow(window, {
-          tokens: Math.max(1, Math.ceil(window.bytes * perByteDefault * step)),
-          perByte: perByteDefault,
+          tokens: Math.max(1, Math.ceil(window.bytes * defaultTokensPerByte * step)),
+          tokensPerByte: defaultTokensPerByte,
         });
         for (const { part } of window.view) {
           if (!('message' in part) || part.message.role !== 'assistant') continue;
@@ -174,12 +174,12 @@ describe('for any messages and any window', () => {
   });
 });
 
-describe('what gives way', () => {
-  const context = (text: string): Given => ({
+describe('what is trimmed', () => {
+  const context = (text: string): AddedContent => ({
     kind: 'history',
     content: JSON.stringify({ conversation: '', leftOut: 0, entries: [{ agent: null, category: 'CONTEXT', text }] }),
   });
-  const told: Story = {
+  const drawn: Story = {
     prompt: 'Work.',
     given: [context('Known. '.repeat(100))],
     goal: 'Do it.',
@@ -191,17 +191,17 @@ describe('what gives way', () => {
     })),
   };
   const fit = (room: number): ContextWindow => {
-    const window = play(told);
-    fitWindow(window, { tokens: room, perByte: perByteDefault });
+    const window = play(drawn);
+    fitWindow(window, { tokens: room, tokensPerByte: defaultTokensPerByte });
     return window;
   };
   const rulesOf = (window: ContextWindow): readonly string[] => [
     ...new Set(window.view.map(({ origin }) => origin.rule)),
   ];
 
-  test('outputs of tools are the first: dialog and context stay as they are', () => {
-    const whole = play(told);
-    const window = fit(Math.floor(whole.bytes * perByteDefault) - 1);
+  test('tool outputs come first: dialog and context stay unchanged', () => {
+    const whole = play(drawn);
+    const window = fit(Math.floor(whole.bytes * defaultTokensPerByte) - 1);
     expect(rulesOf(window)).toContain('shorten@1');
     expect(rulesOf(window)).not.toContain('compact@1');
     expect(kept(window.view, 'CONTEXT')).toEqual(kept(whole.view, 'CONTEXT'));
@@ -216,27 +216,27 @@ describe('what gives way', () => {
     expect(window.view.at(-2)!.origin.rule).toBe('reply@1');
   });
 
-  test('context goes last of all, and SYSTEM and the goal stay', () => {
+  test('context is dropped last, and SYSTEM and the goal stay', () => {
     const window = fit(120);
     expect(kept(window.view, 'CONTEXT')).toEqual([]);
     expect(fixedIn(window.view)).toHaveLength(2);
-    expect(window.bytes * perByteDefault).toBeLessThanOrEqual(120);
+    expect(window.bytes * defaultTokensPerByte).toBeLessThanOrEqual(120);
   });
 
-  test('more gives way than must, so that the next turn need not make room again', () => {
+  test('more is trimmed than necessary, so that the next turn need not make room again', () => {
     const window = fit(3_000);
-    expect(window.bytes * perByteDefault).toBeLessThanOrEqual(2_200);
+    expect(window.bytes * defaultTokensPerByte).toBeLessThanOrEqual(2_200);
   });
 });
 
 describe('what is shared', () => {
-  test('is SYSTEM and CONTEXT, whether there was room for it or not; never dialog, outputs, notes, or lines made of them', () =>
+  test('is SYSTEM and CONTEXT, whether or not there was room for it; never dialog, outputs, notes, or summaries of them', () =>
     fc.assert(
-      fc.property(story, tightness, (told, step) => {
-        const window = play(told);
+      fc.property(story, tightness, (drawn, step) => {
+        const window = play(drawn);
         const before = shareableMessages(window.lasting, ['system', 'context']);
-        const tokens = Math.max(1, Math.ceil(window.bytes * perByteDefault * step));
-        fitWindow(window, { tokens, perByte: perByteDefault });
+        const tokens = Math.max(1, Math.ceil(window.bytes * defaultTokensPerByte * step));
+        fitWindow(window, { tokens, tokensPerByte: defaultTokensPerByte });
         expect(shareableMessages(window.lasting, ['system', 'context'])).toEqual(before);
         for (const { origin } of window.lasting) expect(['system@1', 'history@1', 'share@1']).toContain(origin.rule);
         for (const { category: kind } of window.lasting) expect(['SYSTEM', 'CONTEXT']).toContain(kind);

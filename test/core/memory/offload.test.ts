@@ -5,7 +5,7 @@ import { agent, always, ask, call, calls, cheap, lastResults, lines, ofType, too
 
 type Options = NonNullable<Parameters<typeof agent>[1]>;
 
-/** One agent with one tool that returns what it is given to return. */
+/** One agent with one tool that returns the given output. */
 const askTool = async (output: any, replies: readonly (string | ScriptedReply)[], options: Options = {}) =>
   ask(agent('solo', { tools: [tool('dump', () => output)], ...options }), {
     says: [...lines({ solo: replies }), always('Done.')],
@@ -15,8 +15,8 @@ test.for<[title: string, output: any, extension: string]>([
   ['one line of text', 'x'.repeat(100_000), 'txt'],
   ['JSON', { type: 'json', value: { rows: Array.from({ length: 9_000 }, (_, index) => index) } }, 'json'],
   ['a plain object', { rows: 'y'.repeat(100_000) }, 'json'],
-  ['text with a type', { type: 'text', value: 'é'.repeat(50_000) }, 'txt'],
-])('100 KB of %s is shown as a short preview with a name to read on by', async ([, output, extension]) => {
+  ['typed text', { type: 'text', value: 'é'.repeat(50_000) }, 'txt'],
+])('100 KB of %s is shown as a short preview with the name to read the rest by', async ([, output, extension]) => {
   const { requests, outcome, events } = await askTool(output, [call('dump')]);
   const [result] = lastResults(requests);
   expect(Buffer.byteLength(result!.text)).toBeLessThan(2_048);
@@ -28,7 +28,7 @@ test.for<[title: string, output: any, extension: string]>([
 
 const page = /^([\s\S]*)\n\[bytes (\d+) to (\d+) of (\d+)\]$/u;
 
-/** Reads an output as a model would: page after page, from where the last one ended. */
+/** Reads an output as a model would: page by page, each from where the last one ended. */
 const readAll = async (text: string, bytes: number | undefined, limits: Options['limits'] = {}) => {
   const pages: { from: number; text: string }[] = [];
   const says = [
@@ -50,7 +50,7 @@ const readAll = async (text: string, bytes: number | undefined, limits: Options[
   return { outcome, pages };
 };
 
-test('read_output pages through an output and gives back every byte of it, whatever characters it has', () =>
+test('read_output pages through an output and returns every byte of it, whatever its characters', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.string({ unit: 'binary', minLength: 50, maxLength: 120 }), { minLength: 2, maxLength: 3 }),
@@ -87,19 +87,19 @@ test('the preview and the first page after it join without a gap', async () => {
 });
 
 test.for([
-  ['a name that is not there', { name: 'other_001.txt' }, 'file_missing', 'There is no such file or output'],
-  ['a path', { name: '../dump_001.txt' }, 'file_missing', 'There is no such file or output'],
-  ['a place past the end', { name: 'dump_001.txt', from: 200_001 }, 'tool_arguments', 'past the end'],
-  ['a negative place', { name: 'dump_001.txt', from: -1 }, 'tool_arguments', 'not valid'],
-  ['half a byte', { name: 'dump_001.txt', from: 1.5 }, 'tool_arguments', 'not valid'],
-  ['no name', {}, 'tool_arguments', 'not valid'],
-] as const)('read_output with %s is an error that says so', async ([, args, code, words]) => {
+  ['an unknown name', { name: 'other_001.txt' }, 'file_missing', 'No such file or output'],
+  ['a path', { name: '../dump_001.txt' }, 'file_missing', 'No such file or output'],
+  ['an offset past the end', { name: 'dump_001.txt', from: 200_001 }, 'tool_arguments', 'past the end'],
+  ['a negative offset', { name: 'dump_001.txt', from: -1 }, 'tool_arguments', 'invalid'],
+  ['a fractional offset', { name: 'dump_001.txt', from: 1.5 }, 'tool_arguments', 'invalid'],
+  ['no name', {}, 'tool_arguments', 'invalid'],
+] as const)('read_output with %s is an error that names the problem', async ([, args, code, words]) => {
   const { requests, events } = await askTool('x'.repeat(200_000), [call('dump'), call('read_output', args)]);
   expect(lastResults(requests)[1]).toMatchObject({ type: 'error-text', text: expect.stringContaining(words) });
   expect(ofType(events, 'tool-end')[1]).toMatchObject({ ok: false, error: { code } });
 });
 
-test("a cell reads its own outputs only: another's of the same name is not there", async () => {
+test('a cell reads only its own outputs: another cell’s output of the same name does not exist for it', async () => {
   const dump = tool('dump', () => 'secret'.repeat(20_000));
   const child = agent('child', { tools: [tool('other', () => 'x')] });
   const { requests } = await ask(agent('lead', { tools: [dump], agents: [child] }), {
@@ -109,11 +109,11 @@ test("a cell reads its own outputs only: another's of the same name is not there
     }),
   });
   const child2 = requests.filter(({ text }) => text.includes('Your task: Read it')).at(-1)!;
-  expect(child2.text).toContain('There is no such file or output');
+  expect(child2.text).toContain('No such file or output');
   expect(child2.text).not.toContain('secret');
 });
 
-test('equal outputs are kept once and named, counted and read as if each were alone', async () => {
+test('equal outputs are stored once, and named, counted and read as if each were alone', async () => {
   const text = 'z'.repeat(50_000);
   const two = await askTool(text, [calls('dump', 'dump'), call('read_output', { name: 'dump_002.txt', from: 49_990 })]);
   const [first, second, read] = lastResults(two.requests);
@@ -127,7 +127,7 @@ test('equal outputs are kept once and named, counted and read as if each were al
   ]);
 });
 
-test('a tool that fails keeps its own words in the prompt', async () => {
+test('a failing tool’s own text is shown in the prompt', async () => {
   const fail = tool('fail', () => {
     throw new Error('Disk 7 is on fire.');
   });
@@ -138,11 +138,11 @@ test('a tool that fails keeps its own words in the prompt', async () => {
     type: 'error-text',
     text: expect.stringContaining('Disk 7 is on fire.'),
   });
-  // The words stay in the cell: the event is for everyone.
+  // The error text stays in the cell: the event is for everyone.
   expect(JSON.stringify(ofType(events, 'tool-end'))).not.toContain('Disk 7');
 });
 
-test('the words of a failing tool are shown in short when they are long: 100 KB of them do not fill the prompt', async () => {
+test('the text of a failing tool is shortened when long: 100 KB of it do not fill the prompt', async () => {
   const fail = tool('fail', () => {
     throw new Error(`Disk 7 is on fire. ${'x'.repeat(100_000)}`);
   });
@@ -153,7 +153,7 @@ test('the words of a failing tool are shown in short when they are long: 100 KB 
   expect(Buffer.byteLength(lastResults(requests)[0]!.text)).toBeLessThan(16_100);
 });
 
-test("a child's long answer is shown as a preview, framed as data, and its parent pages through it", async () => {
+test('a child’s long answer is shown as a preview, framed as data, and its parent can page through it', async () => {
   const answer = `${'long and winding '.repeat(3_000)}the end`;
   const { requests, outcome } = await ask(agent('lead', { agents: [agent('child')] }), {
     says: lines({
@@ -173,7 +173,7 @@ test("a child's long answer is shown as a preview, framed as data, and its paren
 });
 
 test.for([100, 300, 2_000])(
-  'a text that was cut in the middle of a character (%i of them) is shown as it is kept',
+  'a text that was cut in the middle of a character (%i of them) is shown as it is stored',
   async (times) => {
     const cut = '😀'.repeat(times).slice(0, -1);
     const { requests, audit } = await askTool(cut, [call('dump')], { limits: { max_tokens_per_step: 200 } });

@@ -28,26 +28,29 @@ const badNames: readonly [title: string, name: any][] = [
   ['nothing', ''],
   ['a space', 'a b'],
   ['a line break', 'a\n'],
-  ['letters beyond ASCII', 'agènt'],
+  ['non-ASCII letters', 'agènt'],
   ['an emoji', '😀'],
-  ['look-alikes', 'ａgent'],
-  ['a dot at its start', '.hidden'],
-  ['a dash at its start', '-rf'],
+  ['lookalike characters', 'ａgent'],
+  ['a leading dot', '.hidden'],
+  ['a leading dash', '-rf'],
   ['a number', 7],
   ['no name', undefined],
   ['an object', {}],
 ];
 
-test.for(badNames)('an agent whose name is or has %s is refused, and the error says what a name may be', ([, name]) => {
-  expect(thrownBy(() => agent(name))).toMatchObject({
-    code: 'agent_invalid',
-    message: expect.stringContaining('expected letters, digits, dot, dash and underscore, at most 64 characters'),
-    suggestion: expect.any(String),
-  });
-});
+test.for(badNames)(
+  'an agent whose name is or has %s is rejected, and the error states the rules for names',
+  ([, name]) => {
+    expect(thrownBy(() => agent(name))).toMatchObject({
+      code: 'agent_invalid',
+      message: expect.stringContaining('expected letters, digits, dot, dash and underscore, at most 64 characters'),
+      suggestion: expect.any(String),
+    });
+  },
+);
 
-test.for(badNames.filter(([title]) => !title.includes('at its start')))(
-  'a tool whose name is or has %s is refused',
+test.for(badNames.filter(([title]) => !title.startsWith('a leading ')))(
+  'a tool whose name is or has %s is rejected',
   ([, name]) => {
     expect(thrownBy(() => agent('solo', { tools: [tool(name, () => '')] }))).toMatchObject({
       code: 'agent_invalid',
@@ -58,7 +61,7 @@ test.for(badNames.filter(([title]) => !title.includes('at its start')))(
   },
 );
 
-test.for(['a', 'A-1', 'a'.repeat(64), '0_x'])('"%s" is a good name', (name) => {
+test.for(['a', 'A-1', 'a'.repeat(64), '0_x'])('"%s" is a valid name', (name) => {
   expect(agent(name)).toMatchObject({ name, toolName: name });
 });
 
@@ -70,9 +73,9 @@ test.for<[key: string, options: any, hint: string]>([
   ['limits.max_step', { limits: { max_step: 3 } }, 'did you mean "max_steps"?'],
   ['budget.token', { budget: { token: 3 } }, 'did you mean "tokens"?'],
   ['settings.temprature', { settings: { temprature: 1 } }, 'did you mean "temperature"?'],
-  ['zzzzzzzzzzzz', { zzzzzzzzzzzz: 1 }, 'known are name, description, usage, prompt'],
-  ['__proto__x', { __proto__x: 1 }, 'known are'],
-])('an unknown key %s is refused, with the nearest that there is', ([key, options, hint]) => {
+  ['zzzzzzzzzzzz', { zzzzzzzzzzzz: 1 }, 'known keys: name, description, usage, prompt'],
+  ['__proto__x', { __proto__x: 1 }, 'known keys:'],
+])('an unknown key %s is rejected, with the nearest valid key', ([key, options, hint]) => {
   expect(thrownBy(() => agent('solo', options))).toMatchObject({
     code: 'agent_invalid',
     message: expect.stringContaining(`Agent "solo", ${key}: expected a known key; ${hint}`),
@@ -81,43 +84,39 @@ test.for<[key: string, options: any, hint: string]>([
 
 test.for<[title: string, options: any, field: string]>([
   ['no description', { description: ' ' }, 'description'],
-  ['a prompt that is no text', { prompt: 5 }, 'prompt'],
+  ['a prompt that is no string', { prompt: 5 }, 'prompt'],
   ['a negative limit', { limits: { max_steps: -1 } }, 'limits.max_steps'],
-  ['a limit that is not a number', { limits: { max_steps: NaN } }, 'limits.max_steps'],
-  ['a limit in words', { limits: { timeout_ms: '30s' } }, 'limits.timeout_ms'],
+  ['a limit of NaN', { limits: { max_steps: NaN } }, 'limits.max_steps'],
+  ['a limit as text', { limits: { timeout_ms: '30s' } }, 'limits.timeout_ms'],
   ['a negative budget', { budget: { tokens: -5 } }, 'budget.tokens'],
-  ['a model that is none', { models: [{}] }, 'models'],
+  ['an invalid model', { models: [{}] }, 'models'],
   ['null as a model', { models: [null] }, 'models'],
-  ['a model without a list around it', { models: rehearse([always('x')]) }, 'models'],
-  ['a tool without a list around it', { tools: tool('echo', () => '') }, 'tools'],
-  ['an agent without a list around it', { agents: agent('child') }, 'agents'],
+  ['a model outside a list', { models: rehearse([always('x')]) }, 'models'],
+  ['a tool outside a list', { tools: tool('echo', () => '') }, 'tools'],
+  ['an agent outside a list', { agents: agent('child') }, 'agents'],
   ['a tool that is null', { tools: [null] }, 'tools'],
   ['a tool without a function', { tools: [{ ...tool('echo', () => ''), execute: 'x' }] }, 'tools.echo.execute'],
   ['a tool without a schema', { tools: [{ ...tool('echo', () => ''), inputSchema: null }] }, 'tools.echo.inputSchema'],
-  ['a repeat that is unknown', { tools: [tool('echo', () => '', { repeat: 'often' as any })] }, 'tools.echo.repeat'],
-  ['a runtime tool that is unknown', { tools: ['read_fil'] }, 'did you mean "read_file"?'],
-  ['an agent that was not defined', { agents: [{ name: 'x' }] }, 'agents'],
+  ['an unknown repeat', { tools: [tool('echo', () => '', { repeat: 'often' as any })] }, 'tools.echo.repeat'],
+  ['an unknown built-in tool', { tools: ['read_fil'] }, 'did you mean "read_file"?'],
+  ['an agent not made by defineAgent', { agents: [{ name: 'x' }] }, 'agents'],
   ['null as an agent', { agents: [null] }, 'agents'],
   ['an unknown grant', { grants: ['everything'] }, 'grants'],
   ['an unknown format', { output: { format: 'xml' } }, 'output.format'],
   ['gather without agents', { gather: { timeoutMs: 1 } }, 'gather'],
-  ['gather without a time', { agents: [agent('child')], gather: {} }, 'gather.timeoutMs'],
+  ['gather without a timeout', { agents: [agent('child')], gather: {} }, 'gather.timeoutMs'],
+  ['a price as text', { models: [{ language: rehearse([always('x')]), price: { input: 'a' } }] }, 'models.price'],
   [
-    'a price that is no number',
-    { models: [{ language: rehearse([always('x')]), price: { input: 'a' } }] },
-    'models.price',
-  ],
-  [
-    'a price that is not a number',
+    'a price of NaN',
     { models: [{ language: rehearse([always('x')]), price: { input: NaN, output: 1 } }] },
     'models.price',
   ],
   [
-    'a cache price below nothing',
+    'a negative cache price',
     { models: [{ language: rehearse([always('x')]), price: { input: 1, output: 1, cacheRead: -9 } }] },
     'models.price',
   ],
-])('%s is refused, and the error names the field', ([, options, field]) => {
+])('%s is rejected, and the error names the field', ([, options, field]) => {
   expect(thrownBy(() => agent('solo', options))).toMatchObject({
     code: 'agent_invalid',
     message: expect.stringContaining(field),
@@ -129,20 +128,20 @@ const fighter = agent('fighter');
 
 test.for<[options: any, field: string, expected: string]>([
   [{ spawns: { agents: [fighter] } }, 'spawns', 'the tool `spawn_agent` in `tools`'],
-  [{ tools: ['spawn_agent'] }, 'tools', '`spawns`, which says whom `spawn_agent` may start'],
+  [{ tools: ['spawn_agent'] }, 'tools', '`spawns`, which lists the agents `spawn_agent` may start'],
   [{ tools: ['spawn_agnet'] }, 'tools', 'did you mean "spawn_agent"?'],
   [{ tools: ['recieve_message', 'receive_mesage'] }, 'tools', 'did you mean "receive_message"?'],
   [spawning([fighter]), 'spawns', 'an object'],
   [spawning(null), 'spawns', 'an object'],
   [spawning({ agent: [fighter] }), 'spawns.agent', 'did you mean "agents"?'],
   [spawning({ agents: fighter }), 'spawns.agents', 'a list of agents'],
-  [spawning({ agents: ['fighter'] }), 'spawns.agents', 'agents made by defineAgent, or "self"'],
-  [spawning({ agents: [null] }), 'spawns.agents', 'agents made by defineAgent, or "self"'],
-  [spawning({ agents: [fighter, agent('fighter')] }), 'spawns.agents', 'one agent per name; "fighter" is there twice'],
-  [spawning({ agents: ['self', 'self'] }), 'spawns.agents', '"self" is there twice'],
-  [spawning({ agents: [agent('siblings')] }), 'spawns.agents', '"siblings" is a role'],
-  [spawning({ agents: [agent('self')] }), 'spawns.agents', '"self" is a role'],
-  [spawning({ self: true }), 'spawns.self', '"self" among `spawns.agents`'],
+  [spawning({ agents: ['fighter'] }), 'spawns.agents', 'agents created with defineAgent, or "self"'],
+  [spawning({ agents: [null] }), 'spawns.agents', 'agents created with defineAgent, or "self"'],
+  [spawning({ agents: [fighter, agent('fighter')] }), 'spawns.agents', 'unique agent names; "fighter" is used twice'],
+  [spawning({ agents: ['self', 'self'] }), 'spawns.agents', '"self" is used twice'],
+  [spawning({ agents: [agent('siblings')] }), 'spawns.agents', '"siblings" is reserved as a role'],
+  [spawning({ agents: [agent('self')] }), 'spawns.agents', '"self" is reserved as a role'],
+  [spawning({ self: true }), 'spawns.self', '"self" in `spawns.agents`'],
   [spawning({ children: -1 }), 'spawns.children', 'a whole number, 0 or more; got -1'],
   [spawning({ children: '3' }), 'spawns.children', 'a whole number, 0 or more; got "3"'],
   [spawning({ perMinute: NaN }), 'spawns.perMinute', 'a whole number, 0 or more; got NaN'],
@@ -150,43 +149,43 @@ test.for<[options: any, field: string, expected: string]>([
   [spawning({ depth: 1.5 }), 'spawns.depth', 'a whole number, 0 or more; got 1.5'],
   [spawning({ graceMs: '5s' }), 'spawns.graceMs', 'a whole number, 0 or more; got "5s"'],
   [spawning({ share: 'system' }), 'spawns.share', 'a list'],
-  [spawning({ share: ['all'] }), 'spawns.share', 'some of system, context; got "all"'],
+  [spawning({ share: ['all'] }), 'spawns.share', 'one of system, context; got "all"'],
   [spawning({ templates: 'yes' }), 'spawns.templates', 'true, false, or { tools: […] }; got "yes"'],
   [spawning({ templates: { tool: [] } }), 'spawns.templates.tool', 'did you mean "tools"?'],
   [spawning({ templates: { tools: 'x' } }), 'spawns.templates.tools', 'a list'],
   [spawning({ templates: { tools: ['read_fil'] } }), 'spawns.templates.tools', 'did you mean "read_file"?'],
-  [spawning({ templates: { tools: ['spawn_agent'] } }), 'spawns.templates.tools', 'not for mail (read_file)'],
+  [spawning({ templates: { tools: ['spawn_agent'] } }), 'spawns.templates.tools', 'except mail tools (read_file)'],
   [spawning({ templates: { tools: [7] } }), 'spawns.templates.tools', 'got 7'],
   [spawning({ pool: [fighter] }), 'spawns.pool', 'a number for each agent'],
   [spawning({ agents: [fighter], pool: { figter: 1 } }), 'spawns.pool', 'got "figter"; did you mean "fighter"?'],
   [spawning({ agents: [fighter], pool: { fighter: -1 } }), 'spawns.pool.fighter', 'a whole number, 0 or more; got -1'],
   [{ messages: 'parent' }, 'messages', 'a list'],
-  [{ messages: ['parent', 'a b'] }, 'messages', 'parent, children, siblings, or names of agents; got "a b"'],
+  [{ messages: ['parent', 'a b'] }, 'messages', 'parent, children, siblings, or agent names; got "a b"'],
   [{ messages: [7] }, 'messages', 'got 7'],
   [{ topics: 'party' }, 'topics', 'a list, or { hear: […], say: […] }'],
-  [{ topics: ['party-*'] }, 'topics', 'the name of a topic: letters'],
+  [{ topics: ['party-*'] }, 'topics', 'a topic name: letters'],
   [{ topics: ['a\u0007b'] }, 'topics', 'got "a\\u0007b"'],
   [{ topics: ['x'.repeat(65)] }, 'topics', 'at most 64 characters'],
-  [{ topics: { hear: ['a', ''] } }, 'topics.hear', 'the name of a topic'],
+  [{ topics: { hear: ['a', ''] } }, 'topics.hear', 'a topic name'],
   [{ topics: { say: 'a' } }, 'topics.say', 'a list'],
   [{ topics: { hears: [] } }, 'topics.hears', 'did you mean "hear"?'],
   [{ limits: { maxHops: -1 } }, 'limits.maxHops', 'a whole number, 0 or more; got -1'],
-])('of spawning and mail, %j is refused with the field', ([options, field, expected]) => {
+])('the spawn or mail option %j is rejected, and the error names the field', ([options, field, expected]) => {
   const error = thrownBy(() => agent('solo', options));
   expect(error).toMatchObject({ code: 'agent_invalid' });
   expect(error.message).toContain(`Agent "solo", ${field}: expected`);
   expect(error.message).toContain(expected);
 });
 
-test.for(['parent', 'children', 'siblings', 'self'])('"%s" is a role for those who take part in mail', (name) => {
+test.for(['parent', 'children', 'siblings', 'self'])('"%s" is a valid role in mail options', (name) => {
   expect(agent(name)).toMatchObject({ name });
   for (const options of [{ messages: [] }, { tools: ['send_message'] }])
     expect(thrownBy(() => agent(name, options))).toMatchObject({
-      message: expect.stringContaining(`name: expected another name: "${name}" is a role`),
+      message: expect.stringContaining(`name: expected another name: "${name}" is reserved as a role`),
     });
 });
 
-test('in code any number from 0 on may be spawned, and zero is zero', () => {
+test('in code any spawn limit from 0 up is valid, and 0 means none', () => {
   const spawns = {
     agents: [fighter, 'self'],
     children: 0,
@@ -215,24 +214,24 @@ test('in code any number from 0 on may be spawned, and zero is zero', () => {
 
 test.for<[title: string, options: any]>([
   ['two tools', { tools: [tool('echo', () => ''), tool('echo', () => '')] }],
-  ['a tool and a tool of the runtime', { tools: [tool('read_file', () => ''), 'read_file'] }],
-  ['a tool called read_output', { tools: [tool('read_output', () => '')] }],
+  ['a tool and a built-in tool', { tools: [tool('read_file', () => ''), 'read_file'] }],
+  ['a tool named read_output', { tools: [tool('read_output', () => '')] }],
   ['a tool and an agent', { tools: [tool('child', () => '')], agents: [agent('child')] }],
   ['two agents', { agents: [agent('child'), agent('child')] }],
-  ['two agents under one tool name', { agents: [agent('a', { toolName: 'x' }), agent('b', { toolName: 'x' })] }],
-  ['an agent called gather beside gather', { agents: [agent('gather')], gather: { timeoutMs: 1 } }],
-])('%s of one name are refused', ([, options]) => {
+  ['two agents with the same tool name', { agents: [agent('a', { toolName: 'x' }), agent('b', { toolName: 'x' })] }],
+  ['an agent named gather beside gather', { agents: [agent('gather')], gather: { timeoutMs: 1 } }],
+])('%s of the same name are rejected', ([, options]) => {
   expect(thrownBy(() => agent('solo', options))).toMatchObject({
     code: 'agent_invalid',
-    message: expect.stringContaining('is there twice'),
+    message: expect.stringContaining('is used twice'),
   });
 });
 
-test.for([undefined, null, 'solo', 5, []])('defineAgent of %j is refused clearly', (value) => {
+test.for([undefined, null, 'solo', 5, []])('defineAgent(%j) is rejected with a clear error', (value) => {
   expect(thrownBy(() => defineAgent(value as any))).toMatchObject({ code: 'agent_invalid' });
 });
 
-test('two agents of one name, and what is not an agent, are refused when Cloister opens', async () => {
+test('two agents of the same name, or something that is no agent, are rejected when Cloister opens', async () => {
   await expect(open([agent('solo'), agent('solo')])).rejects.toMatchObject({
     code: 'agent_invalid',
     message: expect.stringContaining('two agents named "solo"'),
@@ -248,11 +247,11 @@ test.for<[title: string, name: any, goal: any, code: string]>([
   ['an agent with a path for a name', '../solo', 'Go', 'agent_unknown'],
   ['an object that is not an agent', {}, 'Go', 'module_invalid'],
   ['an empty goal', 'solo', '', 'goal_empty'],
-  ['a goal of white space', 'solo', ' \n\t\u2003', 'goal_empty'],
-  ['a goal that is no text', 'solo', undefined, 'goal_empty'],
+  ['a goal of whitespace', 'solo', ' \n\t\u2003', 'goal_empty'],
+  ['a goal that is no string', 'solo', undefined, 'goal_empty'],
   ['a goal of 10 MB', 'solo', 'x'.repeat(10_000_000), 'goal_too_large'],
   ['a goal that is too large in bytes only', 'solo', '€'.repeat(400_000), 'goal_too_large'],
-])('%s is refused before anything is recorded', async ([, name, goal, code]) => {
+])('%s is rejected before anything is recorded', async ([, name, goal, code]) => {
   const cloister = await open([agent('solo')]);
   const error = thrownBy(() => cloister.run(name, goal));
   expect(error).toMatchObject({ name: 'CloisterError', code });
@@ -260,7 +259,7 @@ test.for<[title: string, name: any, goal: any, code: string]>([
   expect(await cloister.runs()).toEqual([]);
 });
 
-test('an agent without any model is refused, and so is one whose child has none', async () => {
+test('an agent without a model is rejected, and so is one whose child has none', async () => {
   const cloister = await openCloister({ store: 'memory', agents: [], ...world() });
   const child = agent('child');
   const lead = agent('lead', { agents: [child], models: [rehearse([always('Done.')])] });
@@ -273,39 +272,37 @@ test('an agent without any model is refused, and so is one whose child has none'
 
 test.for<[title: string, prompt: string, code: string, limits: object]>([
   ['an empty goal', ' ', 'The goal is empty.', {}],
-  [
-    'a goal of 10 MB',
-    'x'.repeat(10_000_000),
-    'The goal is larger than a goal may be.',
-    { contextTokensMax: 20_000_000 },
-  ],
-])('a child with %s is not started; its parent is told and its sibling goes on', async ([, prompt, words, limits]) => {
-  const child = agent('child');
-  const { outcome, report, requests } = await ask(agent('lead', { agents: [child], limits }), {
-    says: lines({
-      lead: [
-        cheap(calls({ tool: 'child', args: { prompt } }, { tool: 'child', args: { prompt: 'A good goal' } })),
-        cheap({ text: 'Done.' }),
-      ],
-      child: ['I am well.'],
-    }),
-  });
-  expect(report.cells).toHaveLength(2);
-  const [refused, answered] = lastResults(requests);
-  expect(refused!.text).toContain(words);
-  expect(answered!.text).toContain('| I am well.');
-  expect(outcome).toMatchObject({ output: 'Done.' });
-});
+  ['a goal of 10 MB', 'x'.repeat(10_000_000), 'The goal is too large.', { contextTokensMax: 20_000_000 }],
+])(
+  'a child with %s is not started; its parent is informed and its sibling continues',
+  async ([, prompt, words, limits]) => {
+    const child = agent('child');
+    const { outcome, report, requests } = await ask(agent('lead', { agents: [child], limits }), {
+      says: lines({
+        lead: [
+          cheap(calls({ tool: 'child', args: { prompt } }, { tool: 'child', args: { prompt: 'A good goal' } })),
+          cheap({ text: 'Done.' }),
+        ],
+        child: ['I am well.'],
+      }),
+    });
+    expect(report.cells).toHaveLength(2);
+    const [refused, answered] = lastResults(requests);
+    expect(refused!.text).toContain(words);
+    expect(answered!.text).toContain('| I am well.');
+    expect(outcome).toMatchObject({ output: 'Done.' });
+  },
+);
 
-test('a 10 MB goal for a child is refused, and becomes a line in the window of its parent', async () => {
+test('a 10 MB goal for a child is refused, and becomes one line in the window of its parent', async () => {
   const { outcome, requests } = await ask(agent('lead', { agents: [agent('child')] }), {
     says: [...lines({ lead: [cheap(call('child', { prompt: 'x'.repeat(10_000_000) }))] }), always('Done.')],
   });
   expect(outcome).toMatchObject({ status: 'partial', output: 'Done.', missing: ['child'] });
-  expect(requests.at(-1)!.text).toMatch(/- child: Error \(config\): The goal is larger than a goal may be/u);
+  expect(requests.at(-1)!.text).toMatch(/- child: Error \(config\): The goal is too large/u);
 });
 
-test('agents are nested three deep and no deeper', async () => {
+test('agents can be nested three levels deep and no deeper', async () => {
   const chain = ['e', 'd', 'c', 'b'].reduce<any>(
     (inner, name) => agent(name, inner === null ? {} : { agents: [inner] }),
     null,
@@ -315,10 +312,10 @@ test('agents are nested three deep and no deeper', async () => {
     says: lines({ a: go('b'), b: go('c'), c: go('d'), d: go('e'), e: ['never'] }),
   });
   expect(report.cells.map(({ agent: name, depth }) => `${name}${depth}`)).toEqual(['a0', 'b1', 'c2', 'd3']);
-  expect(requests.some(({ text }) => text.includes('Agents may not be nested deeper.'))).toBe(true);
+  expect(requests.some(({ text }) => text.includes('The maximum nesting depth was reached.'))).toBe(true);
 });
 
-test('an agent may not call one of its own callers, and is told so', async () => {
+test('an agent may not call one of its own callers, and gets an error', async () => {
   const again = agent('lead', { toolName: 'lead_again' });
   const middle = agent('middle', { agents: [again] });
   const { report, requests } = await ask(agent('lead', { agents: [middle] }), {
@@ -328,5 +325,5 @@ test('an agent may not call one of its own callers, and is told so', async () =>
     ],
   });
   expect(report.cells.map(({ agent: name }) => name)).toEqual(['lead', 'middle']);
-  expect(requests.some(({ text }) => text.includes('An agent may not call one of its own callers.'))).toBe(true);
+  expect(requests.some(({ text }) => text.includes('An agent cannot call one of its own callers.'))).toBe(true);
 });

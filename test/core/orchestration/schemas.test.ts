@@ -1,4 +1,4 @@
-// Schemas of agents on their way into the schemas of tools, and what is found wrong with them before anything runs.
+// How the schemas of agents become schemas of tools, and which schema errors are found before anything runs.
 import fc from 'fast-check';
 import { openCloister } from 'cloister';
 import { describe, expect, test } from 'vitest';
@@ -66,21 +66,24 @@ describe('in gather', () => {
     ),
   })).input;
 
-  test.each(names.map((name, at) => [name, at] as const))('%s: takes what the agent itself takes', (name, at) => {
-    const seen = new Set<boolean>();
-    fc.assert(
-      fc.property(anyInput, (input) => {
-        const fits = validate({ ...schemas[name], type: 'object' }, input).length === 0;
-        seen.add(fits);
-        expect(validate(gather, { tasks: [{ agent: `child${at}`, input }] }).length === 0).toBe(fits);
-      }),
-      { numRuns: 200 },
-    );
-    expect(seen.size).toBe(2);
-  });
+  test.each(names.map((name, at) => [name, at] as const))(
+    '%s: accepts exactly what the agent itself accepts',
+    (name, at) => {
+      const seen = new Set<boolean>();
+      fc.assert(
+        fc.property(anyInput, (input) => {
+          const fits = validate({ ...schemas[name], type: 'object' }, input).length === 0;
+          seen.add(fits);
+          expect(validate(gather, { tasks: [{ agent: `child${at}`, input }] }).length === 0).toBe(fits);
+        }),
+        { numRuns: 200 },
+      );
+      expect(seen.size).toBe(2);
+    },
+  );
 });
 
-describe('the tool', () => {
+describe('the agent’s tool', () => {
   const offered = (schema: JsonObject): JsonObject =>
     agent('lead', { agents: [agent('child', { input: { format: 'json', schema } })] }).definition.tools[0]!.inputSchema;
   const properties = { a: { type: 'string' } };
@@ -88,9 +91,9 @@ describe('the tool', () => {
   test.each<[string, JsonObject]>([
     ['no schema', {}],
     ['properties', { properties, required: ['a'], additionalProperties: false }],
-    ['what only counts from below', { minProperties: 1 }],
-    ['references to parts', { properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: { oneOf: [{}] } } }],
-  ])('has a reason beside %s', (_, schema) => {
+    ['minimum counts only', { minProperties: 1 }],
+    ['internal references', { properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: { oneOf: [{}] } } }],
+  ])('has a reason property beside %s', (_, schema) => {
     expect(offered(schema)).toEqual({
       ...schema,
       type: 'object',
@@ -106,20 +109,20 @@ describe('the tool', () => {
     ['anyOf', { properties, anyOf: [{ required: ['a'] }] }],
     ['allOf', { allOf: [{ properties, additionalProperties: false }] }],
     ['a reference', { $ref: '#/$defs/all', $defs: { all: { properties, additionalProperties: false } } }],
-    ['what nothing else has judged', { properties, unevaluatedProperties: false }],
+    ['unevaluatedProperties', { properties, unevaluatedProperties: false }],
     ['patterns', { patternProperties: { '^r': { type: 'integer' } } }],
-    ['rules for names', { propertyNames: { maxLength: 1 } }],
-    ['a count from above', { maxProperties: 1 }],
+    ['propertyNames', { propertyNames: { maxLength: 1 } }],
+    ['maxProperties', { maxProperties: 1 }],
     ['a condition', { if: { required: ['reason'] }, else: false }],
-    ['itself again', { properties: { ...properties, more: { $ref: '#' } }, additionalProperties: false }],
+    ['a reference to itself', { properties: { ...properties, more: { $ref: '#' } }, additionalProperties: false }],
     ['a reason of its own', { properties: { reason: { type: 'integer' } } }],
-    ['a reason that it requires', { required: ['reason'] }],
-  ])('has none beside %s', (_, schema) => {
+    ['a required reason', { required: ['reason'] }],
+  ])('has no reason property beside %s', (_, schema) => {
     expect(offered(schema)).toEqual({ ...schema, type: 'object' });
   });
 });
 
-describe('when opened', () => {
+describe('opening Cloister', () => {
   const bad = { type: 'object', properties: { q: { $ref: '#/$defs/nope' } } };
 
   test.each<[string, Agent, RegExp]>([
@@ -143,7 +146,7 @@ describe('when opened', () => {
       agent('lead', { agents: [agent('child', { input: { format: 'json', schema: bad } })], gather: { timeoutMs: 1 } }),
       /"child", input\.schema/u,
     ],
-  ])('%s that cannot be used is found', async (_, lead, words) => {
+  ])('rejects %s that cannot be used', async (_, lead, words) => {
     for (const attempt of [1, 2])
       await expect(open(lead), `attempt ${attempt}`).rejects.toMatchObject({
         code: 'agent_invalid',
@@ -151,7 +154,7 @@ describe('when opened', () => {
       });
   });
 
-  test('a chain of 10,000 agents is looked through to its end', async () => {
+  test('checks a chain of 10,000 agents to its end', async () => {
     const chain = (last: Agent) => {
       let top = last;
       for (let at = 0; at < 10_000; at++) top = agent(`a${at}`, { agents: [top] });

@@ -1,12 +1,12 @@
-// What a child is given of its caller's window, and what its caller is told of the child's.
+// What a child gets from its caller's window, and what its caller learns about the child's.
 import { describe, expect, test } from 'vitest';
 import { openCloister } from 'cloister';
 import { rehearse, virtualClock } from '#testkit';
-import { agent, always, ask, call, lines, ofType, tool, toTheEnd } from '../session/driver.ts';
+import { agent, always, ask, call, lines, ofType, tool, runUntilSettled } from '../session/driver.ts';
 
 const look = tool('look', () => 'A PRIVATE OUTPUT');
 
-/** What the child's first request shows besides its own prompt. */
+/** The child's first request. */
 const childText = (requests: readonly { readonly text: string }[]): string =>
   requests.find(({ text }) => text.includes('Your task: Look'))!.text;
 
@@ -26,10 +26,10 @@ describe('a share', () => {
   const shared = (share: readonly ('system' | 'context')[]) =>
     ask(agent('lead', { prompt: 'THE LEAD’S PROMPT.', tools: [look], agents: [agent('child', { share })] }), {
       says,
-      meanwhile: (session) => session.give('THE CONTEXT'),
+      meanwhile: (session) => session.addContext('THE CONTEXT'),
     });
 
-  test('is the caller’s SYSTEM and CONTEXT: no dialog, no outputs, no goal of the caller', async () => {
+  test('is the caller’s SYSTEM and CONTEXT: no dialog, no outputs, and not the caller’s goal', async () => {
     const { requests, audit } = await shared(['system', 'context']);
     expect(audit.ok).toBe(true);
     const text = childText(requests);
@@ -44,19 +44,19 @@ describe('a share', () => {
   test.for<[share: readonly ('system' | 'context')[], has: string, lacks: string]>([
     [['system'], 'THE LEAD’S PROMPT.', 'THE CONTEXT'],
     [['context'], 'THE CONTEXT', 'THE LEAD’S PROMPT.'],
-  ])('of %s alone is that alone', async ([share, has, lacks]) => {
+  ])('of %s alone contains nothing else', async ([share, has, lacks]) => {
     const { requests } = await shared(share);
     expect(childText(requests)).toContain(has);
     expect(childText(requests)).not.toContain(lacks);
   });
 
-  test('is nothing unless the child’s definition asks for it', async () => {
+  test('is empty unless the child’s definition asks for it', async () => {
     const { requests, events } = await shared([]);
     expect(childText(requests)).not.toContain('Shared by');
     expect(ofType(events, 'crossing').some(({ kind }) => kind === 'share')).toBe(false);
   });
 
-  test('crosses under a grant of its own, in the frame of the birth', async () => {
+  test('crosses under its own grant, in the frame that creates the child', async () => {
     const { events } = await shared(['context']);
     const crossings = ofType(events, 'crossing').filter(({ kind }) => kind === 'share');
     expect(crossings).toHaveLength(2);
@@ -64,7 +64,7 @@ describe('a share', () => {
   });
 });
 
-describe('while a child is at work', () => {
+describe('while a child is working', () => {
   const running = async () => {
     const clock = virtualClock(1_000_000);
     const model = rehearse(
@@ -83,7 +83,7 @@ describe('while a child is at work', () => {
     await clock.advance(10);
     const cell = async () => (await cloister.show(session.run)).cells[1]!.cell;
     const end = async (): Promise<readonly string[]> => {
-      await toTheEnd(clock, session.outcome);
+      await runUntilSettled(clock, session.outcome);
       expect(await cloister.audit(session.run)).toMatchObject({ ok: true, problems: [] });
       expect(await cloister.replay(session.run)).toMatchObject({ ok: true, differences: [] });
       return model.requests.map(({ prompt }) => JSON.stringify(prompt));
@@ -91,9 +91,9 @@ describe('while a child is at work', () => {
     return { session, cell, end };
   };
 
-  test('nothing that its caller is given later follows by itself', async () => {
+  test('context added to its caller later does not reach the child by itself', async () => {
     const { session, end } = await running();
-    session.give('SECOND');
+    session.addContext('SECOND');
     const requests = await end();
     const [first, second] = requests.filter((text) => text.includes('You do what child does.'));
     expect(first).toContain('FIRST');
@@ -103,7 +103,7 @@ describe('while a child is at work', () => {
 
   test('a refresh copies what is new, once', async () => {
     const { session, cell, end } = await running();
-    session.give('SECOND');
+    session.addContext('SECOND');
     const id = await cell();
     expect([session.refreshShare(id), session.refreshShare(id)]).toEqual([1, 0]);
     const [, second] = (await end()).filter((text) => text.includes('You do what child does.'));
@@ -111,23 +111,23 @@ describe('while a child is at work', () => {
     expect(second!.split('FIRST')).toHaveLength(2);
   });
 
-  test('a cell that has ended, or shares nothing, cannot be refreshed; a run that has ended is given nothing', async () => {
+  test('a cell that has ended, or shares nothing, cannot be refreshed; an ended run accepts no context', async () => {
     const { session, cell, end } = await running();
     const id = await cell();
-    expect(() => session.refreshShare('lead-nobody')).toThrow(/has ended, or was never there/u);
+    expect(() => session.refreshShare('lead-nobody')).toThrow(/has ended, or is not running here/u);
     await end();
     expect(() => session.refreshShare(id)).toThrow(expect.objectContaining({ code: 'cell_ended' }));
-    expect(() => session.give('late')).toThrow(expect.objectContaining({ code: 'cell_ended' }));
+    expect(() => session.addContext('late')).toThrow(expect.objectContaining({ code: 'cell_ended' }));
   });
 });
 
 describe('a child with a smaller window', () => {
   const small = () => agent('child', { limits: { contextTokensMax: 4_000 } });
 
-  test('leaves its caller’s as it is, and its caller is told once', async () => {
+  test('leaves its caller’s window as it is, and its caller is notified once', async () => {
     const { requests, events, report } = await ask(agent('lead', { tools: [look], agents: [small()] }), { says });
     const leads = requests.filter(({ text }) => text.includes('You do what lead does.'));
-    const note = 'Note: child has a smaller window than you: 4000 tokens, yours has 128000.';
+    const note = 'Note: child has a smaller context window than you (4000 tokens, yours: 128000).';
     expect(leads[1]!.text).not.toContain(note);
     expect(leads[2]!.text.split(note)).toHaveLength(2);
     expect(leads.at(-1)!.text.split(note)).toHaveLength(2);
@@ -139,14 +139,14 @@ describe('a child with a smaller window', () => {
     expect(report.cells).toHaveLength(3);
   });
 
-  test('that may send no notes sends none', async () => {
+  test('sends no notes without the grant for them', async () => {
     const silent = agent('child', { limits: { contextTokensMax: 4_000 }, grants: ['goal', 'result'] });
     const { requests, events } = await ask(agent('lead', { tools: [look], agents: [silent] }), { says });
     expect(requests.some(({ text }) => text.includes('Note: '))).toBe(false);
     expect(ofType(events, 'crossing-refused')).toEqual([]);
   });
 
-  test('compacts by its own, never by its caller’s', async () => {
+  test('compacts by its own window size, never by its caller’s', async () => {
     const talk = tool('talk', () => 'words '.repeat(300));
     const child = agent('child', {
       tools: [talk],
@@ -163,7 +163,7 @@ describe('a child with a smaller window', () => {
     expect(new Set(trims.map(({ agent: name }) => name))).toEqual(new Set(['child']));
   });
 
-  test('is clamped again when it falls back to a smaller model', async () => {
+  test('is clamped again when it falls back to a model with a smaller window', async () => {
     const clock = virtualClock(1_000_000);
     const large = rehearse([{ reply: { fault: 400 } }], { modelId: 'large', clock });
     const little = rehearse([{ reply: 'Done.' }], { modelId: 'little', clock });
@@ -178,7 +178,7 @@ describe('a child with a smaller window', () => {
 });
 
 describe('a budget group', () => {
-  test('clamps its agents to the smallest of those that are registered, again when that changes', async () => {
+  test('clamps its agents to the smallest window of the registered ones, again when that changes', async () => {
     const clock = virtualClock(1_000_000);
     const model = rehearse([{ reply: 'Done.' }], { clock });
     const member = (name: string, contextTokensMax: number) =>
@@ -187,7 +187,7 @@ describe('a budget group', () => {
     const cloister = await openCloister({ store: 'memory', agents: [one, other], models: [model], clock });
     const windowOf = async (name: string) => {
       const session = cloister.run(name, 'Go');
-      await toTheEnd(clock, session.outcome);
+      await runUntilSettled(clock, session.outcome);
       expect((await cloister.audit(session.run)).ok).toBe(true);
       const { limit, happened } = (await cloister.windows(session.run))[0]!;
       expect(happened.some(({ what }) => what === 'clamped')).toBe(limit?.by === 'group');

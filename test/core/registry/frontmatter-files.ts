@@ -93,7 +93,7 @@ const topics = fc.oneof(
   fc.record({ say: topicList }),
 );
 
-/** `unit`: which characters texts are made of. */
+/** `unit`: the characters that texts are made of. */
 export const frontmatters = (unit: 'grapheme' | 'binary' = 'grapheme'): fc.Arbitrary<Frontmatter> => {
   const text = fc.oneof(
     fc.constantFrom(
@@ -152,7 +152,7 @@ export const frontmatters = (unit: 'grapheme' | 'binary' = 'grapheme'): fc.Arbit
     .map(plain);
 };
 
-/** As the parser gives it: no empty blocks, `gather` only where there is somebody to ask, `spawns` with its tool. */
+/** The parser's result: no empty blocks, `gather` only with agents to call, `spawns` with its tool. */
 const plain = (drawn: Frontmatter): Frontmatter => {
   const all = drawn.spawns === undefined ? drawn : { ...drawn, tools: [...(drawn.tools ?? []), 'spawn_agent'] };
   const { gather, ...rest } = all;
@@ -163,7 +163,7 @@ const plain = (drawn: Frontmatter): Frontmatter => {
   return Object.fromEntries([...kept, ...(asks ? [['gather', gather]] : [])]) as Frontmatter;
 };
 
-/** One of the ways to write it, chosen by the numbers drawn. */
+/** One way to write the frontmatter, chosen by the numbers drawn. */
 export const written = (frontmatter: Frontmatter, choose: (ways: number) => number): JsonObject => {
   const {
     limits: caps = {},

@@ -1,4 +1,4 @@
-// Whatever the bytes are: an answer, no exception, no changed prototype, and work that grows with the length of the text.
+// Whatever the bytes are: a result, no exception, no changed prototype, and time linear in the length of the text.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -11,8 +11,8 @@ import { frontmatters, written } from './frontmatter-files.ts';
 const prototypes = [Object.prototype, Array.prototype, Function.prototype, String.prototype, Map.prototype];
 const namesBefore = prototypes.map((prototype) => Reflect.ownKeys(prototype));
 
-/** What is wrong with the answer to a text; null when it is one. */
-const fault = (text: string): string | null => {
+/** What is wrong with the result for a text; null if nothing is. */
+const defectIn = (text: string): string | null => {
   const { file, problems } = parseAgentFile('fuzz.ai', text, { parseYaml });
   if ((file === null) === (problems.length === 0)) return 'neither a file nor a problem, or both';
   const lines = text.split('\n').length;
@@ -32,7 +32,7 @@ agents: [a, a]|spawns: [a]|spawns: {pool: {__proto__: 1}}|tools: spawn_agent|top
     .concat('9'.repeat(40), ' '.repeat(200));
 const piece = fc.oneof(fc.constantFrom(...pieces), fc.string({ unit: codePoint, maxLength: 4 }));
 
-/** Cut, doubled or filled with something else, at places drawn. */
+/** Cuts, duplicates or fills text at random positions. */
 const damaged = (text: string, edits: readonly (readonly [number, number, string, number])[]): string =>
   edits.reduce((now, [at, length, other, kind]) => {
     const start = at % (now.length + 1);
@@ -44,7 +44,7 @@ const damaged = (text: string, edits: readonly (readonly [number, number, string
 
 const edits = fc.array(fc.tuple(fc.nat(), fc.nat(), piece, fc.nat(3)), { minLength: 1, maxLength: 4 });
 
-/** Valid files to begin with, small ones: drawing new ones for each input would take most of the time. */
+/** Small valid files to start from: drawing new ones for each input would take most of the time. */
 const seeds = (): readonly string[] => {
   const numbers = fc.sample(fc.nat(), { numRuns: 4_000 }).values();
   const choose = (ways: number): number => (numbers.next().value ?? 0) % ways;
@@ -63,28 +63,28 @@ const seeds = (): readonly string[] => {
 test('6,000 damaged files', () =>
   fc.assert(
     fc.property(fc.constantFrom(...seeds()), edits, (text, changes) => {
-      expect(fault(damaged(text, changes))).toBeNull();
+      expect(defectIn(damaged(text, changes))).toBeNull();
     }),
     { numRuns: 6_000 },
   ));
 
-test('10,000 frontmatters made of what YAML is made of', () =>
+test('10,000 frontmatters made of YAML fragments', () =>
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 30 }), (parts) => {
-      expect(fault(`---\n${parts.join('')}\n---\nWork.`)).toBeNull();
+      expect(defectIn(`---\n${parts.join('')}\n---\nWork.`)).toBeNull();
     }),
     { numRuns: 10_000 },
   ));
 
-test('4,000 texts of any kind', () =>
+test('4,000 arbitrary texts', () =>
   fc.assert(
     fc.property(fc.string({ unit: codePoint, maxLength: 200 }), (text) => {
-      expect(fault(text)).toBeNull();
+      expect(defectIn(text)).toBeNull();
     }),
     { numRuns: 4_000 },
   ));
 
-test('after all that, the prototypes are as they were', () =>
+test('no prototype has changed afterwards', () =>
   expect(prototypes.map((prototype) => Reflect.ownKeys(prototype))).toEqual(namesBefore));
 
 const repeated = (unit: string) => (size: number) => unit.repeat(Math.ceil(size / unit.length));
@@ -124,7 +124,7 @@ const growing: Readonly<Record<string, (size: number) => string>> = {
   'not text': (size) => `---\n---\n${repeated('\uFFFD')(size)}`,
 };
 
-/** Processor time of this process, the least of a few runs. */
+/** Processor time of this process, the minimum of a few runs. */
 const cost = (text: string): number => {
   let least = Infinity;
   for (let run = 0; run < 2; run++) {
@@ -137,7 +137,7 @@ const cost = (text: string): number => {
 };
 
 // Sixteen times the text: linear work costs about 16 times as much, quadratic work 256 times.
-test.each(Object.entries(growing))('work grows with the length of the text: %s', (_, text) => {
+test.each(Object.entries(growing))('parsing time is linear in the length of the text: %s', (_, text) => {
   cost(text(1_000));
   const small = Math.max(cost(text(2_000)), 500);
   expect(cost(text(32_000)) / small).toBeLessThan(100);

@@ -1,35 +1,35 @@
-// The JSON Schema that ships, and the parser: they agree on what a frontmatter is, as far as a JSON Schema can say it.
+// The shipped JSON Schema and the parser agree on what a frontmatter is, as far as a JSON Schema can express it.
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Json, JsonObject } from '#base';
 import { validate } from '#adapters/schemas';
-import { fields, frontmatterSchema, parseFrontmatter } from '#core/registry';
+import { frontmatterFields, frontmatterSchema, parseFrontmatter } from '#core/registry';
 import { frontmatters, written } from './frontmatter-files.ts';
 
 const schema = frontmatterSchema();
 
-/** What one document says against another, or of a schema, no JSON Schema can say. */
-const unsayable = /keep one|at most timeout_ms|is there twice|is none of|Two of them/u;
+/** Contradictions between keys, and errors within a schema, cannot be expressed in JSON Schema. */
+const unsayable = /keep one|at most `timeout_ms`|is listed twice|is not (?:in|one of)|Two of these/u;
 
 const problemsOf = (value: JsonObject): readonly string[] =>
   parseFrontmatter(value, { file: 'a.ai' })
     .problems.filter(({ message }) => !unsayable.test(message))
     .map(({ key, message }) => `${key}: ${message}`);
 
-/** What only one of them refuses, and why. */
+/** What only one of the two rejects, and why. */
 const disagreement = (value: JsonObject): object | null => {
   const [parser, errors] = [problemsOf(value), validate(schema, value)];
   return (parser.length === 0) === (errors.length === 0) ? null : { value, parser, errors };
 };
 
-test('the file that ships is current', () =>
+test('the shipped schema file is current', () =>
   expect(JSON.parse(readFileSync('schemas/frontmatter.schema.json', 'utf8'))).toEqual(schema));
 
-test('it names, describes and exemplifies every key', () => {
+test('every key has a description and examples', () => {
   const properties = schema['properties'] as Readonly<Record<string, JsonObject>>;
-  expect(Object.keys(properties)).toEqual(fields.map(({ key }) => key));
-  for (const { key } of fields) {
+  expect(Object.keys(properties)).toEqual(frontmatterFields.map(({ key }) => key));
+  for (const { key } of frontmatterFields) {
     const described = (properties[key]!['$ref'] === undefined ? properties : (schema['$defs'] as typeof properties))[
       key
     ]!;
@@ -44,14 +44,14 @@ const needed: Readonly<Record<string, JsonObject>> = { gather: { agents: 'a' }, 
 
 test('its own examples and defaults are valid', () => {
   const form = { description: 'x', usage: 'x', output: { format: 'json' } };
-  for (const { key, example, default: value } of fields)
+  for (const { key, example, default: value } of frontmatterFields)
     for (const one of [example, value ?? example]) {
       const keys = { ...form, ...needed[key], [key]: one };
       expect([key, validate(schema, keys), problemsOf(keys)]).toEqual([key, [], []]);
     }
 });
 
-test('valid frontmatters are valid for both, in whatever way they are written', () =>
+test('valid frontmatters are valid for both, whichever way they are written', () =>
   fc.assert(
     fc.property(frontmatters(), fc.infiniteStream(fc.nat()), (frontmatter, numbers) => {
       const keys = written(frontmatter, (ways) => numbers.next().value % ways);
@@ -83,7 +83,7 @@ const odd = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }).map((value) => value as Json),
 );
 const keyNames = [
-  ...fields.map(({ key }) => key),
+  ...frontmatterFields.map(({ key }) => key),
   'format',
   'schema',
   'tokens',
@@ -99,7 +99,7 @@ const keyNames = [
   'constructor',
 ];
 
-/** One change somewhere in it. */
+/** The frontmatter with one random change. */
 const mutated = (value: Json, steer: number, key: string, other: Json): Json => {
   if (Array.isArray(value)) {
     const index = steer % (value.length + 1);
@@ -123,7 +123,7 @@ const mutated = (value: Json, steer: number, key: string, other: Json): Json => 
   }
 };
 
-test('the parser and the schema refuse the same mistakes', () =>
+test('the parser and the schema reject the same mistakes', () =>
   fc.assert(
     fc.property(
       frontmatters(),

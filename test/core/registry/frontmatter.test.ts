@@ -1,4 +1,4 @@
-// What a file may say, in whatever way it says it; and what it is told when it says something else.
+// What a file may contain, in any notation, and the problems reported for everything else.
 import { nearestName } from '#base';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -7,9 +7,9 @@ import { readFileSync } from 'node:fs';
 import { defineAgent } from 'cloister';
 import type { JsonObject } from '#base';
 import { parseYaml } from '#adapters/yaml';
-import { limitsOf } from '#core/cells';
+import { resolveLimits } from '#core/cells';
 import {
-  fields,
+  frontmatterFields,
   mergeDefaults,
   numberProblem,
   numberRules,
@@ -17,7 +17,7 @@ import {
   parseDefaults,
   parseDuration,
 } from '#core/registry';
-import type { FrontmatterField, Kind } from '#core/registry';
+import type { FrontmatterField, FieldKind } from '#core/registry';
 import { frontmatters, written } from './frontmatter-files.ts';
 
 const parse = (text: string, path = 'agents/solo.ai') => parseAgentFile(path, text, { parseYaml });
@@ -32,7 +32,7 @@ const read = (keys: string) => {
   return file!.frontmatter;
 };
 
-test('a whole file is read', () => {
+test('a file with every key is parsed', () => {
   const text = [
     '#!/usr/bin/env cloister',
     '---',
@@ -104,7 +104,7 @@ test('a whole file is read', () => {
   });
 });
 
-test('a frontmatter reads as the same, in whatever way it is written', () =>
+test('a frontmatter parses to the same result, whichever way it is written', () =>
   fc.assert(
     fc.property(frontmatters(), fc.infiniteStream(fc.nat()), fc.boolean(), (frontmatter, numbers, asJson) => {
       const keys = written(frontmatter, (ways) => numbers.next().value % ways);
@@ -127,7 +127,7 @@ test.each([
   ['maxTurns: 3\nlimits: { maxToolTurns: 3, maxTurns: 3 }', { maxToolTurns: 3 }],
 ])('%j gives the limits %j', (keys, limits) => expect(read(keys).limits).toEqual(limits));
 
-test.each(['limits:', 'limits: {}', 'budget:', 'budget:\n  # tokens: 5'])('%j says nothing', (keys) =>
+test.each(['limits:', 'limits: {}', 'budget:', 'budget:\n  # tokens: 5'])('%j sets nothing', (keys) =>
   expect(read(keys)).toEqual({ description: 'Works', usage: 'a topic', output: { format: 'text' } }),
 );
 
@@ -141,9 +141,9 @@ test.each([
   ['spawns: { templates: { tools: read_file } }', { templates: { tools: ['read_file'] } }],
   ['spawns: { agents: ./wizard.ai, pool: { wizard: 2 } }', { agents: ['./wizard.ai'], pool: { wizard: 2 } }],
   ['spawns: { agents: a, share: context, grace: 2s }', { agents: ['a'], share: ['context'], graceMs: 2_000 }],
-])('%j says whom it may spawn', (keys, spawns) => expect(read(`${spawning}${keys}`).spawns).toEqual(spawns));
+])('%j sets which agents it may spawn', (keys, spawns) => expect(read(`${spawning}${keys}`).spawns).toEqual(spawns));
 
-test('messages and topics are lists, or one of a list, or topics apart', () => {
+test('messages and topics are lists or single values, and topics may be split into say and hear', () => {
   expect(read('messages: parent\ntopics: party-chat')).toMatchObject({ messages: ['parent'], topics: ['party-chat'] });
   expect(read('topics: { hear: [a, b], say: c }').topics).toEqual({ hear: ['a', 'b'], say: ['c'] });
   expect(read('messages: []').messages).toEqual([]);
@@ -151,15 +151,15 @@ test('messages and topics are lists, or one of a list, or topics apart', () => {
 
 // Required keys take lines 2 to 4; the first key of a case is on line 5.
 test.each([
-  ['modles: a/b', 5, 'modles', /no key `modles`/u, 'models'],
-  ['maxToolTurn: 5', 5, 'maxToolTurn', /no key/u, 'maxToolTurns'],
-  ['max_tool_turns: 5', 5, 'max_tool_turns', /no key/u, 'maxToolTurns'],
-  ['TEMPERATURE: 1', 5, 'TEMPERATURE', /no key/u, 'temperature'],
-  ['zzzzzz: 5', 5, 'zzzzzz', /no key/u, null],
-  ['constructor: 5', 5, 'constructor', /no key/u, null],
-  ['limits:\n  maxRetrys: 5', 6, 'limits.maxRetrys', /no key/u, 'maxRetries'],
+  ['modles: a/b', 5, 'modles', /Unknown key `modles`/u, 'models'],
+  ['maxToolTurn: 5', 5, 'maxToolTurn', /Unknown key/u, 'maxToolTurns'],
+  ['max_tool_turns: 5', 5, 'max_tool_turns', /Unknown key/u, 'maxToolTurns'],
+  ['TEMPERATURE: 1', 5, 'TEMPERATURE', /Unknown key/u, 'temperature'],
+  ['zzzzzz: 5', 5, 'zzzzzz', /Unknown key/u, null],
+  ['constructor: 5', 5, 'constructor', /Unknown key/u, null],
+  ['limits:\n  maxRetrys: 5', 6, 'limits.maxRetrys', /Unknown key/u, 'maxRetries'],
   ['limits:\n  temperature: 1', 6, 'limits.temperature', /top level, not in `limits`/u, 'temperature'],
-  ['budget: { token: 5 }', 5, 'budget.token', /no key/u, 'tokens'],
+  ['budget: { token: 5 }', 5, 'budget.token', /Unknown key/u, 'tokens'],
   ['name: x', 5, 'name', /named after its file/u, null],
   ['prompt: x', 5, 'prompt', /below the closing/u, null],
   ['mcpServers: {}', 5, 'mcpServers', /the operator's \.ai-agent\.json/u, null],
@@ -191,7 +191,7 @@ test.each([
   ['models: gpt-5', 5, 'models', /`<provider>\/<model>`.*got "gpt-5"/u, null],
   ['models:\n  - a/b\n  - https://api.example.com/v1', 7, 'models.1', /looks like a URL.*\.ai-agent\.json/u, null],
   ['models: a/http://x', 5, 'models', /looks like a URL/u, null],
-  ['models: [a/b, a/b]', 5, 'models.1', /"a\/b" is there twice/u, null],
+  ['models: [a/b, a/b]', 5, 'models.1', /"a\/b" is listed twice/u, null],
   ['models: { a: b }', 5, 'models', /got a block of keys/u, null],
   ['tools: npx -y @me/server', 5, 'tools', /looks like a command.*\.ai-agent\.json/u, null],
   ['tools: ["TOKEN=abc"]', 5, 'tools.0', /looks like an environment value/u, null],
@@ -201,8 +201,8 @@ test.each([
   ['tools: [3]', 5, 'tools.0', /got 3/u, null],
   ['agents: [https://x/y.ai]', 5, 'agents.0', /looks like a URL/u, null],
   ['agents: [node x.js]', 5, 'agents.0', /looks like a command/u, null],
-  ['agents: [a, { agent: a }]', 5, 'agents.1', /"a" is there twice/u, null],
-  ['agents:\n  - agent: a\n    outptu: x', 7, 'agents.0.outptu', /no key/u, 'output'],
+  ['agents: [a, { agent: a }]', 5, 'agents.1', /"a" is listed twice/u, null],
+  ['agents:\n  - agent: a\n    outptu: x', 7, 'agents.0.outptu', /Unknown key/u, 'output'],
   ['agents: [{ output: { format: text } }]', 5, 'agents.0.agent', /`agent` is missing/u, null],
   ['agents: [{ agent: a, output: { format: text, schema: {} } }]', 5, 'agents.0.output.schema', /format: json/u, null],
   ['input: json', 5, 'input', /block with `format` or `schema`; got "json"/u, null],
@@ -211,14 +211,14 @@ test.each([
   ['input:\n  format: json\n  schema: { type: string }', 7, 'input.schema', /`type: object`/u, null],
   ['input: { schema: {} }', 5, 'input.format', /`format` is missing/u, null],
   ['input: { format: json, schema: 5 }', 5, 'input.schema', /JSON Schema/u, null],
-  ['llmTimeout: 2m\ntimeout_ms: 60s', 5, 'llmTimeout', /at most timeout_ms \(60000\)/u, null],
-  ['limits: { timeout_ms: 5 }\nllmTimeout: 6', 6, 'llmTimeout', /at most timeout_ms/u, null],
+  ['llmTimeout: 2m\ntimeout_ms: 60s', 5, 'llmTimeout', /at most `timeout_ms` \(60000\)/u, null],
+  ['limits: { timeout_ms: 5 }\nllmTimeout: 6', 6, 'llmTimeout', /at most `timeout_ms`/u, null],
   ['maxRetries: 1\nlimits:\n  maxRetries: 2', 7, 'limits.maxRetries', /2, but `maxRetries` on line 5 says 1/u, null],
   ['maxTurns: 1\nmaxToolTurns: 2', 6, 'maxToolTurns', /`maxTurns` on line 5 says 1: keep one/u, null],
   ['budget: { ms: 1, time: 2 }', 5, 'budget.time', /`budget.ms` on line 5 says 1/u, null],
-  ['spawns: fighter', 5, 'spawns', /expected `spawn_agent` in `tools`/u, null],
-  ['tools: read_file\nspawns: fighter', 6, 'spawns', /expected `spawn_agent` in `tools`/u, null],
-  ['tools: spawn_agent', 5, 'tools', /expected agents or templates in `spawns`/u, null],
+  ['spawns: fighter', 5, 'spawns', /needs `spawn_agent` in `tools`/u, null],
+  ['tools: read_file\nspawns: fighter', 6, 'spawns', /needs `spawn_agent` in `tools`/u, null],
+  ['tools: spawn_agent', 5, 'tools', /needs `agents` or `templates` in `spawns`/u, null],
   ['tools: spawn_agent\nspawns: []', 6, 'spawns', /at least one/u, null],
   ['tools: spawn_agent\nspawns: {}', 6, 'spawns', /at least one of `agents` or `templates`/u, null],
   ['tools: spawn_agent\nspawns: { children: 3 }', 6, 'spawns', /at least one of `agents` or `templates`/u, null],
@@ -226,10 +226,10 @@ test.each([
   ['tools: spawn_agent\nspawns: [https://x/y.ai]', 6, 'spawns.0', /looks like a URL/u, null],
   ['tools: spawn_agent\nspawns: { agents: npx -y x }', 6, 'spawns.agents', /looks like a command/u, null],
   ['tools: spawn_agent\nspawns: { agents: ["K=v"] }', 6, 'spawns.agents.0', /an environment value/u, null],
-  ['tools: spawn_agent\nspawns: [a, a]', 6, 'spawns.1', /"a" is there twice/u, null],
-  ['tools: spawn_agent\nspawns: [a, ./b/a.ai]', 6, 'spawns', /Two of them are called "a"/u, null],
-  ['tools: spawn_agent\nspawns:\n  agents: a\n  childs: 3', 8, 'spawns.childs', /no key `childs`/u, null],
-  ['tools: spawn_agent\nspawns: { agents: a, perminute: 3 }', 6, 'spawns.perminute', /no key/u, 'perMinute'],
+  ['tools: spawn_agent\nspawns: [a, a]', 6, 'spawns.1', /"a" is listed twice/u, null],
+  ['tools: spawn_agent\nspawns: [a, ./b/a.ai]', 6, 'spawns', /Two of these agents are named "a"/u, null],
+  ['tools: spawn_agent\nspawns:\n  agents: a\n  childs: 3', 8, 'spawns.childs', /Unknown key `childs`/u, null],
+  ['tools: spawn_agent\nspawns: { agents: a, perminute: 3 }', 6, 'spawns.perminute', /Unknown key/u, 'perMinute'],
   [
     'tools: spawn_agent\nspawns:\n  agents: a\n  children: -1',
     8,
@@ -253,7 +253,7 @@ test.each([
     'tools: [spawn_agent, read_file]\nspawns: { templates: { tools: [read_files] } }',
     6,
     'spawns.templates.tools.0',
-    /"read_files" is none of its own `tools`/u,
+    /"read_files" is not one of its own `tools`/u,
     'read_file',
   ],
   ['tools: spawn_agent\nspawns: { agents: a, pool: 2 }', 6, 'spawns.pool', /a value for each name; got 2/u, null],
@@ -262,23 +262,23 @@ test.each([
     'tools: spawn_agent\nspawns:\n  agents: ./fighter.ai\n  pool:\n    figter: 1',
     9,
     'spawns.pool.figter',
-    /"figter" is none of those in `spawns.agents`/u,
+    /"figter" is not in `spawns.agents`/u,
     'fighter',
   ],
-  ['messages: [parent, "a b"]', 5, 'messages.1', /`siblings`, or the name of an agent; got "a b"/u, null],
-  ['messages: [../x]', 5, 'messages.0', /or the name of an agent/u, null],
+  ['messages: [parent, "a b"]', 5, 'messages.1', /`siblings`, or an agent name; got "a b"/u, null],
+  ['messages: [../x]', 5, 'messages.0', /or an agent name/u, null],
   ['messages: { parent: true }', 5, 'messages', /got a block of keys/u, null],
-  ['topics: [party-*]', 5, 'topics.0', /name of a topic.*got "party-\*"/u, null],
-  ['topics: ["a\\u0007b"]', 5, 'topics.0', /name of a topic/u, null],
+  ['topics: [party-*]', 5, 'topics.0', /topic name.*got "party-\*"/u, null],
+  ['topics: ["a\\u0007b"]', 5, 'topics.0', /topic name/u, null],
   [`topics: ${'x'.repeat(65)}`, 5, 'topics', /at most 64 characters/u, null],
-  ['topics: { hear: [a, " b"] }', 5, 'topics.hear.1', /name of a topic/u, null],
-  ['topics: { hears: a }', 5, 'topics.hears', /no key/u, 'hear'],
+  ['topics: { hear: [a, " b"] }', 5, 'topics.hear.1', /topic name/u, null],
+  ['topics: { hears: a }', 5, 'topics.hears', /Unknown key/u, 'hear'],
   ['topics: {}', 5, 'topics', /at least one of `hear` or `say`/u, null],
   ['maxHops: -1', 5, 'maxHops', /whole number, 0 or more/u, null],
-  ['a: 1\na: 2', 6, null, /`a` is there twice/u, null],
-  ['description: again', 5, null, /`description` is there twice/u, null],
+  ['a: 1\na: 2', 6, null, /Duplicate key `a`/u, null],
+  ['description: again', 5, null, /Duplicate key `description`/u, null],
   ['tools: *all', 5, null, /Aliases/u, null],
-  ['tools: [', 6, null, /not YAML/u, null],
+  ['tools: [', 6, null, /Not valid YAML/u, null],
 ])('%j: line %j, key %j', (keys, line, key, message, meant) => {
   const { file, problems } = parse(withKeys(keys));
   expect(file).toBeNull();
@@ -287,12 +287,12 @@ test.each([
   ]);
 });
 
-test('lines are those of the file: shebang, byte order mark and CRLF counted', () => {
+test('line numbers are those of the file: shebang, byte order mark and CRLF included', () => {
   const text = `\uFEFF#!/usr/bin/env cloister\n${withKeys('modles: a/b')}`.replaceAll('\n', '\r\n');
   expect(parse(text).problems).toMatchObject([{ line: 6, key: 'modles', nearest: 'models' }]);
 });
 
-test('all problems are told at once, in the order of their lines', () => {
+test('all problems are reported together, in line order', () => {
   const text =
     '---\ndescripton: x\nusage: 5\noutput: { format: jsn }\nlimits:\n  maxRetries: x\n  llmTimeout: y\n---\n';
   const { problems } = parse(text, 'my agents/bad name.ai');
@@ -307,26 +307,26 @@ test('all problems are told at once, in the order of their lines', () => {
   ]);
 });
 
-test('an empty frontmatter misses each required key', () =>
+test('an empty frontmatter reports each missing required key', () =>
   expect(parse('---\n---\nWork.').problems.map(({ line, key, message }) => [line, key, message])).toEqual([
     [1, 'description', expect.stringMatching(/missing: one sentence saying what the agent does/u)],
     [1, 'usage', expect.stringMatching(/missing: example input/u)],
     [1, 'output', expect.stringMatching(/missing: output format/u)],
   ]));
 
-test('a hundred problems are told one by one, and then how many more there are', () => {
+test('a hundred problems are reported one by one, then the number of the others', () => {
   const { problems } = parse(withKeys(Array.from({ length: 5_000 }, (_, index) => `unknown${index}: 1`).join('\n')));
   expect(problems).toHaveLength(101);
-  expect(problems.at(-1)).toMatchObject({ line: null, message: 'There are 4900 further problems.' });
+  expect(problems.at(-1)).toMatchObject({ line: null, message: 'There are 4900 more problems.' });
 });
 
-test('what looks like a secret is not repeated', () => {
+test('text that looks like a secret is not repeated in the message', () => {
   const { problems } = parse(withKeys('apiKey: hunter2\ntools: ["KEY=hunter2"]\nmodels: ["https://me:hunter2@x"]'));
   expect(problems).toHaveLength(3);
   expect(JSON.stringify(problems)).not.toContain('hunter2');
 });
 
-test('a schema that is none is told with the reason', () => {
+test('an invalid schema is reported with the reason', () => {
   const checkSchema = (schema: JsonObject) => (schema['type'] === 'strnig' ? '`type` is no type.' : null);
   const text = `---\ndescription: x\nusage: x\noutput:\n  format: json\n  schema: { type: strnig }\n---\n`;
   expect(parseAgentFile('a.ai', text, { parseYaml, checkSchema }).problems).toMatchObject([
@@ -334,18 +334,21 @@ test('a schema that is none is told with the reason', () => {
   ]);
 });
 
-test.each(['.ai', 'a b.ai', '../..ai', `${'x'.repeat(65)}.ai`, '-x.ai', 'a..b.ai'])('%j names no agent', (path) => {
-  const message = expect.stringMatching(/file’s name is the agent’s name/u) as string;
-  expect(parse(withKeys(''), path).problems).toEqual([{ file: path, line: null, key: null, message, nearest: null }]);
-});
+test.each(['.ai', 'a b.ai', '../..ai', `${'x'.repeat(65)}.ai`, '-x.ai', 'a..b.ai'])(
+  '%j is no valid agent file name',
+  (path) => {
+    const message = expect.stringMatching(/file name is the agent name/u) as string;
+    expect(parse(withKeys(''), path).problems).toEqual([{ file: path, line: null, key: null, message, nearest: null }]);
+  },
+);
 
 test.each([
   ['/a/b/lead.ai', 'lead'],
   ['C:\\agents\\lead.ai', 'lead'],
   ['lead.prompt', 'lead.prompt'],
-])('the agent in %j is called %j', (path, name) => expect(parse(withKeys(''), path).file).toMatchObject({ name }));
+])('the agent in %j is named %j', (path, name) => expect(parse(withKeys(''), path).file).toMatchObject({ name }));
 
-test('config defaults take the same keys, require none, and name their place', () => {
+test('config defaults take the same keys, require none, and problems name their location', () => {
   const where = { file: '.ai-agent.json', under: ['defaults'] };
   expect(parseDefaults({ maxTurns: 5, limits: { llmTimeout: '30s' }, models: 'a/b' }, where)).toEqual({
     frontmatter: { limits: { maxToolTurns: 5, llmTimeout: 30_000 }, models: ['a/b'] },
@@ -363,7 +366,7 @@ test('config defaults take the same keys, require none, and name their place', (
   });
 });
 
-test('a file’s keys come before the defaults, key by key; a default that contradicts the file is left out', () => {
+test('a file’s keys override the defaults one by one; a default that contradicts the file is dropped', () => {
   const own = { ...read('maxRetries: 1\ntemperature: 1\nllmTimeout: 90s'), output: { format: 'json' as const } };
   const config = {
     limits: { maxRetries: 5, toolTimeout: 5, timeout_ms: 60_000 },
@@ -414,10 +417,12 @@ test.each([
   expect(nearestName(name, ['models', 'tools', 'toolName', 'agents'])).toBe(expected),
 );
 
-test('the defaults in the table are those that sessions have', () => {
+test('the limits in the table of defaults are those that sessions use', () => {
   const agent = defineAgent({ name: 'solo', description: 'Works', prompt: '' });
-  const [run, called] = [limitsOf(agent, true), limitsOf(agent, false)];
-  const limits = fields.filter(({ group, kind, aliasOf }) => group === 'limits' && kind.is !== 'block' && !aliasOf);
+  const [run, called] = [resolveLimits(agent, true), resolveLimits(agent, false)];
+  const limits = frontmatterFields.filter(
+    ({ group, kind, aliasOf }) => group === 'limits' && kind.is !== 'block' && !aliasOf,
+  );
   expect(limits.map(({ key }) => key).sort()).toEqual(Object.keys(run).sort());
   for (const { key, default: value, otherwise } of limits) {
     const [one, other] = [run[key as keyof typeof run], called[key as keyof typeof run]];
@@ -431,15 +436,15 @@ test('the defaults in the table are those that sessions have', () => {
   }
 });
 
-test('other defaults in the table are those of an agent', () => {
+test('the other defaults in the table are those of an agent', () => {
   const agent = defineAgent({ name: 'solo', description: 'Works', prompt: '' });
-  const others = fields.filter((field) => field.group !== 'limits' && field.default !== undefined);
+  const others = frontmatterFields.filter((field) => field.group !== 'limits' && field.default !== undefined);
   expect(others.map(({ key }) => [key, agent[key as keyof typeof agent]])).toEqual(
     others.map((field) => [field.key, field.default]),
   );
 });
 
-test('what a file may say, code may say: every number that the rules allow', () => {
+test('every number that a file may contain is also valid in code', () => {
   for (const [key, rule] of numberRules) {
     const [block, name] = key.split('.') as ['limits' | 'budget', string];
     for (const value of [rule.min - 1, rule.min, rule.min + 1, 7]) {
@@ -450,12 +455,12 @@ test('what a file may say, code may say: every number that the rules allow', () 
   }
 });
 
-const innerOf = (kind: Kind): readonly FrontmatterField[] =>
+const innerOf = (kind: FieldKind): readonly FrontmatterField[] =>
   kind.is === 'block' ? kind.fields : kind.is === 'either' ? kind.block.fields : [];
 
-test('the docs have a row for every key', () => {
+test('the docs have a row for each key', () => {
   const docs = readFileSync('docs/AGENT-FILES.md', 'utf8');
-  const rows = fields.flatMap((field) => {
+  const rows = frontmatterFields.flatMap((field) => {
     const inner = innerOf(field.kind).map((one) => ({ ...one, key: `${field.key}.${one.key}` }));
     return field.group === 'limits' && field.kind.is === 'block' ? [field] : [field, ...inner];
   });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ConfigLayer, Overlay, ProviderConfig, ServerConfig } from '#contracts';
-import { buildOverlay, fillProvider, fillServer, missingMessage, overlayFor } from '#core/registry';
+import { buildOverlay, fillProvider, fillServer, missingVariablesMessage, overlayFor } from '#core/registry';
 
 const layer = (env: Record<string, string>, sidecar: Record<string, string>): ConfigLayer => ({
   source: 'a layer',
@@ -22,7 +22,7 @@ const layersOf = fc.array(
   { maxLength: 4 },
 );
 
-test('a variable is the first that is set: in the env blocks by layer, then in the sidecars by layer', () => {
+test('a variable has its first value: from the env blocks by layer, then from the sidecars by layer', () => {
   fc.assert(
     fc.property(fc.array(names), layersOf, (asked, layers) => {
       const { overlay, missing } = buildOverlay(asked, layers);
@@ -41,7 +41,7 @@ test('a variable is the first that is set: in the env blocks by layer, then in t
   );
 });
 
-test('an overlay holds what was asked for, has no prototype and cannot be changed', () => {
+test('an overlay holds the requested variables, has no prototype and is read-only', () => {
   const { overlay } = buildOverlay(['KEY'], [layer({}, { KEY: 'value', OTHER: 'secret' })]);
   expect(Object.entries(overlay)).toEqual([['KEY', 'value']]);
   expect(Object.getPrototypeOf(overlay)).toBeNull();
@@ -49,12 +49,12 @@ test('an overlay holds what was asked for, has no prototype and cannot be change
   expect(() => Object.assign(overlay, { KEY: 'x' })).toThrow(TypeError);
 });
 
-test('what is missing is said with what to do', () => {
-  expect(missingMessage(['OPENAI_API_KEY'])).toBe('Missing: OPENAI_API_KEY; define in shell or .ai-agent.env');
-  expect(missingMessage(['A', 'B'])).toBe('Missing: A, B; define in shell or .ai-agent.env');
+test('a missing variable is reported with what to do', () => {
+  expect(missingVariablesMessage(['OPENAI_API_KEY'])).toBe('Missing: OPENAI_API_KEY; define in shell or .ai-agent.env');
+  expect(missingVariablesMessage(['A', 'B'])).toBe('Missing: A, B; define in shell or .ai-agent.env');
 });
 
-test('a variable with a default wherever it is named is not missing', () => {
+test('a variable with a default everywhere it is used is not missing', () => {
   const declared: ServerConfig[] = [
     { type: 'stdio', command: 'x', args: ['${A:-1}', '${B:-2}', '${C:-}'] },
     { type: 'stdio', command: 'x', env: { B: '${B}' } },
@@ -64,7 +64,7 @@ test('a variable with a default wherever it is named is not missing', () => {
 
 const openai: ProviderConfig = { type: 'openai', apiKey: '${KEY}', baseUrl: 'https://${HOST:-api.test}/v1' };
 
-test('a filled provider has every field, as text', () => {
+test('a resolved provider has every field, as text', () => {
   expect(fillProvider('work', openai, { KEY: 'sk-1' })).toEqual({
     name: 'work',
     type: 'openai',
@@ -77,7 +77,7 @@ test('a filled provider has every field, as text', () => {
   expect(fillProvider('local', local, { A: '1' })).toMatchObject({ apiKey: '', headers: { 'X-A': '1 ${A}' } });
 });
 
-test('what is filled in is not looked into again', () => {
+test('substituted values are not substituted again', () => {
   const overlay = { KEY: '${HOST} $& $1 $${', HOST: 'never' };
   expect(fillProvider('work', { ...openai, baseUrl: 'https://a.test' }, overlay).apiKey).toBe('${HOST} $& $1 $${');
 });
@@ -111,7 +111,7 @@ const refusals: readonly (readonly [string, () => unknown, string, RegExp])[] = 
   ],
 ];
 
-test.each(refusals)('refused before anything starts: %s', (_name, fill, code, message) => {
+test.each(refusals)('rejected before anything starts: %s', (_name, fill, code, message) => {
   expect(fill).toThrow(expect.objectContaining({ code, message: expect.stringMatching(message) as string }) as Error);
 });
 
@@ -133,12 +133,12 @@ test('a server’s process sees its declared environment and PATH, and nothing e
   expect(stdio({ env: { PATH: '/only/here' } })).toMatchObject({ env: { PATH: '/only/here' } });
 });
 
-test('a server works in the folder of its config unless it says otherwise', () => {
+test('a server runs in the folder of its config unless configured otherwise', () => {
   expect(stdio({ cwd: 'sub' })).toMatchObject({ cwd: '/config/sub' });
   expect(stdio({ cwd: '/elsewhere' })).toMatchObject({ cwd: '/elsewhere' });
 });
 
-test('a remote server is filled in its address and headers', () => {
+test('variables in the address and headers of a remote server are substituted', () => {
   const config: ServerConfig = { type: 'sse', url: 'https://a.test/${P}', headers: { Authorization: 'Bearer ${T}' } };
   expect(fillServer('web', config, { P: 'p', T: 't' }, { folder: '/f', path: '' })).toEqual({
     name: 'web',

@@ -1,4 +1,4 @@
-// Redaction against a naive model and against the encoders that programs use.
+// Redaction compared with a naive model and with the encoders that programs use.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Redact } from '#contracts';
@@ -6,13 +6,13 @@ import { makeRedact } from '#core/registry';
 
 const mark = '[redacted]';
 
-/** The definition, said slowly: marks are left alone; between them, what any secret covers becomes a mark, region by region. */
+/** The definition, implemented naively: marks are left alone; between them, each region covered by secrets becomes a mark. */
 const modelRedact = (text: string, secrets: readonly string[]): string =>
   text
     .split(mark)
     .map((part) => {
       const covered = Array.from({ length: part.length }, () => false);
-      /** Units that belong to the same region as the one before them. */
+      /** Code units that belong to the same region as the one before them. */
       const joined = Array.from({ length: part.length }, () => false);
       for (const secret of secrets)
         for (let at = part.indexOf(secret); at !== -1; at = part.indexOf(secret, at + 1))
@@ -24,14 +24,14 @@ const modelRedact = (text: string, secrets: readonly string[]): string =>
     })
     .join(mark);
 
-/** Few letters and pieces of the mark, so that secrets overlap, contain each other and nearly occur. */
+/** Few letters and pieces of the mark, so that secrets overlap, contain each other and nearly match. */
 const letters = fc.constantFrom('a', 'b', 'a', 'b', '[', ']', 'red', '[reda', 'cted]', mark);
 const tightText = fc.array(letters, { maxLength: 60 }).map((parts) => parts.join(''));
 const tightSecret = fc
   .array(fc.constantFrom('a', 'b', 'a', 'b', 'ab', '[', ']', '[reda', 'cted]'), { minLength: 8, maxLength: 14 })
   .map((parts) => parts.join(''))
   .filter((secret) => !secret.includes(mark));
-/** Also one around another, so that the inner one may stand in what begins like the outer one. */
+/** Also nested secrets, so that the inner one may occur in text that starts like the outer one. */
 const tightSecrets = fc
   .tuple(fc.array(tightSecret, { minLength: 1, maxLength: 3 }), fc.boolean())
   .map(([secrets, nest]) => (nest ? [...secrets, `ba${secrets[0]}bba`] : secrets));
@@ -43,7 +43,7 @@ const tightCase = fc
       .map((parts) => ({ secrets, text: parts.join('') })),
   );
 
-/** The beginning or the end of one of them. */
+/** The beginning or the end of a secret. */
 const cutOf = (secrets: readonly string[]): fc.Arbitrary<string> =>
   fc
     .tuple(fc.constantFrom(...secrets), fc.nat(20), fc.boolean())
@@ -56,7 +56,7 @@ const inPieces = (redact: Redact, pieces: readonly string[]): string => {
   return pieces.map((piece) => stream.push(piece)).join('') + stream.end();
 };
 
-test('whatever overlaps, contains or nearly is a secret, the result is the model’s', () => {
+test('redaction agrees with the model for secrets that overlap, contain each other or nearly match', () => {
   fc.assert(
     fc.property(tightCase, ({ secrets, text }) => {
       const redact = redactorOf(secrets);
@@ -68,7 +68,7 @@ test('whatever overlaps, contains or nearly is a secret, the result is the model
   );
 });
 
-test('a stream cut anywhere gives what the whole gives', () => {
+test('a stream cut anywhere gives the same result as the whole text', () => {
   fc.assert(
     fc.property(tightCase, fc.array(fc.nat(60), { maxLength: 6 }), ({ secrets, text }, cuts) => {
       const redact = redactorOf(secrets);
@@ -86,7 +86,7 @@ test('a stream cut anywhere gives what the whole gives', () => {
   );
 });
 
-test('every cut of one text: in two, inside a surrogate pair too', () => {
+test('every way to cut one text in two, also inside a surrogate pair', () => {
   const secret = 'sk-🔑é"key/12';
   const once = JSON.stringify(secret).slice(1, -1);
   const text = `🔑 ${secret} ${secret.slice(0, 5)} ${once} ${Buffer.from(`x:${secret}`).toString('base64')} 🔑${secret}🔑`;
@@ -97,7 +97,7 @@ test('every cut of one text: in two, inside a surrogate pair too', () => {
     expect(inPieces(redact, [text.slice(0, at), text.slice(at)]), `cut at ${at}`).toBe(whole);
 });
 
-test('a stream holds back the beginning of a secret and nothing else', () => {
+test('a stream holds back only what may be the start of a secret', () => {
   const ab = (options: { minLength?: number; maxLength: number }) =>
     fc.array(fc.constantFrom('a', 'b'), options).map((parts) => parts.join(''));
   fc.assert(
@@ -115,7 +115,7 @@ test('a stream holds back the beginning of a secret and nothing else', () => {
   );
 });
 
-test('a secret that is complete is marked at once, unless a longer one may follow', () => {
+test('a complete secret is redacted immediately, unless it may be part of a longer one', () => {
   const secrets = ['sk-12345678', 'sk-12345678-and-more'];
   expect(redactorOf(secrets.slice(0, 1)).stream().push('key: sk-12345678')).toBe('key: [redacted]');
   expect(redactorOf(secrets).stream().push('key: sk-12345678')).toBe('key: [redacted]');
@@ -124,7 +124,7 @@ test('a secret that is complete is marked at once, unless a longer one may follo
   expect(stream.push('.')).toBe('sk-[redacted].');
 });
 
-/** As other programs write a value down; none of this is the code under test. */
+/** The ways in which other programs encode a value; none of this is the code under test. */
 const encoders: Record<string, (value: string) => string> = {
   raw: (value) => value,
   base64: (value) => Buffer.from(value).toString('base64'),
@@ -178,10 +178,10 @@ const unit = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('é', 'ß', '€', '語', '🔑', '\n', '\t', '\u2028') },
 );
 const secretText = fc.array(unit, { minLength: 8, maxLength: 40 }).map((units) => units.join(''));
-/** Letters that no form of those secrets holds. */
+/** Letters that occur in no encoded form of those secrets. */
 const around = fc.array(fc.constantFrom('Ж', 'Ω', 'א'), { maxLength: 8 }).map((units) => units.join(''));
 
-test('no form of a secret survives, and what stands around it stays', () => {
+test('no encoded form of a secret survives, and the surrounding text stays', () => {
   fc.assert(
     fc.property(
       secretText,
@@ -197,7 +197,7 @@ test('no form of a secret survives, and what stands around it stays', () => {
   );
 });
 
-test('inside a longer text that was encoded as one, every character that is the secret’s alone is gone', () => {
+test('in a longer text encoded as a whole, every character that belongs to the secret alone is removed', () => {
   fc.assert(
     fc.property(
       secretText,
@@ -219,7 +219,7 @@ test('inside a longer text that was encoded as one, every character that is the 
 
 const anyText = fc.string({ unit: 'binary', maxLength: 120 });
 
-test('text without a secret is the same text, as text, bytes, JSON and stream', () => {
+test('text without a secret is unchanged as text, bytes, JSON and stream', () => {
   const keys = fc.array(
     fc.string({ minLength: 16, maxLength: 40, unit: fc.constantFrom(...'0123456789abcdefghijkXYZ-_') }),
     {
@@ -241,7 +241,7 @@ test('text without a secret is the same text, as text, bytes, JSON and stream', 
   );
 });
 
-test('bytes are redacted as their text is', () => {
+test('bytes are redacted like their text', () => {
   fc.assert(
     fc.property(
       secretText,
@@ -258,7 +258,7 @@ test('bytes are redacted as their text is', () => {
   );
 });
 
-test('bytes that are not UTF-8 are searched too, and stay as they are', () => {
+test('bytes that are not UTF-8 are searched too, and otherwise unchanged', () => {
   fc.assert(
     fc.property(
       secretText,

@@ -1,24 +1,24 @@
 import { expect, test } from 'vitest';
 import type { Json } from '#base';
 import type { ProviderConfig, ServerConfig } from '#contracts';
-import { makeRedact, secretCharsMin, secretsOf } from '#core/registry';
+import { makeRedact, secretCharsMin, collectSecrets } from '#core/registry';
 
 const secret = 'sk-test-0123456789';
 const redact = makeRedact([secret])!;
 
-test('without secrets there is nothing to redact with', () => {
+test('without secrets there is no redactor', () => {
   expect(makeRedact([])).toBeNull();
   expect(makeRedact(['', 'short', 'x'.repeat(secretCharsMin - 1)])).toBeNull();
   expect(makeRedact(['x'.repeat(secretCharsMin)])).not.toBeNull();
 });
 
-test('characters that mean something to regular expressions mean themselves', () => {
+test('regular expression characters are matched literally', () => {
   const odd = '^.*+?(){}|[]\\$&';
   expect(makeRedact([odd])!.text(`a${odd}b`)).toBe('a[redacted]b');
   expect(makeRedact(['........'])!.text('abcdefgh')).toBe('abcdefgh');
 });
 
-test('of secrets that share characters nothing is left', () => {
+test('overlapping secrets are removed completely', () => {
   const both = makeRedact(['abcdefgh1234', '1234ijklmnop'])!;
   expect(both.text('<abcdefgh1234ijklmnop>')).toBe('<[redacted]>');
   const nested = makeRedact(['inner-secret', 'my-inner-secret-is-long'])!;
@@ -27,17 +27,17 @@ test('of secrets that share characters nothing is left', () => {
   );
 });
 
-test('two secrets side by side are two marks', () => {
+test('two adjacent secrets become two marks', () => {
   expect(redact.text(secret + secret)).toBe('[redacted][redacted]');
 });
 
-test('a header with credentials in it loses them, and only them', () => {
+test('only the credentials in a header are redacted', () => {
   expect(redact.text(`Authorization: Bearer ${secret}\nX: 1`)).toBe('Authorization: Bearer [redacted]\nX: 1');
   const basic = Buffer.from(`user:${secret}`).toString('base64');
   expect(redact.text(`Basic ${basic}`)).toMatch(/^Basic dXNlcj[\w]?\[redacted\]$/u);
 });
 
-test('what redaction writes is redacted no further, whatever the secrets are', () => {
+test('the redaction mark itself is never redacted, whatever the secrets are', () => {
   const words = makeRedact(['redacted', '[redacted]', 'x[redacted]y', 'x[redacted]yyyyyyyy', ']abcdefg'])!;
   expect(words.text('It was redacted.')).toBe('It was [redacted].');
   expect(words.text('It was [redacted].')).toBe('It was [redacted].');
@@ -46,7 +46,7 @@ test('what redaction writes is redacted no further, whatever the secrets are', (
   expect(words.text('[redacted]abcdefg')).toBe('[redacted]abcdefg');
 });
 
-test('JSON is redacted in every string and key; the rest of it stays', () => {
+test('JSON is redacted in every string and key, and otherwise unchanged', () => {
   const value = { [`a ${secret}`]: [1, null, true, { deep: `${secret}!` }], plain: 'text', n: 1.5 };
   expect(redact.json(value)).toEqual({
     'a [redacted]': [1, null, true, { deep: '[redacted]!' }],
@@ -56,14 +56,14 @@ test('JSON is redacted in every string and key; the rest of it stays', () => {
   expect(value.plain).toBe('text');
 });
 
-test('JSON without a secret is the same object, and a redacted one is not changed again', () => {
+test('JSON without a secret is the same object, and redacting twice changes nothing', () => {
   const value = { a: ['b', { c: 'd' }], '': undefined };
   expect(redact.json(value)).toBe(value);
   const once = redact.json([secret, { [secret]: 1 }]);
   expect(redact.json(once)).toBe(once);
 });
 
-test('keys that become the same word are all kept', () => {
+test('keys that become equal after redaction are all kept', () => {
   const hex = Buffer.from(secret).toString('hex');
   expect(redact.json({ [secret]: 1, [hex]: 2, '[redacted]': 3 })).toEqual({
     '[redacted]': 1,
@@ -72,7 +72,7 @@ test('keys that become the same word are all kept', () => {
   });
 });
 
-test('a key named __proto__ is a key', () => {
+test('a key named __proto__ is an ordinary key', () => {
   const value = JSON.parse(`{"__proto__":{"polluted":"${secret}"}}`) as Json;
   const redacted = redact.json(value);
   expect(JSON.stringify(redacted)).toBe('{"__proto__":{"polluted":"[redacted]"}}');
@@ -80,7 +80,7 @@ test('a key named __proto__ is a key', () => {
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
 });
 
-test('JSON may be as deep as it likes', () => {
+test('JSON may be nested to any depth', () => {
   const depth = 100_000;
   let clean: Json = 'leaf';
   let dirty: Json = secret;
@@ -91,7 +91,7 @@ test('JSON may be as deep as it likes', () => {
   expect(inner).toBe('[redacted]');
 });
 
-test('many secrets, long texts and long secrets are found to the last one', () => {
+test('many secrets, long texts and long secrets are redacted completely', () => {
   const many = Array.from({ length: 50 }, (_, index) => `${index}-${'k'.repeat(index)}-secret-${index * 7919}`);
   const all = makeRedact(many)!;
   const filler = 'Lorem ipsum {"dolor": "sit\\u0020amet"} %20 '.repeat(2000);
@@ -104,9 +104,9 @@ test('many secrets, long texts and long secrets are found to the last one', () =
 });
 
 const secretsIn = (config: ProviderConfig | ServerConfig, overlay = {}, plain: readonly string[] = []) =>
-  secretsOf([['it', config]], overlay, plain);
+  collectSecrets([['it', config]], overlay, plain);
 
-test('what was filled into a declared field is secret unless the operator calls it plain', () => {
+test('a value substituted into a declared field is secret unless the operator lists it as plain', () => {
   const config: ServerConfig = {
     type: 'stdio',
     command: 'x',
@@ -118,7 +118,7 @@ test('what was filled into a declared field is secret unless the operator calls 
   expect(secretsIn(config, overlay, ['ROOT'])).toEqual({ values: ['correct horse'], tooShort: [] });
 });
 
-test('values that are too short are named, not redacted', () => {
+test('values that are too short are reported, not redacted', () => {
   const config: ProviderConfig = { type: 'openai', apiKey: '${KEY}', headers: { 'X-Token': 'abc' } };
   expect(secretsIn(config, { KEY: 'sk-1' })).toEqual({ values: [], tooShort: ['KEY', 'it.headers.X-Token'] });
 });
@@ -137,12 +137,12 @@ const written: readonly (readonly [string, ProviderConfig | ServerConfig, readon
     ['sid=abcdef123456; lang=en', 'sid=abcdef123456', 'abcdef123456'],
   ],
   [
-    'parameters and passwords of an address',
+    'parameters and passwords of a URL',
     { type: 'sse', url: 'https://me:pass-word-1@a.test/x?api_key=q-12345678&page=1234567890' },
     ['pass-word-1', 'q-12345678'],
   ],
   [
-    'variables of a process by their names',
+    'environment variables with telling names',
     { type: 'stdio', command: 'x', env: { GITHUB_TOKEN: 'ghp_12345678', LANGUAGE: 'en_GB.UTF-8' } },
     ['ghp_12345678'],
   ],
@@ -154,11 +154,11 @@ const written: readonly (readonly [string, ProviderConfig | ServerConfig, readon
   ['nothing of a module', { type: 'module', module: './secret-token.ts' }, []],
 ];
 
-test.each(written)('written out, these are secret: %s', (_name, config, values) => {
+test.each(written)('these literal values are secret: %s', (_name, config, values) => {
   expect(secretsIn(config)).toEqual({ values, tooShort: [] });
 });
 
-test('the words around a variable are not secret', () => {
+test('the text around a variable is not secret', () => {
   const headers = { Authorization: 'Negotiate ${TOKEN}' };
   expect(secretsIn({ type: 'http', url: 'https://a.test', headers }, { TOKEN: 'tok-12345678' }).values).toEqual([
     'tok-12345678',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ConfigLayer, ProviderConfig, ServerConfig } from '#contracts';
-import { builtinProviders, resolveConfig, requiredOf, variablesOf } from '#core/registry';
+import { builtinProviders, resolveConfig, requiredVariables, listVariables } from '#core/registry';
 
 const layer = (source: string, part: Partial<ConfigLayer> = {}): ConfigLayer => ({
   source,
@@ -16,7 +16,7 @@ const layer = (source: string, part: Partial<ConfigLayer> = {}): ConfigLayer => 
   ...part,
 });
 
-test('the default agent is that of the first layer that names one', () => {
+test('the default agent comes from the first layer that names one', () => {
   expect(resolveConfig([layer('a'), layer('b')]).defaultAgent).toBeNull();
   const named = [layer('a'), layer('b', { defaultAgent: 'lead' }), layer('c', { defaultAgent: 'scout' })];
   expect(resolveConfig(named).defaultAgent).toBe('lead');
@@ -27,7 +27,7 @@ const names = fc.constantFrom('one', 'two', 'three', 'openai', '__proto__', 'con
 const mapOf = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<Record<string, T>> =>
   fc.dictionary(names, value, { noNullPrototype: false });
 
-test('the first layer that has a name decides, for providers, servers and defaults each by itself', () => {
+test('the first layer that has a name wins, separately for providers, servers and defaults', () => {
   const provider = fc.webUrl().map((baseUrl): ProviderConfig => ({ type: 'openai-compatible', baseUrl }));
   const server = fc.string().map((command): ServerConfig => ({ type: 'stdio', command }));
   const parts = fc.record({ providers: mapOf(provider), servers: mapOf(server), defaults: mapOf(fc.nat()) });
@@ -60,7 +60,7 @@ test('the first layer that has a name decides, for providers, servers and defaul
   );
 });
 
-test('what may be spawned at most is the first number that a layer has, else the built-in one', () => {
+test('the spawn limit is the first number that a layer has, else the built-in one', () => {
   const number = fc.nat(50);
   const part = fc.record({ children: number, perMinute: number, depth: number }, { requiredKeys: [] });
   fc.assert(
@@ -74,7 +74,7 @@ test('what may be spawned at most is the first number that a layer has, else the
   );
 });
 
-test('agents are looked for in every layer, in order, each path with its folder; plain variables add up', () => {
+test('agents are searched in every layer, in order, each path with its folder; plain variables are merged', () => {
   const { agents, plain } = resolveConfig([
     layer('a', { agents: ['./x', '/y'], plain: ['ONE'] }),
     layer('b', { agents: ['./x'], plain: ['TWO', 'ONE'] }),
@@ -87,9 +87,11 @@ test('agents are looked for in every layer, in order, each path with its folder;
   expect(plain).toEqual(['ONE', 'TWO']);
 });
 
-test('without any configuration the well-known providers are there', () => {
+test('without any configuration the well-known providers exist', () => {
   const { providers } = resolveConfig([]);
-  expect(Object.fromEntries(Object.entries(providers).map(([name, { value }]) => [name, variablesOf(value)]))).toEqual({
+  expect(
+    Object.fromEntries(Object.entries(providers).map(([name, { value }]) => [name, listVariables(value)])),
+  ).toEqual({
     openai: ['OPENAI_API_KEY'],
     anthropic: ['ANTHROPIC_API_KEY'],
     google: ['GOOGLE_API_KEY'],
@@ -99,7 +101,7 @@ test('without any configuration the well-known providers are there', () => {
   for (const { value } of Object.values(providers)) expect(URL.canParse(value.baseUrl!)).toBe(true);
 });
 
-test('a provider gets what its author left out from the built-in one of its type', () => {
+test('a provider inherits missing fields from the built-in one of its type', () => {
   const { providers } = resolveConfig([
     layer('a', {
       providers: {
@@ -114,7 +116,7 @@ test('a provider gets what its author left out from the built-in one of its type
   expect(providers['local']!.value).toEqual({ type: 'openai-compatible', baseUrl: 'http://127.0.0.1:8/v1' });
 });
 
-test('variables are looked for in the declared fields only', () => {
+test('variables are substituted in the declared fields only', () => {
   const provider: ProviderConfig = {
     type: 'openai',
     apiKey: '${A}',
@@ -123,8 +125,8 @@ test('variables are looked for in the declared fields only', () => {
     script: '${NO}',
     models: { '${NO}': {} },
   };
-  expect(variablesOf(provider)).toEqual(['A', 'B', 'C']);
-  expect(requiredOf(provider)).toEqual(['A', 'B']);
+  expect(listVariables(provider)).toEqual(['A', 'B', 'C']);
+  expect(requiredVariables(provider)).toEqual(['A', 'B']);
   const stdio: ServerConfig = {
     type: 'stdio',
     command: '${NO}',
@@ -133,7 +135,7 @@ test('variables are looked for in the declared fields only', () => {
     env: { '${NO}': '${E}' },
     tools: ['${NO}'],
   };
-  expect(variablesOf(stdio)).toEqual(['D', 'E']);
-  expect(variablesOf({ type: 'websocket', url: 'wss://${F}', headers: { Cookie: '${G}' } })).toEqual(['F', 'G']);
-  expect(variablesOf({ type: 'module', module: '${NO}' })).toEqual([]);
+  expect(listVariables(stdio)).toEqual(['D', 'E']);
+  expect(listVariables({ type: 'websocket', url: 'wss://${F}', headers: { Cookie: '${G}' } })).toEqual(['F', 'G']);
+  expect(listVariables({ type: 'module', module: '${NO}' })).toEqual([]);
 });

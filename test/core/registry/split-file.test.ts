@@ -1,4 +1,4 @@
-// Where frontmatter ends and prompt begins, whatever stands around them.
+// Where frontmatter ends and prompt begins, whatever surrounds them.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { splitFile } from '#core/registry';
@@ -16,7 +16,7 @@ test.each([
   ['---\na: |\n  ---\n  x\n---\nHello', 'a: |\n  ---\n  x\n', 2, 'Hello'],
   ['---\na: 1\n----\nb: 2\n---\nHello', 'a: 1\n----\nb: 2\n', 2, 'Hello'],
   ['---\na: "\uFFFD"\n---\nHello', 'a: "\uFFFD"\n', 2, 'Hello'],
-])('%j is split', (text, frontmatter, frontmatterLine, prompt) =>
+])('splits %j', (text, frontmatter, frontmatterLine, prompt) =>
   expect(splitFile(text)).toEqual({ frontmatter, frontmatterLine, prompt }),
 );
 
@@ -25,23 +25,23 @@ const refused: readonly (readonly [string, number | null, RegExp])[] = [
   ['Hello', 1, /frontmatter is missing/u],
   ['\n\nHello\n---\n', 3, /frontmatter is missing/u],
   ['#!/usr/bin/env cloister\nHello', 2, /frontmatter is missing/u],
-  ['---js\na\n---\n', 1, /more than `---`/u],
-  [`---${' '.repeat(2_000)}x\n---\n`, 1, /more than `---`/u],
-  ['---\na: 1\nHello', 1, /no end/u],
-  ['#!x\n---\na: 1\n --- \n', 2, /no end/u],
-  ['---\ra: 1\r---\rHello', 1, /more than `---`/u],
+  ['---js\na\n---\n', 1, /must be `---`/u],
+  [`---${' '.repeat(2_000)}x\n---\n`, 1, /must be `---`/u],
+  ['---\na: 1\nHello', 1, /is not closed/u],
+  ['#!x\n---\na: 1\n --- \n', 2, /is not closed/u],
+  ['---\ra: 1\r---\rHello', 1, /must be `---`/u],
   ['---\na: \0\n---\n', null, /not text/u],
   [`---\na: 1\n---\n${'\uFFFD'.repeat(40)}`, null, /not text/u],
   [`---\na: 1\n---\n${'x'.repeat(1_000_000)}`, null, /at most 1 MB/u],
 ];
 
 test.each(refused.map((one) => [one[0].slice(0, 30), ...one] as const))(
-  'what begins with %j is refused',
+  'rejects a file that begins with %j',
   (_, text, line, message) =>
     expect(splitFile(text)).toEqual({ problem: { line, message: expect.stringMatching(message) } }),
 );
 
-test('a file comes apart into what it was put together of', () => {
+test('splitting a file gives back the parts it was joined from', () => {
   const line = fc.string({ unit: 'grapheme', maxLength: 20 }).map((text) => text.replaceAll(/[\r\n\0\uFFFD]/gu, ''));
   const yaml = fc.array(line.map((text) => ` ${text}`));
   fc.assert(

@@ -6,15 +6,15 @@ import { parseTeamFile, tasksField, teamFields } from '#core/registry';
 const parse = (text: string, path = 'crew.yaml') => parseTeamFile(path, text, { parseYaml });
 
 /** `<line> <key>: <message> (<nearest>?)`. */
-const told = (text: string, path?: string): readonly string[] =>
+const problemTexts = (text: string, path?: string): readonly string[] =>
   parse(text, path).problems.map(
     ({ line, key, message, nearest }) => `${line} ${key}: ${message}${nearest === null ? '' : ` (${nearest}?)`}`,
   );
 
 const minimal = 'agents: [./ann.ai, bob]\n';
 
-describe('a team file that is right', () => {
-  test('says what it says, in the form in which teams are made', () => {
+describe('a valid team file', () => {
+  test('gives the options from which teams are defined', () => {
     const { file, problems } = parse(
       [
         'name: newsroom',
@@ -58,23 +58,23 @@ describe('a team file that is right', () => {
     expect(file!.line(['budget', 'time'])).toBe(15);
   });
 
-  test('is called like its file, without the endings that say what it is', () => {
+  test('is named after its file, without the extensions', () => {
     expect(parse(minimal, 'a/newsroom.yaml').file!.name).toBe('newsroom');
     expect(parse(minimal, 'newsroom.team.yml').file!.name).toBe('newsroom');
   });
 
-  test('names its coordinator like any agent, or leaves it out', () => {
+  test('configures its coordinator like any agent, or omits it', () => {
     expect(parse(`${minimal}coordinator: ./lead.ai`).file!.coordinator).toEqual({ agent: './lead.ai' });
     expect(parse(`${minimal}coordinator: {}`).file!.coordinator).toEqual({});
     expect(parse(minimal).file).not.toHaveProperty('coordinator');
   });
 
-  test('may let all write to all, or nobody', () => {
+  test('may let all members message each other, or none', () => {
     expect(parse(`${minimal}messages: true`).file!.messages).toBe(true);
     expect(parse(`${minimal}messages: false`).file!.messages).toBe(false);
   });
 
-  test('reads the same however it is laid out', () => {
+  test('parses the same in any layout', () => {
     const whole = (max: number) => fc.integer({ min: 1, max });
     const team = fc.record(
       {
@@ -95,8 +95,8 @@ describe('a team file that is right', () => {
       fc.property(team, (given) => {
         const { file, problems } = parse(JSON.stringify(given, null, 2));
         expect(problems).toEqual([]);
-        const { path: _path, isBroken: _isBroken, line: _line, ...said } = file!;
-        expect(said).toEqual({ name: 'crew', ...given });
+        const { path: _path, isBroken: _isBroken, line: _line, ...options } = file!;
+        expect(options).toEqual({ name: 'crew', ...given });
       }),
     );
   });
@@ -104,27 +104,27 @@ describe('a team file that is right', () => {
 
 const mistakes: readonly (readonly [text: string, told: readonly (string | RegExp)[]])[] = [
   ['', [/^1 agents: The key `agents` is missing/u]],
-  ['agents: []', [/^1 agents: A team needs somebody/u]],
-  ['agents:\n  - ann\n  - ann', [/^3 agents\.1: "ann" is there twice/u]],
-  [`${minimal}agnets: [x]`, ['2 agnets: There is no key `agnets` here. (agents?)']],
-  [`${minimal}paralel: 2`, ['2 paralel: There is no key `paralel` here. (parallel?)']],
+  ['agents: []', [/^1 agents: A team needs at least one agent/u]],
+  ['agents:\n  - ann\n  - ann', [/^3 agents\.1: "ann" is listed twice/u]],
+  [`${minimal}agnets: [x]`, ['2 agnets: Unknown key `agnets`. (agents?)']],
+  [`${minimal}paralel: 2`, ['2 paralel: Unknown key `paralel`. (parallel?)']],
   [`${minimal}parallel: 0`, ['2 parallel: Expected a whole number from 1 to 10000; got 0.']],
   [`${minimal}retries: 11\nbackOff: soon`, [/^2 retries: .*from 0 to 10/u, /^3 backOff: Expected milliseconds/u]],
-  [`${minimal}backOff: 1s\nbackOffMs: 5`, [/^3 backOffMs: It says the same as `backOff`/u]],
-  [`${minimal}plan:\n  task: 3`, ['3 plan.task: There is no key `task` here. (tasks?)']],
+  [`${minimal}backOff: 1s\nbackOffMs: 5`, [/^3 backOffMs: `backOffMs` is an alias of `backOff`/u]],
+  [`${minimal}plan:\n  task: 3`, ['3 plan.task: Unknown key `task`. (tasks?)']],
   [`${minimal}memoryScope: al`, [/^2 memoryScope: Expected dependencies or all; got "al"\. \(all\?\)$/u]],
-  [`${minimal}capacity: { bbo: 2 }`, ['2 capacity.bbo: "bbo" is none of those in `agents`. (bob?)']],
-  [`${minimal}messages:\n  ann: [bob, anna]`, ['3 messages.ann.1: "anna" is none of those in `agents`. (ann?)']],
+  [`${minimal}capacity: { bbo: 2 }`, ['2 capacity.bbo: "bbo" is not in `agents`. (bob?)']],
+  [`${minimal}messages:\n  ann: [bob, anna]`, ['3 messages.ann.1: "anna" is not in `agents`. (ann?)']],
   [`${minimal}messages: some`, [/^2 messages: Expected true, false, or for each sender a list of recipients/u]],
-  [`${minimal}coordinator: { model: x/y }`, ['2 coordinator.model: There is no key `model` here. (models?)']],
-  [`${minimal}prompt: Be kind.`, [/^2 prompt: .*belongs into the files of its agents/u]],
+  [`${minimal}coordinator: { model: x/y }`, ['2 coordinator.model: Unknown key `model`. (models?)']],
+  [`${minimal}prompt: Be kind.`, [/^2 prompt: .*belongs in its agents' files/u]],
   [`${minimal}budget: { usd: -1 }`, [/^2 budget\.usd: Expected a number, 0 or more/u]],
-  [`${minimal}name: ../x`, [/^2 name: Expected the name of an agent/u]],
+  [`${minimal}name: ../x`, [/^2 name: Expected an agent name/u]],
 ];
 
-describe('what is wrong with one', () => {
-  test.each(mistakes)('is told with its line, what was expected and what was meant: %j', (text, expected) => {
-    const problems = told(text);
+describe('a problem in a team file', () => {
+  test.each(mistakes)('is reported with its line, the expectation and a suggestion: %j', (text, expected) => {
+    const problems = problemTexts(text);
     expect(problems).toHaveLength(expected.length);
     for (const [index, one] of expected.entries())
       if (typeof one === 'string') expect(problems[index]).toBe(one);
@@ -132,15 +132,15 @@ describe('what is wrong with one', () => {
     expect(parse(text).file?.isBroken).toBe(true);
   });
 
-  test('is told all at once, in the order of the lines', () => {
+  test('is reported together with all others, in line order', () => {
     const all = mistakes.slice(3, 5).map(([text]) => text.slice(minimal.length));
     const lines = parse(`retries: x\n${all.join('\n')}\nagents: ann\nmemoryScope: 3`).problems.map(({ line }) => line);
     expect(lines).toEqual([1, 2, 3, 5]);
   });
 
-  test('is told of the file when its name cannot be a team’s', () => {
-    expect(told(minimal, 'my crew.yaml')).toEqual([
-      expect.stringMatching(/name: The file’s name cannot be the team’s/u),
+  test('is reported for the file when its name cannot be a team’s', () => {
+    expect(problemTexts(minimal, 'my crew.yaml')).toEqual([
+      expect.stringMatching(/name: The file name is not a valid team name/u),
     ]);
   });
 
@@ -154,8 +154,8 @@ describe('what is wrong with one', () => {
     'coordinator: { models: [https://x/y] }',
     'coordinator: { command: ls }',
     'agents: ["curl https://x"]',
-  ])('nothing in it can be a command, an address or a value of the environment: %s', (line) => {
-    expect(told(line.startsWith('agents') ? line : `${minimal}${line}`)).not.toEqual([]);
+  ])('commands, addresses and environment values are not allowed: %s', (line) => {
+    expect(problemTexts(line.startsWith('agents') ? line : `${minimal}${line}`)).not.toEqual([]);
   });
 
   test.each([
@@ -164,14 +164,14 @@ describe('what is wrong with one', () => {
     '%YAML 1.2\n---\nagents: x',
     '[x]',
     'agents: x\nagents: y',
-  ])('is that it holds what only YAML can: %j', (text) => {
+  ])('is a value that only YAML has: %j', (text) => {
     const { file, problems } = parse(text);
     expect(file).toBeNull();
     expect(problems).toHaveLength(1);
     expect(problems[0]!.line).toBeGreaterThan(0);
   });
 
-  test('never throws, and never takes long, whatever the text', () =>
+  test('never throws or takes long, whatever the text', () =>
     fc.assert(
       fc.property(fc.string({ maxLength: 300 }), fc.constantFrom(...teamFields, tasksField), (text, { key }) => {
         for (const given of [text, `${key}: ${text}`, `${minimal}${key}:\n  - ${text}`])

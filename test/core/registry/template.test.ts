@@ -1,8 +1,8 @@
-// The template has every key, says where each value is from, and reads back as what holds.
+// The template has every key, states the source of each value, and parses back to the effective values.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseYaml } from '#adapters/yaml';
-import { fields, frontmatterTemplate, mergeDefaults, parseAgentFile } from '#core/registry';
+import { frontmatterFields, frontmatterTemplate, mergeDefaults, parseAgentFile } from '#core/registry';
 import type { Frontmatter } from '#contracts';
 import type { TemplateArgs } from '#core/registry';
 import { frontmatters } from './frontmatter-files.ts';
@@ -32,7 +32,7 @@ const builtInLimits = {
   answersPerMinute: 60,
 };
 
-/** What the template promises, said without it. */
+/** The expected values, computed without the template. */
 const resolved = (own: Frontmatter, config: Partial<Frontmatter>): Frontmatter => {
   const merged = mergeDefaults(own, config);
   const { llmTimeout, ...otherLimits } = builtInLimits;
@@ -50,16 +50,16 @@ const placeholder = {
   output: { format: 'text' },
 } as const;
 
-/** Whom an agent spawns, and the tool for it, are its own. */
+/** The agents to spawn, and the tool for it, are the agent's own and have no defaults. */
 const asDefaults = ({ spawns: _spawns, tools, ...rest }: Frontmatter): Partial<Frontmatter> => ({
   ...rest,
   ...(tools === undefined ? {} : { tools: tools.filter((tool) => tool !== 'spawn_agent') }),
 });
 
-test('alone, it holds the built-in defaults and pastes into a new file', () =>
+test('without config it has the built-in defaults and can be pasted into a new file', () =>
   expect(parse(frontmatterTemplate({}), '')).toEqual(resolved(placeholder, {})));
 
-test('it reads back as what holds: the file before the config before the defaults', () =>
+test('it parses to the effective values: the file before the config before the defaults', () =>
   fc.assert(
     fc.property(frontmatters('binary'), frontmatters().map(asDefaults), fc.string(), (own, config, prompt) => {
       const text = frontmatterTemplate({ own, config });
@@ -82,7 +82,7 @@ test('no line has more than 100 columns', () =>
     { numRuns: 60 },
   ));
 
-test('a long and deep schema reads back as itself, within 100 columns', () => {
+test('a long and deep schema survives the round trip, within 100 columns', () => {
   const deep = Array.from({ length: 40 }).reduce<object>(
     (schema, _, index) => ({ [`level ${index}: of many`]: schema, 'x-note': 'many words, '.repeat(20) }),
     {
@@ -103,17 +103,17 @@ test.each([
   'x'.repeat(400),
   '\n x\n'.repeat(60),
   '\u0007"'.repeat(90),
-])('a text that is hard to break reads back as itself: %#', (description) => {
+])('a text that is hard to wrap survives the round trip: %#', (description) => {
   const text = frontmatterTemplate({ own: { ...placeholder, description } });
   expect(parse(text, '').description).toBe(description);
   expect(text.split('\n').filter((line) => line.length > 100)).toEqual([]);
 });
 
-test('it has every key that is not another spelling, live or as a comment', () => {
+test('it has every key that is not an alias, live or as a comment', () => {
   const lines = frontmatterTemplate({}).split('\n');
   const has = (key: string, indent: number) =>
     lines.some((line) => new RegExp(`^ {${indent}}(?:# )?${key}:`, 'u').test(line));
-  const missing = fields.flatMap(({ key, group, kind, aliasOf }) => {
+  const missing = frontmatterFields.flatMap(({ key, group, kind, aliasOf }) => {
     if (aliasOf !== undefined) return [];
     const own = has(key, group === 'limits' && kind.is !== 'block' ? 2 : 0) ? [] : [key];
     const inner = kind.is === 'block' && kind.short === undefined ? kind.fields : [];
@@ -125,7 +125,7 @@ test('it has every key that is not another spelling, live or as a comment', () =
   expect(missing).toEqual([]);
 });
 
-test('uncommented, its examples load too', () => {
+test('its commented examples are valid when uncommented', () => {
   const text = frontmatterTemplate({
     own: {
       ...placeholder,
@@ -161,11 +161,11 @@ test.each([
   ['# toolName: find_facts', 'default: the file name'],
   ['# max_steps: 20', 'default: 20 as a sub-agent, otherwise no limit'],
   ['description: ', 'this file'],
-])('%j is noted as %j', (line, note) =>
+])('%j is annotated with %j', (line, note) =>
   expect(noteOf({ own, config, configSource: '/etc/ai-agent/.ai-agent.json' }, line)).toBe(note),
 );
 
-test('a time-out for the whole keeps the default for one request out', () => {
+test('a total timeout removes the default timeout of one request', () => {
   const text = frontmatterTemplate({ own: { ...placeholder, limits: { timeout_ms: 5_000 } } });
   expect(text).toMatch(/^ {2}# llmTimeout: 120000 +# default: 120000, within timeout_ms$/mu);
   expect(parse(text, '').limits).not.toHaveProperty('llmTimeout');

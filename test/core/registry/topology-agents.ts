@@ -1,4 +1,4 @@
-// Agents for the tests of the topology, with the fields that matter to a case.
+// Agents for the topology tests, with the fields that matter to a case.
 import type { TopologyAgent } from '#contracts';
 
 type Server = TopologyAgent['servers'][number];
@@ -20,7 +20,7 @@ export const server = (name: string, over: Partial<Server> = {}): Server => ({
   ...over,
 });
 
-/** An agent that names these others, and about which there is nothing to say. */
+/** An agent that refers to these others and gets no warning. */
 export const agent = (
   name: string,
   agents: readonly string[] = [],

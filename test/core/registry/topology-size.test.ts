@@ -8,7 +8,7 @@ const size = 10_000;
 const half = size / 2;
 const all = Array.from({ length: size }, (_, place) => place);
 
-/** Each holds a secret and a tool of its own, and reads strangers' words. */
+/** Each agent holds a secret and a tool of its own, and reads untrusted text. */
 const team = (below: (place: number) => readonly number[]): readonly TopologyAgent[] =>
   all.map((place) =>
     agent(
@@ -24,8 +24,8 @@ const shapes: readonly (readonly [name: string, below: (place: number) => readon
   ['one above all others', (place) => (place === 0 ? all.slice(1) : [])],
   ['half above one above half', (place) => (place < half ? [half] : place === half ? all.slice(half + 1) : [])],
   ['a ladder of diamonds', (place) => [place + 2 - (place % 2), place + 3 - (place % 2)].filter((one) => one < size)],
-  ['pairs that name each other', (place) => [place ^ 1]],
-  ['everybody near everybody', (place) => Array.from({ length: 9 }, (_, step) => (place * 7 + step * 1_111) % size)],
+  ['pairs that refer to each other', (place) => [place ^ 1]],
+  ['nine references each', (place) => Array.from({ length: 9 }, (_, step) => (place * 7 + step * 1_111) % size)],
 ];
 
 const belowIn = (shape: string) => shapes.find(([name]) => name === shape)![1];
@@ -33,7 +33,7 @@ const belowIn = (shape: string) => shapes.find(([name]) => name === shape)![1];
 const nodesIn = (nodes: readonly TopologyNode[]): number =>
   nodes.reduce((sum, node) => sum + 1 + nodesIn(node.agents), 0);
 
-test.each(shapes)('ten thousand agents give a topology that can be written down: %s', (_name, below) => {
+test.each(shapes)('ten thousand agents give a topology of bounded size: %s', (_name, below) => {
   const agents = team(below);
   const { tree, cycles, warnings, reach, worstCase } = checkTopology(agents, []);
   expect(nodesIn(tree)).toBeLessThanOrEqual(10_000);
@@ -46,13 +46,13 @@ test.each(shapes)('ten thousand agents give a topology that can be written down:
   expect(JSON.stringify({ tree, cycles, warnings, reach }).length).toBeLessThan(20_000_000);
 });
 
-test('a tree that is cut says how many agents it leaves out', () => {
+test('a truncated tree states how many agents it omits', () => {
   const { tree } = checkTopology(team(belowIn('one above all others')), []);
   expect(tree[0]?.agents).toHaveLength(5_000);
   expect(tree[0]?.agents.at(-1)).toEqual({ name: '… 5000 more', file: '', agents: [] });
 });
 
-test('a list of names that is cut says how many names it leaves out', () => {
+test('a truncated list of names states how many names it omits', () => {
   const { reach } = checkTopology(team(belowIn('half above one above half')), []);
   const lists = Object.values(reach)
     .slice(0, half)
@@ -65,10 +65,10 @@ test('a list of names that is cut says how many names it leaves out', () => {
   }
 });
 
-test('where there are too many ways to follow, the worst case is as if agents could stand below themselves', () => {
+test('with too many paths to follow, the worst case is computed as if agents could be below themselves', () => {
   const limits = { maxToolTurns: 1, maxToolCallsPerTurn: 2 };
-  const everybody = Array.from({ length: 60 }, (_, place) => `a${place}`);
-  const agents = everybody.map((name) => agent(name, everybody, { limits }));
+  const names = Array.from({ length: 60 }, (_, place) => `a${place}`);
+  const agents = names.map((name) => agent(name, names, { limits }));
   expect(checkTopology(agents, [], { depthMax: 2 }).worstCase).toMatchObject({ agents: 7, depth: 2 });
   expect(checkTopology(agents.slice(0, 2), [], { depthMax: 5 }).worstCase).toMatchObject({ agents: 3, depth: 1 });
   expect(checkTopology(agents, [], { depthMax: 64 }).worstCase).toMatchObject({ depth: 64 });

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Budget, Limits, TopologyAgent, TopologySpawns, WorstCase } from '#contracts';
-import { limitsOf } from '#core/cells';
+import { resolveLimits } from '#core/cells';
 import { checkTopology } from '#core/registry';
 import type { Agent } from 'cloister';
 import { agent as define, always, ask } from '../session/driver.ts';
@@ -10,7 +10,7 @@ import { agent, fileOf, model } from './topology-agents.ts';
 const worstCase = (agents: readonly TopologyAgent[], depthMax = 3): WorstCase =>
   checkTopology(agents, [agents[0]!.file], { depthMax }).worstCase;
 
-test('one agent with the built-in limits takes eleven turns of three attempts', () => {
+test('one agent with the built-in limits has eleven turns of three attempts', () => {
   expect(worstCase([agent('solo')])).toEqual({
     agents: 1,
     depth: 0,
@@ -19,12 +19,12 @@ test('one agent with the built-in limits takes eleven turns of three attempts', 
   });
 });
 
-test('a root may ask five hundred times, a child twenty', () => {
+test('a root may make five hundred calls, a child twenty', () => {
   const agents = [agent('a', ['b']), agent('b', ['c']), agent('c', ['d']), agent('d', ['e']), agent('e')];
   expect(worstCase(agents)).toMatchObject({ agents: 1 + 500 + 500 * 20 + 500 * 20 * 20, depth: 3 });
 });
 
-test('a model without known sizes counts with 128,000 and 8,192 tokens, and without a price money has no bound', () => {
+test('a model of unknown size counts with 128,000 and 8,192 tokens, and without a price the cost has no bound', () => {
   const unknown = [model({ contextTokens: null, maxOutputTokens: null, price: null })];
   const limits = { maxToolTurns: 0, maxRetries: 0 };
   const once = { agents: 1, depth: 0, tokens: 136_192, usd: null };
@@ -37,32 +37,32 @@ test('a model without known sizes counts with 128,000 and 8,192 tokens, and with
   });
 });
 
-test('a token budget bounds the money too, at the dearest price of a token below it', () => {
+test('a token budget bounds the cost too, at the highest token price below it', () => {
   const dear = [model({ price: { input: 3, output: 40 } })];
   const agents = [agent('lead', ['low'], { budget: { tokens: 1_000_000 } }), agent('low', [], { models: dear })];
   expect(worstCase(agents)).toMatchObject({ tokens: 1_000_000, usd: 40 });
   expect(worstCase([agents[0]!])).toMatchObject({ usd: (33 * (1_000 * 1 + 100 * 2)) / 1e6 });
 });
 
-test('the price of a model that nobody reaches is not needed', () => {
+test('the price of an unreachable model is not needed', () => {
   const agents = [agent('a', [], {}), agent('b', [], { models: [model({ price: null })] })];
   expect(worstCase(agents).usd).not.toBeNull();
 });
 
-test('one call of gather asks sixteen agents', () => {
+test('one call of gather starts sixteen agents', () => {
   const limits = { maxToolTurns: 2, maxToolCallsPerTurn: 3 };
   expect(worstCase([agent('lead', ['a'], { limits, tools: ['gather'] }), agent('a')]).agents).toBe(1 + 2 * 3 * 16);
   const stepped = { ...limits, max_steps: 20 };
   expect(worstCase([agent('lead', ['a'], { limits: stepped, tools: ['gather'] }), agent('a')]).agents).toBe(21);
 });
 
-test('agents that form a cycle are not begun below themselves', () => {
+test('agents in a cycle are not started below themselves', () => {
   const limits = { maxToolTurns: 1, maxToolCallsPerTurn: 2 };
   const ring = [agent('a', ['b'], { limits }), agent('b', ['a', 'b'], { limits })];
   expect(worstCase(ring)).toMatchObject({ agents: 3, depth: 1 });
 });
 
-test('what is too large for a number has no bound', () => {
+test('a count too large for a number has no bound', () => {
   const limits = { maxToolTurns: 1e6, maxToolCallsPerTurn: 1e6, max_steps: 1e12 };
   const chain = [agent('a', ['b'], { limits }), agent('b', ['c'], { limits }), agent('c', [], { limits })];
   expect(worstCase(chain)).toEqual({ agents: null, depth: 2, tokens: null, usd: null });
@@ -71,14 +71,14 @@ test('what is too large for a number has no bound', () => {
   expect(worstCase([agent('a', ['b'], { limits: { maxToolTurns: Infinity } }), agent('b')]).agents).toBeNull();
 });
 
-test('the worst of several roots counts', () => {
+test('of several roots the worst counts', () => {
   const limits = { maxToolTurns: 1, maxToolCallsPerTurn: 1 };
   const agents = [agent('a'), agent('b', ['c'], { limits }), agent('c')];
   expect(checkTopology(agents, []).worstCase.agents).toBe(2);
   expect(checkTopology(agents, [fileOf('a')]).worstCase.agents).toBe(1);
 });
 
-test('the limits are those of a session', () => {
+test('the limits used are those of a session', () => {
   const fields = [
     'max_steps',
     'maxToolTurns',
@@ -89,7 +89,7 @@ test('the limits are those of a session', () => {
   ];
   const plain = define('plain');
   const said = (isRoot: boolean) => {
-    const limits = limitsOf(plain, isRoot);
+    const limits = resolveLimits(plain, isRoot);
     return Object.fromEntries(fields.map((field) => [field, limits[field as keyof Limits]]));
   };
   const models = [model({ contextTokens: null, maxOutputTokens: null })];
@@ -110,7 +110,7 @@ const spawner = (name: string, spawns: Partial<TopologySpawns>, over: Partial<To
   },
 });
 
-test('one that spawns starts one with every call; what it spawns works for every message, so only a budget bounds it', () => {
+test('an agent may spawn with every call, and spawned agents work for every message, so only a budget bounds them', () => {
   const leaf = agent('leaf');
   const root = spawner('root', { agents: [leaf.file] });
   expect(worstCase([root, leaf])).toEqual({ agents: 1 + 6, depth: 1, tokens: null, usd: null });
@@ -121,32 +121,32 @@ test('one that spawns starts one with every call; what it spawns works for every
   });
 });
 
-test.each([{ depth: 0 }, { children: 0 }, { perMinute: 0 }])('with %j nobody is spawned', (none) => {
+test.each([{ depth: 0 }, { children: 0 }, { perMinute: 0 }])('with %j no agent is spawned', (none) => {
   const agents = [spawner('root', { agents: [fileOf('leaf')], self: true, templates: [], ...none }), agent('leaf')];
   expect(worstCase(agents)).toMatchObject({ agents: 1, depth: 0, tokens: 9 * 1_100 });
 });
 
-test.each([1, 2, 3])('its own kind is spawned down to the level that it says: %i', (depth) =>
+test.each([1, 2, 3])('an agent spawns itself down to its configured depth: %i', (depth) =>
   expect(worstCase([spawner('root', { self: true, depth }, { budget: { spawns: 5 } })])).toMatchObject({
     agents: 6,
     depth,
   }),
 );
 
-test('beyond the levels of calls only where the operator lets it', () => {
+test('spawning goes deeper than calls only if the operator allows it', () => {
   const deep = [spawner('root', { self: true, depth: 6 }, { budget: { spawns: 7 } })];
   expect(worstCase(deep)).toMatchObject({ depth: 3 });
   expect(worstCase(deep, 6)).toMatchObject({ depth: 6 });
 });
 
-test('agents of a model’s own making count like their parent', () =>
+test('agents defined by a model count like their parent', () =>
   expect(worstCase([spawner('root', { templates: [] }, { budget: { tokens: 99_999 } })])).toMatchObject({
     agents: 7,
     depth: 1,
     tokens: 99_999,
   }));
 
-test('whom a spawned agent calls or spawns has no bound but a budget’s', () => {
+test('agents that a spawned agent calls or spawns are bounded by a budget only', () => {
   const [a, b] = [spawner('a', { agents: [fileOf('b')] }), agent('b', ['c'])];
   expect(worstCase([a, b, agent('c')])).toMatchObject({ agents: null, depth: 2 });
   expect(worstCase([a, { ...b, budget: { spawns: 2 } }, agent('c')])).toMatchObject({ agents: 1 + 6 * 3 });
@@ -195,7 +195,7 @@ test('no run in which every model spawns as much as it may has more cells, or is
     { numRuns: 60 },
   ));
 
-// A naive model of the same rules: every way that a session can go, one call after the other.
+// A naive model of the same rules: every possible course of a session, call by call.
 
 const smallLimits: fc.Arbitrary<Limits> = fc.record(
   {
@@ -254,17 +254,17 @@ const smallTeam = (cyclic: boolean): fc.Arbitrary<readonly TopologyAgent[]> =>
       ),
   );
 
-type Ran = {
+type RunTotals = {
   readonly cells: number;
   readonly depth: number;
   readonly tokens: number;
   readonly usd: number;
-  /** Its tokens with their prices, the dearest first: those that are bought when there is not enough for all. */
-  readonly bought: readonly Bought[];
+  /** Its tokens with their prices, the highest first: those are counted when the budget does not cover all. */
+  readonly bought: readonly PricedTokens[];
 };
-type Bought = { readonly price: number; readonly tokens: number };
+type PricedTokens = { readonly price: number; readonly tokens: number };
 
-/** How many turns a session can have taken and how many children begun, in every way that it can go. */
+/** The number of turns and of started children, for every possible course of a session. */
 const sessions = ({ limits, budget }: TopologyAgent, isRoot: boolean): readonly { turns: number; calls: number }[] => {
   const { maxToolTurns, maxToolCallsPerTurn } = { maxToolTurns: 10, maxToolCallsPerTurn: 50, ...limits };
   const stepsMax = limits.max_steps ?? (isRoot ? Infinity : 20);
@@ -274,7 +274,7 @@ const sessions = ({ limits, budget }: TopologyAgent, isRoot: boolean): readonly 
     if (no > maxToolTurns) return void ends.push({ turns: no, calls });
     ends.push({ turns: no, calls });
     if (!repaired) turn(no + 1, steps, calls, true);
-    // More calls than may be made only fail, but each of them is a step.
+    // Calls above the limit fail, but each of them is a step.
     for (let asked = 1; asked <= maxToolCallsPerTurn + 1; asked++) {
       const begun = Math.min(asked, maxToolCallsPerTurn, stepsMax - steps);
       if (steps + asked > stepsMax) ends.push({ turns: no, calls: calls + begun });
@@ -286,12 +286,12 @@ const sessions = ({ limits, budget }: TopologyAgent, isRoot: boolean): readonly 
   return ends;
 };
 
-/** Every way that a tree can come out. `room`: how many more cells those above allow. */
+/** Every possible result of a tree. `room`: how many more cells the ancestors allow. */
 const trees = (
   agents: readonly TopologyAgent[],
   one: TopologyAgent,
   { above, room, depthMax }: { above: readonly string[]; room: number; depthMax: number },
-): readonly Ran[] => {
+): readonly RunTotals[] => {
   const { limits, budget, models } = one;
   const isRoot = above.length === 0;
   const spawnsMax = Math.min(room, budget.spawns ?? Infinity);
@@ -299,20 +299,20 @@ const trees = (
   const children = one.agents
     .map((file) => agents.find((other) => other.file === file)!)
     .filter((child) => above.length < depthMax && !here.includes(child.name));
-  const known = new Map<number, readonly Ran[]>();
-  /** Of one call, when so many cells may still be begun. */
-  const called = (left: number): readonly Ran[] => {
+  const cache = new Map<number, readonly RunTotals[]>();
+  /** The possible results of one call when `left` cells may still be started. */
+  const called = (left: number): readonly RunTotals[] => {
     const found =
-      known.get(left) ?? children.flatMap((child) => trees(agents, child, { above: here, room: left - 1, depthMax }));
-    known.set(left, found);
+      cache.get(left) ?? children.flatMap((child) => trees(agents, child, { above: here, room: left - 1, depthMax }));
+    cache.set(left, found);
     return found;
   };
-  const after = (ran: Ran, left: number): readonly Ran[] => {
+  const after = (ran: RunTotals, left: number): readonly RunTotals[] => {
     const next =
       left === 0 || ran.cells >= spawnsMax
         ? []
         : called(spawnsMax === Infinity ? Infinity : spawnsMax - ran.cells).flatMap((more) =>
-            after(together(ran, more), left - 1),
+            after(combine(ran, more), left - 1),
           );
     return [ran, ...next];
   };
@@ -321,14 +321,15 @@ const trees = (
     { price: price!.input / 1e6, tokens: attempts * contextTokens! },
     { price: price!.output / 1e6, tokens: attempts * maxOutputTokens! },
   ]);
-  const belows = new Map<number, readonly Ran[]>();
-  return best(
+  const belows = new Map<number, readonly RunTotals[]>();
+  return withoutDominated(
     sessions(one, isRoot).flatMap(({ turns, calls }) => {
-      const below = belows.get(calls) ?? best(after({ cells: 0, depth: -1, tokens: 0, usd: 0, bought: [] }, calls));
+      const below =
+        belows.get(calls) ?? withoutDominated(after({ cells: 0, depth: -1, tokens: 0, usd: 0, bought: [] }, calls));
       belows.set(calls, below);
       return below.map((ran) => {
         const own = perTurn.map(({ price, tokens }) => ({ price, tokens: turns * tokens }));
-        const bought = within([...ran.bought, ...own], budget.tokens ?? Infinity);
+        const bought = capTokens([...ran.bought, ...own], budget.tokens ?? Infinity);
         return {
           cells: ran.cells + 1,
           depth: ran.depth + 1,
@@ -345,7 +346,7 @@ const trees = (
   );
 };
 
-const together = (one: Ran, other: Ran): Ran => ({
+const combine = (one: RunTotals, other: RunTotals): RunTotals => ({
   cells: one.cells + other.cells,
   depth: Math.max(one.depth, other.depth),
   tokens: one.tokens + other.tokens,
@@ -353,7 +354,7 @@ const together = (one: Ran, other: Ran): Ran => ({
   bought: [...one.bought, ...other.bought],
 });
 
-const within = (bought: readonly Bought[], tokensMax: number): readonly Bought[] => {
+const capTokens = (bought: readonly PricedTokens[], tokensMax: number): readonly PricedTokens[] => {
   let left = tokensMax;
   return bought
     .toSorted((one, other) => other.price - one.price)
@@ -364,9 +365,9 @@ const within = (bought: readonly Bought[], tokensMax: number): readonly Bought[]
     });
 };
 
-/** Those that no other one passes in every respect with no more cells. */
-const best = (all: readonly Ran[]): readonly Ran[] => {
-  const byCells = new Map<number, Ran[]>();
+/** Drops every result that another one with the same number of cells equals or exceeds in all respects. */
+const withoutDominated = (all: readonly RunTotals[]): readonly RunTotals[] => {
+  const byCells = new Map<number, RunTotals[]>();
   for (const ran of all) {
     const same = byCells.get(ran.cells) ?? [];
     if (same.some((other) => other.depth >= ran.depth && other.tokens >= ran.tokens && other.usd >= ran.usd)) continue;
@@ -380,9 +381,9 @@ const best = (all: readonly Ran[]): readonly Ran[] => {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-const mostOf = (agents: readonly TopologyAgent[], depthMax: number): Omit<Ran, 'bought'> => {
+const maxima = (agents: readonly TopologyAgent[], depthMax: number): Omit<RunTotals, 'bought'> => {
   const all = trees(agents, agents[0]!, { above: [], room: Infinity, depthMax });
-  const most = (of: (ran: Ran) => number): number => Math.max(...all.map(of));
+  const most = (of: (ran: RunTotals) => number): number => Math.max(...all.map(of));
   return {
     cells: most(({ cells }) => cells),
     depth: most(({ depth }) => depth),
@@ -394,11 +395,11 @@ const mostOf = (agents: readonly TopologyAgent[], depthMax: number): Omit<Ran, '
 test.each([
   ['trees', false, 3],
   ['cycles', true, 2],
-])('the worst case is the worst of all ways that a run can go: %s', (_shape, cyclic, depthMax) =>
+])('the worst case is the maximum over all possible runs: %s', (_shape, cyclic, depthMax) =>
   fc.assert(
     fc.property(smallTeam(cyclic), (agents) => {
       const worst = worstCase(agents, depthMax);
-      const most = mostOf(agents, depthMax);
+      const most = maxima(agents, depthMax);
       expect(worst).toMatchObject({ agents: most.cells, depth: most.depth });
       expect(worst.tokens).toBeGreaterThanOrEqual(most.tokens);
       expect(worst.usd).toBeGreaterThanOrEqual(most.usd - 1e-9);
@@ -411,7 +412,7 @@ test.each([
   ),
 );
 
-/** Greedy models in the real runtime: each asks its one sub-agent as often as it may. */
+/** Greedy models in the real runtime: each calls its one sub-agent as often as it may. */
 const chainOf = (all: readonly { limits: Limits; budget: Budget }[]): Agent =>
   all.reduceRight<Agent[]>(
     (below, { limits, budget }, place) => [define(`a${place}`, { limits, budget, agents: below })],
@@ -435,7 +436,7 @@ const greedy = (all: readonly { limits: Limits }[]) =>
     ];
   });
 
-test('a run in which every model asks for as much as it may has exactly so many cells, and is never deeper', () =>
+test('a run in which every model calls as much as it may has exactly that many cells, and is never deeper', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(
@@ -453,7 +454,7 @@ test('a run in which every model asks for as much as it may has exactly so many 
         const worst = worstCase(files);
         const depth = Math.max(...report.cells.map((cell) => cell.depth));
         expect(report.cells.length).toBe(worst.agents);
-        // Where spawns are capped, siblings may use them up before anybody goes deeper.
+        // Where spawns are capped, siblings may use them up before any agent goes deeper.
         if (all.every(({ budget }) => budget.spawns === undefined)) expect(depth).toBe(worst.depth);
         else expect(depth).toBeLessThanOrEqual(worst.depth);
       },

@@ -10,12 +10,12 @@ const check = (agents: readonly TopologyAgent[], roots: readonly string[] = [], 
 const messages = ({ warnings }: Topology, code: Warning['code']): readonly string[] =>
   warnings.filter((warning) => warning.code === code).map(({ message }) => message);
 
-test('a team without faults has no cycles and no warnings', () => {
+test('a sound set of agents has no cycles and no warnings', () => {
   const { cycles, warnings } = check([agent('lead', ['scout', 'writer']), agent('scout'), agent('writer', ['scout'])]);
   expect({ cycles, warnings }).toEqual({ cycles: [], warnings: [] });
 });
 
-test('no agents add up to nothing', () => {
+test('no agents give an empty topology', () => {
   expect(check([])).toEqual({
     cycles: [],
     worstCase: { agents: 0, depth: 0, tokens: 0, usd: 0 },
@@ -25,7 +25,7 @@ test('no agents add up to nothing', () => {
   });
 });
 
-test('the given agents are not changed, and the same agents give the same topology', () => {
+test('the given agents are not changed, and equal agents give equal topologies', () => {
   const agents = [agent('a', ['b', 'b']), agent('b', ['a'], { servers: [server('web', { untrustedText: true })] })];
   const before = structuredClone(agents);
   const topology = check(agents);
@@ -38,7 +38,7 @@ test.each<[what: string, agents: readonly TopologyAgent[], cycles: readonly (rea
   ['itself', [agent('a', ['a'])], [['a', 'a']]],
   ['another', [agent('a', ['b']), agent('b', ['a'])], [['a', 'b', 'a']]],
   [
-    'two ways round',
+    'two paths round',
     [agent('a', ['b', 'c']), agent('b', ['c']), agent('c', ['a'])],
     [
       ['a', 'c', 'a'],
@@ -57,7 +57,7 @@ test.each<[what: string, agents: readonly TopologyAgent[], cycles: readonly (rea
   expect(check(agents).cycles).toEqual(cycles);
 });
 
-/** A small set of agents with any references among them. */
+/** A small set of agents with random references among them. */
 const anyTeam = fc
   .integer({ min: 1, max: 8 })
   .chain((size) =>
@@ -88,7 +88,7 @@ const namesBelow = (agents: readonly TopologyAgent[], name: string, levels: numb
   return found;
 };
 
-test('an agent is on a shown cycle exactly when it can come to stand below itself, and each step is a reference', () =>
+test('an agent is on a reported cycle exactly when it can be below itself, and each step is a reference', () =>
   fc.assert(
     fc.property(anyTeam, (agents) => {
       const { cycles } = check(agents);
@@ -111,7 +111,7 @@ const holding = (agents: readonly TopologyAgent[]): readonly TopologyAgent[] =>
     servers: [server(one.name, { variables: [`${one.name}_TOKEN`] })],
   }));
 
-test('an agent reaches what it holds, and through those within three levels below what it does not hold itself', () =>
+test('an agent reaches what it holds, and through agents up to three levels below what it does not hold itself', () =>
   fc.assert(
     fc.property(anyTeam, fc.integer({ min: 0, max: 5 }), (plain, depthMax) => {
       const agents = holding(plain);
@@ -132,7 +132,7 @@ test('an agent reaches what it holds, and through those within three levels belo
     }),
   ));
 
-test('the reach begins with the roots, whatever the order of the files', () => {
+test('the reach list starts with the roots, whatever the order of the files', () => {
   expect(Object.keys(check([agent('low'), agent('mid', ['low']), agent('top', ['mid'])]).reach)).toEqual([
     'top',
     'mid',
@@ -140,13 +140,13 @@ test('the reach begins with the roots, whatever the order of the files', () => {
   ]);
 });
 
-test('more than 32 names are all reached', () => {
+test('more than 32 names are all listed', () => {
   const names = Array.from({ length: 100 }, (_, index) => `t${index}`).sort();
   const { reach } = check([agent('lead', ['worker']), agent('worker', [], { tools: names })]);
   expect(reach['lead']?.through.tools).toEqual(names);
 });
 
-test('two agents of one name are both in the reach', () => {
+test('two agents of the same name are both listed', () => {
   const { reach } = check([agent('a'), { ...agent('a'), file: '/other/a.ai' }]);
   expect(Object.keys(reach)).toEqual(['a', 'a (/other/a.ai)']);
 });
@@ -155,11 +155,16 @@ const show = (nodes: readonly TopologyNode[]): string =>
   nodes.map(({ name, agents }) => (agents.length === 0 ? name : `${name}(${show(agents)})`)).join(' ');
 
 test.each<[what: string, agents: readonly TopologyAgent[], roots: readonly string[], tree: string]>([
-  ['those whom nobody names', [agent('b'), agent('a', ['b']), agent('c')], [], 'a(b) c'],
-  ['one of a cycle that nobody else names', [agent('x', ['y']), agent('y', ['x', 'z']), agent('z')], [], 'x(y(x z))'],
+  ['agents that no other refers to', [agent('b'), agent('a', ['b']), agent('c')], [], 'a(b) c'],
+  [
+    'one agent of a cycle that no other refers to',
+    [agent('x', ['y']), agent('y', ['x', 'z']), agent('z')],
+    [],
+    'x(y(x z))',
+  ],
   ['the roots that were given', [agent('a', ['b']), agent('b', ['c']), agent('c')], ['b'], 'b(c)'],
   [
-    'an agent in two places grows once, where it is highest',
+    'an agent in two places, expanded once at its highest place',
     [agent('lead', ['a', 'b']), agent('a', ['b']), agent('b', ['c']), agent('c')],
     [],
     'lead(a(b) b(c))',
@@ -170,8 +175,8 @@ test.each<[what: string, agents: readonly TopologyAgent[], roots: readonly strin
     [],
     'a(b(c(d)))',
   ],
-  ['references to files that are not there are left out', [agent('a', ['gone'])], [], 'a'],
-])('the tree begins with %s', (_what, agents, roots, tree) => {
+  ['an agent whose references to missing files are omitted', [agent('a', ['gone'])], [], 'a'],
+])('the tree starts with %s', (_what, agents, roots, tree) => {
   expect(show(check(agents, roots).tree)).toBe(tree);
 });
 
@@ -180,7 +185,7 @@ const browser = (agents: readonly string[] = []): TopologyAgent =>
 const deployer = (agents: readonly string[] = []): TopologyAgent =>
   agent('deployer', agents, { servers: [server('deploy', { variables: ['DEPLOY_TOKEN'] })] });
 
-test('strangers’ words can go up as a result and down as a goal, and the way is named', () => {
+test('untrusted text can move up as a result and down as a goal, and the path is named', () => {
   const topology = check([agent('lead', ['browser', 'deployer']), browser(), deployer()]);
   expect(topology.warnings).toEqual([
     {
@@ -195,17 +200,17 @@ test.each<[what: string, agents: readonly TopologyAgent[], way: string]>([
   ['up to its parent', [deployer(['browser']), browser()], 'browser → deployer'],
   ['down to its child', [browser(['deployer']), deployer()], 'browser → deployer'],
   [
-    'over the nearest agent above both',
+    'through the nearest common ancestor',
     [agent('lead', ['mid']), agent('mid', ['a', 'deployer']), agent('a', ['browser']), browser(), deployer()],
     'browser → a → mid → deployer',
   ],
   [
-    'by the shorter of two ways',
+    'by the shorter of two paths',
     [agent('lead', ['mid', 'deployer', 'browser']), agent('mid', ['browser']), browser(), deployer()],
     'browser → lead → deployer',
   ],
   [
-    'over agents that can be started',
+    'through agents that can be started',
     [
       agent('lead', ['p', 'q', 'x']),
       agent('p', ['browser']),
@@ -218,11 +223,11 @@ test.each<[what: string, agents: readonly TopologyAgent[], way: string]>([
     ],
     'browser → p → lead → q → deployer',
   ],
-])('the way leads %s', (_what, agents, way) => {
+])('the path goes %s', (_what, agents, way) => {
   expect(messages(check(agents), 'untrusted-reaches-secret')).toEqual([expect.stringContaining(`: ${way}`)]);
 });
 
-test('an agent that reads strangers’ words and holds a secret of a server needs no way', () => {
+test('an agent that both reads untrusted text and holds a server’s secret needs no path', () => {
   const both = agent('both', [], { servers: [server('hub', { variables: ['HUB_TOKEN'], untrustedText: true })] });
   expect(messages(check([both]), 'untrusted-reaches-secret')).toEqual([
     'text fetched by `both` reaches the same agent’s servers, which hold HUB_TOKEN',
@@ -232,13 +237,9 @@ test('an agent that reads strangers’ words and holds a secret of a server need
 test.each<[what: string, agents: readonly TopologyAgent[], roots: readonly string[]]>([
   ['are in two trees', [browser(), deployer()], []],
   ['share a child only', [browser(['c']), deployer(['c']), agent('c')], []],
+  ['are in a tree below no given root', [agent('lead', ['browser', 'deployer']), browser(), deployer()], ['browser']],
   [
-    'are in a tree that no given root has',
-    [agent('lead', ['browser', 'deployer']), browser(), deployer()],
-    ['browser'],
-  ],
-  [
-    'stand too deep for both to be started',
+    'are too deep for both to be started',
     [
       agent('lead', ['a', 'deployer']),
       agent('a', ['b']),
@@ -250,7 +251,7 @@ test.each<[what: string, agents: readonly TopologyAgent[], roots: readonly strin
     [],
   ],
   [
-    'hold no more than a provider’s key',
+    'hold nothing but a provider’s key',
     [agent('lead', ['browser'], { models: [model({ variables: ['OPENAI_API_KEY'] })] }), browser()],
     [],
   ],
@@ -304,7 +305,7 @@ test('there is a warning for a reader and a holder exactly when one root can sta
     ),
   ));
 
-test('of very many such pairs fifty are shown, and how many more there are', () => {
+test('of many such pairs fifty are shown, and how many more there are', () => {
   const names = Array.from({ length: 30 }, (_, index) => `w${index}`);
   const servers = [server('web', { untrustedText: true }), server('x', { variables: ['X'] })];
   const topology = check([agent('lead', names), ...names.map((name) => agent(name, [], { servers }))]);
@@ -314,16 +315,16 @@ test('of very many such pairs fifty are shown, and how many more there are', () 
 });
 
 test.each<[code: Warning['code'], over: Partial<TopologyAgent>, message: RegExp]>([
-  ['tools-not-named', { explicit: { tools: false, timeout: true } }, /^`helper` names no tools, so it has none/u],
-  ['timeout-not-set', { explicit: { tools: true, timeout: false } }, /^`helper` sets no time-out, .* 60000 ms/u],
+  ['tools-not-named', { explicit: { tools: false, timeout: true } }, /^`helper` lists no tools, so it has none/u],
+  ['timeout-not-set', { explicit: { tools: true, timeout: false } }, /^`helper` sets no timeout, .* 60000 ms/u],
   [
     'timeout-not-set',
     { explicit: { tools: true, timeout: false }, limits: { timeout_ms: 5_000 } },
-    /^`helper` sets no time-out, .* 5000 ms/u,
+    /^`helper` sets no timeout, .* 5000 ms/u,
   ],
   ['description-vague', { description: 'Helps a lot.' }, /^`helper` is described in 12 characters/u],
   ['description-vague', { description: 'Finds out what there is to know about LEAD!' }, /same description as `lead`/u],
-])('a child is warned about: %s', (code, over, message) => {
+])('a child gets a warning: %s', (code, over, message) => {
   const child = { ...agent('helper'), ...over };
   expect(check([agent('lead', ['helper']), child]).warnings).toEqual([
     { code, agent: 'helper', message: expect.stringMatching(message) },
@@ -331,15 +332,15 @@ test.each<[code: Warning['code'], over: Partial<TopologyAgent>, message: RegExp]
   expect(check([agent('lead'), child]).warnings).toEqual([]);
 });
 
-test('a name is no description, however long', () => {
+test('a name does not count as a description, however long', () => {
   const name = 'the-very-long-named-helper';
   const { warnings } = check([agent('lead', [name]), agent(name, [], { description: 'The very long-named helper.' })]);
   expect(warnings).toEqual([
-    { code: 'description-vague', agent: name, message: expect.stringContaining('by its name alone') },
+    { code: 'description-vague', agent: name, message: expect.stringContaining('only by its name') },
   ]);
 });
 
-test('a model without a price is warned about under a money budget, its own or that of anybody above', () => {
+test('a model without a price gets a warning under a cost budget, its own or that of any ancestor', () => {
   const free = { models: [model(), model({ name: 'local/llama', price: null })] };
   const chain = (budget: TopologyAgent['budget']) => [
     agent('lead', ['mid'], { budget }),
@@ -351,28 +352,28 @@ test('a model without a price is warned about under a money budget, its own or t
     {
       code: 'unpriced',
       agent: 'low',
-      message: expect.stringMatching(/`local\/llama`.*under the `lead` agent’s money/u),
+      message: expect.stringMatching(/`local\/llama`.*under the `lead` agent’s dollar budget/u),
     },
   ]);
   expect(check(chain({ tokens: 1 })).warnings).toEqual([]);
   const capped = { ...free, budget: { usd: 0 } };
   expect(
     messages(check([agent('lead', ['low'], { budget: { usd: 1 } }), agent('low', [], capped)]), 'unpriced'),
-  ).toEqual([expect.stringContaining('under its money budget')]);
+  ).toEqual([expect.stringContaining('under its dollar budget')]);
 });
 
-test('an agent to which no given root leads is warned about, and without given roots none is', () => {
+test('an agent that no given root reaches gets a warning; without given roots none does', () => {
   const agents = [agent('a', ['b']), agent('b'), agent('c')];
   expect(check(agents, ['a']).warnings).toEqual([
-    { code: 'not-reached', agent: 'c', message: 'no agent that was given leads to `c`' },
+    { code: 'not-reached', agent: 'c', message: '`c` cannot be reached from the given agents' },
   ]);
   expect(check(agents).warnings).toEqual([]);
 });
 
-test('an agent that stands too deep to be started is warned about', () => {
+test('an agent that is too deep to be started gets a warning', () => {
   const agents = [agent('a', ['b']), agent('b', ['c']), agent('c', ['d']), agent('d', ['e']), agent('e')];
   expect(check(agents).warnings).toEqual([
-    { code: 'not-reached', agent: 'e', message: expect.stringContaining('`e` stands 4 levels down') },
+    { code: 'not-reached', agent: 'e', message: expect.stringContaining('`e` is 4 levels down') },
   ]);
   expect(check(agents, [], 4).warnings).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// Crash after every frame of a mixed workload and go on from the log: nothing that was settled happens again, and the
+// Crash after every frame of a mixed workload and resume from the log: nothing that was settled happens again, and the
 // outcome is the same.
 import { describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
@@ -15,7 +15,7 @@ import { expectSums } from '../sums.ts';
 
 const run = 'a1b2c3d4e5f6' as RunId;
 
-/** What happened in the world, by call key: models and tools write here, crashed or not. */
+/** The real effects, by call key: models and tools record them here, crashed or not. */
 type Effects = { readonly tools: string[]; readonly models: string[] };
 
 const toolOf = (effects: Effects, name: string, repeat: 'free' | 'keyed' | 'never', text: string): ToolDefinition => ({
@@ -93,13 +93,13 @@ const wire = (seed = 'first'): Wired => {
     ids: countingIds(seed),
     workspaces: memoryCellFolders(),
     validate,
-    equip: ({ models, sources }) => ({
+    resourcesFor: ({ models, sources }) => ({
       models: models.filter((model) => typeof model !== 'string'),
       sources: sources.map((source) => ({ source, only: null })),
     }),
     groupTokens: ({ budgetGroup }) => (budgetGroup === null ? undefined : 20_000),
-    keep: (bytes) => store.putBlob(bytes),
-    blob: (ref) => store.getBlob(ref),
+    storeBlob: (bytes) => store.putBlob(bytes),
+    readBlob: (ref) => store.getBlob(ref),
     lane: () => undefined,
   });
   return { lead, clock, world, effects };
@@ -159,7 +159,7 @@ const scriptOf = () => ({
   ],
 });
 
-/** Refuses every request: the fallback answers. */
+/** Fails every request, so the fallback answers. */
 const flakyModel = (effects: Effects): Model => ({
   language: counted(rehearse([{ reply: { fault: 400 } }], { modelId: 'flaky', keepRequests: false }), effects, 'flaky'),
   price: { input: 1, output: 1 },
@@ -177,7 +177,7 @@ const counted = (model: Model['language'], effects: Effects, name: string): Mode
   },
 });
 
-/** Takes frames until it has `max`; from then on the process is dead: nothing is written and nothing becomes durable. */
+/** Accepts `max` frames; from then on the process is dead: nothing is written and nothing becomes durable. */
 const dyingLog = (frames: Frame[], max: number): RunLog => ({
   append: (frame) => void (frames.length < max && frames.push(frame)),
   durable: () => (frames.length < max ? undefined : new Promise(() => undefined)),
@@ -193,10 +193,10 @@ const finish = async (wired: Wired, live: RunHandle) => {
   return outcome;
 };
 
-/** What is the same whether it crashed or not: doubt about what was in flight, and time, are not. */
-const usedFor = ({ spent: { uncertain: _uncertain, ms: _ms, ...used } }: Outcome) => used;
+/** The part of the spending that a crash does not change: uncertain amounts and time may differ. */
+const comparableSpending = ({ spent: { uncertain: _uncertain, ms: _ms, ...used } }: Outcome) => used;
 
-/** Frames by what settled in which cell: these may not happen again. */
+/** The settled steps of each cell: these may not happen again. */
 const settledSteps = (frames: readonly Frame[]): Set<string> =>
   new Set(frames.flatMap(({ cell, record }) => (record.type === 'settle' ? [`${cell}/${record.op}`] : [])));
 
@@ -221,9 +221,9 @@ const runOnce = async () => {
   };
   const world = wired.world(dyingLog(frames, Infinity));
   const live = startRun(wired.lead, 'Do the whole thing', undefined, world, { history });
-  // While two workers are at work: they are told more only when that is asked for.
+  // While two workers are running: they get new context only on a refresh.
   await wired.clock.advance(10);
-  live.give('And it is British.');
+  live.addContext('And it is British.');
   const [worker] = frames.flatMap(({ record }) =>
     record.type === 'begin' && record.birth?.agent === 'worker' ? [record.birth.cell] : [],
   );
@@ -233,13 +233,13 @@ const runOnce = async () => {
 };
 
 describe('a mixed workload: steps, children, fallback, parallel chains, gather with a late child', () => {
-  test('runs to a partial answer and its audit is ok', async () => {
+  test('ends with a partial answer and its audit is ok', async () => {
     const { frames, outcome } = await runOnce();
     expect(outcome).toMatchObject({ status: 'partial', missing: ['slow', 'stuck'] });
     expect(frames.length).toBeGreaterThan(60);
     const store = memoryStore();
     await store.putBlob(Buffer.from('l'.repeat(40_000)));
-    const audit = await auditRun(frames, { blob: (ref) => store.getBlob(ref), damaged: [] });
+    const audit = await auditRun(frames, { readBlob: (ref) => store.getBlob(ref), damaged: [] });
     expect(audit.problems).toEqual([]);
     const crossed = frames.flatMap(({ contents = [] }) => contents.map(({ kind }) => kind));
     const of = (kind: string) => crossed.filter((one) => one === kind).length;
@@ -248,7 +248,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
     expect(windows).toEqual(new Set(['default', 'group']));
   });
 
-  test('a tool that was begun as one not to be repeated is not, whatever its code says now', async () => {
+  test('a tool recorded as not repeatable is not repeated, whatever its code says now', async () => {
     const { frames } = await runOnce();
     const begun = frames.find(({ record }) => record.type === 'begin' && record.name === 'tool:send')!;
     const wired = wire('free');
@@ -302,18 +302,20 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
       if (never.length === 0) expect(outcome.output, `crash after frame ${point - 1}`).toBe(whole.outcome.output);
       const all = [...prefix, ...frames];
       expectSums(reportRun(all, 'ended'));
-      // What somebody gave it later is not given again.
+      // Context that was added later is not added again.
       const gaveAll = whole.frames.slice(point).every(({ record }) => record.type !== 'give');
       if (never.length === 0 && gaveAll)
-        expect(usedFor(outcome), `crash after frame ${point - 1}`).toEqual(usedFor(whole.outcome));
+        expect(comparableSpending(outcome), `crash after frame ${point - 1}`).toEqual(
+          comparableSpending(whole.outcome),
+        );
       expect(all.map(({ no }) => no)).toEqual(all.map((_, index) => index));
-      const audit = await auditRun(all, { blob: async () => Buffer.from('l'.repeat(40_000)), damaged: [] });
+      const audit = await auditRun(all, { readBlob: async () => Buffer.from('l'.repeat(40_000)), damaged: [] });
       expect(audit.problems, `crash after frame ${point - 1}`).toEqual([]);
     }
     expect(points).toBeGreaterThan(60);
   });
 
-  test('crashed a second time while it goes on, it still ends the same', async () => {
+  test('crashed a second time after resuming, it still ends the same', async () => {
     const whole = await runOnce();
     const agentOf = (wired: Wired) => (name: string) =>
       [wired.lead, ...wired.lead.agents].find((agent) => agent.name === name);
@@ -339,12 +341,12 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
           whole.outcome.output,
         );
       expectSums(reportRun(all, 'ended'));
-      const audit = await auditRun(all, { blob: async () => Buffer.from('l'.repeat(40_000)), damaged: [] });
+      const audit = await auditRun(all, { readBlob: async () => Buffer.from('l'.repeat(40_000)), damaged: [] });
       expect(audit.problems, `crashes after frames ${point - 1} and ${point + more.length - 1}`).toEqual([]);
     }
   });
 
-  test('made again from its log, every record comes out the same, also after a crash at any frame and at any length', async () => {
+  test('re-executed from its log, it gives the same records, also after a crash at any frame and any length', async () => {
     const whole = await runOnce();
     const agentOf = (wired: Wired) => (name: string) =>
       [wired.lead, ...wired.lead.agents].find((agent) => agent.name === name);
@@ -373,7 +375,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
     }
   });
 
-  test('a replay of the whole log touches no model and no tool, and says the same events', async () => {
+  test('a replay of the whole log calls no model and no tool, and gives the same events', async () => {
     const whole = await runOnce();
     const withoutEnd = whole.frames.slice(0, -1);
     const wired = wire();
@@ -395,7 +397,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
     expect(project([...withoutEnd, ...frames])).toEqual(project(whole.frames));
   });
 
-  test('cancelled, crashed and resumed, it ends cancelled with the same words, and its audit is ok', async () => {
+  test('cancelled, crashed and resumed, it ends cancelled with the same output, and its audit is ok', async () => {
     let points = 0;
     for (const cancelAfterMs of [0, 1, 31, 200, 3_000]) {
       const first = wire(`cancelled ${cancelAfterMs}`);
@@ -423,14 +425,14 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
         expect(wired.effects, where).toEqual({ tools: [], models: [] });
         const all = [...frames.slice(0, point), ...more];
         expectSums(reportRun(all, 'ended'));
-        const audit = await auditRun(all, { blob: async () => Buffer.from('l'.repeat(40_000)), damaged: [] });
+        const audit = await auditRun(all, { readBlob: async () => Buffer.from('l'.repeat(40_000)), damaged: [] });
         expect(audit.problems, where).toEqual([]);
       }
     }
     expect(points).toBeGreaterThan(20);
   });
 
-  test('resumed from any prefix, nothing is called before the log says so', async () => {
+  test('resumed from any prefix, nothing is called before the log records it', async () => {
     const whole = await runOnce();
     const early: string[] = [];
     let calls = 0;
@@ -452,7 +454,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
     expect(calls).toBeGreaterThan(100);
   });
 
-  test('resumed with another model or another child, it is left as it is: nothing is sent, nothing is written', async () => {
+  test('resumed with another model or another child, it stays untouched: nothing is sent, nothing is written', async () => {
     const whole = await runOnce();
     const changes: Record<string, (agent: Agent) => Agent> = {
       'another model': (agent) => ({
@@ -477,7 +479,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
     }
   });
 
-  test('a definition that changed since is refused, and a run that ended is not resumed', async () => {
+  test('a run with a changed definition is not resumed, and neither is a run that has ended', async () => {
     const whole = await runOnce();
     const wired = wire();
     const other = defineAgent({

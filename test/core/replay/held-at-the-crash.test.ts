@@ -1,4 +1,4 @@
-// What was held when the process died counts against every cap before any cell goes on.
+// Amounts held when the process died count against every cap before any cell resumes.
 import { describe, expect, test } from 'vitest';
 import type { CellId, Hash, RunId } from '#base';
 import type { Amounts, Birth, Frame, FrameRecord } from '#contracts';
@@ -33,7 +33,7 @@ const child = (op: number, cell: string): FrameRecord => ({
   birth: birth(cell, 'root', { tokens: 12_000 }),
 });
 
-test('two attempts in flight are both uncertain at once, so a third does not fit', () => {
+test('two attempts in flight are both uncertain, so a third does not fit', () => {
   const frames = framesOf([
     ['root', { type: 'open', birth: birth('root', null, { tokens: 12_000 }) }],
     ['root', child(0, 'a')],
@@ -41,8 +41,8 @@ test('two attempts in flight are both uncertain at once, so a third does not fit
     ['a', begin(0, 5_000)],
     ['b', begin(0, 5_000)],
   ]);
-  const { accounts, underWay } = loadAccounts(frames);
-  expect([...underWay].sort()).toEqual(['a/0', 'b/0']);
+  const { accounts, inFlight } = loadAccounts(frames);
+  expect([...inFlight].sort()).toEqual(['a/0', 'b/0']);
   expect(accounts.get('root' as CellId)!.spent(0).uncertain).toBe(10_000);
   expect(accounts.get('a' as CellId)!.hold({ tokens: 5_000 })).toBe(false);
   expect(accounts.get('b' as CellId)!.hold({ tokens: 2_000 })).toBe(true);
@@ -56,12 +56,12 @@ test('an attempt that was still waiting for its hold has used nothing', () => {
     ['a', begin(0, 5_000)],
     ['b', begin(0, 4_500)],
   ]);
-  const { accounts, underWay } = loadAccounts(frames);
-  expect([...underWay]).toEqual(['a/0']);
+  const { accounts, inFlight } = loadAccounts(frames);
+  expect([...inFlight]).toEqual(['a/0']);
   expect(accounts.get('root' as CellId)!.spent(0).uncertain).toBe(5_000);
 });
 
-test('one that got its hold when another settled was under way', () => {
+test('an attempt that got its hold when another settled was in flight', () => {
   const cost = { usage: { inputTokens: 100, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }, nanoUsd: null };
   const frames = framesOf([
     ['root', { type: 'open', birth: birth('root', null, { tokens: 9_000 }) }],
@@ -71,8 +71,8 @@ test('one that got its hold when another settled was under way', () => {
     ['b', begin(0, 4_500)],
     ['a', { type: 'settle', op: 0, ok: true, value: null, cost }],
   ]);
-  const { accounts, underWay } = loadAccounts(frames);
-  expect([...underWay]).toEqual(['b/0']);
+  const { accounts, inFlight } = loadAccounts(frames);
+  expect([...inFlight]).toEqual(['b/0']);
   expect(accounts.get('root' as CellId)!.spent(0)).toMatchObject({ inputTokens: 100, uncertain: 4_500 });
 });
 
@@ -82,8 +82,8 @@ const fork: FrameRecord = {
   amendment: { agent: 'root' },
 };
 
-describe('a run that goes on from a cut', () => {
-  const toTheCut: readonly [cell: string, record: FrameRecord][] = [
+describe('a run forked at a cut', () => {
+  const untilCut: readonly [cell: string, record: FrameRecord][] = [
     ['root', { type: 'open', birth: birth('root', null, { tokens: 9_000 }) }],
     ['root', child(0, 'a')],
     ['root', child(1, 'b')],
@@ -93,35 +93,35 @@ describe('a run that goes on from a cut', () => {
   ];
   const resumed: readonly [string, FrameRecord] = ['root', { type: 'resume', downMs: 0 }];
   const loaded = (...more: readonly (readonly [string, FrameRecord])[]) => {
-    const { accounts, underWay } = loadAccounts(framesOf([...toTheCut, ...more] as [string, FrameRecord][]));
-    return { underWay: [...underWay], uncertain: accounts.get('root' as CellId)!.spent(0).uncertain };
+    const { accounts, inFlight } = loadAccounts(framesOf([...untilCut, ...more] as [string, FrameRecord][]));
+    return { inFlight: [...inFlight], uncertain: accounts.get('root' as CellId)!.spent(0).uncertain };
   };
 
-  test('has made none of the calls that were under way there: they are the other run’s', () => {
-    expect(loaded()).toEqual({ underWay: [], uncertain: 0 });
+  test('has made none of the calls that were in flight there: they belong to the other run', () => {
+    expect(loaded()).toEqual({ inFlight: [], uncertain: 0 });
   });
 
-  test('has made those that it asked for again, when it dies itself', () => {
-    expect(loaded(resumed)).toEqual({ underWay: ['a/0'], uncertain: 5_000 });
+  test('has made the calls that it repeated, if it crashes itself', () => {
+    expect(loaded(resumed)).toEqual({ inFlight: ['a/0'], uncertain: 5_000 });
     const again: FrameRecord = { type: 'again', op: 0, uncertain: { tokens: 5_000 } };
-    expect(loaded(resumed, resumed, ['a', again])).toEqual({ underWay: [], uncertain: 5_000 });
+    expect(loaded(resumed, resumed, ['a', again])).toEqual({ inFlight: [], uncertain: 5_000 });
   });
 
-  test('keeps what had settled by then, and cut once more, what was in doubt', () => {
+  test('keeps what had settled by the cut, and after a second fork also what was uncertain', () => {
     const cost = {
       usage: { inputTokens: 70, outputTokens: 30, cacheReadTokens: 0, cacheWriteTokens: 0 },
       nanoUsd: null,
     };
     const settled: FrameRecord = { type: 'settle', op: 0, ok: true, value: null, cost };
-    const { accounts, underWay } = loadAccounts(framesOf([...toTheCut.slice(0, -1), ['a', settled], ['root', fork]]));
-    expect([...underWay]).toEqual([]);
+    const { accounts, inFlight } = loadAccounts(framesOf([...untilCut.slice(0, -1), ['a', settled], ['root', fork]]));
+    expect([...inFlight]).toEqual([]);
     expect(accounts.get('root' as CellId)!.spent(0)).toMatchObject({ inputTokens: 70, outputTokens: 30, uncertain: 0 });
     const doubt: FrameRecord = { type: 'again', op: 0, uncertain: { tokens: 5_000 } };
-    expect(loaded(resumed, ['a', doubt], ['root', fork])).toEqual({ underWay: [], uncertain: 5_000 });
+    expect(loaded(resumed, ['a', doubt], ['root', fork])).toEqual({ inFlight: [], uncertain: 5_000 });
   });
 });
 
-test('a grandchild leaves room for the last answers of all above it', () => {
+test('a grandchild leaves enough budget for the last answers of all its ancestors', () => {
   const root = new Account(null, { tokens: 100 });
   const middle = new Account(root, { tokens: 100 });
   const leaf = new Account(middle, { tokens: 100 });

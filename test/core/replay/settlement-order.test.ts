@@ -1,4 +1,4 @@
-// A loop that branches on who settles first takes the same path when it is replayed.
+// A loop that branches on which operation settles first takes the same path when it is replayed.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { CellId, RunId } from '#base';
@@ -16,14 +16,14 @@ const logOf = (frames: Frame[]): RunLog => ({
   close: async () => undefined,
 });
 
-const home = (frames: Frame[], recorded: readonly Frame[] | null) => {
+const createCell = (frames: Frame[], recorded: readonly Frame[] | null) => {
   const clock = virtualClock(1_000);
   const ports = {
     run: 'r' as RunId,
     log: logOf(frames),
     clock,
     ids: countingIds('order'),
-    keep: async () => '',
+    storeBlob: async () => '',
     lane: () => undefined,
   };
   const run = new LocalRun(
@@ -40,19 +40,19 @@ const home = (frames: Frame[], recorded: readonly Frame[] | null) => {
         type: 'open',
         birth: { cell, parent: null, agent: 'loop', digest: agent.digest, depth: 0, caps: {}, deadline: 0 },
       },
-      { born: agent },
+      { childAgent: agent },
     );
   return {
     clock,
     context: new LocalContext(
       run,
-      { cell, agent, depth: 0, bornAt: 1_000, parent: null, spawned: null, goal: null },
+      { cell, agent, depth: 0, createdAt: 1_000, parent: null, spawned: null, goal: null },
       new Account(null, {}),
     ),
   };
 };
 
-/** Steps that take so long; each settlement begins another whose name says who was first. */
+/** Steps with these delays; each settlement starts another step, named after the one that settled. */
 const branchingLoop = async (
   context: LocalContext,
   delays: readonly number[],
@@ -79,38 +79,40 @@ const branchingLoop = async (
   return path;
 };
 
-test('settlements are handed out in recorded order, live and replayed, from any prefix', () =>
+test('settlements are delivered in recorded order, live and replayed, from any prefix', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 3, maxLength: 12 }),
       fc.nat(),
       async (delays, cut) => {
         const frames: Frame[] = [];
-        const live = home(frames, null);
+        const live = createCell(frames, null);
         const timed = (clock: ReturnType<typeof virtualClock>) => (ms: number) =>
           new Promise<void>((resolve) => void clock.timer(ms, resolve));
         const running = branchingLoop(live.context, delays, timed(live.clock));
         await live.clock.runAll();
         const path = await running;
 
-        const replayed = home([], frames);
+        const replayed = createCell([], frames);
         const never = () => Promise.reject(new Error('a settled step ran again'));
         expect(await branchingLoop(replayed.context, delays, never)).toEqual(path);
 
         const prefix = frames.slice(0, 1 + (cut % frames.length));
         const settled = prefix.flatMap(({ record }) => (record.type === 'settle' ? [record.op] : []));
-        const resumed = home([], prefix);
-        const going = branchingLoop(resumed.context, delays, timed(resumed.clock));
+        const resumed = createCell([], prefix);
+        const resumedPath = branchingLoop(resumed.context, delays, timed(resumed.clock));
         await resumed.clock.runAll();
-        expect((await going).slice(0, settled.length).map((entry) => Number(entry.split('@')[0]))).toEqual(settled);
+        expect((await resumedPath).slice(0, settled.length).map((entry) => Number(entry.split('@')[0]))).toEqual(
+          settled,
+        );
       },
     ),
     { numRuns: 300 },
   ));
 
-test('a settlement that came of stopping the whole cell is not handed out when it is replayed: the cell is stopped there', async () => {
+test('a settlement caused by stopping the cell is not delivered on replay: the cell is stopped there', async () => {
   const frames: Frame[] = [];
-  const live = home(frames, null);
+  const live = createCell(frames, null);
   const never: StepOperation = {
     do: 'step',
     name: 'tool:hang',
@@ -124,7 +126,7 @@ test('a settlement that came of stopping the whole cell is not handed out when i
   await expect(waiting).rejects.toMatchObject({ code: 'deadline_passed' });
   expect(frames.map(({ record }) => record.type)).toEqual(['open', 'begin', 'settle']);
 
-  const again = home([], frames);
+  const again = createCell([], frames);
   await expect(again.context.first([again.context.begin(never)])).rejects.toMatchObject({ code: 'deadline_passed' });
-  await again.context.drained();
+  await again.context.whenAllSettled();
 });

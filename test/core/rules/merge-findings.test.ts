@@ -5,7 +5,7 @@ import type { Finding } from '#core/rules';
 
 const finding = (text: string, by: string, source: string | null = null): Finding => ({ text, source, by: [by] });
 
-/** Few texts and sources, so that they meet; spelled in different ways. */
+/** Few texts and sources, so that they collide; in different spellings. */
 const text = fc.constantFrom(
   'Tea is hot',
   'tea is  HOT.',
@@ -26,10 +26,10 @@ const findings = fc.array(
   fc.record({ text, source, by: fc.uniqueArray(fc.constantFrom('one', 'two', 'three'), { minLength: 1 }) }),
   { maxLength: 12 },
 );
-/** Three sources and texts that have letters: what most findings are. */
+/** Three sources, and texts with letters, like most findings. */
 const plain = findings.map((list) => list.filter((one) => /\p{L}/u.test(one.text)));
 
-test('merging what is merged changes nothing', () =>
+test('merging a merged list changes nothing', () =>
   fc.assert(
     fc.property(plain, (list) => {
       const once = mergeFindings(list);
@@ -56,7 +56,7 @@ test('no two findings of the result have the same text or the same source', () =
     { numRuns: 1_000 },
   ));
 
-test('every finder of every finding is named beside a text that holds it', () =>
+test('every finder of every finding is named beside a text that contains it', () =>
   fc.assert(
     fc.property(plain, (list) => {
       const merged = mergeFindings(list);
@@ -80,7 +80,7 @@ test('every finder of every finding is named beside a text that holds it', () =>
     { numRuns: 1_000 },
   ));
 
-test('the order is that of the first of each', () =>
+test('the order is that of first occurrence', () =>
   fc.assert(
     fc.property(plain, (list) => {
       const merged = mergeFindings(list);
@@ -98,7 +98,7 @@ test.for<[title: string, list: readonly Finding[], expected: readonly Partial<Fi
     [{ text: 'Tea is hot.', by: ['one', 'two'] }],
   ],
   [
-    'the same source in other words: both are kept',
+    'the same source with different text: both are kept',
     [finding('Tea is hot', 'one', 'https://a.example'), finding('Tea burns', 'two', 'https://a.example')],
     [{ text: 'Tea is hot / Tea burns', source: 'https://a.example', by: ['one', 'two'] }],
   ],
@@ -121,20 +121,20 @@ test.for<[title: string, list: readonly Finding[], expected: readonly Partial<Fi
     [finding('Tea', 'one'), finding('Milk', 'two')],
     [{ text: 'Tea' }, { text: 'Milk' }],
   ],
-  ['signs that are not letters', [finding('👍', 'one'), finding('👎', 'two')], [{ text: '👍' }, { text: '👎' }]],
+  ['symbols that are not letters', [finding('👍', 'one'), finding('👎', 'two')], [{ text: '👍' }, { text: '👎' }]],
   ['a minus sign', [finding('-5 %', 'one'), finding('5 %', 'two')], [{ text: '-5 %' }, { text: '5 %' }]],
   ['C and C++', [finding('Use C', 'one'), finding('Use C++', 'two')], [{ text: 'Use C' }, { text: 'Use C++' }]],
   [
-    'sources that differ in their signs only',
+    'sources that differ only in symbols',
     [finding('Tea', 'one', 'https://a.example/x?y=1'), finding('Milk', 'two', 'https://a.example/x/y/1')],
     [{ text: 'Tea' }, { text: 'Milk' }],
   ],
-])('findings are merged by what they say, or kept apart: %s', ([, list, expected]) => {
+])('findings are merged by their text, or kept separate: %s', ([, list, expected]) => {
   const merged = mergeFindings(list);
   expect(merged).toMatchObject(expected);
   expect(merged).toHaveLength(expected.length);
 });
 
-test('an agent that is asked more than once gets a number', () => {
+test('an agent that is asked more than once is numbered', () => {
   expect(numberDuplicates(['a', 'b', 'a', 'c', 'a'])).toEqual(['a 1', 'b', 'a 2', 'c', 'a 3']);
 });

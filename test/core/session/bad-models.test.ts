@@ -14,7 +14,7 @@ const text = (words: string) => [
 ];
 const streamOf = (parts: readonly unknown[]) => ({ stream: ReadableStream.from(parts) });
 
-/** A model that does as it likes. */
+/** A model that streams arbitrary things. */
 const modelOf = (doStream: (options: any) => unknown): any => ({
   specificationVersion: 'v4',
   provider: 'odd',
@@ -37,8 +37,8 @@ const throws = (value: unknown) => () => {
 };
 
 test.for<[title: string, doStream: (options: any, clock: Clock) => unknown, code: RegExp]>([
-  ['throws at once', throws(new Error('no')), /^model_server$/u],
-  ['throws nothing', throws(undefined), /^model_server$/u],
+  ['throws immediately', throws(new Error('no')), /^model_server$/u],
+  ['throws undefined', throws(undefined), /^model_server$/u],
   ['throws an object without a prototype', throws(Object.create(null)), /^model_server$/u],
   [
     'throws an error with an odd message',
@@ -51,19 +51,19 @@ test.for<[title: string, doStream: (options: any, clock: Clock) => unknown, code
   ['returns null for a stream', () => ({ stream: null }), /^model_/u],
   ['returns a text for a stream', () => ({ stream: 'x' }), /^model_/u],
   ['never answers', () => new Promise(() => undefined), /^model_timeout$/u],
-  ['gives a stream that never says anything', () => ({ stream: new ReadableStream() }), /^model_timeout$/u],
+  ['gives a stream without any parts', () => ({ stream: new ReadableStream() }), /^model_timeout$/u],
   ['gives a stream that is empty', () => streamOf([]), /^model_cut$/u],
   ['gives null as a part', () => streamOf([null]), /^model_/u],
   [
-    'gives a piece without a beginning',
+    'gives a delta without a start',
     () => streamOf([{ type: 'text-delta', id: '9', delta: 'x' }, finish]),
     /^model_cut$/u,
   ],
   ['gives a finish without its fields', () => streamOf([...text('x'), { type: 'finish' }]), /^model_/u],
   ['gives an error that is undefined', () => streamOf([{ type: 'error', error: undefined }]), /^model_cut$/u],
-  ['answers with white space', () => streamOf([...text(' \n '), finish]), /^model_empty$/u],
+  ['answers with whitespace', () => streamOf([...text(' \n '), finish]), /^model_empty$/u],
   [
-    'answers with thoughts alone',
+    'answers with reasoning only',
     () => streamOf([{ type: 'reasoning-start', id: '1' }, { type: 'reasoning-delta', id: '1', delta: 'hm' }, finish]),
     /^model_empty$/u,
   ],
@@ -76,7 +76,7 @@ test.for<[title: string, doStream: (options: any, clock: Clock) => unknown, code
     },
     /^model_/u,
   ],
-])('a model that %s fails by name, after its retries', async ([, doStream, code]) => {
+])('a model that %s fails with its error code, after its retries', async ([, doStream, code]) => {
   let tries = 0;
   const { outcome } = await askOdd((options, clock) => {
     tries++;
@@ -86,16 +86,16 @@ test.for<[title: string, doStream: (options: any, clock: Clock) => unknown, code
   expect(tries).toBe(2);
 });
 
-/** A cancelled stream takes no more. */
+/** A cancelled stream accepts no more parts. */
 const tryTo = (act: () => void): void => {
   try {
     act();
   } catch {
-    // It is closed.
+    // The stream is closed.
   }
 };
 
-test('a stream that never ends is given up after llmTimeout, and is cancelled', async () => {
+test('a stream that never ends is abandoned and cancelled after llmTimeout', async () => {
   let cancelled = 0;
   let pulled = 0;
   const { outcome, events } = await askOdd((_options, clock) => ({
@@ -114,7 +114,7 @@ test('a stream that never ends is given up after llmTimeout, and is cancelled', 
   }));
   expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'model_timeout' } });
   expect(ofType(events, 'text-delta').length).toBeGreaterThan(50);
-  expect(cancelled, 'what nobody reads any more is still open').toBe(2);
+  expect(cancelled, 'abandoned streams that were cancelled').toBe(2);
 });
 
 test('the signal of an attempt that ran out of time is aborted', async () => {
@@ -126,7 +126,7 @@ test('the signal of an attempt that ran out of time is aborted', async () => {
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
 });
 
-test('a reply without end is cut off before it fills the memory', async () => {
+test('an endless reply is cut off before it fills the memory', async () => {
   const piece = { type: 'text-delta', id: '1', delta: 'x'.repeat(1_000_000) };
   const { outcome } = await askOdd(() =>
     streamOf([{ type: 'text-start', id: '1' }, ...Array.from({ length: 20 }, () => piece), finish]),
@@ -134,14 +134,14 @@ test('a reply without end is cut off before it fills the memory', async () => {
   expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'model_server' } });
 });
 
-test('parts that nobody knows are passed over', async () => {
+test('unknown stream parts are ignored', async () => {
   const { outcome } = await askOdd(() =>
     streamOf([{ type: 'novelty', id: 1 }, { type: 'raw', rawValue: {} }, ...text('Fine.'), finish]),
   );
   expect(outcome).toMatchObject({ status: 'completed', output: 'Fine.', spent: { inputTokens: 10, outputTokens: 5 } });
 });
 
-test('a model cannot change the prompt of the next request, and what it kept does not change', async () => {
+test('a model cannot change the next prompt, and the prompt that it kept does not change', async () => {
   const seen: any[] = [];
   let turn = 0;
   const { outcome } = await askOdd(
@@ -170,7 +170,7 @@ test('a model cannot change the prompt of the next request, and what it kept doe
   expect(seen[1].startsWith(seen[0].slice(0, -1))).toBe(true);
 });
 
-test("what a provider said stays in the cell where it was heard: a parent learns the catalogue's words only", async () => {
+test('a provider’s error text stays in its cell: a parent sees only the text of the error catalogue', async () => {
   const secret = 'key sk-12345 of tenant Umbrella';
   const { clock } = world();
   const child = agent('child', { models: [modelOf(throws(new Error(secret)))], limits: { maxRetries: 0 } });

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { openCloister } from 'cloister';
 import { rehearse } from '#testkit';
-import { agent, always, ask, call, calls, lastResults, lines, ofType, toTheEnd, tool, world } from './driver.ts';
+import { agent, always, ask, call, calls, lastResults, lines, ofType, runUntilSettled, tool, world } from './driver.ts';
 
 const cyclic: any = { name: 'ring' };
 cyclic.self = cyclic;
 
-/** The bad tool and a good one in the same turn; the good one is not disturbed. */
+/** The bad tool and a good one in the same turn; the good one is not affected. */
 const askBad = async (execute: any, options: object = {}) => {
   const asked = await ask(
     agent('solo', { tools: [tool('bad', execute), tool('good', () => 'I am well')], ...options }),
@@ -24,7 +24,7 @@ const askBad = async (execute: any, options: object = {}) => {
 const throws = (value: unknown) => () => {
   throw value;
 };
-/** Looks like a promise, and is none. */
+/** A thenable that is not a promise. */
 const thenable = (error: Error, key = 'then') => ({ [key]: (_: any, no: any) => no(error) });
 const bare: unknown = Object.create(null);
 const hostile = {
@@ -42,9 +42,9 @@ test.for<[title: string, execute: any, code: string, words: string]>([
   ['throws a symbol', throws(Symbol('odd')), 'tool_failed', 'odd'],
   ['throws an object', throws({ status: 5 }), 'tool_failed', ''],
   ['throws an object without a prototype', throws(bare), 'tool_failed', ''],
-  ['throws what cannot be put into words', throws(hostile), 'tool_failed', ''],
+  ['throws a value that cannot be converted to text', throws(hostile), 'tool_failed', ''],
   [
-    'throws an error whose message is no text',
+    'throws an error whose message is no string',
     throws(Object.assign(new Error('x'), { message: { a: 1 } })),
     'tool_failed',
     '',
@@ -58,9 +58,9 @@ test.for<[title: string, execute: any, code: string, words: string]>([
   ['returns a cycle', () => cyclic, 'tool_output', 'circular'],
   ['returns JSON that throws', () => ({ toJSON: throws('no') }), 'tool_output', ''],
   ['returns a thenable that rejects', () => thenable(new Error('later no')), 'tool_failed', 'later no'],
-  ['returns 50 MB', () => 'x'.repeat(50_000_000), 'tool_too_large', 'at most 16000000 are kept'],
-  ['never returns', () => new Promise(() => undefined), 'tool_timeout', 'did not finish in time'],
-])('a tool that %s is an error to its model, and the session goes on', async ([, execute, code, words]) => {
+  ['returns 50 MB', () => 'x'.repeat(50_000_000), 'tool_too_large', 'the maximum is 16000000'],
+  ['never returns', () => new Promise(() => undefined), 'tool_timeout', 'timed out'],
+])('a tool that %s gives its model an error, and the session continues', async ([, execute, code, words]) => {
   const { bad, end } = await askBad(execute);
   expect(bad.type).toBe('error-text');
   expect(bad.text).toMatch(/^Error \((?:tool|timeout)\): /u);
@@ -72,19 +72,19 @@ test.for<[title: string, execute: any, code: string, words: string]>([
 test.for<[title: string, value: any, text: string]>([
   ['null', null, 'null'],
   ['a number', 5, '5'],
-  ['not a number', NaN, 'null'],
+  ['NaN', NaN, 'null'],
   ['false', false, 'false'],
   ['an empty text', '', ''],
   ['a date', new Date(0), '"1970-01-01T00:00:00.000Z"'],
   ['a list with holes', [undefined, () => 1, 2], '[null,null,2]'],
-  ['text with a type that is no text', { type: 'text', value: 5 }, '5'],
+  ['typed text that is no string', { type: 'text', value: 5 }, '5'],
   ['an object with a type of its own', { type: 'other', value: 5 }, '{"type":"other","value":5}'],
-])('a tool that returns %s is shown as JSON shows it', async ([, value, text]) => {
+])('a tool that returns %s is shown as its JSON', async ([, value, text]) => {
   const { bad } = await askBad(() => value);
   expect(bad).toMatchObject({ type: 'text', text });
 });
 
-test('a tool that changes its arguments, or keeps what it returned, changes nothing that was recorded', async () => {
+test('a tool that mutates its arguments, or later its result, changes nothing recorded', async () => {
   const kept: any = { type: 'json', value: { list: [1] } };
   const { bad, audit } = await askBad((args: any) => {
     args.extra = 'mine';
@@ -95,7 +95,7 @@ test('a tool that changes its arguments, or keeps what it returned, changes noth
   expect(audit.ok).toBe(true);
 });
 
-test('what a tool does after its time is up is not heard', async () => {
+test('a tool’s result after its timeout is ignored', async () => {
   const { clock } = world();
   let late: (value: string) => void = () => undefined;
   const slow = tool('slow', () => new Promise<string>((resolve) => (late = resolve)), { timeoutMs: 100 });
@@ -111,17 +111,22 @@ test('what a tool does after its time is up is not heard', async () => {
 });
 
 test.for<[title: string, reply: any, code: string, words: string]>([
-  ['that is not there', call('nothing'), 'tool_unknown', '"nothing" is not one of: echo, read_output.'],
+  ['that does not exist', call('nothing'), 'tool_unknown', '"nothing" is not one of: echo, read_output.'],
   ['by a path', call('../../etc/passwd'), 'tool_unknown', 'is not one of'],
   ['by a name with NUL', call('a\0b'), 'tool_unknown', 'is not one of'],
   ['by a name of 300 characters', call('n'.repeat(300)), 'tool_unknown', 'is not one of'],
-  ['by no name', call(''), 'tool_unknown', 'is not one of'],
-  ['by a name of every object', call('constructor'), 'tool_unknown', 'is not one of'],
-  ['with broken JSON', { ...call('echo', { text: 'x' }), fault: 'malformed' }, 'tool_arguments', 'not one JSON object'],
+  ['by an empty name', call(''), 'tool_unknown', 'is not one of'],
+  ['by the name of a built-in object property', call('constructor'), 'tool_unknown', 'is not one of'],
+  [
+    'with broken JSON',
+    { ...call('echo', { text: 'x' }), fault: 'malformed' },
+    'tool_arguments',
+    'Expected a single JSON object',
+  ],
   ['with the wrong types', call('echo', { text: 5 }), 'tool_arguments', 'text'],
-  ['without what it needs', call('echo', {}), 'tool_arguments', 'text'],
-  ['with more than it takes', call('echo', { text: 'x', more: 1 }), 'tool_arguments', 'more'],
-])('a model that calls a tool %s is told, and no tool runs', async ([, reply, code, words]) => {
+  ['without a required argument', call('echo', {}), 'tool_arguments', 'text'],
+  ['with an unknown argument', call('echo', { text: 'x', more: 1 }), 'tool_arguments', 'more'],
+])('a model that calls a tool %s gets an error, and no tool runs', async ([, reply, code, words]) => {
   let ran = 0;
   const echo = tool('echo', () => `heard ${++ran}`, {
     inputSchema: {
@@ -142,7 +147,7 @@ test.for<[title: string, reply: any, code: string, words: string]>([
 });
 
 test.for(['[1]', '"text"', '5', 'null', 'true', ' ', '{"a":1}{"b":2}'])(
-  'arguments that are JSON but not one object (%s) are refused, and shown back as the model wrote them',
+  'arguments that are JSON but not one object (%s) are rejected, and shown back as the model wrote them',
   async (input) => {
     const { clock } = world();
     const model = rehearse(lines({ solo: [call('echo'), 'Done.'] }), { clock });
@@ -166,7 +171,7 @@ test.for(['[1]', '"text"', '5', 'null', 'true', ' ', '{"a":1}{"b":2}'])(
   },
 );
 
-test('of 200 calls in one turn 50 run, four at a time, and the rest are told that they are too many', async () => {
+test('of 200 calls in one turn 50 run, four at a time, and the rest fail as too many', async () => {
   let ran = 0;
   const { requests, outcome } = await ask(agent('solo', { tools: [tool('echo', () => `heard ${++ran}`)] }), {
     says: lines({ solo: [calls(...Array.from({ length: 200 }, () => 'echo')), 'Done.'] }),
@@ -180,7 +185,7 @@ test('of 200 calls in one turn 50 run, four at a time, and the rest are told tha
   expect(outcome.status).toBe('completed');
 });
 
-test('two calls under one id each get a result', async () => {
+test('two calls with the same id each get a result', async () => {
   const twin = {
     calls: [
       { tool: 'echo', id: 'same' },
@@ -194,7 +199,7 @@ test('two calls under one id each get a result', async () => {
   expect(outcome.status).toBe('completed');
 });
 
-test('a run that goes wrong does not disturb another in the same process', async () => {
+test('a failing run does not disturb another one in the same process', async () => {
   const { clock, ids } = world();
   const good = agent('good', {
     tools: [tool('wait', () => new Promise((resolve) => clock.timer(50, () => resolve('ok'))))],
@@ -211,7 +216,7 @@ test('a run that goes wrong does not disturb another in the same process', async
   );
   const cloister = await openCloister({ store: 'memory', agents: [good, bad], models: [model], clock, ids });
   const runs = ['bad', 'good'].map((name) => cloister.run(name, 'Go'));
-  const [one, two] = await toTheEnd(clock, Promise.all(runs.map(({ outcome }) => outcome)));
+  const [one, two] = await runUntilSettled(clock, Promise.all(runs.map(({ outcome }) => outcome)));
   expect(one).toMatchObject({ status: 'failed', failure: { code: 'model_request' } });
   expect(two).toMatchObject({ status: 'completed', output: 'Fine.', spent: { ms: 100 } });
   for (const { run } of runs) expect(await cloister.audit(run)).toMatchObject({ ok: true });

@@ -29,7 +29,7 @@ const askPriced = async (
   return { ...asked, requests: model.requests };
 };
 
-/** The hold of an attempt shows when its use stays unknown: all of it is then uncertain. */
+/** An attempt's hold becomes visible when its usage stays unknown: the whole hold is then uncertain. */
 const holdOf = async (goal: string, options: Options = {}, settings: Settings = {}) => {
   const { clock } = world();
   const model = rehearse({ lines: [always({ fault: 500 })], ...settings }, { clock });
@@ -45,7 +45,7 @@ const holdOf = async (goal: string, options: Options = {}, settings: Settings = 
 // Rule 1: the output cap.
 
 test.for<[title: string, limits: Options['limits'], settings: Settings, expected: number]>([
-  ['8,192 when nobody says', {}, {}, 8_192],
+  ['8,192 by default', {}, {}, 8_192],
   ["the model's", {}, { maxOutputTokens: 500 }, 500],
   ["the agent's before the model's", { maxOutputTokens: 300 }, { maxOutputTokens: 500 }, 300],
 ])('maxOutputTokens is always set: %s', async ([, limits, settings, expected]) => {
@@ -82,7 +82,7 @@ test('the hold covers every byte of the prompt and the whole output cap', () =>
           Buffer.byteLength(JSON.stringify(request.prompt)) + Buffer.byteLength(JSON.stringify(request.tools));
         const texts = Buffer.byteLength(goal) + Buffer.byteLength(prompt);
         expect(hold).toBeGreaterThanOrEqual(texts + maxOutputTokens);
-        // One token to a byte is the most that a tokeniser makes of it; the frame of a segment is a few bytes more.
+        // A tokenizer gives at most one token per byte; the frame of a segment adds a few bytes.
         expect(hold).toBeGreaterThanOrEqual(bytes + maxOutputTokens);
         expect(hold).toBeLessThan(bytes + maxOutputTokens + 3_000);
       },
@@ -90,7 +90,7 @@ test('the hold covers every byte of the prompt and the whole output cap', () =>
     { numRuns: 150 },
   ));
 
-test('the hold of a later turn builds on what was reported, and is counted whole after a change of model', async () => {
+test('the hold of a later turn builds on reported usage, and is recomputed in full after a model change', async () => {
   const { clock } = world();
   const long = tool('long', () => 'é'.repeat(1_000));
   const [one, two] = [
@@ -114,12 +114,12 @@ test('the hold of a later turn builds on what was reported, and is counted whole
   expect(other).toBeGreaterThanOrEqual(2_000 + 50_000);
 });
 
-test('an agent that reasons holds more: its thinking budget is on top of the output cap', async () => {
+test('an agent that reasons holds more: its thinking budget comes on top of the output cap', async () => {
   const [plain, thinking] = [await holdOf('Think'), await holdOf('Think', { settings: { reasoning: 'high' } })];
   expect(thinking.hold).toBeGreaterThan(plain.hold);
 });
 
-test('money is held at the dearer of input and cache-write price, and settled by the reported split', async () => {
+test('money is held at the higher of input and cache-write price, and settled by the reported split', async () => {
   const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
   const usage = { input: 10_000, output: 1_000, cacheRead: 6_000, cacheWrite: 3_000 };
   const { outcome } = await askPriced([always({ text: 'Done.', usage })], {}, { usd: 1 }, { price: prices });
@@ -134,7 +134,7 @@ test('money is held at the dearer of input and cache-write price, and settled by
   expect(tight.outcome.status).toBe('budget');
 });
 
-// Rule 3: what an attempt that failed counts.
+// Rule 3: what a failed attempt counts.
 
 test.for<[fault: ScriptedFault, counted: 'nothing' | 'uncertain']>([
   [400, 'nothing'],
@@ -157,7 +157,7 @@ test.for<[fault: ScriptedFault, counted: 'nothing' | 'uncertain']>([
   else expect(outcome.spent.uncertain).toBeGreaterThan(8_192);
 });
 
-test('a reply without usage is uncertain, and what is uncertain counts against the cap', async () => {
+test('a reply without usage is uncertain, and uncertain amounts count against the cap', async () => {
   const says = lines({ solo: [{ ...call('echo'), usage: 'none' }, 'Done.'] });
   const roomy = await askPriced(says, { tools: [echo] }, { tokens: 30_000 });
   expect(roomy.outcome).toMatchObject({ status: 'completed', spent: { inputTokens: expect.any(Number) } });
@@ -176,14 +176,14 @@ test('a model without a price costs an unknown amount, not nothing', async () =>
 test.for<[title: string, usage: object, budget: Budget]>([
   ['more tokens than it held', { input: 100_000, output: 10 }, { tokens: 50_000 }],
   ['more money than it held, in fewer tokens', { input: 10, output: 9_500 }, { usd: 0.05 }],
-])('a provider that uses %s ends the cell with budget, and it is recorded', async ([, usage, budget]) => {
+])('a provider that uses %s ends the cell with status budget, and this is recorded', async ([, usage, budget]) => {
   const { outcome } = await askPriced([always({ text: 'Done.', usage })], {}, budget);
   expect(outcome).toMatchObject({ status: 'budget', failure: { code: 'budget_overdrawn' } });
   expect(outcome.spent).toMatchObject({ uncertain: 0, inputTokens: (usage as any).input });
 });
 
 test.for([NaN, -1_000_000, Infinity])(
-  'a reported usage of %d tokens gives nothing back and lifts no cap',
+  'a reported usage of %d tokens releases nothing and lifts no cap',
   async (input) => {
     const says = [always({ ...call('echo'), usage: { input: 0, output: 0 } })];
     const { clock } = world();
@@ -215,7 +215,7 @@ test.for([NaN, -1_000_000, Infinity])(
 
 // Rule 5: a money cap needs prices.
 
-test('a money cap with a model without a price is refused at the start, for a sub-agent too', async () => {
+test('a cost cap with an unpriced model is rejected at the start, also for a sub-agent', async () => {
   const { clock } = world();
   const priced = rehearse({ lines: [always('Done.')], price }, { clock });
   const unpriced = rehearse([always('Done.')], { clock, modelId: 'free-for-all' });
@@ -233,11 +233,11 @@ test('a money cap with a model without a price is refused at the start, for a su
   expect(await start({ models: [priced.model], agents: [capped] })()).toMatchObject(refused);
 });
 
-// Rule 6: holds wait for running attempts only, and leave the parents a floor.
+// Rule 6: holds wait only for running attempts, and leave the parents their floor.
 
 const half = { usage: { input: 100, output: 10 }, delayMs: 1_000 } satisfies ScriptedReply;
 
-test('a hold that does not fit yet waits for the attempts that run; one that never can is refused', async () => {
+test('a hold that does not fit yet waits for running attempts; one that never can is refused', async () => {
   const [one, two] = [agent('one'), agent('two')];
   const lead = agent('lead', { agents: [one, two] });
   const both = calls({ tool: 'one', args: { prompt: 'Go' } }, { tool: 'two', args: { prompt: 'Go' } });
@@ -253,14 +253,14 @@ test('a hold that does not fit yet waits for the attempts that run; one that nev
     const { outcome, report } = await ask(lead, { says, budget: { tokens } });
     return { ...outcome, cells: report.cells.map(({ status }) => status) };
   };
-  // Room for one child's attempt beside the floor of the lead, not for two.
+  // Enough for one child's attempt beside the lead's floor, not for two.
   expect(await answers(22_000)).toMatchObject({
     status: 'completed',
     cells: ['completed', 'completed', 'completed'],
     spent: { ms: 2_000 },
   });
   expect(await answers(40_000)).toMatchObject({ status: 'completed', spent: { ms: 1_000 } });
-  // Room for the lead alone: the children are refused, and the floor is there for its answer.
+  // Enough for the lead alone: the children are refused, and the floor is left for its answer.
   expect(await answers(12_500)).toMatchObject({
     status: 'partial',
     output: 'Done.',
@@ -273,7 +273,7 @@ test.for<[budget: Budget, code: string, status: string]>([
   [{ tokens: 0 }, 'budget_refused', 'budget'],
   [{ usd: 0 }, 'budget_refused', 'budget'],
   [{ ms: 0 }, 'deadline_passed', 'timeout'],
-])('zero is zero: %j', async ([budget, code, status]) => {
+])('a budget of zero means none: %j', async ([budget, code, status]) => {
   const asked = await askPriced([always('Done.')], {}, budget);
   expect(asked.outcome).toMatchObject({ status, output: '', failure: { code } });
   expect(asked.requests).toHaveLength(0);
@@ -285,7 +285,7 @@ test.for<[spawns: number, started: number]>([
   [0, 0],
   [1, 1],
   [2, 2],
-])('%i spawns are %i: the other calls are refused, and the lead goes on', async ([spawns, started]) => {
+])('a cap of %i spawns allows %i: the other calls are refused, and the lead continues', async ([spawns, started]) => {
   const child = agent('child');
   const go = { tool: 'child', args: { prompt: 'Go' } };
   const { outcome, report, requests } = await ask(agent('lead', { agents: [child] }), {
@@ -297,7 +297,7 @@ test.for<[spawns: number, started: number]>([
   expect(requests.at(-1)!.text.match(/Error \(budget\)/gu) ?? []).toHaveLength(3 - started);
 });
 
-test("a grandchild counts against everyone's spawns", async () => {
+test('a grandchild counts against the spawn caps of all its ancestors', async () => {
   const leaf = agent('leaf');
   const middle = agent('middle', { agents: [leaf] });
   const { report, outcome } = await ask(agent('lead', { agents: [middle] }), {
@@ -322,7 +322,7 @@ test("a child's cap is never above its parent's", async () => {
   expect(report.cells[1]).toMatchObject({ agent: 'greedy', status: 'budget' });
 });
 
-test("a field of a request's budget that is there but undefined does not lift the agent's own cap", async () => {
+test('an undefined field in a request’s budget does not lift the agent’s own cap', async () => {
   const { outcome } = await ask(agent('solo', { budget: { tokens: 0 } }), { budget: { tokens: undefined! } });
   expect(outcome).toMatchObject({ status: 'budget', failure: { code: 'budget_refused' } });
 });
@@ -333,7 +333,7 @@ test.for<[title: string, budget: any]>([
   ['text', { tokens: 'many' }],
   ['an unknown key', { token: 5 }],
   ['NaN milliseconds', { ms: NaN }],
-])('a budget with %s is refused before anything is recorded', async ([, budget]) => {
+])('a budget with %s is rejected before anything is recorded', async ([, budget]) => {
   const cloister = await openCloister({
     store: 'memory',
     ...world(),
@@ -347,7 +347,7 @@ test.for<[title: string, budget: any]>([
 
 const slowly = (ms: number): ScriptedReply => ({ text: 'At last.', delayMs: ms });
 
-test('a deadline ends the session in time, whatever it waits for', async () => {
+test('a deadline ends the session on time, whatever it waits for', async () => {
   const { clock } = world();
   const never = tool('never', () => new Promise(() => undefined));
   const model = await ask(agent('solo'), { says: [always(slowly(5_000))], budget: { ms: 1_000 } });
@@ -389,7 +389,7 @@ test.for<[lead: number | undefined, child: number | undefined, grandchild: numbe
   expect(cell.outcome).toMatchObject({ status: 'timeout', spent: { ms: at } });
 });
 
-test.for(['models', 'tools'] as const)('a deadline holds while waiting for a slot (%s)', async (lane) => {
+test.for(['models', 'tools'] as const)('a deadline applies while waiting for a slot (%s)', async (lane) => {
   const { clock } = world();
   const take = tool('take', () => new Promise((resolve) => clock.timer(800, () => resolve('taken'))));
   const child = agent('child', { tools: [take] });
@@ -409,7 +409,7 @@ test.for(['models', 'tools'] as const)('a deadline holds while waiting for a slo
   expect(outcome).toMatchObject({ status: 'timeout', spent: { ms: 1_000 } });
 });
 
-test('a deadline holds while waiting for a hold', async () => {
+test('a deadline applies while waiting for a hold', async () => {
   const [slow, hasty] = [agent('slow'), agent('hasty', { budget: { ms: 1_000 } })];
   const go = (name: string) => ({ tool: name, args: { prompt: 'Go' } });
   const { report } = await ask(agent('lead', { agents: [slow, hasty] }), {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { RunEvent, RunSession } from 'cloister';
 import { agent, always, ask, call, calls, lines, ofType, tool, world } from './driver.ts';
 
-/** Tools, retries, children, grandchildren and gather, some of it slow and some of it stubborn. */
+/** Tools, retries, children, grandchildren and gather, some slow, some ignoring the abort signal. */
 const workload = (options: { heedsSignal?: boolean } = {}) => {
   const { clock } = world();
   const started: { readonly at: number; readonly order: number }[] = [];
@@ -63,7 +63,7 @@ const cancelAt = async (nth: number, how: (session: RunSession) => void, options
   return { ...asked, started, startedBefore, total: seen };
 };
 
-/** Each operation that began has ended, and each cell too. */
+/** Each operation that began has ended, and so has each cell. */
 const checkEnded = (events: readonly RunEvent[]): void => {
   const pairs = [
     ['session-start', 'session-end'],
@@ -78,7 +78,7 @@ const checkEnded = (events: readonly RunEvent[]): void => {
   }
 };
 
-test('the workload completes when nobody cancels it', async () => {
+test('the workload completes when not cancelled', async () => {
   const { outcome, report, total, started } = await cancelAt(Infinity, () => undefined);
   expect(outcome).toMatchObject({ status: 'completed', output: 'All is done.' });
   expect(report.cells.length).toBeGreaterThan(6);
@@ -87,7 +87,7 @@ test('the workload completes when nobody cancels it', async () => {
   checkEnded(report.events);
 });
 
-test('cancelled at any operation, everything ends as cancelled: no tool starts, no cell is left, the audit is content', () =>
+test('cancelled at any operation, everything ends as cancelled: no tool starts, no cell is left, the audit is ok', () =>
   fc.assert(
     fc.asyncProperty(fc.nat(110), fc.boolean(), async (nth, heedsSignal) => {
       const { outcome, report, started, startedBefore } = await cancelAt(nth, (session) => session.cancel(), {
@@ -105,7 +105,7 @@ test('cancelled at any operation, everything ends as cancelled: no tool starts, 
         return;
       }
       expect(started.length).toBe(startedBefore);
-      // What came after the answer changes nothing any more.
+      // A cancel after the answer changes nothing.
       const answered = (event: RunEvent): boolean =>
         event.type === 'model-end' && event.cell === outcome.cell && event.ok && event.calls === 0;
       if (events.slice(0, at).some(answered)) {
@@ -113,14 +113,14 @@ test('cancelled at any operation, everything ends as cancelled: no tool starts, 
         return;
       }
       expect(outcome).toMatchObject({ status: 'cancelled', failure: { code: 'cancelled' } });
-      const told = events.slice(0, at).some((event) => event.type === 'tool-start');
-      expect(outcome.output).toBe(told ? 'I begin.' : outcome.output);
+      const hasStartedTool = events.slice(0, at).some((event) => event.type === 'tool-start');
+      expect(outcome.output).toBe(hasStartedTool ? 'I begin.' : outcome.output);
       for (const cell of report.cells) expect(cell.status, `${cell.agent} did not end`).not.toBeNull();
     }),
     { numRuns: 60 },
   ));
 
-test('after the cancel nothing new begins, not even on paper', async () => {
+test('after the cancel nothing new begins, not even in the log', async () => {
   const { clock } = world();
   const slow = tool('slow', () => new Promise((resolve) => clock.timer(100, () => resolve('slept'))));
   const { report, outcome } = await ask(
@@ -142,7 +142,7 @@ test('after the cancel nothing new begins, not even on paper', async () => {
   expect(begun).toEqual([]);
 });
 
-test('a signal that was aborted before the run cancels it before anything is asked', async () => {
+test('a signal aborted before the run cancels it before any request', async () => {
   const { outcome, requests, report } = await ask(agent('solo'), { signal: AbortSignal.abort() });
   expect(outcome).toMatchObject({ status: 'cancelled', output: '', failure: { code: 'cancelled' } });
   expect(requests).toHaveLength(0);
@@ -150,7 +150,7 @@ test('a signal that was aborted before the run cancels it before anything is ask
   expect(report.status).toBe('cancelled');
 });
 
-test('a signal that is aborted in the middle cancels the whole tree', async () => {
+test('a signal aborted midway cancels the whole tree', async () => {
   const { clock, lead, says } = workload();
   const controller = new AbortController();
   const { outcome, report } = await ask(lead, {
@@ -167,7 +167,7 @@ test('a signal that is aborted in the middle cancels the whole tree', async () =
   checkEnded(report.events);
 });
 
-test('to cancel twice is to cancel once', async () => {
+test('cancelling twice is the same as cancelling once', async () => {
   const once = await cancelAt(30, (session) => session.cancel());
   const twice = await cancelAt(30, (session) => {
     session.cancel();
@@ -177,7 +177,7 @@ test('to cancel twice is to cancel once', async () => {
   expect(ofType(twice.events, 'run-cancel')).toHaveLength(1);
 });
 
-test('to cancel what has ended changes nothing', async () => {
+test('cancelling an ended run changes nothing', async () => {
   const { clock } = world();
   let ended: RunSession | undefined;
   const { outcome, cloister } = await ask(agent('solo'), { clock, meanwhile: (session) => void (ended = session) });
@@ -188,7 +188,7 @@ test('to cancel what has ended changes nothing', async () => {
   expect(await ended!.outcome).toMatchObject({ status: 'completed' });
 });
 
-test('to cancel at the very end leaves a log that holds together', async () => {
+test('cancelling at the very end leaves a consistent log', async () => {
   const { outcome, report } = await ask(agent('solo'), {
     onEvent: (event, session) => {
       if (event.type === 'session-end') session.cancel();
@@ -198,7 +198,7 @@ test('to cancel at the very end leaves a log that holds together', async () => {
   expect(report.events.at(-1)).toMatchObject({ type: 'session-end' });
 });
 
-test('closing Cloister cancels what still runs, and waits for it', async () => {
+test('closing Cloister cancels running runs, and waits for them', async () => {
   const { clock } = world();
   const asked = await ask(agent('solo', { tools: [tool('hang', () => new Promise(() => undefined))] }), {
     clock,

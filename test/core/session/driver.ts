@@ -1,4 +1,4 @@
-// The one place where these tests touch the library: ask an agent, move the virtual clock to the end, look at everything.
+// The one place where these tests touch the library: run an agent, move the virtual clock to the end, collect everything.
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { defineAgent, openCloister } from 'cloister';
 import type { Agent, Budget, Cloister, CloisterOptions, RunEvent, RunSession, ToolDefinition } from 'cloister';
@@ -9,7 +9,7 @@ import { expect } from 'vitest';
 type Options = Parameters<typeof defineAgent>[0];
 type Reply = string | ScriptedReply;
 
-/** A fresh world, away from the beginning of time so that a deadline of zero is in it. */
+/** A fresh clock and ids. The clock does not start at zero, so that a deadline of zero has passed. */
 export const world = () => ({ clock: virtualClock(1_000_000), ids: countingIds() });
 
 /** An agent with the fields that matter to a case. */
@@ -23,9 +23,9 @@ export const tool = (
   more: Partial<ToolDefinition> = {},
 ): ToolDefinition => ({ name, description: `The tool ${name}.`, inputSchema: { type: 'object' }, execute, ...more });
 
-/** What each agent says, in order. */
+/** The replies of each agent, in order. */
 export const lines = (replies: Readonly<Record<string, readonly Reply[]>>): ScriptLine[] =>
-  Object.entries(replies).flatMap(([name, said]) => said.map((reply) => ({ when: { agent: name }, times: 1, reply })));
+  Object.entries(replies).flatMap(([name, own]) => own.map((reply) => ({ when: { agent: name }, times: 1, reply })));
 
 export const calls = (...tools: readonly (string | { tool: string; args?: any })[]): ScriptedReply => ({
   calls: tools.map((one) => (typeof one === 'string' ? { tool: one } : one)),
@@ -33,10 +33,10 @@ export const calls = (...tools: readonly (string | { tool: string; args?: any })
 
 export const call = (name: string, args: any = {}): ScriptedReply => ({ calls: [{ tool: name, args }] });
 
-/** Says a lot and is counted as little: for replies that are long only so that something else is long. */
+/** A long reply with low reported usage, for replies that are long only to make something else long. */
 export const cheap = (reply: ScriptedReply): ScriptedReply => ({ ...reply, usage: { input: 100, output: 100 } });
 
-/** The same answer as often as it is asked for. */
+/** The same reply to every request. */
 export const always = (reply: Reply, name?: string): ScriptLine => ({ ...(name && { when: { agent: name } }), reply });
 
 type Ask = Pick<CloisterOptions, 'models' | 'concurrency'> & {
@@ -45,34 +45,34 @@ type Ask = Pick<CloisterOptions, 'models' | 'concurrency'> & {
   readonly goal?: string;
   readonly budget?: Budget;
   readonly signal?: AbortSignal;
-  /** Whether anybody listens; default yes. */
+  /** Whether the events are read; default true. */
   readonly listen?: boolean;
-  /** Called with every event as it comes. */
+  /** Called for every event as it arrives. */
   readonly onEvent?: (event: RunEvent, session: RunSession) => void;
-  /** Called when the run has begun, before the clock moves. */
+  /** Called when the run has started, before the clock moves. */
   readonly meanwhile?: (session: RunSession, cloister: Cloister) => void | Promise<void>;
-  /** Say `false` where the audit is the point of the case. */
+  /** Set to `false` where the audit is the point of the case. */
   readonly audited?: boolean;
 };
 
-/** Runs the agent to its end. Whatever happens, the audit finds nothing wrong with what was recorded. */
-export const ask = async (asked: Agent, options: Ask = {}) => {
+/** Runs the agent to its end. Whatever happens, the audit of the recorded run must be clean. */
+export const ask = async (root: Agent, options: Ask = {}) => {
   const { clock = virtualClock(1_000_000), says, goal = 'Find it', budget, signal, listen = true } = options;
   const model = rehearse(says ?? [always('Done.')], { clock });
   const cloister = await openCloister({
     store: 'memory',
-    agents: [asked],
+    agents: [root],
     models: options.models ?? [model],
     clock,
     ids: countingIds(),
     ...(options.concurrency && { concurrency: options.concurrency }),
   });
-  const session = cloister.run(asked.name, goal, { ...(budget && { budget }), ...(signal && { signal }) });
+  const session = cloister.run(root.name, goal, { ...(budget && { budget }), ...(signal && { signal }) });
   const events: RunEvent[] = [];
-  const heard = listen ? listenTo(session, events, options.onEvent) : undefined;
+  const reading = listen ? listenTo(session, events, options.onEvent) : undefined;
   await options.meanwhile?.(session, cloister);
-  const outcome = await toTheEnd(clock, session.outcome);
-  await heard;
+  const outcome = await runUntilSettled(clock, session.outcome);
+  await reading;
   const report = await cloister.show(session.run);
   const audit = await cloister.audit(session.run);
   if (options.audited !== false) expect(audit).toMatchObject({ ok: true, problems: [], unattributedBytes: 0 });
@@ -87,19 +87,19 @@ const listenTo = async (session: RunSession, events: RunEvent[], onEvent: Ask['o
   }
 };
 
-/** Moves the clock until it is over. */
-export const toTheEnd = async <T>(clock: VirtualClock, promise: Promise<T>): Promise<T> => {
+/** Moves the clock until the promise settles. */
+export const runUntilSettled = async <T>(clock: VirtualClock, promise: Promise<T>): Promise<T> => {
   const ended = { over: false };
   const end = () => (ended.over = true);
   promise.then(end, end);
   for (let idle = 0; !ended.over && idle < 200; idle++) await clock.runAll();
-  if (!ended.over) throw new Error('Nothing is left to wait for, and it has not ended.');
+  if (!ended.over) throw new Error('No timer is left, and the promise has not settled.');
   return promise;
 };
 
-export type Asked = { readonly options: LanguageModelV4CallOptions; readonly text: string };
+export type SentRequest = { readonly options: LanguageModelV4CallOptions; readonly text: string };
 
-const requestsOf = ({ requests }: Rehearsal): readonly Asked[] =>
+const requestsOf = ({ requests }: Rehearsal): readonly SentRequest[] =>
   requests.map((options) => ({ options, text: JSON.stringify(options.prompt) }));
 
 type Part = { readonly id: string; readonly name: string };
@@ -126,19 +126,19 @@ export const callsIn = (prompt: LanguageModelV4Prompt) => {
   return { called, results };
 };
 
-/** The results that the last request shows. */
-export const lastResults = (requests: readonly Asked[]): readonly ShownResult[] =>
+/** The tool results in the last request. */
+export const lastResults = (requests: readonly SentRequest[]): readonly ShownResult[] =>
   callsIn(requests.at(-1)!.options.prompt).results;
 
 export const ofType = <T extends RunEvent['type']>(events: readonly RunEvent[], type: T) =>
   events.filter((event): event is Extract<RunEvent, { type: T }> => event.type === type);
 
-/** What a function throws. */
+/** The error that a function throws. */
 export const thrownBy = (work: () => unknown): any => {
   try {
     work();
   } catch (error) {
     return error;
   }
-  throw new Error('It did not throw.');
+  throw new Error('The function did not throw.');
 };

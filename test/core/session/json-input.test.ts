@@ -1,4 +1,4 @@
-// Agents that take an object instead of text: as a tool, through gather, and asked by the caller.
+// Agents with an object as input instead of text: as a tool, through gather, and called by run.
 import fc from 'fast-check';
 import { openCloister } from 'cloister';
 import type { Agent } from 'cloister';
@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '#base';
 import { validate } from '#adapters/schemas';
 import { rehearse } from '#testkit';
 import { agent, always, ask, call, calls, lastResults, lines, thrownBy } from './driver.ts';
-import type { Asked } from './driver.ts';
+import type { SentRequest } from './driver.ts';
 import { record } from './recorded.ts';
 
 const schema = {
@@ -19,15 +19,15 @@ const schema = {
 
 const analyst = agent('analyst', { input: { format: 'json', schema } });
 
-/** The tool by this name, as the first request offers it. */
-const offered = (requests: readonly Asked[], name: string): JsonObject => {
+/** The tool with this name, as the first request offers it. */
+const offered = (requests: readonly SentRequest[], name: string): JsonObject => {
   const found = requests[0]!.options.tools?.find((tool) => tool.name === name);
   if (found?.type !== 'function') throw new Error(`There is no tool ${name}.`);
   return found.inputSchema as JsonObject;
 };
 
-/** What the agent's model was given as its task, each time it was asked anew. */
-const goals = (requests: readonly Asked[], name: string): readonly string[] =>
+/** The tasks that the agent's model was given, one per session. */
+const goals = (requests: readonly SentRequest[], name: string): readonly string[] =>
   requests
     .filter(({ options }) => JSON.stringify(options.prompt[0]).includes(`You are the agent \\"${name}\\"`))
     .flatMap(({ options: { prompt } }) => {
@@ -36,12 +36,12 @@ const goals = (requests: readonly Asked[], name: string): readonly string[] =>
       return prompt.length === 2 && part?.type === 'text' ? [part.text.replace('Your task: ', '')] : [];
     });
 
-/** The lead calls these tools in one turn, and answers. */
+/** The lead calls these tools in one turn and then answers. */
 const leadCalls = (lead: Agent, ...called: readonly (string | { tool: string; args?: JsonObject })[]) =>
   ask(lead, { says: [...lines({ lead: [calls(...called), 'Done.'] }), always('- Answered.')] });
 
 describe('as a tool', () => {
-  test('its schema is its own and a reason', async () => {
+  test('its schema is the agent’s schema plus a reason', async () => {
     const { requests } = await leadCalls(agent('lead', { agents: [analyst] }), 'read_output');
     expect(offered(requests, 'analyst')).toEqual({
       ...schema,
@@ -49,7 +49,7 @@ describe('as a tool', () => {
     });
   });
 
-  test('the child is given the object as JSON; the reason stays in the log of the parent', async () => {
+  test('the child gets the object as JSON; the reason stays in the log of the parent', async () => {
     const args = { question: 'Why?', depth: 2, reason: 'The user hinted at swordfish.' };
     const says = [...lines({ lead: [calls({ tool: 'analyst', args }), 'Done.'] }), always('- Answered.')];
     const { frames, requests } = await record(agent('lead', { agents: [analyst] }), { says });
@@ -63,7 +63,7 @@ describe('as a tool', () => {
     expect(begun.map(({ about }) => about?.['reason'])).toEqual([args.reason]);
   });
 
-  test('a reason that is the agent’s own word is handed over', async () => {
+  test('a reason property of the agent’s own schema is passed to the child', async () => {
     const owns = agent('clerk', {
       input: { format: 'json', schema: { type: 'object', properties: { reason: { type: 'integer' } } } },
     });
@@ -72,7 +72,7 @@ describe('as a tool', () => {
     expect(goals(requests, 'clerk')).toEqual(['{"reason":7}']);
   });
 
-  test('without a schema any object will do', async () => {
+  test('without a schema any object is accepted', async () => {
     const any = agent('any', { input: { format: 'json' } });
     const { requests } = await leadCalls(agent('lead', { agents: [any] }), {
       tool: 'any',
@@ -81,7 +81,7 @@ describe('as a tool', () => {
     expect(goals(requests, 'any')).toEqual(['{"a":[1,{"b":null}]}']);
   });
 
-  test('an object that does not fit starts no child, and the model is told why', async () => {
+  test('an object that does not fit starts no child, and the model gets the reason', async () => {
     const { requests, report } = await leadCalls(
       agent('lead', { agents: [analyst] }),
       { tool: 'analyst', args: { depth: 1 } },
@@ -90,22 +90,22 @@ describe('as a tool', () => {
     );
     expect(report.cells).toHaveLength(1);
     const shown = lastResults(requests).map(({ type, text }) => `${type} ${text}`);
-    for (const text of shown) expect(text).toMatch(/^error-text Error \(tool\): .*not valid/u);
+    for (const text of shown) expect(text).toMatch(/^error-text Error \(tool\): .*invalid/u);
     expect(shown[0]).toMatch(/question/u);
     expect(shown[2]).toMatch(/more/u);
   });
 
   test.each<[string, JsonObject, JsonObject]>([
     ['too little without the reason', { type: 'object', minProperties: 1 }, { reason: 'because' }],
-    ['a reason in a part', { properties: { b: { not: { required: ['reason'] } } } }, { b: { reason: 'x' } }],
+    ['a reason in a nested object', { properties: { b: { not: { required: ['reason'] } } } }, { b: { reason: 'x' } }],
   ])('%s starts no child', async (_, own, args) => {
     const child = agent('child', { input: { format: 'json', schema: own } });
     const { requests, report } = await leadCalls(agent('lead', { agents: [child] }), { tool: 'child', args });
     expect(report.cells).toHaveLength(1);
-    expect(lastResults(requests)[0]!.text).toMatch(/^Error \(tool\): .*not valid/u);
+    expect(lastResults(requests)[0]!.text).toMatch(/^Error \(tool\): .*invalid/u);
   });
 
-  test('closed branches take what they name, and nothing else', async () => {
+  test('closed branches accept the properties they name, and nothing else', async () => {
     const branch = (name: string) => ({ properties: { [name]: true }, required: [name], additionalProperties: false });
     const child = agent('child', { input: { format: 'json', schema: { oneOf: [branch('a'), branch('b')] } } });
     const { requests } = await leadCalls(
@@ -116,7 +116,7 @@ describe('as a tool', () => {
     expect(goals(requests, 'child')).toEqual(['{"a":1}']);
   });
 
-  test('no child is given what its own schema refuses', () => {
+  test('no child gets input that its own schema rejects', () => {
     const parts: Record<string, fc.Arbitrary<Json>> = {
       minProperties: fc.nat(2),
       maxProperties: fc.nat(2),
@@ -150,7 +150,7 @@ describe('as a tool', () => {
     );
   });
 
-  test('whatever fits crosses as it was sent', () =>
+  test('valid input crosses exactly as it was sent', () =>
     fc.assert(
       fc.asyncProperty(fc.string(), fc.integer(), fc.string(), async (question, depth, reason) => {
         const args = { question, depth, reason };
@@ -169,7 +169,7 @@ describe('through gather', () => {
   const gathered = (...tasks: readonly JsonObject[]) =>
     ask(lead, { says: [...lines({ lead: [gather(...tasks), 'Done.'] }), always('- Answered.')] });
 
-  test('each is asked in its own form, and never sees the reason', async () => {
+  test('each agent is called in its own format, and never sees the reason', async () => {
     const { outcome, requests } = await gathered(
       { agent: 'analyst', input: { question: 'Why?' }, reason: 'swordfish' },
       { agent: 'writer', prompt: 'Write.', reason: 'swordfish' },
@@ -182,7 +182,7 @@ describe('through gather', () => {
     expect(children.map(({ text }) => text).join()).not.toContain('swordfish');
   });
 
-  test('a schema with parts of its own is used as it is', async () => {
+  test('a schema with internal references is used as it is', async () => {
     const exact = agent('exact', {
       input: {
         format: 'json',
@@ -205,19 +205,19 @@ describe('through gather', () => {
   });
 
   test.each<[string, JsonObject]>([
-    ['text to one that takes an object', { agent: 'analyst', prompt: 'Why?' }],
-    ['an object to one that takes text', { agent: 'writer', input: { question: 'Why?' } }],
+    ['text for an agent that takes an object', { agent: 'analyst', prompt: 'Why?' }],
+    ['an object for an agent that takes text', { agent: 'writer', input: { question: 'Why?' } }],
     ['an object that does not fit', { agent: 'analyst', input: { depth: 1 } }],
     ['nothing', { agent: 'analyst' }],
-    ['somebody unknown', { agent: 'nobody', prompt: 'Hello?' }],
-  ])('%s is refused, and nobody is asked', async (_, task) => {
+    ['an unknown agent', { agent: 'nobody', prompt: 'Hello?' }],
+  ])('%s is rejected, and no agent is called', async (_, task) => {
     const { requests, report } = await gathered({ agent: 'writer', prompt: 'Write.' }, task);
     expect(report.cells).toHaveLength(1);
-    expect(lastResults(requests)[0]!.text).toMatch(/^Error \(tool\): .*not valid.*tasks/u);
+    expect(lastResults(requests)[0]!.text).toMatch(/^Error \(tool\): .*invalid.*tasks/u);
   });
 });
 
-describe('asked by the caller', () => {
+describe('called by run', () => {
   const open = async (...agents: readonly Agent[]) => {
     const model = rehearse([always('Done.')]);
     const cloister = await openCloister({ store: 'memory', agents, models: [model] });
@@ -230,13 +230,13 @@ describe('asked by the caller', () => {
     return { cloister, goalOf, model };
   };
 
-  test('run takes the object, or its JSON', async () => {
+  test('run accepts the object, or its JSON', async () => {
     const { goalOf } = await open(analyst);
     expect(await goalOf({ question: 'Why?' })).toBe('{"question":"Why?"}');
     expect(await goalOf(' { "question": "Why?" } ')).toBe('{"question":"Why?"}');
   });
 
-  test('an agent that takes text may be asked as its tool is', async () => {
+  test('an agent with text input may be called like its tool', async () => {
     const { goalOf } = await open(agent('writer'));
     expect(await goalOf({ prompt: 'Write.', reason: 'Because.' })).toBe('Write.');
   });
@@ -249,15 +249,15 @@ describe('asked by the caller', () => {
       'text',
       agent('shy', { input: { format: 'json' }, usage: '{"a":1}' }),
       'Why?',
-      /"shy" takes a JSON object, such as \{"a":1\}/u,
+      /"shy" expects a JSON object, such as \{"a":1\}/u,
     ],
     [
       'an object without a prompt, for text',
       agent('writer'),
       { question: 'Why?' },
-      /"writer" takes text, or an object with "prompt"/u,
+      /"writer" expects text, or an object with "prompt"/u,
     ],
-  ])('%s is refused before anything is recorded', async (_, asked, input, words) => {
+  ])('%s is rejected before anything is recorded', async (_, asked, input, words) => {
     const { cloister, model } = await open(asked);
     const error = thrownBy(() => cloister.run(asked.name, input));
     expect(error).toMatchObject({ code: 'goal_schema', suggestion: expect.stringContaining('JSON object') });

@@ -1,4 +1,4 @@
-// Whoever iterates late sees every recorded event all the same.
+// A reader that starts late still gets every recorded event.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { defineAgent, openCloister } from 'cloister';
 import type { RunSession, ToolDefinition } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 
-/** Begins to iterate while the n-th tool call is at work: what led to it may not be on disk yet. */
+/** Starts to iterate during the n-th tool call: the events before it may not be on disk yet. */
 const eventsFrom = async (where: { store: 'memory' } | { workspace: string }, nth: number) => {
   const model = rehearse([
     { when: { turn: 6 }, reply: 'Done.' },
@@ -38,7 +38,7 @@ const eventsFrom = async (where: { store: 'memory' } | { workspace: string }, nt
   return { ids: await reading, all: (await cloister.show(session.run)).events.map(({ id }) => id) };
 };
 
-test.each([1, 2, 3, 6, 10])('from within tool call %i', async (nth) => {
+test.each([1, 2, 3, 6, 10])('a reader that starts during tool call %i gets all events', async (nth) => {
   const folder = mkdtempSync(join(tmpdir(), 'cloister-late-'));
   try {
     for (const where of [{ store: 'memory' } as const, { workspace: folder }]) {

@@ -18,7 +18,7 @@ import {
 
 type Options = NonNullable<Parameters<typeof agent>[1]>;
 
-/** Runs the same agent as a root, or as the one child of a lead. */
+/** Runs the same agent as a root, or as the only child of a lead. */
 const askAs = async (
   place: 'root' | 'child',
   options: Options | ((clock: ReturnType<typeof world>['clock']) => Options),
@@ -42,7 +42,7 @@ const exceeded = (name: string) => ({
 const takes = (clock: ReturnType<typeof world>['clock'], ms: number) =>
   tool('take', () => new Promise((resolve) => clock.timer(ms, () => resolve('taken'))));
 
-test.for(['root', 'child'] as const)('a %s that passes max_steps ends there', async (place) => {
+test.for(['root', 'child'] as const)('a %s that exceeds max_steps ends there', async (place) => {
   let ran = 0;
   const count = tool('echo', () => `heard ${++ran}`);
   const { limited, cell } = await askAs(place, { tools: [count], limits: { max_steps: 3 } }, [
@@ -55,7 +55,7 @@ test.for(['root', 'child'] as const)('a %s that passes max_steps ends there', as
   expect(ran).toBeLessThanOrEqual(3);
 });
 
-test('max_steps 0 allows no tool call at all', async () => {
+test('max_steps 0 allows no tool call', async () => {
   let ran = 0;
   const { limited } = await askAs('root', { tools: [tool('echo', () => `${++ran}`)], limits: { max_steps: 0 } }, [
     call('echo'),
@@ -64,7 +64,7 @@ test('max_steps 0 allows no tool call at all', async () => {
   expect(ran).toBe(0);
 });
 
-test('each child that gather asks is a step, and max_steps holds for them too', async () => {
+test('each child started by gather is a step, and max_steps applies to them too', async () => {
   const helper = agent('helper');
   const { outcome } = await ask(
     agent('lead', { agents: [helper], gather: { timeoutMs: 1_000 }, limits: { max_steps: 2 } }),
@@ -81,7 +81,7 @@ test('each child that gather asks is a step, and max_steps holds for them too', 
   expect(outcome.spent.steps).toBeLessThanOrEqual(2);
 });
 
-test('a child has 20 steps and a root as many as it likes, unless set', async () => {
+test('a child has 20 steps and a root any number, unless set', async () => {
   const turns = { maxToolTurns: 40 };
   const child = await askAs('child', { tools: [echo], limits: turns }, endless);
   expect(child.limited).toMatchObject(exceeded('max_steps'));
@@ -92,7 +92,7 @@ test('a child has 20 steps and a root as many as it likes, unless set', async ()
 });
 
 test.for(['max_steps', 'max_tokens_per_step', 'timeout_ms', 'llmTimeout', 'toolTimeout', 'maxToolTurns'] as const)(
-  'a limit that is there but undefined (%s) is the default, not none',
+  'a limit set to undefined (%s) is the default, not unlimited',
   async (name) => {
     const turns = name === 'maxToolTurns' ? {} : { maxToolTurns: 40 };
     const end = async (limits: Options['limits']) =>
@@ -102,7 +102,7 @@ test.for(['max_steps', 'max_tokens_per_step', 'timeout_ms', 'llmTimeout', 'toolT
 );
 
 test.for(['root', 'child'] as const)(
-  'more than max_tokens_per_step is offloaded, and the %s goes on',
+  'a result above max_tokens_per_step is offloaded, and the %s continues',
   async (place) => {
     const long = tool('long', ({ bytes }) => 'x'.repeat(Number(bytes)));
     const shownMax = place === 'root' ? 16_000 : 8_000;
@@ -119,14 +119,14 @@ test.for(['root', 'child'] as const)(
   },
 );
 
-test('what is shown of a result keeps to max_tokens_per_step, however small, the reference apart', async () => {
+test('the shown part of a result respects max_tokens_per_step, however small, apart from the reference', async () => {
   const { shown } = await askAs(
     'child',
     { tools: [tool('long', () => 'x'.repeat(5_000))], limits: { max_tokens_per_step: 50 } },
     [call('long'), 'Read.'],
   );
   const [result] = lastResults(shown);
-  expect(result!.text.replace(/\n\[5000 bytes in all.*\]$/u, '').length).toBeLessThanOrEqual(200);
+  expect(result!.text.replace(/\n\[5000 bytes total.*\]$/u, '').length).toBeLessThanOrEqual(200);
 });
 
 const write = (path: string, content: string) => ({ tool: 'write_file', args: { path, content } });
@@ -137,7 +137,7 @@ test.for<[name: string, limits: Options['limits'], written: readonly ReturnType<
   ['max_output_size_bytes', { max_output_size_bytes: 10 }, [write('a', '123456'), write('b', '12345')], 1],
   ['max_output_size_bytes', { max_output_size_bytes: 3 }, [write('a', 'ééé')], 0],
   ['max_output_size_bytes', undefined, [write('a', 'x'.repeat(900_000)), write('b', 'x'.repeat(100_001))], 1],
-])('a child that passes %s ends there: %j', async ([name, limits, written, kept]) => {
+])('a child that exceeds %s ends there: %j', async ([name, limits, written, kept]) => {
   const room = { maxToolTurns: 20, contextTokensMax: 1_000_000 };
   const { limited, events } = await askAs('child', { tools: ['write_file'], limits: { ...room, ...limits } }, [
     ...written.map((one) => cheap(calls(one))),
@@ -147,7 +147,7 @@ test.for<[name: string, limits: Options['limits'], written: readonly ReturnType<
   expect(ofType(events, 'tool-end').filter(({ ok, tool: by }) => ok && by === 'write_file')).toHaveLength(kept);
 });
 
-test('replacing a file counts its new size only, and a root writes as many as it likes', async () => {
+test('replacing a file counts its new size only, and a root writes without limit', async () => {
   const { limited } = await askAs(
     'child',
     { tools: ['write_file'], limits: { max_output_files: 1, max_output_size_bytes: 5, max_steps: 9 } },
@@ -189,13 +189,13 @@ test('a model that does not answer within timeout_ms ends the cell, without a re
   expect(shown).toHaveLength(1);
 });
 
-test('timeout_ms 0 leaves no time at all', async () => {
+test('timeout_ms 0 leaves no time', async () => {
   const { limited, shown } = await askAs('child', { limits: { timeout_ms: 0 } }, ['never said']);
   expect(limited).toMatchObject(exceeded('timeout_ms'));
   expect(shown).toHaveLength(0);
 });
 
-test('waiting for a child or for a back-off is not working time', async () => {
+test('waiting for a child or a backoff is not working time', async () => {
   const { clock } = world();
   const slow = agent('slow', { tools: [takes(clock, 50_000)] });
   const { outcome } = await ask(agent('lead', { agents: [slow], limits: { timeout_ms: 1_000 } }), {
@@ -208,7 +208,7 @@ test('waiting for a child or for a back-off is not working time', async () => {
   expect(outcome).toMatchObject({ status: 'completed', output: 'Done.', spent: { ms: 80_000 } });
 });
 
-test('work beside a waiting child counts once, and the child goes on only as long as its parent', async () => {
+test('work in parallel with a waiting child counts once, and the child runs no longer than its parent', async () => {
   const { clock } = world();
   const slow = agent('slow', { tools: [takes(clock, 5_000)] });
   const { outcome, report } = await ask(
@@ -225,7 +225,7 @@ test('work beside a waiting child counts once, and the child goes on only as lon
   expect(report.cells).toHaveLength(2);
 });
 
-test('when the turns run out the model gets one last turn without tools, and the outcome says so', async () => {
+test('when the turns are used up the model gets one last turn without tools, and the outcome says so', async () => {
   const { limited, shown, cell } = await askAs('root', { tools: [echo], limits: { maxToolTurns: 2 } }, [
     call('echo'),
     call('echo'),
@@ -245,8 +245,8 @@ test('when the turns run out the model gets one last turn without tools, and the
 });
 
 test.for([
-  ['calls tools all the same', call('echo'), 'turns_used'],
-  ['says nothing', { fault: 'empty' }, 'model_empty'],
+  ['calls tools anyway', call('echo'), 'turns_used'],
+  ['gives an empty answer', { fault: 'empty' }, 'model_empty'],
   ['fails', { fault: 400 }, 'model_request'],
 ] as const)('a model that in its last turn %s has not answered', async ([, reply, code]) => {
   const { limited } = await askAs('root', { tools: [echo], limits: { maxToolTurns: 1, maxRetries: 0 } }, [
@@ -256,7 +256,7 @@ test.for([
   expect(limited).toMatchObject({ status: 'failed', output: 'I have begun.', failure: { code } });
 });
 
-test('ten turns are the default, and maxToolTurns 0 leaves the last one only', async () => {
+test('ten turns are the default, and maxToolTurns 0 leaves only the last one', async () => {
   const ten = await askAs('root', { tools: [echo] }, [...endless.slice(0, 10), 'Enough.']);
   expect(ten.limited).toMatchObject({ status: 'partial', output: 'Enough.' });
   const none = await askAs('root', { tools: [echo], limits: { maxToolTurns: 0 } }, ['At once.']);
@@ -264,7 +264,7 @@ test('ten turns are the default, and maxToolTurns 0 leaves the last one only', a
   expect(none.shown[0]!.options.tools ?? []).toEqual([]);
 });
 
-test('an llmTimeout that timeout_ms cannot hold is refused when both are written', () => {
+test('an llmTimeout longer than timeout_ms is rejected when both are set', () => {
   const make = (limits: Options['limits']) => () => agent('worker', { limits: limits! });
   expect(thrownBy(make({ llmTimeout: 2_000, timeout_ms: 1_000 }))).toMatchObject({
     code: 'agent_invalid',
@@ -278,7 +278,7 @@ test('an llmTimeout that timeout_ms cannot hold is refused when both are written
 test.for([
   ['the default', {}, 60_000],
   ['its own', { timeoutMs: 50 }, 50],
-])('a tool that never returns is given up after %s', async ([, more, ms]) => {
+])('a tool that never returns is abandoned after %s', async ([, more, ms]) => {
   const signals: AbortSignal[] = [];
   const never = tool(
     'never',

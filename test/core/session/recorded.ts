@@ -1,4 +1,4 @@
-// Runs whose frames are at hand: to crash after any of them, to go on from there, and to change what is written.
+// Runs with access to their frames: to crash after any of them, to resume from there, and to change what is recorded.
 import { expect } from 'vitest';
 import type { RunId } from '#base';
 import type { Agent, SessionResources, Frame, Model, RunLog } from '#contracts';
@@ -10,14 +10,14 @@ import { resumeRun, startRun } from '#core/orchestration';
 import type { RunHandle, RunWorldPorts } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';
 import type { ScriptLine } from '#testkit';
-import { toTheEnd } from './driver.ts';
+import { runUntilSettled } from './driver.ts';
 
 export type Recording = {
   readonly says: readonly ScriptLine[];
-  /** When it begins, or goes on. */
+  /** The time at which the run starts or resumes. */
   readonly at?: number;
   readonly goal?: string;
-  /** What agents are given besides the model; their sources as they are unless said otherwise. */
+  /** The tool sources of each agent; by default those of its definition. */
   readonly sources?: (agent: Agent) => SessionResources['sources'];
 };
 
@@ -42,17 +42,17 @@ const wire = ({ says, at = 1_000_000, sources }: Recording, seed: string) => {
     ids: countingIds(seed),
     workspaces: memoryCellFolders(),
     validate,
-    equip: (agent) => ({
+    resourcesFor: (agent) => ({
       models: [model],
       sources: sources?.(agent) ?? agent.sources.map((source) => ({ source, only: null })),
     }),
-    closing: (done) => void closing.push(done),
-    keep: (bytes) => store.putBlob(bytes),
-    blob: (ref) => store.getBlob(ref),
+    onClosing: (done) => void closing.push(done),
+    storeBlob: (bytes) => store.putBlob(bytes),
+    readBlob: (ref) => store.getBlob(ref),
     lane: () => undefined,
   };
   const finish = async (live: RunHandle) => {
-    const outcome = await toTheEnd(clock, live.outcome);
+    const outcome = await runUntilSettled(clock, live.outcome);
     await Promise.all(closing);
     return { outcome, frames, requests: rehearsal.requests };
   };
@@ -64,20 +64,20 @@ export const record = (agent: Agent, recording: Recording) => {
   return finish(startRun(agent, recording.goal ?? 'Find it', undefined, world));
 };
 
-/** Goes on from these frames; those that are new are given back. */
-export const goOn = (frames: readonly Frame[], agent: Agent, recording: Recording) => {
+/** Resumes from these frames and returns the new ones. */
+export const resume = (frames: readonly Frame[], agent: Agent, recording: Recording) => {
   const { world, finish } = wire(recording, `after ${frames.length}`);
   const all = [agent, ...agent.agents];
   return finish(resumeRun(frames, (name) => all.find((one) => one.name === name), world));
 };
 
-export const problemsIn = async (frames: readonly Frame[]) => {
-  const { problems } = await auditRun(frames, { blob: async () => Buffer.alloc(0), damaged: [] });
+export const auditProblems = async (frames: readonly Frame[]) => {
+  const { problems } = await auditRun(frames, { readBlob: async () => Buffer.alloc(0), damaged: [] });
   return problems;
 };
 
-/** Every prefix that a crash may leave, and how many there were. */
-export const crashEverywhere = async (
+/** Checks every prefix that a crash may leave. */
+export const checkEveryCrash = async (
   frames: readonly Frame[],
   check: (prefix: readonly Frame[], where: string) => Promise<void>,
 ): Promise<void> => {
@@ -86,5 +86,5 @@ export const crashEverywhere = async (
   expect(frames.length).toBeGreaterThan(3);
 };
 
-/** A copy that a hand may change. */
-export const loose = (frames: readonly Frame[]): any[] => structuredClone(frames) as any[];
+/** A copy that a test can change. */
+export const mutableCopy = (frames: readonly Frame[]): any[] => structuredClone(frames) as any[];

@@ -5,7 +5,7 @@ import { agent, always, ask, call, lines, ofType, tool, world } from './driver.t
 
 type Reply = string | ScriptedReply;
 
-/** Two models in order of preference, each with its own lines and price. */
+/** Two models in order of preference, each with its own script and price. */
 const askTwo = async (
   first: readonly ScriptLine[],
   second: readonly ScriptLine[],
@@ -29,24 +29,24 @@ test.for<[title: string, reply: ScriptedReply, waitedMs: number, code: string]>(
   ['503 with a retry-after waits that long', { fault: 503, retryAfterMs: 2_000 }, 2_000, 'model_server'],
   ['500', { fault: 500 }, 500, 'model_server'],
   ['no connection', { fault: 'network' }, 500, 'model_network'],
-  ['a time-out', { fault: 'timeout' }, 120_500, 'model_timeout'],
+  ['a timeout', { fault: 'timeout' }, 120_500, 'model_timeout'],
   ['a stream cut in the middle', { fault: 'cut', text: 'Half a' }, 500, 'model_cut'],
   ['a stream that ends without a finish', { fault: 'end', text: 'Half a' }, 500, 'model_cut'],
   ['an error in the middle of a stream', { fault: 'error', text: 'Half a' }, 500, 'model_server'],
   ['an empty reply', { fault: 'empty' }, 500, 'model_empty'],
-])('%s is tried again', async ([, reply, waitedMs, code]) => {
+])('%s is retried', async ([, reply, waitedMs, code]) => {
   const { outcome, events, requests } = await askOne([reply]);
   expect(outcome).toMatchObject({ status: 'completed', output: 'Done.' });
   expect(requests).toHaveLength(2);
   expect(requests[1]!.text).toBe(requests[0]!.text);
   const [failed, answered] = ofType(events, 'model-end');
-  // A reply that is empty arrived well; what is wrong with it shows in the attempt that follows.
+  // An empty reply arrived without an error; the problem shows in the attempt that follows.
   if (code !== 'model_empty') expect(failed).toMatchObject({ ok: false, error: { code } });
   expect(answered).toMatchObject({ ok: true, error: null });
   expect(outcome.spent.ms).toBe(waitedMs);
 });
 
-test('the waits of one turn grow: half a second, one, two', async () => {
+test('the backoff within one turn grows: half a second, one, two', async () => {
   const { events, outcome } = await askOne([{ fault: 500 }, { fault: 500 }, { fault: 500 }], {
     limits: { maxRetries: 3 },
   });
@@ -54,7 +54,7 @@ test('the waits of one turn grow: half a second, one, two', async () => {
   expect(outcome).toMatchObject({ status: 'completed', spent: { ms: 3_500 } });
 });
 
-test.for([0, 1, 2, 5])('a model is tried once and then maxRetries (%i) times', async (maxRetries) => {
+test.for([0, 1, 2, 5])('a model is tried once and then retried maxRetries (%i) times', async (maxRetries) => {
   const { outcome, requests } = await ask(agent('solo', { limits: { maxRetries } }), {
     says: [always({ fault: 500 })],
   });
@@ -97,7 +97,7 @@ test.for<[fault: ScriptedFault, tries: number]>([
   });
 });
 
-test('each turn begins with the first model again', async () => {
+test('each turn starts with the first model again', async () => {
   const { outcome, one, two } = await askTwo(
     lines({ solo: [{ fault: 400 }, 'Back again.'] }),
     lines({ solo: [call('echo')] }),
@@ -137,7 +137,7 @@ test('when every model fails the session fails with the last failure, of class m
   expect(report.events.at(-1)).toMatchObject({ type: 'session-end', status: 'failed', error: { class: 'model' } });
 });
 
-test('what the model wrote before it failed is kept as the partial output', async () => {
+test('the text written before a failure is kept as partial output', async () => {
   const { outcome } = await askOne([{ ...call('echo'), text: 'I have begun.' }, { fault: 400 }, { fault: 400 }], {
     tools: [tool('echo', () => 'heard')],
     limits: { maxRetries: 0 },
@@ -145,7 +145,7 @@ test('what the model wrote before it failed is kept as the partial output', asyn
   expect(outcome).toMatchObject({ status: 'failed', output: 'I have begun.', failure: { code: 'model_request' } });
 });
 
-test('an answer that the provider withholds is not an answer', async () => {
+test('an answer withheld by the provider is not an answer', async () => {
   const { outcome, one, two } = await askTwo([always({ text: 'I ca', finish: 'content-filter' })], [always('I can.')]);
   expect(outcome).toMatchObject({ status: 'completed', output: 'I can.' });
   expect([one.requests.length, two.requests.length]).toEqual([1, 1]);

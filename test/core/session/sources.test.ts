@@ -1,18 +1,18 @@
-// Sources of tools in code: listed once per session, recorded, fixed from then on, and closed with the session.
+// Tool sources in code: listed once per session, recorded, fixed from then on, and closed with the session.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { ListedTools, ToolDefinition, ToolSource } from '#contracts';
 import { agent, always, ask, call, calls, lastResults, lines, tool, world } from './driver.ts';
-import type { Asked } from './driver.ts';
-import { crashEverywhere, goOn, loose, problemsIn, record } from './recorded.ts';
+import type { SentRequest } from './driver.ts';
+import { checkEveryCrash, resume, mutableCopy, auditProblems, record } from './recorded.ts';
 
-/** A source, and what became of each time it was opened. */
-type Watched = ToolSource & { readonly sessions: { calls: number; closed: number }[] };
+/** A source, and a record of each time it was opened. */
+type WatchedSource = ToolSource & { readonly sessions: { calls: number; closed: number }[] };
 
 /** Each session's tools count that session's own calls. */
-const sourceOf = (name: string, tools: readonly string[], more: Partial<ToolDefinition> = {}): Watched => {
-  const sessions: Watched['sessions'] = [];
+const sourceOf = (name: string, tools: readonly string[], more: Partial<ToolDefinition> = {}): WatchedSource => {
+  const sessions: WatchedSource['sessions'] = [];
   return {
     name,
     sessions,
@@ -27,14 +27,14 @@ const sourceOf = (name: string, tools: readonly string[], more: Partial<ToolDefi
   };
 };
 
-/** A source that does one thing when it is asked. */
-const odd = (name: string, list: ToolSource['list']): ToolSource => ({ name, list });
+/** A source with the given `list` function. */
+const sourceWith = (name: string, list: ToolSource['list']): ToolSource => ({ name, list });
 
-const toolNames = ({ options }: Asked): readonly string[] => (options.tools ?? []).map(({ name }) => name);
+const toolNames = ({ options }: SentRequest): readonly string[] => (options.tools ?? []).map(({ name }) => name);
 
-const closedOnce = ({ sessions }: Watched): boolean => sessions.every(({ closed }) => closed === 1);
+const closedOnce = ({ sessions }: WatchedSource): boolean => sessions.every(({ closed }) => closed === 1);
 
-test('a session lists a source once, shows its tools under the source’s name, and calls them by their own', async () => {
+test('a session lists a source once, shows its tools with the source’s name, and calls them by their own', async () => {
   const docs = sourceOf('docs', ['find', 'read']);
   const { outcome, requests } = await ask(agent('lead', { tools: [tool('own', () => 'mine'), docs] }), {
     says: lines({ lead: [calls('docs__find', 'own'), call('docs__read'), 'Done.'] }),
@@ -44,10 +44,10 @@ test('a session lists a source once, shows its tools under the source’s name, 
   for (const request of requests)
     expect(toolNames(request)).toEqual(['own', 'read_output', 'docs__find', 'docs__read']);
   expect(lastResults(requests).map(({ text }) => text)).toEqual(['find, call 1', 'mine', 'read, call 2']);
-  expect(requests[0]!.text).toContain('all whose names begin with docs__');
+  expect(requests[0]!.text).toContain('all tools whose names start with docs__');
 });
 
-test('every session has its own list, and closes it when it ends', async () => {
+test('every session has its own connection, and closes it at its end', async () => {
   const docs = sourceOf('docs', ['find']);
   const open: number[] = [];
   const look = tool('look', () => {
@@ -72,7 +72,7 @@ test('every session has its own list, and closes it when it ends', async () => {
 
 const twice = <T>(one: T): readonly T[] => [one, one];
 
-test('two sources that share the one slot for tools are both listed', async () => {
+test('two sources that share the only tool slot are both listed', async () => {
   const [docs, web] = [sourceOf('docs', ['find']), sourceOf('web', ['find'])];
   const { outcome, requests } = await ask(agent('lead', { tools: [docs, web] }), {
     says: lines({ lead: [calls('docs__find', 'web__find'), 'Done.'] }),
@@ -83,7 +83,7 @@ test('two sources that share the one slot for tools are both listed', async () =
   expect([docs, web].every(closedOnce)).toBe(true);
 });
 
-test('whatever a source calls its tools, models see names that every provider takes, or the session says which clash', () =>
+test('whatever a source names its tools, models see names that every provider accepts, or the clash is reported', () =>
   fc.assert(
     fc.asyncProperty(fc.uniqueArray(fc.string({ minLength: 1, maxLength: 90 }), { maxLength: 4 }), async (names) => {
       const docs = sourceOf('docs', names);
@@ -103,21 +103,21 @@ test('whatever a source calls its tools, models see names that every provider ta
   ));
 
 test.each([
-  ['two tools of a source that are made alike', [sourceOf('docs', ['find.it', 'find it'])], 'docs__find_it'],
+  ['two tools of a source that get the same name', [sourceOf('docs', ['find.it', 'find it'])], 'docs__find_it'],
   ['a tool in code', [tool('docs__find', () => 'mine'), sourceOf('docs', ['find'])], 'docs__find'],
-])('a name that %s have is refused, by name', async (_, tools, name) => {
+])('a name used by %s is rejected, and the error gives it', async (_, tools, name) => {
   const { outcome, requests } = await ask(agent('lead', { tools }));
   expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'server_tools' } });
-  expect(outcome.failure?.detail).toContain(`"${name}" (of docs) is there twice`);
+  expect(outcome.failure?.detail).toContain(`Two tools are named "${name}"; one is from docs`);
   expect(requests).toEqual([]);
 });
 
-test('two sources of one name are refused before anything runs', () => {
-  expect(() => agent('lead', { tools: [sourceOf('docs', ['a']), sourceOf('docs', ['b'])] })).toThrow(/is there twice/u);
+test('two sources of the same name are rejected before anything runs', () => {
+  expect(() => agent('lead', { tools: [sourceOf('docs', ['a']), sourceOf('docs', ['b'])] })).toThrow(/is used twice/u);
 });
 
-test('arguments are held to the schema that was listed, and a listed tool that fails is the model’s to deal with', async () => {
-  const docs = odd('docs', async () => ({
+test('arguments are checked against the listed schema, and a failing listed tool gives its model an error', async () => {
+  const docs = sourceWith('docs', async () => ({
     tools: [
       tool('find', () => 'found', {
         inputSchema: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] },
@@ -130,12 +130,12 @@ test('arguments are held to the schema that was listed, and a listed tool that f
   });
   expect(outcome.status).toBe('completed');
   const [find, broke, lose] = lastResults(requests).map(({ text }) => text);
-  expect(find).toMatch(/Error \(tool\).*not valid.*word/u);
+  expect(find).toMatch(/Error \(tool\).*invalid.*word/u);
   expect(broke).toMatch(/Error \(tool\).*No luck\./u);
   expect(lose).toMatch(/"docs__lose" is not one of: read_output, docs__find, docs__break/u);
 });
 
-test('the last turn has no tools: those of a source are gone too', async () => {
+test('the last turn has no tools, also none of a source', async () => {
   const docs = sourceOf('docs', ['find']);
   const { outcome, requests } = await ask(agent('lead', { tools: [docs], limits: { maxToolTurns: 1 } }), {
     says: lines({ lead: [call('docs__find'), 'What I have.'] }),
@@ -157,12 +157,12 @@ describe('a source that cannot be listed', () => {
 
   test.each([
     ['is unreachable', unreachable, 'server_failed', 'network'],
-    ['throws what it likes', broken, 'tool_failed', 'tool'],
+    ['throws any error', broken, 'tool_failed', 'tool'],
     ['hangs', hang, 'tool_timeout', 'timeout'],
   ] as const)(
-    'ends the session that needs it when it %s; the parent is told class, summary and remedy, and not its words',
+    'ends the session that needs it when it %s; the parent gets class, summary and suggestion, not its error text',
     async (_, list, code, kind) => {
-      const helper = agent('helper', { tools: [odd('docs', list)], limits: { toolTimeout: 5_000 } });
+      const helper = agent('helper', { tools: [sourceWith('docs', list)], limits: { toolTimeout: 5_000 } });
       const { outcome, requests, report } = await ask(agent('lead', { agents: [helper] }), {
         says: lines({ lead: [call('helper', { prompt: 'Go' }), 'Without the helper.'] }),
       });
@@ -176,40 +176,40 @@ describe('a source that cannot be listed', () => {
     },
   );
 
-  test('ends a run that needs it itself, in its own words, without one request to a model', async () => {
+  test('ends a run whose root needs it, with its own error text, without a model request', async () => {
     const docs = sourceOf('docs', ['find']);
-    const { outcome, requests } = await ask(agent('lead', { tools: [docs, odd('web', unreachable)] }));
+    const { outcome, requests } = await ask(agent('lead', { tools: [docs, sourceWith('web', unreachable)] }));
     expect(outcome).toMatchObject({ status: 'failed', output: '', failure: { code: 'server_failed' } });
     expect(outcome.failure?.detail).toContain('swordfish');
     expect(requests).toEqual([]);
     expect(closedOnce(docs)).toBe(true);
   });
 
-  test('is waited for no longer than the run has time', async () => {
-    const { outcome } = await ask(agent('lead', { tools: [odd('docs', hang)] }), { budget: { ms: 2_000 } });
+  test('is waited for no longer than the run’s time budget', async () => {
+    const { outcome } = await ask(agent('lead', { tools: [sourceWith('docs', hang)] }), { budget: { ms: 2_000 } });
     expect(outcome).toMatchObject({ status: 'timeout', failure: { code: 'deadline_passed' } });
   });
 });
 
-describe('a run that is cancelled while a source is listed', () => {
-  test('tells the source, and ends cancelled', async () => {
+describe('a run that is cancelled while a source is being listed', () => {
+  test('aborts the listing, and ends as cancelled', async () => {
     const { promise: listing, resolve: begun } = Promise.withResolvers<void>();
-    let told: unknown;
-    const docs = odd('docs', ({ signal }) => {
+    let abortReason: unknown;
+    const docs = sourceWith('docs', ({ signal }) => {
       begun();
-      signal.addEventListener('abort', () => (told = signal.reason));
+      signal.addEventListener('abort', () => (abortReason = signal.reason));
       return hang({ signal });
     });
     const { outcome } = await ask(agent('lead', { tools: [docs] }), { meanwhile: cancelAfter(listing) });
     expect(outcome).toMatchObject({ status: 'cancelled', failure: { code: 'cancelled' } });
-    expect(told).toMatchObject({ code: 'cancelled' });
+    expect(abortReason).toMatchObject({ code: 'cancelled' });
   });
 
-  test('closes what a source opens after it was told to stop', async () => {
+  test('closes what a source opens after it was aborted', async () => {
     const { clock } = world();
     const { promise: listing, resolve: begun } = Promise.withResolvers<void>();
     const late = sourceOf('docs', ['find']);
-    const docs = odd('docs', async (context) => {
+    const docs = sourceWith('docs', async (context) => {
       begun();
       await new Promise<void>((resolve) => void clock.timer(300, resolve));
       return late.list(context);
@@ -219,10 +219,10 @@ describe('a run that is cancelled while a source is listed', () => {
     expect(late.sessions).toEqual([{ calls: 0, closed: 1 }]);
   });
 
-  test('reaches a child that is just listing', async () => {
+  test('cancels a child that is listing', async () => {
     const { clock } = world();
     const { promise: listing, resolve: begun } = Promise.withResolvers<void>();
-    const docs = odd('docs', ({ signal }) => {
+    const docs = sourceWith('docs', ({ signal }) => {
       begun();
       return hang({ signal });
     });
@@ -248,7 +248,7 @@ const cancelAfter =
     session.cancel();
   };
 
-describe('what was listed is recorded', () => {
+describe('the list of tools is recorded', () => {
   const lead = (docs: ToolSource) => agent('lead', { tools: [docs] });
   const says = [
     { when: { agent: 'lead', turn: 1 }, reply: call('docs__find') },
@@ -256,49 +256,49 @@ describe('what was listed is recorded', () => {
   ];
   const tools = ({ tools: shown }: { tools?: readonly unknown[] }) => shown;
 
-  test('resumed after any crash, the model is shown the same tools, and the source is asked only when a call needs it', async () => {
+  test('resumed after any crash, the model is shown the same tools, and the source is opened only for a call', async () => {
     const whole = await record(lead(sourceOf('docs', ['find', 'read'], { repeat: 'free' })), { says });
     expect(whole.outcome).toMatchObject({ status: 'completed', output: expect.stringContaining('find, call 1') });
-    await crashEverywhere(whole.frames, async (prefix, where) => {
+    await checkEveryCrash(whole.frames, async (prefix, where) => {
       const docs = sourceOf('docs', ['read', 'find', 'newer'], { repeat: 'free', description: 'Changed since.' });
       const listed = prefix.some(({ record: { type, ...rest } }) => type === 'settle' && 'op' in rest && rest.op === 0);
-      const { outcome, frames, requests } = await goOn(prefix, lead(docs), { says });
+      const { outcome, frames, requests } = await resume(prefix, lead(docs), { says });
       expect(outcome, where).toMatchObject({ status: 'completed', output: whole.outcome.output });
       const called = prefix.some(({ record: entry }) => entry.type === 'settle' && entry.op === 2);
       expect(docs.sessions.length, where).toBe(listed && called ? 0 : 1);
       expect(closedOnce(docs), where).toBe(true);
       if (listed) for (const request of requests) expect(tools(request), where).toEqual(tools(whole.requests[0]!));
-      expect(await problemsIn([...prefix, ...frames]), where).toEqual([]);
+      expect(await auditProblems([...prefix, ...frames]), where).toEqual([]);
     });
   });
 
-  test('a tool that the source has no longer when it is called fails that call, and says so', async () => {
+  test('a call to a tool that the source no longer has fails with that reason', async () => {
     const { frames } = await record(lead(sourceOf('docs', ['find'])), { says });
     const prefix = frames.slice(0, 4);
-    const { outcome, frames: more } = await goOn(prefix, lead(sourceOf('docs', ['other'])), { says });
-    expect(outcome.output).toMatch(/Error \(config\).*docs no longer has "find"/u);
-    expect(await problemsIn([...prefix, ...more])).toEqual([]);
+    const { outcome, frames: more } = await resume(prefix, lead(sourceOf('docs', ['other'])), { says });
+    expect(outcome.output).toMatch(/Error \(config\).*docs no longer has the tool "find"/u);
+    expect(await auditProblems([...prefix, ...more])).toEqual([]);
   });
 
-  test('and the audit finds a list that was changed', async () => {
+  test('a changed list is detected by the audit', async () => {
     const { frames } = await record(lead(sourceOf('docs', ['find'])), { says });
-    expect(await problemsIn(frames)).toEqual([]);
-    const changed = loose(frames);
+    expect(await auditProblems(frames)).toEqual([]);
+    const changed = mutableCopy(frames);
     const settled = changed.find(({ record: { type, op } }) => type === 'settle' && op === 0);
     expect(settled.record.value[0].description).toBe('The tool find.');
     settled.record.value[0].description = 'The tool fund.';
-    expect((await problemsIn(changed)).map(({ code }) => code)).toContain('prompt-hash');
+    expect((await auditProblems(changed)).map(({ code }) => code)).toContain('prompt-hash');
   });
 });
 
-describe('an agent that names single tools of a source', () => {
+describe('an agent that selects single tools of a source', () => {
   const asked = (only: readonly string[], says = [always('Done.')]) => {
     const docs = sourceOf('docs', ['find', 'read', 'erase']);
     const lead = agent('lead', { tools: [docs] });
     return record(lead, { says, sources: () => [{ source: docs, only }] }).then((run) => ({ ...run, docs }));
   };
 
-  test('is shown those, and cannot call another', async () => {
+  test('is shown only those, and cannot call others', async () => {
     const { requests, outcome } = await asked(
       ['read', 'find'],
       [{ when: { turn: 1 }, reply: calls('docs__erase', 'docs__find') }, { reply: '{{results}}' }],
@@ -308,7 +308,7 @@ describe('an agent that names single tools of a source', () => {
     expect(outcome.output).toContain('find, call 1');
   });
 
-  test('is told what the source has when one is missing, before a model is asked', async () => {
+  test('gets an error that lists the source’s tools when one is missing, before any model request', async () => {
     const { outcome, requests, docs } = await asked(['find', 'raed']);
     expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'server_tools' } });
     expect(outcome.failure?.detail).toBe('docs has no tool "raed"; it has find, read, erase.');

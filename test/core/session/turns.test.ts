@@ -50,7 +50,7 @@ test.for([
   { parallelToolCalls: 1, most: 1, ms: 90 },
   { parallelToolCalls: 3, most: 3, ms: 30 },
   { parallelToolCalls: 100, most: 9, ms: 10 },
-])('of nine calls at most $most run at once with parallelToolCalls $parallelToolCalls', async (limit) => {
+])('of nine calls at most $most run in parallel with parallelToolCalls $parallelToolCalls', async (limit) => {
   const { clock } = world();
   let running = 0;
   let most = 0;
@@ -70,7 +70,7 @@ test.for([
   expect(lastResults(requests).map(({ text }) => text)).toEqual(Array.from({ length: 9 }, () => 'worked'));
 });
 
-test('every call has a result, or the definition is refused, when no call may run at all', async () => {
+test('with parallelToolCalls 0, every call has a result or the definition is rejected', async () => {
   let asked;
   try {
     asked = agent('solo', { tools: [tool('echo', () => 'heard')], limits: { parallelToolCalls: 0 } });
@@ -83,7 +83,7 @@ test('every call has a result, or the definition is refused, when no call may ru
   expect(results).toHaveLength(called.length);
 });
 
-test('text is streamed piece by piece while the model speaks, and it is the same text as in the outcome', async () => {
+test('text is streamed while the model replies, and is the same text as in the outcome', async () => {
   const { clock } = world();
   const seen: { readonly text: string; readonly at: number }[] = [];
   const { outcome, events } = await ask(agent('solo'), {
@@ -102,7 +102,7 @@ test('text is streamed piece by piece while the model speaks, and it is the same
   expect(streamed(events)).toBe(outcome.output);
 });
 
-test('a new attempt resets what was streamed, so that the pieces since then are the answer', async () => {
+test('a new attempt resets the streamed text, so that what follows is the answer', async () => {
   const { outcome, events } = await ask(agent('solo'), {
     says: [
       { times: 1, reply: { pieces: ['Half', ' a', ' thought', ' that', ' breaks'], fault: 'cut' } },
@@ -116,21 +116,21 @@ test('a new attempt resets what was streamed, so that the pieces since then are 
   expect(outcome.output).toBe('A whole thought.');
 });
 
-test('a run that nobody listens to takes the same path and is recorded in the same way', async () => {
+test('a run without a listener takes the same path and is recorded in the same way', async () => {
   const run = (listen: boolean) =>
     ask(agent('solo', { tools: [tool('echo', () => 'heard')] }), {
       listen,
       says: lines({ solo: [{ fault: 500 }, call('echo'), { fault: 'cut', text: 'Oh no' }, 'Done.'] }),
     });
-  const [heard, unheard] = [await run(true), await run(false)];
-  expect(unheard.report).toEqual(heard.report);
-  expect(unheard.requests.map(({ text }) => text)).toEqual(heard.requests.map(({ text }) => text));
-  expect(unheard.events).toEqual([]);
-  const durable = heard.events.filter((event) => 'id' in event);
-  expect(durable).toEqual(heard.report.events);
+  const [withListener, withoutListener] = [await run(true), await run(false)];
+  expect(withoutListener.report).toEqual(withListener.report);
+  expect(withoutListener.requests.map(({ text }) => text)).toEqual(withListener.requests.map(({ text }) => text));
+  expect(withoutListener.events).toEqual([]);
+  const durable = withListener.events.filter((event) => 'id' in event);
+  expect(durable).toEqual(withListener.report.events);
 });
 
-/** The text since the newest reset. */
+/** The text since the last reset. */
 const streamed = (events: readonly RunEvent[]): string => {
   const reset = events.findLastIndex(({ type }) => type === 'text-reset');
   return ofType(events.slice(reset), 'text-delta')

@@ -1,4 +1,4 @@
-// Graphs to draw, with texts that try to be more than texts.
+// Graphs to draw, with texts that try to be markup.
 import * as fc from 'fast-check';
 import type { DrawableTask } from '../../../src/core/tasks/draw-layers.ts';
 
@@ -50,7 +50,7 @@ export const hostileText = fc
 
 type Shape = { readonly tasksMax: number; readonly isAcyclic: boolean };
 
-/** Tasks depend on earlier ones; unless they must not go in circles, also on themselves, on later ones and on unknown ones. */
+/** Tasks depend on earlier ones; unless the graph must be acyclic, also on themselves, on later ones and on unknown ones. */
 export const graph = ({ tasksMax, isAcyclic }: Shape): fc.Arbitrary<readonly DrawableTask[]> =>
   fc
     .array(
@@ -94,8 +94,8 @@ export const chain = (length: number): readonly DrawableTask[] =>
     dependsOn: place === 0 ? [] : [`c${place - 1}`],
   }));
 
-/** One, then many that depend on it, then one that depends on all of them. */
-export const fan = (width: number): readonly DrawableTask[] => {
+/** One task, then many that depend on it, then one that depends on all of them. */
+export const fanOutAndIn = (width: number): readonly DrawableTask[] => {
   const task = (id: string, dependsOn: readonly string[]): DrawableTask => ({
     id,
     title: `Item ${id}`,

@@ -2,13 +2,13 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { boxSize, layOutGraph } from '../../../src/core/tasks/lay-out-graph.ts';
 import type { Layout } from '../../../src/core/tasks/lay-out-graph.ts';
-import { chain, fan, graph, linksIn } from './draw-graphs.ts';
+import { chain, fanOutAndIn, graph, linksIn } from './draw-graphs.ts';
 
 const acyclic = graph({ tasksMax: 40, isAcyclic: true });
 const anyGraph = graph({ tasksMax: 40, isAcyclic: false });
 const runs = { numRuns: 40 };
-/** Places are sums of fractions. */
-const hair = 1e-6;
+/** Tolerance: positions are sums of fractions. */
+const tolerance = 1e-6;
 
 const overlaps = ({ boxes }: Layout): number =>
   boxes.reduce(
@@ -18,28 +18,29 @@ const overlaps = ({ boxes }: Layout): number =>
         .slice(place + 1)
         .filter(
           (other) =>
-            Math.abs(one.x - other.x) < boxSize.width - hair && Math.abs(one.y - other.y) < boxSize.height - hair,
+            Math.abs(one.x - other.x) < boxSize.width - tolerance &&
+            Math.abs(one.y - other.y) < boxSize.height - tolerance,
         ).length,
     0,
   );
 
-test('no two boxes overlap, and all stand on the page', () => {
+test('no two boxes overlap, and all are within the page', () => {
   fc.assert(
     fc.property(anyGraph, (tasks) => {
       const layout = layOutGraph(tasks);
       expect(layout.boxes).toHaveLength(tasks.length);
       expect(overlaps(layout)).toBe(0);
       for (const { x, y } of layout.boxes) {
-        expect(Math.min(x, y)).toBeGreaterThanOrEqual(-hair);
-        expect(x + boxSize.width).toBeLessThanOrEqual(layout.width + hair);
-        expect(y + boxSize.height).toBeLessThanOrEqual(layout.height + hair);
+        expect(Math.min(x, y)).toBeGreaterThanOrEqual(-tolerance);
+        expect(x + boxSize.width).toBeLessThanOrEqual(layout.width + tolerance);
+        expect(y + boxSize.height).toBeLessThanOrEqual(layout.height + tolerance);
       }
     }),
     runs,
   );
 });
 
-test('what depends on a task stands in a later layer, and its line begins and ends at the two, or at a stem', () => {
+test('a dependent is in a later layer, and its line starts and ends at the two boxes, or at a stem', () => {
   fc.assert(
     fc.property(acyclic, (tasks) => {
       const { boxes, lines } = layOutGraph(tasks);
@@ -50,7 +51,7 @@ test('what depends on a task stands in a later layer, and its line begins and en
   );
 });
 
-test('lines pass between the boxes of the layers that they cross', () => {
+test('lines pass between the boxes of the layers they cross', () => {
   fc.assert(
     fc.property(acyclic, (tasks) => {
       const { boxes, lines, stems } = layOutGraph(tasks);
@@ -71,7 +72,7 @@ test('lines pass between the boxes of the layers that they cross', () => {
   );
 });
 
-test('following lines and stems from a task leads to all that depend on it, and to nobody else', () => {
+test('following lines and stems from a task leads to all its dependents, and to no other task', () => {
   fc.assert(
     fc.property(acyclic, (tasks) => {
       const { boxes, lines, stems } = layOutGraph(tasks);
@@ -93,7 +94,7 @@ test('following lines and stems from a task leads to all that depend on it, and 
         ({ x, y }) => [isDown ? x + boxSize.width / 2 : x, isDown ? y : y + boxSize.height / 2] as const,
       );
       const near = (one: readonly number[], other: readonly number[]) =>
-        Math.hypot(one[0]! - other[0]!, one[1]! - other[1]!) < hair;
+        Math.hypot(one[0]! - other[0]!, one[1]! - other[1]!) < tolerance;
       for (const [place, start] of starts.entries()) {
         const reached = new Set<number>();
         const first = [...lines, ...stems]
@@ -113,30 +114,30 @@ test('following lines and stems from a task leads to all that depend on it, and 
   );
 });
 
-test('a chain is one straight line, and stands upright', () => {
+test('a chain is one straight vertical line', () => {
   const { boxes, width } = layOutGraph(chain(6));
   expect(width).toBe(boxSize.width);
-  expect(boxes.map(({ x }) => Math.abs(x) < hair)).toEqual(boxes.map(() => true));
+  expect(boxes.map(({ x }) => Math.abs(x) < tolerance)).toEqual(boxes.map(() => true));
 });
 
-test('a page has about the shape of a screen, also when hundreds of tasks stand side by side', () => {
+test('a page has roughly the shape of a screen, also with hundreds of tasks side by side', () => {
   for (const width of [40, 200, 900]) {
-    const page = layOutGraph(fan(width));
+    const page = layOutGraph(fanOutAndIn(width));
     expect(Math.max(page.width / page.height, page.height / page.width)).toBeLessThan(3);
   }
 });
 
-test('two groups that share a task on each side of a third one cross no more lines than they must', () => {
+test('two groups that share a task on each side of a third one have the minimum of crossing lines', () => {
   const task = (id: string, ...dependsOn: string[]) =>
     ({ id, title: id, assignee: null, status: 'ready', dependsOn }) as const;
-  // As they are listed, all lines would cross.
+  // In the listed order, all lines would cross.
   const { boxes } = layOutGraph([task('a'), task('b'), task('c'), task('x', 'c'), task('y', 'b'), task('z', 'a')]);
   const along = boxes.map(({ x, y }) => x + y * 1000);
   const order = (places: readonly number[]) => [...places].sort((one, other) => along[one]! - along[other]!);
   expect(order([0, 1, 2]).map((place) => 5 - place)).toEqual(order([3, 4, 5]));
 });
 
-test('a graph that goes in circles is drawn too, with every task and every dependency', () => {
+test('a graph with cycles is drawn too, with every task and every dependency', () => {
   const { boxes, lines } = layOutGraph(
     chain(5).map((task, place) => (place === 0 ? { ...task, dependsOn: ['c4'] } : task)),
   );

@@ -1,4 +1,4 @@
-// A reader of XML that takes only what the drawings may consist of, and throws for everything else.
+// An XML reader that accepts only what the drawings may contain, and throws for everything else.
 
 export type Element = {
   readonly name: string;
@@ -54,7 +54,7 @@ export const readXml = (source: string): Element => {
   return top.children[0]!;
 };
 
-/** All of them, whatever they stand in. */
+/** All elements, at any depth. */
 export const elementsOf = (root: Element): readonly Element[] => {
   const found = [root];
   for (const element of found) found.push(...element.children);

@@ -1,4 +1,4 @@
-// Which first lines a condition is about.
+// Which first lines meet a condition.
 import { expect, test } from 'vitest';
 import { matchesCondition } from '#core/tasks';
 
@@ -25,7 +25,7 @@ test.each([
   ['E\u0301TUDE', 'étude'],
   ['needs work\r\nmuch', ' needs work '],
   ['v1.', 'v1'],
-])('%j says %j', (result, words) => expect(says(result, words)).toBe(true));
+])('%j matches %j', (result, words) => expect(says(result, words)).toBe(true));
 
 test.each([
   ['nothing', 'no'],
@@ -42,9 +42,9 @@ test.each([
   ['', 'accepted'],
   [' \n ', 'accepted'],
   ['***', 'accepted'],
-])('%j does not say %j', (result, words) => expect(says(result, words)).toBe(false));
+])('%j does not match %j', (result, words) => expect(says(result, words)).toBe(false));
 
-test('a result of fifty million characters is looked at as quickly as a short one, ten thousand times', () => {
+test('a result of fifty million characters is checked as fast as a short one, ten thousand times', () => {
   const result = `yes ${'y'.repeat(50_000_000)}`;
   for (let count = 0; count < 10_000; count++)
     if (!matchesCondition({ task: 'a', is: 'yes' }, result)) throw new Error('no');

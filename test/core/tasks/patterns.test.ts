@@ -1,4 +1,4 @@
-// The patterns, run on a queue: who sees what, and what is left out.
+// The patterns, run on a queue: which results each task sees, and which tasks are skipped.
 import { expect, test } from 'vitest';
 import type { TaskSpec } from '#contracts';
 import { patterns, TaskQueue } from '#core/tasks';
@@ -10,7 +10,7 @@ const task = (title: string, more: Partial<TaskSpec> = {}): TaskSpec => ({ title
 const graphOf = (specs: readonly TaskSpec[]): Record<string, readonly string[]> =>
   Object.fromEntries(specs.map(({ id, dependsOn }) => [id, dependsOn ?? []]));
 
-/** Which tasks were done, in order, when each answers as it is told. */
+/** The tasks that were done, in order, when each gives the answer of `answerOf`. */
 const done = (specs: readonly TaskSpec[], answerOf: (id: string) => string = () => 'ok'): readonly string[] => {
   const queue = new TaskQueue();
   queue.add(specs);
@@ -24,7 +24,7 @@ const done = (specs: readonly TaskSpec[], answerOf: (id: string) => string = () 
   return ids;
 };
 
-test('in a sequence each step sees the one before it', () => {
+test('in a sequence each step sees the previous one', () => {
   expect(graphOf(sequence([task('A'), task('B', { id: 'mine', dependsOn: ['else'] }), task('C')]))).toEqual({
     'step-1': [],
     mine: ['else', 'step-1'],
@@ -32,14 +32,14 @@ test('in a sequence each step sees the one before it', () => {
   });
 });
 
-test('a fan-out gathers all its parts', () =>
+test('a fan-out collects all its parts', () =>
   expect(graphOf(fanOut([task('A'), task('B')], task('All', { assignee: 'x' })))).toEqual({
     'part-1': [],
     'part-2': [],
     gather: ['part-1', 'part-2'],
   }));
 
-test('a map makes one task of each item', () => {
+test('a map creates one task for each item', () => {
   const make = (item: string, index: number) => task(`${item}${index}`);
   expect(mapOver(['x', 'y'], make)).toEqual([
     { id: 'item-1', title: 'x0', description: 'x0.' },
@@ -57,7 +57,7 @@ const talk = {
   judge: { assignee: 'cyd' },
 } as const;
 
-test('in a debate each side sees the other’s last speech only, and the judge sees all', () => {
+test('in a debate each side sees only the other’s last speech, and the judge sees all', () => {
   const specs = debate({ ...talk, rounds: 3, prefix: 'd' });
   expect(graphOf(specs)).toEqual({
     'd-round-1-a': [],
@@ -82,7 +82,7 @@ const review = {
 };
 const reviewed = (more: object = {}) => [task('Facts', { id: 'facts' }), ...reviewUntil({ ...review, ...more })];
 
-test('a new draft sees the last one and its review', () =>
+test('a new draft sees the previous one and its review', () =>
   expect(graphOf(reviewUntil(review))).toEqual({
     'draft-1': ['facts'],
     'review-1': ['facts', 'draft-1'],
@@ -98,18 +98,18 @@ test.each([
   ['review-1', all.slice(0, 2)],
   ['review-2', all.slice(0, 4)],
   ['review-3', all],
-  ['nobody', all],
-])('no draft is written after %s has accepted', (accepting, expected) =>
+  ['no review', all],
+])('when %s accepts, no further draft is written', (accepting, expected) =>
   expect(done(reviewed(), (id) => (id === accepting ? 'Accepted!' : 'Change it.'))).toEqual(['facts', ...expected]),
 );
 
-test('a review accepts with the words that are given, and is told the first', () => {
+test('a review accepts with the given words, and its prompt names the first', () => {
   const specs = reviewed({ accept: ['fine', 'good'] });
   expect(specs[2]?.description).toContain('the word fine');
   expect(done(specs, (id) => (id === 'review-1' ? '**Good**' : 'accepted'))).toHaveLength(3);
 });
 
-test('a given id is told apart by the round', () =>
+test('a given id is extended by the round', () =>
   expect(Object.keys(graphOf(reviewUntil({ ...review, draft: task('W', { id: 'w' }), rounds: 2 })))).toEqual([
     'w-1',
     'review-1',
@@ -127,7 +127,7 @@ const routes = {
   answer: task('Answer'),
 };
 
-test('a router is told the choices', () =>
+test('a router’s prompt lists the choices', () =>
   expect(route(routes)[0]?.description).toMatch(
     /^Choose\.\n\n.*\n- bug: something is broken\n- bug-report: File\n- Other: Reply$/u,
   ));
@@ -137,8 +137,8 @@ test.each([
   ['Bug-report\nbecause', ['router', 'route-bug-report', 'answer']],
   ['**other**', ['router', 'route-Other', 'answer']],
   ['I cannot choose', ['router']],
-])('a router that says %j is followed', (said, expected) => {
-  expect(done(route(routes), (id) => (id === 'router' ? said : 'ok'))).toEqual(expected);
+])('the choice %j is followed', (routerAnswer, expected) => {
+  expect(done(route(routes), (id) => (id === 'router' ? routerAnswer : 'ok'))).toEqual(expected);
   expect(graphOf(route(routes))['answer']).toEqual(['route-bug', 'route-bug-report', 'route-Other']);
 });
 
@@ -150,18 +150,18 @@ const name =
 test.each([
   ['A sequence needs at least one step.', () => sequence([])],
   ['A fan-out needs at least one part.', () => fanOut([], task('All'))],
-  ['There is no item to map over.', () => mapOver([], () => task('A'))],
-  ['rounds must be a whole number from 1 to 20; it is 0.', () => reviewUntil({ ...review, rounds: 0 })],
-  ['rounds must be a whole number from 1 to 20; it is 21.', () => reviewUntil({ ...review, rounds: 21 })],
-  ['rounds must be a whole number from 1 to 20; it is 1.5.', () => debate({ ...talk, rounds: 1.5 })],
+  ['mapOver needs at least one item.', () => mapOver([], () => task('A'))],
+  ['rounds must be a whole number from 1 to 20; got 0.', () => reviewUntil({ ...review, rounds: 0 })],
+  ['rounds must be a whole number from 1 to 20; got 21.', () => reviewUntil({ ...review, rounds: 21 })],
+  ['rounds must be a whole number from 1 to 20; got 1.5.', () => debate({ ...talk, rounds: 1.5 })],
   ['The motion of the debate is empty.', () => debate({ ...talk, motion: ' ', rounds: 1 })],
-  ['A debate has two sides.', () => debate({ ...talk, sides: [{ assignee: 'ann' }] as never, rounds: 1 })],
-  ['No word is given with which a review accepts.', () => reviewUntil({ ...review, accept: [] })],
-  ['A word with which a review accepts is empty.', () => reviewUntil({ ...review, accept: '' })],
+  ['A debate needs exactly two sides.', () => debate({ ...talk, sides: [{ assignee: 'ann' }] as never, rounds: 1 })],
+  ['accept needs at least one word.', () => reviewUntil({ ...review, accept: [] })],
+  ['accept contains an empty word.', () => reviewUntil({ ...review, accept: '' })],
   ['A router needs at least one route.', name()],
   ['Two routes are named BUG.', name('bug', 'BUG')],
-  ['A route is named by one word of at most 40 letters, digits, "_" and "-", not "a b".', name('a b')],
-  ['Task step-1: title and description must be texts.', () => sequence([{ title: 'A' } as TaskSpec])],
-])('refused: %s', (problem, make) =>
+  ['A route name must be one word of at most 40 letters, digits, "_" and "-"; got "a b".', name('a b')],
+  ['Task step-1: title and description must be strings.', () => sequence([{ title: 'A' } as TaskSpec])],
+])('rejected: %s', (problem, make) =>
   expect(make).toThrow(expect.objectContaining({ failure: { code: 'tasks_invalid', detail: problem } })),
 );

@@ -1,4 +1,4 @@
-// What a queue should do, said as plainly as possible: everything is looked up anew, nothing is kept.
+// What a queue should do, as plainly as possible: everything is recomputed, nothing is cached.
 import type { TaskReason, TaskSpec, TaskStatus } from '#contracts';
 
 export type Spec = TaskSpec & { readonly id: string };
@@ -28,7 +28,7 @@ export class ReferenceQueue {
     return this.rows.filter(({ status }) => statuses.includes(status));
   }
 
-  /** Pending because it has failed, not because it waits for others. */
+  /** Pending because it has failed, not because it waits for dependencies. */
   resting(): readonly Row[] {
     return this.in('pending').filter(({ attempts }) => attempts > 0);
   }

@@ -1,4 +1,4 @@
-// What the coordinator is given in the end.
+// What the coordinator gets at the end.
 import { expect, test } from 'vitest';
 import { SharedMemory } from '#core/tasks';
 
@@ -12,7 +12,7 @@ const filled = (): SharedMemory => {
 const second = '### Second (by bob)\nTwo.\nLines.';
 const first = '### First (by unknown)\nOne.';
 
-test('every result stands under its title and assignee, in the order written', () =>
+test('every result is listed under its title and assignee, in the order written', () =>
   expect(filled().getSummary()).toBe(`${second}\n\n${first}`));
 
 test.each([
@@ -22,11 +22,13 @@ test.each([
   [{ taskIds: ['a', 'a', 'nobody'] }, first],
   [{ taskIds: ['nobody'] }, ''],
   [{ taskIds: [] }, ''],
-])('the filter %j gives only what it names', (filter, summary) => expect(filled().getSummary(filter)).toBe(summary));
+])('the filter %j returns only the tasks it names', (filter, summary) =>
+  expect(filled().getSummary(filter)).toBe(summary),
+);
 
-test('a memory in which nothing was written gives nothing', () => expect(new SharedMemory().getSummary()).toBe(''));
+test('an empty memory gives an empty summary', () => expect(new SharedMemory().getSummary()).toBe(''));
 
-test('a task that is written again is there once, in its new place', () => {
+test('a task that is written again appears once, in its new position', () => {
   const memory = filled();
   memory.write({ id: 'b', title: 'Second', assignee: 'bob', result: 'New.' });
   expect(memory.getSummary()).toBe(`${first}\n\n### Second (by bob)\nNew.`);

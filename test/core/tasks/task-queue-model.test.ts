@@ -1,16 +1,16 @@
-// Random graphs and random work: after every step the queue is where a plain model of it is.
+// Random graphs and random operations: after every step the queue matches a plain model of it.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Task, TaskReason } from '#contracts';
 import { isFinal, TaskQueue } from '#core/tasks';
-import type { RoomOf } from '#core/tasks';
+import type { FreeCapacity } from '#core/tasks';
 import { ReferenceQueue } from './reference-queue.ts';
 import type { Row, Spec } from './reference-queue.ts';
 
 const names = ['ann', 'bob', 'cyd'];
 const results = ['yes', 'no'];
 
-/** A task, with draws that become its dependencies and condition when it is known what there is. */
+/** A task, with random numbers that become its dependencies and condition once the existing tasks are known. */
 const draft = fc.record({
   assignee: fc.option(fc.constantFrom(...names), { nil: undefined }),
   priority: fc.option(fc.integer({ min: -1, max: 2 }), { nil: undefined }),
@@ -50,7 +50,7 @@ const work = fc.record({
   steps: fc.array(step, { maxLength: 50 }),
 });
 
-/** Without circles: each depends on those before it, and then the list may be turned around. */
+/** Without cycles: each task depends on earlier ones, and then the list may be reversed. */
 const specsOf = ({ drafts, turned }: Batch, first: number): readonly Spec[] => {
   const specs = drafts.map((one: Draft, place): Spec => {
     const { assignee, priority, retries, when } = one;
@@ -92,17 +92,17 @@ const compare = (queue: TaskQueue, model: ReferenceQueue): void => {
   for (const name of names) expect(queue.earliestUnstarted(name)?.id).toBe(model.earliestUnstarted(name)?.spec.id);
 };
 
-/** The queue and the model, side by side: what is done to one is done to the other. */
+/** The queue and the model side by side: every operation is applied to both. */
 const sideBySide = (assignees: readonly string[] | undefined, room: Readonly<Record<string, number>>) => {
-  const told = new Map<string, string>();
-  const queue = new TaskQueue({ assignees, onChange: ({ id, status }) => void told.set(id, status) });
+  const reported = new Map<string, string>();
+  const queue = new TaskQueue({ assignees, onChange: ({ id, status }) => void reported.set(id, status) });
   const model = new ReferenceQueue(assignees);
   const ended = new Map<string, string>();
   const always = (): number => 1;
   const roomLeft = (name: string): number =>
     room[name]! - model.in('running').filter(({ assignee }) => assignee === name).length;
 
-  const take = (roomOf: RoomOf): boolean => {
+  const take = (roomOf: FreeCapacity): boolean => {
     const taken = queue.take(roomOf);
     const row = model.take(roomOf);
     expect(taken === undefined ? undefined : [taken.task.id, taken.assignee]).toEqual(
@@ -113,11 +113,11 @@ const sideBySide = (assignees: readonly string[] | undefined, room: Readonly<Rec
     return taken !== undefined;
   };
 
-  /** Both are in the same state, and whatever has ended stays as it is. */
+  /** Both have the same state, and whatever has ended stays unchanged. */
   const check = (): void => {
     compare(queue, model);
     for (const task of queue.tasks()) {
-      expect(told.get(task.id) ?? 'pending').toBe(task.status);
+      expect(reported.get(task.id) ?? 'pending').toBe(task.status);
       const before = ended.get(task.id);
       const now = JSON.stringify(shownTask(task));
       if (before !== undefined) expect(now).toBe(before);
@@ -165,7 +165,7 @@ const sideBySide = (assignees: readonly string[] | undefined, room: Readonly<Rec
     }
   };
 
-  /** Works through what is left. */
+  /** Completes all remaining tasks. */
   const drain = (): void => {
     const first = { which: 0, word: 'yes', code: 'aborted', rest: false } as const;
     while (!queue.isDone) {
@@ -180,28 +180,28 @@ const sideBySide = (assignees: readonly string[] | undefined, room: Readonly<Rec
   return { queue, model, add, play, check, drain };
 };
 
-test('after every step of any work, every task is in the state in which a plain model says it is', () =>
+test('after every step, every task has the status that a plain model gives it', () =>
   fc.assert(
     fc.property(work, ({ assignees, room, batches, steps }) => {
-      const both = sideBySide(assignees, room);
+      const pair = sideBySide(assignees, room);
       const waiting = [...batches];
       const addNext = (): void => {
         const next = waiting.shift();
-        if (next !== undefined) both.add(specsOf(next, both.model.rows.length));
+        if (next !== undefined) pair.add(specsOf(next, pair.model.rows.length));
       };
       addNext();
       for (const one of steps) {
         if (one.kind === 'add') addNext();
-        else both.play(one);
-        both.check();
+        else pair.play(one);
+        pair.check();
       }
-      both.drain();
-      for (const task of both.queue.tasks()) expect(isFinal(task.status)).toBe(true);
+      pair.drain();
+      for (const task of pair.queue.tasks()) expect(isFinal(task.status)).toBe(true);
     }),
     { numRuns: 300 },
   ));
 
-test('many tasks start by priority, then in the order in which they were added', () =>
+test('many tasks start by priority, then in the order added', () =>
   fc.assert(
     fc.property(fc.array(fc.integer({ min: -3, max: 3 }), { minLength: 1, maxLength: 60 }), (priorities) => {
       const queue = new TaskQueue();
@@ -214,7 +214,7 @@ test('many tasks start by priority, then in the order in which they were added',
     { numRuns: 100 },
   ));
 
-test('who depends on whom is the same from both ends', () =>
+test('dependencies and dependents agree', () =>
   fc.assert(
     fc.property(fc.array(batch, { minLength: 1, maxLength: 4 }), (batches) => {
       const queue = new TaskQueue();

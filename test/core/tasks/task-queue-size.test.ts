@@ -9,7 +9,7 @@ const last = size - 1;
 
 const shapes: readonly (readonly [name: string, dependsOn: (place: number) => readonly string[]])[] = [
   ['a chain', (place) => (place === 0 ? [] : [ids[place - 1]!])],
-  ['a fan that is gathered', (place) => (place === 0 ? [] : place === last ? ids.slice(1, last) : [ids[0]!])],
+  ['a fan-out with a final task', (place) => (place === 0 ? [] : place === last ? ids.slice(1, last) : [ids[0]!])],
   ['a ladder of diamonds', (place) => ids.slice(Math.max(0, place - 2 - (place % 2)), place - (place % 2))],
 ];
 
@@ -28,7 +28,7 @@ const queueOf = (dependsOn: (place: number) => readonly string[], turned = false
 
 const always = (): number => 1;
 
-test.each(shapes)('%s is worked through from end to end', (_name, dependsOn) => {
+test.each(shapes)('%s is completed from end to end', (_name, dependsOn) => {
   const queue = queueOf(dependsOn);
   let mailed = 0;
   for (let taken = queue.take(always); taken !== undefined; taken = queue.take(always)) {
@@ -50,7 +50,7 @@ test.each(shapes)('%s that fails at the root is blocked from end to end', (_name
   expect(queue.earliestUnstarted('ann')).toBeUndefined();
 });
 
-test('a chain of conditions is left out from end to end', () => {
+test('a chain of conditions is skipped from end to end', () => {
   const queue = new TaskQueue();
   queue.add([
     { id: 't0', title: 'Decide', description: 'Decide.' },
@@ -62,7 +62,7 @@ test('a chain of conditions is left out from end to end', () => {
   expect(queue.counts()).toMatchObject({ completed: 1, skipped: last });
 });
 
-test('tasks with one title, added one by one, have ids of their own', () => {
+test('tasks with the same title, added one by one, get different ids', () => {
   const queue = new TaskQueue();
   for (let count = 0; count < 10_000; count++) queue.add([{ title: 'Same', description: 'Do it.' }]);
   expect(queue.get('same-10000')?.order).toBe(9_999);

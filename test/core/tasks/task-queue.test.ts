@@ -29,7 +29,7 @@ const startAll = (queue: TaskQueue): readonly string[] => {
 const states = (queue: TaskQueue): Record<string, string> =>
   Object.fromEntries(Array.from(queue.tasks(), ({ id, status }) => [id, status]));
 
-test('a task has the defaults of its queue unless it says otherwise', () => {
+test('a task has the defaults of its queue unless it overrides them', () => {
   const queue = new TaskQueue({ memoryScope: 'all', retries: 2 });
   const [plain, own] = queue.add([
     task('a'),
@@ -56,7 +56,7 @@ test('a task has the defaults of its queue unless it says otherwise', () => {
   expect(queue.get('c')).toBeUndefined();
 });
 
-test('of those that are ready the highest priority starts first, then the earliest', () =>
+test('of the ready tasks the highest priority starts first, then the earliest', () =>
   expect(
     startAll(
       queueOf(
@@ -69,7 +69,7 @@ test('of those that are ready the highest priority starts first, then the earlie
     ),
   ).toEqual(['b', 'd', 'a', 'e', 'c']));
 
-test('a member without room holds up nobody else', () => {
+test('a member at capacity does not hold up the others', () => {
   const queue = new TaskQueue({ assignees: ['ann', 'bob'] });
   queue.add([task('a', { assignee: 'ann', priority: 9 }), task('b', { assignee: 'bob' }), task('c', { priority: 1 })]);
   const bobOnly = (name: string): number => (name === 'bob' ? 1 : 0);
@@ -79,7 +79,7 @@ test('a member without room holds up nobody else', () => {
   expect(queue.get('a')?.status).toBe('ready');
 });
 
-test('a task without assignee goes to the one with the most room, the first of equals, and stays theirs', () => {
+test('a task without assignee goes to the member with the most capacity, the first on a tie, and stays with it', () => {
   const queue = new TaskQueue({ assignees: ['ann', 'bob', 'cyd'] });
   queue.add([task('a', { retries: 1 }), task('b')]);
   expect(queue.take((name) => ({ ann: 1, bob: 3, cyd: 3 })[name]!)?.assignee).toBe('bob');
@@ -91,10 +91,10 @@ test('a task without assignee goes to the one with the most room, the first of e
   expect(queue.take(always)).toMatchObject({ task: { id: 'a', attempts: 2 }, assignee: 'bob' });
 });
 
-test('with no list of members a task without assignee is nobody’s, and there is always room for it', () =>
+test('without a list of members a task without assignee belongs to no one, and there is always capacity for it', () =>
   expect(queueOf(task('a')).take(() => 0)).toMatchObject({ task: { id: 'a' }, assignee: null }));
 
-test('a task is ready when the last that it depends on has completed', () => {
+test('a task is ready when its last dependency has completed', () => {
   const queue = queueOf(after('c', 'a', 'b'), task('a'), task('b'));
   expect(startAll(queue)).toEqual(['a', 'b']);
   queue.complete('b', 'B');
@@ -104,7 +104,7 @@ test('a task is ready when the last that it depends on has completed', () => {
   expect(queue.dependenciesOf('c').map(({ result }) => result)).toEqual(['', 'B']);
 });
 
-test('a failure blocks those behind it and nobody else, and names the cause', () => {
+test('a failure blocks its dependents and no others, and names the cause', () => {
   const queue = queueOf(task('a'), after('b', 'a'), after('c', 'b', 'x'), task('x'), after('y', 'x'));
   startAll(queue);
   expect(queue.fail('a', failed)).toBe('failed');
@@ -120,7 +120,7 @@ test('a failure blocks those behind it and nobody else, and names the cause', ()
   expect(queue.counts()).toEqual({ pending: 0, blocked: 2, ready: 0, running: 0, completed: 2, failed: 1, skipped: 0 });
 });
 
-test('a task that cannot be done is skipped with the reason, and what is behind it is blocked', () => {
+test('a task that cannot be done is skipped with the reason, and its dependents are blocked', () => {
   const queue = queueOf(task('a'), after('b', 'a'));
   queue.skip('a', { code: 'budget', text: 'No money.' });
   expect(queue.get('a')).toMatchObject({ status: 'skipped', reason: { code: 'budget' } });
@@ -131,7 +131,7 @@ test('a task that cannot be done is skipped with the reason, and what is behind 
   expect(start(queue)).toBeUndefined();
 });
 
-test('a task is tried again as often as it may, and only when it is told to', () => {
+test('a task is retried up to its limit, and only on request', () => {
   const queue = queueOf(task('a', { retries: 2 }));
   for (const outcome of ['again', 'again', 'failed']) {
     expect(start(queue)).toBe('a');
@@ -144,7 +144,7 @@ test('a task is tried again as often as it may, and only when it is told to', ()
   expect(queue.get('a')).toMatchObject({ status: 'failed', attempts: 3 });
 });
 
-test('what is not started is skipped when the rest is, and what runs may go on', () => {
+test('skipping the rest skips tasks that have not started, and running ones may continue', () => {
   const queue = queueOf(task('a', { priority: 1 }), task('b'), after('c', 'a'));
   start(queue);
   queue.skipRest(aborted);
@@ -155,7 +155,7 @@ test('what is not started is skipped when the rest is, and what runs may go on',
   expect(queue.get('c')?.reason).toEqual(aborted);
 });
 
-test('tasks may be added to what has come to an end, whatever end that was', () => {
+test('tasks may depend on tasks that have ended, whatever their final status', () => {
   const queue = queueOf(task('good'), task('bad'), after('behind', 'bad'), task('left'), task('open'));
   startAll(queue);
   queue.complete('good', 'G');
@@ -182,7 +182,7 @@ test('tasks may be added to what has come to an end, whatever end that was', () 
   expect(queue.get('f')?.status).toBe('ready');
 });
 
-test('a list with one bad task adds none', () => {
+test('a list with one bad task adds nothing', () => {
   const queue = queueOf(task('a'));
   expect(() => queue.add([task('b'), after('c', 'nobody')])).toThrow('it depends on "nobody"');
   expect(queue.size).toBe(1);
@@ -191,13 +191,13 @@ test('a list with one bad task adds none', () => {
   expect([...queue.tasks()].map(({ order }) => order)).toEqual([0, 1]);
 });
 
-test('the limits hold for all tasks together, however they were added', () => {
+test('the limits apply to all tasks together, however they were added', () => {
   const queue = new TaskQueue({ tasksMax: 3, depthMax: 2 });
   queue.add([task('a'), after('b', 'a')]);
-  expect(() => queue.add([after('c', 'b')])).toThrow('3 tasks follow one another, up to "c"; at most 2 may');
-  expect(() => queue.add([task('c'), task('d')])).toThrow(
-    'There are 2 tasks in the list, and 2 are there already; at most 3',
+  expect(() => queue.add([after('c', 'b')])).toThrow(
+    'The longest chain of dependent tasks has 3 tasks and ends with "c"; at most 2 are allowed',
   );
+  expect(() => queue.add([task('c'), task('d')])).toThrow('The list has 2 tasks, plus 2 existing; at most 3');
   queue.add([task('c')]);
 });
 
@@ -216,7 +216,7 @@ const decided = (result: string): TaskQueue => {
   return queue;
 };
 
-test('a condition decides between tasks, and what was not needed blocks nobody but those who had nothing else', () => {
+test('a condition chooses between tasks, and a skipped task blocks only tasks with no other dependency', () => {
   const queue = decided('Yes, do it.');
   expect(states(queue)).toEqual({
     judge: 'completed',
@@ -227,26 +227,30 @@ test('a condition decides between tasks, and what was not needed blocks nobody b
     both: 'pending',
     'about-yes': 'pending',
   });
-  expect(queue.get('no')?.reason).toEqual({ code: 'condition', task: 'judge', text: 'judge decided otherwise' });
+  expect(queue.get('no')?.reason).toEqual({
+    code: 'condition',
+    task: 'judge',
+    text: 'the result of judge did not meet its condition',
+  });
   expect(queue.get('behind-no')?.reason).toMatchObject({ code: 'condition', task: 'no' });
   start(queue);
   queue.complete('yes', 'done');
   expect(startAll(queue)).toEqual(['behind-yes', 'both', 'about-yes']);
 });
 
-test('when every branch is left out, so is all that follows', () => {
+test('when every branch is skipped, so is everything after them', () => {
   const queue = decided('Maybe.');
   expect(queue.isDone).toBe(true);
   expect(queue.counts()).toMatchObject({ completed: 1, skipped: 6, blocked: 0 });
 });
 
-test('a condition about a task that was not needed is not met', () => {
+test('a condition on a skipped task is not met', () => {
   const queue = decided('No.');
   expect(queue.get('about-yes')).toMatchObject({ status: 'skipped', reason: { code: 'condition', task: 'yes' } });
   expect(queue.get('both')?.status).toBe('pending');
 });
 
-test('a failed dependency blocks even a task that its condition would leave out', () => {
+test('a failed dependency blocks even a task that its condition would skip', () => {
   const queue = queueOf(task('a'), task('x'), task('b', { dependsOn: ['a', 'x'], when: { task: 'a', is: 'yes' } }));
   startAll(queue);
   queue.complete('a', 'no');
@@ -255,7 +259,7 @@ test('a failed dependency blocks even a task that its condition would leave out'
   expect(queue.get('b')).toMatchObject({ status: 'blocked', reason: { task: 'x' } });
 });
 
-test('mail goes to the earliest task of a member that was never started and still may be', () => {
+test('mail goes to a member’s earliest task that has not started and still may', () => {
   const queue = new TaskQueue({ assignees: ['ann', 'bob'] });
   queue.add([
     task('free'),
@@ -279,7 +283,7 @@ test('mail goes to the earliest task of a member that was never started and stil
   expect(queue.earliestUnstarted('bob')).toBeUndefined();
 });
 
-test('a task can be started by name, by somebody else than the queue would choose, and then is theirs', () => {
+test('a task can be started by id, by another member than the queue would choose, and then stays with it', () => {
   const queue = new TaskQueue({ assignees: ['ann', 'bob'] });
   queue.add([task('a', { retries: 1 }), task('b')]);
   queue.start('a', 'bob');
@@ -300,12 +304,12 @@ const wrongCalls: readonly (readonly [string, (queue: TaskQueue) => unknown])[] 
   ['Task ready is ready, not pending.', (queue) => queue.again('ready')],
   ['Task done is completed, not running.', (queue) => queue.complete('done', '')],
   ['Task done is completed, not pending or ready or running.', (queue) => queue.skip('done', aborted)],
-  ['Task waits waits for others.', (queue) => queue.start('waits', null)],
+  ['Task waits is waiting for its dependencies.', (queue) => queue.start('waits', null)],
   ['Task done is completed, not ready or pending.', (queue) => queue.start('done', null)],
-  ['Task waits was never started: it waits for others.', (queue) => queue.again('waits')],
+  ['Task waits was never started: it is waiting for its dependencies.', (queue) => queue.again('waits')],
 ];
 
-test.each(wrongCalls)('a wrong call is a defect and changes nothing: %s', (message, call) => {
+test.each(wrongCalls)('a misuse throws a defect and changes nothing: %s', (message, call) => {
   const queue = queueOf(task('done', { priority: 1 }), task('ready'), after('waits', 'ready'));
   start(queue);
   queue.complete('done', 'D');

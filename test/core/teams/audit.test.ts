@@ -1,4 +1,4 @@
-// The audit works out by itself what each cell of a team should have been given, and `explain` says where it came from.
+// The audit computes independently what each cell of a team should have been given, and `explain` names the source.
 import { expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
 import { memoryCellFolders } from '#adapters/cell-folders';
@@ -11,8 +11,8 @@ import { countingIds } from '#testkit';
 import { defineTeam } from 'cloister';
 import { task, TeamStage } from './stage.ts';
 
-/** The log of a small team: b, c and d depend on a, c on b too; ann writes to bob. */
-const played = async (): Promise<Frame[]> => {
+/** The log of a small team: b, c and d depend on a, c also on b; ann messages bob. */
+const recordRun = async (): Promise<Frame[]> => {
   const stage: TeamStage = new TeamStage(({ prompt, options }) => {
     const isFirst = prompt.startsWith('# Task: Title a') && !options.prompt.some(({ role }) => role === 'tool');
     return isFirst
@@ -39,30 +39,30 @@ const played = async (): Promise<Frame[]> => {
     ids: countingIds(),
     workspaces: memoryCellFolders(),
     validate,
-    equip: ({ models }) => ({ models: models as readonly Model[], sources: [] }),
-    keep: async () => '',
-    blob: async () => new Uint8Array(),
+    resourcesFor: ({ models }) => ({ models: models as readonly Model[], sources: [] }),
+    storeBlob: async () => '',
+    readBlob: async () => new Uint8Array(),
     lane: () => undefined,
   });
   await live.outcome;
   return JSON.parse(JSON.stringify(frames)) as Frame[];
 };
 
-const audit = (frames: readonly Frame[]) => auditRun(frames, { blob: async () => new Uint8Array(), damaged: [] });
+const audit = (frames: readonly Frame[]) => auditRun(frames, { readBlob: async () => new Uint8Array(), damaged: [] });
 
-/** Frames as JSON that a hand may change. */
-type Loose = any;
+/** Frames as plain JSON that a case can change. */
+type Mutable = any;
 
-/** Makes every hash right again: what a defect of the writer would leave behind. */
-const resealed = (frames: Loose[]): Frame[] => {
+/** Recomputes every hash, so that the log looks as a defect of the writer would leave it. */
+const rehash = (frames: Mutable[]): Frame[] => {
   const ends = new Map<string, string>();
   for (const frame of frames) {
     for (const { cell, seq, content, from, kind } of frame.contents ?? []) {
       const into = entryOf(frame, cell, seq);
       const out = frame.links
-        .find((link: Loose) => link.cell === from)
+        .find((link: Mutable) => link.cell === from)
         ?.entries.find(
-          (entry: Loose) =>
+          (entry: Mutable) =>
             entry.way === 'out' && entry.kind === kind && entry.other === cell && entry.sha256 === into.sha256,
         );
       for (const entry of [into, out]) {
@@ -81,57 +81,58 @@ const resealed = (frames: Loose[]): Frame[] => {
   return frames;
 };
 
-const entryOf = (frame: Loose, cell: CellId, seq: number): Loose =>
-  frame.links.find((link: Loose) => link.cell === cell).entries.find((entry: Loose) => entry.seq === seq);
+const entryOf = (frame: Mutable, cell: CellId, seq: number): Mutable =>
+  frame.links.find((link: Mutable) => link.cell === cell).entries.find((entry: Mutable) => entry.seq === seq);
 
-const birthOfTask = (frames: Loose[], id: string): Loose =>
+const birthOfTask = (frames: Mutable[], id: string): Mutable =>
   frames.find(({ record }) => record.birth?.task?.task === id);
-const given = (frame: Loose, kind: string): Loose[] => frame.contents.filter((one: Loose) => one.kind === kind);
-const rewrite = (content: Loose, change: object): void => {
+const contentsOfKind = (frame: Mutable, kind: string): Mutable[] =>
+  frame.contents.filter((one: Mutable) => one.kind === kind);
+const rewrite = (content: Mutable, change: object): void => {
   const { text, ...head } = { ...decodeMessage(content.content), ...change };
   content.content = encodeMessage(head, text);
 };
 
 test('without a change the run is correct, at every moment', async () => {
-  const frames = await played();
+  const frames = await recordRun();
   for (let count = 1; count <= frames.length; count++)
     expect(await audit(frames.slice(0, count))).toMatchObject({ ok: true, problems: [] });
 });
 
-const lies: readonly (readonly [string, RegExp, (frames: Loose[]) => void])[] = [
+const falsifications: readonly (readonly [string, RegExp, (frames: Mutable[]) => void])[] = [
   [
-    'a task is given the result of another task than it depends on',
-    /what it is given as the result of a is not that/u,
+    'a task is given the result of a task that it does not depend on',
+    /the result it was given for a is wrong/u,
     (frames) =>
-      rewrite(given(birthOfTask(frames, 'd'), 'dependency')[0], {
+      rewrite(contentsOfKind(birthOfTask(frames, 'd'), 'dependency')[0], {
         task: 'b',
         title: 'Title b',
         text: 'said of Title b',
       }),
   ],
   [
-    'a result says something else than its task answered',
-    /the result of b is not that/u,
-    (frames) => rewrite(given(birthOfTask(frames, 'c'), 'dependency')[0], { text: 'forged' }),
+    'a result differs from its task’s answer',
+    /the result it was given for b is wrong/u,
+    (frames) => rewrite(contentsOfKind(birthOfTask(frames, 'c'), 'dependency')[0], { text: 'forged' }),
   ],
   [
     'a result has another assignee',
-    /the result of a is not that/u,
-    (frames) => rewrite(given(birthOfTask(frames, 'b'), 'dependency')[0], { assignee: 'bob' }),
+    /the result it was given for a is wrong/u,
+    (frames) => rewrite(contentsOfKind(birthOfTask(frames, 'b'), 'dependency')[0], { assignee: 'bob' }),
   ],
   [
     'the goal of a cell is not the text of its task',
-    /its goal is not the text of its task/u,
-    (frames) => (given(birthOfTask(frames, 'd'), 'goal')[0].content += ' And pay.'),
+    /its goal differs from the text of its task/u,
+    (frames) => (contentsOfKind(birthOfTask(frames, 'd'), 'goal')[0].content += ' And pay.'),
   ],
   [
-    'a cell works on a task of somebody else',
-    /its task is ann's/u,
+    'a cell works on another member’s task',
+    /its task is assigned to ann/u,
     (frames) => (birthOfTask(frames, 'd').record.birth.agent = 'bob'),
   ],
   [
-    'a cell says that it may see everything',
-    /its task is given dependencies, not all/u,
+    'a cell claims the scope all',
+    /its task has the scope dependencies, not all/u,
     (frames) => {
       const frame = birthOfTask(frames, 'd');
       frame.record.birth.task.scope = 'all';
@@ -141,85 +142,81 @@ const lies: readonly (readonly [string, RegExp, (frames: Loose[]) => void])[] = 
   ],
   [
     'a result crosses under the grant of another scope',
-    /names the grant all where dependencies is given/u,
+    /uses the grant all instead of dependencies/u,
     (frames) => {
       for (const link of birthOfTask(frames, 'd').links)
         for (const entry of link.entries) if (entry.kind === 'dependency') entry.grant = 'all';
     },
   ],
   [
-    'a try is counted wrongly',
-    /it is try 1, not 2/u,
+    'an attempt has the wrong number',
+    /it is attempt 1, not 2/u,
     (frames) => (birthOfTask(frames, 'd').record.birth.task.attempt = 2),
   ],
   [
-    'a message is in other words than its team received',
-    /its team has no message/u,
-    (frames) => rewrite(given(birthOfTask(frames, 'b'), 'message')[0], { text: 'Pay it.' }),
+    'a message differs from the one its team received',
+    /its team has no such message/u,
+    (frames) => rewrite(contentsOfKind(birthOfTask(frames, 'b'), 'message')[0], { text: 'Pay it.' }),
   ],
   [
-    'a message is in the name of another',
-    /its team has no message/u,
-    (frames) => rewrite(given(birthOfTask(frames, 'b'), 'message')[0], { agent_id: 'boss' }),
+    'a message has another sender',
+    /its team has no such message/u,
+    (frames) => rewrite(contentsOfKind(birthOfTask(frames, 'b'), 'message')[0], { agent_id: 'boss' }),
   ],
 ];
 
-const closeOf = (frames: Loose[]): Loose => frames.at(-1).record.outcome;
+const closeOf = (frames: Mutable[]): Mutable => frames.at(-1).record.outcome;
 
-/** What went outside says the same. */
-const retold = (frames: Loose[], change: (outcome: Loose) => void): void => {
+/** Applies a change to the outcome and to the result that left the run. */
+const changeOutcome = (frames: Mutable[], change: (outcome: Mutable) => void): void => {
   change(closeOf(frames));
   const { status, output, missing } = closeOf(frames);
-  const result = frames.at(-1).contents.find((one: Loose) => one.kind === 'result');
+  const result = frames.at(-1).contents.find((one: Mutable) => one.kind === 'result');
   result.content = JSON.stringify({ ...JSON.parse(result.content), status, output, missing });
 };
 
-const outcomeLies: readonly (readonly [string, RegExp, (outcome: Loose) => void])[] = [
+const outcomeFalsifications: readonly (readonly [string, RegExp, (outcome: Mutable) => void])[] = [
   [
     'something is added to the results',
     /neither its coordinator’s answer nor its results/u,
     (one) => (one.output += '!'),
   ],
   ['the output is forged', /neither its coordinator’s answer nor its results/u, (one) => (one.output = 'Pay.')],
-  [
-    'a task is told in another state',
-    /its tasks are not what the log tells/u,
-    (one) => (one.data.tasks[0].status = 'failed'),
-  ],
-  ['a task is left out', /its tasks are not what the log tells/u, (one) => one.data.tasks.pop()],
-  ['a task is called missing that is not', /names other tasks as missing/u, (one) => (one.missing = ['a'])],
+  ['a task has another status', /its tasks differ from the log/u, (one) => (one.data.tasks[0].status = 'failed')],
+  ['a task is omitted', /its tasks differ from the log/u, (one) => one.data.tasks.pop()],
+  ['a task is listed as missing that is not', /lists the wrong tasks as missing/u, (one) => (one.missing = ['a'])],
 ];
 
-for (const [title, words, change] of outcomeLies)
-  test(`found though every hash is right: of the outcome, ${title}`, async () => {
-    const frames = await played();
-    retold(frames, change);
-    const { problems } = await audit(resealed(frames));
+for (const [title, words, change] of outcomeFalsifications)
+  test(`detected although every hash is right: in the outcome, ${title}`, async () => {
+    const frames = await recordRun();
+    changeOutcome(frames, change);
+    const { problems } = await audit(rehash(frames));
     expect(problems.map(({ message }) => message).join('\n')).toMatch(words);
   });
 
-for (const [title, words, change] of lies)
-  test(`found though every hash is right: ${title}`, async () => {
-    const frames = await played();
+for (const [title, words, change] of falsifications)
+  test(`detected although every hash is right: ${title}`, async () => {
+    const frames = await recordRun();
     change(frames);
-    const { ok, problems } = await audit(resealed(frames));
+    const { ok, problems } = await audit(rehash(frames));
     expect(ok).toBe(false);
     expect(problems.map(({ message }) => message).join('\n')).toMatch(words);
   });
 
-test('a task that starts before what it depends on has ended is found', async () => {
-  const frames: Loose[] = await played();
-  // Its dependency never said that it was done.
+test('a task that starts before its dependencies have ended is detected', async () => {
+  const frames: Mutable[] = await recordRun();
+  // Its dependency never completed.
   const settled = frames.find(({ record }) => record.ended !== undefined);
-  const result = given(settled, 'result')[0];
+  const result = contentsOfKind(settled, 'result')[0];
   result.content = JSON.stringify({ ...JSON.parse(result.content), status: 'failed' });
   settled.record.ended.outcome.status = 'failed';
-  const { problems } = await audit(resealed(frames));
+  const { problems } = await audit(rehash(frames));
   expect(problems.map(({ message }) => message)).toContain('its task is blocked');
 });
 
-test('explain says for each part of a task’s prompt which task it came from', async () => {
-  const frames = await played();
+test('explain names the source task of each part of a task’s prompt', async () => {
+  const frames = await recordRun();
   const tasks = readRunTasks(frames);
   const cellOf = (id: string) => tasks.find((one) => one.id === id)!.cells[0]!;
   const { segments } = explainCell(frames, cellOf('c'));
@@ -230,7 +227,7 @@ test('explain says for each part of a task’s prompt which task it came from', 
     { task: 'b', cell: cellOf('b') },
     { task: 'a', cell: cellOf('a') },
   ]);
-  // And on to the reply in which it was said.
+  // The trail continues to the reply that contains the text.
   const last = segments.at(-1)!;
   expect(last.trail.map(({ type }) => type)).toEqual(['crossing', 'task', 'operation']);
 });

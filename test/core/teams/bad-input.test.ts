@@ -1,4 +1,4 @@
-// What a team is not asked: said before anything runs, with what and where.
+// Invalid teams and tasks are rejected before anything runs, with the problem and its location.
 import { expect, test } from 'vitest';
 import { defineTeam, openCloister } from 'cloister';
 import type { TaskSpec } from 'cloister';
@@ -8,29 +8,29 @@ const stage = new TeamStage(() => 'x');
 const ann = stage.agent('ann');
 
 const teams: Readonly<Record<string, readonly [unknown, RegExp]>> = {
-  'no team at all': [undefined, /takes an object/u],
+  'a team without options': [undefined, /takes an object/u],
   'an empty team': [{ name: 'crew', agents: [] }, /agents: expected at least one agent/u],
-  'a member that is no agent': [{ name: 'crew', agents: [{ name: 'ann' }] }, /made by defineAgent/u],
-  'two members of one name': [{ name: 'crew', agents: [ann, ann] }, /"ann" is there twice/u],
+  'a member that is no agent': [{ name: 'crew', agents: [{ name: 'ann' }] }, /created with defineAgent/u],
+  'two members of the same name': [{ name: 'crew', agents: [ann, ann] }, /"ann" is used twice/u],
   'a team with the name of a member': [{ name: 'ann', agents: [ann] }, /another name/u],
-  'a team in a team': [{ name: 'crew', agents: [stage.team(['bob'])] }, /"crew" is a team/u],
+  'a team as a member': [{ name: 'crew', agents: [stage.team(['bob'])] }, /"crew" is a team/u],
   'a member that takes JSON': [
     { name: 'crew', agents: [stage.agent('json', { input: { format: 'json' } })] },
     /"json" takes JSON/u,
   ],
   'an unknown key': [{ name: 'crew', agents: [ann], paralel: 3 }, /did you mean "parallel"\?/u],
   'parallel 0': [{ name: 'crew', agents: [ann], parallel: 0 }, /parallel: expected a whole number from 1/u],
-  'capacity for nobody': [{ name: 'crew', agents: [ann], capacity: { zoe: 1 } }, /capacity\.zoe/u],
-  'messages to nobody': [
+  'capacity for an unknown member': [{ name: 'crew', agents: [ann], capacity: { zoe: 1 } }, /capacity\.zoe/u],
+  'messages to an unknown member': [
     { name: 'crew', agents: [ann], messages: { ann: ['zoe'] } },
-    /messages\.ann: expected members/u,
+    /messages\.ann: expected names of members/u,
   ],
   'a negative budget': [{ name: 'crew', agents: [ann], budget: { tokens: -1 } }, /budget\.tokens/u],
-  'a scope that is none': [{ name: 'crew', agents: [ann], memoryScope: 'some' }, /dependencies or all/u],
+  'an unknown scope': [{ name: 'crew', agents: [ann], memoryScope: 'some' }, /dependencies or all/u],
 };
 
 for (const [what, [options, words]] of Object.entries(teams))
-  test(`${what} is refused`, () => {
+  test(`${what} is rejected`, () => {
     expect(() => defineTeam(options as never)).toThrow(words);
   });
 
@@ -39,13 +39,13 @@ const graphs: Readonly<Record<string, readonly [unknown, RegExp]>> = {
   'an empty list': [[], /list of tasks is empty/u],
   'an unknown assignee': [[task('a', [], { assignee: 'zoe' })], /zoe/u],
   'a self-dependency': [[task('a', ['a'])], /depends on itself/u],
-  'an unknown dependency': [[task('a', ['b'])], /depends on "b", which is not there/u],
-  'a duplicate id': [[task('a'), task('a')], /has the id "a" too/u],
-  'a circle': [[task('a', ['c']), task('b', ['a']), task('c', ['b'])], /a → c → b → a/u],
+  'an unknown dependency': [[task('a', ['b'])], /depends on "b", which does not exist/u],
+  'a duplicate id': [[task('a'), task('a')], /also has the id "a"/u],
+  'a cycle': [[task('a', ['c']), task('b', ['a']), task('c', ['b'])], /a → c → b → a/u],
 };
 
 for (const [what, [tasks, words]] of Object.entries(graphs))
-  test(`${what} is refused before anything runs`, async () => {
+  test(`${what} is rejected before anything runs`, async () => {
     const quiet = new TeamStage(() => 'x');
     const team = quiet.team(['ann']);
     await using cloister = await openCloister({ agents: [team], store: 'memory' });
@@ -54,19 +54,19 @@ for (const [what, [tasks, words]] of Object.entries(graphs))
     expect(await cloister.runs()).toEqual([]);
   });
 
-test('a team takes no turns in conversations, is not started, and is given no context', async () => {
+test('a team takes no turns in conversations, cannot be spawned, and accepts no context', async () => {
   const team = stage.team(['ann'], { coordinator: stage.agent('lead') });
   await using cloister = await openCloister({ agents: [team], store: 'memory' });
-  await expect(cloister.runTurn('crew', 'Hello')).rejects.toThrow(/one cannot talk/u);
-  await expect(cloister.spawn('crew')).rejects.toThrow(/one cannot talk/u);
-  expect(() => cloister.run('crew', 'Go.', { context: ['x'] })).toThrow(/no `context`/u);
-  expect(() => cloister.run('crew', 'Go.', { schema: {} })).toThrow(/no `schema`/u);
+  await expect(cloister.runTurn('crew', 'Hello')).rejects.toThrow(/cannot hold a conversation/u);
+  await expect(cloister.spawn('crew')).rejects.toThrow(/cannot hold a conversation/u);
+  expect(() => cloister.run('crew', 'Go.', { context: ['x'] })).toThrow(/not `context`/u);
+  expect(() => cloister.run('crew', 'Go.', { schema: {} })).toThrow(/not `schema`/u);
   expect(() => stage.agent('boss', { tools: ['spawn_agent'], spawns: { agents: [team] } })).toThrow(
-    /called, not started/u,
+    /teams cannot be spawned/u,
   );
 });
 
-test('a goal for a team without a coordinator, and tasks for an agent, are refused', async () => {
+test('a goal for a team without a coordinator, and tasks for an agent, are rejected', async () => {
   const team = stage.team(['ann']);
   await using cloister = await openCloister({ agents: [team, ann], store: 'memory' });
   expect(() => cloister.runTeam(team, 'Go.')).toThrow(/no coordinator/u);
@@ -79,26 +79,26 @@ test('a goal for a team without a coordinator, and tasks for an agent, are refus
 const largeCrew = (chars: number) =>
   new TeamStage(({ prompt }) => (prompt.startsWith('# Task: Title a') ? 'Ä'.repeat(chars) : 'done'));
 
-test('a result of 50 MB is no answer: its task fails and says so, and what else was done is kept', async () => {
+test('a result of 50 MB is not accepted: its task fails with that reason, and the other results are kept', async () => {
   const large = largeCrew(25_000_000);
   const { outcome, session } = await large.run(large.team(['ann']), [task('a'), task('b', ['a']), task('c')]);
   expect(outcome).toMatchObject({
     status: 'partial',
-    output: expect.stringMatching(/^## Title c \(by ann\)\n\ndone\n\nNot in this answer:/u),
+    output: expect.stringMatching(/^## Title c \(by ann\)\n\ndone\n\nMissing from this answer:/u),
     missing: ['a', 'b'],
   });
   expect(session.queue.get('a')?.reason).toMatchObject({ code: 'failed', error: 'model_server' });
   expect(session.queue.get('b')).toMatchObject({ status: 'blocked', reason: { task: 'a' } });
 });
 
-test('a result of 28 MB is kept whole; who depends on it is handed its beginning, and is told so', async () => {
+test('a result of 28 MB is kept whole; its dependents get its beginning and a note about it', async () => {
   const large = largeCrew(14_000_000);
   const { outcome, session, cloister } = await large.run(large.team(['ann']), [task('a'), task('b', ['a'])]);
   expect(outcome).toMatchObject({ status: 'completed', output: 'done' });
   expect(session.queue.get('a')?.result?.length).toBe(14_000_000);
   const shown = large.shown('Title b');
   expect(shown.length).toBeLessThan(3_000);
-  expect(shown).toContain('Its last 27000000 bytes were too much to hand on.');
+  expect(shown).toContain('(truncated: last 27000000 bytes omitted)');
   expect(shown).toContain('read_output');
   expect(await cloister.audit(session.run)).toMatchObject({ ok: true, problems: [] });
 });

@@ -1,4 +1,4 @@
-// A team that is crashed after every record goes on as if nothing had happened.
+// A team that is crashed after any record resumes as if nothing had happened.
 import { expect, test } from 'vitest';
 import { defineAgent, defineTeam } from 'cloister';
 import { expectResumable, rehearse } from 'cloister/testkit';
@@ -27,7 +27,7 @@ const script: Script = [
   { when: { agent: 'bob' }, reply: { text: 'bob did more', delayMs: 30 } },
 ];
 
-test('crash after every record: the same tasks, the same answer, nothing settled is asked again', async () => {
+test('crash after every record: the same tasks, the same answer, nothing settled is requested again', async () => {
   const report = await expectResumable(({ clock }) => {
     const models = [rehearse(script, { clock })];
     const member = (name: string) =>
@@ -47,31 +47,31 @@ test('crash after every record: the same tasks, the same answer, nothing settled
   expect(report.crashes).toBeGreaterThan(40);
 });
 
-/** What it was shown, as its answer: so what a crash changes in it shows in the outcome. */
-const told = ({ messages }: RequestView): string =>
+/** Answers with what it was shown, so that a change caused by a crash is visible in the outcome. */
+const shownText = ({ messages }: RequestView): string =>
   messages
     .flatMap(({ role, content }): readonly object[] => (role === 'system' || role === 'assistant' ? [] : content))
     .map((part) => ('text' in part ? String(part.text) : JSON.stringify(part)))
     .join('\n')
-    // Drawn at random.
+    // Message ids are random.
     .replace(/\bm-[0-9a-f]+/gu, 'm');
 
-const talk: Script = [
+const messageScript: Script = [
   {
     when: { agent: 'ann', turn: 1 },
     reply: { calls: [{ tool: 'send_message', args: { to: 'bob', message: 'The secret of ann.' } }], delayMs: 5 },
   },
-  { when: { agent: 'ann' }, reply: (request) => ({ text: `ann: ${told(request)}`, delayMs: 20 }) },
+  { when: { agent: 'ann' }, reply: (request) => ({ text: `ann: ${shownText(request)}`, delayMs: 20 }) },
   {
     when: { agent: 'bob', turn: 1 },
     reply: { calls: [{ tool: 'receive_message', args: { timeout_ms: 100 } }], delayMs: 5 },
   },
-  { when: { agent: 'bob' }, reply: (request) => ({ text: `bob: ${told(request)}`, delayMs: 5 }) },
-  { when: { agent: 'lead', text: '# The team' }, reply: () => ({ text: JSON.stringify(side), delayMs: 5 }) },
-  { when: { agent: 'lead' }, reply: (request) => told(request) },
+  { when: { agent: 'bob' }, reply: (request) => ({ text: `bob: ${shownText(request)}`, delayMs: 5 }) },
+  { when: { agent: 'lead', text: '# The team' }, reply: () => ({ text: JSON.stringify(messagePlan), delayMs: 5 }) },
+  { when: { agent: 'lead' }, reply: (request) => shownText(request) },
 ];
 
-const side = {
+const messagePlan = {
   tasks: [
     { id: 'a', title: 'A', description: 'Do a.', assignee: 'ann' },
     { id: 'b', title: 'B', description: 'Do b.', assignee: 'bob' },
@@ -82,7 +82,7 @@ const side = {
 for (const messages of [true, false])
   test(`crash after every record, members ${messages ? 'may' : 'may not'} write: each is shown the same as without a crash`, async () => {
     const report = await expectResumable(({ clock }) => {
-      const models = [rehearse(talk, { clock })];
+      const models = [rehearse(messageScript, { clock })];
       const member = (name: string, mate: string) =>
         defineAgent({
           name,
@@ -98,7 +98,7 @@ for (const messages of [true, false])
       return { agents: [team], agent: 'crew', input: 'Reach it.' };
     });
     expect(report.outcome.status).toBe('completed');
-    // Through the team, to the task that had not started; or not at all.
+    // Through the team to the task that had not started, or not at all.
     expect(report.outcome.output.includes('| The secret of ann.')).toBe(messages);
     expect(report.crashes).toBeGreaterThan(30);
   });

@@ -1,5 +1,5 @@
-// Whatever the graph, the schedule and the failures: every task is shown the pure function of its own text, its dependencies'
-// results and its messages; each ends in exactly one final state; none starts before what it depends on.
+// Whatever the graph, the schedule and the failures: every task's prompt is a pure function of its own text, its dependencies'
+// results and its messages; each task ends in exactly one final state; none starts before its dependencies have ended.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineTeam } from 'cloister';
@@ -10,8 +10,8 @@ type Case = {
   readonly tasks: readonly TaskSpec[];
   readonly parallel: number;
   readonly capacity: number;
-  /** By task: how long each try takes, whether it fails, what is said, to whom it writes. */
-  readonly lives: readonly {
+  /** By task: how long each attempt takes, how often it fails, its answer, and which member it messages. */
+  readonly attempts: readonly {
     readonly ms: number;
     readonly fails: number;
     readonly text: string;
@@ -37,7 +37,7 @@ const cases: fc.Arbitrary<Case> = fc.integer({ min: 1, max: 9 }).chain((count) =
   fc.record({
     parallel: fc.integer({ min: 1, max: 4 }),
     capacity: fc.integer({ min: 1, max: 3 }),
-    lives: fc.array(
+    attempts: fc.array(
       fc.record({
         ms: fc.integer({ min: 0, max: 60 }),
         fails: fc.integer({ min: 0, max: 3 }),
@@ -72,7 +72,7 @@ const specOf = (place: number): fc.Arbitrary<TaskSpec> =>
       ...(asks && deps.length > 0 ? { when: { task: `t${deps[0]}`, not: 'no' } } : {}),
     }));
 
-/** The whole of it once more, in the simplest words: what the prompt of a task must be. */
+/** A second, simple implementation of what the prompt of a task must be. */
 // eslint-disable-next-line no-control-regex -- separators that some readers take for the end of a line
 const lineBreak = /\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/u;
 
@@ -99,12 +99,12 @@ const expectedPrompt = (
   return [`# Task: ${task.title}\n\n${task.description}`, ...results, ...mail].join('\n\n');
 };
 
-const play = async ({ tasks, parallel, capacity, lives }: Case) => {
+const play = async ({ tasks, parallel, capacity, attempts }: Case) => {
   const tries = new Map<number, number>();
   let sent = 0;
   const stage: TeamStage = new TeamStage(({ agent, prompt, options }) => {
     const place = Number(/^# Task: Task (\d+)/u.exec(prompt)![1]);
-    const { ms, fails, text, to } = lives[place]!;
+    const { ms, fails, text, to } = attempts[place]!;
     const isNew = !options.prompt.some(({ role }) => role === 'tool');
     if (isNew && agent === 'ann' && to !== null && members[to] !== 'ann')
       return {
@@ -130,15 +130,15 @@ const play = async ({ tasks, parallel, capacity, lives }: Case) => {
   return { stage, cloister, session, outcome };
 };
 
-/** Follows the events alone: what had ended when each started. */
-const judge = (
+/** Follows the events alone: what had ended when each task started. */
+const checkEvents = (
   events: readonly DurableEvent[],
   all: readonly Task[],
   shown: (title: string) => readonly string[],
 ): void => {
   const [done, ended] = [new Set<string>(), new Set<string>()];
   const tries = new Map<string, number>();
-  const told = new Map<string, readonly string[]>();
+  const messagesShown = new Map<string, readonly string[]>();
   for (const event of events) {
     if (event.type !== 'task') continue;
     const { task: id, status } = event;
@@ -148,9 +148,9 @@ const judge = (
       const nth = tries.get(id) ?? 0;
       tries.set(id, nth + 1);
       const prompts = shown(one.title);
-      told.set(id, messagesIn(prompts[0]!));
+      messagesShown.set(id, messagesIn(prompts[0]!));
       const seen = one.memoryScope === 'all' ? done : doneOf(one, done);
-      expect(prompts[nth], `try ${nth + 1} of ${id}`).toBe(expectedPrompt(one, all, seen, told.get(id)!));
+      expect(prompts[nth], `try ${nth + 1} of ${id}`).toBe(expectedPrompt(one, all, seen, messagesShown.get(id)!));
     }
     if (status === 'completed') done.add(id);
     if (['completed', 'failed', 'blocked', 'skipped'].includes(status)) {
@@ -159,7 +159,7 @@ const judge = (
     }
   }
   expect(ended.size).toBe(all.length);
-  const messages = [...told.values()].flat();
+  const messages = [...messagesShown.values()].flat();
   expect(new Set(messages).size, 'no message is shown to two tasks').toBe(messages.length);
 };
 
@@ -170,14 +170,14 @@ const messagesIn = (prompt: string): readonly string[] =>
     ? [...prompt.slice(prompt.indexOf('## Messages from')).matchAll(/\| (from \d+)/gu)].map((found) => found[1]!)
     : [];
 
-test('every prompt is the pure function, every task ends once, none starts too early', async () => {
+test('every prompt equals the pure function, every task ends once, none starts too early', async () => {
   await fc.assert(
     fc.asyncProperty(cases, async (one) => {
       const { stage, cloister, session } = await play(one);
       const all = [...session.queue.tasks()];
       const { events } = await cloister.show(session.run);
       const firstOfEach = stage.requests.filter(({ options }) => !options.prompt.some(({ role }) => role === 'tool'));
-      judge(events, all, (title) =>
+      checkEvents(events, all, (title) =>
         firstOfEach.filter(({ prompt }) => prompt.startsWith(`# Task: ${title}\n`)).map(({ prompt }) => prompt),
       );
       expect(await cloister.audit(session.run)).toMatchObject({ ok: true, problems: [] });

@@ -1,10 +1,10 @@
-// The acceptance criteria of the document that dependency-only context comes from.
+// The acceptance criteria of the document that introduced dependency-only context.
 import { expect, test } from 'vitest';
 import { buildSynthesisPrompt, buildTaskPrompt, SharedMemory, TaskQueue } from 'cloister';
 import { task, TeamStage } from './stage.ts';
 
 const echo = () => new TeamStage(({ prompt }) => `Result of ${prompt.slice(0, prompt.indexOf('\n'))}`);
-const nobody = { getMessages: () => [] };
+const noMessages = { getMessages: () => [] };
 
 test('a task without dependencies is shown its title and description, and nothing else', async () => {
   const stage = echo();
@@ -37,7 +37,7 @@ test('a task with dependencies is shown their results under title and assignee, 
       '| Result of # Task: Title a',
     ].join('\n'),
   );
-  // The last one sees what it depends on, not what that depended on.
+  // The last task sees its direct dependencies, not the dependencies of those.
   expect(stage.shown('Title d')).not.toContain('Title a');
   for (const one of tasks) expect(stage.shown(one.title)).toBe(buildTaskPrompt(one, session, session.queue));
 });
@@ -45,7 +45,7 @@ test('a task with dependencies is shown their results under title and assignee, 
 test('buildTaskPrompt reads results from the queue it is given', () => {
   const queue = new TaskQueue();
   queue.add([task('a', [], { assignee: 'ann' }), task('b', ['a'])]);
-  const prompt = (): string => buildTaskPrompt(queue.get('b')!, nobody, queue);
+  const prompt = (): string => buildTaskPrompt(queue.get('b')!, noMessages, queue);
   expect(prompt()).toBe('# Task: Title b\n\nDo b.');
   queue.take(() => 1);
   queue.complete('a', 'Found it.');
@@ -58,10 +58,10 @@ test('a result without assignee is shown as by unknown', () => {
   queue.add([task('a'), task('b', ['a'])]);
   queue.take(() => 1);
   queue.complete('a', 'x');
-  expect(buildTaskPrompt(queue.get('b')!, nobody, queue)).toContain('### Title a (by unknown)\n');
+  expect(buildTaskPrompt(queue.get('b')!, noMessages, queue)).toContain('### Title a (by unknown)\n');
 });
 
-test('messages to the assignee are in its prompt, those to others are not', () => {
+test('messages to the assignee are in its prompt, messages to others are not', () => {
   const queue = new TaskQueue();
   queue.add([task('a', [], { assignee: 'ann' })]);
   const team = {
@@ -73,7 +73,7 @@ test('messages to the assignee are in its prompt, those to others are not', () =
   );
 });
 
-test('memoryScope all shows every completed result, and the ledger says so', async () => {
+test('memoryScope all shows every completed result, and the ledger records it', async () => {
   const stage = echo();
   const { cloister, session } = await stage.run(stage.team(['ann'], { parallel: 1 }), [
     task('a'),
@@ -90,7 +90,7 @@ test('memoryScope all shows every completed result, and the ledger says so', asy
   expect(await cloister.audit(session.run)).toMatchObject({ ok: true, problems: [] });
 });
 
-test('getSummary takes a filter, and an empty one gives nothing', () => {
+test('getSummary takes a filter, and an empty filter gives nothing', () => {
   const memory = new SharedMemory();
   memory.write({ id: 'a', title: 'A', assignee: 'ann', result: 'one' });
   memory.write({ id: 'b', title: 'B', assignee: null, result: 'two' });
@@ -99,7 +99,7 @@ test('getSummary takes a filter, and an empty one gives nothing', () => {
   expect(memory.getSummary()).toBe('### A (by ann)\none\n\n### B (by unknown)\ntwo');
 });
 
-test('results are written to the shared memory, and no request but the coordinator’s last has them all', async () => {
+test('results are written to the shared memory, and only the coordinator’s last request has them all', async () => {
   const plan = { tasks: [task('a'), task('b'), task('c', ['a'])] };
   const stage: TeamStage = new TeamStage(({ prompt }) => {
     if (prompt.includes('# The team')) return JSON.stringify(plan);
@@ -117,7 +117,7 @@ test('results are written to the shared memory, and no request but the coordinat
   expect(await cloister.audit(session.run)).toMatchObject({ ok: true, problems: [] });
 });
 
-test('who plans sees the goal and the descriptions, and no prompt of a member', async () => {
+test('the planning request has the goal and the descriptions, and no prompt of a member', async () => {
   const stage: TeamStage = new TeamStage(({ prompt }) =>
     prompt.includes('# The team') ? '{"tasks":[{"id":"a","title":"A","description":"x"}]}' : 'done',
   );

@@ -1,4 +1,4 @@
-// Teams whose members say what a test tells them, in virtual time; every request is kept.
+// Teams whose members reply with what a test says, in virtual time; every request is kept.
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { defineAgent, defineTeam, openCloister } from 'cloister';
 import type { Agent, AgentOptions, TaskSpec, TeamOptions, TeamSession } from 'cloister';
@@ -15,7 +15,7 @@ export type Request = {
   readonly prompt: string;
   readonly options: LanguageModelV4CallOptions;
 };
-/** What a member says; thrown: the model fails. */
+/** The reply of a member; if this throws, the model fails. */
 export type Say = (request: Request) => Reply | string;
 
 const usageOf = (tokens: number) => ({
@@ -51,7 +51,7 @@ export class TeamStage {
     return openCloister({ agents, store: 'memory', clock: this.clock });
   }
 
-  /** Runs tasks to the end; time passes as it must. */
+  /** Runs tasks to the end; virtual time passes as needed. */
   async run(
     team: Agent,
     tasks: readonly TaskSpec[],
@@ -68,16 +68,16 @@ export class TeamStage {
     const end = (): void => void (ended.is = true);
     session.outcome.then(end, end);
     for (let round = 0; !ended.is; round++) {
-      if (round > 100_000) throw new Error('It does not come to an end.');
+      if (round > 100_000) throw new Error('The team does not finish.');
       await this.clock.advance(10);
     }
     return session.outcome;
   }
 
-  /** What the model of a task was shown: its messages but for the system's, joined by blank lines. */
+  /** The first prompt of a task: its user messages, joined by blank lines. */
   shown(title: string): string {
     const found = this.requests.find(({ prompt }) => prompt.startsWith(`# Task: ${title}\n`));
-    if (found === undefined) throw new Error(`Nobody was asked to do ${title}.`);
+    if (found === undefined) throw new Error(`There is no request for the task ${title}.`);
     return found.prompt;
   }
 
@@ -87,12 +87,12 @@ export class TeamStage {
       provider: 'test',
       modelId: agent,
       supportedUrls: {},
-      doGenerate: () => Promise.reject(new Error('Not asked so.')),
+      doGenerate: () => Promise.reject(new Error('Not used.')),
       doStream: async (options) => {
-        const request = { agent, prompt: wordsOf(options), options };
+        const request = { agent, prompt: userText(options), options };
         this.requests.push(request);
-        const said = this.say(request);
-        const { text, ms = 0, call, tokens = 10 } = typeof said === 'string' ? { text: said } : said;
+        const reply = this.say(request);
+        const { text, ms = 0, call, tokens = 10 } = typeof reply === 'string' ? { text: reply } : reply;
         if (ms > 0) await new Promise<void>((resolve) => void this.clock.timer(ms, resolve));
         return { stream: streamOf(text, call, tokens) };
       },
@@ -100,7 +100,7 @@ export class TeamStage {
   }
 }
 
-const wordsOf = ({ prompt }: LanguageModelV4CallOptions): string =>
+const userText = ({ prompt }: LanguageModelV4CallOptions): string =>
   prompt
     .slice(1)
     .filter(({ role }) => role === 'user')
@@ -129,7 +129,7 @@ const streamOf = (text: string, call: Reply['call'], tokens: number) =>
     },
   }) as Awaited<ReturnType<LanguageModelV4['doStream']>>['stream'];
 
-/** A task in few words. */
+/** A minimal task. */
 export const task = (id: string, dependsOn: readonly string[] = [], more: Partial<TaskSpec> = {}): TaskSpec => ({
   id,
   title: `Title ${id}`,

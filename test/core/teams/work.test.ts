@@ -1,4 +1,4 @@
-// What a team does with its tasks: order, parallel work, failures, retries, messages, money, time, an end from outside.
+// How a team works through its tasks: order, parallel work, failures, retries, messages, budgets, time, stopping from outside.
 import { describe, expect, test } from 'vitest';
 import { CloisterError, defineTeam } from 'cloister';
 import type { Task } from 'cloister';
@@ -13,7 +13,7 @@ const failing = (...ids: readonly string[]) =>
   });
 const clean = { ok: true, problems: [] };
 
-describe('order and room', () => {
+describe('order and capacity', () => {
   test('ready tasks run in parallel up to the cap, by priority and then in order', async () => {
     let [running, most] = [0, 0];
     const stage: TeamStage = new TeamStage(() => {
@@ -27,7 +27,7 @@ describe('order and room', () => {
     expect(stage.requests.map(({ prompt }) => titleOf(prompt))).toEqual(['d', 'b', 'a', 'c', 'e']);
   });
 
-  test('a task without assignee goes to the member with the most room; two tasks of one member are two cells', async () => {
+  test('a task without assignee goes to the member with the most capacity; two tasks of one member are two cells', async () => {
     const stage = failing();
     const team = stage.team(['ann', 'bob'], { parallel: 3, capacity: { ann: 1, bob: 2 } });
     const { cloister, session, tasks } = await stage.run(team, [task('a'), task('b'), task('c')]);
@@ -36,7 +36,7 @@ describe('order and room', () => {
     expect(new Set(reports.flatMap(({ cells }) => cells)).size).toBe(3);
   });
 
-  test('a busy member holds up nobody else', async () => {
+  test('a busy member does not hold up the others', async () => {
     const stage = failing();
     const team = stage.team(['ann', 'bob'], { parallel: 4, capacity: { ann: 1 } });
     const tasks = [
@@ -50,7 +50,7 @@ describe('order and room', () => {
 });
 
 describe('failures', () => {
-  test('a failure blocks its dependents alone, with the reason, and the rest is done', async () => {
+  test('a failure blocks only its dependents, with the reason, and the rest is done', async () => {
     const stage = failing('b');
     const { cloister, session, outcome, tasks } = await stage.run(stage.team(['ann']), [
       task('a'),
@@ -64,13 +64,13 @@ describe('failures', () => {
     expect(session.queue.get('b')?.reason).toMatchObject({ code: 'failed', error: 'model_server' });
     expect(outcome).toMatchObject({
       status: 'partial',
-      output: expect.stringMatching(/^## Title e \(by ann\)\n\ndid e\n\nNot in this answer:\n- Title b /u),
+      output: expect.stringMatching(/^## Title e \(by ann\)\n\ndid e\n\nMissing from this answer:\n- Title b /u),
       missing: ['b', 'c', 'd'],
     });
     expect(await cloister.audit(session.run)).toMatchObject(clean);
   });
 
-  test('a task is tried again after a pause that doubles, is shown the same, and may succeed', async () => {
+  test('a task is retried after a pause that doubles, is shown the same, and may succeed', async () => {
     let left = 2;
     const times: number[] = [];
     const stage: TeamStage = new TeamStage(({ prompt }) => {
@@ -91,7 +91,7 @@ describe('failures', () => {
     expect((await cloister.replay(session.run)).differences).toEqual([]);
   });
 
-  test('a partial answer completes nothing', async () => {
+  test('a partial answer does not complete a task', async () => {
     const stage = new TeamStage(() => ({ text: 'so far', call: { tool: 'list_files', args: {} } }));
     const agent = stage.agent('ann', { tools: ['list_files'], limits: { maxToolTurns: 1, maxRetries: 0 } });
     const team = defineTeam({ name: 'crew', agents: [agent] });
@@ -100,7 +100,7 @@ describe('failures', () => {
     expect(outcome.status).toBe('failed');
   });
 
-  test('all that fails is a failed run that says why', async () => {
+  test('when everything fails the run fails and reports why', async () => {
     const stage = failing('a');
     const { outcome } = await stage.run(stage.team(['ann']), [task('a')]);
     expect(outcome).toMatchObject({ status: 'failed', output: '', failure: { code: 'model_server' } });
@@ -108,13 +108,13 @@ describe('failures', () => {
 });
 
 describe('odd names and many dependencies', () => {
-  test('members may be called like parts of every object', async () => {
+  test('members may be named like built-in object properties', async () => {
     const stage = failing();
     const { outcome } = await stage.run(stage.team(['constructor', 'toString']), [task('a'), task('b'), task('c')]);
     expect(outcome.status).toBe('completed');
   });
 
-  test('of many results each is shown in part, and none is left out', async () => {
+  test('of many results each is shown in part, and none is omitted', async () => {
     const stage = new TeamStage(({ prompt }) => (titleOf(prompt) === 'end' ? 'done' : 'x'.repeat(7_000)));
     const parts = Array.from({ length: 120 }, (_, index) => task(`t${index}`));
     const { cloister, session } = await stage.run(stage.team(['ann'], { parallel: 20 }), [
@@ -131,17 +131,17 @@ describe('odd names and many dependencies', () => {
     expect(await cloister.audit(session.run)).toMatchObject(clean);
   });
 
-  test('what was done is the output, also when what depends on it was not', async () => {
+  test('completed results are the output, even if their dependents were not done', async () => {
     const stage = failing('page');
     const { outcome } = await stage.run(stage.team(['ann']), [task('facts'), task('licence'), task('page', ['facts'])]);
     expect(outcome.output).toContain('## Title facts (by ann)\n\ndid facts');
     expect(outcome.output).toContain('## Title licence (by ann)\n\ndid licence');
-    expect(outcome.output).toContain('Not in this answer:\n- Title page');
+    expect(outcome.output).toContain('Missing from this answer:\n- Title page');
   });
 });
 
 describe('conditions', () => {
-  test('a task that its condition leaves out is skipped, blocks nobody, and is not missing', async () => {
+  test('a task skipped by its condition blocks no task, and is not missing', async () => {
     const stage = new TeamStage(({ prompt }) => (titleOf(prompt) === 'route' ? 'Billing.' : `did ${titleOf(prompt)}`));
     const { outcome, tasks } = await stage.run(stage.team(['ann']), [
       task('route'),
@@ -171,7 +171,7 @@ describe('messages', () => {
       messages,
     });
 
-  test('a message is shown once, to the earliest task of its reader that has not started', async () => {
+  test('a message is shown once, to its recipient’s earliest task that has not started', async () => {
     const stage = talking('bob');
     const { cloister, session } = await stage.run(crew(stage, true), [
       task('z', [], { assignee: 'bob', priority: 9 }),
@@ -179,7 +179,7 @@ describe('messages', () => {
       task('b', ['a'], { assignee: 'bob' }),
       task('c', ['a'], { assignee: 'bob', priority: 3 }),
     ]);
-    // The later one is more urgent and starts first; the message is for the earlier.
+    // The later task is more urgent and starts first; the message is for the earlier one.
     expect(stage.requests.map(({ prompt }) => titleOf(prompt))).toEqual(['z', 'a', 'a', 'c', 'b']);
     expect(stage.shown('Title b')).toContain('## Messages from team members\n- **ann**:\n');
     expect(stage.shown('Title b')).toContain('| Use metres.');
@@ -189,23 +189,23 @@ describe('messages', () => {
     expect((await cloister.replay(session.run)).differences).toEqual([]);
   });
 
-  test('members that the team does not let write to each other are told that there is nobody', async () => {
+  test('members that may not message each other are shown that there is no one to message', async () => {
     for (const messages of [false, { bob: ['ann'] }]) {
       const stage = talking('bob');
       const { cloister, session } = await stage.run(crew(stage, messages), [
         task('a', [], { assignee: 'ann' }),
         task('b', ['a'], { assignee: 'bob' }),
       ]);
-      const told = JSON.stringify(
+      const summary = JSON.stringify(
         stage.requests.find(({ options }) => options.prompt.some(({ role }) => role === 'tool'))?.options,
       );
-      expect(told).toContain('AGENT_NOT_FOUND');
+      expect(summary).toContain('AGENT_NOT_FOUND');
       expect(stage.shown('Title b')).not.toContain('metres');
       expect(await cloister.audit(session.run)).toMatchObject(clean);
     }
   });
 
-  test('members’ own definitions do not let them write past their team, nor speak on a topic to a task at work', async () => {
+  test('members’ own definitions do not let them bypass their team, nor publish to a working task', async () => {
     const isNew = (options: { readonly prompt: readonly { readonly role: string }[] }): boolean =>
       !options.prompt.some(({ role }) => role === 'tool');
     const stage: TeamStage = new TeamStage(({ agent, options }) => {
@@ -231,7 +231,7 @@ describe('messages', () => {
     expect(await cloister.audit(session.run)).toMatchObject(clean);
   });
 
-  test('a message from outside reaches the member that it is for; one for the team itself is refused', async () => {
+  test('a message from outside reaches the member it is addressed to; one to the team itself is refused', async () => {
     const stage = failing();
     const team = stage.team(['ann', 'bob'], { parallel: 1 });
     const cloister = await stage.open(team);
@@ -240,11 +240,11 @@ describe('messages', () => {
       task('b', ['a'], { assignee: 'bob' }),
     ]);
     session.send('Be brief.', { to: 'bob' });
-    expect(() => session.send('Hello')).toThrow(/name one of ann, bob/u);
+    expect(() => session.send('Hello')).toThrow(/one of: ann, bob/u);
     await stage.clock.advance(1);
     expect(session.getMessages('bob')).toMatchObject([{ from: null, to: 'bob', content: 'Be brief.' }]);
     await stage.finish(session);
-    expect(stage.shown('Title b')).toContain('- **the person you work for**:\n');
+    expect(stage.shown('Title b')).toContain('- **the user**:\n');
     expect(stage.shown('Title a')).not.toContain('brief');
     expect(await cloister.audit(session.run)).toMatchObject(clean);
   });
@@ -266,7 +266,7 @@ describe('while the coordinator plans', () => {
     return { cloister, session };
   };
 
-  test('a message that comes is shown to the first task of its reader', async () => {
+  test('a message that arrives is shown to the first task of its recipient', async () => {
     const stage = planning(['a']);
     const { cloister, session } = await start(stage);
     session.send('Be brief.', { to: 'bob' });
@@ -276,7 +276,7 @@ describe('while the coordinator plans', () => {
     expect((await cloister.replay(session.run)).differences).toEqual([]);
   });
 
-  test('tasks that are added wait for the plan, and are judged beside it; the coordinator does not hear of them', async () => {
+  test('added tasks wait for the plan and are checked together with it; the coordinator does not see them', async () => {
     const stage = planning(['a', 'b']);
     const { cloister, session } = await start(stage);
     const twice = session.addTasks([task('a', [], { assignee: 'ann' })]);
@@ -286,7 +286,7 @@ describe('while the coordinator plans', () => {
     );
     const added = session.addTasks([task('c', ['a'], { assignee: 'ann' })]);
     expect(await stage.finish(session)).toMatchObject({ status: 'completed', output: 'All.' });
-    expect(await refused).toMatch(/there is a task with the id "a" already/u);
+    expect(await refused).toMatch(/a task with the id "a" already exists/u);
     await added;
     expect([...session.queue.tasks()].map(({ id, status }) => [id, status])).toEqual([
       ['a', 'completed'],
@@ -298,8 +298,8 @@ describe('while the coordinator plans', () => {
   });
 });
 
-describe('more tasks while it works', () => {
-  test('tasks that are added are done, with the same checks', async () => {
+describe('adding tasks to a running team', () => {
+  test('added tasks are done, with the same checks', async () => {
     const stage = failing();
     const team = stage.team(['ann']);
     const cloister = await stage.open(team);
@@ -316,7 +316,7 @@ describe('more tasks while it works', () => {
         expect.objectContaining({ failure: expect.objectContaining({ code: 'tasks_invalid' }) }),
       );
     await session.addTasks([task('b', ['a'])]);
-    // Named before they are taken in.
+    // Named before they are added.
     await expect(session.addTasks([task('b')])).rejects.toThrow(CloisterError);
     await session.addTasks([task('c', ['b'])]);
     const outcome = await stage.finish(session);
@@ -332,8 +332,8 @@ describe('more tasks while it works', () => {
   });
 });
 
-describe('an end from outside', () => {
-  test('a cancelled team stops what is under way and skips the rest', async () => {
+describe('stopped from outside', () => {
+  test('a cancelled team stops running tasks and skips the rest', async () => {
     const stage = failing();
     const team = stage.team(['ann'], { parallel: 1 });
     const cloister = await stage.open(team);
@@ -343,7 +343,7 @@ describe('an end from outside', () => {
     const outcome = await stage.finish(session);
     expect(outcome).toMatchObject({
       status: 'cancelled',
-      output: expect.stringContaining('did a\n\nNot in this answer:'),
+      output: expect.stringContaining('did a\n\nMissing from this answer:'),
     });
     expect(states([...session.queue.tasks()])).toEqual({ a: 'completed', b: 'skipped', c: 'skipped' });
     expect(session.queue.get('c')?.reason).toMatchObject({ code: 'aborted' });
@@ -355,7 +355,7 @@ describe('an end from outside', () => {
     expect(await cloister.audit(session.run)).toMatchObject(clean);
   });
 
-  test('a team that is asked to finish completes what is under way and starts nothing more', async () => {
+  test('a team that is asked to finish completes running tasks and starts nothing more', async () => {
     const stage = failing();
     const team = stage.team(['ann'], { parallel: 1 });
     const cloister = await stage.open(team);
@@ -364,13 +364,13 @@ describe('an end from outside', () => {
     session.finish();
     expect(await stage.finish(session)).toMatchObject({
       status: 'partial',
-      output: expect.stringContaining('did a\n\nNot in this answer:'),
+      output: expect.stringContaining('did a\n\nMissing from this answer:'),
       missing: ['b'],
     });
     expect(await cloister.audit(session.run)).toMatchObject(clean);
   });
 
-  test('a team whose time is up ends with what there is, also while a task waits to be tried again', async () => {
+  test('a team whose time is up ends with the results so far, even while a task waits for its retry', async () => {
     const stage = failing('b');
     const { outcome, tasks } = await stage.run(stage.team(['ann'], { budget: { ms: 500 }, backOffMs: 400 }), [
       task('a'),
@@ -382,8 +382,8 @@ describe('an end from outside', () => {
   });
 });
 
-describe('money', () => {
-  test('the budget of a team is one account; what it cannot afford is skipped with that reason', async () => {
+describe('budgets', () => {
+  test('the budget of a team is one account; tasks it cannot afford are skipped with that reason', async () => {
     const stage = failing();
     const { cloister, session, outcome, tasks } = await stage.run(
       stage.team(['ann'], { parallel: 1, budget: { tokens: 9_700 } }),
@@ -398,7 +398,7 @@ describe('money', () => {
     expect(await cloister.audit(session.run)).toMatchObject(clean);
   });
 
-  test('the cap on agents counts tasks', async () => {
+  test('the spawn cap counts tasks', async () => {
     const stage = failing();
     const { tasks } = await stage.run(stage.team(['ann'], { parallel: 1, budget: { spawns: 2 } }), [
       task('a'),
@@ -409,7 +409,7 @@ describe('money', () => {
     expect(tasks[2]!.reason).toMatchObject({ code: 'budget' });
   });
 
-  test('one agent is kept for the answer', async () => {
+  test('one spawn is reserved for the answer', async () => {
     const stage: TeamStage = new TeamStage(({ prompt }) => (prompt.startsWith('# Goal') ? 'Answered.' : 'x'));
     const team = stage.team(['ann'], { parallel: 1, coordinator: stage.agent('lead'), budget: { spawns: 3 } });
     const { outcome, tasks } = await stage.run(team, [task('a'), task('b'), task('c')], { answer: true });
@@ -417,7 +417,7 @@ describe('money', () => {
     expect(outcome.output).toContain('Answered.');
   });
 
-  test('tasks leave the coordinator enough to answer with what there is', async () => {
+  test('tasks leave the coordinator enough to answer with the results so far', async () => {
     const stage: TeamStage = new TeamStage(({ prompt }) =>
       prompt.startsWith('# Goal') ? 'Answered.' : { text: 'x', tokens: 1_200 },
     );
@@ -425,21 +425,21 @@ describe('money', () => {
     const tasks = Array.from({ length: 60 }, (_, index) => task(`t${index}`));
     const { outcome } = await stage.run(team, tasks, { answer: true, goal: 'Much.' });
     expect(outcome.status).toBe('partial');
-    expect(outcome.output.startsWith('Answered.\n\nNot in this answer:\n')).toBe(true);
+    expect(outcome.output.startsWith('Answered.\n\nMissing from this answer:\n')).toBe(true);
   });
 });
 
-test('what ended together is heard together: the log and the team tell the same of every task', async () => {
+test('tasks that end together are handled together: the log and the team agree on every task', async () => {
   const stage: TeamStage = new TeamStage(() => {
     throw new Error('It cannot.');
   });
   const team = stage.team(['ann', 'bob'], { parallel: 2, budget: { spawns: 2 } });
-  // When a and b have failed, c may not be started any more; d is blocked by b, which had ended by then.
+  // When a and b have failed, c may no longer be started; d is blocked by b, which had ended by then.
   const asked = [task('a'), task('b'), task('c'), task('d', ['b', 'c'])];
   const { cloister, session, tasks, outcome } = await stage.run(team, asked);
-  const told = (all: readonly Pick<Task, 'id' | 'status' | 'reason'>[]) =>
+  const summary = (all: readonly Pick<Task, 'id' | 'status' | 'reason'>[]) =>
     all.map(({ id, status, reason }) => ({ id, status, reason: reason ?? null }));
-  expect(told(tasks)).toEqual(told(await cloister.tasks(session.run)));
-  expect(told(tasks)).toEqual(told((outcome.data as unknown as { tasks: readonly Task[] }).tasks));
+  expect(summary(tasks)).toEqual(summary(await cloister.tasks(session.run)));
+  expect(summary(tasks)).toEqual(summary((outcome.data as unknown as { tasks: readonly Task[] }).tasks));
   expect(tasks[3]).toMatchObject({ status: 'blocked', reason: { task: 'b' } });
 });

@@ -1,4 +1,4 @@
-// resume.ts <workspace> <run>: goes on with an interrupted run through the library, and prints how it ended.
+// resume.ts <workspace> <run>: resumes an interrupted run through the library, and prints how it ended.
 import { CloisterError, openCloister } from 'cloister';
 import agents from './team.ts';
 

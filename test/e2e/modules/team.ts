@@ -1,5 +1,5 @@
-// Agents for the tests of the command, each with one thing to watch. Their files are those of the working folder:
-// `effects` has a line for every effect, `entered` says that someone waits at the gate, `go` opens it.
+// Agents for the tests of the command, each for one behaviour. They use files in the working folder: `effects` has a line for
+// every effect, `entered` says that an agent waits at the gate, `go` opens it.
 import { appendFileSync, existsSync, watch } from 'node:fs';
 import { defineAgent } from 'cloister';
 import type { ToolDefinition } from 'cloister';

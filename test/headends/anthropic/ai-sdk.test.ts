@@ -5,11 +5,11 @@ import { APICallError } from '@ai-sdk/provider';
 import type { RunOutcome, Spent } from '#contracts';
 import { expect, test } from 'vitest';
 import { serveAgents } from '../http/driver.ts';
-import { answer, openHouse, used } from './house.ts';
+import { answer, scriptAgents, scriptedUsage } from './scripted-agents.ts';
 
-/** Agents as models of the provider, of an operator that allows all there is. */
+/** Agents as models of the provider, with everything allowed by the operator. */
 const serve = async (ended: (outcome: RunOutcome) => void = () => {}): Promise<(agent: string) => LanguageModelV4> => {
-  const { agents } = openHouse();
+  const { agents } = scriptAgents();
   const { url, token } = await serveAgents({
     agents,
     clients: { system: true, activity: true },
@@ -18,26 +18,29 @@ const serve = async (ended: (outcome: RunOutcome) => void = () => {}): Promise<(
   return createAnthropic({ baseURL: `${url}/v1`, apiKey: token });
 };
 
-const said = (text: string): LanguageModelV4Prompt[number] => ({ role: 'user', content: [{ type: 'text', text }] });
+const userMessage = (text: string): LanguageModelV4Prompt[number] => ({
+  role: 'user',
+  content: [{ type: 'text', text }],
+});
 
 const usage = {
   inputTokens: {
-    total: used.input,
-    noCache: used.input - used.cacheRead - used.cacheWrite,
-    cacheRead: used.cacheRead,
-    cacheWrite: used.cacheWrite,
+    total: scriptedUsage.input,
+    noCache: scriptedUsage.input - scriptedUsage.cacheRead - scriptedUsage.cacheWrite,
+    cacheRead: scriptedUsage.cacheRead,
+    cacheWrite: scriptedUsage.cacheWrite,
   },
-  outputTokens: { total: used.output },
+  outputTokens: { total: scriptedUsage.output },
 };
 
-test('an answer has its text, its thoughts and the usage of the whole tree', async () => {
+test('an answer has its text, its reasoning and the usage of the whole run', async () => {
   const model = await serve();
   const {
     content,
     finishReason,
     usage: reported,
     response,
-  } = await model('lead').doGenerate({ prompt: [said('Where is Lisbon?')] });
+  } = await model('lead').doGenerate({ prompt: [userMessage('Where is Lisbon?')] });
   expect(content.map(({ type }) => type)).toEqual(['reasoning', 'text']);
   expect(content.at(-1)).toMatchObject({ type: 'text', text: answer });
   expect(finishReason.unified).toBe('stop');
@@ -45,10 +48,10 @@ test('an answer has its text, its thoughts and the usage of the whole tree', asy
   expect(response?.modelId).toBe('lead');
 });
 
-test('a stream has the same, piece by piece', async () => {
+test('a stream delivers the same piece by piece', async () => {
   const spent: Spent[] = [];
   const model = await serve((outcome) => spent.push(outcome.spent));
-  const { stream } = await model('lead').doStream({ prompt: [said('Where is Lisbon?')] });
+  const { stream } = await model('lead').doStream({ prompt: [userMessage('Where is Lisbon?')] });
   const parts: LanguageModelV4StreamPart[] = [];
   for await (const part of stream) parts.push(part);
   expect(parts.filter(({ type }) => type === 'error')).toEqual([]);
@@ -59,22 +62,22 @@ test('a stream has the same, piece by piece', async () => {
   expect(parts.at(-1)).toMatchObject({ type: 'finish', finishReason: { unified: 'stop' }, usage });
   expect(spent).toMatchObject([
     {
-      inputTokens: used.input,
-      cacheReadTokens: used.cacheRead,
-      cacheWriteTokens: used.cacheWrite,
-      outputTokens: used.output,
+      inputTokens: scriptedUsage.input,
+      cacheReadTokens: scriptedUsage.cacheRead,
+      cacheWriteTokens: scriptedUsage.cacheWrite,
+      outputTokens: scriptedUsage.output,
     },
   ]);
 });
 
-test('a second turn brings the first one along, and a system prompt as something to know', async () => {
+test('a second turn sends the first one as history, and a system prompt becomes context', async () => {
   const model = await serve();
-  const first = await model('lead').doGenerate({ prompt: [said('Where is Lisbon?')] });
+  const first = await model('lead').doGenerate({ prompt: [userMessage('Where is Lisbon?')] });
   const texts = first.content.flatMap((part) => (part.type === 'text' || part.type === 'reasoning' ? [part] : []));
   const { content } = await model('mirror').doGenerate({
     prompt: [
       { role: 'system', content: 'The moon is full.' },
-      said('Where is Lisbon?'),
+      userMessage('Where is Lisbon?'),
       {
         role: 'assistant',
         content: texts.map(({ type, text, providerMetadata }) => ({
@@ -83,7 +86,7 @@ test('a second turn brings the first one along, and a system prompt as something
           ...(providerMetadata === undefined ? {} : { providerOptions: providerMetadata }),
         })),
       },
-      said('And Porto?'),
+      userMessage('And Porto?'),
     ],
   });
   const shown = JSON.stringify(content);
@@ -98,31 +101,31 @@ const schema = {
   additionalProperties: false,
 };
 
-test('JSON by a schema comes as text that is JSON', async () => {
+test('an answer with a schema is text that holds JSON', async () => {
   const model = await serve();
   const { content } = await model('judge').doGenerate({
-    prompt: [said('Well?')],
+    prompt: [userMessage('Well?')],
     responseFormat: { type: 'json', schema },
-    // Without it, the provider asks models that it does not know for a call of a tool.
+    // Without it, the provider requests a tool call from models that it does not know.
     providerOptions: { anthropic: { structuredOutputMode: 'outputFormat' } },
   });
   const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
   expect(JSON.parse(text)).toEqual({ verdict: 'yes', points: 3 });
 });
 
-test('settings of a model are accepted; what fails has the status of it', async () => {
+test('model settings are accepted, and failures have their own status', async () => {
   const model = await serve();
-  const settings = { temperature: 0.5, topP: 0.9, topK: 3, maxOutputTokens: 5, prompt: [said('Well?')] };
+  const settings = { temperature: 0.5, topP: 0.9, topK: 3, maxOutputTokens: 5, prompt: [userMessage('Well?')] };
   await expect(model('judge').doGenerate(settings)).resolves.toMatchObject({ finishReason: { unified: 'stop' } });
   const statusOf = async (agent: string): Promise<unknown> => {
     const error: unknown = await model(agent)
-      .doGenerate({ prompt: [said('x')] })
+      .doGenerate({ prompt: [userMessage('x')] })
       .then(
         () => null,
         (thrown: unknown) => thrown,
       );
     return APICallError.isInstance(error) ? [error.statusCode, error.message] : error;
   };
-  expect(await statusOf('nobody')).toEqual([404, expect.stringContaining('no agent of that name') as string]);
+  expect(await statusOf('nobody')).toEqual([404, expect.stringContaining('No agent has that name') as string]);
   expect(await statusOf('broken')).toEqual([502, expect.stringContaining('provider') as string]);
 });

@@ -1,4 +1,4 @@
-// Whatever a client sends: a request that can be run, or a mistake of the client's with its path.
+// Any body becomes a request that can be run, or a client error that names the path.
 import { httpStatus } from '#headends/shared';
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
@@ -7,12 +7,12 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseCount, parseMessagesRequest } from '../../../src/headends/anthropic/parse-message.ts';
 
-const open: ClientRules = { system: true, tools: false, activity: true };
-const shut: ClientRules = { system: false, tools: false, activity: false };
+const permissive: ClientRules = { system: true, tools: false, activity: true };
+const strict: ClientRules = { system: false, tools: false, activity: false };
 
 const plain = { model: 'lead', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] };
 
-const codeOf = (body: Json | undefined, clients: ClientRules = shut): { code: string; detail: string } | null => {
+const codeOf = (body: Json | undefined, clients: ClientRules = strict): { code: string; detail: string } | null => {
   try {
     parseMessagesRequest(body, clients);
     return null;
@@ -22,25 +22,25 @@ const codeOf = (body: Json | undefined, clients: ClientRules = shut): { code: st
   }
 };
 
-// Any JSON at all, and bodies that are right but for a few fields.
+// Any JSON, and bodies that are valid except for a few fields.
 const anything = fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>;
-const seldom = (fit: fc.Arbitrary<Json>, unfit: fc.Arbitrary<Json>): fc.Arbitrary<Json> =>
+const mostly = (fit: fc.Arbitrary<Json>, unfit: fc.Arbitrary<Json>): fc.Arbitrary<Json> =>
   fc.oneof({ weight: 40, arbitrary: fit }, { weight: 1, arbitrary: unfit });
 const record = (fields: Record<string, fc.Arbitrary<Json>>): fc.Arbitrary<Json> => fc.record(fields);
 
-const words = fc.string({ minLength: 1 });
-const textBlock = record({ type: fc.constant('text'), text: words });
+const anyWords = fc.string({ minLength: 1 });
+const textBlock = record({ type: fc.constant('text'), text: anyWords });
 const otherBlock = record({ type: fc.constantFrom('thinking', 'image', 'tool_use', 'tool_result', '') });
-const texts = fc.oneof(words, fc.array(seldom(textBlock, fc.oneof(otherBlock, anything)), { maxLength: 3 }));
+const texts = fc.oneof(anyWords, fc.array(mostly(textBlock, fc.oneof(otherBlock, anything)), { maxLength: 3 }));
 const message = record({
-  role: seldom(fc.constantFrom('user', 'assistant'), fc.oneof(fc.constant('system'), anything)),
-  content: seldom(texts, anything),
+  role: mostly(fc.constantFrom('user', 'assistant'), fc.oneof(fc.constant('system'), anything)),
+  content: mostly(texts, anything),
 });
 const dialog = fc
-  .array(seldom(message, anything), { maxLength: 3 })
+  .array(mostly(message, anything), { maxLength: 3 })
   .map((before): Json => [...before, { role: 'user', content: 'Hello' }]);
 const format = record({
-  type: seldom(fc.constant('json_schema'), anything),
+  type: mostly(fc.constant('json_schema'), anything),
   schema: fc.object({ maxDepth: 1, maxKeys: 2 }) as fc.Arbitrary<Json>,
 });
 const fields = {
@@ -49,13 +49,13 @@ const fields = {
   thinking: record({ type: fc.constantFrom('enabled', 'disabled', 'adaptive') }),
   tools: fc.constant([]),
   tool_choice: record({ type: fc.constantFrom('auto', 'none', 'any', 'tool') }),
-  stop_sequences: fc.array(words, { maxLength: 1 }),
+  stop_sequences: fc.array(anyWords, { maxLength: 1 }),
   output_config: record({ format, task_budget: record({ type: fc.constant('tokens'), total: fc.integer() }) }),
   output_format: format,
   temperature: anything,
   metadata: anything,
 };
-const right = fc
+const validBody = fc
   .tuple(dialog, fc.integer({ min: 1 }), fc.record(fields, { requiredKeys: [] }), fc.nat({ max: 3 }))
   .map(([said, most, more, kept]): JsonObject => ({
     model: 'lead',
@@ -64,14 +64,14 @@ const right = fc
     ...Object.fromEntries(Object.entries(more).slice(0, kept)),
   }));
 const names = ['model', 'messages', 'max_tokens', ...Object.keys(fields), 'compaction', 'whatever'];
-const wrong = fc
-  .tuple(right, fc.constantFrom(...names), anything)
+const invalidBody = fc
+  .tuple(validBody, fc.constantFrom(...names), anything)
   .map(([body, name, value]): JsonObject => ({ ...body, [name]: value }));
-const body = fc.oneof(right, wrong, anything);
+const body = fc.oneof(validBody, invalidBody, anything);
 
 const isText = (value: unknown): boolean => typeof value === 'string';
 
-const expectAsked = (asked: AgentRequest): void => {
+const expectValidRequest = (asked: AgentRequest): void => {
   expect(isText(asked.agent) && isText(asked.input) && (asked.input as string).trim() !== '').toBe(true);
   const speakers = (asked.history ?? []).map(({ by }) => by);
   expect((asked.history ?? []).every(({ text }) => text.trim() !== '')).toBe(true);
@@ -85,7 +85,7 @@ test.each([
   [
     'a message',
     10_000,
-    (value: Json, clients: ClientRules): AgentRequest => parseMessagesRequest(value, clients).asked,
+    (value: Json, clients: ClientRules): AgentRequest => parseMessagesRequest(value, clients).request,
   ],
   ['a count', 2000, parseCount],
 ] as const)('whatever is sent to ask for %s becomes a request, or a mistake of the client', (_, runs, parse) => {
@@ -93,7 +93,7 @@ test.each([
   fc.assert(
     fc.property(body, fc.boolean(), (value, taken) => {
       try {
-        expectAsked(parse(value, taken ? open : shut));
+        expectValidRequest(parse(value, taken ? permissive : strict));
         asked++;
       } catch (error) {
         if (!(error instanceof CloisterError)) throw error;
@@ -104,28 +104,28 @@ test.each([
     }),
     { numRuns: runs },
   );
-  // Both ways were taken.
+  // Both cases occurred.
   expect(asked).toBeGreaterThan(runs / 10);
   expect(asked).toBeLessThan(runs);
 });
 
-test('what is asked is the last turn; what stands before it is history, turn by turn', () => {
+test('the last turn is the input, and the turns before it are the history', () => {
   const said = fc.array(fc.tuple(fc.constantFrom('user', 'assistant'), fc.stringMatching(/^[a-z]{1,9}$/u)), {
     maxLength: 8,
   });
   fc.assert(
     fc.property(said, fc.stringMatching(/^[a-z]{1,9}$/u), (before, last) => {
       const messages = [...before, ['user', last]].map(([role = '', text = '']) => ({ role, content: text }));
-      const { asked } = parseMessagesRequest({ ...plain, messages }, shut);
-      const turns = [...(asked.history ?? []), { by: 'person', text: asked.input as string }];
-      // No two neighbours are by the same speaker, and every word is there, in order.
+      const { request } = parseMessagesRequest({ ...plain, messages }, strict);
+      const turns = [...(request.history ?? []), { by: 'person', text: request.input as string }];
+      // Consecutive turns have different authors, and every word is there, in order.
       expect(turns.every(({ by }, place) => by !== turns[place - 1]?.by)).toBe(true);
       expect(turns.flatMap(({ text }) => text.split('\n\n'))).toEqual(messages.map((one) => one.content));
     }),
   );
 });
 
-test('an answer that comes back with its thoughts is history without them', () => {
+test('thinking blocks of an earlier answer are left out of the history', () => {
   const thought = { type: 'thinking', thinking: 'researcher is asked', signature: '' };
   const messages = [
     {
@@ -141,7 +141,7 @@ test('an answer that comes back with its thoughts is history without them', () =
     },
     { role: 'user', content: 'three' },
   ];
-  expect(parseMessagesRequest({ ...plain, messages }, shut).asked).toEqual({
+  expect(parseMessagesRequest({ ...plain, messages }, strict).request).toEqual({
     agent: 'lead',
     input: 'three',
     history: [
@@ -151,7 +151,7 @@ test('an answer that comes back with its thoughts is history without them', () =
   });
 });
 
-test('a system prompt is refused, or is something to know where the operator allows it', () => {
+test('a system prompt is refused, or becomes context if the operator allows it', () => {
   const blocks = [
     { type: 'text', text: 'Be brief.' },
     { type: 'text', text: 'Today is Monday.', cache_control: { type: 'ephemeral' } },
@@ -166,13 +166,13 @@ test('a system prompt is refused, or is something to know where the operator all
     expect(codeOf(sent)).toMatchObject({
       code: 'request_unsupported',
       detail: expect.stringContaining(
-        `${path}: an agent has its own instructions. The operator can allow it with --allow-system.`,
+        `${path}: client system prompts are not allowed here; the agent has its own. The operator can allow it with --allow-system.`,
       ) as string,
     });
   }
-  const { asked } = parseMessagesRequest({ ...plain, system: blocks, messages: inDialog }, open);
-  expect(asked).toEqual({ agent: 'lead', input: 'Hello', context: ['Be brief.', 'Today is Monday.', 'And now.'] });
-  // One that says nothing asks for nothing.
+  const { request } = parseMessagesRequest({ ...plain, system: blocks, messages: inDialog }, permissive);
+  expect(request).toEqual({ agent: 'lead', input: 'Hello', context: ['Be brief.', 'Today is Monday.', 'And now.'] });
+  // A blank system prompt has no effect.
   expect(codeOf({ ...plain, system: '' })).toBeNull();
 });
 
@@ -181,28 +181,28 @@ const schema: JsonObject = { type: 'object', properties: { n: { type: 'integer' 
 test.each([
   ['output_config', { output_config: { format: { type: 'json_schema', schema }, effort: 'low' } }],
   ['output_format', { output_format: { type: 'json_schema', schema } }],
-])('a schema in %s asks for JSON', (_, sent) => {
-  expect(parseMessagesRequest({ ...plain, ...sent }, shut).asked).toMatchObject({ format: 'json', schema });
+])('a schema in %s requests JSON', (_, sent) => {
+  expect(parseMessagesRequest({ ...plain, ...sent }, strict).request).toMatchObject({ format: 'json', schema });
 });
 
-test('a bound on the tokens of a task is the budget of the run', () => {
+test('task_budget becomes the budget of the run', () => {
   const asked = (task_budget: JsonObject): AgentRequest =>
-    parseMessagesRequest({ ...plain, output_config: { task_budget } }, shut).asked;
+    parseMessagesRequest({ ...plain, output_config: { task_budget } }, strict).request;
   expect(asked({ type: 'tokens', total: 5000 }).budget).toEqual({ tokens: 5000 });
   expect(asked({ type: 'tokens', total: 5000, remaining: 400 }).budget).toEqual({ tokens: 400 });
 });
 
-test('activity is shown where the operator shows it, unless the client wants no thoughts', () => {
+test('activity is shown if the operator shows it and the client has not disabled thinking', () => {
   const shown = (clients: ClientRules, thinking: Json): boolean =>
     parseMessagesRequest({ ...plain, thinking }, clients).activity;
-  expect(shown(shut, { type: 'enabled', budget_tokens: 1024 })).toBe(false);
-  expect(shown(open, { type: 'enabled', budget_tokens: 1024 })).toBe(true);
-  expect(shown(open, null)).toBe(true);
-  expect(shown(open, { type: 'disabled' })).toBe(false);
-  expect(shown(open, { type: 'adaptive', display: 'omitted' })).toBe(false);
+  expect(shown(strict, { type: 'enabled', budget_tokens: 1024 })).toBe(false);
+  expect(shown(permissive, { type: 'enabled', budget_tokens: 1024 })).toBe(true);
+  expect(shown(permissive, null)).toBe(true);
+  expect(shown(permissive, { type: 'disabled' })).toBe(false);
+  expect(shown(permissive, { type: 'adaptive', display: 'omitted' })).toBe(false);
 });
 
-test('fields that change nothing are accepted, also empty lists of what is refused', () => {
+test('harmless fields are accepted, and so are empty arrays for refused fields', () => {
   const sent = {
     ...plain,
     temperature: 0.2,
@@ -219,7 +219,7 @@ test('fields that change nothing are accepted, also empty lists of what is refus
     system: null,
     output_config: null,
   };
-  expect(parseMessagesRequest(sent, shut).asked).toEqual({ agent: 'lead', input: 'Hello' });
+  expect(parseMessagesRequest(sent, strict).request).toEqual({ agent: 'lead', input: 'Hello' });
 });
 
 test.each([
@@ -293,6 +293,6 @@ test.each([
   expect(told?.detail.includes('--allow-')).toBe(path === 'tools:');
 });
 
-test('a body that is no object is a mistake', () => {
+test('a body that is not an object is invalid', () => {
   for (const value of [undefined, null, [], 'x', 1]) expect(codeOf(value)?.code).toBe('request_invalid');
 });

@@ -1,4 +1,4 @@
-// What the routes answer, whatever becomes of a run.
+// What the routes answer for every outcome of a run.
 import { clientError, httpStatus } from '#headends/shared';
 import { CloisterError, errorCatalogue } from '#base';
 import type { ErrorCode, Json, JsonObject } from '#base';
@@ -8,15 +8,15 @@ import { defineAgent } from 'cloister';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anthropicError } from '../../../src/headends/anthropic/index.ts';
-import { lead, now, pretend, spent } from './pretend.ts';
+import { lead, now, openFakeService, spent } from './fake-service.ts';
 
-const sent = { model: 'lead', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] };
+const validBody = { model: 'lead', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] };
 
 const usage = { input_tokens: 40, cache_creation_input_tokens: 10, cache_read_input_tokens: 20, output_tokens: 9 };
 
-test('an answer is a message with the usage of the whole tree', async () => {
-  const { body, begun } = pretend();
-  expect(await body('POST /v1/messages', { body: sent })).toMatchObject({
+test('an answer is a message with the usage of the whole run', async () => {
+  const { body, begun: started } = openFakeService();
+  expect(await body('POST /v1/messages', { body: validBody })).toMatchObject({
     id: 'msg_r1',
     type: 'message',
     role: 'assistant',
@@ -26,7 +26,7 @@ test('an answer is a message with the usage of the whole tree', async () => {
     stop_sequence: null,
     usage,
   });
-  expect(begun).toEqual([{ agent: 'lead', input: 'Hello' }]);
+  expect(started).toEqual([{ agent: 'lead', input: 'Hello' }]);
   expect(usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens).toBe(
     spent.inputTokens,
   );
@@ -36,8 +36,8 @@ const pieces = fc.array(fc.record({ type: fc.constantFrom('text' as const, 'acti
   maxLength: 12,
 });
 
-/** Blocks as a client puts them together; throws when an event is out of order. */
-const blocksOf = (events: readonly JsonObject[]): { type: string; text: string }[] => {
+/** Assembles blocks as a client does; throws if an event is out of order. */
+const readBlocks = (events: readonly JsonObject[]): { type: string; text: string }[] => {
   const blocks: { type: string; text: string }[] = [];
   let open = false;
   for (const event of events) {
@@ -61,22 +61,22 @@ const blocksOf = (events: readonly JsonObject[]): { type: string; text: string }
   return blocks;
 };
 
-test('whatever comes in whatever order, blocks are whole and hold all of it, and activity only where it is shown', () =>
+test('blocks are complete and hold all pieces in any order, and activity only if it is shown', () =>
   fc.assert(
     fc.asyncProperty(pieces, fc.boolean(), async (come, activity) => {
-      const { stream } = pretend({ pieces: come, clients: { activity }, outcome: { output: 'whole' } });
-      const events = await stream(sent);
+      const { stream } = openFakeService({ pieces: come, clients: { activity }, outcome: { output: 'whole' } });
+      const events = await stream(validBody);
       const types = events.map(({ type }) => type);
       expect([types[0], ...types.slice(-2)]).toEqual(['message_start', 'message_delta', 'message_stop']);
-      const blocks = blocksOf(events.slice(1, -2));
+      const blocks = readBlocks(events.slice(1, -2));
       const kept = come.filter(({ type, text }) => text !== '' && (activity || type === 'text'));
-      expect(blocks).toEqual(gathered(kept));
+      expect(blocks).toEqual(mergePieces(kept));
     }),
     { numRuns: 500 },
   ));
 
-/** Neighbours of one type are one block. */
-const gathered = (kept: readonly AnswerPiece[]): { type: string; text: string }[] => {
+/** Consecutive pieces of one type are one block. */
+const mergePieces = (kept: readonly AnswerPiece[]): { type: string; text: string }[] => {
   const blocks: { type: string; text: string }[] = [];
   for (const piece of kept) {
     const type = piece.type === 'text' ? 'text' : 'thinking';
@@ -87,30 +87,30 @@ const gathered = (kept: readonly AnswerPiece[]): { type: string; text: string }[
   return blocks;
 };
 
-test('a stream starts with nothing used and ends with what was used', async () => {
-  const events = await pretend().stream(sent);
+test('a stream starts with zero usage and ends with the real usage', async () => {
+  const events = await openFakeService().stream(validBody);
   expect(events[0]).toMatchObject({
     message: { id: 'msg_r1', content: [], stop_reason: null, usage: { input_tokens: 0, output_tokens: 0 } },
   });
   expect(events.at(-2)).toMatchObject({ delta: { stop_reason: 'end_turn', stop_sequence: null }, usage });
 });
 
-test('what others did meanwhile is a thought before the answer, where it is shown', async () => {
+test('activity is a thinking block before the answer, if it is shown', async () => {
   const come: AnswerPiece[] = [
     { type: 'activity', text: 'one\n' },
     { type: 'activity', text: 'two\n' },
     { type: 'text', text: 'Hi' },
   ];
   const text = { type: 'text', text: 'Hi', citations: null };
-  const shown = pretend({ pieces: come, clients: { activity: true } });
-  expect((await shown.body('POST /v1/messages', { body: sent }))['content']).toEqual([
+  const shown = openFakeService({ pieces: come, clients: { activity: true } });
+  expect((await shown.body('POST /v1/messages', { body: validBody }))['content']).toEqual([
     { type: 'thinking', thinking: 'one\ntwo\n', signature: '' },
     text,
   ]);
-  const unwanted = { ...sent, thinking: { type: 'disabled' } };
+  const unwanted = { ...validBody, thinking: { type: 'disabled' } };
   expect((await shown.body('POST /v1/messages', { body: unwanted }))['content']).toEqual([text]);
-  const hidden = pretend({ pieces: come });
-  expect((await hidden.body('POST /v1/messages', { body: sent }))['content']).toEqual([text]);
+  const hidden = openFakeService({ pieces: come });
+  expect((await hidden.body('POST /v1/messages', { body: validBody }))['content']).toEqual([text]);
 });
 
 const secret = 'words of another cell';
@@ -122,9 +122,9 @@ test.each([
   ['budget', 'max_tokens'],
   ['timeout', 'max_tokens'],
 ] as const)('an answer of a run that is %s ends with %s', async (status, reason) => {
-  const { body, stream } = pretend({ outcome: { status, output: 'So far.', failure: { code: 'turns_used' } } });
-  expect((await body('POST /v1/messages', { body: sent }))['stop_reason']).toBe(reason);
-  expect((await stream(sent)).at(-2)).toMatchObject({ delta: { stop_reason: reason } });
+  const { body, stream } = openFakeService({ outcome: { status, output: 'So far.', failure: { code: 'turns_used' } } });
+  expect((await body('POST /v1/messages', { body: validBody }))['stop_reason']).toBe(reason);
+  expect((await stream(validBody)).at(-2)).toMatchObject({ delta: { stop_reason: reason } });
 });
 
 test.each([
@@ -134,27 +134,27 @@ test.each([
   ['budget', '', 'budget_refused'],
   ['timeout', '', 'deadline_passed'],
 ] as readonly [Status, string, ErrorCode][])(
-  'a run that is %s with the output "%s" is an error, told in the words of the catalogue',
+  'a run that is %s with the output "%s" is an error with the texts of the catalogue',
   async (status, output, code) => {
     const failure = { code, detail: secret };
-    const { call, stream } = pretend({ outcome: { status, output, failure } });
-    const error: unknown = await call('POST /v1/messages', { body: sent }).catch((thrown: unknown) => thrown);
+    const { call, stream } = openFakeService({ outcome: { status, output, failure } });
+    const error: unknown = await call('POST /v1/messages', { body: validBody }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(CloisterError);
     expect(clientError(error)).toMatchObject({ code, message: errorCatalogue[code].summary });
-    const last = (await stream(sent)).at(-1);
+    const last = (await stream(validBody)).at(-1);
     expect(last).toEqual(anthropicError(clientError(error), 'req_1'));
     expect(JSON.stringify(last)).not.toContain(secret);
   },
 );
 
-test('what is refused is refused before a stream begins', async () => {
+test('a request is refused before a stream starts', async () => {
   const refuse = new CloisterError('server_busy', 'Wait.', { retryAfterMs: 1000 });
-  const { call } = pretend({ refuse });
-  await expect(call('POST /v1/messages', { body: { ...sent, stream: true } })).rejects.toBe(refuse);
-  await expect(call('POST /v1/messages', { body: { ...sent, tools: [{}] } })).rejects.toThrow(CloisterError);
+  const { call } = openFakeService({ refuse });
+  await expect(call('POST /v1/messages', { body: { ...validBody, stream: true } })).rejects.toBe(refuse);
+  await expect(call('POST /v1/messages', { body: { ...validBody, tools: [{}] } })).rejects.toThrow(CloisterError);
 });
 
-const known = [
+const knownTypes = [
   'invalid_request_error',
   'authentication_error',
   'billing_error',
@@ -187,21 +187,21 @@ test.each([
   const { message } = told['error'] as { message: string };
   expect(message).toContain(errorCatalogue[code].summary);
   expect(message).toContain(errorCatalogue[code].suggestion);
-  // What went wrong inside is told in the catalogue's words alone.
+  // An internal failure shows only the texts of the catalogue.
   expect(message.includes('Here.')).toBe(httpStatus(code) < 500 || code === 'server_stopping');
 });
 
-test('every failure of the catalogue has a type that the protocol knows', () => {
+test('every failure of the catalogue has an error type of the protocol', () => {
   for (const code of Object.keys(errorCatalogue) as ErrorCode[]) {
     const { type } = anthropicError(clientError(new CloisterError(code)), 'r')['error'] as { type: string };
-    expect(known).toContain(type);
+    expect(knownTypes).toContain(type);
   }
 });
 
-const many = ['a', 'b', 'c', 'd', 'e'].map((name) => defineAgent({ name, description: name, prompt: name }));
+const manyAgents = ['a', 'b', 'c', 'd', 'e'].map((name) => defineAgent({ name, description: name, prompt: name }));
 
-test('models are the agents, page by page, in both directions', async () => {
-  const { body, call } = pretend({ agents: many });
+test('agents are listed as models, page by page in both directions', async () => {
+  const { body, call } = openFakeService({ agents: manyAgents });
   const page = async (query: string): Promise<Json> => {
     const got = await body('GET /v1/models', { query: new URLSearchParams(query) });
     const { data, ...rest } = got as { data: { id: string }[] };
@@ -219,8 +219,8 @@ test('models are the agents, page by page, in both directions', async () => {
     });
 });
 
-test('a model is an agent that this caller may ask', async () => {
-  const { body, call } = pretend();
+test('a model is an agent that this caller may run', async () => {
+  const { body, call } = openFakeService();
   expect(await body('GET /v1/models/:model', { params: { model: 'lead' } })).toMatchObject({
     type: 'model',
     id: 'lead',
@@ -232,17 +232,17 @@ test('a model is an agent that this caller may ask', async () => {
   });
 });
 
-test('the routes that another protocol shares are taken with anthropic-version only', () => {
-  for (const { path, when } of pretend().routes.filter((route) => route.path.startsWith('/v1/models'))) {
+test('shared routes answer in Anthropic’s format only with the header anthropic-version', () => {
+  for (const { path, when } of openFakeService().routes.filter((route) => route.path.startsWith('/v1/models'))) {
     expect(when?.(new Headers({ 'anthropic-version': '2023-06-01' })), path).toBe(true);
     expect(when?.(new Headers()), path).toBe(false);
   }
 });
 
-test('tokens are counted over what the agent is and what the client sends', async () => {
-  const { body } = pretend();
+test('the token count covers the agent’s definition and what the client sends', async () => {
+  const { body } = openFakeService();
   const count = async (more: JsonObject = {}): Promise<number> =>
-    (await body('POST /v1/messages/count_tokens', { body: { model: 'lead', messages: sent.messages, ...more } }))[
+    (await body('POST /v1/messages/count_tokens', { body: { model: 'lead', messages: validBody.messages, ...more } }))[
       'input_tokens'
     ] as number;
   const base = await count();
@@ -255,16 +255,16 @@ test('tokens are counted over what the agent is and what the client sends', asyn
     { role: 'user', content: 'x'.repeat(400) },
     { role: 'assistant', content: 'y'.repeat(400) },
   ];
-  expect(await count({ messages: [...history, ...sent.messages] })).toBe(base + 200);
+  expect(await count({ messages: [...history, ...validBody.messages] })).toBe(base + 200);
   const schema = { type: 'object', title: 'z'.repeat(400) };
   expect(await count({ output_config: { format: { type: 'json_schema', schema } } })).toBeGreaterThan(base + 100);
 });
 
-test('tokens of an agent with tools count its tools', async () => {
+test('the token count includes the agent’s tools', async () => {
   const tool = { name: 'look', description: 'd'.repeat(4000), inputSchema: { type: 'object' }, execute: () => 'x' };
   const armed = defineAgent({ name: 'lead', description: 'Leads.', prompt: 'Lead well.', tools: [tool] });
-  const asked = { body: { model: 'lead', messages: sent.messages } };
-  const [without, withTools] = [pretend(), pretend({ agents: [armed] })].map((one) =>
+  const asked = { body: { model: 'lead', messages: validBody.messages } };
+  const [without, withTools] = [openFakeService(), openFakeService({ agents: [armed] })].map((one) =>
     one.body('POST /v1/messages/count_tokens', asked),
   );
   const difference = ((await withTools)!['input_tokens'] as number) - ((await without)!['input_tokens'] as number);
@@ -273,7 +273,7 @@ test('tokens of an agent with tools count its tools', async () => {
 
 test('the operations are valid OpenAPI 3.1', async () => {
   const paths: Record<string, Record<string, Json>> = {};
-  for (const { path, method, operation } of pretend().routes)
+  for (const { path, method, operation } of openFakeService().routes)
     (paths[path.replace(/:(\w+)/gu, '{$1}')] ??= {})[method.toLowerCase()] = operation;
   const document = { openapi: '3.1.0', info: { title: 'Cloister', version: '1' }, paths };
   expect(await new Validator().validate(structuredClone(document))).toMatchObject({ valid: true });

@@ -6,19 +6,19 @@ import { jsonSchemaOutputFormat } from '@anthropic-ai/sdk/helpers/json-schema';
 import { expect, test } from 'vitest';
 import { serveAgents } from '../http/driver.ts';
 import type { ServeOptions } from '../http/driver.ts';
-import { answer, openHouse, used } from './house.ts';
+import { answer, scriptAgents, scriptedUsage } from './scripted-agents.ts';
 
 const clientFor = (to: { url: string; token: string }, more: object = {}): Anthropic =>
   new Anthropic({ baseURL: to.url, apiKey: to.token, authToken: null, maxRetries: 0, ...more });
 
 const serve = async (options: Omit<ServeOptions, 'agents'> = {}) => {
-  const house = openHouse();
-  const served = await serveAgents({ agents: house.agents, ...options });
-  return { house, served, client: clientFor(served) };
+  const scripted = scriptAgents();
+  const served = await serveAgents({ agents: scripted.agents, ...options });
+  return { house: scripted, served, client: clientFor(served) };
 };
 
 /** The operator allows more than usual. */
-const open = { clients: { system: true, activity: true } };
+const allowAll = { clients: { system: true, activity: true } };
 
 const ask = (model: string, content = 'Where is Lisbon?') => ({
   model,
@@ -27,10 +27,10 @@ const ask = (model: string, content = 'Where is Lisbon?') => ({
 });
 
 const usage = {
-  input_tokens: used.input - used.cacheRead - used.cacheWrite,
-  cache_read_input_tokens: used.cacheRead,
-  cache_creation_input_tokens: used.cacheWrite,
-  output_tokens: used.output,
+  input_tokens: scriptedUsage.input - scriptedUsage.cacheRead - scriptedUsage.cacheWrite,
+  cache_read_input_tokens: scriptedUsage.cacheRead,
+  cache_creation_input_tokens: scriptedUsage.cacheWrite,
+  output_tokens: scriptedUsage.output,
 };
 
 const textOf = ({ content }: Anthropic.Message): string =>
@@ -42,7 +42,7 @@ const errorOf = (promise: Promise<unknown>): Promise<InstanceType<typeof Anthrop
     (thrown: InstanceType<typeof Anthropic.APIError>) => thrown,
   );
 
-test('create gives the answer, and what the whole tree used', async () => {
+test('create returns the answer and the usage of the whole run', async () => {
   const { client } = await serve();
   const { data, request_id } = await client.messages.create(ask('lead')).withResponse();
   expect(data).toMatchObject({ type: 'message', role: 'assistant', model: 'lead', stop_reason: 'end_turn', usage });
@@ -51,19 +51,19 @@ test('create gives the answer, and what the whole tree used', async () => {
   expect(request_id).toMatch(/^req_/u);
 });
 
-test('the helper for streams puts together a message that ends with the answer', async () => {
+test('the stream helper assembles a message that ends with the answer', async () => {
   const { client } = await serve();
   const stream = client.messages.stream(ask('lead'));
-  const heard: string[] = [];
-  stream.on('text', (text) => heard.push(text));
+  const received: string[] = [];
+  stream.on('text', (text) => received.push(text));
   const message = await stream.finalMessage();
   expect(message).toMatchObject({ model: 'lead', stop_reason: 'end_turn', usage });
   expect(message.content.map(({ type }) => type)).toEqual(['text']);
-  expect(heard.join('')).toBe(`Let me ask.\n\n${answer}`);
-  expect(heard.length).toBeGreaterThan(2);
+  expect(received.join('')).toBe(`Let me ask.\n\n${answer}`);
+  expect(received.length).toBeGreaterThan(2);
 });
 
-test('a plain stream has the events of the protocol, in its order', async () => {
+test('a raw stream has the events of the protocol in order', async () => {
   const { client } = await serve();
   const types: string[] = [];
   for await (const { type } of await client.messages.create({ ...ask('judge'), stream: true })) types.push(type);
@@ -77,8 +77,8 @@ test('a plain stream has the events of the protocol, in its order', async () => 
   ]);
 });
 
-test('what others do is thought, between the texts, where the operator shows it', async () => {
-  const { client } = await serve(open);
+test('activity becomes thinking blocks between the texts, if the operator shows it', async () => {
+  const { client } = await serve(allowAll);
   const message = await client.messages.stream(ask('lead')).finalMessage();
   expect(message.content.map(({ type }) => type)).toEqual(['text', 'thinking', 'text']);
   expect(textOf(message)).toBe(`Let me ask.\n\n${answer}`);
@@ -89,7 +89,7 @@ test('what others do is thought, between the texts, where the operator shows it'
     { type: 'thinking', thinking: thoughts },
     { type: 'text', text: answer },
   ]);
-  // It can be sent back as it came.
+  // It can be sent back unchanged.
   const again = await client.messages.create({
     ...ask('mirror'),
     messages: [
@@ -109,18 +109,18 @@ const verdict = jsonSchemaOutputFormat({
   additionalProperties: false,
 } as const);
 
-test('structured output is parsed by the client, streamed or not', async () => {
-  const { client, house } = await serve();
+test('the client parses structured output, streamed or not', async () => {
+  const { client, house: scripted } = await serve();
   const params = { ...ask('judge'), output_config: { format: verdict } };
   const parsed = await client.messages.parse(params);
   expect(parsed.parsed_output).toEqual({ verdict: 'yes', points: 3 });
   const streamed = await client.messages.stream(params).finalMessage();
   expect(streamed.parsed_output).toEqual({ verdict: 'yes', points: 3 });
   // The schema reached the agent.
-  expect(JSON.stringify(house.model.requests.at(-1))).toContain('points');
+  expect(JSON.stringify(scripted.model.requests.at(-1))).toContain('points');
 });
 
-test('an answer that does not fit the schema is an error', async () => {
+test('an answer that does not match the schema is an error', async () => {
   const { client } = await serve();
   const other = { type: 'json_schema' as const, schema: { type: 'object', required: ['other'] } };
   const error = await errorOf(client.messages.create({ ...ask('judge'), output_config: { format: other } }));
@@ -128,8 +128,8 @@ test('an answer that does not fit the schema is an error', async () => {
   expect(error).toMatchObject({ errorCode: 'answer_schema' });
 });
 
-test('what was said before is history, and a system prompt something to know', async () => {
-  const { client, house } = await serve(open);
+test('earlier messages are history, and a system prompt is context', async () => {
+  const { client, house: scripted } = await serve(allowAll);
   const message = await client.messages.create({
     ...ask('mirror'),
     system: 'The moon is full.',
@@ -141,23 +141,23 @@ test('what was said before is history, and a system prompt something to know', a
   });
   for (const part of ['The moon is full.', 'My name is Ann.', 'Hello Ann.', 'What is my name?'])
     expect(textOf(message)).toContain(part);
-  const { prompt = [] } = house.model.requests.at(-1) ?? {};
+  const { prompt = [] } = scripted.model.requests.at(-1) ?? {};
   expect(JSON.stringify(prompt.filter(({ role }) => role === 'system'))).not.toContain('moon');
 });
 
-test('tokens are counted without asking a model', async () => {
-  const { client, house } = await serve();
-  const before = house.model.requests.length;
+test('tokens are counted without calling a model', async () => {
+  const { client, house: scripted } = await serve();
+  const before = scripted.model.requests.length;
   const short = await client.messages.countTokens({ model: 'lead', messages: ask('lead').messages });
   const long = await client.messages.countTokens({ model: 'lead', messages: ask('lead', 'x'.repeat(4000)).messages });
   expect(short.input_tokens).toBeGreaterThan(10);
   expect(long.input_tokens - short.input_tokens).toBe(1000 - 4);
-  expect(house.model.requests).toHaveLength(before);
+  expect(scripted.model.requests).toHaveLength(before);
 });
 
-test('models are the agents, page by page', async () => {
-  const { client, house } = await serve();
-  const names = house.agents.map(({ name }) => name);
+test('agents are listed as models, page by page', async () => {
+  const { client, house: scripted } = await serve();
+  const names = scripted.agents.map(({ name }) => name);
   const listed: string[] = [];
   for await (const { id } of client.models.list({ limit: 2 })) listed.push(id);
   expect(listed).toEqual(names);
@@ -166,9 +166,9 @@ test('models are the agents, page by page', async () => {
   expect(Number.isNaN(Date.parse(one.created_at))).toBe(false);
 });
 
-test('an abort in mid-stream ends the whole tree', async () => {
-  const { client, house } = await serve();
-  const hangs = once(house.hung, 'hangs');
+test('aborting a stream cancels the whole run', async () => {
+  const { client, house: scripted } = await serve();
+  const hangs = once(scripted.hung, 'hangs');
   const stream = client.messages.stream(ask('slow'));
   await stream.emitted('text');
   const [signal] = (await hangs) as [AbortSignal];
@@ -179,10 +179,10 @@ test('an abort in mid-stream ends the whole tree', async () => {
   await ended;
 });
 
-test('an abort while there is no answer yet ends it too', async () => {
-  const { client, house } = await serve();
+test('aborting before there is an answer cancels the run, too', async () => {
+  const { client, house: scripted } = await serve();
   const controller = new AbortController();
-  const hangs = once(house.hung, 'hangs');
+  const hangs = once(scripted.hung, 'hangs');
   const thrown = errorOf(client.messages.create(ask('slow'), { signal: controller.signal }));
   const [signal] = (await hangs) as [AbortSignal];
   const ended = once(signal, 'abort');
@@ -247,19 +247,16 @@ test.each([
   ['broken', Anthropic.InternalServerError, 502, 'api_error', 'model_request'],
   ['hasty', Anthropic.GatewayTimeoutError, 504, 'timeout_error', 'deadline_passed'],
   ['poor', Anthropic.RateLimitError, 429, 'rate_limit_error', 'budget_refused'],
-] as const)(
-  'a run that fails (%s) is an exception, and is not tried again by the client',
-  async (agent, kind, status, type, code) => {
-    const requests: string[] = [];
-    const { served } = await serve({ log: (line) => void (line.type === 'request' && requests.push(line.path)) });
-    const error = await errorOf(clientFor(served, { maxRetries: 3 }).messages.create(ask(agent)));
-    expect(error).toBeInstanceOf(kind);
-    expect(error).toMatchObject({ status, type, errorCode: code });
-    expect(requests).toEqual(['/v1/messages']);
-  },
-);
+] as const)('a failed run (%s) throws, and the client does not retry it', async (agent, kind, status, type, code) => {
+  const requests: string[] = [];
+  const { served } = await serve({ log: (line) => void (line.type === 'request' && requests.push(line.path)) });
+  const error = await errorOf(clientFor(served, { maxRetries: 3 }).messages.create(ask(agent)));
+  expect(error).toBeInstanceOf(kind);
+  expect(error).toMatchObject({ status, type, errorCode: code });
+  expect(requests).toEqual(['/v1/messages']);
+});
 
-test('a token that asks too often is told how long to wait', async () => {
+test('a rate-limited token is told how long to wait', async () => {
   const token = 'clo_often';
   const sha256 = createHash('sha256').update(token).digest('hex');
   const { served } = await serve({ tokens: [{ name: 'often', sha256, requestsPerMinute: 1 }] });
@@ -271,7 +268,7 @@ test('a token that asks too often is told how long to wait', async () => {
   expect(Number(error.headers?.get('retry-after'))).toBeGreaterThan(0);
 });
 
-test('what fails after a stream has begun is an error in it', async () => {
+test('a failure after the stream has started is an error event', async () => {
   const { client } = await serve();
   for (const agent of ['broken', 'late']) {
     const stream = client.messages.stream(ask(agent));
@@ -281,8 +278,8 @@ test('what fails after a stream has begun is an error in it', async () => {
   }
 });
 
-test('a full server is a rate limit, with the time to wait', async () => {
-  const { client } = await serve({ places: { running: 1, waiting: 0 } });
+test('a full server answers with a rate limit and a time to wait', async () => {
+  const { client } = await serve({ slots: { running: 1, waiting: 0 } });
   const first = client.messages.stream(ask('slow'));
   await first.emitted('text');
   const error = await errorOf(client.messages.create(ask('lead')));
@@ -294,7 +291,7 @@ test('a full server is a rate limit, with the time to wait', async () => {
   expect(await ended).toBeInstanceOf(Anthropic.APIUserAbortError);
 });
 
-test('the token may come as x-api-key or as a bearer', async () => {
+test('the token may be sent as x-api-key or as a bearer token', async () => {
   const { served } = await serve();
   const bearer = clientFor(served, { apiKey: null, authToken: served.token });
   expect(textOf(await bearer.messages.create(ask('judge')))).toContain('verdict');

@@ -14,34 +14,34 @@ const withFiles = (args: readonly string[], files: Partial<FileWorld>, terminal:
 const check = (report: Partial<CheckReport>, args: readonly string[] = [], terminal: Terminal = {}) =>
   withFiles(['check', ...args], { check: async () => checkReport(report) }, terminal);
 
-test('a check without problems says so, and shows what the agents add up to', async () => {
+test('a check without problems says so, and shows the worst case and the reach of the agents', async () => {
   const { code, stdout, stderr } = await check({});
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toBe(`Agents
   lead  lead.ai
   └─scout  agents/scout.ai
 
-Worst case of one run, if every model asks for as much as it may
-  agents  501, up to 1 level below the first
+Worst case of one run, if every model uses everything it is allowed
+  agents  501, up to 1 level of sub-agents
   tokens  2,251,662,336
   cost    $12.5000
 
 Reach
   lead
-    variables        OPENAI_API_KEY
-    below: variables WEB_KEY
-    below: servers   web
-    below: tools     web/search
+    env                 OPENAI_API_KEY
+    sub-agents: env     WEB_KEY
+    sub-agents: servers web
+    sub-agents: tools   web/search
   scout
-    variables        OPENAI_API_KEY, WEB_KEY
-    servers          web
-    tools            web/search
+    env                 OPENAI_API_KEY, WEB_KEY
+    servers             web
+    tools               web/search
 
 No problems · 2 agents
 `);
 });
 
-test('problems come first, by file, each with its line, its key and what was probably meant', async () => {
+test('problems come first, grouped by file, each with its line, its key and the likely intended key', async () => {
   const problems = [
     problem(),
     problem({ file: 'b.ai', line: null, key: null, message: 'The file is empty.', nearest: null }),
@@ -61,7 +61,7 @@ test('problems come first, by file, each with its line, its key and what was pro
   expect((await check({ ok: false, problems }, ['--json'])).code).toBe(1);
 });
 
-test('warnings are told and are no failure', async () => {
+test('warnings are printed and do not fail the check', async () => {
   const warnings = [
     { code: 'description-vague', agent: 'scout', message: '`scout` is described in 4 characters' },
   ] as const;
@@ -83,21 +83,21 @@ test('cycles are shown with their path, long ones by their ends', async () => {
   expect(stdout).toMatch(/a18 →\s+… 981 more … → a0\n/u);
 });
 
-test('what has no bound is said to have none', async () => {
+test('a worst case without a known limit says so', async () => {
   const { stdout } = await check({ worstCase: { agents: null, depth: 0, tokens: null, usd: null } });
   expect(stdout).toContain(
-    '  agents  no known bound, up to no levels below the first\n  tokens  no known bound\n  cost    no known bound\n',
+    '  agents  no known limit, no sub-agents\n  tokens  no known limit\n  cost    no known limit\n',
   );
 });
 
-test('an agent that stands in two places is marked where its own sub-agents are left out', async () => {
+test('an agent that appears twice is marked where its sub-agents are left out', async () => {
   const leaf = (name: string) => ({ name, file: `${name}.ai`, agents: [] });
   const tree = [
     { ...leaf('lead'), agents: [leaf('a'), { ...leaf('b'), agents: [{ ...leaf('a'), agents: [leaf('c')] }] }] },
   ];
   const { stdout } = await check({ tree });
   expect(stdout).toContain(`  lead  lead.ai
-  ├─a (again)  a.ai
+  ├─a (see above)  a.ai
   └─b  b.ai
     └─a  a.ai
       └─c  c.ai
@@ -123,14 +123,14 @@ test('ten thousand problems, agents, cycles and warnings print in bounded form, 
     '9,950 more agents',
     '9,950 more warnings',
   ])
-    expect(stdout).toContain(`… and ${more}: --json has all of them`);
+    expect(stdout).toContain(`… and ${more}: use --json for all`);
   expect(stdout).toContain('10,000 problems in 100 files');
   expect(JSON.parse((await check(report, ['--json'])).stdout)).toEqual({ ...checkReport(), ...report });
 });
 
-test('only parsed, nothing is said of a topology', async () => {
+test('with --syntax-only no topology is printed', async () => {
   const { stdout } = await check({ worstCase: { agents: null, depth: 0, tokens: null, usd: null } }, ['--syntax-only']);
-  expect(stdout).toBe('No problems · 2 agents, each by itself: nothing was looked up\n');
+  expect(stdout).toBe('No problems · 2 agents, syntax only\n');
 });
 
 test.each<[args: readonly string[], asked: object]>([
@@ -140,7 +140,7 @@ test.each<[args: readonly string[], asked: object]>([
     ['--syntax-only', '--config', 'c.json', 'a.ai', '--connect'],
     { paths: ['a.ai'], syntaxOnly: true, connect: true, config: 'c.json' },
   ],
-])('check asks for what the arguments say: %j', async (args, asked) => {
+])('check passes its arguments on: %j', async (args, asked) => {
   const seen: unknown[] = [];
   await withFiles(['check', ...args], {
     check: async (options) => {
@@ -169,22 +169,20 @@ scout  agents/scout.ai  Looks things up on the web.
   const broken = await withFiles(['agents'], files({ ok: false, problems: [problem()] }));
   expect(broken).toMatchObject({ code: 1, stderr: '1 problem: see `cloister check .`\n' });
   const none = await withFiles(['agents', 'x'], files({ agents: [] }));
-  expect(none.stdout).toBe(
-    'There are no agents in x.\nStart with `cloister init`, or name a file that ends with .ai.\n',
-  );
+  expect(none.stdout).toBe('No agents found in x.\nCreate some with `cloister init`, or pass an .ai file.\n');
   const json = await withFiles(['agents', '--json'], files({}));
   expect(JSON.parse(json.stdout)).toEqual(checkReport().agents);
 });
 
-test('init says what it wrote and what to do next', async () => {
+test('init lists the files it created and the next steps', async () => {
   expect(await withFiles(['init', 'my team'], {})).toMatchObject({
     code: 0,
-    stdout: `Wrote to /work/my team:
+    stdout: `Created in /work/my team:
   lead.ai
   scout.ai
   .ai-agent.json
 
-Next:
+Next steps:
   cd 'my team'
   npx cloister check
   npx cloister lead.ai "What should we find out?"
@@ -195,7 +193,7 @@ Next:
   expect((await withFiles(['init'], {})).stdout).not.toContain('cd ');
 });
 
-test('init that would overwrite says so', async () => {
+test('init refuses to overwrite files', async () => {
   const init = async () => {
     throw new CloisterError('options_invalid', 'team has lead.ai already.');
   };
@@ -205,7 +203,7 @@ test('init that would overwrite says so', async () => {
 });
 
 test.each([[['lead.ai', '--help']], [['run', 'lead.ai', '-h']], [['run', '--help', './team/lead.ai']]])(
-  'help after an agent file is that of the agent: %j',
+  'help after an agent file is the help of the agent: %j',
   async (args) => {
     const seen: unknown[] = [];
     const { code, stdout } = await withFiles([...args, '--config', 'c.json'], {
@@ -231,7 +229,7 @@ test.each([[['lead.ai', '--help']], [['run', 'lead.ai', '-h']], [['run', '--help
   },
 );
 
-test('the help of an agent is a value with --json, and a name has none', async () => {
+test('the help of an agent is one value with --json; an agent name has no such help', async () => {
   const { stdout } = await cli(['lead.ai', '--help', '--json']);
   expect(JSON.parse(stdout)).toEqual({
     name: 'lead',
@@ -256,12 +254,12 @@ test.each<[args: readonly string[], agents: readonly string[], name: string]>([
   [['run', 'lead.ai', 'q'], ['lead.ai'], 'lead'],
   [['run', 'team/lead', 'q'], ['team/lead'], 'lead'],
   [['run', 'lead', 'q', '--agents', 'a.ai', '--agents', 'team'], ['a.ai', 'team'], 'lead'],
-])('an agent is given by its file or by its name: %j', async (args, agents, name) => {
+])('an agent can be given by its file or by its name: %j', async (args, agents, name) => {
   expect(await ran(args)).toEqual({ agents, runs: [[name, 'q']], code: 0 });
 });
 
 test.each([[['lead.ai']], [['lead.ai', '-']], [['run', 'lead', '--agents', 'team']]])(
-  'without an input it is read from stdin, the last line break apart: %j',
+  'without an argument the input is read from stdin, without the final line break: %j',
   async (args) => {
     const { runs } = await ran(args, { stdin: async () => 'two\nlines\n' });
     expect(runs).toEqual([['lead', 'two\nlines']]);
@@ -278,7 +276,7 @@ test('stdin is not touched when there is an input', async () => {
 test.each<[given: string, text: string | null]>([
   ['{"type":"object"}', null],
   ['answer.json', '{"type":"object"}\n'],
-])('a schema is given itself or by its file: %s', async (given, text) => {
+])('a schema can be given inline or as a file: %s', async (given, text) => {
   const options: unknown[] = [];
   const files = text === null ? {} : { readText: async (path: string) => (path === given ? text : '') };
   await cli(['lead.ai', 'q', '--schema', given], scene(), {
@@ -291,7 +289,7 @@ test.each<[text: string | null, error: RegExp]>([
   [null, /the schema in answer\.json cannot be read: no such file/u],
   ['[1]', /the schema in answer\.json is not a JSON object/u],
   ['{', /the schema in answer\.json is not a JSON object/u],
-])('a schema that is none is a mistake, and nothing is opened: %s', async (text, error) => {
+])('an invalid schema is a usage error, and nothing is opened: %s', async (text, error) => {
   const files = text === null ? {} : { readText: async () => text };
   const { code, stderr, opened } = await withFiles(['lead.ai', 'q', '--schema', 'answer.json'], files);
   expect({ code, opened }).toEqual({ code: 4, opened: [] });
@@ -323,7 +321,7 @@ const hostileReport = fc.record({ one: hostile, two: hostile }).map(({ one, two 
 
 const forbidden = /(?!\n)\p{Cc}|[\u202A-\u202E\u2066-\u2069]|\p{Cs}/u;
 
-test('no words of a file can send a control character to the terminal', () =>
+test('no text in a file can send a control character to the terminal', () =>
   fc.assert(
     fc.asyncProperty(hostileReport, hostile, async (report, words) => {
       const files: Partial<FileWorld> = {

@@ -32,7 +32,7 @@ const chat = async (
   return { ...told, turns };
 };
 
-test('without an agent it is the default one of the config; without that, it is said how to name one', async () => {
+test('without an agent argument chat uses the default agent of the config; without one, the error says how to name it', async () => {
   const turns: Turn[] = [];
   const asked = (args: readonly string[], behaviour: Behaviour) =>
     cli(args, scene(), {
@@ -50,7 +50,7 @@ test('without an agent it is the default one of the config; without that, it is 
 
 const answer = 'SQLite for rows,\nDuckDB for columns.\n';
 
-test('each line of a pipe is one message; empty lines are none; only answers are on stdout', async () => {
+test('each line of a pipe is one message; empty lines are skipped; stdout gets only the answers', async () => {
   const { code, stdout, turns, prompts } = await chat(['Hello', '', '   ', '/quit', 'And then?']);
   expect(code).toBe(0);
   expect(turns.map(([agent, input]) => [agent, input])).toEqual([
@@ -73,20 +73,20 @@ test('one session takes all messages, and is asked to finish when there are no m
   expect(finished).toEqual(['finish']);
 });
 
-test('no session is begun where nothing is said', async () => {
+test('without a message no session is started', async () => {
   const finished: string[] = [];
   const { code, turns } = await chat(['', ' '], { behaviour: { onFinish: (how) => finished.push(how) } });
   expect({ code, turns, finished }).toEqual({ code: 0, turns: [], finished: [] });
 });
 
-test('at a terminal it is said that those who were started are asked to finish', async () => {
+test('at a terminal the end of a chat says how many agents are being shut down', async () => {
   const { stderr } = await chat(['a'], { isTerminal: true, behaviour: { others: 3 } });
-  expect(stderr).toContain('3 agents that it started are asked to finish…');
+  expect(stderr).toContain('shutting down 3 agents started in this chat…');
   expect((await chat(['a'], { isTerminal: true })).stderr).not.toContain('finish…');
   expect((await chat(['a'], { behaviour: { others: 3 } })).stderr).not.toContain('finish…');
 });
 
-test('the conversation is the one that was named, or another agent’s, or main', async () => {
+test('the conversation is the named one, another agent’s, or main', async () => {
   const conversationOf = async (...args: readonly string[]) => (await chat(['x'], { args })).turns[0]?.[2];
   expect(await conversationOf()).toEqual({ budget: {}, conversation: { agent: 'lead', name: 'main' } });
   expect(await conversationOf('--conversation', 'trip')).toEqual({
@@ -99,28 +99,28 @@ test('the conversation is the one that was named, or another agent’s, or main'
   });
 });
 
-test('an agent may be given as its file', async () => {
+test('an agent can be given as a file', async () => {
   const { opened } = await cli(['chat', 'team/lead.ai', '--agents', 'b.ts'], scene(), {
     behaviour: { lines: { isTerminal: false, texts: [] } },
   });
   expect(opened).toEqual([{ workspace: './.cloister', agents: ['team/lead.ai', 'b.ts'], agent: 'lead', demo: false }]);
 });
 
-test('at a terminal a prompt names the conversation, the tree is shown, and /quit or Ctrl-D ends', async () => {
+test('at a terminal the prompt names the conversation, the tree is shown, and /quit or Ctrl-D exits', async () => {
   const quit = await chat(['Hello', ' /quit ', 'never'], { isTerminal: true, args: ['--conversation', 'trip'] });
   expect(quit).toMatchObject({ code: 0, prompts: ['trip> ', 'trip> '] });
   expect(quit.turns).toHaveLength(1);
   const { lines, cursorVisible, wrapped } = emulate(quit.screen, 80);
-  expect(lines[0]).toBe('lead in lead/trip · Ctrl-C cancels the work, Ctrl-D or /quit ends');
+  expect(lines[0]).toBe('lead in lead/trip · Ctrl-C cancels the current turn, Ctrl-D or /quit exits');
   expect(lines.join('\n')).toMatch(
     /● lead +waiting [^]*└─researcher[^]*2 cells[^]*\n\nSQLite for rows,\nDuckDB for columns\.$/u,
   );
-  expect(lines.join('\n')).not.toMatch(/FIN|Look further/u);
+  expect(lines.join('\n')).not.toMatch(/Summary|Next steps/u);
   expect({ cursorVisible, wrapped }).toEqual({ cursorVisible: true, wrapped: false });
   expect(await chat(['Hello'], { isTerminal: true })).toMatchObject({ code: 0, prompts: ['main> ', 'main> '] });
 });
 
-test('--json gives one value on one line for each message, refused ones too', async () => {
+test('--json prints one value per message, also for refused ones', async () => {
   let no = 0;
   const { code, stdout } = await chat(['a', 'b', 'c'], {
     args: ['--json'],
@@ -143,7 +143,7 @@ test('--json gives one value on one line for each message, refused ones too', as
   ]);
 });
 
-test('a refused message says why, the chat goes on, and the exit code is that of the last one that failed', async () => {
+test('a refused message says why, the chat continues, and the exit code is that of the last failed message', async () => {
   const failures = [
     new CloisterError('model_auth'),
     undefined,
@@ -160,11 +160,11 @@ test('a refused message says why, the chat goes on, and the exit code is that of
     },
   });
   expect({ code, stdout }).toEqual({ code: 1, stdout: answer.repeat(2) });
-  expect(stderr).toContain('error: The model provider refused the credentials.\ntry: Check the API key');
+  expect(stderr).toContain("error: The model provider rejected the credentials.\ntry: Check that provider's API key");
   expect(stderr).toContain('error: The message cannot be sent. It is too long.\n');
 });
 
-test('a session that has ended is told, and the next message begins another one', async () => {
+test('the end of a session is reported, and the next message starts a new session', async () => {
   const turns: unknown[] = [];
   const lines = { isTerminal: false, texts: ['a', 'b'] };
   const ended = scene({ status: 'limit', failure: { code: 'mail_loop', detail: 'Too often.' }, answer: '' });
@@ -186,7 +186,7 @@ test('a session that has ended is told, and the next message begins another one'
   ).toEqual(['limit', 'limit']);
 });
 
-test('a session that has ended while nobody spoke is followed by another one, without a word', async () => {
+test('if a session ended between messages, the next message silently starts a new session', async () => {
   const turns: unknown[] = [];
   const { code, stdout, stderr } = await chat(['a', 'b'], {
     behaviour: {
@@ -205,39 +205,39 @@ test('a session that has ended while nobody spoke is followed by another one, wi
   ]);
 });
 
-test('a message whose work fails is told with its failure; one that could not be recorded too', async () => {
+test('a message whose work fails, or cannot be recorded, is reported with its failure', async () => {
   const lines = { isTerminal: false, texts: ['a', 'b'] };
   const failed = scene({ status: 'failed', failure: { code: 'model_rate' }, answer: '' });
   const told = await cli(['chat', 'lead'], failed, { behaviour: { lines } });
   expect(told).toMatchObject({ code: 2, stdout: '' });
-  expect(told.stderr.match(/error: The model provider asked to slow down/gu)).toHaveLength(2);
+  expect(told.stderr.match(/error: The model provider's rate limit was reached/gu)).toHaveLength(2);
   const lost = await cli(['chat', 'lead'], scene(), {
     behaviour: { lines, outcomeRejects: new CloisterError('store_failed') },
   });
   expect(lost.code).toBe(1);
-  expect(lost.stderr.match(/error: The workspace cannot be written/gu)).toHaveLength(2);
+  expect(lost.stderr.match(/error: The workspace cannot be written to/gu)).toHaveLength(2);
 });
 
-test('an agent that is not there is told before the first message', async () => {
+test('an unknown agent is reported before the first message', async () => {
   const { code, stderr, prompts } = await cli(['chat', 'nobody'], scene(), {
     behaviour: { lines: { isTerminal: true, texts: ['x'] } },
   });
   expect({ code, prompts }).toEqual({ code: 1, prompts: [] });
-  expect(stderr).toMatch(/^error: There is no agent of that name\. "nobody" is not one of: lead, scout\.\n/u);
+  expect(stderr).toMatch(/^error: No agent has that name\. "nobody" is not one of: lead, scout\.\n/u);
 });
 
 test.each([
-  [['chat'], /missing required argument 'agent'/u, /try: cloister chat <agent>, or name one as/u],
+  [['chat'], /missing required argument 'agent'/u, /try: cloister chat <agent>, or set `defaultAgent`/u],
   [['chat', 'lead', '--conversation', 'a/'], /It must be a name, or <agent>\/<name>/u, /try: cloister chat --help/u],
   [['cht', 'lead'], /unknown command 'cht'/u, /try: chat/u],
-])('a mistake is named with advice, exit 4: %j', async (args, error, advice) => {
+])('a usage error is reported with a suggestion, exit 4: %j', async (args, error, advice) => {
   const { code, stderr, opened } = await cli(args);
   expect({ code, opened }).toEqual({ code: 4, opened: [] });
   expect(stderr).toMatch(error);
   expect(stderr).toMatch(advice);
 });
 
-test('with --json a mistake is one line of JSON', async () => {
+test('with --json a usage error is one line of JSON', async () => {
   const { code, stdout } = await cli(['chat', '--json']);
   expect(code).toBe(4);
   expect(stdout.trimEnd().split('\n')).toHaveLength(1);
@@ -250,7 +250,7 @@ const held = (isTerminal: boolean, texts: NonNullable<Behaviour['lines']>['texts
     behaviour: { lines: { isTerminal, texts }, ...more },
   });
 
-test('at a terminal Ctrl-C cancels the work under way, again and again, and the chat goes on', async () => {
+test('at a terminal Ctrl-C cancels the current turn, any number of times, and the chat continues', async () => {
   const run = held(true, ['a', 'b', '/quit'], { holdAfter: 6 });
   for (const turn of [1, 2]) {
     await settle();
@@ -260,10 +260,10 @@ test('at a terminal Ctrl-C cancels the work under way, again and again, and the 
     expect(run.prompts).toHaveLength(turn + 1);
   }
   expect(await run.code).toBe(130);
-  expect(run.screen().match(/stopping… \(Ctrl-C again to stop at once\)/gu)?.length).toBeGreaterThanOrEqual(2);
+  expect(run.screen().match(/stopping… \(Ctrl-C again to stop immediately\)/gu)?.length).toBeGreaterThanOrEqual(2);
 });
 
-test('a second Ctrl-C leaves at once, with the terminal restored and nothing written later', async () => {
+test('a second Ctrl-C exits immediately, with the terminal restored and nothing written later', async () => {
   const released = Promise.withResolvers<void>();
   const run = held(true, ['a', 'b'], { holdAfter: 6, deaf: true, released: released.promise });
   await settle();
@@ -279,7 +279,7 @@ test('a second Ctrl-C leaves at once, with the terminal restored and nothing wri
   expect(run.prompts).toHaveLength(1);
 });
 
-test('one key that arrives as two signals cancels the work and does not end the chat', async () => {
+test('one key press that arrives as two signals cancels the turn and does not end the chat', async () => {
   const run = held(true, ['a', '/quit'], { holdAfter: 6 });
   await settle();
   run.interrupt();
@@ -289,7 +289,7 @@ test('one key that arrives as two signals cancels the work and does not end the 
   expect(run.prompts).toHaveLength(2);
 });
 
-test('Ctrl-C at the prompt ends the chat, and with it a session that is there', async () => {
+test('Ctrl-C at the prompt ends the chat and its session', async () => {
   const run = held(true, [() => new Promise(() => undefined)]);
   await settle();
   run.interrupt();
@@ -303,7 +303,7 @@ test('Ctrl-C at the prompt ends the chat, and with it a session that is there', 
   expect(finished).toEqual(['cancel']);
 });
 
-test('without a terminal Ctrl-C cancels the work under way and ends the chat', async () => {
+test('without a terminal Ctrl-C cancels the current turn and ends the chat', async () => {
   const run = held(false, ['a', 'b'], { holdAfter: 6 });
   await settle();
   run.interrupt();

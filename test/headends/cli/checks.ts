@@ -1,4 +1,4 @@
-// Canned reports of replay, diff and verify: foreign words wherever foreign words can stand.
+// Canned reports of replay, diff and verify: foreign text wherever foreign text can appear.
 import type { CellId, Hash } from '#base';
 import type { CellSide, GrantName, ReplayReport, RunDiff, VerifyReport } from '#contracts';
 import { childId, eventsOf, forkId, leadId, outcomeOf, runId, spent, startAt } from './scene.ts';
@@ -17,8 +17,8 @@ export const replayOf = (given: Scene): ReplayReport => ({
   differences: given.auditOk
     ? []
     : [
-        { frame: 12, cell: leadId, agent: given.agent, op: 3, what: 'its model would be shown another prompt' },
-        { frame: null, cell: childId, agent: given.childAgent, op: null, what: `it would go on with ${given.tool}` },
+        { frame: 12, cell: leadId, agent: given.agent, op: 3, what: 'its model would be shown a different prompt' },
+        { frame: null, cell: childId, agent: given.childAgent, op: null, what: `it would continue with ${given.tool}` },
       ],
 });
 
@@ -38,7 +38,7 @@ const sideOf = (given: Scene, over: Partial<CellSide> = {}): CellSide => ({
   ...over,
 });
 
-/** A run and its fork when something is refused; else a run that did the same. */
+/** A run and its fork if something is refused; otherwise two identical runs. */
 export const diffOf = (given: Scene): RunDiff => {
   const { agent, childAgent } = given;
   const child = { cell: childId, crossings: [`goal from ${agent}`, `result to ${agent}`] };

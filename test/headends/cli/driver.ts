@@ -1,4 +1,4 @@
-// Everything the tests of the command line know of its API: a fake runtime, a fake world, a small terminal.
+// Everything that the tests of the command line know about its API: a fake runtime, a fake world, a small terminal.
 import type { JsonObject, RunId } from '#base';
 import type {
   Agent,
@@ -18,8 +18,8 @@ import { runCli } from '#headends/cli';
 import type { CliWorld, Lines } from '#headends/cli';
 import { diffOf, replayOf, verifyOf } from './checks.ts';
 import { deadOf, fakeResident, mailOf, noMail, nothing } from './mail.ts';
-import { fakeCheckpoints, fakeConversations, windowsOf } from './talk.ts';
-import type { Talk } from './talk.ts';
+import { fakeCheckpoints, fakeConversations, windowsOf } from './fake-conversations.ts';
+import type { ConversationFixture } from './fake-conversations.ts';
 import { fileWorld } from './file-world.ts';
 import type { FileWorld } from './file-world.ts';
 import {
@@ -59,48 +59,48 @@ export type { Scene } from './scene.ts';
 
 /** How the fake behaves beyond its canned answers. */
 export type Behaviour = {
-  /** What `show` gives, in place of the scene's. */
+  /** What `show` returns, instead of the scene's report. */
   readonly report?: RunReport;
-  /** What a run tells, in place of the scene's. */
+  /** The events of a run, instead of the scene's. */
   readonly events?: readonly DurableEvent[];
   readonly runs?: readonly RunSummary[];
   readonly openThrows?: unknown;
-  /** A real one in the place of the fake. */
+  /** Opens a real runtime instead of the fake one. */
   readonly opens?: () => Promise<Cloister>;
-  /** As the config names it. */
+  /** The default agent of the config. */
   readonly defaultAgent?: string;
   readonly runThrows?: unknown;
   readonly outcomeRejects?: unknown;
   readonly closeThrows?: unknown;
-  /** After so many events the run waits until it is cancelled, or until `released`. */
+  /** After this many events the run waits until it is cancelled, or until `released`. */
   readonly holdAfter?: number;
   readonly released?: Promise<void>;
-  /** A cancel changes nothing. */
+  /** Cancelling has no effect. */
   readonly deaf?: boolean;
-  /** Told what is run. */
+  /** Called with what is run. */
   readonly onRun?: (...given: Parameters<Cloister['run']>) => void;
   readonly onFork?: (...given: Parameters<Cloister['fork']>) => void;
-  /** So many events of a resumed run are from before. */
+  /** This many events of a resumed run happened before it was interrupted. */
   readonly resumedAfter?: number;
   readonly resumeThrows?: unknown;
-  /** A run is taken up only then. */
+  /** A run is opened only after this. */
   readonly takenUp?: Promise<void>;
   readonly verify?: CliWorld['verify'];
   readonly serve?: CliWorld['serve'];
-  /** Told of each message: with options, of the one that begins a session. What it throws refuses the message. */
+  /** Called for each message; with options for the one that starts a session. Throws to refuse the message. */
   readonly onTurn?: (agent: string, input: string | JsonObject, options?: TurnOptions) => void;
-  /** The names of those that were found. */
+  /** The names of the agents that were found. */
   readonly agents?: readonly string[];
-  /** Conversations and checkpoints that are there. */
-  readonly talk?: Talk;
+  /** The existing conversations and checkpoints. */
+  readonly talk?: ConversationFixture;
   readonly windows?: readonly CellWindow[];
   readonly mail?: readonly MailReport[];
   readonly dead?: DeadLetters;
   readonly onDeadLetters?: (...given: Parameters<Cloister['deadLetters']>) => void;
-  /** How many agents live besides the root, and what is done with it at the end. */
+  /** How many agents live in addition to the root, and what is called on the session at the end. */
   readonly others?: number;
   readonly onFinish?: (how: 'finish' | 'cancel') => void;
-  /** What is typed, or comes through a pipe; without it stdin is a terminal that is closed. */
+  /** What is typed or piped; without it stdin is a closed terminal. */
   readonly lines?: {
     readonly isTerminal: boolean;
     readonly texts: readonly (string | (() => Promise<string | null>))[];
@@ -108,7 +108,7 @@ export type Behaviour = {
   readonly files?: Partial<FileWorld>;
 };
 
-/** Between what was there and what comes now. */
+/** The downtime between the earlier events and the new ones. */
 const resumeEvent = (after: DurableEvent, downMs: number): DurableEvent => {
   const { run, at } = after;
   const event = { type: 'run-resume', id: `${leadId}/resume`, run, cell: leadId, agent: 'lead' } as const;
@@ -230,14 +230,14 @@ export type Cli = {
   readonly opened: Parameters<CliWorld['open']>[0][];
   stdout(): string;
   stderr(): string;
-  /** Both streams in the order of writing, as a terminal gets them. */
+  /** Both streams in the order in which a terminal gets them. */
   screen(): string;
-  /** The shortest time that was asked of a timer. */
+  /** The shortest timer that was set. */
   shortestMs(): number;
   interrupt(): void;
-  /** The prompts that stood before lines, in order. */
+  /** The prompts that were shown, in order. */
   readonly prompts: string[];
-  /** Moves the clock and lets what is due happen. */
+  /** Advances the clock and fires the timers that are due. */
   pass(ms: number): Promise<void>;
 };
 
@@ -335,7 +335,7 @@ const fakeLines = (
   };
 };
 
-/** Lets everything that waits for nothing but promises go on. */
+/** Lets all pending promises settle. */
 export const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Runs to the end. */
@@ -346,7 +346,7 @@ export const cli = async (...given: Parameters<typeof startCli>) => {
   return { code, stdout: started.stdout(), stderr: started.stderr(), screen: started.screen(), opened, prompts };
 };
 
-/** ESC, apart so that patterns can hold it. */
+/** ESC, as a constant so that patterns can contain it. */
 export const escape = '\u001B';
 
 /** What a terminal shows after these bytes: rows from the first one, scrolled ones included. */
@@ -354,7 +354,7 @@ export const emulate = (bytes: string, columns: number, rows = 24) => {
   const lines: string[][] = [[]];
   let [row, column, cursorVisible, wrapped] = [0, 0, true, false];
   const goTo = (to: number): void => {
-    // The cursor cannot leave the screen upwards.
+    // The cursor cannot move above the screen.
     row = Math.max(Math.max(0, lines.length - rows), to);
     while (lines.length <= row) lines.push([]);
   };

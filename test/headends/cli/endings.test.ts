@@ -31,7 +31,7 @@ const classCodes: Readonly<Record<ErrorClass, number>> = {
   schema: 5,
   cancelled: 130,
 };
-test('a failure exits by its class, whether it is the outcome or was thrown', async () => {
+test('the class of a failure decides the exit code, whether it is the outcome or was thrown', async () => {
   for (const [code, entry] of Object.entries(errorCatalogue)) {
     const failure = { code: code as ErrorCode };
     const ended = await cli(['run', 'lead', 'x'], scene({ status: 'failed', failure, answer: '' }));
@@ -44,7 +44,7 @@ test('a failure exits by its class, whether it is the outcome or was thrown', as
   }
 });
 
-test('an audit that found something exits 1 and says what', async () => {
+test('an audit that found problems exits 1 and lists them', async () => {
   const broken = scene({ auditOk: false });
   const { code, stdout } = await cli(['audit', 'last'], broken);
   expect(code).toBe(1);
@@ -55,19 +55,19 @@ test('an audit that found something exits 1 and says what', async () => {
 
 const held = { behaviour: { holdAfter: 6 } };
 
-test('Ctrl-C once cancels, prints what there is, and exits 130', async () => {
+test('Ctrl-C once cancels, prints the result so far, and exits 130', async () => {
   for (const terminal of [{}, { tty: true }]) {
     const run = startCli(['run', 'lead', 'x'], scene(), { ...held, terminal });
     await settle();
     run.interrupt();
     expect(await run.code).toBe(130);
-    expect(run.screen()).toContain('stopping… (Ctrl-C again to stop at once)');
+    expect(run.screen()).toContain('stopping… (Ctrl-C again to stop immediately)');
     expect(run.stdout()).toContain('SQLite for rows,');
     expect(emulate(run.screen(), 80).cursorVisible).toBe(true);
   }
 });
 
-test('Ctrl-C twice leaves at once with the terminal restored, and nothing is written later', async () => {
+test('Ctrl-C twice exits immediately with the terminal restored, and nothing is written later', async () => {
   const released = Promise.withResolvers<void>();
   const run = startCli(['run', 'lead', 'x'], scene(), {
     terminal: { tty: true },
@@ -85,7 +85,7 @@ test('Ctrl-C twice leaves at once with the terminal restored, and nothing is wri
   expect(run.screen()).toBe(left);
 });
 
-test('a run that ends well in spite of Ctrl-C still exits 130', async () => {
+test('a run that completes in spite of Ctrl-C still exits 130', async () => {
   const released = Promise.withResolvers<void>();
   const run = startCli(['run', 'lead', 'x'], scene(), {
     behaviour: { holdAfter: 6, deaf: true, released: released.promise },
@@ -94,29 +94,29 @@ test('a run that ends well in spite of Ctrl-C still exits 130', async () => {
   run.interrupt();
   released.resolve();
   expect(await run.code).toBe(130);
-  expect(run.stderr()).toContain('FIN');
+  expect(run.stderr()).toContain('Summary');
 });
 
-test('one key that arrives as two signals stops in order', async () => {
+test('one key press that arrives as two signals stops cleanly', async () => {
   const run = startCli(['run', 'lead', 'x'], scene(), held);
   await settle();
   run.interrupt();
   run.interrupt();
   expect(await run.code).toBe(130);
-  expect(run.stderr()).toContain('FIN');
+  expect(run.stderr()).toContain('Summary');
 });
 
-test('Ctrl-C before the run has begun starts nothing', async () => {
+test('Ctrl-C before the run starts prevents it', async () => {
   const run = startCli(['run', 'lead', 'x'], scene());
   run.interrupt();
   expect(await run.code).toBe(130);
   expect(run.stdout()).toBe('');
 });
 
-test('an outcome that cannot be recorded is told even when the events hang', async () => {
+test('an outcome that cannot be recorded is reported even if the events hang', async () => {
   const { code, stderr } = await cli(['run', 'lead', 'x'], scene(), {
     behaviour: { outcomeRejects: new CloisterError('store_failed') },
   });
   expect(code).toBe(1);
-  expect(stderr).toContain('error: The workspace cannot be written.');
+  expect(stderr).toContain('error: The workspace cannot be written to.');
 });

@@ -1,4 +1,4 @@
-// The part of the fake world that knows agent files: a team of two, and whatever a case puts in its place.
+// The part of the fake world that knows agent files: a team of two, or what a test provides instead.
 import type { CheckReport, Problem } from '#contracts';
 import type { CliWorld } from '#headends/cli';
 
@@ -10,7 +10,7 @@ export type FileWorld = Pick<
   | 'stdin'
   | 'readText'
   | 'writeText'
-  | 'notWritable'
+  | 'whyNotWritable'
   | 'readTasks'
   | 'teamTasks'
   | 'drawGraph'
@@ -69,7 +69,7 @@ export const fileWorld = (over: Partial<FileWorld> = {}): FileWorld => ({
     throw new Error(`no such file: ${path}`);
   },
   writeText: async () => undefined,
-  notWritable: async () => null,
+  whyNotWritable: async () => null,
   readTasks: async (path) => {
     throw new Error(`no such file: ${path}`);
   },

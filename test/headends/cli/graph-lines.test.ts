@@ -73,7 +73,7 @@ const drawings = { graphLines, finalGraphLines };
 const colours = new RegExp(String.raw`${escape}\[\d+m`, 'gu');
 const obeyed = /\p{Cc}|[\u202A-\u202E\u2066-\u2069]|\p{Cs}/u;
 
-test('no line is wider than asked, there are no more than asked, and no text is obeyed by the terminal', () => {
+test('no line is wider than the width, there are at most height lines, and no text controls the terminal', () => {
   fc.assert(
     fc.property(graph, views, fc.constantFrom(...Object.values(drawings)), (tasks, view, draw) => {
       const lines = draw(tasks, { ...view, paint: painted }).map((line) => line.replace(colours, ''));
@@ -98,7 +98,7 @@ test('every task has a line, or is counted in the last one', () => {
   );
 });
 
-test('tasks stand layer by layer, each behind what it depends on', () => {
+test('tasks are listed layer by layer, each with its dependencies', () => {
   const tasks = [
     task('last', { dependsOn: ['b', 'c'] }),
     task('b', { dependsOn: ['a'], status: 'running' }),
@@ -125,7 +125,7 @@ test('tasks stand layer by layer, each behind what it depends on', () => {
   ]);
 });
 
-test('with little room those that run and have failed are shown, then those that are ready, and the rest is summed up', () => {
+test('with little room running and failed tasks are shown first, then ready ones, and the rest is counted', () => {
   const tasks = statuses.toReversed().flatMap((status) => [1, 2, 3].map((at) => task(`${status} ${at}`, { status })));
   const shown = (height: number) => graphLines(tasks, { ...plain, height }).map((line) => line.slice(4).split('  ')[0]);
   expect(shown(8).slice(0, -1)).toEqual([
@@ -143,7 +143,7 @@ test('with little room those that run and have failed are shown, then those that
   expect(sums(21)).toBe('● └ Task running 3    worker');
 });
 
-test('one that waits for many names the first of them and says how many there are', () => {
+test('a task with many dependencies names the first ones and counts all', () => {
   const before = Array.from({ length: 1200 }, (_, at) => task(String(at), { status: 'running' }));
   const gather = task('gather', { dependsOn: before.map(({ id }) => id), status: 'pending' });
   const done = task('done', { status: 'completed' });
@@ -152,7 +152,7 @@ test('one that waits for many names the first of them and says how many there ar
   expect(graphLines([done, task('x', { dependsOn: ['done'] })], plain).at(-1)).toBe('· ─ Task x     worker');
 });
 
-test('at the end each task has its state, and the reason unless it was done', () => {
+test('at the end each task has its status, and a reason unless it completed', () => {
   const reason = { code: 'budget', text: 'it would have cost more than there is' } as const;
   const tasks = [
     task('b', { status: 'skipped', reason, dependsOn: ['a'] }),
@@ -164,7 +164,7 @@ test('at the end each task has its state, and the reason unless it was done', ()
   ]);
 });
 
-test('20,000 tasks in a chain, and tasks in a circle, are shown', () => {
+test('20,000 tasks in a chain, and tasks in a cycle, are shown', () => {
   const chain = Array.from({ length: 20_000 }, (_, at) =>
     task(String(at), { dependsOn: at === 0 ? [] : [String(at - 1)] }),
   );

@@ -38,7 +38,7 @@ const hostileScene = fc.record({
   failure: hostileText.map((detail) => ({ code: 'tool_failed', detail }) as const),
 });
 
-/** All that the command line itself may send: the moves of the live tree, and colours. */
+/** All control sequences that the command line itself may send: cursor moves of the live tree, and colours. */
 const ours = new RegExp(String.raw`${escape}\[(?:\d+A|K|J|\?25[lh]|\d+m)`, 'gu');
 const colour = new RegExp(String.raw`${escape}\[\d+m`, 'u');
 const forbidden = /(?![\n\t])\p{Cc}|[\u202A-\u202E\u2066-\u2069]|\p{Cs}/u;
@@ -62,7 +62,7 @@ const commands: readonly (readonly string[])[] = [
   ['show', 'last', '--window'],
   ['show', 'last', '--mail'],
   ['show', 'last', '--mail', '--verbose'],
-  ['deadletters'],
+  ['dead-letters'],
   ['chat', 'lead'],
   ['conversations', 'list'],
   ['conversations', 'show', 'trip'],
@@ -76,11 +76,11 @@ const commands: readonly (readonly string[])[] = [
   ['checkpoints', 'diff', 'last', 'c0'],
 ];
 
-/** Only a run that was interrupted can be resumed. Somebody says yes, and a message is refused. */
+/** Only an interrupted run can be resumed. The user says yes, and a message is refused. */
 const behaviourFor = ([command, action]: readonly string[], given: Scene): Behaviour => ({
   ...(command === 'resume' ? { runs: [interruptedSummary(given)] } : {}),
   lines: { isTerminal: true, texts: ['y', 'x'] },
-  talk: { still: action === 'branch', sharedWith: given.childAgent },
+  talk: { nothingInFlight: action === 'branch', sharedWith: given.childAgent },
   ...(command === 'chat' ? { onTurn: refuseOne(given.goal) } : {}),
 });
 
@@ -101,7 +101,7 @@ test('no foreign text can send a control character to the terminal', () =>
     { numRuns: 400 },
   ));
 
-test('on a terminal only our own moves and colours are sent', () =>
+test('only the CLI’s own cursor moves and colours reach a terminal', () =>
   fc.assert(
     fc.asyncProperty(hostileScene, fc.constantFrom(...commands), async (texts, args) => {
       const given = scene({ ...texts, status: 'failed', refused: true, auditOk: false });
@@ -129,7 +129,7 @@ const named: readonly (readonly string[])[] = [
   ['run', 'lead', 'x', '--context'],
 ];
 
-test('foreign words in the arguments are harmless in errors', () =>
+test('foreign text in arguments is sanitized in errors', () =>
   fc.assert(
     fc.asyncProperty(hostileText, fc.constantFrom(...named), async (name, before) => {
       const { stdout, stderr } = await cli([...before, name]);
@@ -138,7 +138,7 @@ test('foreign words in the arguments are harmless in errors', () =>
     { numRuns: 200 },
   ));
 
-test('nothing is coloured off a terminal, or when colour is off', async () => {
+test('there is no colour without a terminal, or when colour is off', async () => {
   for (const terminal of [
     { tty: false, colour: true },
     { tty: true, colour: false },

@@ -81,7 +81,7 @@ const usageMistake = (value: unknown): boolean =>
   (value as { readonly error?: { readonly code?: string } }).error?.code === 'usage';
 
 test.each(Object.entries(behaviours))(
-  '--json gives exactly one value for every command when %s',
+  '--json prints exactly one value for every command when %s',
   async (_name, behaviour) => {
     for (const args of [...commands, ...mistakes]) {
       const { stdout, code } = await cli([...args, '--json'], hostile, {
@@ -104,12 +104,12 @@ test('an error value carries code, class, message and suggestion', async () => {
       code: 'run_unknown',
       class: 'config',
       message: `There is no such run in this workspace. The newest are: ${runId}.`,
-      suggestion: 'List what there is: `cloister runs`, or GET /v1/runs.',
+      suggestion: 'List runs with `cloister runs` or GET /v1/runs.',
     },
   });
 });
 
-test('run --json gives the outcome, the cells and the events', async () => {
+test('run --json prints the outcome, the cells and the events', async () => {
   const { stdout, stderr } = await cli(['run', 'lead', 'x', '--json']);
   const { output, status, spent, missing } = outcomeOf(scene());
   const { cells, events } = reportOf(scene());
@@ -136,7 +136,7 @@ test('demo --json adds the audit and the workspace', async () => {
   });
 });
 
-test('--jsonl gives every event as it comes, and the outcome last', async () => {
+test('--jsonl prints every event as it comes, and the outcome last', async () => {
   const { stdout } = await cli(['run', 'lead', 'x', '--jsonl']);
   const lines = stdout
     .trimEnd()
@@ -147,7 +147,7 @@ test('--jsonl gives every event as it comes, and the outcome last', async () => 
   expect(lines.filter(({ type }) => type === 'outcome')).toHaveLength(1);
 });
 
-test('--jsonl gives an error as one line', async () => {
+test('--jsonl prints an error as one line', async () => {
   for (const args of [
     ['run', 'lead', '--jsonl'],
     ['run', 'lead', 'x', '--jsonl'],
@@ -158,7 +158,7 @@ test('--jsonl gives an error as one line', async () => {
   }
 });
 
-test('a run stopped at once still gives one value', async () => {
+test('a run that is stopped immediately still prints one value', async () => {
   const run = startCli(['run', 'lead', 'x', '--json'], scene(), { behaviour: { holdAfter: 4, deaf: true } });
   await settle();
   run.interrupt();
@@ -168,7 +168,7 @@ test('a run stopped at once still gives one value', async () => {
   expect(JSON.parse(run.stdout())).toMatchObject({ error: { code: 'cancelled' } });
 });
 
-test('the texts of reports are not changed in JSON', async () => {
+test('JSON contains the texts of reports unchanged', async () => {
   const { stdout } = await cli(['explain', 'last', childId, '--json'], hostile);
   expect(JSON.parse(stdout)).toHaveProperty('segments.1.text', hostile.goal);
   const shown = await cli(['show', 'last', '--json'], hostile);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { cli, emulate, eventsOf, scene, settle, startCli } from './driver.ts';
 import type { Scene, Terminal } from './driver.ts';
 
-/** Runs until so many events have come, letting the tree be drawn after each stretch of time. */
+/** Runs until this many events have come; the tree is drawn after each interval. */
 const drawnAfter = async (events: number, given: Scene, terminal: Terminal = {}) => {
   const run = startCli(['run', 'lead', 'x'], given, {
     terminal: { tty: true, ...terminal },
@@ -15,13 +15,13 @@ const drawnAfter = async (events: number, given: Scene, terminal: Terminal = {})
 };
 const screenOf = (bytes: string, { columns = 80, rows = 24 }: Terminal = {}) => emulate(bytes, columns, rows);
 
-test('the tree says what each cell does now', async () => {
+test('the tree shows what each cell is doing', async () => {
   const states: Readonly<Record<number, RegExp>> = {
     3: /^● lead +model rehearsal +1 +0 +0\/0 +\$0\.0000/mu,
     5: /^● lead +waiting for a child +1 +1 +1\.2k\/300 +\$0\.0123/mu,
     9: /^● └─researcher +tool search +1 +1 /mu,
     11: /^✓ └─researcher /mu,
-    13: /^● lead +waiting to try again/mu,
+    13: /^● lead +waiting to retry/mu,
   };
   for (const [events, row] of Object.entries(states)) {
     const run = await drawnAfter(Number(events), scene());
@@ -39,9 +39,9 @@ test('redrawing leaves one tree, then the answer and the summary', async () => {
   expect(lines.filter((line) => /^ {2}cell .*turns tools/u.test(line))).toHaveLength(1);
   expect(lines.slice(0, 2)).toEqual([expect.stringMatching(/^ {2}cell/u), expect.stringMatching(/^● lead/u)]);
   expect(lines).toContain('SQLite for rows,');
-  expect(lines).toContain('FIN');
+  expect(lines).toContain('Summary');
   expect(cursorVisible).toBe(true);
-  // The commands to copy may be longer: everything before them fits.
+  // The commands to paste may be longer; everything before them fits.
   const [figures = ''] = run.screen().split('Workspace:');
   expect(screenOf(figures).wrapped).toBe(false);
 });
@@ -56,10 +56,10 @@ test('it is redrawn at most ten times a second', async () => {
   expect(run.shortestMs()).toBeGreaterThanOrEqual(100);
 });
 
-test('more cells than rows: the running ones are shown, the rest is counted, and nothing scrolls away', async () => {
+test('with more cells than rows, running cells are shown, the rest is counted, and nothing scrolls away', async () => {
   const given = scene({ children: 40 });
   const terminal = { rows: 12 };
-  // All children started, 20 of them ended, the next one runs.
+  // All children started, 20 of them ended, the next one is running.
   const run = await drawnAfter(4 + 40 + 20 * 6 + 2, given, terminal);
   for (let tick = 0; tick < 5; tick++) await run.pass(100);
   const { lines } = screenOf(run.screen(), terminal);
@@ -69,7 +69,7 @@ test('more cells than rows: the running ones are shown, the rest is counted, and
   expect(lines.join('\n')).toMatch(/ … 14 more/u);
 });
 
-test('a child that still runs stays in view, however many others have ended since', async () => {
+test('a running child stays in view, however many others have ended since', async () => {
   const terminal = { rows: 12 };
   const run = await drawnAfter(4 + 40 + 4 + 30 * 6, scene({ children: 40, lingers: true }), terminal);
   const { lines } = screenOf(run.screen(), terminal);
@@ -83,7 +83,7 @@ test('when the run has ended every cell is shown', async () => {
   expect(lines.filter((line) => /^✓ [├└]─researcher/u.test(line))).toHaveLength(40);
 });
 
-test('no line is wider than the terminal, whatever the words', () =>
+test('no line is wider than the terminal, whatever the text', () =>
   fc.assert(
     fc.asyncProperty(
       fc.string({ unit: fc.constantFrom('a', '界', '😀', ' ', 'é', '\n'), maxLength: 120 }),
@@ -99,7 +99,7 @@ test('no line is wider than the terminal, whatever the words', () =>
     { numRuns: 200 },
   ));
 
-test('a stdout that is no terminal gets the answer alone, with plain lines on stderr', async () => {
+test('a stdout that is not a terminal gets only the answer, with plain lines on stderr', async () => {
   const { stdout, stderr } = await cli(['run', 'lead', 'x'], scene({ refused: true }));
   expect(stdout).toBe('SQLite for rows,\nDuckDB for columns.\n');
   expect(stderr.split('\n').slice(0, 9)).toEqual([
@@ -110,7 +110,7 @@ test('a stdout that is no terminal gets the answer alone, with plain lines on st
     '12:00:00 child:researcher 4f2a9c01d3e5  tool search ok 12 ms',
     '12:00:01 lead  ← researcher  completed 1.5 s',
     '12:00:01 lead  crossing refused result researcher → lead: no-grant',
-    '12:00:01 lead  waits 2.0 s',
+    '12:00:01 lead  waiting 2.0 s',
     '12:00:01 lead  completed 4.2 s',
   ]);
 });

@@ -1,4 +1,4 @@
-// `show --mail` and `deadletters`: what became of every message.
+// `show --mail` and `dead-letters`: the state of every message.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { RunId } from '#base';
@@ -9,7 +9,7 @@ import { deadOf, mailOf } from './mail.ts';
 
 const clock = (at: number): string => new Date(at).toTimeString().slice(0, 8);
 
-test('every message has its ends, its state and its times, and they are counted', async () => {
+test('every message is shown with sender, recipient, state and times, and messages are counted', async () => {
   const { code, stdout } = await cli(['show', 'last', '--mail']);
   expect(code).toBe(0);
   const pad = (line: string, state: string): string => line.padEnd(79 - state.length) + state;
@@ -29,7 +29,7 @@ test('every message has its ends, its state and its times, and they are counted'
   ]);
 });
 
-test('--verbose adds the cells, the hops and the hash; --json gives all of it as one value', async () => {
+test('--verbose adds the cells, the hops and the hash; --json prints everything as one value', async () => {
   const { stdout } = await cli(['show', 'last', '--mail', '--verbose']);
   expect(stdout).toMatch(/hops 0 · from outside · to lead-ab12cd34ef56\s+·?\s*sha256 abababababab…\n/u);
   const json = await cli(['show', 'last', '--mail', '--json']);
@@ -44,10 +44,10 @@ test('a run without mail says so', async () => {
 const dead = (args: readonly string[], over: Partial<DeadLetters> = {}) => {
   const asked: unknown[] = [];
   const behaviour: Behaviour = { dead: { ...deadOf(scene()), ...over }, onDeadLetters: (given) => asked.push(given) };
-  return cli(['deadletters', ...args], scene(), { behaviour }).then((told) => ({ ...told, asked }));
+  return cli(['dead-letters', ...args], scene(), { behaviour }).then((told) => ({ ...told, asked }));
 };
 
-test('dead letters of all runs, or of one, with the reason and the run', async () => {
+test('dead letters of all runs, or of one run, are listed with reason and run', async () => {
   const all = await dead([]);
   expect(all.code).toBe(0);
   expect(all.stdout).toMatch(
@@ -58,24 +58,24 @@ test('dead letters of all runs, or of one, with the reason and the run', async (
   expect(JSON.parse((await dead(['--json'])).stdout)).toEqual(deadOf(scene()));
 });
 
-test('ends of agents that nobody was left to hear of are counted; --verbose lists them', async () => {
+test('results that no one was left to receive are counted; --verbose lists them', async () => {
   const [one] = deadOf(scene()).letters;
   const letters = [1, 2].map((no) => ({ ...one!, id: `m-end${no}`, message_type: 'result', reason: 'ended' }) as const);
   const told = (await dead([], { letters })).stdout;
   expect(told).toBe(
-    'No dead letters in 1 run.\nBesides, 2 agents ended when nobody was left to be told; --verbose lists them.\n',
+    'No dead letters in 1 run.\nAlso, 2 agents ended with no one left to notify; use --verbose to list them.\n',
   );
   const all = (await dead(['--verbose'], { letters })).stdout;
   expect(all).toMatch(/m-end1 [^]*m-end2 [^]*\n2 dead letters in 1 run\.\n$/u);
   expect(JSON.parse((await dead(['--json'], { letters })).stdout).letters).toHaveLength(2);
 });
 
-test('what was not read is said, with what to do about it', async () => {
+test('runs that were not scanned are reported, with what to do about them', async () => {
   const none = await dead([], { letters: [], read: 100, unread: 7, damaged: ['77aa0b1c2d3e' as RunId] });
   expect(none.stdout).toBe(
     [
       'No dead letters in 100 runs.',
-      '7 older runs were not read: name one with --run.',
+      '7 older runs were not scanned; select one with --run.',
       'Run 77aa0b1c2d3e cannot be read: npx cloister audit 77aa0b1c2d3e',
       '',
     ].join('\n'),
@@ -86,7 +86,7 @@ test('no line is wider than the terminal, whatever the names', async () => {
   const name = fc.string({ unit: fc.constantFrom('a', 'M', '界', 'é', ' ', '→'), maxLength: 120 });
   await fc.assert(
     fc.asyncProperty(fc.record({ agent: name, childAgent: name, goal: name, tool: name }), async (names) => {
-      for (const args of [['show', 'last', '--mail'], ['show', 'last', '--mail', '--verbose'], ['deadletters']]) {
+      for (const args of [['show', 'last', '--mail'], ['show', 'last', '--mail', '--verbose'], ['dead-letters']]) {
         const { stdout } = await cli(args, scene(names), { terminal: { tty: true, columns: 80 } });
         expect(emulate(stdout, 80, 1000).wrapped).toBe(false);
       }
@@ -98,25 +98,32 @@ test('no line is wider than the terminal, whatever the names', async () => {
 test.each([
   [['show', 'last', '--mial'], /unknown option '--mial'/u, /try: --mail/u],
   [['show', 'last', '--mail', '--window'], /'--mail' cannot be used with option '--window'/u, /try: cloister show/u],
-  [['deadleters'], /unknown command 'deadleters'/u, /try: deadletters/u],
-  [['deadletters', '--run'], /argument missing/u, /try: cloister deadletters --help/u],
-])('a mistake is named with advice, exit 4: %j', async (args, error, advice) => {
+  [['dead-leters'], /unknown command 'dead-leters'/u, /try: dead-letters/u],
+  [['dead-letters', '--run'], /argument missing/u, /try: cloister dead-letters --help/u],
+])('a usage error is reported with a suggestion, exit 4: %j', async (args, error, advice) => {
   const { code, stderr, opened } = await cli(args);
   expect({ code, opened }).toEqual({ code: 4, opened: [] });
   expect(stderr).toMatch(error);
   expect(stderr).toMatch(advice);
 });
 
-test('a run that is not there is told', async () => {
+test('the former name of dead-letters still works, and hidden from the help', async () => {
+  const behaviour: Behaviour = { dead: deadOf(scene()) };
+  const [former, now] = [await cli(['deadletters'], scene(), { behaviour }), await dead([])];
+  expect({ code: former.code, stdout: former.stdout }).toEqual({ code: 0, stdout: now.stdout });
+  expect((await cli(['--help'])).stdout).not.toContain('deadletters');
+});
+
+test('a run that does not exist is reported', async () => {
   for (const args of [
-    ['deadletters', '--run', 'nosuch'],
+    ['dead-letters', '--run', 'nosuch'],
     ['show', 'nosuch', '--mail'],
   ])
     expect(await cli(args)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: There is no such run/u) });
 });
 
 test('--help has an example', async () => {
-  expect((await cli(['deadletters', '--help'])).stdout).toContain('$ cloister deadletters --run last --json');
+  expect((await cli(['dead-letters', '--help'])).stdout).toContain('$ cloister dead-letters --run last --json');
   expect((await cli(['show', '--help'])).stdout).toContain('$ cloister show last --mail');
 });
 
@@ -127,7 +134,7 @@ const mailEvent = (over: Partial<Extract<DurableEvent, { type: 'mail' }>>): Dura
   return { ...first!, ...what, ...is, ...over };
 };
 
-test('the lines of a run tell of messages when they are sent and when they are lost; --verbose of every state', async () => {
+test('the lines of a run show messages when sent and when dead; --verbose shows every state', async () => {
   const events = [
     mailEvent({}),
     mailEvent({ state: 'read' }),

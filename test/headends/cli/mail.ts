@@ -1,4 +1,4 @@
-// Mail of the fake runtime, and a session that is talked with.
+// Mail of the fake runtime, and a session for a chat.
 import { CloisterError } from '#base';
 import type { Hash } from '#base';
 import type { Answer, DeadLetters, DurableEvent, MailReport, RunEvent, RunOutcome, RunSession } from '#contracts';
@@ -10,10 +10,10 @@ export const nothing: AsyncIterable<never> = {
   [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
 };
 
-/** Of a session that nobody writes to. */
+/** For a session that gets no messages. */
 export const noMail = {
   resident: false,
-  give: () => undefined,
+  addContext: () => undefined,
   refreshShare: () => 0,
   send: () => 'm-0',
   answer: () => Promise.reject(new CloisterError('cell_ended')),
@@ -97,7 +97,7 @@ export const deadOf = (given: Scene): DeadLetters => ({
   damaged: [],
 });
 
-/** Tells its events with each message, and answers as the scene says; what is no answer ends it. */
+/** Emits its events with each message and answers as the scene says; an outcome that is not an answer ends it. */
 export const fakeResident = (given: Scene, behaviour: Behaviour, said: (text: string) => void): RunSession => {
   const cancelled = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<RunOutcome>();
@@ -154,7 +154,7 @@ export const fakeResident = (given: Scene, behaviour: Behaviour, said: (text: st
       throw new CloisterError('cell_ended', 'No answer.');
     }
     const id = `m-${turn}`;
-    // What it said last asked for nothing more.
+    // Its last reply called no tools.
     const newest = events.findLast((event) => event.type === 'model-end' && event.cell === leadId) as DurableEvent;
     push({ ...newest, id: `${leadId}/${id}/said`, calls: 0 } as DurableEvent);
     push(answerEvent(id));

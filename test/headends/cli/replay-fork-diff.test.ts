@@ -3,12 +3,12 @@ import type { DurableEvent, ForkOptions } from '#contracts';
 import { diffOf, replayOf } from './checks.ts';
 import { childId, cli, emulate, eventsOf, forkId, leadId, reportOf, runId, scene, summaryOf } from './driver.ts';
 
-test('a replay that comes out the same says so with both hashes and the answer', async () => {
+test('an identical replay is reported with both hashes and the answer', async () => {
   const { code, stdout, opened } = await cli(['replay', 'last']);
   expect(code).toBe(0);
   expect(stdout).toBe(
     [
-      `Replay of ${runId}: 17 of 17 records came out the same · ok`,
+      `Replay of ${runId}: 17 of 17 records identical · ok`,
       `recorded  ${'ab'.repeat(32)}`,
       `replayed  ${'ab'.repeat(32)}`,
       'status    completed',
@@ -22,17 +22,17 @@ test('a replay that comes out the same says so with both hashes and the answer',
   expect(opened[1]).toEqual({ workspace: './.cloister', agents: [], demo: false, ofRun: runId, offline: true });
 });
 
-test('a replay that differs tells record, cell, agent, operation and what, and exits 1', async () => {
+test('a replay that differs names record, cell, agent, operation and difference, and exits 1', async () => {
   const broken = scene({ auditOk: false });
   const { code, stdout } = await cli(['replay', '4f', '--agents', 'a.ai'], broken);
   expect(code).toBe(1);
-  expect(stdout).toContain('15 of 17 records came out the same · 2 differences\n');
-  expect(stdout).toContain(`  ${leadId}/3 (lead), record 12\n    its model would be shown another prompt\n`);
-  expect(stdout).toContain(`  ${childId} (researcher), not in the log\n    it would go on with search\n`);
+  expect(stdout).toContain('15 of 17 records identical · 2 differences\n');
+  expect(stdout).toContain(`  ${leadId}/3 (lead), record 12\n    its model would be shown a different prompt\n`);
+  expect(stdout).toContain(`  ${childId} (researcher), not in the log\n    it would continue with search\n`);
   expect((await cli(['replay', '4f', '--json'], broken)).code).toBe(1);
 });
 
-test('replay, diff and verify give their whole report as JSON', async () => {
+test('replay, diff and verify print their whole report as JSON', async () => {
   const broken = scene({ auditOk: false, refused: true });
   expect(JSON.parse((await cli(['replay', 'last', '--json'], broken)).stdout)).toEqual(replayOf(broken));
   const { code, stdout } = await cli(['diff', 'last', 'last', '--json'], broken);
@@ -48,7 +48,7 @@ const forked = async (...args: readonly string[]) => {
   return { ...told, asked };
 };
 
-test('fork hands over the place in full and what is changed', async () => {
+test('fork passes on the full place and the changes', async () => {
   const changes = ['--model', 'a/b', '--without-grant', 'result', '--without-grant', 'note', '--goal', 'Do less.'];
   const { asked, opened } = await forked('--at', 'researcher', ...changes);
   expect(asked).toEqual([
@@ -63,7 +63,7 @@ test.each([
   ['lead-ab/1', `${leadId}/1`],
   [`${childId}/2`, `${childId}/2`],
   ['res/1', `${childId}/1`],
-  // No event tells of it, yet the cell went on after it: the runtime knows.
+  // The operation has no event, but the cell continued after it: the runtime knows it.
   ['lead/50', `${leadId}/50`],
 ])('--at %s is %s', async (at, full) => {
   expect((await forked('--at', at)).asked[0]?.options.at).toBe(full);
@@ -73,34 +73,34 @@ test('fork is shown like a run and ends with the command that compares the two',
   const { code, stdout, stderr } = await forked('--at', 'lead/2');
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'SQLite for rows,\nDuckDB for columns.\n' });
   expect(stderr).toContain('lead  → researcher  started');
-  expect(stderr).toContain(`Look further:\n  npx cloister diff ${runId} ${forkId}\n`);
+  expect(stderr).toContain(`Next steps:\n  npx cloister diff ${runId} ${forkId}\n`);
   const json = JSON.parse((await forked('--at', 'lead/2', '--json')).stdout) as object;
   expect(json).toMatchObject({ run: forkId, status: 'completed', forkOf: { run: runId, at: `${leadId}/2` } });
 });
 
 const wrongPlaces: readonly (readonly [at: string, code: number, says: RegExp])[] = [
   ['lead/91', 1, new RegExp(`^error: .*${leadId} has no operation 91; it has:\n {2}${leadId}/1 turn 1: model`, 'u')],
-  ['nobody/1', 1, new RegExp(`no such cell in that run. It has: ${leadId}, ${childId}`, 'u')],
-  ['lead/x', 4, /--at "lead\/x" names no place\ntry: give <cell>\/<operation>/u],
-  ['lead/1/2', 4, /names no place/u],
-  ['/1', 4, /names no place/u],
-  ['', 4, /names no place/u],
+  ['nobody/1', 1, new RegExp(`no such cell in that run. The run has: ${leadId}, ${childId}`, 'u')],
+  ['lead/x', 4, /--at "lead\/x" is not a valid place\ntry: use <cell>\/<operation>/u],
+  ['lead/1/2', 4, /is not a valid place/u],
+  ['/1', 4, /is not a valid place/u],
+  ['', 4, /is not a valid place/u],
 ];
 
-test.each(wrongPlaces)('--at %j is refused before any agent is looked for', async (at, code, says) => {
+test.each(wrongPlaces)('--at %j is refused before any agent is loaded', async (at, code, says) => {
   const told = await forked('--at', at);
   expect(told).toMatchObject({ code, stdout: '', asked: [] });
   expect(told.opened).toHaveLength(1);
   expect(told.stderr).toMatch(says);
 });
 
-test('a cell that two cells’ first characters fit is no place', async () => {
+test('a prefix of two cell ids is ambiguous', async () => {
   const { code, stderr } = await cli(['fork', 'last', '--at', 'res/1'], scene({ children: 2 }));
   expect(code).toBe(4);
-  expect(stderr).toContain('more than one cell begins with "res"');
+  expect(stderr).toContain('more than one cell starts with "res"');
 });
 
-test('show --verbose lists every operation as --at takes it, and so does each trail of explain', async () => {
+test('show --verbose lists every operation in the form --at takes, and so does each trail of explain', async () => {
   const { stdout } = await cli(['show', 'last', '--verbose']);
   const listed = stdout.slice(stdout.indexOf('Operations'), stdout.indexOf('Events:'));
   const places = [...listed.matchAll(/^(\S+\/\d+) {1,}(\S+)/gmu)].map(([, place, word]) => [place, word]);
@@ -109,13 +109,13 @@ test('show --verbose lists every operation as --at takes it, and so does each tr
     [`${leadId}/2`, 'agent'],
     [`${childId}/1`, 'turn'],
     [`${childId}/2`, 'tool'],
-    [`${leadId}/90`, 'waits'],
+    [`${leadId}/90`, 'wait'],
   ]);
   for (const [place] of places) expect((await forked('--at', place!)).asked[0]?.options.at).toBe(place);
   expect(emulate(listed, 80).wrapped).toBe(false);
 });
 
-test('the lines of a fork say what it keeps and what is changed', async () => {
+test('the lines of a fork say what it keeps and what it changes', async () => {
   const start = eventsOf(scene())[0]!;
   const event: DurableEvent = {
     ...start,
@@ -131,7 +131,7 @@ test('the lines of a fork say what it keeps and what is changed', async () => {
   );
 });
 
-test('the line of a run that goes on from a checkpoint says what it keeps', async () => {
+test('the line of a run that continues from a checkpoint says what it keeps', async () => {
   const start = eventsOf(scene())[0]!;
   const event: DurableEvent = {
     ...start,
@@ -142,12 +142,12 @@ test('the line of a run that goes on from a checkpoint says what it keeps', asyn
   };
   const report = { ...reportOf(scene()), events: [start, event] };
   const { stdout } = await cli(['show', 'last', '--verbose'], scene(), { behaviour: { report } });
-  expect(stdout).toContain(`lead  keeps 1 record of run ${runId} and goes on from there\n`);
+  expect(stdout).toContain(`lead  keeps 1 record of run ${runId} and continues from there\n`);
 });
 
 const twoRuns = { behaviour: { runs: [summaryOf(scene(), { run: forkId }), summaryOf(scene())] } };
 
-test('diff tells each cell by its place: where it parts, what each did, and what else is not the same', async () => {
+test('diff shows for each cell the first operation that differs, what each run did there, and all other differences', async () => {
   const { code, stdout, opened } = await cli(['diff', '4f2', 'last'], scene({ refused: true }), twoRuns);
   expect(code).toBe(1);
   expect(opened).toEqual([{ workspace: './.cloister', agents: [], demo: false }]);
@@ -157,10 +157,10 @@ test('diff tells each cell by its place: where it parts, what each did, and what
     `  ${forkId} is a fork of ${runId} at ${leadId}/3:`,
     '  lead with model rehearsal, without the grant result, with the goal "Compare',
     '  SQLite and DuckDB"',
-    '3 of 4 cells differ · 12 records in common from the start',
+    '3 of 4 cells differ · 12 records identical from the start',
     '',
     '≠ lead',
-    '    part at operation 3',
+    '    differ from operation 3',
     '      − model rehearsal: SQLite for rows, DuckDB for columns.',
     '      + agent researcher: Compare SQLite and DuckDB',
     '    status    completed → partial',
@@ -178,21 +178,21 @@ test('diff tells each cell by its place: where it parts, what each did, and what
     '    only in this run: completed, 12,345 in, 678 out, $0.0123; goal from lead,',
     '    result to lead',
     '+ lead › researcher #3',
-    '    only in this run: no end, 12,345 in, 678 out, $0.0123; goal from lead,',
+    '    only in this run: unfinished, 12,345 in, 678 out, $0.0123; goal from lead,',
     '    result to lead',
     '',
   ]);
 });
 
-test('diff of runs that did the same exits 0', async () => {
+test('diff of identical runs exits 0', async () => {
   const { code, stdout } = await cli(['diff', 'last', '4f2'], scene(), twoRuns);
   expect(code).toBe(0);
   expect(stdout).toBe(
-    `− run ${runId}\n+ run ${forkId}\nthe same · 17 records in common from the start\n\n= lead  completed\n`,
+    `− run ${runId}\n+ run ${forkId}\nno differences · 17 records identical from the start\n\n= lead  completed\n`,
   );
 });
 
-test('either run of a diff may be unknown, and is named', async () => {
+test('an unknown run on either side of a diff is reported', async () => {
   for (const names of [
     ['zz', 'last'],
     ['last', 'zz'],

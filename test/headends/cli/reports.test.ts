@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { childId, cli, emulate, leadId, runId, scene, startAt, summaryOf } from './driver.ts';
 
 const finOf = (stderr: string): readonly string[] => {
-  const lines = stderr.slice(stderr.indexOf('FIN')).split('\n');
+  const lines = stderr.slice(stderr.indexOf('Summary')).split('\n');
   return lines.slice(0, lines.indexOf(''));
 };
 
@@ -23,12 +23,12 @@ test('the summary is a tree: each line with its children’s figures, its own be
   expect(Math.max(...finOf(stderr).map((line) => line.length))).toBeLessThan(80);
 });
 
-test('with less room the summary has fewer columns, not broken ones', async () => {
+test('with less room the summary drops columns instead of breaking them', async () => {
   const headings = [100, 80, 70, 60, 50, 40, 30, 20].map(async (columns) => {
     const { screen } = await cli(['run', 'lead', 'x'], scene({ children: 2 }), { terminal: { tty: true, columns } });
     const { lines, wrapped } = emulate(screen.slice(0, screen.indexOf('Workspace:')), columns);
     expect(wrapped).toBe(false);
-    return lines[lines.indexOf('FIN') + 1]!.split(/ {2,}|(?<! r|cache) /u);
+    return lines[lines.indexOf('Summary') + 1]!.split(/ {2,}|(?<! r|cache) /u);
   });
   expect(await Promise.all(headings)).toEqual([
     ['agent', 'status', 'requests', 'tools', 'in', 'out', 'cache r/w', 'cost', 'time'],
@@ -42,13 +42,13 @@ test('with less room the summary has fewer columns, not broken ones', async () =
   ]);
 });
 
-test('a run of very many cells has a summary of few lines', async () => {
+test('the summary of a run with very many cells is short', async () => {
   const { stderr } = await cli(['run', 'lead', 'x'], scene({ children: 300 }));
   expect(finOf(stderr)).toHaveLength(64);
   expect(stderr).toContain('\n… 242 more lines\ntotal ');
 });
 
-test('--verbose adds each model’s figures and what went in and out of everything', async () => {
+test('--verbose adds the figures of each model and all traffic', async () => {
   for (const args of [
     ['run', 'lead', 'x', '--verbose'],
     ['show', 'last', '--verbose'],
@@ -77,13 +77,13 @@ test('an unknown price is shown as unknown, a free one as $0.0000', async () => 
   }
 });
 
-test('uncertain tokens are told, and children that are missing', async () => {
+test('uncertain tokens and missing children are reported', async () => {
   const { stderr } = await cli(['run', 'lead', 'x'], scene({ uncertain: 4321, status: 'partial' }));
   expect(stderr).toContain('uncertain: 4,321 tokens');
   expect(stderr).toContain('missing: researcher');
 });
 
-test('the demo ends with its audit, its workspace and the commands to look further', async () => {
+test('the demo ends with its audit, its workspace and the next steps', async () => {
   const { stdout } = await cli(['demo', '--workspace', "it's here"]);
   expect(stdout).toContain('\nAudit: 8 crossings, all granted · 12 prompts, 34,567 bytes · unattributed 0 · ok\n');
   expect(stdout).toContain('Workspace: /work/space/.cloister');
@@ -115,7 +115,7 @@ test('runs are listed with their state and start, interrupted ones marked', asyn
   expect(emulate(stdout, 80).wrapped).toBe(false);
 });
 
-test('runs say who asked where somebody was served, in 80 columns; else there is no such column', async () => {
+test('the list of runs has a column for the caller if a run was served, in 80 columns', async () => {
   const ofCi = summaryOf(scene(), { caller: 'ci' });
   const long = summaryOf(scene({ agent: 'lead-of-the-whole-research-department', goal: 'word '.repeat(40) }), {
     run: 'aa01aa01aa01' as typeof runId,
@@ -126,15 +126,15 @@ test('runs say who asked where somebody was served, in 80 columns; else there is
   const own = summaryOf(scene(), { run: 'bb02bb02bb02' as typeof runId });
   const { stdout } = await cli(['runs'], scene(), { behaviour: { runs: [ofCi, long, own] } });
   const lines = stdout.split('\n');
-  expect(lines[0]).toMatch(/^run +agent +state +cells +started +asked by +goal$/u);
+  expect(lines[0]).toMatch(/^run +agent +state +cells +started +caller +goal$/u);
   expect(lines[1]).toMatch(/^4f2a9c01d3e5 lead {5}✓ completed +2 2026-03-01 12:00:00 ci {7}Compare…$/u);
   expect(lines[2]).toMatch(/^aa01aa01aa01 lead-of… ◌ interrupted +2 2026-03-01 12:00:00 the-tok… word wo…$/u);
   expect(lines[3]).toMatch(/^bb02bb02bb02 lead {5}✓ completed +2 2026-03-01 12:00:00 {10}Compare…$/u);
   expect(emulate(stdout, 80).wrapped).toBe(false);
-  expect((await cli(['runs'], scene(), { behaviour: { runs: [own] } })).stdout).not.toContain('asked by');
+  expect((await cli(['runs'], scene(), { behaviour: { runs: [own] } })).stdout).not.toContain('caller');
 });
 
-test('show gives the cells by the ids that explain takes, the answer, and events only when asked', async () => {
+test('show prints the cells by the ids that explain takes, the answer, and events only with --verbose', async () => {
   const { stdout } = await cli(['show', 'last'], scene({ refused: true }));
   expect(stdout).toMatch(new RegExp(`^✓ ${leadId} +completed +1 +1 +1\\.2k/300 +\\$0\\.0123 +4\\.2 s$`, 'mu'));
   expect(stdout).toMatch(new RegExp(`^✓ └─${childId} +completed`, 'mu'));
@@ -144,7 +144,7 @@ test('show gives the cells by the ids that explain takes, the answer, and events
   expect((await cli(['show', 'last', '--verbose'])).stdout).toContain('tool search {"query":');
 });
 
-test('explain tells for each segment where it came from and which requests showed it', async () => {
+test('explain prints for each segment its source and the requests that showed it', async () => {
   const { code, stdout } = await cli(['explain', 'last', 'researcher']);
   expect(code).toBe(0);
   expect(stdout).toContain('#0 system@1 ← definition of researcher (prompt)');
@@ -154,7 +154,7 @@ test('explain tells for each segment where it came from and which requests showe
   expect(stdout).toContain('shown in 3 requests (turns 1–3)');
 });
 
-test('explain --find marks the place with sixty characters around it', async () => {
+test('explain --find marks the match with sixty characters around it', async () => {
   const goal = `${'a'.repeat(100)}\u001B[31m needle ${'b'.repeat(100)}`;
   const { code, stdout } = await cli(
     ['explain', 'last', 'researcher', '--find', 'needle'],
@@ -165,16 +165,16 @@ test('explain --find marks the place with sixty characters around it', async () 
   expect(stdout).not.toContain('#0');
 });
 
-test('explain says so when nothing was found', async () => {
+test('explain says so if nothing was found', async () => {
   const nothing = scene({ found: [] });
   const { code, stdout } = await cli(['explain', 'last', 'researcher', '--find', 'needle'], nothing);
   expect(code).toBe(1);
-  expect(stdout).toContain('"needle" is in nothing that this cell’s model saw.');
+  expect(stdout).toContain('"needle" does not occur in anything this cell’s model was shown.');
   expect((await cli(['explain', 'last', 'researcher', '--find', 'needle', '--json'], nothing)).code).toBe(1);
 });
 
-test('an agent that several cells share does not name one of them', async () => {
+test('the name of an agent with several cells is ambiguous', async () => {
   const { code, stderr } = await cli(['explain', 'last', 'researcher'], scene({ children: 2 }));
   expect(code).toBe(4);
-  expect(stderr).toContain(`more than one cell begins with "researcher": ${childId}, `);
+  expect(stderr).toContain(`more than one cell starts with "researcher": ${childId}, `);
 });

@@ -20,19 +20,19 @@ const interrupted: Behaviour = { runs: [interruptedSummary(scene())] };
 const resume = (more: readonly string[] = [], behaviour: Behaviour = {}) =>
   cli(['resume', 'last', ...more], scene(), { behaviour: { ...interrupted, ...behaviour } });
 
-test('resume tells what was there before, that it goes on, and the rest; the answer alone is on stdout', async () => {
+test('resume shows what happened before, that the run was resumed, and the rest; stdout gets only the answer', async () => {
   const { code, stdout, stderr } = await resume();
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'SQLite for rows,\nDuckDB for columns.\n' });
   expect(stderr.split('\n').slice(0, 4)).toEqual([
     '12:00:00 lead  started run 4f2a9c01d3e5: Compare SQLite and DuckDB',
     '12:00:00 lead  model rehearsal ok 900 ms, 1.2k in, 300 out, $0.0123',
-    '13:00:00 lead  goes on after 1h00m',
+    '13:00:00 lead  resumed after 1h00m',
     '13:00:00 lead  → researcher  started',
   ]);
-  expect(stderr).toMatch(/^FIN\n[^]*^total +completed/mu);
+  expect(stderr).toMatch(/^Summary\n[^]*^total +completed/mu);
 });
 
-test('resume takes the agents that the run was started with, by its full id, unless others are given', async () => {
+test('resume uses the agents that the run was started with, by its full id, unless others are given', async () => {
   const { opened } = await resume();
   const toRead = { workspace: './.cloister', agents: [], demo: false };
   expect(opened).toEqual([toRead, { ...toRead, ofRun: runId }]);
@@ -40,8 +40,8 @@ test('resume takes the agents that the run was started with, by its full id, unl
   expect(other.opened).toEqual([toRead, { ...toRead, agents: ['a.ai', 'b.ts'], config: 'c.json' }]);
 });
 
-test('the live tree of a resumed run shows all of its cells, and no time for when nothing ran', async () => {
-  // The child had begun, or had ended, when the process died; an hour later the run goes on.
+test('the live tree of a resumed run shows all of its cells, and does not count downtime', async () => {
+  // The child had started, or had ended, when the process died; an hour later the run is resumed.
   for (const resumedAfter of [8, 11]) {
     const run = startCli(['resume', 'last'], scene(), {
       terminal: { tty: true },
@@ -58,7 +58,7 @@ test('the live tree of a resumed run shows all of its cells, and no time for whe
   }
 });
 
-test('resume --json gives the outcome, the cells and the events; --jsonl every event from the start', async () => {
+test('resume --json prints the outcome, the cells and the events; --jsonl every event from the start', async () => {
   const { stdout } = await resume(['--json']);
   expect(JSON.parse(stdout)).toMatchObject({ run: runId, status: 'completed', cells: [{}, {}] });
   const lines = (await resume(['--jsonl'])).stdout.trimEnd().split('\n');
@@ -68,11 +68,11 @@ test('resume --json gives the outcome, the cells and the events; --jsonl every e
   expect(types.at(-1)).toBe('outcome');
 });
 
-test('a run that ended is not resumed: the error says how it ended and where to look; no agent is looked for', async () => {
+test('a run that ended is not resumed: the error says how it ended and where to look; no agent is loaded', async () => {
   const { code, stderr, opened } = await cli(['resume', 'last'], scene({ status: 'budget' }));
   expect(code).toBe(1);
   expect(stderr).toBe(
-    `error: This run has already ended. ${runId}: budget, 2026-03-01 12:00:04.\ntry: Look at it with \`cloister show <run>\`.\n`,
+    `error: This run has already ended. ${runId}: budget, 2026-03-01 12:00:04.\ntry: Inspect it with \`cloister show <run>\`.\n`,
   );
   expect(opened).toHaveLength(1);
 });
@@ -82,23 +82,23 @@ test('a run that another process owns is not resumed: the error names the owner'
   const { code, stderr, opened } = await resume([], { runs: [owned] });
   expect({ code, opened: opened.length }).toEqual({ code: 1, opened: 1 });
   expect(stderr).toBe(
-    `error: Another process owns this run. ${runId}: process 4711.\ntry: Wait until it has ended, or stop that process.\n`,
+    `error: This run is owned by another process. ${runId}: process 4711.\ntry: Wait until the run ends, or stop that process.\n`,
   );
 });
 
-test('what the runtime refuses to go on with is told', async () => {
+test('the runtime’s refusal to resume is reported', async () => {
   const told = await resume([], { resumeThrows: new CloisterError('replay_differs', 'The prompt of "lead".') });
   expect(told).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('The prompt of "lead".') });
 });
 
-test('Ctrl-C before agents are looked for leaves the run as it was', async () => {
+test('Ctrl-C before agents are loaded leaves the run unchanged', async () => {
   const run = startCli(['resume', 'last'], scene(), { behaviour: interrupted });
   run.interrupt();
   expect(await run.code).toBe(130);
-  expect(run.stderr()).toBe('error: It was cancelled.\ntry: Start it again if it is still wanted.\n');
+  expect(run.stderr()).toBe('error: The operation was cancelled.\ntry: Start it again if you still need it.\n');
 });
 
-test('Ctrl-C while the run is being taken up, or later, stops it in order', async () => {
+test('Ctrl-C while the run is being opened, or later, stops it cleanly', async () => {
   for (const takenUp of [Promise.withResolvers<void>(), undefined]) {
     const run = startCli(['resume', 'last'], scene(), {
       behaviour: { ...interrupted, holdAfter: 7, ...(takenUp === undefined ? {} : { takenUp: takenUp.promise }) },
@@ -111,30 +111,33 @@ test('Ctrl-C while the run is being taken up, or later, stops it in order', asyn
   }
 });
 
-test('interrupted runs stand out in the list, which says how to go on with the newest', async () => {
+test('the list highlights interrupted runs and says how to continue the newest', async () => {
   const other = { ...interruptedSummary(scene()), run: 'aa01' as typeof runId };
   const one = await cli(['runs'], scene(), { behaviour: { runs: [summaryOf(scene()), other] } });
-  expect(one.stdout).toMatch(/\n\nOne run was interrupted\. Go on with it:\n {2}npx cloister resume aa01\n$/u);
+  expect(one.stdout).toMatch(/\n\n1 run was interrupted\. To continue it:\n {2}npx cloister resume aa01\n$/u);
   const two = await cli(['runs', '--workspace', 'my work'], scene(), {
     behaviour: { runs: [interruptedSummary(scene()), other] },
     terminal: { tty: true, colour: true },
   });
-  expect(two.stdout).toContain(`2 runs were interrupted. Go on with the newest of them:\n`);
+  expect(two.stdout).toContain(`2 runs were interrupted. To continue the newest:\n`);
   expect(two.stdout).toContain(`  npx cloister resume ${runId} --workspace 'my work'\n`);
   expect(two.stdout.split('\n').filter((line) => line.includes('\u001B[33m'))).toHaveLength(2);
   expect((await cli(['runs'])).stdout).not.toContain('resume');
 });
 
-test('show says of an interrupted run how far it got, what was under way, and how to go on', async () => {
+test('show prints how far an interrupted run got, what was in flight, and how to continue', async () => {
   const { stdout } = await cli(['show', 'last'], scene(), {
     behaviour: { ...interrupted, report: interruptedReport(scene(), 9) },
   });
   expect(stdout).toContain(`run ${runId}  ◌ interrupted\n`);
-  expect(stdout).toContain('reached  2026-03-01 12:00:00: 2 operations settled, 2 under way\n');
+  expect(stdout).toContain('reached  2026-03-01 12:00:00: 2 operations settled, 2 in flight\n');
   expect(stdout).toMatch(
-    new RegExp(`under way:\n.*\n${leadId}/2 +agent researcher .*\n${childId}/2 +tool search .* not settled\n`, 'u'),
+    new RegExp(
+      `with 2 operations in flight:\n.*\n${leadId}/2 +agent researcher .*\n${childId}/2 +tool search .* not settled\n`,
+      'u',
+    ),
   );
-  expect(stdout).toContain(`Go on with it:\n  npx cloister resume ${runId}\n`);
+  expect(stdout).toContain(`Continue it with:\n  npx cloister resume ${runId}\n`);
   expect(emulate(stdout, 80).wrapped).toBe(false);
   expect((await cli(['show', 'last'])).stdout).not.toMatch(/resume|reached/u);
 });

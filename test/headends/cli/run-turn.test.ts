@@ -23,7 +23,7 @@ const run = async (...args: readonly string[]) => {
   return { ...told, asked };
 };
 
-test('a run with a conversation is a turn in it; without one it is a run by itself', async () => {
+test('a run with a conversation is a turn in it; without one it is a plain run', async () => {
   expect((await run('Go')).asked).toEqual([['run', 'lead', 'Go', { budget: {} }]]);
   expect((await run('Go', '--conversation', 'trip')).asked).toEqual([
     ['turn', 'lead', 'Go', { budget: {}, conversation: 'trip' }],
@@ -33,7 +33,7 @@ test('a run with a conversation is a turn in it; without one it is a run by itse
   ]);
 });
 
-test('a question alone is for the default agent; what may be a name is one', async () => {
+test('a question alone goes to the default agent; a possible agent name is one', async () => {
   const asked: (readonly [unknown, unknown])[] = [];
   const ask = (args: readonly string[], defaultAgent?: string) =>
     cli(['run', ...args], scene(), {
@@ -54,7 +54,7 @@ test('a question alone is for the default agent; what may be a name is one', asy
   expect((await ask(['Which is 1/2?'])).stderr).toMatch(/missing required argument 'agent'/u);
 });
 
-test('what it should know besides is read from files, in order', async () => {
+test('context is read from files, in order', async () => {
   const context = ['--context', 'a.md', '--context', 'b.md'];
   const known = { budget: {}, context: ['It rains.', 'It snows.\n'] };
   expect((await run('Go', ...context)).asked).toEqual([['run', 'lead', 'Go', known]]);
@@ -71,10 +71,10 @@ test('a file that cannot be read is named, and nothing is started', async () => 
   );
 });
 
-test('a turn is told like a run, with where to read on', async () => {
+test('a turn is shown like a run, with the command that shows the conversation', async () => {
   const { stdout, stderr } = await run('Go', '--conversation', 'trip');
   expect(stdout).toBe('SQLite for rows,\nDuckDB for columns.\n');
-  expect(stderr).toContain('Look further:\n  npx cloister conversations show lead/trip\n');
+  expect(stderr).toContain('Next steps:\n  npx cloister conversations show lead/trip\n');
   const json = JSON.parse((await run('Go', '--conversation', 'trip', '--json')).stdout) as object;
   expect(json).toMatchObject({ run: runId, conversation: { agent: 'lead', name: 'trip' } });
 });

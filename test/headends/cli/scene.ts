@@ -1,4 +1,4 @@
-// One run of a lead and its children, as everything that the runtime tells of it. Foreign words can be put everywhere.
+// One run of a lead and its children, in every form in which the runtime reports it. Foreign text can be put anywhere.
 import type { CellId, Failure, Hash, RunId } from '#base';
 import type {
   AuditReport,
@@ -33,7 +33,7 @@ export const spent = (over: Partial<Spent> = {}): Spent => ({
   ...over,
 });
 
-/** Foreign words, wherever foreign words can stand. */
+/** Foreign text wherever foreign text can appear. */
 export type Scene = {
   readonly agent: string;
   readonly childAgent: string;
@@ -187,7 +187,7 @@ export const outcomeOf = (given: Scene): RunOutcome => ({
   spent: spent({ usd: given.usd, uncertain: given.uncertain }),
 });
 
-/** Of so many cells with one request and one call each. */
+/** A run of this many cells with one request and one call each. */
 const figuresOf = ({ model, tool, usd, uncertain }: Scene, cells: number): Figures => {
   const times = <T extends Readonly<Record<string, number>>>(one: T) =>
     Object.fromEntries(Object.entries(one).map(([key, value]) => [key, value * cells])) as T;
@@ -289,11 +289,11 @@ export const auditOf = (given: Scene): AuditReport => ({
   problems: given.auditOk ? [] : [{ code: 'chain_broken', where: `${childId}/3`, message: given.goal }],
 });
 
-/** As it is after its process died. */
+/** The run after its process died. */
 export const interruptedSummary = (given: Scene): RunSummary =>
   summaryOf(given, { state: 'interrupted', status: null, endedAt: null });
 
-/** A run that was cut off after so many events. */
+/** A run that was interrupted after this many events. */
 export const interruptedReport = (given: Scene, events: number): RunReport => {
   const whole = reportOf(given);
   const kept = whole.events.slice(0, events);

@@ -9,7 +9,7 @@ const counter = { name: 'counter', description: 'Counts.', usage: '{"from":1}', 
 
 type Fake = { left?: readonly string[]; over?: Partial<RunningServer>; log?: (line: ServeLine) => void };
 
-/** A server that serves nobody. */
+/** A fake server. */
 const fakeServer = (fake: Fake = {}) => {
   const asked: ServeOptions[] = [];
   const happened: string[] = [];
@@ -46,7 +46,7 @@ const serving = async (args: readonly string[], fake: Fake = {}, terminal = {}) 
 };
 
 describe('serve', () => {
-  test('says where, shows the token once, and gives a line to paste for each agent', async () => {
+  test('prints the address, the token once, and a line to paste for each agent', async () => {
     const { interrupt, code, stdout } = await serving([]);
     interrupt();
     expect(await code).toBe(0);
@@ -58,7 +58,7 @@ describe('serve', () => {
     expect(stdout()).toContain('ws://127.0.0.1:8787/mcp/ws');
   });
 
-  test.for([[], ['--json']])('%j: what the operator should know is told on stderr', async (args) => {
+  test.for([[], ['--json']])('%j: notes for the operator go to stderr', async (args) => {
     const { stdout, stderr } = await serving(args, { over: { notes: ['One.', 'Two\u001B[2J.'] } });
     expect(stderr()).toBe('note: One.\nnote: Two.\n');
     expect(stdout()).not.toContain('One.');
@@ -72,10 +72,11 @@ describe('serve', () => {
     expect(asked).toMatchObject([{ tokenFile: 't.json', port: 9000, host: '127.0.0.1', expose: false }]);
   });
 
-  test('hands every option over', async () => {
+  test('passes every option on', async () => {
     const given =
       '--host ::1 --expose --allow-host a.example --allow-origin https://b.example --allow-system --allow-tools';
-    const more = '--show-activity --running 2 --running-per-agent 1 --waiting 0 --memory --grace 7 --agent x --http 0';
+    const more =
+      '--show-activity --max-runs 2 --max-runs-per-agent 1 --max-queue 0 --in-memory --grace 7 --agent x --http 0';
     const { interrupt, code, asked, happened } = await serving(`${given} ${more}`.split(' '));
     interrupt();
     await code;
@@ -88,14 +89,25 @@ describe('serve', () => {
         hosts: ['a.example'],
         origins: ['https://b.example'],
         clients: { system: true, tools: true, activity: true },
-        places: { running: 2, runningPerAgent: 1, waiting: 0 },
+        slots: { running: 2, runningPerAgent: 1, waiting: 0 },
         memory: true,
       },
     ]);
     expect(happened).toEqual(['stop 7000', 'close']);
   });
 
-  test('stops in order on Ctrl-C, and at once on the second, which names what was cut off', async () => {
+  test('former option names still work, and no help lists them', async () => {
+    const { interrupt, code, asked } = await serving(
+      '--running 2 --running-per-agent 1 --waiting 0 --memory'.split(' '),
+    );
+    interrupt();
+    await code;
+    expect(asked).toMatchObject([{ slots: { running: 2, runningPerAgent: 1, waiting: 0 }, memory: true }]);
+    const { stdout } = await cli(['serve', '--help']);
+    expect(stdout).not.toMatch(/--(?:running|waiting|memory)/u);
+  });
+
+  test('stops cleanly on Ctrl-C, and immediately on the second, which lists the interrupted runs', async () => {
     const asked: number[] = [];
     const stopping = Promise.withResolvers<readonly string[]>();
     const stop = (graceMs: number) => {
@@ -105,8 +117,8 @@ describe('serve', () => {
     const { interrupt, code, stderr, pass, happened } = await serving(['--workspace', 'w'], { over: { stop } });
     interrupt();
     await settle();
-    expect(stderr()).toBe('stopping: 2 runs may finish for 30 s; Ctrl-C again stops at once\n');
-    // One key may come as two signals.
+    expect(stderr()).toBe('stopping: 2 runs have 30 s to finish; Ctrl-C again stops immediately\n');
+    // One key press may arrive as two signals.
     interrupt();
     await settle();
     expect(asked).toEqual([30_000]);
@@ -116,15 +128,15 @@ describe('serve', () => {
     expect(asked).toEqual([30_000, 0]);
     const [, ...after] = stderr().split('\n');
     expect(after.join('\n')).toBe(
-      `1 run had not ended, and can be gone on with:\n  npx cloister resume ${runId} --workspace w\n`,
+      `1 run is unfinished. Continue it with:\n  npx cloister resume ${runId} --workspace w\n`,
     );
     expect(happened).toEqual([]);
   });
 
   test.for([
-    [['--grace', '7'], 1, 'stopping: 1 run may finish for 7 s; Ctrl-C again stops at once\n'],
-    [['--grace', '0'], 2, 'stopping: 2 runs are cut off\n'],
-    [[], 0, 'stopping: no run is under way\n'],
+    [['--grace', '7'], 1, 'stopping: 1 run has 7 s to finish; Ctrl-C again stops immediately\n'],
+    [['--grace', '0'], 2, 'stopping: 2 runs are being interrupted\n'],
+    [[], 0, 'stopping: no runs in flight\n'],
   ] as const)('stopped with %j and %i runs, it says what becomes of them', async ([args, running, words]) => {
     const { interrupt, code, stderr } = await serving(args, { over: { running: () => running } });
     interrupt();
@@ -132,7 +144,7 @@ describe('serve', () => {
     expect(stderr()).toBe(words);
   });
 
-  test('stopped at once, it waits a second at most to learn what was cut off, and says where that is', async () => {
+  test('an immediate stop waits at most a second to find the interrupted runs, and says how to list them', async () => {
     const { interrupt, code, stderr, pass } = await serving([], { over: { stop: () => new Promise(() => undefined) } });
     interrupt();
     await pass(1_000);
@@ -142,12 +154,12 @@ describe('serve', () => {
     expect(stderr()).not.toContain('npx cloister runs');
     await pass(1);
     expect(await code).toBe(130);
-    expect(stderr()).toContain('What had not ended is listed, and can be gone on with:\n  npx cloister runs\n');
+    expect(stderr()).toContain('Unfinished runs can be continued; list them with:\n  npx cloister runs\n');
   });
 
-  test('stopped at once, it names nothing where nothing is kept, or nothing was cut off; a third Ctrl-C waits for nothing', async () => {
+  test('an immediate stop lists nothing in memory mode or if nothing was interrupted; a third Ctrl-C waits for nothing', async () => {
     for (const [args, left] of [
-      [['--memory'], [runId]],
+      [['--in-memory'], [runId]],
       [[], []],
     ] as const) {
       const stop = async (graceMs: number) => (graceMs === 0 ? left : new Promise<never>(() => undefined));
@@ -167,7 +179,7 @@ describe('serve', () => {
     expect(stuck.stderr()).not.toContain('npx cloister');
   });
 
-  test('a Ctrl-C while it closes leaves it', async () => {
+  test('a Ctrl-C while it closes exits', async () => {
     const close = () => new Promise<never>(() => undefined);
     const { interrupt, code, pass } = await serving([], { over: { close } });
     interrupt();
@@ -176,16 +188,16 @@ describe('serve', () => {
     expect(await code).toBe(130);
   });
 
-  test('names the runs that had not ended, with the command to go on, and cancels none of them', async () => {
+  test('lists unfinished runs with the commands that continue them, and cancels none of them', async () => {
     const { interrupt, code, stderr, happened } = await serving(['--workspace', 'w'], { left: [runId] });
     interrupt();
     expect(await code).toBe(0);
-    expect(stderr()).toContain(`1 run had not ended`);
+    expect(stderr()).toContain('1 run is unfinished. Continue it with:');
     expect(stderr()).toContain(`npx cloister resume ${runId} --workspace w`);
     expect(happened).toEqual(['stop 30000']);
   });
 
-  test('tells a line of harmless text for each request and for each run, with the code of what went wrong', async () => {
+  test('prints one sanitized line for each request and each run, with the error code', async () => {
     const fake: Fake = {};
     const { interrupt, code, stderr } = await serving([], fake, { tty: true, columns: 100 });
     const request = {
@@ -222,7 +234,7 @@ describe('serve', () => {
     );
   });
 
-  test('with --json every line is a value: first what is served, then what happens', async () => {
+  test('with --json every line is a value: first the server, then requests and runs', async () => {
     const fake: Fake = {};
     const { interrupt, code, stdout } = await serving(['--json'], fake);
     fake.log!({
@@ -250,7 +262,7 @@ describe('serve', () => {
     ]);
   });
 
-  test('with --stdio-mcp says nothing on stdout, and ends with its input', async () => {
+  test('with --stdio-mcp prints nothing on stdout, and ends with its input', async () => {
     const input = Promise.withResolvers<void>();
     const { code, stdout, stderr, asked, happened } = await serving(['--stdio-mcp'], {
       over: { inputEnded: input.promise },
@@ -265,9 +277,9 @@ describe('serve', () => {
   });
 
   test.for([
-    [['serve'], /there is no agent to serve/u],
+    [['serve'], /no agent to serve/u],
     [['serve', '--agent', 'a', '--http', '70000'], /port/u],
-    [['serve', '--agent', 'a', '--running', '0'], /1 or more/u],
+    [['serve', '--agent', 'a', '--max-runs', '0'], /1 or more/u],
     [['serve', '--agents', 'a'], /--agents/u],
     [['serve', '--agent', 'a', '--stdio-mcp', '--json'], /'--stdio-mcp' cannot be used with option '--json'/u],
   ] as const)('%j is a usage error', async ([args, words]) => {
@@ -278,18 +290,18 @@ describe('serve', () => {
 
   test('its help says that --json prints lines', async () => {
     const { stdout } = await cli(['serve', '--help']);
-    expect(stdout.replaceAll(/\s+/gu, ' ')).toContain('--json print one JSON value a line');
+    expect(stdout.replaceAll(/\s+/gu, ' ')).toContain('--json print one JSON value per line');
   });
 
-  test('what cannot be served ends with its words and a way out', async () => {
+  test('a server that cannot start ends with an error and a suggestion', async () => {
     const serve = () => Promise.reject(new CloisterError('address_taken', '127.0.0.1:8787 (EADDRINUSE).'));
     const { code, stderr } = await cli(['serve', '--agent', 'a'], scene(), { behaviour: { serve } });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^error: The address cannot be listened on\. 127\.0\.0\.1:8787 .*\ntry: .*--http/u);
+    expect(stderr).toMatch(/^error: Cannot listen on this address\. 127\.0\.0\.1:8787 .*\ntry: .*--http/u);
   });
 });
 
-test('token prints a token and the entry for it, which holds only its hash', async () => {
+test('token prints a token and its entry, which contains only its hash', async () => {
   const { code, stdout } = await cli(['token', 'ci']);
   expect(code).toBe(0);
   expect(stdout).toContain('clo_made');

@@ -1,4 +1,4 @@
-// `team` on a real runtime in memory: what is asked of it, what is shown, what is written.
+// `team` on a real runtime in memory: what is requested, what is shown, what is written.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { defineAgent, defineTeam, openCloister } from 'cloister';
 import type { Cloister, TeamOptions } from 'cloister';
@@ -67,7 +67,7 @@ const start = (
   return { ...run, written, model };
 };
 
-/** Lets everything that waits for nothing but promises go on until it is so, and then some. */
+/** Lets pending promises settle until the condition holds, and a little longer. */
 const until = async (isSo: () => boolean): Promise<void> => {
   for (let tick = 0; tick < 100_000 && !isSo(); tick++) await settle();
   for (let tick = 0; tick < 50; tick++) await settle();
@@ -84,7 +84,7 @@ const tasksFile = (tasks: readonly TaskSpec[], goal: string | null = null): Part
 });
 
 describe('a goal', () => {
-  test('is planned, worked on and answered: the answer alone on stdout, the rest on stderr', async () => {
+  test('is planned, worked on and answered: only the answer on stdout, the rest on stderr', async () => {
     const { code, stdout, stderr } = await done(['team', 'crew.yaml', 'Bees']);
     expect(code).toBe(0);
     expect(stdout).toBe('The whole answer.\n');
@@ -96,18 +96,18 @@ describe('a goal', () => {
       /crew {2}task Find facts \(ann\) completed \d/u,
       /crew {2}task Write the page \(bob\) running$/u,
       /crew {2}task Write the page \(bob\) completed/u,
-      /^FIN$/u,
-      /^TASKS {2}3 tasks: 3 done$/u,
+      /^Summary$/u,
+      /^Tasks \(3\): 3 done$/u,
       /^✓ completed facts: Find facts +ann$/u,
       /^✓ completed page: Write the page +bob$/u,
     ].map(said);
     expect(order).not.toContain(-1);
     expect(order).toEqual(order.toSorted((one, other) => one - other));
-    // A task is told once when it begins, not again as a cell.
+    // The start of a task is shown once, not again for its cell.
     expect(stderr).not.toMatch(/→ (?:ann|bob)/u);
   });
 
-  test('may come from stdin, and a team’s file may stand for the command', async () => {
+  test('can come from stdin, and a team file can replace the command', async () => {
     const stdin = async (): Promise<string> => 'Bees\n';
     for (const args of [['team', 'crew.yaml'], ['crew.yaml'], ['crew.yaml', '-'], ['./crew.yml']]) {
       const { code, model } = await done(args, { files: { stdin } });
@@ -116,17 +116,17 @@ describe('a goal', () => {
     }
   });
 
-  test('that is missing is asked for', async () => {
+  test('that is missing is reported', async () => {
     const { code, stderr } = await done(['team', 'crew.yaml']);
     expect(code).toBe(4);
-    expect(stderr).toMatch(/a goal is missing[^]*try: .*--tasks <file>/u);
+    expect(stderr).toMatch(/missing goal[^]*try: .*--tasks <file>/u);
   });
 });
 
 describe('tasks', () => {
   const [facts, doubts] = plan.tasks as readonly TaskSpec[];
 
-  test('from a file are worked on without a plan; the last results are the answer', async () => {
+  test('from a file are run without a plan; the last results are the answer', async () => {
     const asked: unknown[] = [];
     const readTasks: FileWorld['readTasks'] = async (...given) => {
       asked.push(given);
@@ -139,38 +139,41 @@ describe('tasks', () => {
     expect(asked).toEqual([['t.yaml', ['ann', 'bob']]]);
   });
 
-  test.each([[['--answer']], [['About bees']]])('are answered by the coordinator when %j is given', async (more) => {
-    const { stdout, model } = await done(['team', 'crew.yaml', ...more, '--tasks', 't.yaml'], {
-      files: tasksFile([facts!, doubts!]),
-    });
-    expect(stdout).toBe('The whole answer.\n');
-    expect(model.requests).toHaveLength(3);
-    expect(JSON.stringify(model.requests.at(-1)!.prompt)).toContain(
-      more[0] === '--answer' ? 'Put the results' : 'About bees',
-    );
-  });
+  test.each([[['--final-answer']], [['--answer']], [['About bees']]])(
+    'are answered by the coordinator when %j is given',
+    async (more) => {
+      const { stdout, model } = await done(['team', 'crew.yaml', ...more, '--tasks', 't.yaml'], {
+        files: tasksFile([facts!, doubts!]),
+      });
+      expect(stdout).toBe('The whole answer.\n');
+      expect(model.requests).toHaveLength(3);
+      expect(JSON.stringify(model.requests.at(-1)!.prompt)).toContain(
+        more[0] !== 'About bees' ? 'Combine the results' : 'About bees',
+      );
+    },
+  );
 
-  test('of the team’s own file are done unless others are given', async () => {
+  test('in the team file are run unless others are given', async () => {
     const teamTasks = async (): Promise<readonly TaskSpec[]> => [doubts!];
     expect((await done(['team', 'crew.yaml'], { files: { teamTasks } })).stdout).toBe('Two doubts.\n');
     const files = { teamTasks, ...tasksFile([facts!]) };
     expect((await done(['team', 'crew.yaml', '--tasks', 't.yaml'], { files })).stdout).toBe('Three facts.\n');
   });
 
-  test('that are wrong are refused with every problem on a line of its own, and nothing runs', async () => {
+  test('that are invalid are refused with every problem on its own line, and nothing runs', async () => {
     const readTasks = async (): Promise<never> => {
       throw new CloisterError('tasks_invalid', '\n  t.yaml:3 tasks: one\n  t.yaml:4 tasks: two\n');
     };
     const { code, stderr, model } = await done(['team', 'crew.yaml', '--tasks', 't.yaml'], { files: { readTasks } });
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^error: The graph of tasks is not valid\.\n {2}t\.yaml:3 tasks: one\n {2}t\.yaml:4 tasks: two\ntry: /u,
+      /^error: The task graph is invalid\.\n {2}t\.yaml:3 tasks: one\n {2}t\.yaml:4 tasks: two\ntry: /u,
     );
     expect(model.requests).toEqual([]);
   });
 
-  test('for a team without a coordinator cannot be answered, which is said before anything runs', async () => {
-    const { code, stderr, model } = await done(['team', 'crew.yaml', '--tasks', 't', '--answer'], {
+  test('for a team without a coordinator cannot get a final answer, which is reported before anything runs', async () => {
+    const { code, stderr, model } = await done(['team', 'crew.yaml', '--tasks', 't', '--final-answer'], {
       files: tasksFile([facts!]),
       team: { coordinator: undefined as never },
     });
@@ -181,27 +184,27 @@ describe('tasks', () => {
 });
 
 describe('a plan', () => {
-  test('is shown as a list on a terminal, as JSON elsewhere, and nobody works on it', async () => {
+  test('is shown as a list on a terminal, as JSON elsewhere, and is not run', async () => {
     const piped = await done(['team', 'crew.yaml', 'Bees', '--plan-only']);
     expect(piped.code).toBe(0);
     expect(JSON.parse(piped.stdout)).toEqual({ goal: 'Bees', tasks: plan.tasks });
     expect(piped.stderr).toMatch(/Run it: npx cloister team crew\.yaml --from-plan [0-9a-f]+/u);
     expect(piped.model.requests).toHaveLength(1);
-    expect(piped.stderr).not.toContain('TASKS');
+    expect(piped.stderr).not.toMatch(/^Tasks/mu);
 
     const { stdout, stderr } = await done(['team', 'crew.yaml', 'Bees', '--plan-only'], { terminal: { tty: true } });
     expect(stderr).not.toMatch(/skipped|Find facts/u);
-    expect(stdout).toContain('PLAN  3 tasks: Bees\n  1. Find facts\n     facts · ann\n     Find facts.\n');
+    expect(stdout).toContain('Plan (3 tasks): Bees\n  1. Find facts\n     facts · ann\n     Find facts.\n');
     expect(stdout).toContain('  3. Write the page\n     page · bob, after facts, doubts\n');
   });
 
-  test('is saved as what --from-plan reads, and its graph is drawn', async () => {
+  test('is saved in the form that --from-plan reads, and its graph is drawn', async () => {
     const { written, stderr } = await done([
       'team',
       'crew.yaml',
       'Bees',
       '--plan-only',
-      '--save',
+      '--save-plan',
       'plan.json',
       '--graph',
       'g.mmd',
@@ -209,11 +212,17 @@ describe('a plan', () => {
     expect(JSON.parse(written.get('plan.json')!)).toEqual({ goal: 'Bees', tasks: plan.tasks });
     expect(written.get('g.mmd')).toBe('mermaid of facts pending, doubts pending, page pending\n');
     expect(stderr).toMatch(
-      /The plan is in plan\.json\.\nThe graph is in g\.mmd\.\nRun it: npx cloister team crew\.yaml --from-plan plan\.json/u,
+      /Plan written to plan\.json\.\nGraph written to g\.mmd\.\nRun it: npx cloister team crew\.yaml --from-plan plan\.json/u,
     );
   });
 
-  test('of a file is worked on and answered', async () => {
+  test('is saved with the former option name too, which the help hides', async () => {
+    const { written } = await done(['team', 'crew.yaml', 'Bees', '--plan-only', '--save', 'plan.json']);
+    expect(JSON.parse(written.get('plan.json')!)).toEqual({ goal: 'Bees', tasks: plan.tasks });
+    expect((await done(['team', '--help'])).stdout).not.toMatch(/--(?:save|answer)\b(?!-)/u);
+  });
+
+  test('from a file is run and answered', async () => {
     const files = tasksFile(plan.tasks, 'Bees');
     const { code, stdout, model } = await done(['team', 'crew.yaml', '--from-plan', 'plan.json'], { files });
     expect(code).toBe(0);
@@ -221,20 +230,20 @@ describe('a plan', () => {
     expect(JSON.stringify(model.requests.at(-1)!.prompt)).toContain('# Goal\\nBees');
   });
 
-  test('that asks for everything is refused where plans may not, whoever kept it', async () => {
+  test('with memoryScope all is refused unless the team allows it, even from a file', async () => {
     const asking = plan.tasks.map((task, at) => (at === 0 ? { ...task, memoryScope: 'all' as const } : task));
     const { code, stderr, model } = await done(['team', 'crew.yaml', '--from-plan', 'plan.json'], {
       files: tasksFile(asking, 'Bees'),
     });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/Task "Find facts" of the plan asks for memoryScope: all/u);
+    expect(stderr).toMatch(/Task "Find facts" in the plan asks for memoryScope: all/u);
     expect(model.requests).toEqual([]);
 
     const own = await done(['team', 'crew.yaml', '--tasks', 'plan.json'], { files: tasksFile(asking, 'Bees') });
     expect(own.code).toBe(0);
   });
 
-  test('of a run that is not there is refused', async () => {
+  test('of an unknown run is refused', async () => {
     const { code, stderr } = await done(['team', 'crew.yaml', '--from-plan', 'abc']);
     expect(code).toBe(1);
     expect(stderr).toMatch(/There is no such run/u);
@@ -259,10 +268,14 @@ describe('what is written', () => {
   test.each([
     [
       'a folder that is not there',
-      { notWritable: async () => 'its folder is not there' },
+      { whyNotWritable: async () => 'its folder is not there' },
       /cannot be written: its folder/u,
     ],
-    ['somebody’s own file', { readText: async () => '# My notes' }, /is there already, and is no graph of ours/u],
+    [
+      'somebody’s own file',
+      { readText: async () => '# My notes' },
+      /already exists and is not a graph written by cloister/u,
+    ],
   ])('never goes to %s, which is said before anything runs', async (_what, files, expected) => {
     const { code, stderr, model } = await done(['team', 'crew.yaml', 'Bees', '--graph', 'notes.md'], { files });
     expect(code).toBe(4);
@@ -270,7 +283,7 @@ describe('what is written', () => {
     expect(model.requests).toEqual([]);
   });
 
-  test('may take the place of what an earlier run wrote', async () => {
+  test('can replace what an earlier run wrote', async () => {
     const { drawMermaid, drawSvg } = await import('#core/tasks');
     const before = [{ ...plan.tasks[0]!, dependsOn: [], status: 'ready' as const }];
     for (const [path, text] of [
@@ -286,7 +299,7 @@ describe('what is written', () => {
   });
 
   test.for([[], ['--json'], ['--jsonl']])(
-    'that cannot be written in the end costs nothing of the answer, is said, and exits with 1: %s',
+    'that fails at the end is reported, does not lose the answer, and exits with 1: %s',
     async (form) => {
       const writeText = async (): Promise<never> => {
         throw new Error('disk full');
@@ -303,14 +316,14 @@ describe('what is written', () => {
 describe('a task that fails', () => {
   const says = membersSay({ when: { text: 'Find doubts' }, reply: { fault: 400 } });
 
-  test('is told with its reason, as is what it blocks; what was done is kept and shown', async () => {
+  test('is shown with its reason, as are the tasks it blocks; completed work is kept and shown', async () => {
     const { code, stdout, stderr, written } = await done(['team', 'crew.yaml', 'Bees', '--graph', 'g.svg'], { says });
     expect(code).toBe(5);
-    expect(stdout).toMatch(/^The whole answer\.\n\nNot in this answer:\n- Find doubts \(by bob\): failed/u);
+    expect(stdout).toMatch(/^The whole answer\.\n\nMissing from this answer:\n- Find doubts \(by bob\): failed/u);
     expect(stderr).toMatch(/task Find doubts \(bob\) failed \d.*: it did not complete/u);
     expect(stderr).toMatch(/task Write the page \(bob\) blocked: it depends on doubts, which failed/u);
     expect(stderr).toMatch(
-      /TASKS {2}3 tasks: 1 failed, 1 blocked, 1 done\n✓ completed facts[^\n]*\n✗ failed {4}doubts[^\n]*\n⊘ blocked {3}page/u,
+      /Tasks \(3\): 1 failed, 1 blocked, 1 done\n✓ completed facts[^\n]*\n✗ failed {4}doubts[^\n]*\n⊘ blocked {3}page/u,
     );
     expect(written.get('g.svg')).toBe('svg of facts completed, doubts failed, page blocked\n');
   });
@@ -329,31 +342,31 @@ describe('a task that fails', () => {
     expect(stderr).toBe('');
   });
 
-  test('and is tried again says so', async () => {
+  test('and is retried says so', async () => {
     const again = membersSay({ when: { text: 'Find doubts' }, times: 1, reply: { fault: 400 } });
     const { code, stderr } = await done(['team', 'crew.yaml', 'Bees'], {
       says: again,
       team: { retries: 1, backOffMs: 0 },
     });
     expect(code).toBe(0);
-    expect(stderr).toMatch(/task Find doubts \(bob\) will be tried again \d/u);
+    expect(stderr).toMatch(/task Find doubts \(bob\) will be retried \d/u);
   });
 
-  test('a coordinator that gives no plan leaves no tasks, and says why', async () => {
+  test('a coordinator without a valid plan leaves no tasks, and says why', async () => {
     const { code, stdout, stderr } = await done(['team', 'crew.yaml', 'Bees'], {
       says: [{ reply: 'I would rather not.' }],
     });
     expect(code).toBe(5);
     expect(stdout).toBe('');
-    expect(stderr).toMatch(/error: The coordinator gave no plan that can be used/u);
-    expect(stderr).not.toContain('TASKS');
+    expect(stderr).toMatch(/error: The coordinator did not produce a usable plan/u);
+    expect(stderr).not.toMatch(/^Tasks/mu);
   });
 });
 
 describe('on a terminal', () => {
   const held = membersSay({ when: { text: 'Find doubts' }, reply: { text: 'Two doubts.', delayMs: 1 } });
 
-  /** Until so many requests have been made, and the answers to all but the one that waits are in. */
+  /** Waits until this many requests were made and all but the delayed one were answered. */
   const drawn = async (
     requests: number,
     terminal: Terminal,
@@ -367,7 +380,7 @@ describe('on a terminal', () => {
     return { run, release: () => gate.resolve() };
   };
 
-  test('the graph is drawn in place: what is done, what runs, what waits for what', async () => {
+  test('the graph is drawn in place: what is done, what is running, and what waits for what', async () => {
     const { run, release } = await drawn(3, {});
     const { lines, cursorVisible } = emulate(run.screen(), 80);
     expect(lines.slice(0, 4)).toEqual([
@@ -407,19 +420,19 @@ describe('on a terminal', () => {
     expect(await run.code).toBe(0);
   });
 
-  test('Ctrl-C stops in order: what was done is shown, what was not says so, the graph is written', async () => {
+  test('Ctrl-C stops cleanly: completed tasks are shown, the others say why not, and the graph is written', async () => {
     const { run } = await drawn(3, {}, ['team', 'crew.yaml', 'Bees', '--graph', 'g.svg']);
     run.interrupt();
     expect(await run.code).toBe(130);
     const { lines, cursorVisible } = emulate(run.screen(), 80);
     expect(cursorVisible).toBe(true);
     expect(lines).toContain('Three facts.');
-    expect(lines.join('\n')).toMatch(/TASKS {2}3 tasks: .*2 skipped, 1 done/u);
+    expect(lines.join('\n')).toMatch(/Tasks \(3\): .*2 skipped, 1 done/u);
     expect(run.written.get('g.svg')).toBe('svg of facts completed, doubts skipped, page skipped\n');
   });
 });
 
-test('nothing that a title or an answer holds reaches the terminal but harmless text', async () => {
+test('text in titles and answers is sanitized before it reaches the terminal', async () => {
   const nasty = '\u001B[31mRed\u0007\u202Eder';
   const files = tasksFile([{ id: 'a', title: nasty, description: 'x' }]);
   for (const tty of [true, false]) {
@@ -431,12 +444,12 @@ test('nothing that a title or an answer holds reaches the terminal but harmless 
   }
   const says = [{ reply: JSON.stringify({ tasks: [{ id: 'a', title: nasty, description: nasty }] }) }];
   const { stdout } = await done(['team', 'crew.yaml', nasty, '--plan-only'], { says, terminal: { tty: true } });
-  expect(stdout).toContain('PLAN  1 task: Red');
+  expect(stdout).toContain('Plan (1 task): Red');
   for (const sign of ['[31m', '\u0007', '\u202E']) expect(stdout).not.toContain(sign);
 });
 
 describe('a run that is over', () => {
-  /** One runtime for several commands: it is closed with the test. */
+  /** One runtime for several commands: it is closed at the end of the test. */
   const afterwards = async (says: readonly ScriptLine[] = usual) => {
     const model = rehearse(says);
     const [ann, bob, lead] = ['ann', 'bob', 'lead'].map((name) =>
@@ -464,11 +477,11 @@ describe('a run that is over', () => {
     return { cli, written, tasks: await cloister.tasks(session.run) };
   };
 
-  test('is shown with its tasks, and listed by what it was asked', async () => {
+  test('is shown with its tasks, and listed by its goal', async () => {
     const { cli } = await afterwards();
     const { stdout } = await cli('show', 'last');
     expect(stdout).toMatch(/^goal {5}Bees$/mu);
-    expect(stdout).toMatch(/^TASKS {2}3 tasks: 3 done\n✓ completed facts: Find facts/mu);
+    expect(stdout).toMatch(/^Tasks \(3\): 3 done\n✓ completed facts: Find facts/mu);
     expect((await cli('runs')).stdout).toMatch(/ crew .* Bees$/mu);
     expect(JSON.parse((await cli('show', 'last', '--json')).stdout)).toMatchObject({
       goal: 'Bees',
@@ -476,16 +489,16 @@ describe('a run that is over', () => {
     });
   });
 
-  test('has a graph that can be written later', async () => {
+  test('has a graph that show can write', async () => {
     const { cli, written } = await afterwards();
     expect(await cli('show', 'last', '--graph', 'g.svg')).toMatchObject({
       code: 0,
-      stderr: 'The graph is in g.svg.\n',
+      stderr: 'Graph written to g.svg.\n',
     });
     expect(written.get('g.svg')).toBe('svg of facts completed, doubts completed, page completed\n');
   });
 
-  test('is explained by the id of a task: where each part of what its cell saw came from', async () => {
+  test('is explained by task id: the source of everything its cell was shown', async () => {
     const { cli, tasks } = await afterwards();
     const { code, stdout } = await cli('explain', 'last', 'page');
     expect(code).toBe(0);
@@ -494,22 +507,22 @@ describe('a run that is over', () => {
     expect(stdout).toMatch(/← result of task "Find doubts" \(doubts, by bob\) in bob-/u);
   });
 
-  test('a task on which nobody worked, and one that is not there, are said to be so', async () => {
+  test('a task that never ran, and an unknown task, are reported as such', async () => {
     const { cli } = await afterwards(membersSay({ when: { text: 'Find doubts' }, reply: { fault: 400 } }));
     const blocked = await cli('explain', 'last', 'page');
     expect([blocked.code, blocked.stderr]).toEqual([
       1,
-      expect.stringMatching(/Nobody has worked on the task page: it is blocked/u),
+      expect.stringMatching(/No agent has worked on task page: it is blocked/u),
     ]);
     expect((await cli('explain', 'last', 'pages')).stderr).toMatch(/its tasks: facts, doubts, page/u);
   });
 
-  test('of a plan alone shows no tasks: nobody was to work on them', async () => {
+  test('that only planned shows no tasks: they were never run', async () => {
     const { cli } = await afterwards();
     expect((await cli('team', 'crew.yaml', 'Ants', '--plan-only')).code).toBe(0);
     const { stdout } = await cli('show', 'last');
     expect(stdout).toMatch(/^goal {5}Ants$/mu);
-    expect(stdout).not.toContain('TASKS');
+    expect(stdout).not.toMatch(/^Tasks/mu);
     const again = await cli('team', 'crew.yaml', '--from-plan', 'last');
     expect([again.code, again.stdout]).toEqual([0, 'The whole answer.\n']);
   });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { terminalLines } from '#headends/cli';
 import { settle } from './driver.ts';
 
-/** A stdin and a stderr of our own; `raw` tells whether the terminal is read key by key. */
+/** A fake stdin and stderr; `raw` says whether the terminal is in raw mode. */
 const open = (isTTY: boolean) => {
   let raw = false;
   let written = '';
@@ -18,7 +18,7 @@ const open = (isTTY: boolean) => {
   return { input, lines, interrupts, raw: () => raw, written: () => written };
 };
 
-test('a pipe gives one line after the other, whatever its line ends and its pieces, and then nothing', async () => {
+test('a pipe returns line by line, whatever its line breaks and chunks, and then null', async () => {
   const { input, lines, written } = open(false);
   expect(lines.isTerminal).toBe(false);
   input.write('one\r\ntw');
@@ -31,7 +31,7 @@ test('a pipe gives one line after the other, whatever its line ends and its piec
   expect(written()).toBe('');
 });
 
-test('lines that came while nobody asked are not lost', async () => {
+test('lines that arrive between calls are not lost', async () => {
   const { input, lines } = open(false);
   input.end('a\nb\nc\n');
   const got: (string | null)[] = [];
@@ -42,7 +42,7 @@ test('lines that came while nobody asked are not lost', async () => {
   expect(got).toEqual(['a', 'b', 'c', null]);
 });
 
-test('closing answers who waits for a line', async () => {
+test('closing settles a pending call', async () => {
   for (const isTTY of [false, true]) {
     const { lines } = open(isTTY);
     const waiting = lines.next('> ');
@@ -53,7 +53,7 @@ test('closing answers who waits for a line', async () => {
   }
 });
 
-test('at a terminal the prompt stands before the line, which can be edited', async () => {
+test('at a terminal the prompt is shown before the line, which can be edited', async () => {
   const { input, lines, written, raw } = open(true);
   expect(lines.isTerminal).toBe(true);
   const typed = lines.next('trip> ');
@@ -66,7 +66,7 @@ test('at a terminal the prompt stands before the line, which can be edited', asy
   expect(raw()).toBe(false);
 });
 
-test('a line can be called back with the arrow key', async () => {
+test('a line can be recalled with the arrow key', async () => {
   const { input, lines } = open(true);
   const first = lines.next('> ');
   input.write('first\r');
@@ -77,7 +77,7 @@ test('a line can be called back with the arrow key', async () => {
   expect(await second).toBe('first!');
 });
 
-test('lines that are pasted together are given one after the other, with the beginning of the next', async () => {
+test('pasted lines are returned one by one, and an unfinished last line stays', async () => {
   const { input, lines } = open(true);
   const first = lines.next('> ');
   input.write('one\rtwo\rthr');
@@ -88,7 +88,7 @@ test('lines that are pasted together are given one after the other, with the beg
   expect(await third).toBe('three');
 });
 
-test('Ctrl-D on an empty line is the end; Ctrl-C is passed on', async () => {
+test('Ctrl-D on an empty line ends the input; Ctrl-C is passed on', async () => {
   const { input, lines, interrupts, written } = open(true);
   const typed = lines.next('> ');
   input.write('half\u0003');

@@ -50,15 +50,19 @@ const mistakes: readonly (readonly [args: readonly string[], error: RegExp, advi
   [['team'], /missing required argument 'team'/u, /try: cloister team --help/u],
   [['team', 'crew.yaml', 'two', 'words'], /too many arguments/u, /try: put the goal in quotes/u],
   [['team', 'crew.yaml', 'x', '--taks', 'y'], /unknown option '--taks'/u, /try: --tasks/u],
-  [['team', 'crew.yaml', 'x', '--save', 'p.json'], /--save goes with --plan-only/u, /try: cloister team/u],
+  [['team', 'crew.yaml', 'x', '--save-plan', 'p.json'], /--save-plan requires --plan-only/u, /try: cloister team/u],
   [
     ['team', 'crew.yaml', '--tasks', 't', '--from-plan', 'p'],
     /cannot be used with option/u,
     /try: cloister team --help/u,
   ],
   [['team', 'crew.yaml', 'x', '--parallel', '0'], /It must be 1 or more/u, /try: cloister team --help/u],
-  [['team', 'crew.yaml', 'x', '--graph', 'out.png'], /cannot be written to out\.png/u, /try: .*\.svg, \.mmd or \.md/u],
-  [['run', 'crew.yaml', 'x'], /crew\.yaml is the file of a team/u, /try: cloister team crew\.yaml/u],
+  [
+    ['team', 'crew.yaml', 'x', '--graph', 'out.png'],
+    /cannot write a graph to out\.png/u,
+    /try: .*\.svg, \.mmd or \.md/u,
+  ],
+  [['run', 'crew.yaml', 'x'], /crew\.yaml is a team file/u, /try: cloister team crew\.yaml/u],
   [['rnus'], /unknown command 'rnus'/u, /try: .*runs/u],
   [['resum', 'last'], /unknown command 'resum'/u, /try: .*resume/u],
   [['verfy', 'lead'], /unknown command 'verfy'/u, /try: .*verify/u],
@@ -74,18 +78,14 @@ const mistakes: readonly (readonly [args: readonly string[], error: RegExp, advi
   [['show', 'last', '--windows'], /unknown option '--windows'/u, /try: --window/u],
   [['diff', 'last'], /missing required argument 'other'/u, /try: cloister diff --help/u],
   [['runs', '--jsno'], /unknown option '--jsno'/u, /try: --json/u],
-  [['run', 'lead'], /an input is missing/u, /try: give it in quotes, from a file with </u],
-  [['run', 'lead', '-'], /an input is missing/u, /try: give it in quotes/u],
-  [['lead.ai'], /an input is missing/u, /try: give it in quotes/u],
+  [['run', 'lead'], /missing input/u, /try: pass it in quotes, redirect a file with </u],
+  [['run', 'lead', '-'], /missing input/u, /try: pass it in quotes/u],
+  [['lead.ai'], /missing input/u, /try: pass it in quotes/u],
   [['run'], /missing required argument 'agent'/u, /try: cloister run <agent> "<input>"/u],
   [['lead.ai', 'two', 'words'], /too many arguments/u, /try: put the input in quotes/u],
-  [
-    ['./lead'],
-    /'\.\/lead' is neither a command nor an agent file: those end with \.ai/u,
-    /try: cloister run \.\/lead\.ai /u,
-  ],
+  [['./lead'], /'\.\/lead' is neither a command nor an agent file \(\.ai\)/u, /try: cloister run \.\/lead\.ai /u],
   [['lead.md', 'x'], /'lead\.md' is neither a command nor an agent file/u, /try: cloister run lead\.ai /u],
-  [['run', 'lead', 'x', '--schema', '{"type":'], /It is not JSON/u, /try: /u],
+  [['run', 'lead', 'x', '--schema', '{"type":'], /Not valid JSON/u, /try: /u],
   [['run', 'lead', 'two', 'words'], /too many arguments/u, /try: put the input in quotes/u],
   [['run', 'lead', '-1 + 1?'], /unknown option '-1 \+ 1\?'/u, /try: put -- before/u],
   [['run', 'lead', 'x', '--budget-tokens', '1e3'], /whole number/u, /try: /u],
@@ -94,7 +94,7 @@ const mistakes: readonly (readonly [args: readonly string[], error: RegExp, advi
   [['run', 'lead', 'x', '--jsonl', '--workspace'], /argument missing/u, /"suggestion"/u],
 ];
 
-test.each(mistakes)('a mistake is named with advice, exit 4: %j', async (args, error, advice) => {
+test.each(mistakes)('a usage error is reported with a suggestion, exit 4: %j', async (args, error, advice) => {
   const { code, stdout, stderr, opened } = await cli(args);
   expect(code).toBe(4);
   expect(stdout + stderr).toMatch(args.includes('--jsonl') ? /"error"/u : /^error: /u);
@@ -126,27 +126,25 @@ test('reading opens the workspace without any agent', async () => {
   expect(opened).toEqual([{ workspace: './.cloister', agents: [], demo: false }]);
 });
 
-test('a named error is told without a stack, with what to try', async () => {
+test('a known error is printed without a stack, with a suggestion', async () => {
   const { code, stderr } = await cli(['run', 'nobody', 'x'], scene(), {
     behaviour: { runThrows: new CloisterError('agent_unknown', 'nobody') },
   });
   expect(code).toBe(1);
-  expect(stderr).toBe(
-    'error: There is no agent of that name. nobody\ntry: Check the name against the agents that were given.\n',
-  );
+  expect(stderr).toBe('error: No agent has that name. nobody\ntry: Check the name against the agents you loaded.\n');
 });
 
-test('an unknown error is called a defect, with its stack only when asked', async () => {
+test('an unknown error is reported as a defect, with its stack only with --verbose', async () => {
   const behaviour = { openThrows: new TypeError('boom') };
   const quiet = await cli(['runs'], scene(), { behaviour });
-  expect(quiet).toMatchObject({ code: 1, stderr: 'error: boom\ntry: This is a defect in Cloister: report it.\n' });
+  expect(quiet).toMatchObject({ code: 1, stderr: 'error: boom\ntry: This is a bug in Cloister; please report it.\n' });
   const verbose = await cli(['runs', '--verbose'], scene(), { behaviour });
   expect(verbose.stderr).toContain('usage.test.ts');
 });
 
 const twoRuns = [summaryOf(scene()), summaryOf(scene(), { run: '4f99' as typeof runId })];
 
-test('a run may be named by its first characters, or as last', async () => {
+test('a run can be named by a prefix of its id, or as last', async () => {
   for (const name of [runId, '4f2', 'last'])
     expect((await cli(['show', name], scene(), { behaviour: { runs: twoRuns } })).code).toBe(0);
 });
@@ -154,7 +152,7 @@ test('a run may be named by its first characters, or as last', async () => {
 test('an ambiguous run lists the candidates', async () => {
   const { code, stderr } = await cli(['show', '4f'], scene(), { behaviour: { runs: twoRuns } });
   expect(code).toBe(4);
-  expect(stderr).toContain(`more than one run begins with "4f": ${runId}, 4f99`);
+  expect(stderr).toContain(`more than one run starts with "4f": ${runId}, 4f99`);
 });
 
 test.each([
@@ -163,7 +161,7 @@ test.each([
   ['explain', '../..', 'x'],
   ['explain', 'last', 'zz'],
   ['explain', 'last', ''],
-])('an unknown name says what there is: %s %s %s', async (...args) => {
+])('an unknown name lists what exists: %s %s %s', async (...args) => {
   const { code, stderr } = await cli(args.filter((arg) => arg !== undefined));
   expect(code).toBe(1);
   expect(stderr).toMatch(/^error: There is no such (run|cell)[\s\S]*(4f2a9c01d3e5|lead-ab12)/u);
@@ -172,8 +170,8 @@ test.each([
 test('an empty workspace says how to start', async () => {
   const { code, stdout } = await cli(['runs'], scene(), { behaviour: { runs: [] } });
   expect(code).toBe(0);
-  expect(stdout).toContain('There are no runs in ./.cloister yet.');
+  expect(stdout).toContain('No runs in ./.cloister yet.');
   expect(stdout).toContain('cloister demo');
   const last = await cli(['show', 'last'], scene(), { behaviour: { runs: [] } });
-  expect(last).toMatchObject({ code: 1, stderr: expect.stringContaining('It has no runs yet.') });
+  expect(last).toMatchObject({ code: 1, stderr: expect.stringContaining('There are none yet.') });
 });

@@ -8,7 +8,7 @@ import { cli, emulate, scene, settle, startCli } from './driver.ts';
 
 type VerifyOptions = Parameters<CliWorld['verify']>[0];
 
-test('what was asked for reaches the world; a thousand pairs unless told otherwise', async () => {
+test('verify passes its arguments on; the default is a thousand pairs', async () => {
   const asked: VerifyOptions[] = [];
   const verify = async (options: VerifyOptions): Promise<VerifyReport> => {
     asked.push(options);
@@ -24,10 +24,10 @@ test('what was asked for reaches the world; a thousand pairs unless told otherwi
   expect(asked[1]).not.toHaveProperty('seed');
 });
 
-test('nothing found: ok, pairs, sights, bytes and the seed, exit 0', async () => {
+test('no difference: ok, pairs, observations, bytes and the seed, exit 0', async () => {
   expect(await cli(['verify', 'lead'])).toMatchObject({
     code: 0,
-    stdout: 'Verify lead: ok\n1,000 pairs · 12,345 sights compared, 3,456,789 bytes · seed 42\n',
+    stdout: 'Verify lead: ok\n1,000 pairs · 12,345 observations compared, 3,456,789 bytes · seed 42\n',
     stderr: '',
   });
 });
@@ -37,20 +37,20 @@ test('a difference: sink, offset, both sides marked, the shortest case and the c
   expect(code).toBe(1);
   expect(stdout.split('\n')).toEqual([
     'Verify lead: 1 difference',
-    '1,000 pairs · 12,345 sights compared, 3,456,789 bytes · seed 42',
+    '1,000 pairs · 12,345 observations compared, 3,456,789 bytes · seed 42',
     '',
-    '1. researcher #1: request 3 to the model, at 1,234',
+    '1. researcher #1: request 3 to the model, at offset 1,234',
     '   − the same words, then «Compare SQLite and DuckDB» and the same end',
     String.raw`   + the same words, then «SQLite for rows,\nDuckDB for columns.!» and the sam…`,
     '   changed:  lead',
     '   shortest: pair 17: one turn of lead, no tools',
-    '   again:',
+    '   reproduce with:',
     '     npx cloister verify lead --seed 59 --pairs 1',
     '',
   ]);
 });
 
-test('what could not be looked at is noted', async () => {
+test('what could not be checked is noted', async () => {
   const verify = async () => ({ ...verifyOf(scene()), notes: ['"lead" calls no other agents.', 'x '.repeat(60)] });
   const { stdout } = await cli(['verify', 'lead'], scene(), { behaviour: { verify } });
   expect(stdout).toContain('· seed 42\nnote: "lead" calls no other agents.\nnote: x x x');
@@ -65,7 +65,7 @@ test('--json is exactly the report', async () => {
   }
 });
 
-/** Verifies until it is stopped or released; `tell` moves its count. */
+/** Verifies until it is stopped or released; `tell` advances its count. */
 const held = (args: readonly string[], tty: boolean) => {
   const released = Promise.withResolvers<number>();
   let tell = (_pairs: number): void => {};
@@ -80,7 +80,7 @@ const held = (args: readonly string[], tty: boolean) => {
   return { run, tell: (pairs: number) => tell(pairs), release: () => released.resolve(0) };
 };
 
-test('a terminal shows the pairs so far, and is left with the report alone', async () => {
+test('a terminal shows the pairs so far, and in the end only the report', async () => {
   const { run, tell, release } = held([], true);
   await settle();
   tell(312);
@@ -89,11 +89,11 @@ test('a terminal shows the pairs so far, and is left with the report alone', asy
   release();
   expect(await run.code).toBe(0);
   const { lines, cursorVisible } = emulate(run.screen(), 80);
-  expect(lines).toEqual(['Verify lead: ok', '1,000 pairs · 12,345 sights compared, 3,456,789 bytes · seed 42']);
+  expect(lines).toEqual(['Verify lead: ok', '1,000 pairs · 12,345 observations compared, 3,456,789 bytes · seed 42']);
   expect(cursorVisible).toBe(true);
 });
 
-test('--verbose tells the pairs so far in few lines', async () => {
+test('--verbose prints the pairs so far in a few lines', async () => {
   const verify = async ({ progress, pairs }: VerifyOptions): Promise<VerifyReport> => {
     for (let done = 1; done <= pairs; done++) progress(done);
     return verifyOf(scene(), { pairs });
@@ -102,7 +102,7 @@ test('--verbose tells the pairs so far in few lines', async () => {
   expect(stderr).toBe([1, 2, 4, 8].map((done) => `${done} of 10 pairs\n`).join(''));
 });
 
-test('Ctrl-C stops after the pair under way and reports what was tried, exit 130', async () => {
+test('Ctrl-C stops after the current pair and reports the pairs so far, exit 130', async () => {
   for (const [args, tty] of [
     [[], true],
     [[], false],
@@ -119,15 +119,15 @@ test('Ctrl-C stops after the pair under way and reports what was tried, exit 130
   }
 });
 
-test('stopped before the first pair, nothing is called ok', async () => {
+test('a report without pairs is not ok', async () => {
   const { run } = held([], false);
   await settle();
   run.interrupt();
   expect(await run.code).toBe(130);
-  expect(run.stdout()).toContain('Verify lead: nothing was tried\n');
+  expect(run.stdout()).toContain('Verify lead: no pairs were run\n');
 });
 
-test('Ctrl-C twice leaves at once with the terminal restored', async () => {
+test('Ctrl-C twice exits immediately with the terminal restored', async () => {
   const verify = (): Promise<VerifyReport> => new Promise(() => {});
   const run = startCli(['verify', 'lead'], scene(), { terminal: { tty: true }, behaviour: { verify } });
   await settle();
@@ -139,18 +139,18 @@ test('Ctrl-C twice leaves at once with the terminal restored', async () => {
   expect(emulate(run.screen(), 80).cursorVisible).toBe(true);
 });
 
-test('an agent that is not there is told without a trace of progress', async () => {
+test('an unknown agent is reported without any progress output', async () => {
   const verify = async (): Promise<VerifyReport> => {
     throw new CloisterError('agent_unknown', '"lead" is not one of: a, b.');
   };
   const run = startCli(['verify', 'lead'], scene(), { terminal: { tty: true }, behaviour: { verify } });
   expect(await run.code).toBe(1);
   const { lines, cursorVisible } = emulate(run.screen(), 200);
-  expect(lines[0]).toBe('error: There is no agent of that name. "lead" is not one of: a, b.');
+  expect(lines[0]).toBe('error: No agent has that name. "lead" is not one of: a, b.');
   expect(cursorVisible).toBe(true);
 });
 
-test('two sides never look alike, and none is wider than the terminal, wherever they part', () => {
+test('two sides never look alike, and none is wider than the terminal, wherever they differ', () => {
   const text = fc.string({
     unit: fc.constantFrom('a', 'b', ' ', '界', '\n', '\u0000', '\u200B', '\uD800'),
     maxLength: 300,

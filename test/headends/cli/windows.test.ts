@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import type { CellWindow, DurableEvent, WindowPart } from '#contracts';
 import { childId, cli, emulate, escape, eventsOf, leadId, reportOf, runId, scene, settle, startCli } from './driver.ts';
 import { enveloped } from './scene.ts';
-import { windowsOf } from './talk.ts';
+import { windowsOf } from './fake-conversations.ts';
 
 const shown = async (windows: readonly CellWindow[] | undefined, ...args: readonly string[]) =>
   cli(['show', 'last', '--window', ...args], scene(), { behaviour: windows === undefined ? {} : { windows } });
 
-test('show --window draws a bar by category for each agent, and tells what gave way and when', async () => {
+test('show --window draws a bar by category for each agent, and lists what was dropped and when', async () => {
   const { code, stdout } = await shown(undefined);
   expect(code).toBe(0);
   expect(stdout.split('\n')).toEqual([
@@ -18,11 +18,11 @@ test('show --window draws a bar by category for each agent, and tells what gave 
     '  SYSTEM 12.0k in 3, CONTEXT 10 in 1, DIALOG 12.0k in 4, TOOLS 24.0k in 4',
     '',
     childId,
-    '  rehearsal: about 7,900 of 8,000 tokens, as its model takes',
+    '  rehearsal: about 7,900 of 8,000 tokens, limited by the model',
     `  [${'S'.repeat(3)}${'C'.repeat(65)}${'D'.repeat(4)}${'.'.repeat(3)}]`,
     '  SYSTEM 400 in 1, CONTEXT 7.0k in 1, DIALOG 500 in 1, TOOLS 0',
-    '  12:00:00 turn 1, operation 1: clamped from 96,000 to 8,000 tokens, as its',
-    '    model takes',
+    '  12:00:00 turn 1, operation 1: clamped from 96,000 to 8,000 tokens, limited by',
+    '    the model',
     '  12:00:01 turn 1, operation 2: output of search offloaded to Compare SQLite',
     '    and DuckDB, 123k bytes',
     '  12:00:02 turn 2, operation 3: 4 messages compacted, 40.0k → 1.2k bytes',
@@ -42,7 +42,7 @@ test('colours are added on a terminal, and nothing else changes', async () => {
 
 const [root] = windowsOf(scene());
 
-test('a cell that has asked no model, and one of an old log without a limit, are told', async () => {
+test('a cell that has not called a model, and one of an old log without a limit, are shown as such', async () => {
   const none: WindowPart = { messages: 0, bytes: 0, tokens: 0 };
   const empty: CellWindow = {
     ...root!,
@@ -51,16 +51,16 @@ test('a cell that has asked no model, and one of an old log without a limit, are
     total: none,
     categories: { SYSTEM: none, CONTEXT: none, DIALOG: none, TOOLS: none },
   };
-  expect((await shown([empty])).stdout).toBe(`${leadId}\n  has asked no model yet\n`);
+  expect((await shown([empty])).stdout).toBe(`${leadId}\n  has not called a model yet\n`);
   expect((await shown([{ ...root!, limit: null }])).stdout).toContain('  rehearsal: about 48,000 tokens\n');
 });
 
-test('only the newest of many changes are told, all with --verbose', async () => {
+test('only the newest of many changes are listed, all of them with --verbose', async () => {
   const [, child] = windowsOf(scene());
   const [change] = child!.happened;
   const many = { ...child!, happened: Array.from({ length: 30 }, (_, index) => ({ ...change!, turn: index + 1 })) };
   const few = (await shown([many])).stdout;
-  expect(few).toContain('  … 18 before these: --verbose tells them all\n');
+  expect(few).toContain('  … 18 earlier changes: use --verbose for all\n');
   expect(few.match(/turn \d+/gu)).toHaveLength(12);
   expect(few).toContain('turn 30,');
   expect((await shown([many], '--verbose')).stdout.match(/turn \d+/gu)).toHaveLength(30);
@@ -69,7 +69,7 @@ test('only the newest of many changes are told, all with --verbose', async () =>
 const part = fc.record({ messages: fc.nat(3), bytes: fc.nat(), tokens: fc.nat(200_000) });
 const parts = fc.record({ SYSTEM: part, CONTEXT: part, DIALOG: part, TOOLS: part });
 
-test('a bar is always as long as its line, and shows every category that holds something', () =>
+test('a bar always fills its line, and shows every category that is not empty', () =>
   fc.assert(
     fc.asyncProperty(
       parts,
@@ -122,26 +122,26 @@ const windowEvents = (): readonly DurableEvent[] => {
   ];
 };
 
-test('the lines of a run tell what was clamped and trimmed, and where to look further', async () => {
+test('the lines of a run say what was clamped and trimmed, and which command shows more', async () => {
   const events = windowEvents();
   const { stderr } = await cli(['run', 'lead', 'x'], scene(), {
     behaviour: { events, report: { ...reportOf(scene()), events } },
   });
   expect(stderr).toContain(
-    `child:researcher ${runId}  window clamped from 96,000 to 8,000 tokens, as the smallest of its group\n`,
+    `child:researcher ${runId}  window clamped from 96,000 to 8,000 tokens, limited by its budget group\n`,
   );
   expect(stderr).toContain(`child:researcher ${runId}  window: 4 messages compacted, 40.0k → 900 bytes\n`);
   expect(stderr).toContain(`  npx cloister show ${runId} --window\n`);
   expect((await cli(['run', 'lead', 'x'])).stderr).not.toContain('--window');
 });
 
-test('an operation whose request made room stands once in the list of operations', async () => {
+test('an operation whose request trimmed the window appears once in the list of operations', async () => {
   const report = { ...reportOf(scene()), events: windowEvents() };
   const { stdout } = await cli(['show', 'last', '--verbose'], scene(), { behaviour: { report } });
   expect(stdout.match(new RegExp(`^${childId}/1 +turn 1: model`, 'gmu'))).toHaveLength(1);
 });
 
-test('the live tree says of a request under way what was done to its window', async () => {
+test('the live tree shows what was done to the window of a request in flight', async () => {
   const events = windowEvents();
   const holdAfter = events.findIndex(({ type }) => type === 'window-trim') + 2;
   const run = startCli(['run', 'lead', 'x'], scene(), {

@@ -16,12 +16,12 @@ import type {
 } from '@ai-sdk/provider';
 import { describe, expect, test } from 'vitest';
 import { serveAgents } from '../http/driver.ts';
-import type { Served } from '../http/driver.ts';
-import { openHouse, time, weather } from './house.ts';
+import type { ServedAgents } from '../http/driver.ts';
+import { scriptAgents, time, weather } from './scripted-agents.ts';
 
-const options = ({ url, token }: Served) => ({ baseURL: `${url}/v1`, apiKey: token });
+const options = ({ url, token }: ServedAgents) => ({ baseURL: `${url}/v1`, apiKey: token });
 
-const providers: readonly [string, (served: Served) => LanguageModelV4][] = [
+const providers: readonly [string, (served: ServedAgents) => LanguageModelV4][] = [
   ['openai responses', (served) => createOpenAI(options(served)).responses('guide')],
   ['openai chat', (served) => createOpenAI(options(served)).chat('guide')],
   ['openai-compatible', (served) => createOpenAICompatible({ ...options(served), name: 'cloister' })('guide')],
@@ -38,12 +38,12 @@ const tools = [weather, time].map(({ name, description, schema }): LanguageModel
 type Turn = { readonly content: readonly LanguageModelV4Content[]; readonly finish: LanguageModelV4FinishReason };
 type Ask = (model: LanguageModelV4, call: LanguageModelV4CallOptions) => Promise<Turn>;
 
-const generated: Ask = async (model, call) => {
+const generateTurn: Ask = async (model, call) => {
   const { content, finishReason } = await model.doGenerate(call);
   return { content, finish: finishReason };
 };
 
-const streamed: Ask = async (model, call) => {
+const streamTurn: Ask = async (model, call) => {
   const texts = new Map<string, string>();
   const content: LanguageModelV4Content[] = [];
   let finish: LanguageModelV4FinishReason | undefined;
@@ -59,8 +59,8 @@ const streamed: Ask = async (model, call) => {
   return { content, finish: finish! };
 };
 
-/** A turn as an application sends it back: what the agent said and called, then what came of it. */
-const sentBack = ({ content }: Turn): readonly LanguageModelV4Message[] => {
+/** A turn as an application sends it back: the agent's text and calls, then their results. */
+const historyAfter = ({ content }: Turn): readonly LanguageModelV4Message[] => {
   const said = content.flatMap((part): readonly (LanguageModelV4TextPart | LanguageModelV4ToolCallPart)[] => {
     const providerOptions = 'providerMetadata' in part ? (part.providerMetadata ?? {}) : {};
     if (part.type === 'text') return [{ type: 'text', text: part.text, providerOptions }];
@@ -84,11 +84,11 @@ const textOf = ({ content }: Turn): string => content.map((part) => (part.type =
 
 describe.each(providers)('%s', (_name, modelFor) => {
   test.each([
-    ['generates', generated],
-    ['streams', streamed],
-  ])('%s calls of the application’s tools, and the answer from their results', async (_how, ask) => {
-    const house = openHouse();
-    const served = await serveAgents({ agents: house.agents, clients: { tools: true } });
+    ['generates', generateTurn],
+    ['streams', streamTurn],
+  ])('%s calls of the application’s tools, then the answer from their results', async (_how, ask) => {
+    const scripted = scriptAgents();
+    const served = await serveAgents({ agents: scripted.agents, clients: { tools: true } });
     const model = modelFor(served);
     const prompt: LanguageModelV4Message[] = [
       { role: 'user', content: [{ type: 'text', text: 'weather:Lisbon, time:now; weather:Porto' }] },
@@ -98,7 +98,7 @@ describe.each(providers)('%s', (_name, modelFor) => {
     do {
       turn = await ask(model, { prompt, tools, toolChoice: { type: 'auto' } });
       finishes.push(turn.finish.unified);
-      prompt.push(...sentBack(turn));
+      prompt.push(...historyAfter(turn));
     } while (turn.finish.unified === 'tool-calls' && finishes.length < 5);
     expect(finishes).toEqual(['tool-calls', 'tool-calls', 'stop']);
     expect(textOf(turn)).toBe('Told: weather of Lisbon | time of now | weather of Porto');
@@ -107,7 +107,7 @@ describe.each(providers)('%s', (_name, modelFor) => {
     const next = await ask(model, { prompt, tools });
     expect(next.content).toContainEqual(expect.objectContaining({ type: 'tool-call', toolName: 'time' }));
     expect(await served.cloister.runs()).toHaveLength(2);
-    // What was answered is told once.
-    expect(JSON.stringify(house.model.requests.at(-1)!.prompt).split(textOf(turn))).toHaveLength(2);
+    // The answer occurs once.
+    expect(JSON.stringify(scripted.model.requests.at(-1)!.prompt).split(textOf(turn))).toHaveLength(2);
   });
 });

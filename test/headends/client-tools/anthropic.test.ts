@@ -3,13 +3,13 @@ import Anthropic from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import type { RunSummary } from '#contracts';
 import { serveAgents } from '../http/driver.ts';
-import { openHouse, time, used, weather } from './house.ts';
+import { scriptAgents, time, scriptedUsage, weather } from './scripted-agents.ts';
 
-const open = async () => {
-  const house = openHouse();
-  const served = await serveAgents({ agents: house.agents, clients: { tools: true } });
+const openClient = async () => {
+  const scripted = scriptAgents();
+  const served = await serveAgents({ agents: scripted.agents, clients: { tools: true } });
   const client = new Anthropic({ baseURL: served.url, apiKey: served.token, maxRetries: 0 });
-  return { ...served, ...house, client };
+  return { ...served, ...scripted, client };
 };
 
 const tools = [weather, time].map(({ name, description, schema }): Anthropic.Tool => ({
@@ -20,15 +20,15 @@ const tools = [weather, time].map(({ name, description, schema }): Anthropic.Too
 const common = { model: 'guide', max_tokens: 1000, tools };
 const ask = (content: string): Anthropic.MessageParam => ({ role: 'user', content });
 
-const usesIn = ({ content }: Anthropic.Message): readonly Anthropic.ToolUseBlock[] =>
+const toolUses = ({ content }: Anthropic.Message): readonly Anthropic.ToolUseBlock[] =>
   content.filter((block) => block.type === 'tool_use');
 
-const textIn = ({ content }: Anthropic.Message): string =>
+const messageText = ({ content }: Anthropic.Message): string =>
   content.map((block) => (block.type === 'text' ? block.text : '')).join('');
 
-const resultsOf = (message: Anthropic.Message): Anthropic.MessageParam => ({
+const toolResults = (message: Anthropic.Message): Anthropic.MessageParam => ({
   role: 'user',
-  content: usesIn(message).map(({ id, name, input }) => ({
+  content: toolUses(message).map(({ id, name, input }) => ({
     type: 'tool_result',
     tool_use_id: id,
     content: [{ type: 'text', text: `${name} of ${(input as { text: string }).text}` }],
@@ -42,38 +42,41 @@ test.each([
     (client: Anthropic, body: Anthropic.MessageCreateParamsNonStreaming) =>
       client.messages.stream({ ...body, stream: true }).finalMessage(),
   ],
-])('messages end with calls, and go on with their results, until there is an answer: %s', async (_how, create) => {
-  const { client, cloister } = await open();
-  const messages = [ask('weather:Lisbon, time:now; weather:Porto')];
-  const ends: (string | null)[] = [];
-  const ids = new Set<string>();
-  for (;;) {
-    const message = await create(client, { ...common, messages });
-    ends.push(message.stop_reason);
-    ids.add(message.id);
-    expect(message.usage).toMatchObject({ input_tokens: used.input, output_tokens: used.output });
-    messages.push({ role: 'assistant', content: message.content });
-    if (message.stop_reason !== 'tool_use') {
-      expect(textIn(message)).toBe('Told: weather of Lisbon | time of now | weather of Porto');
-      break;
+])(
+  'messages end with tool calls and continue with their results until there is an answer: %s',
+  async (_how, create) => {
+    const { client, cloister } = await openClient();
+    const messages = [ask('weather:Lisbon, time:now; weather:Porto')];
+    const ends: (string | null)[] = [];
+    const ids = new Set<string>();
+    for (;;) {
+      const message = await create(client, { ...common, messages });
+      ends.push(message.stop_reason);
+      ids.add(message.id);
+      expect(message.usage).toMatchObject({ input_tokens: scriptedUsage.input, output_tokens: scriptedUsage.output });
+      messages.push({ role: 'assistant', content: message.content });
+      if (message.stop_reason !== 'tool_use') {
+        expect(messageText(message)).toBe('Told: weather of Lisbon | time of now | weather of Porto');
+        break;
+      }
+      expect(messageText(message)).toBe(`Round ${ends.length}.`);
+      messages.push(toolResults(message));
     }
-    expect(textIn(message)).toBe(`Round ${ends.length}.`);
-    messages.push(resultsOf(message));
-  }
-  expect([ends, ids.size]).toEqual([['tool_use', 'tool_use', 'end_turn'], 3]);
-  const [{ run, status }] = (await cloister.runs()) as readonly [RunSummary];
-  expect(status).toBe('completed');
-  expect(await cloister.audit(run)).toMatchObject({ ok: true });
-  const next = await create(client, { ...common, messages: [...messages, ask('time:x')] });
-  expect(next.stop_reason).toBe('tool_use');
-  expect((await cloister.runs()).length).toBe(2);
-});
+    expect([ends, ids.size]).toEqual([['tool_use', 'tool_use', 'end_turn'], 3]);
+    const [{ run, status }] = (await cloister.runs()) as readonly [RunSummary];
+    expect(status).toBe('completed');
+    expect(await cloister.audit(run)).toMatchObject({ ok: true });
+    const next = await create(client, { ...common, messages: [...messages, ask('time:x')] });
+    expect(next.stop_reason).toBe('tool_use');
+    expect((await cloister.runs()).length).toBe(2);
+  },
+);
 
-test('a result that is an error, or empty, is told to the model as that', async () => {
-  const { client, model } = await open();
+test('the model sees an error result or an empty result as such', async () => {
+  const { client, model } = await openClient();
   const messages = [ask('weather:Lisbon, time:now')];
   const first = await client.messages.create({ ...common, messages });
-  const [one, other] = usesIn(first);
+  const [one, other] = toolUses(first);
   const results: Anthropic.MessageParam = {
     role: 'user',
     content: [
@@ -84,11 +87,11 @@ test('a result that is an error, or empty, is told to the model as that', async 
   const sent = [...messages, { role: 'assistant' as const, content: first.content }, results];
   expect((await client.messages.create({ ...common, messages: sent })).stop_reason).toBe('end_turn');
   const shown = JSON.stringify(model.requests.at(-1)!.prompt);
-  expect(shown).toContain('The tool failed. The sky fell.');
+  expect(shown).toContain('The tool call failed. The sky fell.');
 });
 
-test('the tools of a request count among its tokens', async () => {
-  const { client } = await open();
+test('the token count of a request includes its tools', async () => {
+  const { client } = await openClient();
   const messages = [ask('Hello.')];
   const plain = await client.messages.countTokens({ model: 'guide', messages });
   const more = await client.messages.countTokens({ model: 'guide', messages, tools });

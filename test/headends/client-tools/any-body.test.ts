@@ -1,4 +1,4 @@
-// Whatever a client with tools sends is a request, results, or a clear refusal, and the same in every protocol.
+// Any body of a client with tools is a request, tool results, or a clear refusal, and the same in every protocol.
 import { httpStatus } from '#headends/shared';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -15,7 +15,7 @@ type Turn =
   | { readonly by: 'person' | 'agent'; readonly text: string; readonly calls: readonly string[] }
   | { readonly call: string; readonly text: string };
 type Dialog = { readonly turns: readonly Turn[]; readonly tools: readonly string[]; readonly none: boolean };
-type Parsed = Pick<AgentRequest, 'tools'> & { readonly isAsked: boolean; readonly results: readonly CallResult[] };
+type Parsed = Pick<AgentRequest, 'tools'> & { readonly hasNewInput: boolean; readonly results: readonly CallResult[] };
 
 const schema = { type: 'object', properties: { x: { type: 'string' } } } as const;
 const isResult = (turn: Turn): turn is Extract<Turn, { call: string }> => 'call' in turn;
@@ -57,8 +57,8 @@ const protocols: Readonly<Record<string, Protocol>> = {
       ...(none ? { tool_choice: 'none' } : {}),
     }),
     parse: (body) => {
-      const { asked, results } = parseChat(body, rules);
-      return { ...asked, isAsked: asked !== null, results };
+      const { request, results } = parseChat(body, rules);
+      return { ...request, hasNewInput: request !== null, results };
     },
   },
   responses: {
@@ -69,8 +69,8 @@ const protocols: Readonly<Record<string, Protocol>> = {
       ...(none ? { tool_choice: 'none' } : {}),
     }),
     parse: (body) => {
-      const { asked, results } = parseResponse(body, rules);
-      return { ...asked, isAsked: asked !== null, results };
+      const { request: asked, results } = parseResponse(body, rules);
+      return { ...asked, hasNewInput: asked !== null, results };
     },
   },
   anthropic: {
@@ -82,8 +82,8 @@ const protocols: Readonly<Record<string, Protocol>> = {
       ...(none ? { tool_choice: { type: 'none' } } : {}),
     }),
     parse: (body) => {
-      const { asked, isAsked, results } = parseMessagesRequest(body, rules);
-      return { ...(isAsked ? asked : {}), isAsked, results };
+      const { request: asked, hasNewInput, results } = parseMessagesRequest(body, rules);
+      return { ...(hasNewInput ? asked : {}), hasNewInput, results };
     },
   },
 };
@@ -108,7 +108,7 @@ const anyDialog: fc.Arbitrary<Dialog> = fc.record({
   none: fc.boolean(),
 });
 
-test('results that no answer came after are told, and whether something is asked: in all protocols the same', () => {
+test('all protocols find the same unanswered results and the same new input', () => {
   const seen = { results: 0, asked: 0, both: 0 };
   fc.assert(
     fc.property(anyDialog, (dialog) => {
@@ -118,7 +118,7 @@ test('results that no answer came after are told, and whether something is asked
       const isAsked = open.length > results.length;
       for (const [name, { body, parse }] of Object.entries(protocols)) {
         const parsed = parse(body(dialog));
-        expect([name, parsed.results, parsed.isAsked]).toEqual([name, results, isAsked]);
+        expect([name, parsed.results, parsed.hasNewInput]).toEqual([name, results, isAsked]);
         const offered = isAsked && !none ? tools : [];
         expect((parsed.tools ?? []).map((tool) => tool.name)).toEqual(offered);
       }
@@ -130,42 +130,39 @@ test('results that no answer came after are told, and whether something is asked
 });
 
 /** A body with one value anywhere in it replaced. */
-const spoilt = (value: Json, place: number, by: Json): { readonly value: Json; readonly left: number } => {
+const corrupt = (value: Json, place: number, by: Json): { readonly value: Json; readonly left: number } => {
   if (place === 0) return { value: by, left: -1 };
   if (typeof value !== 'object' || value === null) return { value, left: place - 1 };
   let left = place - 1;
   const entries = Object.entries(value).map(([key, inner]): [string, Json] => {
     if (left < 0) return [key, inner as Json];
-    const made = spoilt(inner as Json, left, by);
+    const made = corrupt(inner as Json, left, by);
     left = made.left;
     return [key, made.value];
   });
   return { value: Array.isArray(value) ? entries.map(([, inner]) => inner) : Object.fromEntries(entries), left };
 };
 
-test.each(Object.entries(protocols))(
-  '%s: whatever is wrong with it is the mistake of the client',
-  (_name, protocol) => {
-    const seen = { taken: 0, refused: 0 };
-    const unfit = fc.oneof(
-      fc.jsonValue({ maxDepth: 1 }),
-      fc.constantFrom<Json>('tool', 'function', '__proto__', null, []),
-    );
-    fc.assert(
-      fc.property(anyDialog, fc.nat({ max: 60 }), unfit as fc.Arbitrary<Json>, (dialog, place, by) => {
-        try {
-          const { results, tools = [] } = protocol.parse(spoilt(protocol.body(dialog), place, by).value);
-          for (const { call, text } of results) expect([typeof call, typeof text]).toEqual(['string', 'string']);
-          for (const { inputSchema } of tools) expect(inputSchema).toMatchObject({ type: 'object' });
-          seen.taken++;
-        } catch (error) {
-          if (!(error instanceof CloisterError)) throw error;
-          expect(Math.floor(httpStatus(error.code) / 100)).toBe(4);
-          seen.refused++;
-        }
-      }),
-      { numRuns: 5_000 },
-    );
-    expect(Math.min(...Object.values(seen))).toBeGreaterThan(250);
-  },
-);
+test.each(Object.entries(protocols))('%s: any malformed body is a client error', (_name, protocol) => {
+  const seen = { taken: 0, refused: 0 };
+  const unfit = fc.oneof(
+    fc.jsonValue({ maxDepth: 1 }),
+    fc.constantFrom<Json>('tool', 'function', '__proto__', null, []),
+  );
+  fc.assert(
+    fc.property(anyDialog, fc.nat({ max: 60 }), unfit as fc.Arbitrary<Json>, (dialog, place, by) => {
+      try {
+        const { results, tools = [] } = protocol.parse(corrupt(protocol.body(dialog), place, by).value);
+        for (const { call, text } of results) expect([typeof call, typeof text]).toEqual(['string', 'string']);
+        for (const { inputSchema } of tools) expect(inputSchema).toMatchObject({ type: 'object' });
+        seen.taken++;
+      } catch (error) {
+        if (!(error instanceof CloisterError)) throw error;
+        expect(Math.floor(httpStatus(error.code) / 100)).toBe(4);
+        seen.refused++;
+      }
+    }),
+    { numRuns: 5_000 },
+  );
+  expect(Math.min(...Object.values(seen))).toBeGreaterThan(250);
+});

@@ -4,11 +4,11 @@ import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import { describe, expect, test } from 'vitest';
 import type { RunSummary } from '#contracts';
 import { serveAgents } from '../http/driver.ts';
-import type { Served } from '../http/driver.ts';
-import { openHouse, time, used, weather } from './house.ts';
+import type { ServedAgents } from '../http/driver.ts';
+import { scriptAgents, time, scriptedUsage, weather } from './scripted-agents.ts';
 
-const open = async (tools = true): Promise<Served & { readonly client: OpenAI }> => {
-  const served = await serveAgents({ agents: openHouse().agents, clients: { tools } });
+const openClient = async (tools = true): Promise<ServedAgents & { readonly client: OpenAI }> => {
+  const served = await serveAgents({ agents: scriptAgents().agents, clients: { tools } });
   return { ...served, client: new OpenAI({ baseURL: `${served.url}/v1`, apiKey: served.token, maxRetries: 0 }) };
 };
 
@@ -32,11 +32,11 @@ const isFunction = (call: OpenAI.ChatCompletionMessageToolCall): call is OpenAI.
   call.type === 'function';
 
 /** What a client does with a call. */
-const workedOut = (name: string, args: string): string => `${name} of ${(JSON.parse(args) as { text: string }).text}`;
+const toolResult = (name: string, args: string): string => `${name} of ${(JSON.parse(args) as { text: string }).text}`;
 
 describe('chat completions', () => {
-  test('end with calls, and go on with their results, until there is an answer', async () => {
-    const { client, cloister } = await open();
+  test('end with tool calls and continue with their results until there is an answer', async () => {
+    const { client, cloister } = await openClient();
     const messages: Message[] = [ask('weather:Lisbon, time:now; weather:Porto')];
     const finishes: string[] = [];
     const ids = new Set<string>();
@@ -45,13 +45,16 @@ describe('chat completions', () => {
       const { message, finish_reason } = completion.choices[0]!;
       finishes.push(finish_reason);
       ids.add(completion.id);
-      expect(completion.usage).toMatchObject({ prompt_tokens: used.input, completion_tokens: used.output });
+      expect(completion.usage).toMatchObject({
+        prompt_tokens: scriptedUsage.input,
+        completion_tokens: scriptedUsage.output,
+      });
       messages.push(message);
       if (message.tool_calls === undefined) break;
       expect(message.content).toBe(`Round ${finishes.length}.`);
       for (const call of message.tool_calls.filter(isFunction)) {
         const { name, arguments: args } = call.function;
-        messages.push({ role: 'tool', tool_call_id: call.id, content: workedOut(name, args) });
+        messages.push({ role: 'tool', tool_call_id: call.id, content: toolResult(name, args) });
       }
     }
     expect(finishes).toEqual(['tool_calls', 'tool_calls', 'stop']);
@@ -61,7 +64,7 @@ describe('chat completions', () => {
     expect(status).toBe('completed');
     expect(await cloister.audit(run)).toMatchObject({ ok: true, problems: [] });
     expect(await cloister.replay(run)).toMatchObject({ ok: true, differences: [] });
-    // What was said and done before is told with a new question.
+    // A new request repeats the earlier messages and calls.
     const next = await client.chat.completions.create({
       model: 'guide',
       messages: [...messages, ask('time:later')],
@@ -71,8 +74,8 @@ describe('chat completions', () => {
     expect(await cloister.runs()).toHaveLength(2);
   });
 
-  test('go on when streamed, as the client puts it together', async () => {
-    const { client } = await open();
+  test('continue when streamed, as the client assembles them', async () => {
+    const { client } = await openClient();
     const runner = client.chat.completions.runTools({
       model: 'guide',
       stream: true,
@@ -98,29 +101,33 @@ describe('responses', () => {
   const outputsOf = (response: OpenAI.Responses.Response): ResponseInputItem[] =>
     response.output.flatMap((item) =>
       item.type === 'function_call'
-        ? [{ type: 'function_call_output', call_id: item.call_id, output: workedOut(item.name, item.arguments) }]
+        ? [{ type: 'function_call_output', call_id: item.call_id, output: toolResult(item.name, item.arguments) }]
         : [],
     );
 
-  test('go on from the response before, and tell the answer at last', async () => {
-    const { client } = await open();
+  test('continue from the previous response and end with the answer', async () => {
+    const { client } = await openClient();
     const common = { model: 'guide', tools: responseTools };
     const first = await client.responses.create({ ...common, input: 'weather:Lisbon, time:now' });
     expect(first.output.map(({ type }) => type)).toEqual(['message', 'function_call', 'function_call']);
-    expect(first).toMatchObject({ status: 'completed', output_text: 'Round 1.', usage: { input_tokens: used.input } });
+    expect(first).toMatchObject({
+      status: 'completed',
+      output_text: 'Round 1.',
+      usage: { input_tokens: scriptedUsage.input },
+    });
     const input = outputsOf(first);
     const second = await client.responses.create({ ...common, previous_response_id: first.id, input });
     expect(second).toMatchObject({
       status: 'completed',
       output_text: 'Told: weather of Lisbon | time of now',
-      usage: { input_tokens: used.input },
+      usage: { input_tokens: scriptedUsage.input },
     });
     const third = await client.responses.create({ ...common, previous_response_id: second.id, input: 'time:x' });
     expect(outputsOf(third)).toHaveLength(1);
   });
 
-  test('are read again as they were, each of a run’s; one that it has not given is unknown', async () => {
-    const { client } = await open();
+  test('can all be read again unchanged; a response that the run never gave is unknown', async () => {
+    const { client } = await openClient();
     const common = { model: 'guide', tools: responseTools };
     const first = await client.responses.create({ ...common, input: 'weather:Lisbon' });
     const unknown = { status: 404, type: 'invalid_request_error', code: 'run_unknown' };
@@ -144,8 +151,8 @@ describe('responses', () => {
     expect([again.id, again.output_text]).toEqual([direct.id, direct.output_text]);
   });
 
-  test('go on with all that was said, streamed', async () => {
-    const { client } = await open();
+  test('continue with the whole dialog, streamed', async () => {
+    const { client } = await openClient();
     const input: ResponseInputItem[] = [{ role: 'user', content: 'weather:Lisbon; time:now' }];
     const texts: string[] = [];
     for (let left = 3; left > 0; left--) {

@@ -1,4 +1,4 @@
-// Every parser at the edge against inputs that nobody thought of: each gets an answer or a refusal, never a failure of ours.
+// Fuzzes every parser at the edge: each input gets an answer or a refusal, never an internal error.
 import {
   array,
   assert as check,
@@ -19,9 +19,9 @@ import type { Server, ServerLine } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseStrictJson } from '#base';
-import { expectSafe } from './forms.ts';
+import { expectSecurityHeaders } from './error-formats.ts';
 
-/** Of each kind, so many. */
+/** Number of inputs of each kind. */
 const runs = {
   json: 8_000,
   bodies: 2_500,
@@ -34,7 +34,7 @@ const runs = {
   path: 1_000,
 };
 
-/** Each input that a parser was given. */
+/** Counts the inputs that parsers were given. */
 let tried = 0;
 
 // --- JSON ---
@@ -73,7 +73,7 @@ const deepText = tuple(integer({ min: 1, max: 12 }), constantFrom('[]', '{}')).m
     : `${`{"a":`.repeat(depth - 1)}{}${close.repeat(depth - 1)}`,
 );
 
-/** With something taken out, put in or doubled. */
+/** With something removed, inserted or duplicated. */
 const damaged = (text: Arbitrary<string>): Arbitrary<string> =>
   tuple(
     text,
@@ -87,7 +87,7 @@ const damaged = (text: Arbitrary<string>): Arbitrary<string> =>
 
 const anyJson = oneof(jsonText, deepText, damaged(jsonText), string({ unit: 'binary', maxLength: 20 }));
 
-/** What the engine takes, minus what the rules refuse: found by walking the text, token by token. */
+/** What the engine parses, minus what the rules refuse, found by walking the text token by token. */
 const reference = (text: string, depthMax: number): { readonly value: unknown } | null => {
   let value: unknown;
   try {
@@ -111,7 +111,7 @@ const reference = (text: string, depthMax: number): { readonly value: unknown } 
   return { value };
 };
 
-test('strict JSON is what the engine takes, without keys that are there twice, prototypes and great depth', () => {
+test('strict JSON is what the engine parses, without duplicate keys, prototypes and deep nesting', () => {
   let [taken, refused] = [0, 0];
   check(
     property(anyJson, integer({ min: 1, max: 8 }), (text, depthMax) => {
@@ -124,13 +124,17 @@ test('strict JSON is what the engine takes, without keys that are there twice, p
     }),
     { numRuns: runs.json },
   );
-  // Both happened, often.
+  // Both cases occurred often.
   expect(Math.min(taken, refused)).toBeGreaterThan(runs.json / 8);
 });
 
 // --- requests, without a socket ---
 
-const house = async (): Promise<{ readonly server: Server; readonly token: string; readonly lines: ServerLine[] }> => {
+const startServer = async (): Promise<{
+  readonly server: Server;
+  readonly token: string;
+  readonly lines: ServerLine[];
+}> => {
   const models = [rehearse([{ reply: 'Hello.' }], { keepRequests: false })];
   const cloister = await openCloister({
     store: 'memory',
@@ -149,16 +153,16 @@ const house = async (): Promise<{ readonly server: Server; readonly token: strin
   return { server, token: server.token!, lines };
 };
 
-type Asking = {
+type RawRequest = {
   readonly path?: string;
   readonly headers?: Record<string, string>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
 };
 
-/** Gives the status. Whatever it is, it is no failure of ours, and what is said is safe. */
+/** Returns the status. Checks that it is not an internal error, and that the response is safe. */
 const ask = async (
-  { server, token, lines }: Awaited<ReturnType<typeof house>>,
-  { path = '/v1', headers = {}, body }: Asking,
+  { server, token, lines }: Awaited<ReturnType<typeof startServer>>,
+  { path = '/v1', headers = {}, body }: RawRequest,
 ): Promise<number> => {
   lines.length = 0;
   const response = await server.fetch(
@@ -172,11 +176,11 @@ const ask = async (
       },
     }),
   );
-  expectSafe(response.headers);
+  expectSecurityHeaders(response.headers);
   tried += 1;
   const isJson = response.headers.get('content-type') === 'application/json';
   const said = isJson ? JSON.stringify(await response.json()) : await response.body?.cancel();
-  // A model whose answer is not what the request wanted is no failure of ours either.
+  // A model whose answer does not match the requested schema is not an internal error either.
   if (response.status === 502) expect(said).toContain('"answer_schema"');
   else expect(response.status).toBeLessThan(500);
   expect(lines.filter((line) => line.type === 'request' && line.defect !== undefined)).toEqual([]);
@@ -189,7 +193,7 @@ const headerText = (maxLength: number): Arbitrary<string> =>
     String.fromCodePoint(...codes.map((code) => (code === 0x7f ? 0x20 : code))),
   );
 
-const bent = (text: string, more: readonly string[]): Arbitrary<string> =>
+const mutated = (text: string, more: readonly string[]): Arbitrary<string> =>
   tuple(
     nat(text.length),
     constantFrom('', ' ', '=', ',', ';', '.', ':', '@', '/', '\t', '%00', 'x', '\u00E4', ...more),
@@ -197,16 +201,16 @@ const bent = (text: string, more: readonly string[]): Arbitrary<string> =>
     nat(1),
   ).map(([at, put, cut, twice]) => (text.slice(0, at) + put + text.slice(at + cut)).repeat(twice + 1));
 
-/** Headers lose the space around them. */
+/** Whitespace around header values is removed. */
 const trimmed = (text: string): string => text.replaceAll(/^[ \t]+|[ \t]+$/gu, '');
 
-test('only the token itself lets anybody in', async () => {
-  const opened = await house();
+test('only the exact token is accepted', async () => {
+  const opened = await startServer();
   const right = `Bearer ${opened.token}`;
   let passed = 0;
   await check(
     asyncProperty(
-      oneof(headerText(60), bent(right, [opened.token, 'Bearer ']), constantFrom(right, `bearer  ${opened.token} `)),
+      oneof(headerText(60), mutated(right, [opened.token, 'Bearer ']), constantFrom(right, `bearer  ${opened.token} `)),
       async (authorization) => {
         const [scheme = '', token, ...others] = trimmed(authorization).split(/ +/u);
         const isRight = scheme.toLowerCase() === 'bearer' && token === opened.token && others.length === 0;
@@ -222,13 +226,13 @@ test('only the token itself lets anybody in', async () => {
   expect(passed).toBeGreaterThan(10);
 });
 
-test('only a host that is this machine, however it is read, passes', async () => {
-  const opened = await house();
+test('only host names of this machine are accepted, in every notation', async () => {
+  const opened = await startServer();
   const names = ['localhost', '127.0.0.1', '[::1]', 'localhost:8787', '127.0.0.1:1', '[::1]:80'];
   const anyHost = oneof(
     headerText(30),
     constantFrom(...names),
-    ...names.map((name) => bent(name, ['evil.example.com', ':1', '[', ']'])),
+    ...names.map((name) => mutated(name, ['evil.example.com', ':1', '[', ']'])),
   );
   let passed = 0;
   await check(
@@ -246,14 +250,14 @@ test('only a host that is this machine, however it is read, passes', async () =>
   expect(passed).toBeGreaterThan(10);
 });
 
-test('only an origin that is its own or allowed passes', async () => {
-  const opened = await house();
+test('only the server’s own origin and allowed origins are accepted', async () => {
+  const opened = await startServer();
   const [own, allowed] = ['http://localhost', 'https://chat.example.com'];
   const anyOrigin = oneof(
     headerText(30),
     constantFrom(own, allowed, 'null'),
-    bent(own, [':80']),
-    bent(allowed, ['null']),
+    mutated(own, [':80']),
+    mutated(allowed, ['null']),
   );
   let passed = 0;
   await check(
@@ -267,17 +271,17 @@ test('only an origin that is its own or allowed passes', async () => {
   expect(passed).toBeGreaterThan(10);
 });
 
-test('a place to go on from is known or refused', async () => {
-  const opened = await house();
-  const begun = await opened.server.fetch(
+test('a last-event-id is known or refused', async () => {
+  const opened = await startServer();
+  const started = await opened.server.fetch(
     new Request('http://localhost/v1/lead?q=hi', {
       headers: { host: 'localhost', authorization: `Bearer ${opened.token}` },
     }),
   );
-  const { run } = (await begun.json()) as { run: string };
+  const { run } = (await started.json()) as { run: string };
   await check(
     asyncProperty(
-      oneof(headerText(40), bent('lead-0123456789ab/12', ['/', '../', '%2f', '99999999999999999999']), constant('')),
+      oneof(headerText(40), mutated('lead-0123456789ab/12', ['/', '../', '%2f', '99999999999999999999']), constant('')),
       async (id) => {
         const empty = trimmed(id) === '';
         expect(await ask(opened, { path: `/v1/runs/${run}/events`, headers: { 'last-event-id': id } })).toBe(
@@ -289,8 +293,8 @@ test('a place to go on from is known or refused', async () => {
   );
 });
 
-test('a query is understood or refused', async () => {
-  const opened = await house();
+test('any query is accepted or refused', async () => {
+  const opened = await startServer();
   const names = [
     'q',
     'format',
@@ -349,13 +353,13 @@ test('a query is understood or refused', async () => {
   expect([...seen].toSorted((one, other) => one - other)).toEqual(expect.arrayContaining([200, 400, 404]));
 });
 
-test('only JSON is taken for JSON', async () => {
-  const opened = await house();
+test('only JSON content types are accepted', async () => {
+  const opened = await startServer();
   const right = 'application/json; charset=utf-8';
   let passed = 0;
   await check(
     asyncProperty(
-      oneof(headerText(30), constantFrom(right, 'application/json'), bent(right, ['text/plain', '"'])),
+      oneof(headerText(30), constantFrom(right, 'application/json'), mutated(right, ['text/plain', '"'])),
       async (type) => {
         const [media = '', parameter, ...others] = trimmed(type).toLowerCase().split(';').map(trimmed);
         const isRight =
@@ -372,8 +376,8 @@ test('only JSON is taken for JSON', async () => {
   expect(passed).toBeGreaterThan(10);
 });
 
-test('an address is known or refused', async () => {
-  const opened = await house();
+test('any path is known or refused', async () => {
+  const opened = await startServer();
   const parts = constantFrom(
     'v1',
     'lead',
@@ -404,7 +408,7 @@ test('an address is known or refused', async () => {
   await check(
     asyncProperty(path, async (given) => {
       const url = new URL('http://localhost/');
-      // What a client would make of it; the rest of the shapes come over sockets.
+      // The URL as a client would normalise it; other shapes are tested over sockets.
       url.pathname = given;
       seen.add(await ask(opened, { path: url.pathname }));
       seen.add(await ask(opened, { path: url.pathname, body: '{}' }));
@@ -414,7 +418,7 @@ test('an address is known or refused', async () => {
   expect([...seen]).toEqual(expect.arrayContaining([200, 400, 404, 405]));
 });
 
-/** A right body for each address. */
+/** A valid body for each path. */
 const rightBodies = {
   '/v1/lead': { input: 'hi' },
   '/v1/chat/completions': { model: 'lead', messages: [{ role: 'user', content: 'hi' }] },
@@ -446,8 +450,8 @@ const fieldNames = [
   'response_format',
 ];
 
-/** Some of its fields are something else, or some are there that should not be. */
-const nearly = (right: object): Arbitrary<string> =>
+/** Some fields are replaced, or unknown ones are added. */
+const almostValid = (right: object): Arbitrary<string> =>
   array(
     tuple(
       constantFrom(...Object.keys(right), ...fieldNames),
@@ -460,14 +464,14 @@ const nearly = (right: object): Arbitrary<string> =>
     return `{${[...fields].map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
   });
 
-test.for(Object.entries(rightBodies))('a body is understood or refused: %s', async ([path, right]) => {
-  const opened = await house();
+test.for(Object.entries(rightBodies))('any body is accepted or refused: %s', async ([path, right]) => {
+  const opened = await startServer();
   const seen = new Set<number>();
   const bytes = array(nat(255), { maxLength: 30 }).map((all) => Uint8Array.from(all));
   const headers = { accept: 'application/json, text/event-stream' };
   await check(
     asyncProperty(
-      oneof({ weight: 3, arbitrary: nearly(right) }, damaged(nearly(right)), anyJson, bytes),
+      oneof({ weight: 3, arbitrary: almostValid(right) }, damaged(almostValid(right)), anyJson, bytes),
       async (body) => {
         seen.add(await ask(opened, { path, body, headers }));
       },
@@ -478,7 +482,7 @@ test.for(Object.entries(rightBodies))('a body is understood or refused: %s', asy
   expect([...seen]).toEqual(expect.arrayContaining(known ? [200, 400] : [404, 400]));
 });
 
-// The last one: it counts what those above did.
+// The last test: it counts the inputs of the tests above.
 test('20,000 inputs were tried', () => {
   expect(tried).toBeGreaterThanOrEqual(20_000);
 });

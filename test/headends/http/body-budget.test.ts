@@ -1,20 +1,20 @@
-// All bodies that are being read at once, over HTTP and over WebSockets: together they take up so much, and no longer than they may.
+// All bodies that are being read, over HTTP and over WebSockets, share a bounded budget and a time limit.
 import { array, assert as check, asyncProperty, constantFrom, integer, oneof, record } from 'fast-check';
 import { defineAgent } from 'cloister';
 import { rehearse, virtualClock } from 'cloister/testkit';
 import { expect, test } from 'vitest';
-import { serveBare } from './bare.ts';
-import type { BareOptions } from './bare.ts';
+import { serveTestRoutes } from './test-server.ts';
+import type { TestServerOptions } from './test-server.ts';
 import { serveAgents } from './driver.ts';
-import { codeIn, protocolOf } from './forms.ts';
-import { askOnce, headOf, openPeer } from './peer.ts';
-import type { Peer } from './peer.ts';
+import { errorCodeIn, protocolOf } from './error-formats.ts';
+import { sendOnce, encodeHead, openRawConnection } from './raw-client.ts';
+import type { RawConnection } from './raw-client.ts';
 
 /** One body: 100 bytes. All: 300, and those of one caller 150. */
 const limits = { bodyBytesMax: 100, bodiesBytesMax: 300, requestTimeoutMs: 30_000 };
 
-const serve = (options: BareOptions = {}) =>
-  serveBare({ limits, posts: { take: (body) => ({ status: 200, body: body ?? null }) }, ...options });
+const serve = (options: TestServerOptions = {}) =>
+  serveTestRoutes({ limits, postRoutes: { take: (body) => ({ status: 200, body: body ?? null }) }, ...options });
 
 const turn = async (): Promise<void> => {
   for (let time = 0; time < 3; time++) await new Promise(setImmediate);
@@ -52,7 +52,7 @@ const step = oneof(
   { weight: 1, arbitrary: record({ do: constantFrom('wait' as const), ms: constantFrom(1_000, 15_000, 31_000) }) },
 );
 
-/** A body that comes as it is told to. */
+/** A body that arrives step by step, as the test says. */
 const openBody = (app: Awaited<ReturnType<typeof serve>>['app'], caller: string, announced: number | null) => {
   let controller: ReadableStreamDefaultController<Uint8Array>;
   const body = new ReadableStream<Uint8Array>({ start: (given) => void (controller = given) });
@@ -72,7 +72,7 @@ const openBody = (app: Awaited<ReturnType<typeof serve>>['app'], caller: string,
     try {
       work();
     } catch {
-      // It has been let go.
+      // The body has been released.
     }
   };
   return {
@@ -86,12 +86,12 @@ const openBody = (app: Awaited<ReturnType<typeof serve>>['app'], caller: string,
     },
     end: () => quietly(() => controller.close()),
     break: () => quietly(() => controller.error(new Error('gone'))),
-    /** What is there of it. */
+    /** How many bytes have arrived. */
     held: (): number => (opened.status === 0 ? opened.sent : 0),
   };
 };
 
-test('whatever bodies come in whatever order, all together never pass the bound, and in the end nothing is left', async () => {
+test('for any bodies in any order, the total never exceeds the bound, and nothing remains at the end', async () => {
   const clock = virtualClock();
   const { app, bodies } = await serve({ clock });
   const statuses = new Map<number, number>();
@@ -123,15 +123,19 @@ test('whatever bodies come in whatever order, all together never pass the bound,
     }),
     { numRuns: 300 },
   );
-  // Spaces alone are no JSON, so what was read whole is told 400.
+  // Spaces alone are not JSON, so a body that was read completely gets 400.
   expect([...statuses.keys()].toSorted((one, other) => one - other)).toEqual([400, 408, 413, 429, 499]);
 });
 
-/** A request whose body has begun. */
-const begin = async (url: string, caller: string, length: number, body: string): Promise<Peer> => {
-  const peer = await openPeer(url);
+/** A request whose body has started to arrive. */
+const begin = async (url: string, caller: string, length: number, body: string): Promise<RawConnection> => {
+  const peer = await openRawConnection(url);
   peer.write(
-    headOf({ method: 'POST', path: '/take', headers: [...headersOf(url, caller), ['content-length', `${length}`]] }),
+    encodeHead({
+      method: 'POST',
+      path: '/take',
+      headers: [...headersOf(url, caller), ['content-length', `${length}`]],
+    }),
   );
   peer.write(body);
   return peer;
@@ -143,7 +147,7 @@ const headersOf = (url: string, caller: string): readonly (readonly [string, str
   ['content-type', 'application/json'],
 ];
 
-test('over sockets too: what is announced is refused before a byte, what is not where it does not fit, and both fit later', async () => {
+test('over real sockets, an announced body is refused before any byte, an unannounced one where it exceeds the bound, and both fit later', async () => {
   const { url, bodies } = await serve();
   const half = ' '.repeat(90);
   const peers = await Promise.all(['ann', 'bob', 'cleo'].map((caller) => begin(url, caller, 100, half)));
@@ -153,16 +157,16 @@ test('over sockets too: what is announced is refused before a byte, what is not 
     ...head,
     headers: [...head.headers, ['expect', '100-continue'], ['content-length', '31']] as const,
   };
-  const asks = await openPeer(url);
-  asks.write(headOf(expecting));
-  const announced = await asks.reply();
+  const asks = await openRawConnection(url);
+  asks.write(encodeHead(expecting));
+  const announced = await asks.nextReply();
   expect(announced.text).not.toContain('100 Continue');
-  const chunked = await openPeer(url);
-  chunked.write(headOf({ ...head, headers: [...head.headers, ['transfer-encoding', 'chunked']] }));
+  const chunked = await openRawConnection(url);
+  chunked.write(encodeHead({ ...head, headers: [...head.headers, ['transfer-encoding', 'chunked']] }));
   chunked.write(`1e\r\n${' '.repeat(30)}\r\n`);
   await until(() => bodies.bytes === 300);
   chunked.write('1\r\n \r\n');
-  expect((await chunked.reply()).status).toBe(429);
+  expect((await chunked.nextReply()).status).toBe(429);
   expect([announced.status, announced.headers.get('retry-after'), announced.headers.get('x-should-retry')]).toEqual([
     429,
     '1',
@@ -170,18 +174,18 @@ test('over sockets too: what is announced is refused before a byte, what is not 
   ]);
   expect(announced.body).toBe('{"code":"server_busy"}');
   expect(bodies.bytes).toBe(270);
-  // One goes away, one goes on, and one ends as it should not.
+  // One disconnects, one continues, and one ends with invalid content.
   const [gone, good, bad] = peers;
   gone!.socket.destroy();
   good!.write('"said"    ');
-  expect(await good!.reply()).toMatchObject({ status: 200, body: '"said"' });
+  expect(await good!.nextReply()).toMatchObject({ status: 200, body: '"said"' });
   bad!.write('{'.repeat(10));
-  expect((await bad!.reply()).status).toBe(400);
+  expect((await bad!.nextReply()).status).toBe(400);
   await until(() => bodies.bytes === 0);
-  expect((await askOnce(url, head, `"${' '.repeat(90)}"`)).status).toBe(200);
+  expect((await sendOnce(url, head, `"${' '.repeat(90)}"`)).status).toBe(200);
 });
 
-test('a body that comes too slowly is let go when its time is over', async () => {
+test('a body that arrives too slowly is released at its timeout', async () => {
   const { url, bodies } = await serve({ limits: { ...limits, headersTimeoutMs: 200, requestTimeoutMs: 300 } });
   const peers = await Promise.all([begin(url, 'ann', 100, ' '.repeat(80)), begin(url, 'bob', 100, ' ')]);
   await until(() => bodies.bytes === 81);
@@ -189,12 +193,12 @@ test('a body that comes too slowly is let go when its time is over', async () =>
   expect(bodies.bytes).toBe(0);
 });
 
-test('half of the room is the most that one caller has, and others have the rest', async () => {
+test('one caller can use at most half of the budget, and others can use the rest', async () => {
   const { url, bodies } = await serve();
   const first = await begin(url, 'ann', 100, ' '.repeat(90));
   await until(() => bodies.bytes === 90);
   const asked = (caller: string) =>
-    askOnce(url, { method: 'POST', path: '/take', headers: headersOf(url, caller) }, `"${'x'.repeat(70)}"`);
+    sendOnce(url, { method: 'POST', path: '/take', headers: headersOf(url, caller) }, `"${'x'.repeat(70)}"`);
   expect((await asked('ann')).status).toBe(429);
   expect((await asked('bob')).status).toBe(200);
   first.socket.destroy();
@@ -202,45 +206,45 @@ test('half of the room is the most that one caller has, and others have the rest
   expect((await asked('ann')).status).toBe(200);
 });
 
-/** The head of a text frame of so many bytes; masked with nothing, so that what follows is as it is. */
+/** The header of a text frame of so many bytes, with a zero mask, so that the payload is unchanged. */
 const frameHead = (bytes: number, { first = true, last = true } = {}): Uint8Array =>
   Uint8Array.from([(last ? 0x80 : 0) | (first ? 1 : 0), 0x80 | bytes, 0, 0, 0, 0]);
 const ping = Uint8Array.from([0x89, 0x80 | 3, 0, 0, 0, 0, 0x61, 0x62, 0x63]);
 
-const sockets = async (options: BareOptions = {}) => {
-  const heard: unknown[] = [];
+const sockets = async (options: TestServerOptions = {}) => {
+  const received: unknown[] = [];
   const served = await serve({
     ...options,
     sockets: [
       {
         path: '/socket',
         protocol: 'texts',
-        open: (socket) => socket.onMessage((message) => heard.push('value' in message ? message.value : null)),
+        open: (socket) => socket.onMessage((message) => received.push('value' in message ? message.value : null)),
       },
     ],
   });
-  const open = async (caller: string): Promise<Peer> => {
-    const peer = await openPeer(served.url);
+  const open = async (caller: string): Promise<RawConnection> => {
+    const peer = await openRawConnection(served.url);
     const upgrade: readonly (readonly [string, string])[] = [
       ['connection', 'Upgrade'],
       ['upgrade', 'websocket'],
       ['sec-websocket-version', '13'],
       ['sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ=='],
     ];
-    peer.write(headOf({ path: '/socket', headers: [...headersOf(served.url, caller), ...upgrade] }));
-    expect((await peer.reply()).status).toBe(101);
+    peer.write(encodeHead({ path: '/socket', headers: [...headersOf(served.url, caller), ...upgrade] }));
+    expect((await peer.nextReply()).status).toBe(101);
     return peer;
   };
-  return { ...served, heard, open };
+  return { ...served, heard: received, open };
 };
 
-test('half of a text over a WebSocket takes up room as a body does; whole ones and what is between take up none', async () => {
-  const { url, bodies, open, heard } = await sockets();
+test('an incomplete WebSocket message counts against the budget; complete messages and control frames do not', async () => {
+  const { url, bodies, open, heard: received } = await sockets();
   const [ann, bob, cleo] = [await open('ann'), await open('bob'), await open('cleo')];
   ann.write(frameHead(60, { last: false }));
   ann.write(' '.repeat(60));
   await until(() => bodies.bytes === 66);
-  // It is alive in the middle of it.
+  // A ping in the middle of a message.
   ann.write(ping);
   ann.write(frameHead(40, { first: false }));
   ann.write('1'.repeat(39));
@@ -248,26 +252,26 @@ test('half of a text over a WebSocket takes up room as a body does; whole ones a
   for (const peer of [bob, cleo]) peer.write(frameHead(100));
   for (const peer of [bob, cleo]) peer.write(' '.repeat(80));
   await until(() => bodies.bytes === 111 + 2 * 86);
-  const refused = await askOnce(
+  const refused = await sendOnce(
     url,
     { method: 'POST', path: '/take', headers: headersOf(url, 'dan') },
     `"${'x'.repeat(40)}"`,
   );
   expect(refused.status).toBe(429);
   bob.write(' '.repeat(19));
-  expect(await bob.ended).toContain('All places are taken.');
+  expect(await bob.ended).toContain('The server is at capacity.');
   ann.write('0');
   cleo.socket.destroy();
   await until(() => bodies.bytes === 0);
-  expect(heard).toEqual([Number(`${'1'.repeat(39)}0`)]);
+  expect(received).toEqual([Number(`${'1'.repeat(39)}0`)]);
   for (let time = 0; time < 100; time++) ann.write(Buffer.concat([frameHead(2), Buffer.from('12'), ping]));
-  await until(() => heard.length === 101);
+  await until(() => received.length === 101);
   expect(bodies.bytes).toBe(0);
 });
 
-test('a text over a WebSocket may take as long as a request, and no longer', async () => {
+test('a WebSocket message has the same time limit as a request', async () => {
   const clock = virtualClock();
-  const { bodies, open, heard } = await sockets({ clock });
+  const { bodies, open, heard: received } = await sockets({ clock });
   const [slow, well] = [await open('ann'), await open('bob')];
   for (const peer of [slow, well]) {
     peer.write(frameHead(50));
@@ -276,15 +280,15 @@ test('a text over a WebSocket may take as long as a request, and no longer', asy
   await until(() => bodies.bytes === 110);
   await clock.advance(29_999);
   well.write('!');
-  await until(() => heard.length === 1);
+  await until(() => received.length === 1);
   await clock.advance(1);
-  expect(await slow.ended).toContain('The request did not come in time.');
+  expect(await slow.ended).toContain('The request was not received in time.');
   await until(() => bodies.bytes === 0);
   well.write(Buffer.concat([frameHead(2), Buffer.from('12')]));
-  await until(() => heard.length === 2);
+  await until(() => received.length === 2);
 });
 
-test('who is refused for it is told so in the form of its protocol', async () => {
+test('the refusal is in the format of the protocol', async () => {
   const model = rehearse([{ reply: 'Hello.' }]);
   const { url, token, ask } = await serveAgents({
     agents: [defineAgent({ name: 'lead', description: 'd', prompt: 'p', models: [model] })],
@@ -295,22 +299,22 @@ test('who is refused for it is told so in the form of its protocol', async () =>
     ['authorization', `Bearer ${token}`],
     ['content-type', 'application/json'],
   ] as const;
-  const peer = await openPeer(url);
-  peer.write(headOf({ method: 'POST', path: '/v1/lead', headers: [...headers, ['content-length', '1000']] }));
+  const peer = await openRawConnection(url);
+  peer.write(encodeHead({ method: 'POST', path: '/v1/lead', headers: [...headers, ['content-length', '1000']] }));
   peer.write(`{"input": "hi"}${' '.repeat(900)}`);
   const codes: string[] = [];
   for (const path of ['/v1/lead', '/v1/chat/completions', '/v1/responses', '/v1/messages', '/mcp', '/mcp/messages']) {
     let reply;
-    // Until what the first one has sent is there.
-    do reply = await askOnce(url, { method: 'POST', path, headers }, `"${'x'.repeat(500)}"`);
+    // Until the bytes of the first one have arrived.
+    do reply = await sendOnce(url, { method: 'POST', path, headers }, `"${'x'.repeat(500)}"`);
     while (reply.status !== 429);
     expect(reply.headers.get('retry-after')).toBe('1');
-    codes.push(codeIn(protocolOf(path), reply.body, true));
+    codes.push(errorCodeIn(protocolOf(path), reply.body, true));
   }
   const openai = 'rate_limit_exceeded';
   expect(codes).toEqual(['server_busy', openai, openai, 'server_busy', 'server_busy', 'server_busy']);
-  // What is small has room.
+  // A small body fits.
   expect((await ask('/v1/lead', { json: { input: 'hi' } })).status).toBe(200);
   peer.write(' '.repeat(85));
-  expect((await peer.reply()).status).toBe(200);
+  expect((await peer.nextReply()).status).toBe(200);
 });

@@ -1,4 +1,4 @@
-// curl, as a person types it: the lines that `serve` prints, each protocol by hand, and what goes wrong.
+// curl, as a person types it: the lines that `serve` prints, each protocol, and errors.
 import { spawn } from 'node:child_process';
 import { text as allText } from 'node:stream/consumers';
 import type { JsonObject } from '#base';
@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { curlFor } from '../../../src/headends/cli/serve-lines.ts';
 import { serveAgents } from './driver.ts';
 
-/** What a model says must not be able to end an event, or to begin one. */
+/** The text of a model must not be able to end or start an event. */
 const tricky = 'one\ndata: two\u2028\n\nevent: error\r\rid: 7';
 
 const serve = () => {
@@ -59,7 +59,7 @@ const serve = () => {
 
 type Run = { readonly status: number; readonly type: string; readonly body: string; readonly uploaded: number };
 
-/** curl tells about itself as JSON on stderr. */
+/** curl reports about itself as JSON on stderr. */
 const report = ['-sS', '-w', '%{stderr}%{json}'];
 
 const ended = async (
@@ -97,7 +97,7 @@ const posted = (body: unknown): string[] => [...asJson, '-d', JSON.stringify(bod
 
 const jsonIn = ({ body }: Run): JsonObject => JSON.parse(body) as JsonObject;
 
-/** Events as a client of server-sent events takes them apart. */
+/** Events as a client of server-sent events parses them. */
 const eventsIn = ({ body }: Run): { event: string | undefined; data: string }[] =>
   body
     .split('\n\n')
@@ -109,7 +109,7 @@ const eventsIn = ({ body }: Run): { event: string | undefined; data: string }[] 
       return { event: of('event')[0], data: of('data').join('\n') };
     });
 
-test('the line that is printed for each agent asks it', async () => {
+test('the curl line that is printed for each agent runs it', async () => {
   const { url, token, server } = await serve();
   const said: Record<string, unknown> = {};
   for (const agent of server.agents) {
@@ -127,7 +127,7 @@ test('the line that is printed for each agent asks it', async () => {
   });
 });
 
-test('a question in the address, or in a body, is answered as JSON', async () => {
+test('a request by query or by body is answered as JSON', async () => {
   const { url, token } = await serve();
   const got = await curl([...bearer(token), `${url}/v1/echo?q=a%20b`]);
   expect([got.status, jsonIn(got)]).toMatchObject([
@@ -140,20 +140,20 @@ test('a question in the address, or in a body, is answered as JSON', async () =>
   expect([json.status, jsonIn(json)['data']]).toEqual([200, { points: 3 }]);
 });
 
-test('events come one by one, and nothing that is said can make another', async () => {
+test('events arrive one by one, and no text can forge another event', async () => {
   const { url, token } = await serve();
   const run = await curl([...bearer(token), '-N', '-H', 'accept: text/event-stream', `${url}/v1/echo?q=tricky`]);
   expect([run.status, run.type]).toEqual([200, 'text/event-stream; charset=utf-8']);
   const events = eventsIn(run);
   expect(events.at(-1)?.event).toBe('outcome');
   expect(JSON.parse(events.at(-1)!.data)).toMatchObject({ status: 'completed', output: tricky });
-  // Every event is named, holds JSON, and is what it is named.
+  // Every event has a name, holds JSON, and has the type that its name says.
   for (const { event, data } of events.slice(0, -1)) expect(JSON.parse(data)).toMatchObject({ type: event });
 });
 
 const asked = { model: 'echo', messages: [{ role: 'user', content: 'tricky' }] };
 
-test('OpenAI by hand', async () => {
+test('curl can use the OpenAI routes', async () => {
   const { url, token } = await serve();
   const whole = await curl([...bearer(token), ...posted(asked), `${url}/v1/chat/completions`]);
   expect([whole.status, jsonIn(whole)]).toMatchObject([
@@ -176,7 +176,7 @@ test('OpenAI by hand', async () => {
   expect(texts.join('')).toBe(tricky);
 });
 
-test('Anthropic by hand', async () => {
+test('curl can use the Anthropic routes', async () => {
   const { url, token } = await serve();
   const key = ['-H', `x-api-key: ${token}`, '-H', 'anthropic-version: 2023-06-01'];
   const whole = await curl([...key, ...posted({ ...asked, max_tokens: 9 }), `${url}/v1/messages`]);
@@ -233,7 +233,7 @@ test.each([
   expect([next.status, jsonIn(next)['output']]).toEqual([200, 'echo heard y']);
 });
 
-test('what is refused is told in the form of its protocol', async () => {
+test('a refusal is in the format of its protocol', async () => {
   const { url } = await serve();
   const chat = await curl([...posted(asked), `${url}/v1/chat/completions`]);
   expect([chat.status, jsonIn(chat)]).toMatchObject([
@@ -247,7 +247,7 @@ test('what is refused is told in the form of its protocol', async () => {
   ]);
 });
 
-test('unknown agents and addresses are not found', async () => {
+test('unknown agents and paths are not found', async () => {
   const { url, token } = await serve();
   for (const [path, code] of [
     ['/v1/ehco?q=x', 'agent_unknown'],
@@ -265,29 +265,29 @@ test('a body that is too large is refused before it is sent', async () => {
   const { url, token } = await serve();
   const run = await curl([...bearer(token), ...asJson, ...asking, ...raw, `${url}/v1/echo`], large);
   expect([run.status, run.uploaded, jsonIn(run)]).toMatchObject([413, 0, { error: { code: 'request_too_large' } }]);
-  // So is any body without a token.
+  // A body without a token is refused, too.
   const stranger = await curl([...asJson, ...asking, ...raw, `${url}/v1/echo`], '{"input":"x"}');
   expect([stranger.status, stranger.uploaded]).toEqual([401, 0]);
 });
 
-test('a body that is asked about, and is fine, is sent', async () => {
+test('an acceptable body is sent after 100 Continue', async () => {
   const { url, token } = await serve();
   const body = '{"input":"x"}';
   const run = await curl([...bearer(token), ...asJson, ...asking, ...raw, `${url}/v1/echo`], body);
   expect([run.status, run.uploaded, jsonIn(run)['output']]).toEqual([200, body.length, 'echo heard x']);
 });
 
-test('a body that does not say how large it is is read no further than its bound', async () => {
+test('a body of unknown size is read only up to the limit', async () => {
   const { url, token } = await serve();
   const chunked = ['-H', 'transfer-encoding: chunked', '-H', 'expect:'];
   const endless = Buffer.alloc(32 * 1024 * 1024, ' ');
   const run = await curl([...bearer(token), ...asJson, ...chunked, ...raw, `${url}/v1/echo`], endless);
   expect([run.status, jsonIn(run)]).toMatchObject([413, { error: { code: 'request_too_large' } }]);
-  // The bound, and what the sockets of both sides hold.
+  // The limit, plus the buffers of both sockets.
   expect(run.uploaded).toBeLessThan(endless.length);
 });
 
-test('whether the server is there can be asked without a token', async () => {
+test('/health needs no token', async () => {
   const { url } = await serve();
   const run = await curl([`${url}/health`]);
   expect([run.status, jsonIn(run)]).toEqual([200, { status: 'ok' }]);

@@ -1,4 +1,4 @@
-// A client that goes away takes its whole run with it, or its place in the line.
+// A client that disconnects cancels its whole run, or leaves the queue.
 import { once } from 'node:events';
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { defineAgent } from 'cloister';
@@ -7,18 +7,18 @@ import { rehearse } from 'cloister/testkit';
 import { expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { serveAgents } from './driver.ts';
-import { headOf, openPeer } from './peer.ts';
-import type { Peer } from './peer.ts';
+import { encodeHead, openRawConnection } from './raw-client.ts';
+import type { RawConnection } from './raw-client.ts';
 
-/** A lead that asks a helper, whose model does not answer before it is aborted. */
-const house = async (options: Omit<ServerOptions, 'agents'> = {}) => {
+/** A lead that calls a helper, whose model does not answer until it is aborted. */
+const startServer = async (options: Omit<ServerOptions, 'agents'> = {}) => {
   const asked = Promise.withResolvers<AbortSignal>();
   const hang = rehearse([{ reply: { fault: 'timeout' } }]);
   const helper = defineAgent({
     name: 'helper',
     description: 'd',
     prompt: 'p',
-    models: [watched(hang, (signal) => asked.resolve(signal))],
+    models: [watchSignal(hang, (signal) => asked.resolve(signal))],
   });
   const lead = defineAgent({
     name: 'lead',
@@ -43,7 +43,7 @@ const house = async (options: Omit<ServerOptions, 'agents'> = {}) => {
       wake();
     },
   });
-  /** The first line of which it holds. */
+  /** The first log line that matches. */
   const line = async (holds: (line: ServerLine) => boolean): Promise<ServerLine> => {
     for (;;) {
       const found = lines.find(holds);
@@ -57,23 +57,23 @@ const house = async (options: Omit<ServerOptions, 'agents'> = {}) => {
     ['content-type', 'application/json'],
     ['accept', 'application/json, text/event-stream'],
   ] as const;
-  const request = ([path, json]: Asking): string => {
+  const request = ([path, json]: PostRequest): string => {
     const body = JSON.stringify(json);
-    return headOf({ method: 'POST', path, headers: [...headers, ['content-length', String(body.length)]] }) + body;
+    return encodeHead({ method: 'POST', path, headers: [...headers, ['content-length', String(body.length)]] }) + body;
   };
-  /** One behind the other, on one connection. */
-  const post = async (...all: readonly Asking[]): Promise<Peer> => {
-    const peer = await openPeer(served.url);
+  /** Pipelined on one connection. */
+  const post = async (...all: readonly PostRequest[]): Promise<RawConnection> => {
+    const peer = await openRawConnection(served.url);
     peer.write(all.map(request).join(''));
     return peer;
   };
   return { ...served, asked: asked.promise, line, lines, post, headers };
 };
 
-type Asking = readonly [path: string, json: object];
-type House = Awaited<ReturnType<typeof house>>;
+type PostRequest = readonly [path: string, json: object];
+type StartedServer = Awaited<ReturnType<typeof startServer>>;
 
-const watched = (model: LanguageModelV4, asked: (signal: AbortSignal) => void): LanguageModelV4 => ({
+const watchSignal = (model: LanguageModelV4, asked: (signal: AbortSignal) => void): LanguageModelV4 => ({
   ...model,
   doStream: (call) => {
     asked(call.abortSignal!);
@@ -81,16 +81,19 @@ const watched = (model: LanguageModelV4, asked: (signal: AbortSignal) => void): 
   },
 });
 
-const ended = (line: ServerLine): boolean => line.type === 'run';
+const isRunEnd = (line: ServerLine): boolean => line.type === 'run';
 
-/** What is left of a run after its client has left: of its cells too, and whether its place is free again. */
-const left = async ({ asked, line, cloister, ask }: House, leave: () => void): Promise<unknown> => {
+/** The state of a run and its cells after its client has disconnected, and whether its slot is free again. */
+const stateAfterLeaving = async (
+  { asked, line, cloister, ask }: StartedServer,
+  leave: () => void,
+): Promise<unknown> => {
   const signal = await asked;
   expect(signal.aborted).toBe(false);
   const aborted = once(signal, 'abort');
   leave();
   await aborted;
-  const over = await line(ended);
+  const over = await line(isRunEnd);
   const runs = await cloister.runs();
   const { cells } = await cloister.show(runs[0]!.run);
   const next = await ask('/v1/lead', { json: { input: 'short' } });
@@ -102,7 +105,7 @@ const left = async ({ asked, line, cloister, ask }: House, leave: () => void): P
   };
 };
 
-const nothing = {
+const nothingLeft = {
   outcome: 'cancelled',
   runs: [['ended', 'cancelled']],
   cells: [
@@ -127,31 +130,34 @@ const ways = {
     '/mcp',
     { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'lead', arguments: { prompt: 'long' } } },
   ],
-} as const satisfies Readonly<Record<string, Asking>>;
+} as const satisfies Readonly<Record<string, PostRequest>>;
 
-test.for(Object.keys(ways) as (keyof typeof ways)[])('who goes away ends the run, children too: %s', async (way) => {
-  const opened = await house();
-  const peer = await opened.post(ways[way]);
-  expect(await left(opened, () => peer.socket.destroy())).toEqual(nothing);
-});
+test.for(Object.keys(ways) as (keyof typeof ways)[])(
+  'a client that disconnects cancels the run and its children: %s',
+  async (way) => {
+    const opened = await startServer();
+    const peer = await opened.post(ways[way]);
+    expect(await stateAfterLeaving(opened, () => peer.socket.destroy())).toEqual(nothingLeft);
+  },
+);
 
-test('who says goodbye politely ends the run too', async () => {
-  const opened = await house();
+test('closing the connection gracefully cancels the run, too', async () => {
+  const opened = await startServer();
   const peer = await opened.post(ways['REST, streamed']);
-  expect(await left(opened, () => peer.socket.end())).toEqual(nothing);
+  expect(await stateAfterLeaving(opened, () => peer.socket.end())).toEqual(nothingLeft);
 });
 
-test('who goes away while it asks by address ends the run', async () => {
-  const opened = await house();
+test('disconnecting a GET request cancels the run', async () => {
+  const opened = await startServer();
   const leaving = new AbortController();
   const asking = opened.ask('/v1/lead?q=long', { signal: leaving.signal });
   asking.catch(() => undefined);
-  expect(await left(opened, () => leaving.abort())).toEqual(nothing);
+  expect(await stateAfterLeaving(opened, () => leaving.abort())).toEqual(nothingLeft);
   await expect(asking).rejects.toThrow('abort');
 });
 
-test('who leaves a WebSocket ends what was asked over it', async () => {
-  const opened = await house();
+test('closing a WebSocket cancels the runs started over it', async () => {
+  const opened = await startServer();
   const socket = new WebSocket(`${opened.url.replace('http', 'ws')}/mcp/ws`, ['mcp'], {
     headers: { authorization: `Bearer ${opened.token}` },
   });
@@ -163,16 +169,16 @@ test('who leaves a WebSocket ends what was asked over it', async () => {
   await once(socket, 'message');
   send({ method: 'notifications/initialized' });
   send({ id: 1, method: 'tools/call', params: { name: 'lead', arguments: { prompt: 'long' } } });
-  expect(await left(opened, () => socket.terminate())).toEqual(nothing);
+  expect(await stateAfterLeaving(opened, () => socket.terminate())).toEqual(nothingLeft);
 });
 
-test('who goes away while it sends its body has asked for nothing', async () => {
-  const opened = await house();
+test('a client that disconnects while sending its body starts no run', async () => {
+  const opened = await startServer();
   for (const framing of [['content-length', '100'] as const, ['transfer-encoding', 'chunked'] as const]) {
-    const peer = await openPeer(opened.url);
-    peer.write(headOf({ method: 'POST', path: '/v1/lead', headers: [...opened.headers, framing] }));
+    const peer = await openRawConnection(opened.url);
+    peer.write(encodeHead({ method: 'POST', path: '/v1/lead', headers: [...opened.headers, framing] }));
     peer.write('5\r\n{"inp\r\n');
-    // It has been heard when another one on a later connection has been answered.
+    // The server has noticed it once a request on a later connection is answered.
     expect((await opened.ask('/v1')).status).toBe(200);
     opened.lines.length = 0;
     peer.socket.destroy();
@@ -183,23 +189,23 @@ test('who goes away while it sends its body has asked for nothing', async () => 
   expect(await opened.cloister.runs()).toEqual([]);
 });
 
-test('all that was asked on one connection ends with it', async () => {
-  const { post, lines, line, asked, cloister } = await house();
+test('closing a connection cancels all of its runs', async () => {
+  const { post, lines, line, asked, cloister } = await startServer();
   const all = ['REST, whole', 'REST, streamed', 'OpenAI, whole', 'Anthropic, streamed'] as const;
   const peer = await post(...all.map((way) => ways[way]));
   await asked;
   peer.socket.destroy();
-  await line(() => lines.filter(ended).length === all.length);
+  await line(() => lines.filter(isRunEnd).length === all.length);
   expect((await cloister.runs()).map(({ status }) => status)).toEqual(all.map(() => 'cancelled'));
 });
 
-test('who goes away while it waits leaves the line', async () => {
-  const opened = await house({ places: { running: 1, waiting: 1 } });
+test('a client that disconnects while it waits leaves the queue', async () => {
+  const opened = await startServer({ slots: { running: 1, waiting: 1 } });
   const { post, asked, line, cloister, ask } = opened;
   const first = await post(ways['REST, whole']);
   await asked;
   for (const way of ['REST, whole', 'REST, streamed', 'OpenAI, streamed', 'Anthropic, whole'] as const) {
-    // The line has one place: the second one, behind it on the same connection, is sent away.
+    // The queue holds one request: the second one, on the same connection, is refused.
     const waiting = await post(ways[way], ways[way]);
     await line((one) => one.type === 'request' && one.status === 429);
     waiting.socket.destroy();
@@ -218,12 +224,12 @@ test('who goes away while it waits leaves the line', async () => {
   other.socket.destroy();
   await line((one) => one.type === 'request' && one.status === 499);
   first.socket.destroy();
-  await line(ended);
+  await line(isRunEnd);
   expect((await ask('/v1/lead', { json: { input: 'short' } })).status).toBe(200);
   expect(await cloister.runs()).toHaveLength(2);
 });
 
-/** Says something as long as nobody stops it. */
+/** Streams text until it is stopped. */
 const endlessModel = () => {
   const stopped = Promise.withResolvers<void>();
   const text = 'x'.repeat(16 * 1024);
@@ -252,7 +258,7 @@ const endlessModel = () => {
 };
 
 test.for(['REST, streamed', 'OpenAI, streamed', 'Anthropic, streamed', 'OpenAI, a response, streamed'] as const)(
-  'who takes nothing of a stream is dropped, and the run is cancelled: %s',
+  'a client that does not read its stream is dropped, and the run is cancelled: %s',
   async (way) => {
     const { model, stopped } = endlessModel();
     const outcome = Promise.withResolvers<RunOutcome>();
@@ -263,10 +269,10 @@ test.for(['REST, streamed', 'OpenAI, streamed', 'Anthropic, streamed', 'OpenAI, 
     });
     const [path, json] = ways[way];
     const body = JSON.stringify(json);
-    const peer = await openPeer(url);
+    const peer = await openRawConnection(url);
     peer.socket.pause();
     peer.write(
-      headOf({
+      encodeHead({
         method: 'POST',
         path,
         headers: [

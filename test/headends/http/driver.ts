@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { openCloister, openServer } from 'cloister';
 import type { Agent, Cloister, Server, ServerOptions } from 'cloister';
 
-export type Served = {
+export type ServedAgents = {
   readonly url: string;
   readonly token: string;
   readonly cloister: Cloister;
@@ -15,13 +15,13 @@ export type Served = {
 
 export type ServeOptions = Omit<ServerOptions, 'agents'> & {
   readonly agents: readonly Agent[];
-  /** A folder; in memory without one. */
+  /** A folder; without one, the store is in memory. */
   readonly workspace?: string;
 };
 
-export const serveAgents = async ({ agents, workspace, ...options }: ServeOptions): Promise<Served> => {
-  const kept = workspace === undefined ? ({ store: 'memory' } as const) : { workspace };
-  const cloister = await openCloister({ agents, ...kept });
+export const serveAgents = async ({ agents, workspace, ...options }: ServeOptions): Promise<ServedAgents> => {
+  const storage = workspace === undefined ? ({ store: 'memory' } as const) : { workspace };
+  const cloister = await openCloister({ agents, ...storage });
   const server = await openServer(cloister, { port: 0, ...options });
   const { url } = await server.listen();
   const token = server.token ?? '';

@@ -1,4 +1,4 @@
-// Bodies of very many small parts, as many as a body may have: each protocol takes them apart in one go, or says what is wrong.
+// Bodies with as many small parts as allowed: each protocol parses them in linear time, or says what is wrong.
 import { defineAgent } from 'cloister';
 import type { ServerOptions } from 'cloister';
 import { rehearse } from 'cloister/testkit';
@@ -16,31 +16,38 @@ const serve = () => {
 };
 
 const times = (count: number, item: string, last: string): string => `[${`${item},`.repeat(count)}${last}]`;
-const said = (count: number, item: string, last = '{"role":"user","content":"a"}'): string =>
+const messagesJson = (count: number, item: string, last = '{"role":"user","content":"a"}'): string =>
   `{"model":"lead","max_tokens":1,"messages":${times(count, item, last)}}`;
 const call = (more: string): string =>
   `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"lead","arguments":{"prompt":"x"${more}}}}`;
 
-/** Each of them blocked the server for seconds, or broke it, where a part cost as much as all parts before it. */
+/** Each of these blocked or crashed the server when parsing took quadratic time. */
 const bodies: readonly (readonly [what: string, path: string, body: string])[] = [
   ['turns of history', '/v1/lead', `{"input":"x","history":${times(33_000, '{"by":"person","text":"a"}', '{}')}}`],
   ['texts of context', '/v1/lead', `{"input":"x","context":${times(90_000, '"a"', '"a"')}}`],
-  ['messages of one speaker', '/v1/messages', said(30_000, '{"role":"user","content":"a"}')],
-  ['messages to count', '/v1/messages/count_tokens', said(30_000, '{"role":"user","content":"a"}')],
-  ['answers of nothing', '/v1/messages/count_tokens', said(30_000, '{"role":"assistant","content":""}')],
-  ['system messages', '/v1/messages', said(30_000, '{"role":"system","content":"a"}')],
+  ['messages of one speaker', '/v1/messages', messagesJson(30_000, '{"role":"user","content":"a"}')],
+  ['messages to count', '/v1/messages/count_tokens', messagesJson(30_000, '{"role":"user","content":"a"}')],
+  ['answers of nothing', '/v1/messages/count_tokens', messagesJson(30_000, '{"role":"assistant","content":""}')],
+  ['system messages', '/v1/messages', messagesJson(30_000, '{"role":"system","content":"a"}')],
   [
     'blocks of a system message',
     '/v1/messages',
-    said(1, `{"role":"system","content":${times(33_000, '{"type":"text","text":"a"}', '{"type":"text","text":"a"}')}}`),
+    messagesJson(
+      1,
+      `{"role":"system","content":${times(33_000, '{"type":"text","text":"a"}', '{"type":"text","text":"a"}')}}`,
+    ),
   ],
   [
     'results of tools',
     '/v1/messages',
-    said(0, '', `{"role":"user","content":${times(33_000, '{"type":"tool_result","tool_use_id":"a"}', '{}')}}`),
+    messagesJson(0, '', `{"role":"user","content":${times(33_000, '{"type":"tool_result","tool_use_id":"a"}', '{}')}}`),
   ],
-  ['messages of a chat', '/v1/chat/completions', said(30_000, '{"role":"user","content":"a"}')],
-  ['results in a chat', '/v1/chat/completions', said(24_000, '{"role":"tool","tool_call_id":"a","content":""}')],
+  ['messages of a chat', '/v1/chat/completions', messagesJson(30_000, '{"role":"user","content":"a"}')],
+  [
+    'results in a chat',
+    '/v1/chat/completions',
+    messagesJson(24_000, '{"role":"tool","tool_call_id":"a","content":""}'),
+  ],
   ['references to answers', '/v1/responses', `{"model":"lead","input":${times(49_000, '{"id":"msg_a"}', '{}')}}`],
   [
     'references and a question',
@@ -58,22 +65,22 @@ const post = async (served: Awaited<ReturnType<typeof serveAgents>>, path: strin
   return { status: response.status, text: await response.text() };
 };
 
-test.each(bodies)('many %s are no defect', async (_what, path, body) => {
+test.each(bodies)('many %s cause no internal error', async (_what, path, body) => {
   const { defects, served } = serve();
-  const house = await served;
-  const { status, text } = await post(house, path, body);
+  const server = await served;
+  const { status, text } = await post(server, path, body);
   expect(text).not.toContain('more than 100000 values');
   expect(status).toBeLessThan(500);
   expect(defects).toEqual([]);
 });
 
 test.each(['/v1/lead', '/v1/messages', '/v1/chat/completions', '/v1/responses', '/mcp'])(
-  'more values than a body may have are refused before anything is made of them: %s',
+  'a body with too many values is refused before it is parsed: %s',
   async (path) => {
     const { served } = serve();
-    const house = await served;
+    const server = await served;
     for (const body of [`{"x":${times(100_000, '1', '1')}}`, `[${'{},'.repeat(60_000)}{}]`])
-      expect(await post(house, path, body)).toEqual({
+      expect(await post(server, path, body)).toEqual({
         status: 400,
         text: expect.stringContaining('It has more than 100000 values.'),
       });

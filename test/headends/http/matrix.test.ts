@@ -1,15 +1,15 @@
-// Every route that the server has × everything that is wrong with who asks: refused before the body, in the route's own form.
+// Every route × every wrong credential, host and origin: refused before the body is read, in the format of the route.
 import { defineAgent, hashToken, makeToken } from 'cloister';
 import type { ServerLine } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { beforeEach, expect, test, vi } from 'vitest';
 import type { SocketRoute, PlainRoute } from '#contracts';
 import { serveAgents } from './driver.ts';
-import { codeIn, expectSafe, protocolOf } from './forms.ts';
-import { askOnce } from './peer.ts';
-import type { Reply } from './peer.ts';
+import { errorCodeIn, expectSecurityHeaders, protocolOf } from './error-formats.ts';
+import { sendOnce } from './raw-client.ts';
+import type { RawReply } from './raw-client.ts';
 
-/** What servers were put together of. */
+/** The routes and sockets that servers were built from. */
 const built = vi.hoisted(() => ({ routes: [] as PlainRoute[], sockets: [] as SocketRoute[] }));
 
 vi.mock(import('#headends/http'), async (original) => {
@@ -20,9 +20,9 @@ vi.mock(import('#headends/http'), async (original) => {
       built.routes.push(...options.routes);
       return real.buildApp(options);
     },
-    upgradeTo: (sockets, options) => {
+    socketUpgrade: (sockets, options) => {
       built.sockets.push(...sockets);
-      return real.upgradeTo(sockets, options);
+      return real.socketUpgrade(sockets, options);
     },
   };
 });
@@ -37,7 +37,7 @@ const right = makeToken();
 const expired = makeToken();
 const day = 86_400_000;
 
-const house = async () => {
+const startServer = async () => {
   const model = rehearse([{ reply: 'Never said.' }]);
   const lines: ServerLine[] = [];
   const served = await serveAgents({
@@ -53,13 +53,13 @@ const house = async () => {
   return { ...served, model, lines, host: new URL(served.url).host };
 };
 
-type House = Awaited<ReturnType<typeof house>>;
+type StartedServer = Awaited<ReturnType<typeof startServer>>;
 type Pair = readonly [string, string];
 type Address = {
   readonly method: string;
   readonly path: string;
   readonly also?: readonly Pair[];
-  /** It is refused to everybody. */
+  /** Refused to every client. */
   readonly never?: true;
 };
 
@@ -73,13 +73,13 @@ const upgrade: readonly Pair[] = [
 
 type Paths = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** The server's own description. */
-const describedIn = async ({ url }: House): Promise<Paths> => {
+/** The paths of the server's OpenAPI document. */
+const describedPaths = async ({ url }: StartedServer): Promise<Paths> => {
   const described = await fetch(`${url}/openapi.json`, { headers: { authorization: `Bearer ${right}` } });
   return ((await described.json()) as { paths: Paths }).paths;
 };
 
-/** What that does not hold. */
+/** Paths that the OpenAPI document does not hold. */
 const undescribed: readonly Address[] = [
   { method: 'POST', path: '/mcp' },
   { method: 'GET', path: '/mcp/sse' },
@@ -87,8 +87,8 @@ const undescribed: readonly Address[] = [
   { method: 'GET', path: '/mcp/ws', also: upgrade },
 ];
 
-const addresses = async (opened: House): Promise<readonly Address[]> => {
-  const paths = await describedIn(opened);
+const addresses = async (opened: StartedServer): Promise<readonly Address[]> => {
+  const paths = await describedPaths(opened);
   const filled = (path: string): string =>
     path
       .replace('{agent}', name)
@@ -111,7 +111,7 @@ const addresses = async (opened: House): Promise<readonly Address[]> => {
   ];
 };
 
-type Wrong = {
+type WrongRequest = {
   readonly what: string;
   readonly headers: (host: string) => readonly Pair[];
   readonly status: number;
@@ -122,7 +122,7 @@ type Wrong = {
 const bearer = (token: string): Pair => ['authorization', `Bearer ${token}`];
 const json: Pair = ['content-type', 'application/json'];
 
-const tokens: readonly Wrong[] = (
+const tokens: readonly WrongRequest[] = (
   [
     ['no token', []],
     ['a wrong token', [bearer(makeToken())]],
@@ -158,7 +158,7 @@ const tokens: readonly Wrong[] = (
   code: 'token_refused',
 }));
 
-const inQuery: Wrong = {
+const inQuery: WrongRequest = {
   what: 'the token in the query',
   headers: (host) => [['host', host], json],
   status: 401,
@@ -166,7 +166,7 @@ const inQuery: Wrong = {
   query: `token=${right}&access_token=${right}&api_key=${right}`,
 };
 
-const hosts: readonly Wrong[] = (
+const hosts: readonly WrongRequest[] = (
   [
     ['a foreign host', () => ['evil.example.com']],
     ['a name that begins like a right one', () => ['127.0.0.1.evil.example.com']],
@@ -191,7 +191,7 @@ const hosts: readonly Wrong[] = (
   code: 'host_refused',
 }));
 
-const origins: readonly Wrong[] = (
+const origins: readonly WrongRequest[] = (
   [
     ['a foreign one', () => ['https://evil.example.com']],
     ['null', () => ['null']],
@@ -213,7 +213,7 @@ const origins: readonly Wrong[] = (
   code: 'origin_refused',
 }));
 
-const media: readonly Wrong[] = (
+const media: readonly WrongRequest[] = (
   [
     ['none', []],
     ['a form', ['application/x-www-form-urlencoded']],
@@ -232,18 +232,22 @@ const media: readonly Wrong[] = (
   code: 'media_refused',
 }));
 
-const encodedBody: Wrong = {
+const encodedBody: WrongRequest = {
   what: 'a body that is packed',
   headers: (host) => [['host', host], bearer(right), json, ['content-encoding', 'gzip']],
   status: 415,
   code: 'media_refused',
 };
 
-/** Its body never ends: whoever waits for it never answers. */
-const ask = ({ url, host }: House, { method, path, also = [] }: Address, { headers, query }: Wrong): Promise<Reply> => {
+/** The body never ends, so a route that reads it never answers. */
+const ask = (
+  { url, host }: StartedServer,
+  { method, path, also = [] }: Address,
+  { headers, query }: WrongRequest,
+): Promise<RawReply> => {
   const target = query === undefined ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`;
   const takesBody = method === 'POST' || method === 'PUT' || method === 'PATCH';
-  return askOnce(
+  return sendOnce(
     url,
     { method, path: target, headers: [...headers(host), ...also] },
     takesBody ? 'endless' : undefined,
@@ -252,11 +256,15 @@ const ask = ({ url, host }: House, { method, path, also = [] }: Address, { heade
 
 const isAnthropic = ({ also = [] }: Address): boolean => also.some(([header]) => header === 'anthropic-version');
 
-const expectRefused = (address: Address, wrong: Pick<Wrong, 'what' | 'status' | 'code'>, reply: Reply): void => {
+const expectRefused = (
+  address: Address,
+  wrong: Pick<WrongRequest, 'what' | 'status' | 'code'>,
+  reply: RawReply,
+): void => {
   const where = `${address.method} ${address.path} with ${wrong.what}`;
   expect(reply.status, where).toBe(wrong.status);
-  expect(codeIn(protocolOf(address.path, isAnthropic(address)), reply.body), where).toBe(wrong.code);
-  expectSafe(reply.headers);
+  expect(errorCodeIn(protocolOf(address.path, isAnthropic(address)), reply.body), where).toBe(wrong.code);
+  expectSecurityHeaders(reply.headers);
   expect(reply.headers.get('content-type'), where).toBe('application/json');
   expect(reply.headers.get('access-control-allow-origin'), where).toBe(null);
   expect(reply.headers.get('www-authenticate'), where).toBe(wrong.status === 401 ? 'Bearer' : null);
@@ -264,7 +272,7 @@ const expectRefused = (address: Address, wrong: Pick<Wrong, 'what' | 'status' | 
   expect(reply.text, where).not.toMatch(/zanzibar|run_|0\.1\.0|node|hono|example\.com|clo_/iu);
 };
 
-const expectNothingBegun = async ({ cloister, model, lines }: House): Promise<void> => {
+const expectNoRuns = async ({ cloister, model, lines }: StartedServer): Promise<void> => {
   expect(model.requests).toEqual([]);
   expect(await cloister.runs()).toEqual([]);
   expect(lines.filter((line) => line.type === 'run' || line.run !== null || line.defect !== undefined)).toEqual([]);
@@ -272,14 +280,14 @@ const expectNothingBegun = async ({ cloister, model, lines }: House): Promise<vo
 
 const addressOf = ({ method, path }: Address): string => `${method} ${path.split('?', 1)[0]}`;
 
-test('what is tried here is every route and socket that the server has', async () => {
-  const opened = await house();
-  const paths = await describedIn(opened);
+test('these tests cover every route and socket of the server', async () => {
+  const opened = await startServer();
+  const paths = await describedPaths(opened);
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/gu, ':$1')}`),
   );
   const had = new Set([
-    // Whether the server is there is answered by no route.
+    // /health is not a route.
     'GET /health',
     ...built.routes.map(addressOf),
     ...built.sockets.map(({ path }) => `GET ${path}`),
@@ -291,23 +299,23 @@ test('what is tried here is every route and socket that the server has', async (
 const hasPost = ({ method }: Address): boolean => method === 'POST';
 
 test.for([...tokens, inQuery, ...hosts, ...origins])('every route refuses $what', async (wrong) => {
-  const opened = await house();
+  const opened = await startServer();
   const all = await addresses(opened);
   expect(all.length).toBeGreaterThan(25);
   for (const address of all) expectRefused(address, wrong, await ask(opened, address, wrong));
-  await expectNothingBegun(opened);
+  await expectNoRuns(opened);
 });
 
 test.for([...media, encodedBody])('every route that takes a body refuses $what', async (wrong) => {
-  const opened = await house();
+  const opened = await startServer();
   const all = (await addresses(opened)).filter(hasPost);
   expect(all.length).toBeGreaterThan(8);
   for (const address of all) expectRefused(address, wrong, await ask(opened, address, wrong));
-  await expectNothingBegun(opened);
+  await expectNoRuns(opened);
 });
 
-test('an address says which methods it takes, to those who may know', async () => {
-  const opened = await house();
+test('a path tells its allowed methods, but only to clients with a token', async () => {
+  const opened = await startServer();
   const all = (await addresses(opened)).filter(({ path }) => !path.startsWith('/mcp/ws') && path !== '/nowhere');
   const takes = Map.groupBy(all, ({ path }) => new URL(path, 'http://x').pathname);
   for (const [path, ones] of takes) {
@@ -320,7 +328,7 @@ test('an address says which methods it takes, to those who may know', async () =
       if (method === 'HEAD') {
         const reply = await fetch(opened.url + path, { method, headers: { authorization: `Bearer ${right}` } });
         expect(reply.status, `HEAD ${path}`).toBe(405);
-        expectSafe(reply.headers);
+        expectSecurityHeaders(reply.headers);
         continue;
       }
       const reply = await ask(opened, address, { ...wrong, headers });
@@ -331,18 +339,18 @@ test('an address says which methods it takes, to those who may know', async () =
       expect(stranger.headers.get('allow')).toBe(null);
     }
   }
-  await expectNothingBegun(opened);
+  await expectNoRuns(opened);
 });
 
-test('only whether the server is there is said without a token, and not to pages or under foreign names', async () => {
-  const opened = await house();
+test('without a token only /health answers, and not for foreign origins or hosts', async () => {
+  const opened = await startServer();
   const { url, host } = opened;
-  const asked = (headers: readonly Pair[], method = 'GET'): Promise<Reply> =>
-    askOnce(url, { method, path: '/health', headers });
+  const asked = (headers: readonly Pair[], method = 'GET'): Promise<RawReply> =>
+    sendOnce(url, { method, path: '/health', headers });
   for (const { headers } of tokens) {
     const reply = await asked(headers(host));
     expect([reply.status, reply.body]).toEqual([200, '{"status":"ok"}']);
-    expectSafe(reply.headers);
+    expectSecurityHeaders(reply.headers);
   }
   for (const wrong of [...hosts, ...origins])
     expectRefused({ method: 'GET', path: '/health' }, wrong, await asked(wrong.headers(host)));
@@ -351,21 +359,25 @@ test('only whether the server is there is said without a token, and not to pages
   expect((await fetch(`${url}/health`, { method: 'HEAD' })).status).toBe(200);
 });
 
-test('a request without a host is no request', async () => {
-  const opened = await house();
+test('a request without a host is refused', async () => {
+  const opened = await startServer();
   for (const address of await addresses(opened)) {
     const headers: readonly Pair[] = [json, bearer(right), ...(address.also ?? [])];
-    const reply = await askOnce(opened.url, { ...address, headers }, hasPost(address) ? 'endless' : undefined);
-    // The HTTP parser itself answers; the gate does where there is an upgrade.
+    const reply = await sendOnce(opened.url, { ...address, headers }, hasPost(address) ? 'endless' : undefined);
+    // The HTTP parser itself answers; for an upgrade, the gate does.
     expect([400, 403], address.path).toContain(reply.status);
-    const old = await askOnce(opened.url, { ...address, version: '1.0', headers }, hasPost(address) ? '{}' : undefined);
+    const old = await sendOnce(
+      opened.url,
+      { ...address, version: '1.0', headers },
+      hasPost(address) ? '{}' : undefined,
+    );
     expect(old.status, address.path).toBe(403);
   }
-  await expectNothingBegun(opened);
+  await expectNoRuns(opened);
 });
 
-test('the right ones pass on every route', async () => {
-  const opened = await house();
+test('valid requests pass on every route', async () => {
+  const opened = await startServer();
   const { url, host } = opened;
   const port = host.split(':')[1]!;
   const asWell: readonly (readonly Pair[])[] = [
@@ -396,14 +408,14 @@ test('the right ones pass on every route', async () => {
         ? [[json], [['Content-Type', 'Application/JSON; Charset="UTF-8"']]]
         : [[]];
       for (const type of types) {
-        const reply = await askOnce(
+        const reply = await sendOnce(
           url,
           { method, path, headers: [...headers, ...type, ...also] },
           hasPost(address) ? '{}' : undefined,
         );
         expect([401, 403, 415, 500], `${method} ${path}`).not.toContain(reply.status);
         if (reply.status === 101) continue;
-        expectSafe(reply.headers);
+        expectSecurityHeaders(reply.headers);
         const origin = headers.find(([header]) => header === 'origin')?.[1] ?? '';
         expect(reply.headers.get('access-control-allow-origin')).toBe(/chat/iu.test(origin) ? origin : null);
       }
@@ -411,11 +423,11 @@ test('the right ones pass on every route', async () => {
   }
 });
 
-test('a page learns whether it may ask without a token, and nothing else', async () => {
-  const opened = await house();
+test('a preflight request needs no token and reveals nothing else', async () => {
+  const opened = await startServer();
   const { url, host } = opened;
-  const asked = (path: string, headers: readonly Pair[]): Promise<Reply> =>
-    askOnce(url, { method: 'OPTIONS', path, headers: [['host', host], ...headers] });
+  const asked = (path: string, headers: readonly Pair[]): Promise<RawReply> =>
+    sendOnce(url, { method: 'OPTIONS', path, headers: [['host', host], ...headers] });
   for (const { path } of await addresses(opened)) {
     const allowed = await asked(path, [
       ['origin', 'https://chat.example.com'],
@@ -423,7 +435,7 @@ test('a page learns whether it may ask without a token, and nothing else', async
       ['access-control-request-headers', 'authorization, content-type, x-stainless-lang'],
     ]);
     expect(allowed.status, path).toBe(204);
-    expectSafe(allowed.headers);
+    expectSecurityHeaders(allowed.headers);
     expect(allowed.headers.get('access-control-allow-origin')).toBe('https://chat.example.com');
     expect(allowed.headers.get('access-control-allow-headers')).toContain('x-stainless-lang');
     expect(allowed.headers.get('access-control-allow-credentials')).toBe(null);
@@ -436,5 +448,5 @@ test('a page learns whether it may ask without a token, and nothing else', async
       );
     }
   }
-  await expectNothingBegun(opened);
+  await expectNoRuns(opened);
 });

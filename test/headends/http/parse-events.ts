@@ -1,9 +1,9 @@
-// A reader of server-sent events, written after the specification (WHATWG HTML, "Parsing an event stream") and nothing else.
+// A reader of server-sent events, written only from the specification (WHATWG HTML, "Parsing an event stream").
 
 export type ReadEvent = { readonly type: string; readonly data: string; readonly lastEventId: string };
 
 export const parseEvents = (bytes: Uint8Array): readonly ReadEvent[] => {
-  // UTF-8 decode: one byte order mark at the start is left out, what is no UTF-8 is replaced.
+  // UTF-8 decode: one byte order mark at the start is removed, and invalid UTF-8 is replaced.
   const text = new TextDecoder('utf-8').decode(bytes);
   const events: ReadEvent[] = [];
   let [data, type, id, lastEventId] = ['', '', '', ''];
@@ -12,7 +12,7 @@ export const parseEvents = (bytes: Uint8Array): readonly ReadEvent[] => {
     if (data !== '') events.push({ type: type === '' ? 'message' : type, data: data.slice(0, -1), lastEventId });
     [data, type] = ['', ''];
   };
-  // A line that does not end is never looked at, and neither is an event without an empty line behind it.
+  // An unterminated line is ignored, and so is an event without an empty line after it.
   const lines = text.split(/\r\n|\n|\r/u).slice(0, -1);
   for (const line of lines) {
     if (line === '') {

@@ -1,4 +1,4 @@
-// No text can begin an event of its own, or change the one that it is in.
+// No text can start another event, or change the event that it is in.
 import {
   array,
   assert as check,
@@ -19,7 +19,7 @@ import { serveAgents } from './driver.ts';
 import { parseEvents } from './parse-events.ts';
 import type { ReadEvent } from './parse-events.ts';
 
-const sharp = [
+const trickyTexts = [
   '\n',
   '\r',
   '\r\n',
@@ -56,7 +56,7 @@ const sharp = [
 const anyText = oneof(
   string({ unit: 'binary' }),
   string({ unit: 'grapheme' }),
-  array(oneof(constantFrom(...sharp), string({ unit: 'binary', maxLength: 3 })), { maxLength: 8 }).map((parts) =>
+  array(oneof(constantFrom(...trickyTexts), string({ unit: 'binary', maxLength: 3 })), { maxLength: 8 }).map((parts) =>
     parts.join(''),
   ),
 );
@@ -74,7 +74,7 @@ const asEvent = ({ event, id, data }: AnyEvent): ServerEvent => ({
   ...(id === undefined ? {} : { id }),
 });
 
-/** Names and ids have one line; line ends of a text are all alike when it is read; half a surrogate is no character. */
+/** Names and ids have one line, all line ends of a text are read as the same, and lone surrogates are replaced. */
 const read = (events: readonly AnyEvent[]): readonly ReadEvent[] => {
   let lastEventId = '';
   return events.map(({ event = '', id, data }) => {
@@ -89,7 +89,7 @@ const read = (events: readonly AnyEvent[]): readonly ReadEvent[] => {
 
 const oneLine = (text: string): string => text.replaceAll(/[\r\n\0]/gu, ' ').toWellFormed();
 
-test('a reader gets back the events that went in, whatever their texts', () =>
+test('a reader gets back exactly the events that were encoded, for any text', () =>
   check(
     property(array(anyEvent, { maxLength: 5 }), (events) => {
       const bytes = new TextEncoder().encode(events.map((event) => encodeEvent(asEvent(event))).join(''));
@@ -98,7 +98,7 @@ test('a reader gets back the events that went in, whatever their texts', () =>
     { numRuns: 5_000 },
   ));
 
-test('the same through a stream that is cut into parts, with signs of life between', () =>
+test('the same holds for a stream in parts with keep-alive comments in between', () =>
   check(
     asyncProperty(array(anyEvent, { maxLength: 4 }), async (events) => {
       const clock = virtualClock();
@@ -125,7 +125,7 @@ test('the same through a stream that is cut into parts, with signs of life betwe
     { numRuns: 50 },
   ));
 
-test('a source that is silent for long is waited for once, however often its reader is told that it lives', async () => {
+test('a silent source is awaited once, however many keep-alive comments are sent', async () => {
   const clock = virtualClock();
   const next = Promise.withResolvers<IteratorResult<string>>();
   const { promise } = next;
@@ -147,7 +147,7 @@ test('a source that is silent for long is waited for once, however often its rea
   expect((await last).done).toBe(true);
 });
 
-test('JSON comes back as it was: it has no line ends of its own', () =>
+test('JSON comes back unchanged, because it contains no line ends', () =>
   check(
     property(anyText, (text) => {
       const [event, ...others] = parseEvents(new TextEncoder().encode(encodeEvent({ data: JSON.stringify({ text }) })));
@@ -203,7 +203,7 @@ test.for(Object.keys(streams) as (keyof typeof streams)[])(
     expect(outline(evil)).toEqual(outline(good));
     expect(outline(evil).length).toBeGreaterThan(4);
     expect(evil.map(({ lastEventId }) => lastEventId)).not.toContain('99');
-    // It is all there, inside.
+    // The whole text is inside the event.
     const whole = JSON.stringify(pieces.join('')).slice(1, -1);
     const told = evil.map(({ data }) => data).join('');
     expect(way === 'REST' || way === 'OpenAI responses' ? told.includes(whole) : true).toBe(true);

@@ -1,4 +1,4 @@
-// Readers that are slow, or do not read at all: what waits for them is bounded, they are dropped, and nobody else is kept waiting.
+// Readers that are slow or do not read at all: what waits for them is bounded, they are dropped, and nobody else has to wait.
 import { once } from 'node:events';
 import { asyncProperty, assert as check, integer, array, constantFrom } from 'fast-check';
 import { defineAgent } from 'cloister';
@@ -8,14 +8,14 @@ import { WebSocket } from 'ws';
 import type { RouteReply, ServedSocket, ServerEvent } from '#contracts';
 import { pulledStream } from '#headends/http';
 import type { PulledOptions } from '#headends/http';
-import { bareHeaders, serveBare } from './bare.ts';
+import { testHeaders, serveTestRoutes } from './test-server.ts';
 import { serveAgents } from './driver.ts';
 import { parseEvents } from './parse-events.ts';
-import { headOf, openPeer } from './peer.ts';
+import { encodeHead, openRawConnection } from './raw-client.ts';
 
 const kib = 1024;
 
-/** Texts without end, and how much of them was asked for. */
+/** An endless source of texts that counts how many were requested. */
 const endless = (text: string) => {
   const seen = { texts: 0, closed: false };
   const source = async function* (): AsyncGenerator<string> {
@@ -31,21 +31,21 @@ const endless = (text: string) => {
   return { seen, source: source() };
 };
 
-const opened = (source: AsyncIterable<string | Uint8Array>, more: Partial<PulledOptions> = {}) => {
+const openReader = (source: AsyncIterable<string | Uint8Array>, more: Partial<PulledOptions> = {}) => {
   const clock = virtualClock();
   const dropped: string[] = [];
-  const stream = pulledStream(source, { clock, stallMs: 30_000, dropped: (why) => dropped.push(why), ...more });
+  const stream = pulledStream(source, { clock, stallMs: 30_000, onDropped: (why) => dropped.push(why), ...more });
   return { clock, dropped, reader: stream.getReader() };
 };
 
-test('nothing is asked of a source for a reader that does not read', async () => {
+test('a source is not read while its reader does not read', async () => {
   const { seen, source } = endless('x');
-  const { clock } = opened(source);
+  const { clock } = openReader(source);
   await clock.advance(3_600_000);
   expect(seen).toEqual({ texts: 0, closed: false });
 });
 
-test('what was taken and not read is one text, whatever the texts and the reader', () =>
+test('at most one text is taken from the source but not read, for any texts and any reader', () =>
   check(
     asyncProperty(
       array(constantFrom(1, 100, 16 * kib - 1, 16 * kib, 16 * kib + 1, 256 * kib), { minLength: 1, maxLength: 20 }),
@@ -58,7 +58,7 @@ test('what was taken and not read is one text, whatever the texts and the reader
             yield 'x'.repeat(size);
           }
         };
-        const { reader, clock } = opened(source());
+        const { reader, clock } = openReader(source());
         let read = 0;
         for (let time = 0; time < reads; time++) {
           const { value, done } = await reader.read();
@@ -77,20 +77,20 @@ test('what was taken and not read is one text, whatever the texts and the reader
 
 test('a reader that takes nothing for 30 seconds is dropped, and its source is closed', async () => {
   const { seen, source } = endless('x'.repeat(10));
-  const { clock, reader, dropped } = opened(source);
+  const { clock, reader, dropped } = openReader(source);
   await reader.read();
   await clock.advance(29_999);
   expect([dropped, seen.closed]).toEqual([[], false]);
   await clock.advance(1);
   expect(dropped).toEqual(['stalled']);
   expect(seen).toEqual({ texts: 1, closed: true });
-  await expect(reader.read()).rejects.toThrow('takes nothing');
+  await expect(reader.read()).rejects.toThrow('has stalled');
   expect(clock.waiting).toBe(0);
 });
 
 test('a reader that takes a little every 29 seconds is kept', async () => {
   const { source } = endless('x'.repeat(100 * kib));
-  const { clock, reader, dropped } = opened(source);
+  const { clock, reader, dropped } = openReader(source);
   for (let time = 0; time < 100; time++) {
     expect((await reader.read()).value?.length).toBeGreaterThan(0);
     await clock.advance(29_000);
@@ -100,13 +100,13 @@ test('a reader that takes a little every 29 seconds is kept', async () => {
   expect(dropped).toEqual(['stalled']);
 });
 
-test('a reader may wait for as long as there is nothing, and is told that somebody is there', async () => {
+test('a reader may wait for any time, and gets keep-alive comments', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const source = async function* (): AsyncGenerator<string> {
     await promise;
     yield 'at last';
   };
-  const { clock, reader, dropped } = opened(source(), { idle: { ms: 15_000, text: ': here\n\n' } });
+  const { clock, reader, dropped } = openReader(source(), { idle: { ms: 15_000, text: ': here\n\n' } });
   const words = async (): Promise<string> => new TextDecoder().decode((await reader.read()).value);
   for (let time = 0; time < 10; time++) {
     const next = words();
@@ -122,9 +122,9 @@ test('a reader may wait for as long as there is nothing, and is told that somebo
   expect([dropped, clock.waiting]).toEqual([[], 0]);
 });
 
-test('a reader that does not take even that is dropped while its source is waiting', async () => {
+test('a reader that does not even take keep-alive comments is dropped while its source waits', async () => {
   const source = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined) }) };
-  const { clock, reader, dropped } = opened(source, { idle: { ms: 15_000, text: ':\n\n' } });
+  const { clock, reader, dropped } = openReader(source, { idle: { ms: 15_000, text: ':\n\n' } });
   const first = reader.read();
   await clock.advance(15_000);
   await first;
@@ -133,32 +133,32 @@ test('a reader that does not take even that is dropped while its source is waiti
   expect(clock.waiting).toBe(0);
 });
 
-test('a source that fails cuts the connection: what came so far does not look whole', async () => {
+test('a source that fails cuts the connection, so that the stream does not look complete', async () => {
   const source = async function* (): AsyncGenerator<string> {
     yield 'half';
     throw new Error('a defect');
   };
   const failed: unknown[] = [];
-  const told = opened(source(), { failed: (error) => failed.push(error) });
+  const told = openReader(source(), { onFailed: (error) => failed.push(error) });
   await told.reader.read();
   await expect(told.reader.read()).rejects.toThrow('a defect');
   expect(failed).toEqual([new Error('a defect')]);
   let cuts = 0;
-  const cut = opened(source(), { cut: () => void (cuts += 1) });
+  const cut = openReader(source(), { cut: () => void (cuts += 1) });
   await cut.reader.read();
   expect((await cut.reader.read()).done).toBe(true);
   expect(cuts).toBe(1);
   expect([told.clock.waiting, cut.clock.waiting]).toEqual([0, 0]);
 });
 
-test('texts of no length are passed over, and long ones come whole', async () => {
+test('empty texts are skipped, and long ones arrive complete', async () => {
   const long = 'äöü€😀'.repeat(50_000);
   const source = async function* (): AsyncGenerator<string | Uint8Array> {
     yield* ['', '', long, '', 'end'];
     yield new Uint8Array();
     yield new TextEncoder().encode('!');
   };
-  const { reader } = opened(source());
+  const { reader } = openReader(source());
   const parts: Uint8Array[] = [];
   for (let part = await reader.read(); !part.done; part = await reader.read()) parts.push(part.value);
   expect(Buffer.concat(parts).toString()).toBe(`${long}end!`);
@@ -169,12 +169,12 @@ const eventsOf = (source: AsyncIterable<string>): AsyncIterable<ServerEvent> =>
     for await (const data of source) yield { data };
   })();
 
-test('on a socket that is not read little waits; it is closed, its source too, and others are served meanwhile', async () => {
+test('a socket that is not read buffers little and is closed with its source, while others are served', async () => {
   const stuck = endless('x'.repeat(10 * kib));
   let aborted = 0;
-  const { url, responses, answered } = await serveBare({
+  const { url, responses, answered } = await serveTestRoutes({
     limits: { stallMs: 400 },
-    answers: {
+    getRoutes: {
       stuck: (signal) => {
         signal.addEventListener('abort', () => (aborted += 1));
         return { events: eventsOf(stuck.source) };
@@ -182,11 +182,11 @@ test('on a socket that is not read little waits; it is closed, its source too, a
       good: () => ({ events: eventsOf(several('y'.repeat(10 * kib), 1_000)) }),
     },
   });
-  const peers = await Promise.all(Array.from({ length: 3 }, () => openPeer(url)));
-  const headers = bareHeaders(url);
+  const peers = await Promise.all(Array.from({ length: 3 }, () => openRawConnection(url)));
+  const headers = testHeaders(url);
   const [slow] = peers;
   slow!.socket.pause();
-  slow!.write(headOf({ path: '/stuck', headers }));
+  slow!.write(encodeHead({ path: '/stuck', headers }));
   await until(() => responses[0]?.writableNeedDrain === true);
   const closed = once(responses[0]!, 'close');
   const good = await fetch(`${url}/good`, { headers: { authorization: 'Bearer right' } });
@@ -195,7 +195,7 @@ test('on a socket that is not read little waits; it is closed, its source too, a
   expect(writableLength + (socket?.writableLength ?? 0)).toBeLessThanOrEqual(256 * kib);
   await closed;
   expect([stuck.seen.closed, aborted]).toEqual([true, 1]);
-  // Dropping a reader is nobody's mistake.
+  // Dropping a reader is not reported as a defect.
   expect(answered.map(({ path, status, defect }) => [path, status, defect])).toEqual([
     ['/stuck', 200, undefined],
     ['/good', 200, undefined],
@@ -204,7 +204,7 @@ test('on a socket that is not read little waits; it is closed, its source too, a
   await slow!.ended;
 });
 
-test('events that can be left while they are waited for are left when their reader goes, and at once', async () => {
+test('an event source that can be ended while it waits is ended as soon as its reader leaves', async () => {
   const ends: string[] = [];
   const { promise: left, resolve: leave } = Promise.withResolvers<void>();
   const replyOf = (name: string, next: () => Promise<IteratorResult<ServerEvent>>) => (): RouteReply => ({
@@ -220,17 +220,17 @@ test('events that can be left while they are waited for are left when their read
       }),
     },
   });
-  const { url, responses } = await serveBare({
+  const { url, responses } = await serveTestRoutes({
     limits: { stallMs: 400 },
-    answers: {
+    getRoutes: {
       stuck: replyOf('stuck', async () => ({ done: false, value: { data: 'x'.repeat(10 * kib) } })),
       silent: replyOf('silent', () => new Promise(() => undefined)),
     },
   });
-  const headers = bareHeaders(url);
-  const peer = await openPeer(url);
+  const headers = testHeaders(url);
+  const peer = await openRawConnection(url);
   peer.socket.pause();
-  peer.write(headOf({ path: '/stuck', headers }));
+  peer.write(encodeHead({ path: '/stuck', headers }));
   await until(() => responses.length === 1);
   await once(responses[0]!, 'close');
   expect(ends).toEqual(['stuck']);
@@ -241,7 +241,7 @@ test('events that can be left while they are waited for are left when their read
   expect(ends).toEqual(['stuck', 'silent']);
 });
 
-test('a stream that fails is cut off without a word, and the operator hears of it', async () => {
+test('a stream that fails is cut off without a message, and the operator is told', async () => {
   const defect = new Error('a secret');
   const heardHalf = { '/events': Promise.withResolvers<void>(), '/by-hand': Promise.withResolvers<void>() };
   const events = (async function* () {
@@ -255,25 +255,25 @@ test('a stream that fails is cut off without a word, and the operator hears of i
     await heardHalf['/by-hand'].promise;
     throw defect;
   };
-  const { url, answered } = await serveBare({
-    answers: {
+  const { url, answered } = await serveTestRoutes({
+    getRoutes: {
       events: () => ({ events }),
       'by-hand': () => ({ events: { [Symbol.asyncIterator]: () => ({ next }) } }),
     },
   });
   for (const path of ['/events', '/by-hand'] as const) {
-    const peer = await openPeer(url);
-    let heard = '';
+    const peer = await openRawConnection(url);
+    let received = '';
     peer.socket.on('data', (bytes: Buffer) => {
-      heard += bytes.toString();
-      if (heard.includes('data: half')) heardHalf[path].resolve();
+      received += bytes.toString();
+      if (received.includes('data: half')) heardHalf[path].resolve();
     });
-    peer.write(headOf({ path, headers: bareHeaders(url) }));
+    peer.write(encodeHead({ path, headers: testHeaders(url) }));
     await peer.ended;
-    expect(heard).toContain('data: half');
-    expect(heard).not.toMatch(/secret|Error/u);
-    // The end of a body in chunks.
-    expect(heard).not.toMatch(/\r\n0\r\n\r\n$/u);
+    expect(received).toContain('data: half');
+    expect(received).not.toMatch(/secret|Error/u);
+    // The end of a chunked body.
+    expect(received).not.toMatch(/\r\n0\r\n\r\n$/u);
   }
   expect(answered.map(({ path, status, defect: why }) => [path, status, why])).toEqual([
     ['/events', 200, undefined],
@@ -287,22 +287,22 @@ async function* several(text: string, times: number): AsyncGenerator<string> {
   for (let time = 0; time < times; time++) yield text;
 }
 
-/** Looks again with every turn of the event loop. */
+/** Checks again in every turn of the event loop. */
 const until = async (holds: () => boolean): Promise<void> => {
   while (!holds()) await new Promise(setImmediate);
 };
 
-test('an answer in one piece that is not taken is dropped too', async () => {
+test('a complete response that is not read is dropped, too', async () => {
   const body = 'x'.repeat(32 * kib * kib);
-  const { url, responses } = await serveBare({
+  const { url, responses } = await serveTestRoutes({
     limits: { stallMs: 400 },
-    answers: { large: () => ({ status: 200, body }), small: () => ({ status: 200, body: 'small' }) },
+    getRoutes: { large: () => ({ status: 200, body }), small: () => ({ status: 200, body: 'small' }) },
   });
-  const headers = bareHeaders(url);
-  const peer = await openPeer(url);
+  const headers = testHeaders(url);
+  const peer = await openRawConnection(url);
   peer.socket.pause();
   // The second waits for the first on the same connection.
-  peer.write(headOf({ path: '/large', headers }) + headOf({ path: '/large', headers }));
+  peer.write(encodeHead({ path: '/large', headers }) + encodeHead({ path: '/large', headers }));
   await until(() => responses.length === 2);
   await Promise.all(responses.map((response) => once(response, 'close')));
   expect(responses.map((response) => response.writableFinished)).toEqual([false, false]);
@@ -310,11 +310,11 @@ test('an answer in one piece that is not taken is dropped too', async () => {
   expect(await healthy.json()).toBe(body);
 });
 
-test('a run may take longer than a reader; its connection is kept', async () => {
+test('a connection that waits for a long run is kept', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const { url } = await serveBare({
+  const { url } = await serveTestRoutes({
     limits: { stallMs: 400, keepAliveMs: 60_000 },
-    answers: {
+    getRoutes: {
       late: () => ({
         events: (async function* () {
           await promise;
@@ -325,31 +325,31 @@ test('a run may take longer than a reader; its connection is kept', async () => 
     },
   });
   const late = fetch(`${url}/late`, { headers: { authorization: 'Bearer right' } });
-  // A connection that is not used is closed after as long as the other one waits.
-  const idle = await openPeer(url);
+  // An unused connection is closed within the time that the other one waits.
+  const idle = await openRawConnection(url);
   await idle.ended;
-  const another = await openPeer(url);
+  const another = await openRawConnection(url);
   await another.ended;
   resolve();
   expect(await (await late).text()).toBe('data: late\n\n');
 });
 
-test('a connection that was used is closed when it is not used any more', async () => {
-  const { url } = await serveBare({
+test('a connection is closed once it is idle', async () => {
+  const { url } = await serveTestRoutes({
     limits: { idleMs: 100 },
-    answers: { soon: () => ({ status: 200, body: 'soon' }) },
+    getRoutes: { soon: () => ({ status: 200, body: 'soon' }) },
   });
-  const peer = await openPeer(url);
-  peer.write(headOf({ path: '/soon', headers: bareHeaders(url) }));
-  expect((await peer.reply()).body).toBe('"soon"');
+  const peer = await openRawConnection(url);
+  peer.write(encodeHead({ path: '/soon', headers: testHeaders(url) }));
+  expect((await peer.nextReply()).body).toBe('"soon"');
   expect(await peer.ended).toBe('');
 });
 
-test('a WebSocket that is not read is closed when too much waits for it', async () => {
+test('a WebSocket that is not read is closed when too much is waiting', async () => {
   let sent = 0;
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const text = 'x'.repeat(64 * kib);
-  const { url } = await serveBare({
+  const { url } = await serveTestRoutes({
     sockets: [
       {
         path: '/socket',
@@ -378,14 +378,14 @@ test('a WebSocket that is not read is closed when too much waits for it', async 
   await once(client, 'open');
   client.pause();
   await ended;
-  // The rest is in the buffers of the machine.
+  // The rest is in the buffers of the operating system.
   expect(sent * 64 * kib).toBeLessThan(64 * kib * kib);
   client.terminate();
 });
 
-test('a WebSocket that is read gets long texts, what comes behind them, and then its end', async () => {
+test('a WebSocket that is read gets long texts, the texts after them, and then the close', async () => {
   const texts = ['x'.repeat(8 * kib * kib), 'note', 'y'.repeat(4 * kib * kib)];
-  const { url } = await serveBare({
+  const { url } = await serveTestRoutes({
     sockets: [
       {
         path: '/socket',
@@ -404,16 +404,16 @@ test('a WebSocket that is read gets long texts, what comes behind them, and then
   const client = new WebSocket(`${url.replace('http', 'ws')}/socket`, ['texts'], {
     headers: { authorization: 'Bearer right' },
   });
-  const heard: string[] = [];
-  client.on('message', (data: Buffer) => heard.push(data.toString()));
+  const received: string[] = [];
+  client.on('message', (data: Buffer) => received.push(data.toString()));
   const [code] = (await once(client, 'close')) as [number];
-  expect(heard.map((text) => [text.length, text.slice(0, 4)])).toEqual(
+  expect(received.map((text) => [text.length, text.slice(0, 4)])).toEqual(
     texts.map((text) => [text.length, text.slice(0, 4)]),
   );
   expect(code).toBe(1005);
 });
 
-test('a WebSocket whose reader takes nothing is closed after a while, and one whose other end is gone is found out', async () => {
+test('a WebSocket is closed if its reader stalls or its peer has vanished', async () => {
   const clock = virtualClock();
   const closes: string[] = [];
   const socketOf = (path: string, text: string) => ({
@@ -424,7 +424,7 @@ test('a WebSocket whose reader takes nothing is closed after a while, and one wh
       if (text !== '') void socket.send(text);
     },
   });
-  const { url } = await serveBare({
+  const { url } = await serveTestRoutes({
     clock,
     sockets: [socketOf('/stuck', 'x'.repeat(32 * kib * kib)), socketOf('/silent', '')],
   });
@@ -455,7 +455,7 @@ test('a WebSocket whose reader takes nothing is closed after a while, and one wh
   well.terminate();
 });
 
-test('of large pieces few wait for one who did not read while a run ran; it is told so, and gets all that is recorded', async () => {
+test('a client that does not read misses live pieces and is told so, but gets every recorded event', async () => {
   const pieces = Array.from({ length: 60 }, (_, place) => `${place} ${'zebra '.repeat(20 * kib)}`);
   const model = rehearse([{ reply: () => ({ pieces, usage: { input: 10, output: 10 } }) }]);
   const ended = Promise.withResolvers<void>();
@@ -463,27 +463,27 @@ test('of large pieces few wait for one who did not read while a run ran; it is t
     agents: [defineAgent({ name: 'lead', description: 'd', prompt: 'p', models: [model] })],
     log: (line) => line.type === 'run' && ended.resolve(),
   });
-  const peer = await openPeer(url);
+  const peer = await openRawConnection(url);
   peer.socket.pause();
   const headers = [
     ['host', new URL(url).host],
     ['authorization', `Bearer ${token}`],
   ] as const;
-  peer.write(headOf({ path: '/v1/lead?q=hi&stream=true', headers }));
+  peer.write(encodeHead({ path: '/v1/lead?q=hi&stream=true', headers }));
   await ended.promise;
   peer.socket.resume();
-  const told = parseEvents(Buffer.from((await peer.reply()).body));
+  const told = parseEvents(Buffer.from((await peer.nextReply()).body));
   const [summary] = await cloister.runs();
   const { events } = await cloister.show(summary!.run);
   const values = told.map(({ data }) => JSON.parse(data) as { type?: string; id?: string; output?: string });
   expect(values.flatMap(({ id }) => id ?? [])).toEqual(events.map(({ id }) => id));
   expect(values.some(({ type }) => type === 'text-lag')).toBe(true);
-  // What went out before the socket was full, and what waits behind it.
+  // What was sent before the socket was full, and what waits after it.
   expect(values.filter(({ type }) => type === 'text-delta').length).toBeLessThan(60);
   expect(values.at(-1)!.output).toBe(pieces.join(''));
 });
 
-test('long answers to many questions over one WebSocket reach a client that does not read at first', async () => {
+test('long answers to many calls over one WebSocket reach a client that starts to read late', async () => {
   const long = 'zebra '.repeat(200 * kib);
   const answered: string[] = [];
   const model = rehearse([{ reply: () => ({ pieces: [long], usage: { input: 10, output: 10 } }) }]);
@@ -503,16 +503,16 @@ test('long answers to many questions over one WebSocket reach a client that does
   send(0, 'initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo });
   for (let id = 1; id <= 12; id++) send(id, 'tools/call', { name: 'lead', arguments: { prompt: 'hi' } });
   await until(() => answered.length === 12);
-  const heard = new Map<number, number>();
+  const received = new Map<number, number>();
   const all = Promise.withResolvers<void>();
   client.on('message', (data: Buffer) => {
     const { id, result } = JSON.parse(data.toString()) as { id: number; result: { content?: { text: string }[] } };
-    heard.set(id, result.content?.[0]?.text.length ?? 0);
-    if (heard.size === 13) all.resolve();
+    received.set(id, result.content?.[0]?.text.length ?? 0);
+    if (received.size === 13) all.resolve();
   });
   client.resume();
   await all.promise;
-  expect([...heard.entries()].filter(([id]) => id > 0).map(([, length]) => length)).toEqual(
+  expect([...received.entries()].filter(([id]) => id > 0).map(([, length]) => length)).toEqual(
     Array.from({ length: 12 }, () => long.length),
   );
   client.close();
@@ -533,7 +533,7 @@ const texts = {
   ],
 } as const;
 
-test.for(Object.keys(texts) as (keyof typeof texts)[])('a long answer arrives whole: %s', async (way) => {
+test.for(Object.keys(texts) as (keyof typeof texts)[])('a long answer arrives complete: %s', async (way) => {
   const long = Array.from({ length: 3_000 }, (_, place) => `${place}: ${'zebra '.repeat(200)}`);
   const model = rehearse([{ reply: () => ({ pieces: long, usage: { input: 10, output: 10 } }) }]);
   const { ask } = await serveAgents({

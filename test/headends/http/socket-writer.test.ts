@@ -1,4 +1,4 @@
-// What waits for the reader of a WebSocket, counted in bytes.
+// How many bytes wait for the reader of a WebSocket.
 import { array, assert as check, asyncProperty, constantFrom, oneof } from 'fast-check';
 import { virtualClock } from 'cloister/testkit';
 import { expect, test } from 'vitest';
@@ -7,12 +7,12 @@ import { SocketWriter } from '../../../src/headends/http/socket-writer.ts';
 
 const kib = 1024;
 
-/** A socket that takes a part when it is told to. */
+/** A socket that takes a part when the test says so. */
 const open = () => {
   const clock = virtualClock();
   const parts: { readonly bytes: Buffer; readonly fin: boolean; readonly taken: () => void }[] = [];
   const seen = { texts: [] as string[], cut: false, closed: false };
-  let begun: Buffer[] = [];
+  let started: Buffer[] = [];
   const socket = {
     OPEN: 1,
     readyState: 1,
@@ -29,14 +29,14 @@ const open = () => {
     },
   };
   const writer = new SocketWriter(socket as unknown as WebSocket, { clock, stallMs: 30_000 });
-  /** One part; whether there was one. */
+  /** Takes one part; returns whether there was one. */
   const take = async (): Promise<boolean> => {
     const part = parts.shift();
     if (part === undefined) return false;
-    begun.push(part.bytes);
+    started.push(part.bytes);
     if (part.fin) {
-      seen.texts.push(Buffer.concat(begun).toString());
-      begun = [];
+      seen.texts.push(Buffer.concat(started).toString());
+      started = [];
     }
     part.taken();
     await new Promise(setImmediate);
@@ -51,7 +51,7 @@ const text = oneof(
   constantFrom(300 * kib).map((chars) => 'ä'.repeat(chars)),
 );
 
-test('of all texts that are not taken, more than 256 KiB wait only if it is one; past that the socket is cut', () =>
+test('more than 256 KiB wait only as a single text; past that the socket is cut', () =>
   check(
     asyncProperty(array(oneof(text, constantFrom('take' as const)), { maxLength: 60, size: 'max' }), async (steps) => {
       const { writer, seen, take, parts, clock } = open();
@@ -69,7 +69,7 @@ test('of all texts that are not taken, more than 256 KiB wait only if it is one;
           sent.push(step);
         }
         expect(seen.cut).toBe(false);
-        // Of all that, little is with the socket.
+        // Only a small part of it has been handed to the socket.
         expect(parts.length).toBeLessThanOrEqual(1);
         expect(parts[0]?.bytes.length ?? 0).toBeLessThanOrEqual(64 * kib);
       }
@@ -83,7 +83,7 @@ test('of all texts that are not taken, more than 256 KiB wait only if it is one;
     { numRuns: 200 },
   ));
 
-test('who waits for each text to be taken sends as much as it likes, and the end comes behind it', async () => {
+test('a sender that awaits each text can send any amount, and the close comes last', async () => {
   const { writer, seen, take } = open();
   const texts = ['x'.repeat(2_000 * kib), 'note', '€'.repeat(1_000 * kib), ''];
   const sending = (async () => {

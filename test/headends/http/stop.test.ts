@@ -1,4 +1,4 @@
-// A server that is stopped lets everybody finish who has begun, over whatever carries it, and takes on nothing new.
+// A server that is stopping lets requests in flight finish, on every transport, and accepts no new ones.
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
@@ -8,10 +8,10 @@ import { rehearse, virtualClock } from 'cloister/testkit';
 import { expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { serveAgents } from './driver.ts';
-import { headOf, openPeer } from './peer.ts';
+import { encodeHead, openRawConnection } from './raw-client.ts';
 
-/** Its agent answers when it is let. */
-const house = async (options: Omit<ServerOptions, 'agents'> = {}) => {
+/** Its agent answers when the test says so. */
+const startServer = async (options: Omit<ServerOptions, 'agents'> = {}) => {
   const [asked, let_] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const model = rehearse([{ reply: 'All of it.' }]);
   const patient: LanguageModelV4 = {
@@ -47,8 +47,8 @@ const mcp = async (url: string, token: string) => {
   return { socket, call };
 };
 
-test.for(['whole', 'streamed', 'over a WebSocket'] as const)('what is under way is finished: %s', async (way) => {
-  const { url, token, server, cloister, asked, answer, ask } = await house();
+test.for(['whole', 'streamed', 'over a WebSocket'] as const)('requests in flight are finished: %s', async (way) => {
+  const { url, token, server, cloister, asked, answer, ask } = await startServer();
   const { socket, call } = await mcp(url, token);
   const answered =
     way === 'over a WebSocket'
@@ -56,8 +56,8 @@ test.for(['whole', 'streamed', 'over a WebSocket'] as const)('what is under way 
       : ask('/v1/lead', { json: { input: 'hi', stream: way === 'streamed' } }).then((response) => response.text());
   await asked;
   const stopped = server.stop(60_000);
-  // The socket is there still; what is new is refused on it, and to who comes now.
-  if (way !== 'over a WebSocket') expect(await call(2)).toContain('The server is being stopped.');
+  // The socket is still open, but new requests are refused on it, and so are new clients.
+  if (way !== 'over a WebSocket') expect(await call(2)).toContain('The server is shutting down.');
   const upgrade = new WebSocket(`${url.replace('http', 'ws')}/mcp/ws`, ['mcp'], {
     headers: { authorization: `Bearer ${token}` },
   });
@@ -76,28 +76,28 @@ test.for(['whole', 'streamed', 'over a WebSocket'] as const)('what is under way 
   expect((await cloister.runs()).map(({ status }) => status)).toEqual(['completed']);
 });
 
-test('when all is answered, connections are closed, those that are kept and those that are idle', async () => {
-  // Nothing here waits for time to pass.
-  const { url, token, server, asked, answer } = await house({ clock: virtualClock() });
+test('once everything is answered, kept-alive and idle connections are closed', async () => {
+  // Nothing here waits for a timer.
+  const { url, token, server, asked, answer } = await startServer({ clock: virtualClock() });
   const headers = [
     ['host', new URL(url).host],
     ['authorization', `Bearer ${token}`],
   ] as const;
-  const [busy, idle] = [await openPeer(url), await openPeer(url)];
-  idle.write(headOf({ path: '/health', headers }));
-  expect((await idle.reply()).status).toBe(200);
-  busy.write(headOf({ path: '/v1/lead?q=hi', headers }));
+  const [busy, idle] = [await openRawConnection(url), await openRawConnection(url)];
+  idle.write(encodeHead({ path: '/health', headers }));
+  expect((await idle.nextReply()).status).toBe(200);
+  busy.write(encodeHead({ path: '/v1/lead?q=hi', headers }));
   await asked;
   const stopped = server.stop(60_000);
   answer();
-  expect((await busy.reply()).body).toContain('All of it.');
+  expect((await busy.nextReply()).body).toContain('All of it.');
   expect([await busy.ended, await idle.ended]).toEqual(['', '']);
   expect(await stopped).toEqual([]);
-  await expect(openPeer(url)).rejects.toThrow('ECONNREFUSED');
+  await expect(openRawConnection(url)).rejects.toThrow('ECONNREFUSED');
 });
 
-test('who waits for what does not end in time is told that it is left, and which run it is', async () => {
-  const { url, token, server, asked, answer, ask, cloister } = await house();
+test('a client whose run does not end in time is told that the run is left, and its id', async () => {
+  const { url, token, server, asked, answer, ask, cloister } = await startServer();
   const { socket, call } = await mcp(url, token);
   const [overSocket, whole] = [call(1), ask('/v1/lead', { json: { input: 'hi' } })];
   const chat = ask('/v1/chat/completions', { json: { model: 'lead', messages: [{ role: 'user', content: 'hi' }] } });
@@ -108,15 +108,15 @@ test('who waits for what does not end in time is told that it is left, and which
   for (const response of [await whole, await chat]) {
     expect(response.status).toBe(503);
     const text = await response.text();
-    expect(left.filter((run) => text.includes(`Run ${run} is left as it is`))).toHaveLength(1);
+    expect(left.filter((run) => text.includes(`Run ${run} was not finished`))).toHaveLength(1);
   }
-  expect(await overSocket).toMatch(/Run \w+ is left as it is/u);
+  expect(await overSocket).toMatch(/Run \w+ was not finished/u);
   socket.terminate();
   answer();
 });
 
-test('what does not end in time is left, and its clients are cut off', async () => {
-  const { url, token, server, asked, cloister } = await house();
+test('a run that does not end in time is left, and its clients are cut off', async () => {
+  const { url, token, server, asked, cloister } = await startServer();
   const { socket, call } = await mcp(url, token);
   void call(1).catch(() => undefined);
   await asked;

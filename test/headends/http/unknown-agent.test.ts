@@ -1,9 +1,9 @@
-// Whoever asks for an agent that is not there is told the same, whatever it asks by: which there are, and which was probably meant.
+// A request for an unknown agent gets the same error in every protocol: which agents there are, and which one was probably meant.
 import { defineAgent, hashToken, makeToken } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { expect, test } from 'vitest';
 import { serveAgents } from './driver.ts';
-import { codeIn, protocolOf } from './forms.ts';
+import { errorCodeIn, protocolOf } from './error-formats.ts';
 
 const ask = (name: string): Readonly<Record<string, readonly [path: string, json?: unknown]>> => ({
   'REST, by address': [`/v1/${name}?q=hi`],
@@ -16,7 +16,7 @@ const ask = (name: string): Readonly<Record<string, readonly [path: string, json
   MCP: ['/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: { prompt: 'hi' } } }],
 });
 
-const house = async () => {
+const startServer = async () => {
   const [some, none] = [makeToken(), makeToken()];
   const model = rehearse([{ reply: 'Hello.' }]);
   const served = await serveAgents({
@@ -45,17 +45,17 @@ const house = async () => {
     }
     expect(response.status).toBe(404);
     const protocol = protocolOf(path);
-    expect(codeIn(protocol, text)).toBe(protocol === 'openai' ? 'model_not_found' : 'agent_unknown');
+    expect(errorCodeIn(protocol, text)).toBe(protocol === 'openai' ? 'model_not_found' : 'agent_unknown');
     return (JSON.parse(text) as { error: { message: string } }).error.message;
   };
   return { some, none, told };
 };
 
 test.for(Object.keys(ask('')))('%s', async (way) => {
-  const { some, none, told } = await house();
-  const said = 'There is no agent of that name.';
+  const { some, none, told } = await startServer();
+  const said = 'No agent has that name.';
   expect(await told(some, 'laed', way)).toContain(`${said} "laed" is not one of: lead, writer. Did you mean "lead"?`);
   expect(await told(some, 'hidden', way)).toContain(`${said} "hidden" is not one of: lead, writer.`);
   expect(await told(some, 'hidden', way)).not.toContain('Did you mean');
-  expect(await told(none, 'lead', way)).toContain(`${said} "lead": this token may ask none.`);
+  expect(await told(none, 'lead', way)).toContain(`${said} "lead": this token may not run any agent.`);
 });

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { parseStrictJson } from '#base';
 import type { Json } from '#base';
 import type { ServedSocket } from '#contracts';
-import { fakeServing, routesOf, serveOnPipes } from './driver.ts';
-import { eventsOf, request, send } from './messages.ts';
+import { fakeService, mcpApp, serveOnPipes } from './driver.ts';
+import { eventReader, request, send } from './messages.ts';
 
 const names = ['tools/call', 'tools/list', 'initialize', 'ping', 'server/discover', 'subscriptions/listen', 'x'];
 const notices = ['notifications/cancelled', 'notifications/initialized', 'notifications/progress'];
@@ -15,7 +15,7 @@ const envelope = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-/** Anything, but most of it nearly a message. */
+/** Any value, but mostly almost a message. */
 const messages = fc
   .oneof(
     { weight: 1, arbitrary: fc.jsonValue() },
@@ -48,15 +48,15 @@ const messages = fc
   )
   .map((value) => JSON.parse(JSON.stringify(value)) as Json);
 
-/** No reply is anything but JSON-RPC, and none says where in our code it was made. */
+/** Every reply is JSON-RPC, and none reveals a place in our code. */
 const isProper = (reply: unknown): void => {
   expect(reply).toMatchObject({ jsonrpc: '2.0' });
   expect(JSON.stringify(reply)).not.toMatch(/\.m?[jt]s:\d|sk-secret|"stack"/u);
 };
 
-describe('whatever a client sends is answered, refused or dropped, and the next message is served', () => {
+describe('any message is answered, refused or dropped, and the next one is served', () => {
   test('over streamable HTTP', async () => {
-    const routes = await routesOf(fakeServing());
+    const routes = await mcpApp(fakeService());
     await fc.assert(
       fc.asyncProperty(
         messages,
@@ -68,7 +68,7 @@ describe('whatever a client sends is answered, refused or dropped, and the next 
           expect([200, 202, 400, 404]).toContain(response.status);
           const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
           const isListening = JSON.stringify(message).includes('subscriptions/listen');
-          if (isStream && !isListening) (await eventsOf(response.body).rest()).forEach(isProper);
+          if (isStream && !isListening) (await eventReader(response.body).rest()).forEach(isProper);
           else if (!isStream && response.status !== 202) isProper(await response.json());
           stop.abort();
         },
@@ -76,14 +76,14 @@ describe('whatever a client sends is answered, refused or dropped, and the next 
       { numRuns: 500 },
     );
     const response = await send(routes, request(1, 'ping'));
-    expect(await eventsOf(response.body).rest()).toMatchObject([{ id: 1, result: {} }]);
+    expect(await eventReader(response.body).rest()).toMatchObject([{ id: 1, result: {} }]);
   });
 
   test('over HTTP with one stream of events', async () => {
-    const routes = await routesOf(fakeServing());
+    const routes = await mcpApp(fakeService());
     await fc.assert(
       fc.asyncProperty(fc.array(messages, { maxLength: 8 }), async (sent) => {
-        const events = eventsOf((await send(routes, undefined, { path: '/mcp/sse', method: 'GET' })).body);
+        const events = eventReader((await send(routes, undefined, { path: '/mcp/sse', method: 'GET' })).body);
         const first = await events.next();
         const path = first !== null && 'data' in first ? first.data : '';
         for (const message of sent) {
@@ -99,7 +99,7 @@ describe('whatever a client sends is answered, refused or dropped, and the next 
   });
 
   test('over a WebSocket', async () => {
-    const routes = await routesOf(fakeServing());
+    const routes = await mcpApp(fakeService());
     await fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -141,7 +141,7 @@ describe('whatever a client sends is answered, refused or dropped, and the next 
           ),
         ),
         async (sent) => {
-          const { toServer, fromServer, served } = await serveOnPipes(fakeServing());
+          const { toServer, fromServer, served } = await serveOnPipes(fakeService());
           for (const line of sent) toServer.write(Buffer.concat([line, Buffer.from('\n')]));
           toServer.write(`${JSON.stringify(request('last', 'nothing'))}\n`);
           let last;

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { openPeer, protocols, transports } from './clients.ts';
-import type { Peer } from './clients.ts';
+import { openMcpServer, protocols, transports } from './clients.ts';
+import type { McpTestServer } from './clients.ts';
 
 const all = transports.flatMap((transport) => protocols.map((protocol) => ({ transport, protocol })));
 
 describe.each(all)('the official client over $transport, protocol $protocol', ({ transport, protocol }) => {
-  const withPeer = async (work: (peer: Peer) => Promise<void>, options = {}): Promise<void> => {
-    const peer = await openPeer(transport, protocol, options);
+  const withPeer = async (work: (peer: McpTestServer) => Promise<void>, options = {}): Promise<void> => {
+    const peer = await openMcpServer(transport, protocol, options);
     try {
       await work(peer);
     } finally {
@@ -14,7 +14,7 @@ describe.each(all)('the official client over $transport, protocol $protocol', ({
     }
   };
 
-  test('it finds a tool per agent and is answered by it', () =>
+  test('it finds one tool per agent and gets answers from it', () =>
     withPeer(async ({ connect }) => {
       const client = await connect('ann');
       expect(client.getServerVersion()).toMatchObject({ name: 'cloister', version: '1.2.3' });
@@ -28,7 +28,7 @@ describe.each(all)('the official client over $transport, protocol $protocol', ({
       await client.close();
     }));
 
-  test('data is checked by the client against the schema of the tool', () =>
+  test('the client checks data against the schema of the tool', () =>
     withPeer(async ({ connect }) => {
       const client = await connect();
       const result = await client.callTool({ name: 'map', arguments: { town: 'Ulm', format: 'json' } });
@@ -36,46 +36,46 @@ describe.each(all)('the official client over $transport, protocol $protocol', ({
       await client.close();
     }));
 
-  test('progress is told while it works, in rising numbers', () =>
-    withPeer(async ({ connect, fake: { happened } }) => {
+  test('progress is sent during the call, with rising numbers', () =>
+    withPeer(async ({ connect, fake: { counts } }) => {
       const client = await connect();
       const notes: unknown[] = [];
       await client.callTool(
         { name: 'busy', arguments: { prompt: 'Go' } },
-        { onprogress: (note) => notes.push(note) === 8 && happened.add('heard') },
+        { onprogress: (note) => notes.push(note) === 8 && counts.add('heard') },
       );
       expect(notes).toHaveLength(8);
       expect(notes.slice(0, 5)).toEqual([
-        { progress: 1, message: 'busy asks helper.' },
-        { progress: 2, message: 'helper uses search.' },
-        { progress: 3, message: 'search has answered helper.' },
-        { progress: 4, message: 'helper is back to busy: completed.' },
-        { progress: 5, message: 'busy asks helper.' },
+        { progress: 1, message: 'busy called helper.' },
+        { progress: 2, message: 'helper called the tool search.' },
+        { progress: 3, message: 'The tool search of helper succeeded.' },
+        { progress: 4, message: 'helper returned to busy: completed.' },
+        { progress: 5, message: 'busy called helper.' },
       ]);
       expect(JSON.stringify(notes)).not.toContain('sk-secret');
       await client.close();
     }));
 
-  test('a call that is not wanted any more is cancelled, and others go on', () =>
-    withPeer(async ({ connect, fake: { happened } }) => {
+  test('one call can be cancelled while others continue', () =>
+    withPeer(async ({ connect, fake: { counts: happened } }) => {
       const client = await connect();
       const stop = new AbortController();
       const hanging = client.callTool({ name: 'hang', arguments: { prompt: 'x' } }, { signal: stop.signal });
       const other = client.callTool({ name: 'hang', arguments: { prompt: 'y' } });
       other.catch(() => undefined);
-      await happened.seen('begin me', 2);
+      await happened.waitFor('begin me', 2);
       stop.abort();
       await expect(hanging).rejects.toThrow(/abort/iu);
-      await happened.seen('cancel me');
+      await happened.waitFor('cancel me');
       expect(await client.callTool({ name: 'echo', arguments: { prompt: 'z' } })).toMatchObject({
         content: [{ text: 'me: "z"' }],
       });
       expect(happened.count('cancel me')).toBe(1);
       await client.close();
-      await happened.seen('cancel me', 2);
+      await happened.waitFor('cancel me', 2);
     }));
 
-  test('failures are results in the words of the catalogue; an unknown tool is an error of the protocol', () =>
+  test('failures are results with the texts of the catalogue; an unknown tool is a protocol error', () =>
     withPeer(async ({ connect }) => {
       const client = await connect();
       const texts: string[] = [];
@@ -89,7 +89,7 @@ describe.each(all)('the official client over $transport, protocol $protocol', ({
       await client.close();
     }));
 
-  test('clients with the same ids at once get their own answers, also those of one caller', () =>
+  test('concurrent clients with the same ids get their own answers, even those of one caller', () =>
     withPeer(async ({ connect }) => {
       const names = ['ann', 'ann', 'bob', 'bob'];
       const clients = await Promise.all(names.map(connect));
@@ -103,14 +103,14 @@ describe.each(all)('the official client over $transport, protocol $protocol', ({
       await Promise.all(clients.map((client) => client.close()));
     }));
 
-  test('who may ask nobody sees no tools, and cannot call those of others', () =>
+  test('a caller without agents sees no tools and cannot call those of others', () =>
     withPeer(async ({ connect, fake }) => {
       const client = await connect('nobody');
       expect((await client.listTools()).tools).toEqual([]);
       await expect(client.callTool({ name: 'echo', arguments: { prompt: 'x' } })).rejects.toMatchObject({
         code: -32_602,
       });
-      expect(fake.begun).toEqual([]);
+      expect(fake.started).toEqual([]);
       await client.close();
     }));
 });

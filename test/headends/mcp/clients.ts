@@ -1,11 +1,11 @@
-// The official client on each transport, with the old protocol and with the new one.
+// The official client on each transport, with the old and the new protocol version.
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Transport } from '@modelcontextprotocol/client';
 import { WebSocket } from 'ws';
-import { fakeServing, routesOf, serveOnPipes, serveRoutes } from './driver.ts';
-import type { Fake, Harness, Pipes } from './driver.ts';
+import { fakeService, mcpApp, serveOnPipes, serveRoutes } from './driver.ts';
+import type { FakeService, RunningApp, Pipes } from './driver.ts';
 
 export const transports = ['http', 'sse', 'websocket', 'stdio'] as const;
 export const protocols = ['2025-11-25', '2026-07-28'] as const;
@@ -13,23 +13,23 @@ export const protocols = ['2025-11-25', '2026-07-28'] as const;
 export type TransportName = (typeof transports)[number];
 export type ProtocolName = (typeof protocols)[number];
 
-/** A server, and whoever connects to it. */
-export type Peer = {
-  readonly fake: Fake;
+/** A server, and a way to connect clients to it. */
+export type McpTestServer = {
+  readonly fake: FakeService;
   connect(caller?: string): Promise<Client>;
-  /** Where it listens; not on standard input. */
+  /** Where it listens; empty for stdio. */
   readonly url: string;
   close(): Promise<void>;
 };
 
-export const openPeer = async (
+export const openMcpServer = async (
   transport: TransportName,
   protocol: ProtocolName,
-  options: Parameters<typeof fakeServing>[0] = {},
-): Promise<Peer> => {
-  const fake = fakeServing(options);
-  const harness: Pick<Harness, 'url' | 'close'> =
-    transport === 'stdio' ? { url: '', close: async () => undefined } : await serveRoutes(await routesOf(fake));
+  options: Parameters<typeof fakeService>[0] = {},
+): Promise<McpTestServer> => {
+  const fake = fakeService(options);
+  const harness: Pick<RunningApp, 'url' | 'close'> =
+    transport === 'stdio' ? { url: '', close: async () => undefined } : await serveRoutes(await mcpApp(fake));
   const opened: (() => Promise<void>)[] = [];
   const connect = async (caller = 'me'): Promise<Client> => {
     const client = new Client(
@@ -53,7 +53,7 @@ export const openPeer = async (
 const transportOf = async (
   name: TransportName,
   url: string,
-  fake: Fake,
+  fake: FakeService,
   caller: string,
   opened: (() => Promise<void>)[],
 ): Promise<Transport> => {
@@ -73,7 +73,7 @@ const transportOf = async (
   }
 };
 
-/** The client forgets who asked as soon as it has an answer, and hears notes a moment later: so each message has a turn of its own. */
+/** The client handles notifications a moment after answers, and drops those of an answered request, so each message gets its own turn. */
 const oneByOne = (transport: Transport): ((text: string) => void) => {
   let turn = Promise.resolve();
   return (text) => {

@@ -1,4 +1,4 @@
-// What the conformance suite wants a server to have, as a plain server object: our transports carry it.
+// A plain server object with everything the conformance suite needs, for our transports to carry.
 import { Server } from '@modelcontextprotocol/server';
 import type { CallToolResult, ContentBlock, ServerContext, Tool } from '@modelcontextprotocol/server';
 
@@ -11,18 +11,18 @@ const resource = (uri: string, mimeType: string, words: string) => ({
   resource: { uri, mimeType, text: words },
 });
 
-type Doing = (context: ServerContext) => Promise<CallToolResult>;
+type ToolBody = (context: ServerContext) => Promise<CallToolResult>;
 
-const giving =
-  (...content: ContentBlock[]): Doing =>
+const returning =
+  (...content: ContentBlock[]): ToolBody =>
   async () => ({ content });
 
-const tools: Readonly<Record<string, Doing>> = {
-  test_simple_text: giving(text('This is a simple text response for testing.')),
-  test_image_content: giving(image),
-  test_audio_content: giving({ type: 'audio', data: 'UklGRiQAAABXQVZF', mimeType: 'audio/wav' }),
-  test_embedded_resource: giving(resource('test://embedded-resource', 'text/plain', 'An embedded resource.')),
-  test_multiple_content_types: giving(
+const tools: Readonly<Record<string, ToolBody>> = {
+  test_simple_text: returning(text('This is a simple text response for testing.')),
+  test_image_content: returning(image),
+  test_audio_content: returning({ type: 'audio', data: 'UklGRiQAAABXQVZF', mimeType: 'audio/wav' }),
+  test_embedded_resource: returning(resource('test://embedded-resource', 'text/plain', 'An embedded resource.')),
+  test_multiple_content_types: returning(
     text('Multiple content types test:'),
     image,
     resource('test://mixed-content-resource', 'application/json', '{"test":"data"}'),
@@ -38,11 +38,11 @@ const tools: Readonly<Record<string, Doing>> = {
     if (progressToken !== undefined)
       for (const progress of [0, 50, 100])
         await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, total: 100 } });
-    // The client of the suite forgets who asked as soon as it has an answer, and hears notes a moment later.
+    // The suite's client handles notifications a moment after answers, and drops those of an answered request.
     await new Promise((resolve) => setTimeout(resolve, 50));
     return { content: [text('Done.')] };
   },
-  json_schema_2020_12_tool: giving(text('Yes.')),
+  json_schema_2020_12_tool: returning(text('Yes.')),
 };
 
 const newestSchema: Tool['inputSchema'] = {

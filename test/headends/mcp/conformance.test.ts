@@ -11,12 +11,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { routesFor } from '../../../src/headends/mcp/mcp-routes.ts';
 import { serveAgents } from '../http/driver.ts';
 import { conformanceServer } from './conformance-server.ts';
-import { routed, serveRoutes, worldWith } from './driver.ts';
+import { routedApp, serveRoutes, testWorld } from './driver.ts';
 
 const suite = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
 
 /** Which scenarios of the public suite a server passes, and which it does not. */
-const judged = async (url: string): Promise<{ passed: string[]; failed: string[] }> => {
+const runSuite = async (url: string): Promise<{ passed: string[]; failed: string[] }> => {
   const { promise, resolve } = Promise.withResolvers<string>();
   execFile(process.execPath, [suite, 'server', '--url', url], { cwd: tmpdir() }, (_error, output) => resolve(output));
   const output = await promise;
@@ -25,7 +25,7 @@ const judged = async (url: string): Promise<{ passed: string[]; failed: string[]
   return { passed: marked('✓'), failed: marked('✗') };
 };
 
-/** It asks the client in the middle of a call, for which there would have to be a session. */
+/** Scenarios in which the server sends a request to the client during a call, which needs a session. */
 const askTheClient = [
   'tools-call-sampling',
   'tools-call-elicitation',
@@ -33,15 +33,15 @@ const askTheClient = [
   'elicitation-sep1330-enums',
 ];
 
-test('our transports carry everything that the public suite asks of a server without sessions', async () => {
-  const { url, close } = await serveRoutes(routed(await routesFor(library, conformanceServer, worldWith())));
+test('our transports pass the public conformance suite for servers without sessions', async () => {
+  const { url, close } = await serveRoutes(routedApp(await routesFor(library, conformanceServer, testWorld())));
   onTestFinished(close);
-  const { passed, failed } = await judged(`${await withToken(url, 'me')}/mcp`);
+  const { passed, failed } = await runSuite(`${await withToken(url, 'me')}/mcp`);
   expect(failed).toEqual(askTheClient);
   expect(passed).toHaveLength(26);
 }, 60_000);
 
-/** Puts the token into what comes, and passes all else on: the suite cannot be told one. */
+/** A proxy that adds the token to each request, because the suite cannot be given one. */
 const withToken = async (url: string, token: string): Promise<string> => {
   const proxy = createServer((message, to) => {
     const headers = { ...message.headers, authorization: `Bearer ${token}` };
@@ -59,7 +59,7 @@ const withToken = async (url: string, token: string): Promise<string> => {
   return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
 };
 
-test('a served Cloister passes what the public suite asks of a server that has tools only', async () => {
+test('a served Cloister passes the public conformance suite for servers with tools only', async () => {
   const nothing = { format: 'json', schema: { type: 'object', properties: {} } } as const;
   const helper = defineAgent({
     name: 'helper',
@@ -90,7 +90,7 @@ test('a served Cloister passes what the public suite asks of a server that has t
     }),
   );
   const { url, token } = await serveAgents({ agents });
-  const { passed } = await judged(`${await withToken(url, token)}/mcp`);
+  const { passed } = await runSuite(`${await withToken(url, token)}/mcp`);
   expect(passed).toEqual([
     'server-initialize',
     'ping',

@@ -1,18 +1,18 @@
-// Everything the tests of this headend know of its API: agents that do what a test wants, and the routes behind the HTTP headend.
+// The only file of these tests that knows the headend's API: fake agents, and the routes behind the HTTP headend.
 import { randomBytes } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { defineAgent } from 'cloister';
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
 import type { Agent, AgentRequest, Caller, Clock, RunEvent, RunOutcome, AgentService } from '#contracts';
-import { BodyBudget, buildApp, defaultLimits, Gate, listen, upgradeTo } from '#headends/http';
+import { BodyBudget, buildApp, defaultLimits, Gate, listen, socketUpgrade } from '#headends/http';
 import type { HttpApp } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import type { McpRoutes, McpStdio, McpWorld } from '#headends/mcp';
-import { rpcForm } from '../../../src/headends/mcp/rpc.ts';
-import { realClock } from '../http/bare.ts';
+import { rpcError } from '../../../src/headends/mcp/rpc.ts';
+import { realClock } from '../http/test-server.ts';
 
-export const worldWith = (clock: Clock = realClock): McpWorld & { readonly clock: Clock } => ({
+export const testWorld = (clock: Clock = realClock): McpWorld & { readonly clock: Clock } => ({
   clock,
   ids: { random: () => randomBytes(6).toString('hex') },
   version: '1.2.3',
@@ -22,7 +22,7 @@ export const worldWith = (clock: Clock = realClock): McpWorld & { readonly clock
 const agent = (name: string, more: Partial<Parameters<typeof defineAgent>[0]> = {}): Agent =>
   defineAgent({ name, description: `I am ${name}.`, prompt: 'p', ...more });
 
-export const place = {
+export const placeSchema = {
   type: 'object',
   properties: { town: { type: 'string' } },
   required: ['town'],
@@ -37,11 +37,14 @@ export const agents: Readonly<Record<string, Agent>> = {
   fail: agent('fail'),
   crash: agent('crash'),
   part: agent('part'),
-  map: agent('map', { input: { format: 'json', schema: place }, output: { format: 'json', schema: place } }),
+  map: agent('map', {
+    input: { format: 'json', schema: placeSchema },
+    output: { format: 'json', schema: placeSchema },
+  }),
   list: agent('list', { output: { format: 'json', schema: { type: 'array' } } }),
 };
 
-export const outcomeOf = (output: string, more: Partial<RunOutcome> = {}): RunOutcome => ({
+export const makeOutcome = (output: string, more: Partial<RunOutcome> = {}): RunOutcome => ({
   status: 'completed',
   output,
   data: null,
@@ -63,8 +66,8 @@ export const outcomeOf = (output: string, more: Partial<RunOutcome> = {}): RunOu
   ...more,
 });
 
-/** How often things happened, and who waits for that. */
-export class Happened {
+/** Counts named events, and lets tests wait for them. */
+export class EventCounts {
   readonly #counts = new Map<string, number>();
   #waiting: (() => void)[] = [];
 
@@ -79,42 +82,42 @@ export class Happened {
     return this.#counts.get(what) ?? 0;
   }
 
-  /** Waits until it has happened so often; how often it has. */
-  async seen(what: string, times = 1): Promise<number> {
+  /** Waits until the event has happened so often; returns the count. */
+  async waitFor(what: string, times = 1): Promise<number> {
     while (this.count(what) < times) await new Promise<void>((tell) => this.#waiting.push(tell));
     return this.count(what);
   }
 }
 
-export type Fake = {
+export type FakeService = {
   readonly serving: AgentService;
-  readonly happened: Happened;
-  readonly begun: { readonly caller: string; readonly asked: AgentRequest }[];
+  readonly counts: EventCounts;
+  readonly started: { readonly caller: string; readonly asked: AgentRequest }[];
 };
 
-/** `notes`: how many things the agent `busy` does. Callers whose name begins with `no` may ask nobody. */
-export const fakeServing = ({
+/** `notes`: how many rounds of events the agent `busy` emits. Callers whose name begins with `no` may run no agent. */
+export const fakeService = ({
   notes = 2,
   names = Object.keys(agents).filter((name) => name !== 'long'),
-}: FakeOptions = {}): Fake => {
-  const happened = new Happened();
-  const begun: Fake['begun'] = [];
+}: FakeOptions = {}): FakeService => {
+  const happened = new EventCounts();
+  const started: FakeService['started'] = [];
   const serving: AgentService = {
     clients: { system: false, tools: false, activity: false },
     agents: ({ name }) => (name.startsWith('no') ? [] : names.map((each) => agents[each]!)),
     startRun: async (caller, asked, signal) => {
-      begun.push({ caller: caller.name, asked });
+      started.push({ caller: caller.name, asked });
       signal?.throwIfAborted();
       happened.add(`begin ${caller.name}`);
       return {
         run: 'run' as RunId,
         agent: asked.agent,
         startedAt: 0,
-        outcome: endOf(caller, asked, signal, happened),
+        outcome: fakeOutcome(caller, asked, signal, happened),
         events: async function* () {
           if (asked.agent === 'crash') await new Promise((resolve) => setImmediate(resolve));
           if (asked.agent !== 'busy') return;
-          for (let at = 0; at < notes; at++) yield* noteEvents(at * 1_000);
+          for (let at = 0; at < notes; at++) yield* progressEvents(at * 1_000);
           happened.add(`told ${caller.name}`);
         },
         pieces: () => {
@@ -136,48 +139,48 @@ export const fakeServing = ({
       throw new CloisterError('run_unknown');
     },
   };
-  return { serving, happened, begun };
+  return { serving, counts: happened, started };
 };
 
 type FakeOptions = { readonly notes?: number; readonly names?: readonly string[] };
 
-const endOf = async (
+const fakeOutcome = async (
   caller: Caller,
   asked: AgentRequest,
   signal: AbortSignal | undefined,
-  happened: Happened,
+  happened: EventCounts,
 ): Promise<RunOutcome> => {
   switch (asked.agent) {
     case 'hang':
       await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
       happened.add(`cancel ${caller.name}`);
-      return outcomeOf('', { status: 'cancelled', failure: { code: 'cancelled' } });
+      return makeOutcome('', { status: 'cancelled', failure: { code: 'cancelled' } });
     case 'busy':
-      await happened.seen('heard');
-      return outcomeOf('Done.');
+      await happened.waitFor('heard');
+      return makeOutcome('Done.');
     case 'fail':
-      return outcomeOf('', {
+      return makeOutcome('', {
         status: 'failed',
         failure: { code: 'defect', detail: 'sk-secret of the provider' },
       });
     case 'crash':
       throw new Error('sk-secret at /home/operator/file.ts:1:2');
     case 'part':
-      return outcomeOf('Half of it.', { status: 'timeout', failure: { code: 'deadline_passed' } });
+      return makeOutcome('Half of it.', { status: 'timeout', failure: { code: 'deadline_passed' } });
     case 'map':
-      return outcomeOf(JSON.stringify(asked.input), { data: asked.input });
+      return makeOutcome(JSON.stringify(asked.input), { data: asked.input });
     case 'list':
-      return outcomeOf('[1]', { data: [1] });
+      return makeOutcome('[1]', { data: [1] });
     case 'long':
-      return outcomeOf('x'.repeat(1_000_000));
+      return makeOutcome('x'.repeat(1_000_000));
     default:
-      return outcomeOf(`${caller.name}: ${JSON.stringify(asked.input)}`, {
+      return makeOutcome(`${caller.name}: ${JSON.stringify(asked.input)}`, {
         data: asked.schema === undefined ? null : { said: asked.input },
       });
   }
 };
 
-const noteEvents = (at: number): RunEvent[] => {
+const progressEvents = (at: number): RunEvent[] => {
   const base = { run: 'run', cell: 'cell', agent: 'busy', at };
   return [
     { ...base, type: 'child-start', childAgent: 'helper', tool: 'helper' },
@@ -188,11 +191,11 @@ const noteEvents = (at: number): RunEvent[] => {
   ] as unknown as RunEvent[];
 };
 
-/** The routes, and the HTTP headend before them. */
-export type Routed = McpRoutes & { readonly clock: Clock; readonly app: HttpApp };
+/** The routes, behind the HTTP headend. */
+export type RoutedApp = McpRoutes & { readonly clock: Clock; readonly app: HttpApp };
 
-export const routesOf = async (fake: Fake, world = worldWith()): Promise<Routed> =>
-  routed(await mcpRoutes(fake.serving, world), world.clock);
+export const mcpApp = async (fake: FakeService, world = testWorld()): Promise<RoutedApp> =>
+  routedApp(await mcpRoutes(fake.serving, world), world.clock);
 
 /** The token of a caller is its name. */
 const gate = new Gate({
@@ -202,10 +205,10 @@ const gate = new Gate({
   admit: () => undefined,
 });
 
-export const routed = (routes: McpRoutes, clock: Clock = realClock): Routed => {
+export const routedApp = (routes: McpRoutes, clock: Clock = realClock): RoutedApp => {
   const app = buildApp({
     routes: routes.routes,
-    form: rpcForm,
+    form: rpcError,
     gate,
     limits: defaultLimits,
     bodies: new BodyBudget(defaultLimits),
@@ -217,9 +220,9 @@ export const routed = (routes: McpRoutes, clock: Clock = realClock): Routed => {
   return { ...routes, clock, app };
 };
 
-export type Harness = {
+export type RunningApp = {
   readonly url: string;
-  /** WebSockets that are open. */
+  /** Number of open WebSockets. */
   readonly sockets: number;
   /** Ends all connections. */
   drop(): void;
@@ -227,9 +230,9 @@ export type Harness = {
 };
 
 /** On a real port. */
-export const serveRoutes = async ({ app, sockets, clock }: Routed): Promise<Harness> => {
+export const serveRoutes = async ({ app, sockets, clock }: RoutedApp): Promise<RunningApp> => {
   const bodies = new BodyBudget(defaultLimits);
-  const upgrade = upgradeTo(sockets, { gate, limits: defaultLimits, bodies, clock, isStopping: () => false });
+  const upgrade = socketUpgrade(sockets, { gate, limits: defaultLimits, bodies, clock, isStopping: () => false });
   const listening = await listen(app, { host: '127.0.0.1', port: 0, limits: defaultLimits, upgrade });
   return {
     url: `http://127.0.0.1:${listening.port}`,
@@ -247,7 +250,7 @@ export const serveRoutes = async ({ app, sockets, clock }: Routed): Promise<Harn
 
 export type Pipes = { readonly toServer: PassThrough; readonly fromServer: PassThrough; readonly served: McpStdio };
 
-export const serveOnPipes = async (fake: Fake, caller: Caller = { name: 'me' }): Promise<Pipes> => {
+export const serveOnPipes = async (fake: FakeService, caller: Caller = { name: 'me' }): Promise<Pipes> => {
   const [toServer, fromServer] = [new PassThrough(), new PassThrough()];
   const streams = { input: toServer, output: fromServer };
   return { toServer, fromServer, served: await serveMcpStdio(fake.serving, caller, streams, { version: '1.2.3' }) };

@@ -1,6 +1,6 @@
-// Messages by hand, and how what comes back is read.
+// Builds messages by hand, and reads the replies.
 import type { Json, JsonObject } from '#base';
-import type { Routed } from './driver.ts';
+import type { RoutedApp } from './driver.ts';
 
 export const request = (id: string | number, method: string, params: JsonObject = {}): JsonObject => ({
   jsonrpc: '2.0',
@@ -25,9 +25,9 @@ export const initialize = (id: string | number = 0): JsonObject =>
     clientInfo: { name: 'hand', version: '1' },
   });
 
-export const posted = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+export const postHeaders = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
 
-export type Sent = {
+export type SendOptions = {
   readonly caller?: string;
   readonly tag?: string;
   readonly path?: string;
@@ -36,12 +36,12 @@ export type Sent = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-export const send = async ({ app }: Routed, body: Json | undefined, sent: Sent = {}): Promise<Response> => {
+export const send = async ({ app }: RoutedApp, body: Json | undefined, sent: SendOptions = {}): Promise<Response> => {
   const { caller = 'me', tag, path = '/mcp', method = 'POST', signal, headers } = sent;
   const asked = new Request(`http://127.0.0.1${path}`, {
     method,
     headers: {
-      ...(method === 'POST' ? posted : {}),
+      ...(method === 'POST' ? postHeaders : {}),
       'x-api-key': caller,
       ...(tag === undefined ? {} : { 'mcp-session-id': tag }),
       ...headers,
@@ -53,7 +53,7 @@ export const send = async ({ app }: Routed, body: Json | undefined, sent: Sent =
 };
 
 /** Reads the events of a stream one by one. */
-export const eventsOf = (body: ReadableStream<Uint8Array> | null) => {
+export const eventReader = (body: ReadableStream<Uint8Array> | null) => {
   const reader = body!.getReader();
   const decoder = new TextDecoder();
   let held = '';

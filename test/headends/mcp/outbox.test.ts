@@ -11,15 +11,15 @@ const step = fc.oneof(
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Of about so many bytes, and like no other. */
+/** A unique text of about so many bytes. */
 const textOf = (no: number, bytes: number): string => `${no}:${'€'.repeat(Math.ceil(bytes / 3))}`;
 
-test('more than 256 KiB wait for a client only if it is one message, and none that must be told is lost', () =>
+test('more than 256 KiB wait for a client only as a single message, and no required message is lost', () =>
   fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60, size: 'max' }), async (steps) => {
       const outbox = new Outbox();
-      const [must, may, heard]: [string[], string[], string[]] = [[], [], []];
-      /** Of each alone. */
+      const [must, may, received]: [string[], string[], string[]] = [[], [], []];
+      /** The size of each text. */
       const sizes = new Set<number>();
       let [turnOf, reading] = [Promise.resolve(), false];
       const take = async (): Promise<void> => {
@@ -27,9 +27,9 @@ test('more than 256 KiB wait for a client only if it is one message, and none th
         reading = true;
         const text = await outbox.take();
         reading = false;
-        if (text !== null) heard.push(text);
+        if (text !== null) received.push(text);
       };
-      // As answers do: one after the other.
+      // One after the other, like answers.
       const put = (text: string): void => {
         must.push(text);
         turnOf = turnOf.then(() => outbox.put(text));
@@ -47,12 +47,12 @@ test('more than 256 KiB wait for a client only if it is one message, and none th
         void take();
         await turn();
       }
-      // Compared by their numbers: they are long.
+      // Compared by their numbers, because the texts are long.
       const numbers = (texts: readonly string[]): readonly number[] => texts.map((text) => Number.parseInt(text, 10));
       const [asked, offered] = [numbers(must), numbers(may)];
-      expect(numbers(heard).filter((no) => asked.includes(no))).toEqual(asked);
-      expect(numbers(heard).filter((no) => offered.includes(no))).toEqual(offered);
-      expect(heard.length).toBe(asked.length + offered.length);
+      expect(numbers(received).filter((no) => asked.includes(no))).toEqual(asked);
+      expect(numbers(received).filter((no) => offered.includes(no))).toEqual(offered);
+      expect(received.length).toBe(asked.length + offered.length);
       outbox.end();
       await turnOf;
       expect(await outbox.take()).toBeNull();
@@ -60,14 +60,14 @@ test('more than 256 KiB wait for a client only if it is one message, and none th
     { numRuns: 200 },
   ));
 
-test('what was taken counts until the next one is taken', async () => {
+test('a taken message counts until the next one is taken', async () => {
   const outbox = new Outbox();
   const answers: string[] = [];
   const put = (text: string): Promise<number> => outbox.put(text).then(() => answers.push(text.slice(0, 1)));
   const both = Promise.all([put('a'.repeat(900 * kib)), put('b'.repeat(900 * kib))]);
   await outbox.take();
   await turn();
-  // It is on its way: nothing that is small may come besides, nor what is large.
+  // The text is still being sent, so there is room for neither a small nor a large one.
   expect([answers, outbox.offer('note'), outbox.bytes]).toEqual([['a'], false, 900 * kib]);
   const next = outbox.take();
   await both;

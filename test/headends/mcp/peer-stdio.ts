@@ -1,4 +1,4 @@
-// The test server behind our standard input and output. While it lives, its process id is a file in the folder that it is given.
+// The test server on our stdio transport. While it runs, the given folder holds a file named after its process id.
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as library from '@modelcontextprotocol/server';

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { RunEvent } from '#contracts';
-import { tellProgress } from '../../../src/headends/mcp/tell-progress.ts';
-import type { ProgressNote } from '../../../src/headends/mcp/tell-progress.ts';
+import { sendProgress } from '../../../src/headends/mcp/send-progress.ts';
+import type { ProgressNote } from '../../../src/headends/mcp/send-progress.ts';
 
 const use = (at: number): RunEvent =>
   ({ type: 'tool-start', agent: 'lead', tool: 'search', args: 'sk-secret', at }) as unknown as RunEvent;
 
-const told = async (
+const collectProgress = async (
   times: readonly number[],
   take: () => boolean = () => true,
 ): Promise<{ at: number; note: ProgressNote }[]> => {
@@ -16,7 +16,7 @@ const told = async (
   const events = async function* () {
     for (now of times) yield use(now);
   };
-  await tellProgress(events(), { take }, async (note) => void notes.push({ at: now, note }));
+  await sendProgress(events(), { tryReserve: take }, async (note) => void notes.push({ at: now, note }));
   return notes;
 };
 
@@ -24,10 +24,10 @@ const times = fc
   .array(fc.integer({ min: 0, max: 100 }), { minLength: 40, maxLength: 120 })
   .map((gaps) => gaps.reduce<number[]>((all, gap) => [...all, (all.at(-1) ?? 1) + gap], []));
 
-test('of what happens no more is told than 20 things at once and 5 a second, in rising numbers', () =>
+test('progress is limited to a burst of 20 and 5 per second, with rising numbers', () =>
   fc.assert(
     fc.asyncProperty(times, async (at) => {
-      const notes = await told(at);
+      const notes = await collectProgress(at);
       expect(notes.map(({ note }) => note.progress)).toEqual(notes.map((_, place) => place + 1));
       notes.forEach((first, place) =>
         notes.slice(place).forEach((last, more) => {
@@ -37,22 +37,24 @@ test('of what happens no more is told than 20 things at once and 5 a second, in 
     }),
   ));
 
-test('what happens slowly is told whole', async () => {
+test('slow events are all reported', async () => {
   const slowly = Array.from({ length: 500 }, (_, place) => 1 + place * 200);
-  expect(await told(slowly)).toHaveLength(500);
+  expect(await collectProgress(slowly)).toHaveLength(500);
 });
 
-test('a client that has no room is told nothing, and one that has is told with names only', async () => {
-  expect(await told([1, 2, 3], () => false)).toEqual([]);
-  expect((await told([1])).map(({ note }) => note)).toEqual([{ progress: 1, message: 'lead uses search.' }]);
+test('a client without room gets no progress, and one with room gets names only', async () => {
+  expect(await collectProgress([1, 2, 3], () => false)).toEqual([]);
+  expect((await collectProgress([1])).map(({ note }) => note)).toEqual([
+    { progress: 1, message: 'lead called the tool search.' },
+  ]);
 });
 
-test('a note that cannot be sent stops nothing', async () => {
+test('a notification that cannot be sent stops nothing', async () => {
   let sent = 0;
   const events = async function* () {
     yield* [use(1), use(2), use(3)];
   };
-  await tellProgress(events(), { take: () => true }, async () => {
+  await sendProgress(events(), { tryReserve: () => true }, async () => {
     sent += 1;
     throw new Error('gone');
   });

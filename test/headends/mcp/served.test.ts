@@ -6,7 +6,7 @@ import { rehearse } from 'cloister/testkit';
 import { describe, expect, test } from 'vitest';
 import { mcpSource } from '#adapters/mcp';
 import type { RunOutcome } from '#contracts';
-import { callText, failureOf, live } from '../../conformance/tool-source.ts';
+import { callText, failureOf, unabortedSignal } from '../../conformance/tool-source.ts';
 import { serveAgents } from '../http/driver.ts';
 import { pipeTransport, protocols, socketTransport } from './clients.ts';
 import type { ProtocolName } from './clients.ts';
@@ -75,7 +75,7 @@ const connect = async (transport: Transport, protocol: ProtocolName): Promise<Cl
 const all = Object.keys(wires).flatMap((wire) => protocols.map((protocol) => ({ wire, protocol })));
 
 describe.each(all)('a served Cloister over $wire, protocol $protocol', ({ wire, protocol }) => {
-  test('answers, tells its progress, gives data that fits, and refuses what does not', async () => {
+  test('answers, reports progress, returns matching data, and refuses invalid arguments', async () => {
     const served = await scene();
     const client = await connect(await wires[wire]!(served), protocol);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['lead', 'map', 'slow']);
@@ -85,18 +85,18 @@ describe.each(all)('a served Cloister over $wire, protocol $protocol', ({ wire, 
       { onprogress: ({ message }) => void notes.push(message) },
     );
     expect(answer.content).toEqual([{ type: 'text', text: 'It is done.' }]);
-    expect(notes).toEqual(['lead asks helper.', 'helper is back to lead: completed.']);
+    expect(notes).toEqual(['lead called helper.', 'helper returned to lead: completed.']);
     const data = await client.callTool({ name: 'map', arguments: { town: 'Ulm' } });
     expect(data.structuredContent).toEqual({ town: 'Ulm' });
     const wrong = await client.callTool({ name: 'map', arguments: { town: 1 } });
     expect(wrong).toMatchObject({
       isError: true,
-      content: [{ text: expect.stringMatching(/does not fit the input schema/u) }],
+      content: [{ text: expect.stringMatching(/does not match the agent's input schema/u) }],
     });
     await client.close();
   });
 
-  test('cancels a run that its client does not want any more', async () => {
+  test('cancels a run when its client cancels the call', async () => {
     const served = await scene();
     const client = await connect(await wires[wire]!(served), protocol);
     const stop = new AbortController();
@@ -108,7 +108,7 @@ describe.each(all)('a served Cloister over $wire, protocol $protocol', ({ wire, 
     await client.close();
   });
 
-  test('cancels the runs of a client that goes away', async () => {
+  test('cancels the runs of a client that disconnects', async () => {
     const served = await scene();
     const client = await connect(await wires[wire]!(served), protocol);
     client.callTool({ name: 'slow', arguments: { prompt: 'x' } }).catch(() => undefined);
@@ -123,19 +123,19 @@ describe.each([
   ['sse', '/mcp/sse'],
   ['websocket', '/mcp/ws'],
 ] as const)('an agent of one Cloister uses those of another over %s', (type, path) => {
-  test('with the token of its operator', async () => {
+  test('with the operator’s token', async () => {
     const { url, token } = await scene();
     const address = url.replace('http', type === 'websocket' ? 'ws' : 'http') + path;
     const source = mcpSource({ name: 'peer', type, url: address, headers: bearer(token) });
-    const listed = await source.list({ signal: live() });
+    const listed = await source.list({ signal: unabortedSignal() });
     expect(await callText(listed, 'lead', { prompt: 'Do it.' })).toBe('It is done.');
     await listed.close?.();
   });
 
-  test('and without one is refused', async () => {
+  test('is refused without a token', async () => {
     const { url } = await scene();
     const address = url.replace('http', type === 'websocket' ? 'ws' : 'http') + path;
     const source = mcpSource({ name: 'peer', type, url: address, headers: bearer('wrong') });
-    expect((await failureOf(source.list({ signal: live() }))).code).toMatch(/^server_/u);
+    expect((await failureOf(source.list({ signal: unabortedSignal() }))).code).toMatch(/^server_/u);
   });
 });

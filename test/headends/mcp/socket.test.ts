@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { parseStrictJson } from '#base';
 import type { ServedSocket } from '#contracts';
-import { fakeServing, routesOf } from './driver.ts';
+import { fakeService, mcpApp } from './driver.ts';
 import { call, initialize, request } from './messages.ts';
 
-/** A socket whose client takes a text when it is told to. */
-const open = async (fake = fakeServing()) => {
-  const { sockets } = await routesOf(fake);
+/** A socket whose client takes a text when the test says so. */
+const open = async (fake = fakeService()) => {
+  const { sockets } = await mcpApp(fake);
   const sent: { readonly text: string; readonly taken: () => void }[] = [];
   const seen = { closed: false };
   let hear: (text: string) => void = () => undefined;
@@ -37,8 +37,8 @@ const open = async (fake = fakeServing()) => {
   };
 };
 
-test('the next text is sent when the last has been taken, be it an answer or a refusal', async () => {
-  const { hear, sent, take, turn, seen } = await open(fakeServing({ names: ['long'] }));
+test('the next text is sent only when the last one has been taken, be it an answer or a refusal', async () => {
+  const { hear, sent, take, turn, seen } = await open(fakeService({ names: ['long'] }));
   hear(initialize());
   for (let id = 1; id <= 10; id++) hear(call(id, 'long'));
   hear('no JSON');
@@ -53,21 +53,21 @@ test('the next text is sent when the last has been taken, be it an answer or a r
   expect(seen.closed).toBe(false);
 });
 
-test('a client that takes nothing of what it is refused is left, and what it began is cancelled', async () => {
-  const fake = fakeServing();
+test('a client that does not read its refusals is disconnected, and its calls are cancelled', async () => {
+  const fake = fakeService();
   const { hear, seen, sent, turn } = await open(fake);
   hear(initialize());
   hear(call(1, 'hang'));
-  await fake.happened.seen('begin me');
+  await fake.counts.waitFor('begin me');
   for (let time = 0; time < 64; time++) hear('no JSON');
   await turn();
   expect([seen.closed, sent.length]).toEqual([false, 1]);
   hear('no JSON');
-  await fake.happened.seen('cancel me');
+  await fake.counts.waitFor('cancel me');
   expect([seen.closed, sent.length]).toEqual([true, 1]);
 });
 
-test('a client that does not read may have so many questions unanswered, and is told of the others', async () => {
+test('a client that does not read may have a bounded number of unanswered requests; further ones are refused', async () => {
   const { hear, take } = await open();
   for (let id = 0; id < 70; id++) hear(request(id, 'ping'));
   const told = [];

@@ -1,24 +1,24 @@
 import { virtualClock } from '#testkit';
 import { describe, expect, test } from 'vitest';
-import { fakeServing, routesOf, worldWith } from './driver.ts';
-import type { Routed } from './driver.ts';
-import { call, cancel, eventsOf, initialize, request, send } from './messages.ts';
+import { fakeService, mcpApp, testWorld } from './driver.ts';
+import type { RoutedApp } from './driver.ts';
+import { call, cancel, eventReader, initialize, request, send } from './messages.ts';
 
-const open = async (routes: Routed, caller = 'me', signal?: AbortSignal) => {
+const open = async (routes: RoutedApp, caller = 'me', signal?: AbortSignal) => {
   const response = await send(routes, undefined, {
     caller,
     path: '/mcp/sse',
     method: 'GET',
     ...(signal === undefined ? {} : { signal }),
   });
-  const events = eventsOf(response.body);
+  const events = eventReader(response.body);
   const first = await events.next();
   return { response, events, path: first !== null && 'data' in first ? first.data : '', first };
 };
 
-describe('HTTP with one stream of events', () => {
-  test('the stream begins with the address of its session, and brings the answers', async () => {
-    const routes = await routesOf(fakeServing());
+describe('HTTP with server-sent events', () => {
+  test('the stream starts with the path of its session, and delivers the answers', async () => {
+    const routes = await mcpApp(fakeService());
     const { events, path, first, response } = await open(routes);
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
     expect(first).toMatchObject({ event: 'endpoint' });
@@ -33,7 +33,7 @@ describe('HTTP with one stream of events', () => {
   test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])(
     'it speaks the protocol of %s',
     async (version) => {
-      const routes = await routesOf(fakeServing());
+      const routes = await mcpApp(fakeService());
       const { events, path } = await open(routes);
       const clientInfo = { name: 'old', version: '1' };
       const params = { protocolVersion: version, capabilities: {}, clientInfo };
@@ -43,48 +43,48 @@ describe('HTTP with one stream of events', () => {
     },
   );
 
-  test('a session is unknown to everybody but its caller, and to everybody when its stream has ended', async () => {
-    const fake = fakeServing();
-    const routes = await routesOf(fake);
+  test('a session exists only for its caller, and only until its stream ends', async () => {
+    const fake = fakeService();
+    const routes = await mcpApp(fake);
     const { events, path } = await open(routes, 'ann');
     const made = await send(routes, call(1, 'hang'), { path: '/mcp/messages?session=none', caller: 'ann' });
     const theirs = await send(routes, call(1, 'hang'), { path, caller: 'bob' });
     expect([made.status, theirs.status]).toEqual([404, 404]);
     expect(await theirs.text()).toBe(await made.text());
-    expect(fake.begun).toEqual([]);
+    expect(fake.started).toEqual([]);
     await send(routes, call(1, 'hang'), { path, caller: 'ann' });
-    await fake.happened.seen('begin ann');
+    await fake.counts.waitFor('begin ann');
     await events.cancel();
-    await fake.happened.seen('cancel ann');
+    await fake.counts.waitFor('cancel ann');
     expect((await send(routes, call(2, 'echo'), { path, caller: 'ann' })).status).toBe(404);
   });
 
-  test('a session ends when its client goes away', async () => {
-    const fake = fakeServing();
-    const routes = await routesOf(fake);
+  test('a session ends when its client disconnects', async () => {
+    const fake = fakeService();
+    const routes = await mcpApp(fake);
     const gone = new AbortController();
     const { path, events } = await open(routes, 'me', gone.signal);
     await send(routes, call(1, 'hang'), { path });
-    await fake.happened.seen('begin me');
+    await fake.counts.waitFor('begin me');
     gone.abort();
-    await fake.happened.seen('cancel me');
+    await fake.counts.waitFor('cancel me');
     expect(await events.next()).toBeNull();
     expect((await send(routes, call(2, 'echo'), { path })).status).toBe(404);
   });
 
-  test('a message of the client cancels its call', async () => {
-    const fake = fakeServing();
-    const routes = await routesOf(fake);
+  test('a cancellation message cancels the call', async () => {
+    const fake = fakeService();
+    const routes = await mcpApp(fake);
     const { path, events } = await open(routes);
     await send(routes, call(1, 'hang'), { path });
-    await fake.happened.seen('begin me');
+    await fake.counts.waitFor('begin me');
     await send(routes, cancel(1), { path });
-    expect(await fake.happened.seen('cancel me')).toBe(1);
+    expect(await fake.counts.waitFor('cancel me')).toBe(1);
     await events.cancel();
   });
 
-  test('what is no message is refused where it came from', async () => {
-    const routes = await routesOf(fakeServing());
+  test('an invalid message is refused in the response to its POST', async () => {
+    const routes = await mcpApp(fakeService());
     const { path, events } = await open(routes);
     for (const body of [null, 1, 'x', {}, [request(1, 'ping')], { jsonrpc: '1.0', id: 1, method: 'ping' }]) {
       const response = await send(routes, body, { path });
@@ -94,9 +94,9 @@ describe('HTTP with one stream of events', () => {
     await events.cancel();
   });
 
-  test('an id is not used twice at once, and can be used again when it is free', async () => {
-    const fake = fakeServing();
-    const routes = await routesOf(fake);
+  test('an id in use is refused, and can be reused once it is free', async () => {
+    const fake = fakeService();
+    const routes = await mcpApp(fake);
     const { path, events } = await open(routes);
     await send(routes, call('a', 'hang'), { path });
     const again = await send(routes, call('a', 'echo'), { path });
@@ -106,11 +106,11 @@ describe('HTTP with one stream of events', () => {
     expect((await send(routes, call('a', 'echo'), { path })).status).toBe(202);
     expect(await events.message()).toMatchObject({ id: 'a', result: { content: [{ text: 'me: "x"' }] } });
     await events.cancel();
-    expect(fake.begun.map(({ asked }) => asked.agent)).toEqual(['hang', 'echo']);
+    expect(fake.started.map(({ asked }) => asked.agent)).toEqual(['hang', 'echo']);
   });
 
-  test('a caller may open so many streams, and others are not hurt by it', async () => {
-    const routes = await routesOf(fakeServing());
+  test('a caller may open a bounded number of streams, which does not affect others', async () => {
+    const routes = await mcpApp(fakeService());
     const streams = await Promise.all(Array.from({ length: 64 }, () => open(routes, 'ann')));
     const more = await send(routes, undefined, { caller: 'ann', path: '/mcp/sse', method: 'GET' });
     expect(more.status).toBe(429);
@@ -123,9 +123,9 @@ describe('HTTP with one stream of events', () => {
     for (const { events } of [...streams, other, freed]) await events.cancel();
   });
 
-  test('silence is broken by a comment', async () => {
+  test('a silent stream gets comments', async () => {
     const clock = virtualClock();
-    const routes = await routesOf(fakeServing(), worldWith(clock));
+    const routes = await mcpApp(fakeService(), testWorld(clock));
     const { events } = await open(routes);
     const next = events.next();
     await clock.advance(15_000);
@@ -135,8 +135,8 @@ describe('HTTP with one stream of events', () => {
 });
 
 describe('a client that does not read its stream', () => {
-  test('has a bounded number of answers waiting; then its questions are refused', async () => {
-    const routes = await routesOf(fakeServing());
+  test('has a bounded number of waiting answers; further requests are refused', async () => {
+    const routes = await mcpApp(fakeService());
     const { path, events } = await open(routes);
     const statuses = [];
     for (let id = 0; id < 80; id++) statuses.push((await send(routes, request(id, 'ping'), { path })).status);
@@ -147,29 +147,29 @@ describe('a client that does not read its stream', () => {
     await events.cancel();
   });
 
-  test('misses notes of progress, but no answer', async () => {
-    const fake = fakeServing({ notes: 5_000 });
-    const routes = await routesOf(fake);
+  test('misses progress notifications, but no answer', async () => {
+    const fake = fakeService({ notes: 5_000 });
+    const routes = await mcpApp(fake);
     const { path, events } = await open(routes);
     await send(routes, call(1, 'busy', { _meta: { progressToken: 1 } }), { path });
-    await fake.happened.seen('told me');
-    fake.happened.add('heard');
+    await fake.counts.waitFor('told me');
+    fake.counts.add('heard');
     const messages = [];
     while (messages.at(-1)?.id !== 1) messages.push(await events.message());
     expect(messages).toHaveLength(17);
     await events.cancel();
   });
 
-  test('has long answers waiting as they were made, and gets all of them, each when the one before was taken', async () => {
-    const fake = fakeServing({ names: ['long', 'busy'], notes: 50 });
-    const routes = await routesOf(fake);
+  test('gets all long answers, each serialised only when the one before was taken', async () => {
+    const fake = fakeService({ names: ['long', 'busy'], notes: 50 });
+    const routes = await mcpApp(fake);
     const { path, events } = await open(routes);
     for (let id = 1; id <= 12; id++) expect((await send(routes, call(id, 'long'), { path })).status).toBe(202);
-    await fake.happened.seen('begin me', 12);
-    // While they wait there is no room for notes.
+    await fake.counts.waitFor('begin me', 12);
+    // While they wait, there is no room for notifications.
     await send(routes, call('b', 'busy', { _meta: { progressToken: 1 } }), { path });
-    await fake.happened.seen('told me');
-    fake.happened.add('heard');
+    await fake.counts.waitFor('told me');
+    fake.counts.add('heard');
     const ids = new Set<unknown>();
     for (let answer = 0; answer < 13; answer++) {
       const { id, result } = await events.message();
@@ -180,13 +180,13 @@ describe('a client that does not read its stream', () => {
     await events.cancel();
   });
 
-  test('is refused ids that would have to be kept and are too long', async () => {
-    const routes = await routesOf(fakeServing());
+  test('is refused if its ids are too long', async () => {
+    const routes = await mcpApp(fakeService());
     const { path, events } = await open(routes);
     const long = await send(routes, request('i'.repeat(257), 'ping'), { path });
     expect([long.status, await long.json()]).toMatchObject([
       400,
-      { id: null, error: { message: 'The id is too long: it has at most 256 characters.' } },
+      { id: null, error: { message: 'The id is too long: at most 256 characters are allowed.' } },
     ]);
     expect((await send(routes, request('i'.repeat(256), 'ping'), { path })).status).toBe(202);
     expect(await events.message()).toMatchObject({ id: 'i'.repeat(256), result: {} });

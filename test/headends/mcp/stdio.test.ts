@@ -2,13 +2,13 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { serveMcpStdio } from '#headends/mcp';
-import { fakeServing } from './driver.ts';
-import type { Fake } from './driver.ts';
+import { fakeService } from './driver.ts';
+import type { FakeService } from './driver.ts';
 import { call, initialize, request } from './messages.ts';
 
 const me = { name: 'me' };
 
-const serve = async (fake: Fake = fakeServing(), output = new PassThrough()) => {
+const serve = async (fake: FakeService = fakeService(), output = new PassThrough()) => {
   const input = new PassThrough();
   const served = await serveMcpStdio(fake.serving, me, { input, output });
   const write = (...messages: readonly unknown[]): void => {
@@ -17,8 +17,8 @@ const serve = async (fake: Fake = fakeServing(), output = new PassThrough()) => 
   return { input, output, write, fake, ...served };
 };
 
-/** All that it said, when it has ended. */
-const said = async ({ output, ended }: Awaited<ReturnType<typeof serve>>): Promise<any[]> => {
+/** All messages of the server, once it has ended. */
+const readMessages = async ({ output, ended }: Awaited<ReturnType<typeof serve>>): Promise<any[]> => {
   await ended;
   output.end();
   return (await text(output))
@@ -27,81 +27,84 @@ const said = async ({ output, ended }: Awaited<ReturnType<typeof serve>>): Promi
     .map((line) => JSON.parse(line));
 };
 
-test('what was asked at once is answered, though the input ends', async () => {
+test('requests sent right before the end of the input are answered', async () => {
   const server = await serve();
   server.write(initialize(), { jsonrpc: '2.0', method: 'notifications/initialized' }, request(1, 'tools/list'));
   server.input.end();
-  expect(await said(server)).toMatchObject([
+  expect(await readMessages(server)).toMatchObject([
     { id: 0, result: { serverInfo: { name: 'cloister', version: '0' } } },
     { id: 1, result: { tools: expect.any(Array) } },
   ]);
 });
 
-test('the end of the input cancels what is under way', async () => {
+test('the end of the input cancels running calls', async () => {
   const server = await serve();
   server.write(initialize(), call(1, 'hang'));
-  await server.fake.happened.seen('begin me');
+  await server.fake.counts.waitFor('begin me');
   server.input.end();
-  expect(await said(server)).toMatchObject([{ id: 0 }]);
-  await server.fake.happened.seen('cancel me');
+  expect(await readMessages(server)).toMatchObject([{ id: 0 }]);
+  await server.fake.counts.waitFor('cancel me');
 });
 
-test('it can be closed, which cancels what is under way and leaves its input alone no longer than needed', async () => {
+test('closing it cancels running calls and destroys its input', async () => {
   const server = await serve();
   server.write(initialize(), call(1, 'hang'));
-  await server.fake.happened.seen('begin me');
+  await server.fake.counts.waitFor('begin me');
   await server.close();
   await server.ended;
-  await server.fake.happened.seen('cancel me');
+  await server.fake.counts.waitFor('cancel me');
   expect(server.input.destroyed).toBe(true);
 });
 
 test.each(['destroy', 'error'])('it ends when its output is gone: %s', async (how) => {
   const server = await serve();
   server.write(initialize(), call(1, 'hang'));
-  await server.fake.happened.seen('begin me');
+  await server.fake.counts.waitFor('begin me');
   server.output.destroy(how === 'error' ? new Error('EPIPE') : undefined);
   await server.ended;
-  expect(await server.fake.happened.seen('cancel me')).toBe(1);
+  expect(await server.fake.counts.waitFor('cancel me')).toBe(1);
 });
 
 test.each([
-  ['no JSON', '{', 'It is not JSON.'],
-  ['a key twice', '{"id":1,"id":2}', 'The key "id" is given twice.'],
+  ['no JSON', '{', 'It is not valid JSON.'],
+  ['a key twice', '{"id":1,"id":2}', 'Duplicate key "id".'],
   ['too deep', `${'['.repeat(70)}${']'.repeat(70)}`, 'It is nested deeper than 64 levels.'],
-  ['too long', `"${'x'.repeat(4 * 1024 * 1024)}"`, 'It has more than 4194304 bytes.'],
+  ['too long', `"${'x'.repeat(4 * 1024 * 1024)}"`, 'The line is longer than 4194304 bytes.'],
 ])('a line that is %s is refused, and the next one is served', async (_what, line, message) => {
   const server = await serve();
   server.write(line, '', ' ', request(1, 'ping'));
   server.input.end();
-  expect(await said(server)).toMatchObject([
+  expect(await readMessages(server)).toMatchObject([
     { id: null, error: { code: -32_700, message } },
     { id: 1, result: {} },
   ]);
 });
 
-test('a line that is no UTF-8 is refused, and the next one is served', async () => {
+test('a line that is not UTF-8 is refused, and the next one is served', async () => {
   const server = await serve();
   server.input.write(Buffer.from([0x22, 0xff, 0xfe, 0x22, 0x0a]));
   server.write(request(1, 'ping'));
   server.input.end();
-  expect(await said(server)).toMatchObject([{ error: { message: 'It is no UTF-8.' } }, { id: 1, result: {} }]);
+  expect(await readMessages(server)).toMatchObject([
+    { error: { message: 'The line is not valid UTF-8.' } },
+    { id: 1, result: {} },
+  ]);
 });
 
-test('a message may come in pieces, cut anywhere', async () => {
+test('a message may arrive in chunks, split anywhere', async () => {
   const server = await serve();
   for (const byte of Buffer.from(`${JSON.stringify(request('ä€', 'ping'))}\r\n`))
     server.input.write(Buffer.from([byte]));
   server.input.end();
-  expect(await said(server)).toMatchObject([{ id: 'ä€', result: {} }]);
+  expect(await readMessages(server)).toMatchObject([{ id: 'ä€', result: {} }]);
 });
 
-test('a client that does not read is not read, and loses nothing', async () => {
+test('a client that does not read is not read from, and loses nothing', async () => {
   const output = new PassThrough({ highWaterMark: 64 });
-  const server = await serve(fakeServing(), output);
+  const server = await serve(fakeService(), output);
   const full = 2_000;
   let asked = 0;
-  // It stops taking when neither answers nor refusals are taken.
+  // It stops reading when neither answers nor refusals are taken.
   while (asked < full * 100 && server.input.writableLength < 100_000) {
     server.write(request(asked++, 'ping'));
     if (asked % 100 === 0) await new Promise((resolve) => setImmediate(resolve));

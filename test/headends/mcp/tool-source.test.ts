@@ -11,14 +11,14 @@ import { isAlive } from '../../adapters/mcp/processes.ts';
 import { compileCache } from '../../compile-cache.ts';
 import { conformToolSource } from '../../conformance/tool-source.ts';
 import type { Peer } from '../../conformance/tool-source.ts';
-import { routed, serveRoutes, worldWith } from './driver.ts';
-import type { Harness } from './driver.ts';
+import { routedApp, serveRoutes, testWorld } from './driver.ts';
+import type { RunningApp } from './driver.ts';
 
 /** Cloister's own client of MCP servers, on the transports of Cloister's own server. */
 const remotePeer = async (type: 'http' | 'sse' | 'websocket'): Promise<Peer> => {
-  let harness: Harness | undefined;
+  let harness: RunningApp | undefined;
   const state = newState(() => harness?.drop());
-  const routes = await routesFor(library, () => peerServer(state), worldWith());
+  const routes = await routesFor(library, () => peerServer(state), testWorld());
   let streams = 0;
   const counted = routes.routes.map((route) => ({
     ...route,
@@ -30,7 +30,7 @@ const remotePeer = async (type: 'http' | 'sse' | 'websocket'): Promise<Peer> => 
       return reply;
     },
   }));
-  harness = await serveRoutes(routed({ ...routes, routes: counted }));
+  harness = await serveRoutes(routedApp({ ...routes, routes: counted }));
   const paths = { http: '/mcp', sse: '/mcp/sse', websocket: '/mcp/ws' };
   const url = harness.url.replace('http', type === 'websocket' ? 'ws' : 'http') + paths[type];
   const { close } = harness;

@@ -7,7 +7,7 @@ import type { Agent } from '#contracts';
 import { agentAsTool } from '../../../src/headends/mcp/agent-tool.ts';
 import { toToolResult } from '../../../src/headends/mcp/call-result.ts';
 import { readArguments } from '../../../src/headends/mcp/read-arguments.ts';
-import { agents, outcomeOf, place } from './driver.ts';
+import { agents, makeOutcome, placeSchema } from './driver.ts';
 
 type Options = Partial<Parameters<typeof defineAgent>[0]>;
 
@@ -16,8 +16,8 @@ const agentWith = (more: Options): Agent => defineAgent({ name: 'a', description
 const fits = (agent: Agent, args: JsonObject): boolean =>
   validate(agentAsTool(agent).inputSchema as JsonObject, args).length === 0;
 
-describe('what a tool takes', () => {
-  test('an agent that takes text is given a prompt, a format and a schema', () => {
+describe('the input of a tool', () => {
+  test('an agent with text input takes a prompt, a format and a schema', () => {
     const { inputSchema, outputSchema, annotations } = agentAsTool(agents['echo']!);
     expect(Object.keys(inputSchema.properties!)).toEqual(['prompt', 'format', 'schema']);
     expect(inputSchema.required).toEqual(['prompt']);
@@ -25,22 +25,22 @@ describe('what a tool takes', () => {
     expect(annotations).toEqual({ readOnlyHint: true, openWorldHint: false });
   });
 
-  test('an agent with tools or agents of its own may change the world', () => {
+  test('an agent with tools or sub-agents is not marked read-only', () => {
     const { annotations } = agentAsTool(agentWith({ agents: [agents['echo']!] }));
     expect(annotations).toEqual({ readOnlyHint: false, openWorldHint: true });
   });
 
-  test('what people are shown as an example is shown to clients, too', () => {
+  test('the usage example is part of the description', () => {
     expect(agentAsTool(agentWith({ usage: 'a "Where is Ulm?"' })).description).toBe(
-      'It is a.\nFor example: a "Where is Ulm?"',
+      'It is a.\nExample: a "Where is Ulm?"',
     );
   });
 
-  test('fields of an agent stand beside format and schema', () => {
-    const agent = agentWith({ input: { format: 'json', schema: place } });
+  test('the fields of an agent are placed beside format and schema', () => {
+    const agent = agentWith({ input: { format: 'json', schema: placeSchema } });
     expect(Object.keys(agentAsTool(agent).inputSchema.properties!)).toEqual(['town', 'format', 'schema']);
     expect(readArguments(agent, { town: 'Ulm', format: 'markdown' })).toEqual({
-      asked: { agent: 'a', input: { town: 'Ulm' }, format: 'markdown' },
+      request: { agent: 'a', input: { town: 'Ulm' }, format: 'markdown' },
       format: 'markdown',
     });
   });
@@ -61,7 +61,7 @@ describe('what a tool takes', () => {
   ])('an agent with %s has its fields under input', (_what, schema) => {
     const agent = agentWith({ input: { format: 'json', ...(schema === undefined ? {} : { schema }) } });
     expect(Object.keys(agentAsTool(agent).inputSchema.properties!)).toEqual(['input', 'format', 'schema']);
-    expect(readArguments(agent, { input: { format: 1 } }).asked.input).toEqual({ format: 1 });
+    expect(readArguments(agent, { input: { format: 1 } }).request.input).toEqual({ format: 1 });
   });
 
   test('a schema that refers to itself means the same under input', () => {
@@ -72,34 +72,38 @@ describe('what a tool takes', () => {
     expect(fits(agent, { input: { inner: { format: 'json' } } })).toBe(false);
   });
 
-  test('an agent whose answers are objects says which, and takes no other format', () => {
+  test('an agent that always returns objects has an output schema and accepts no other format', () => {
     const agent = agents['map']!;
-    expect(agentAsTool(agent).outputSchema).toEqual(place);
+    expect(agentAsTool(agent).outputSchema).toEqual(placeSchema);
     expect(agentAsTool(agent).inputSchema.properties!['format']).toMatchObject({ enum: ['json'] });
-    expect(() => readArguments(agent, { town: 'x', format: 'text' })).toThrow(/format: this tool answers with json/u);
-    expect(() => readArguments(agent, { town: 'x', schema: {} })).toThrow(/schema: leave it out/u);
+    expect(() => readArguments(agent, { town: 'x', format: 'text' })).toThrow(/format: this tool only returns json/u);
+    expect(() => readArguments(agent, { town: 'x', schema: {} })).toThrow(/schema: remove it/u);
   });
 });
 
-describe('arguments that are wrong are named', () => {
+describe('wrong arguments are named', () => {
   test.each<[string, Json, RegExp]>([
-    ['no prompt', {}, /arguments\.prompt: expected a text; got nothing/u],
-    ['an empty prompt', { prompt: ' ' }, /arguments\.prompt: expected the task in words/u],
-    ['a prompt that is no text', { prompt: 1 }, /arguments\.prompt: expected a text; got 1/u],
-    ['a field that there is not', { prompt: 'x', budget: 1 }, /arguments\.budget: not one of prompt, format, schema/u],
+    ['no prompt', {}, /arguments\.prompt: expected a string; got nothing/u],
+    ['an empty prompt', { prompt: ' ' }, /arguments\.prompt: expected a non-empty task/u],
+    ['a prompt that is no text', { prompt: 1 }, /arguments\.prompt: expected a string; got 1/u],
+    [
+      'a field that there is not',
+      { prompt: 'x', budget: 1 },
+      /arguments\.budget: unknown field\. Known fields: prompt, format, schema/u,
+    ],
     ['a format that there is not', { prompt: 'x', format: 'xml' }, /arguments\.format: expected one of text/u],
-    ['json without a schema', { prompt: 'x', format: 'json' }, /arguments\.schema: the format json needs/u],
+    ['json without a schema', { prompt: 'x', format: 'json' }, /arguments\.schema: required for the format json/u],
     [
       'text with a schema',
       { prompt: 'x', format: 'text', schema: {} },
-      /arguments\.schema: only with the format json/u,
+      /arguments\.schema: only allowed with the format json/u,
     ],
     ['a schema that is none', { prompt: 'x', schema: 'x' }, /arguments\.schema: expected a JSON object/u],
   ])('%s', (_what, args, words) => {
     expect(() => readArguments(agents['echo']!, args as JsonObject)).toThrow(words);
   });
 
-  test('what the schema of a tool admits is read, and nothing else is', () =>
+  test('exactly the arguments that match the tool’s schema are accepted', () =>
     fc.assert(
       fc.property(
         fc.constantFrom('echo', 'map', 'list'),
@@ -121,13 +125,13 @@ describe('arguments that are wrong are named', () => {
           } catch {
             read = false;
           }
-          // What a schema cannot say: which arguments go together. What null means to it: a value, to us nothing.
+          // A schema cannot say which arguments can be combined. And null is a value to a schema, but counts as missing here.
           const together =
             args['format'] === 'json' && args['schema'] === undefined && agent.output.schema === undefined;
           const apart = args['schema'] !== undefined && args['format'] !== undefined && args['format'] !== 'json';
           const blank = typeof args['prompt'] === 'string' && args['prompt'].trim() === '';
           fc.pre(!together && !apart && !blank && !Object.values(args).includes(null));
-          // The agent's own fields are judged where it is asked.
+          // The agent's own fields are validated when it runs.
           if (name === 'map') fc.pre(typeof args['town'] === 'string' && args['prompt'] === undefined);
           expect(read).toBe(fits(agent, args));
         },
@@ -135,21 +139,21 @@ describe('arguments that are wrong are named', () => {
     ));
 });
 
-describe('how a run ended', () => {
+describe('the outcome of a run', () => {
   const echo = agents['echo']!;
-  test('an answer is text, with the run it came from', () => {
-    expect(toToolResult(echo, 'text', outcomeOf('Yes.'))).toEqual({
+  test('an answer is text with the id of its run', () => {
+    expect(toToolResult(echo, 'text', makeOutcome('Yes.'))).toEqual({
       content: [{ type: 'text', text: 'Yes.' }],
       _meta: { 'cloister/run': 'run', 'cloister/status': 'completed' },
     });
   });
 
   test.each(['partial', 'limit', 'budget', 'timeout'] as const)('an answer that is %s says why', (status) => {
-    const result = toToolResult(echo, 'text', outcomeOf('Half', { status, failure: { code: 'deadline_passed' } }));
+    const result = toToolResult(echo, 'text', makeOutcome('Half', { status, failure: { code: 'deadline_passed' } }));
     expect(result).toMatchObject({
       content: [
         { text: 'Half' },
-        { text: expect.stringMatching(/^The answer is not whole: The time given has passed/u) },
+        { text: expect.stringMatching(/^The answer is incomplete: The deadline has passed/u) },
       ],
     });
     expect(result.isError).toBeUndefined();
@@ -159,8 +163,13 @@ describe('how a run ended', () => {
     'no answer, and %s, is an error in the words of the catalogue',
     (status) => {
       const failure = { code: 'model_server', detail: 'sk-secret' } as const;
-      expect(toToolResult(echo, 'text', outcomeOf('', { status, failure }))).toEqual({
-        content: [{ type: 'text', text: 'The model provider failed. Try again later, or name a second model.' }],
+      expect(toToolResult(echo, 'text', makeOutcome('', { status, failure }))).toEqual({
+        content: [
+          {
+            type: 'text',
+            text: 'The model provider returned an error or an invalid response. Retry later, or add a fallback model.',
+          },
+        ],
         isError: true,
         _meta: {
           'cloister/run': 'run',
@@ -172,14 +181,16 @@ describe('how a run ended', () => {
     },
   );
 
-  test('data is structured content where json was asked for and it is an object', () => {
-    expect(toToolResult(echo, 'json', outcomeOf('{"a":1}', { data: { a: 1 } })).structuredContent).toEqual({ a: 1 });
-    expect(toToolResult(echo, 'json', outcomeOf('[1]', { data: [1] }))).not.toHaveProperty('structuredContent');
-    expect(toToolResult(echo, 'text', outcomeOf('x', { data: { tasks: 1 } }))).not.toHaveProperty('structuredContent');
+  test('data is structured content if json was requested and it is an object', () => {
+    expect(toToolResult(echo, 'json', makeOutcome('{"a":1}', { data: { a: 1 } })).structuredContent).toEqual({ a: 1 });
+    expect(toToolResult(echo, 'json', makeOutcome('[1]', { data: [1] }))).not.toHaveProperty('structuredContent');
+    expect(toToolResult(echo, 'text', makeOutcome('x', { data: { tasks: 1 } }))).not.toHaveProperty(
+      'structuredContent',
+    );
   });
 
-  test('a tool with an output schema gives data or an error', () => {
-    const half = outcomeOf('{"town":', { status: 'timeout', failure: { code: 'deadline_passed' } });
+  test('a tool with an output schema returns data or an error', () => {
+    const half = makeOutcome('{"town":', { status: 'timeout', failure: { code: 'deadline_passed' } });
     expect(toToolResult(agents['map']!, 'json', half).isError).toBe(true);
   });
 });

@@ -12,17 +12,18 @@ import type {
 } from '@ai-sdk/provider';
 import { describe, expect, test } from 'vitest';
 import type { ClientRules } from '#contracts';
-import { answer, openHouse, placeSchema, used } from './house.ts';
+import { answer, scriptAgents, placeSchema, scriptedUsage } from './scripted-agents.ts';
 import { serveAgents } from '../http/driver.ts';
-import type { Served } from '../http/driver.ts';
+import type { ServedAgents } from '../http/driver.ts';
 
-const house = openHouse();
-const open = (clients: Partial<ClientRules> = {}): Promise<Served> => serveAgents({ agents: house.agents, clients });
-/** Of an operator who allows more. */
-const openMore = (): Promise<Served> => open({ system: true, activity: true });
+const scripted = scriptAgents();
+const serve = (clients: Partial<ClientRules> = {}): Promise<ServedAgents> =>
+  serveAgents({ agents: scripted.agents, clients });
+/** With more allowed by the operator. */
+const serveAllowingAll = (): Promise<ServedAgents> => serve({ system: true, activity: true });
 
 const sent: any[] = [];
-const options = ({ url, token }: Served, apiKey = token) => ({
+const options = ({ url, token }: ServedAgents, apiKey = token) => ({
   baseURL: `${url}/v1`,
   apiKey,
   fetch: (input: string | URL | Request, init?: RequestInit) => {
@@ -31,7 +32,7 @@ const options = ({ url, token }: Served, apiKey = token) => ({
   },
 });
 
-const providers: readonly [string, (agent: string, of: Served, key?: string) => LanguageModelV4][] = [
+const providers: readonly [string, (agent: string, of: ServedAgents, key?: string) => LanguageModelV4][] = [
   ['responses', (agent, of, key) => createOpenAI(options(of, key)).responses(agent)],
   ['chat', (agent, of, key) => createOpenAI(options(of, key)).chat(agent)],
   [
@@ -46,7 +47,7 @@ const providers: readonly [string, (agent: string, of: Served, key?: string) => 
   ],
 ];
 
-const say = (text: string): LanguageModelV4Prompt => [{ role: 'user', content: [{ type: 'text', text }] }];
+const userPrompt = (text: string): LanguageModelV4Prompt => [{ role: 'user', content: [{ type: 'text', text }] }];
 const streamed = `Let me ask.\n\n${answer}`;
 
 const textOf = (content: readonly LanguageModelV4Content[]): string =>
@@ -66,53 +67,56 @@ const deltas = (parts: readonly LanguageModelV4StreamPart[], type: 'text-delta' 
   parts.map((part) => (part.type === type ? part.delta : '')).join('');
 
 const usage = {
-  inputTokens: { total: used.input, cacheRead: used.cacheRead },
-  outputTokens: { total: used.output },
+  inputTokens: { total: scriptedUsage.input, cacheRead: scriptedUsage.cacheRead },
+  outputTokens: { total: scriptedUsage.output },
 };
 
 describe.each(providers)('%s', (name, modelFor) => {
-  test('generates the answer, and tells what the whole tree used', async () => {
-    const served = await open();
-    const result = await modelFor('lead', served).doGenerate({ prompt: say('Where is Lisbon?'), temperature: 0.5 });
+  test('generates the answer, with the usage of the whole run', async () => {
+    const served = await serve();
+    const result = await modelFor('lead', served).doGenerate({
+      prompt: userPrompt('Where is Lisbon?'),
+      temperature: 0.5,
+    });
     expect(textOf(result.content)).toBe(answer);
     expect(result).toMatchObject({ finishReason: { unified: 'stop' }, usage, warnings: [] });
     expect(result.response).toMatchObject({ modelId: 'lead' });
   });
 
-  test('streams the answer, and tells what the whole tree used', async () => {
-    const served = await open();
-    const parts = await partsOf(modelFor('lead', served), { prompt: say('Where is Lisbon?') });
+  test('streams the answer, with the usage of the whole run', async () => {
+    const served = await serve();
+    const parts = await partsOf(modelFor('lead', served), { prompt: userPrompt('Where is Lisbon?') });
     expect(deltas(parts, 'text-delta')).toBe(streamed);
     expect(parts.filter(({ type }) => type === 'error')).toEqual([]);
     expect(parts.at(-1)).toMatchObject({ type: 'finish', finishReason: { unified: 'stop' }, usage });
   });
 
-  test('goes on with what was said, as it sends it by itself', async () => {
-    const served = await open();
+  test('continues a dialog as the client itself sends it', async () => {
+    const served = await serve();
     const model = modelFor('mirror', served);
-    const first = await modelFor('lead', served).doGenerate({ prompt: say('Where is Lisbon?') });
+    const first = await modelFor('lead', served).doGenerate({ prompt: userPrompt('Where is Lisbon?') });
     const content = first.content.flatMap((part) =>
       part.type === 'text' ? [{ ...part, providerOptions: part.providerMetadata ?? {} }] : [],
     );
     const prompt = [
-      ...say('Where is Lisbon?'),
+      ...userPrompt('Where is Lisbon?'),
       { role: 'assistant' as const, content },
-      ...say('And where is Porto?'),
+      ...userPrompt('And where is Porto?'),
     ] as LanguageModelV4Prompt;
     const second = await model.doGenerate({ prompt });
     for (const text of ['Where is Lisbon?', answer, 'And where is Porto?'])
       expect(textOf(second.content)).toContain(text);
-    // One of them does not repeat an answer: it names it.
+    // One provider refers to an answer by id instead of repeating it.
     const isNamed = JSON.stringify(sent.at(-1)).includes('"item_reference"');
     expect(isNamed).toBe(name === 'responses');
     const parts = await partsOf(model, { prompt });
     expect(deltas(parts, 'text-delta')).toContain(answer);
   });
 
-  test('asks for JSON that fits a schema, streamed or not', async () => {
-    const served = await open();
+  test('requests JSON that matches a schema, streamed or not', async () => {
+    const served = await serve();
     const call: LanguageModelV4CallOptions = {
-      prompt: say('Lisbon'),
+      prompt: userPrompt('Lisbon'),
       responseFormat: { type: 'json', name: 'place', schema: placeSchema as object },
     };
     const model = modelFor('atlas', served);
@@ -122,11 +126,11 @@ describe.each(providers)('%s', (name, modelFor) => {
     expect(JSON.parse(deltas(parts, 'text-delta'))).toEqual({ city: 'Lisbon', people: 545_796 });
   });
 
-  test('hears of errors before there is an answer', async () => {
-    const served = await open();
+  test('gets errors before there is an answer', async () => {
+    const served = await serve();
     const ask = (agent: string, key?: string, more: Partial<LanguageModelV4CallOptions> = {}) =>
       modelFor(agent, served, key)
-        .doGenerate({ prompt: say('Hi'), ...more })
+        .doGenerate({ prompt: userPrompt('Hi'), ...more })
         .then(undefined, (error: unknown) => error);
     const tools = [{ type: 'function' as const, name: 'f', inputSchema: { type: 'object' as const } }];
     for (const [error, expected] of [
@@ -137,15 +141,17 @@ describe.each(providers)('%s', (name, modelFor) => {
     ] as const) {
       expect(APICallError.isInstance(error)).toBe(true);
       expect(error).toMatchObject(expected);
-      // The message is ours: the client has understood the form of the error.
+      // The message is ours, so the client has parsed the error.
       expect((error as APICallError).message).toMatch(/^[A-Z].*\.$/u);
     }
-    await expect(partsOf(modelFor('nobody', served), { prompt: say('Hi') })).rejects.toMatchObject({ statusCode: 404 });
+    await expect(partsOf(modelFor('nobody', served), { prompt: userPrompt('Hi') })).rejects.toMatchObject({
+      statusCode: 404,
+    });
   });
 
-  test('hears of an error in the middle of an answer', async () => {
-    const served = await open();
-    const parts = await partsOf(modelFor('late', served), { prompt: say('Hi') });
+  test('gets an error in the middle of an answer', async () => {
+    const served = await serve();
+    const parts = await partsOf(modelFor('late', served), { prompt: userPrompt('Hi') });
     expect(deltas(parts, 'text-delta')).toBe('So far so good.');
     const errors = parts.filter(({ type }) => type === 'error');
     expect(errors).toHaveLength(1);
@@ -153,12 +159,12 @@ describe.each(providers)('%s', (name, modelFor) => {
     expect(parts.at(-1)).toMatchObject({ type: 'finish', finishReason: { unified: 'error' } });
   });
 
-  test('an abort in the middle cancels the whole tree', async () => {
-    const served = await open();
+  test('aborting in the middle cancels the whole run', async () => {
+    const served = await serve();
     const controller = new AbortController();
-    const hangs = once(house.hung, 'hangs');
+    const hangs = once(scripted.hung, 'hangs');
     const { stream } = await modelFor('slow', served).doStream({
-      prompt: say('Hi'),
+      prompt: userPrompt('Hi'),
       abortSignal: controller.signal,
     });
     const [signal] = (await hangs) as [AbortSignal];
@@ -173,29 +179,33 @@ describe.each(providers)('%s', (name, modelFor) => {
     await expect(rest()).rejects.toMatchObject({ name: 'AbortError' });
   });
 
-  test('a system prompt is refused, or, where that is allowed, something to know', async () => {
-    const served = await open();
-    const more = await openMore();
-    const prompt = [{ role: 'system' as const, content: 'Talk like a pirate.' }, ...say('Hi')];
+  test('a system prompt is refused, or becomes context if that is allowed', async () => {
+    const served = await serve();
+    const more = await serveAllowingAll();
+    const prompt = [{ role: 'system' as const, content: 'Talk like a pirate.' }, ...userPrompt('Hi')];
     await expect(modelFor('mirror', served).doGenerate({ prompt })).rejects.toMatchObject({ statusCode: 400 });
     const shown = textOf((await modelFor('mirror', more).doGenerate({ prompt })).content);
     expect(shown).toContain('pirate');
     expect(shown.slice(0, shown.indexOf('</system>'))).not.toContain('pirate');
   });
 
-  test('what sub-agents do is reasoning where the operator shows it and the provider reads it', async () => {
-    const more = await openMore();
+  test('the activity of sub-agents is reasoning, if the operator shows it and the provider reads it', async () => {
+    const more = await serveAllowingAll();
     const model = modelFor('lead', more);
-    const { content } = await model.doGenerate({ prompt: say('Where is Lisbon?') });
-    const parts = await partsOf(model, { prompt: say('Where is Lisbon?') });
+    const { content } = await model.doGenerate({ prompt: userPrompt('Where is Lisbon?') });
+    const parts = await partsOf(model, { prompt: userPrompt('Where is Lisbon?') });
     const thought = content.map((part) => (part.type === 'reasoning' ? part.text : '')).join('');
     expect(thought.includes('researcher')).toBe(name !== 'chat');
     expect(deltas(parts, 'reasoning-delta')).toBe(thought);
     expect(textOf(content)).toBe(answer);
     expect(deltas(parts, 'text-delta')).toBe(streamed);
-    // All of it is sent back, and only what was said is said again.
+    // Everything is sent back, and only the text becomes history.
     const back = content.map((part) => ({ ...part, providerOptions: (part as any).providerMetadata ?? {} }));
-    const prompt = [...say('One'), { role: 'assistant', content: back }, ...say('Two')] as LanguageModelV4Prompt;
+    const prompt = [
+      ...userPrompt('One'),
+      { role: 'assistant', content: back },
+      ...userPrompt('Two'),
+    ] as LanguageModelV4Prompt;
     const shown = textOf((await modelFor('mirror', more).doGenerate({ prompt })).content);
     expect(shown).toContain(answer);
     expect(shown).not.toContain('lead asks');

@@ -1,4 +1,4 @@
-// Whatever a stranger sends is a request or a clear refusal.
+// Any body becomes a request or a clear refusal.
 import { httpStatus } from '#headends/shared';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { CloisterError } from '#base';
 import type { Json } from '#base';
 import { call, me, run, serve } from './driver.ts';
 
-/** Near enough to what is taken that every branch is come by. */
+/** Close enough to valid bodies to reach every branch. */
 const words = fc.constantFrom<Json>(
   'user',
   'assistant',
@@ -105,29 +105,29 @@ const clients = [
 ];
 
 test.each(['POST /v1/chat/completions', 'POST /v1/responses'])(
-  '%s begins a run or refuses as the mistake of the client, whatever is sent',
+  '%s starts a run or answers with a client error for any body',
   async (what) => {
     const seen = { begun: 0, refused: 0 };
     await fc.assert(
       fc.asyncProperty(anyBody, fc.constantFrom(...clients), async (body, rules) => {
         const said = { [run]: [{ by: 'person', text: 'q' } as const, { by: 'agent', text: 'a' } as const] };
-        const served = serve({ clients: rules, said });
+        const served = serve({ clients: rules, dialogs: said });
         try {
           await call(served, what, { body });
         } catch (error) {
           if (!(error instanceof CloisterError)) throw error;
           expect(Math.floor(httpStatus(error.code) / 100)).toBe(4);
           expect(error.failure.detail ?? 'run_unknown').not.toBe('');
-          expect(served.begun).toEqual([]);
+          expect(served.started).toEqual([]);
           seen.refused++;
           return;
         }
         seen.begun++;
-        const [asked] = served.begun;
-        expect(served.begun).toHaveLength(1);
+        const [asked] = served.started;
+        expect(served.started).toHaveLength(1);
         expect(typeof asked?.agent).toBe('string');
         expect(typeof asked?.input).toBe('string');
-        // A client that may not tell the agent anything has not.
+        // A client that may not add context has added none.
         if (!rules.system) expect(asked).not.toHaveProperty('context');
         for (const { by, text } of asked?.history ?? []) {
           expect(['person', 'agent']).toContain(by);
@@ -143,7 +143,7 @@ test.each(['POST /v1/chat/completions', 'POST /v1/responses'])(
   },
 );
 
-test('an id that nobody was given is unknown, whatever it looks like', () =>
+test('an id that was never issued is unknown, whatever it looks like', () =>
   fc.assert(
     fc.asyncProperty(
       fc.oneof(
@@ -152,7 +152,7 @@ test('an id that nobody was given is unknown, whatever it looks like', () =>
         fc.constantFrom(run, `rest_${run}`, `msg_${run}`),
       ),
       async (id) => {
-        const served = serve({ said: { [run]: [] } });
+        const served = serve({ dialogs: { [run]: [] } });
         fc.pre(id !== `resp_${run}`);
         await expect(call(served, `GET /v1/responses/${encodeURIComponent(id)}`)).rejects.toMatchObject({
           code: 'run_unknown',
@@ -164,8 +164,8 @@ test('an id that nobody was given is unknown, whatever it looks like', () =>
     { numRuns: 300 },
   ));
 
-test('what belongs to another caller is unknown', async () => {
-  const served = serve({ said: { [run]: [{ by: 'agent', text: 'mine' }] } });
+test('another caller’s responses are unknown', async () => {
+  const served = serve({ dialogs: { [run]: [{ by: 'agent', text: 'mine' }] } });
   const body = { model: 'guide', input: [{ type: 'item_reference', id: `msg_${run}` }] };
   expect(me.name).not.toBe('other');
   for (const asking of [

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { AnswerPiece } from '#contracts';
-import { bodyOf, call, codeOf, eventsOf, outcomeOf, run, serve, text } from './driver.ts';
-import type { Scene } from './driver.ts';
+import { bodyOf, call, codeOf, eventsOf, makeOutcome, run, serve, text } from './driver.ts';
+import type { FakeRun } from './driver.ts';
 
-const chat = (body: JsonObject, scene: Scene = {}) => {
+const chat = (body: JsonObject, scene: FakeRun = {}) => {
   const served = serve(scene);
   const reply = call(served, 'POST /v1/chat/completions', {
     body: { model: 'guide', messages: [{ role: 'user', content: 'Where?' }], ...body },
@@ -14,13 +14,13 @@ const chat = (body: JsonObject, scene: Scene = {}) => {
   return { served, reply };
 };
 
-const asked = async (body: JsonObject, scene: Scene = {}) => {
+const startedRequest = async (body: JsonObject, scene: FakeRun = {}) => {
   const { served, reply } = chat(body, scene);
   await reply;
-  return served.begun[0];
+  return served.started[0];
 };
 
-const chunks = async (body: JsonObject, scene: Scene = {}): Promise<readonly any[]> => {
+const chunks = async (body: JsonObject, scene: FakeRun = {}): Promise<readonly any[]> => {
   const events = await eventsOf(await chat({ stream: true, ...body }, scene).reply);
   expect(events.every(({ event, id }) => event === undefined && id === undefined)).toBe(true);
   return events.map(({ data }) => (data === '[DONE]' ? data : JSON.parse(data)));
@@ -34,7 +34,7 @@ const usage = {
 };
 
 describe('a request', () => {
-  test('asks what was said last; the rest is history', async () => {
+  test('takes the last message as input and the rest as history', async () => {
     const messages = [
       { role: 'user', content: 'Hello' },
       { role: 'assistant', content: [{ type: 'text', text: 'Hello.' }], refusal: null, tool_calls: [] },
@@ -48,7 +48,7 @@ describe('a request', () => {
         name: 'Ann',
       },
     ];
-    expect(await asked({ messages })).toEqual({
+    expect(await startedRequest({ messages })).toEqual({
       agent: 'guide',
       input: 'Where is\n\nthe tower?',
       history: [
@@ -59,35 +59,37 @@ describe('a request', () => {
     });
   });
 
-  test.each(['system', 'developer'])('a message of %s is context where that is allowed, else refused', async (role) => {
+  test.each(['system', 'developer'])('a %s message is context if that is allowed, else refused', async (role) => {
     const messages = [
       { role, content: 'Be brief.' },
       { role: 'user', content: 'Where?' },
       { role, content: [{ type: 'text', text: 'In French.' }] },
     ];
-    expect(await asked({ messages }, { clients: { system: true } })).toEqual({
+    expect(await startedRequest({ messages }, { clients: { system: true } })).toEqual({
       agent: 'guide',
       input: 'Where?',
       context: ['Be brief.', 'In French.'],
       stream: false,
     });
-    await expect(asked({ messages })).rejects.toThrow(/messages\[0\]\.role.*--allow-system/u);
-    expect(await codeOf(asked({ messages }))).toBe('request_unsupported');
-    expect(await asked({ messages: [{ role, content: ' ' }, messages[1] as Json] })).not.toHaveProperty('context');
+    await expect(startedRequest({ messages })).rejects.toThrow(/messages\[0\]\.role.*--allow-system/u);
+    expect(await codeOf(startedRequest({ messages }))).toBe('request_unsupported');
+    expect(await startedRequest({ messages: [{ role, content: ' ' }, messages[1] as Json] })).not.toHaveProperty(
+      'context',
+    );
   });
 
-  test('a schema is asked for with response_format', async () => {
+  test('response_format requests a schema', async () => {
     const schema = { type: 'object', properties: { city: { type: 'string' } } };
     const json_schema = { name: 'place', strict: true, schema };
-    expect(await asked({ response_format: { type: 'json_schema', json_schema } })).toMatchObject({
+    expect(await startedRequest({ response_format: { type: 'json_schema', json_schema } })).toMatchObject({
       format: 'json',
       schema,
     });
-    expect(await asked({ response_format: { type: 'json_object' } })).toMatchObject({ format: 'json' });
-    expect(await asked({ response_format: { type: 'text' } })).not.toHaveProperty('format');
-    await expect(asked({ response_format: { type: 'json_schema', json_schema: { name: 'x' } } })).rejects.toThrow(
-      'response_format.json_schema.schema: expected a JSON object; got nothing.',
-    );
+    expect(await startedRequest({ response_format: { type: 'json_object' } })).toMatchObject({ format: 'json' });
+    expect(await startedRequest({ response_format: { type: 'text' } })).not.toHaveProperty('format');
+    await expect(
+      startedRequest({ response_format: { type: 'json_schema', json_schema: { name: 'x' } } }),
+    ).rejects.toThrow('response_format.json_schema.schema: expected a JSON object; got nothing.');
   });
 
   test.each<readonly [JsonObject, string]>([
@@ -116,14 +118,14 @@ describe('a request', () => {
     const { served, reply } = chat(body);
     expect(await codeOf(reply)).toBe('request_unsupported');
     await expect(reply).rejects.toThrow(` ${field}: `);
-    expect(served.begun).toEqual([]);
-    // Advice that would help.
+    expect(served.started).toEqual([]);
+    // The hint names the option that would help.
     const { message, suggestion } = (await reply.catch((error: unknown) => error)) as CloisterError;
     expect((message + suggestion).match(/--allow-\w+/gu)).toEqual(field === 'tools' ? ['--allow-tools'] : null);
   });
 
-  test('what clients send along and an agent decides for itself changes nothing', async () => {
-    const plain = await asked({});
+  test('fields that an agent decides for itself have no effect', async () => {
+    const plain = await startedRequest({});
     const along: JsonObject = {
       temperature: 0.2,
       top_p: 1,
@@ -158,13 +160,14 @@ describe('a request', () => {
       safety_identifier: 's',
       chat_template_kwargs: { a: 1 },
     };
-    for (const [name, value] of Object.entries(along)) expect(await asked({ [name]: value }), name).toEqual(plain);
-    expect(await asked(along)).toEqual(plain);
+    for (const [name, value] of Object.entries(along))
+      expect(await startedRequest({ [name]: value }), name).toEqual(plain);
+    expect(await startedRequest(along)).toEqual(plain);
   });
 });
 
-describe('an answer at once', () => {
-  test('has the id of its run, the text and the usage of the whole tree', async () => {
+describe('a complete answer', () => {
+  test('has the id of its run, the text and the usage of the whole run', async () => {
     expect(bodyOf(await chat({}).reply)).toEqual({
       id: `chatcmpl-${run}`,
       object: 'chat.completion',
@@ -182,28 +185,31 @@ describe('an answer at once', () => {
     });
   });
 
-  test.each(['partial', 'limit', 'budget', 'timeout'] as const)('that is %s ends by its length', async (status) => {
-    const outcome = outcomeOf(status, 'Par', { code: 'agent_limit' });
-    expect(bodyOf(await chat({}, { outcome }).reply)).toMatchObject({
-      choices: [{ message: { content: 'Par' }, finish_reason: 'length' }],
-    });
-  });
+  test.each(['partial', 'limit', 'budget', 'timeout'] as const)(
+    'that is %s has the finish reason length',
+    async (status) => {
+      const outcome = makeOutcome(status, 'Par', { code: 'agent_limit' });
+      expect(bodyOf(await chat({}, { outcome }).reply)).toMatchObject({
+        choices: [{ message: { content: 'Par' }, finish_reason: 'length' }],
+      });
+    },
+  );
 
-  test('that is none is the error of the run, without its details', async () => {
-    const outcome = outcomeOf('failed', '', { code: 'model_rate', detail: 'key sk-123', retryAfterMs: 500 });
+  test('that is missing is the error of the run, without its detail', async () => {
+    const outcome = makeOutcome('failed', '', { code: 'model_rate', detail: 'key sk-123', retryAfterMs: 500 });
     const error = await chat({}, { outcome }).reply.catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(CloisterError);
     expect((error as CloisterError).failure).toEqual({ code: 'model_rate', retryAfterMs: 500 });
-    expect(await codeOf(chat({}, { outcome: outcomeOf('limit', '', { code: 'turns_used' }) }).reply)).toBe(
+    expect(await codeOf(chat({}, { outcome: makeOutcome('limit', '', { code: 'turns_used' }) }).reply)).toBe(
       'turns_used',
     );
-    expect(await codeOf(chat({}, { outcome: outcomeOf('failed', 'half', { code: 'defect' }) }).reply)).toBe('defect');
-    expect(await codeOf(chat({}, { outcome: outcomeOf('cancelled', 'half', { code: 'cancelled' }) }).reply)).toBe(
+    expect(await codeOf(chat({}, { outcome: makeOutcome('failed', 'half', { code: 'defect' }) }).reply)).toBe('defect');
+    expect(await codeOf(chat({}, { outcome: makeOutcome('cancelled', 'half', { code: 'cancelled' }) }).reply)).toBe(
       'cancelled',
     );
   });
 
-  test('tells what was done meanwhile only where that is shown', async () => {
+  test('includes activity only if it is shown', async () => {
     const pieces: readonly AnswerPiece[] = [
       { type: 'activity', text: 'guide asks map\n' },
       { type: 'activity', text: 'map has answered\n' },
@@ -213,7 +219,7 @@ describe('an answer at once', () => {
     expect(bodyOf(await shown.reply)).toMatchObject({
       choices: [{ message: { content: 'Paris.', reasoning_content: 'guide asks map\nmap has answered\n' } }],
     });
-    expect(shown.served.begun[0]?.stream).toBe(true);
+    expect(shown.served.started[0]?.stream).toBe(true);
     const hidden = bodyOf(await chat({}, { pieces }).reply);
     expect(JSON.stringify(hidden)).not.toContain('map');
   });
@@ -222,7 +228,7 @@ describe('an answer at once', () => {
 describe('a stream', () => {
   const piece = fc.record({ type: fc.constantFrom('text', 'activity'), text: fc.string({ minLength: 1 }) });
 
-  test('holds every piece in its order and ends with its reason, its usage if asked for, and [DONE]', () =>
+  test('holds every piece in order and ends with the finish reason, the usage if requested, and [DONE]', () =>
     fc.assert(
       fc.asyncProperty(fc.array(piece), fc.boolean(), fc.boolean(), async (told, activity, withUsage) => {
         const pieces = told as readonly AnswerPiece[];
@@ -255,17 +261,17 @@ describe('a stream', () => {
       { numRuns: 200 },
     ));
 
-  test('that is cut ends by its length', async () => {
-    const got = await chunks({}, { outcome: outcomeOf('timeout', 'Par', { code: 'deadline_passed' }) });
+  test('that is incomplete has the finish reason length', async () => {
+    const got = await chunks({}, { outcome: makeOutcome('timeout', 'Par', { code: 'deadline_passed' }) });
     expect(got.at(-2).choices[0].finish_reason).toBe('length');
   });
 
-  test('that fails tells its error last, and never [DONE]', async () => {
-    const outcome = outcomeOf('failed', '', { code: 'model_server', detail: 'secret words' });
+  test('that fails ends with the error and without [DONE]', async () => {
+    const outcome = makeOutcome('failed', '', { code: 'model_server', detail: 'secret words' });
     const got = await chunks({}, { pieces: text('Par'), outcome });
     expect(got.at(-1)).toEqual({
       error: {
-        message: 'The model provider failed. Try again later, or name a second model.',
+        message: 'The model provider returned an error or an invalid response. Retry later, or add a fallback model.',
         type: 'server_error',
         param: null,
         code: 'model_server',
@@ -283,7 +289,7 @@ describe('a stream', () => {
     },
   );
 
-  test('asks to be told every piece', async () => {
-    expect((await asked({ stream: true }))?.stream).toBe(true);
+  test('asks for every piece', async () => {
+    expect((await startedRequest({ stream: true }))?.stream).toBe(true);
   });
 });

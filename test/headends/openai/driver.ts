@@ -1,4 +1,4 @@
-// Everything the tests of this headend know of its API: a small runtime that serves one run, and how a route is called.
+// The only file of these tests that knows the headend's API: a fake service with one run, and a way to call a route.
 import { CloisterError } from '#base';
 import type { CellId, Failure, Json, JsonObject, RunId } from '#base';
 import type {
@@ -34,7 +34,7 @@ export const spent: Spent = {
   uncertain: 3,
 };
 
-export const outcomeOf = (status: Status, output: string, failure: Failure | null = null): RunOutcome => ({
+export const makeOutcome = (status: Status, output: string, failure: Failure | null = null): RunOutcome => ({
   status,
   output,
   data: null,
@@ -45,41 +45,41 @@ export const outcomeOf = (status: Status, output: string, failure: Failure | nul
   cell: 'cell' as CellId,
 });
 
-export type Scene = {
+export type FakeRun = {
   readonly pieces?: readonly AnswerPiece[];
   readonly outcome?: RunOutcome;
   /** The run could not be recorded. */
   readonly rejects?: unknown;
   readonly clients?: Partial<ClientRules>;
-  /** What was said in the runs of `me`. */
-  readonly said?: Readonly<Record<string, readonly DialogMessage[]>>;
+  /** The dialogs of the runs of `me`. */
+  readonly dialogs?: Readonly<Record<string, readonly DialogMessage[]>>;
   readonly report?: Partial<RunReport>;
-  /** What the requests of that run were told, from the first on. */
-  readonly told?: readonly ReturnType<AgentService['requestState']>[];
+  /** The states of that run's requests, from the first on. */
+  readonly requestStates?: readonly ReturnType<AgentService['requestState']>[];
 };
 
-export type Served = {
+export type FakeService = {
   readonly serving: AgentService;
-  /** What was begun. */
-  readonly begun: AgentRequest[];
+  /** The requests that were started. */
+  readonly started: AgentRequest[];
 };
 
 export const text = (...texts: readonly string[]): readonly AnswerPiece[] =>
   texts.map((words) => ({ type: 'text', text: words }));
 
-const agentOf = (name: string): Agent =>
+const fakeAgent = (name: string): Agent =>
   ({ name, description: `It is ${name}.`, input: { format: 'text' }, output: { format: 'text' } }) as Agent;
 
-export const serve = (scene: Scene = {}): Served => {
-  const begun: AgentRequest[] = [];
-  const outcome = scene.outcome ?? outcomeOf('completed', 'Paris.');
-  const clients = { system: false, tools: false, activity: false, ...scene.clients };
+export const serve = (fakeRun: FakeRun = {}): FakeService => {
+  const started: AgentRequest[] = [];
+  const outcome = fakeRun.outcome ?? makeOutcome('completed', 'Paris.');
+  const clients = { system: false, tools: false, activity: false, ...fakeRun.clients };
   const serving: AgentService = {
     clients,
-    agents: ({ name }) => (name === me.name ? ['guide', 'cook'] : ['secret']).map(agentOf),
+    agents: ({ name }) => (name === me.name ? ['guide', 'cook'] : ['secret']).map(fakeAgent),
     startRun: async (_caller, asked) => {
-      begun.push(asked);
-      const ended = 'rejects' in scene ? Promise.reject(scene.rejects) : Promise.resolve(outcome);
+      started.push(asked);
+      const ended = 'rejects' in fakeRun ? Promise.reject(fakeRun.rejects) : Promise.resolve(outcome);
       ended.catch(() => undefined);
       return {
         run: run as RunId,
@@ -88,7 +88,7 @@ export const serve = (scene: Scene = {}): Served => {
         outcome: ended,
         events: async function* () {},
         pieces: async function* () {
-          yield* scene.pieces ?? text(outcome.output);
+          yield* fakeRun.pieces ?? text(outcome.output);
         },
         cancel: () => undefined,
       };
@@ -101,20 +101,20 @@ export const serve = (scene: Scene = {}): Served => {
       throw new Error('Nobody writes.');
     },
     runs: async () => [],
-    requestState: ({ name }, _run, nth) => (name === me.name ? scene.told?.[nth - 1] : undefined),
+    requestState: ({ name }, _run, nth) => (name === me.name ? fakeRun.requestStates?.[nth - 1] : undefined),
     find: async ({ name }, found) => {
-      const said = name === me.name ? new Map(Object.entries(scene.said ?? {})).get(found) : undefined;
+      const said = name === me.name ? new Map(Object.entries(fakeRun.dialogs ?? {})).get(found) : undefined;
       if (said === undefined) throw new CloisterError('run_unknown');
-      return { said: async () => said, report: async () => scene.report as RunReport } as FoundRun;
+      return { dialog: async () => said, report: async () => fakeRun.report as RunReport } as FoundRun;
     },
   };
-  return { serving, begun };
+  return { serving, started };
 };
 
-export type Asking = { readonly body?: Json; readonly as?: string; readonly query?: string };
+export type CallOptions = { readonly body?: Json; readonly as?: string; readonly query?: string };
 
-/** `what`: as `GET /v1/models/guide`. */
-export const call = async ({ serving }: Served, what: string, asking: Asking = {}): Promise<RouteReply> => {
+/** `what`: for example `GET /v1/models/guide`. */
+export const call = async ({ serving }: FakeService, what: string, asking: CallOptions = {}): Promise<RouteReply> => {
   const [method, path = ''] = what.split(' ');
   for (const route of openaiRoutes(serving, { now: () => startedAt })) {
     const shape = new RegExp(`^${route.path.replaceAll(/:(\w+)/gu, '(?<$1>[^/]+)')}$`, 'u');
@@ -147,7 +147,7 @@ export const eventsOf = async (reply: RouteReply): Promise<readonly ServerEvent[
   return events;
 };
 
-/** What a promise was rejected with, as a client would be told its code. */
+/** The error code that a promise was rejected with. */
 export const codeOf = async (promise: Promise<unknown>): Promise<string> => {
   try {
     await promise;

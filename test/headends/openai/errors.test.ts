@@ -5,12 +5,12 @@ import type { ErrorCode } from '#base';
 import { openaiError } from '#headends/openai';
 import { bodyOf, call, serve } from './driver.ts';
 
-const told = (code: ErrorCode, detail?: string): any =>
+const errorBody = (code: ErrorCode, detail?: string): any =>
   openaiError(clientError(new CloisterError(code, detail)), 'req');
 
-test('every failure has a message that says what to do, a type and a code', () => {
+test('every failure has a type, a code and a message that says what to do', () => {
   for (const code of Object.keys(errorCatalogue) as ErrorCode[]) {
-    const { error } = told(code);
+    const { error } = errorBody(code);
     const { summary, suggestion } = errorCatalogue[code];
     expect(error).toEqual({
       message: `${summary} ${suggestion}`,
@@ -35,29 +35,31 @@ test.each<readonly [ErrorCode, string, string]>([
   ['window_full', 'invalid_request_error', 'context_length_exceeded'],
   ['model_auth', 'server_error', 'model_auth'],
   ['defect', 'server_error', 'defect'],
-])('%s is told as %s, %s', (code, type, openai) => {
-  expect(told(code).error).toMatchObject({ type, code: openai });
+])('%s becomes %s, %s', (code, type, openai) => {
+  expect(errorBody(code).error).toMatchObject({ type, code: openai });
 });
 
-test('what is wrong with a request is told, what happened inside is not', () => {
-  expect(told('request_invalid', 'n: expected a number; got "x".').error.message).toContain('n: expected a number');
-  expect(told('store_failed', '/home/me').error.message).not.toContain('/home/me');
+test('the detail of a request error is shown, that of an internal error is not', () => {
+  expect(errorBody('request_invalid', 'n: expected a number; got "x".').error.message).toContain(
+    'n: expected a number',
+  );
+  expect(errorBody('store_failed', '/home/me').error.message).not.toContain('/home/me');
 });
 
 test.each<readonly [ErrorCode, string | undefined, string | null]>([
   ['request_invalid', 'n: expected a number; got "x".', 'n'],
   ['request_unsupported', 'input[0].content[12].type: only text can be sent.', 'input[0].content[12].type'],
-  ['request_invalid', 'messages: there is no message.', 'messages'],
+  ['request_invalid', 'messages: needs at least one message.', 'messages'],
   ['request_invalid', 'The body: expected a JSON object; got nothing.', null],
-  ['request_invalid', 'to and topic: not both.', null],
+  ['request_invalid', 'Set either `to` or `topic`, not both.', null],
   ['request_invalid', 'No run waits for a result of "x: y".', null],
   ['request_invalid', undefined, null],
-  ['run_unknown', 'previous_response_id: no such id was given out here.', null],
+  ['run_unknown', 'previous_response_id: unknown id.', null],
 ])('%s, %j: the field is %j', (code, detail, param) => {
-  expect(told(code, detail).error.param).toBe(param);
+  expect(errorBody(code, detail).error.param).toBe(param);
 });
 
-test('agents of the caller are models', async () => {
+test('the agents of the caller are models', async () => {
   const served = serve();
   const list = bodyOf(await call(served, 'GET /v1/models'));
   expect(list).toEqual({

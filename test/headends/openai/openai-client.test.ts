@@ -4,46 +4,46 @@ import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import type { ClientRules, Spent } from '#contracts';
 import type { ServerLine } from 'cloister';
-import { answer, openHouse, placeSchema, used } from './house.ts';
+import { answer, scriptAgents, placeSchema, scriptedUsage } from './scripted-agents.ts';
 import { serveAgents } from '../http/driver.ts';
 
-const house = openHouse();
+const scripted = scriptAgents();
 
 const clientOf = async (clients: Partial<ClientRules> = {}): Promise<OpenAI> => {
-  const { url, token } = await serveAgents({ agents: house.agents, clients });
+  const { url, token } = await serveAgents({ agents: scripted.agents, clients });
   return new OpenAI({ baseURL: `${url}/v1`, apiKey: token });
 };
-/** Of an operator who allows more. */
+/** With more allowed by the operator. */
 const allowedClient = (): Promise<OpenAI> => clientOf({ system: true, activity: true });
 
 const messages = [{ role: 'user' as const, content: 'Where is Lisbon?' }];
 const streamed = `Let me ask.\n\n${answer}`;
 
 const chatUsage = {
-  prompt_tokens: used.input,
-  completion_tokens: used.output,
-  total_tokens: used.input + used.output,
-  prompt_tokens_details: { cached_tokens: used.cacheRead, cache_write_tokens: used.cacheWrite },
+  prompt_tokens: scriptedUsage.input,
+  completion_tokens: scriptedUsage.output,
+  total_tokens: scriptedUsage.input + scriptedUsage.output,
+  prompt_tokens_details: { cached_tokens: scriptedUsage.cacheRead, cache_write_tokens: scriptedUsage.cacheWrite },
 };
 
 const responseUsage = {
-  input_tokens: used.input,
-  output_tokens: used.output,
-  total_tokens: used.input + used.output,
-  input_tokens_details: { cached_tokens: used.cacheRead, cache_write_tokens: used.cacheWrite },
+  input_tokens: scriptedUsage.input,
+  output_tokens: scriptedUsage.output,
+  total_tokens: scriptedUsage.input + scriptedUsage.output,
+  input_tokens_details: { cached_tokens: scriptedUsage.cacheRead, cache_write_tokens: scriptedUsage.cacheWrite },
 };
 
-/** What a response holds, sent back. */
+/** The output of a response as input of the next request. */
 const asInput = ({ output }: { readonly output: readonly object[] }): OpenAI.Responses.ResponseInput =>
   output as OpenAI.Responses.ResponseInput;
 
 const requestsOf = (agent: string): number =>
-  house.model.requests.filter(({ prompt }) => JSON.stringify(prompt[0]).includes(`\\"${agent}\\"`)).length;
+  scripted.model.requests.filter(({ prompt }) => JSON.stringify(prompt[0]).includes(`\\"${agent}\\"`)).length;
 
 test('usage is what the run spent, to the token', async () => {
   const spent: Spent[] = [];
   const log = (line: ServerLine): void => void (line.type === 'run' && spent.push(line.outcome.spent));
-  const { url, token } = await serveAgents({ agents: house.agents, log });
+  const { url, token } = await serveAgents({ agents: scripted.agents, log });
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: token });
   for (const model of ['lead', 'mirror', 'atlas']) {
     const { usage } = await client.chat.completions.create({ model, messages });
@@ -60,13 +60,13 @@ test('usage is what the run spent, to the token', async () => {
 test('agents are listed and found as models', async () => {
   const client = await clientOf();
   const { data } = await client.models.list();
-  expect(data.map(({ id }) => id)).toEqual(house.agents.map(({ name }) => name));
+  expect(data.map(({ id }) => id)).toEqual(scripted.agents.map(({ name }) => name));
   expect(await client.models.retrieve('lead')).toEqual(data[0]);
   await expect(client.models.retrieve('nobody')).rejects.toBeInstanceOf(OpenAI.NotFoundError);
 });
 
 describe('chat completions', () => {
-  test('give the answer, what the whole tree used, and the id of the request', async () => {
+  test('return the answer, the usage of the whole run, and the id of the request', async () => {
     const client = await clientOf();
     const { data, response, request_id } = await client.chat.completions
       .create({ model: 'lead', messages, temperature: 0.3, max_tokens: 9, user: 'u', seed: 1, store: true })
@@ -82,7 +82,7 @@ describe('chat completions', () => {
     expect(request_id).toMatch(/^req_/u);
   });
 
-  test('stream every text of the agent; no text of it is an event', async () => {
+  test('stream every text of the agent, and no text can forge an event', async () => {
     const client = await clientOf();
     const stream = await client.chat.completions.create({
       model: 'lead',
@@ -99,14 +99,14 @@ describe('chat completions', () => {
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: chatUsage });
   });
 
-  test('are put together by the helper for streams', async () => {
+  test('are assembled by the stream helper', async () => {
     const client = await clientOf();
     const stream = client.chat.completions.stream({ model: 'lead', messages, stream_options: { include_usage: true } });
     expect(await stream.finalContent()).toBe(streamed);
     expect(await stream.totalUsage()).toMatchObject(chatUsage);
   });
 
-  test('hold JSON that fits a schema, and nothing else, streamed or not', async () => {
+  test('hold only JSON that matches the schema, streamed or not', async () => {
     const client = await clientOf();
     const response_format = {
       type: 'json_schema' as const,
@@ -115,12 +115,12 @@ describe('chat completions', () => {
     const whole = await client.chat.completions.create({ model: 'atlas', messages, response_format });
     expect(JSON.parse(whole.choices[0]?.message.content ?? '')).toEqual({ city: 'Lisbon', people: 545_796 });
     // The schema reached the model.
-    expect(JSON.stringify(house.model.requests.at(-1))).toContain('people');
+    expect(JSON.stringify(scripted.model.requests.at(-1))).toContain('people');
     const parts = client.chat.completions.stream({ model: 'atlas', messages, response_format });
     expect(JSON.parse((await parts.finalContent()) ?? '')).toEqual({ city: 'Lisbon', people: 545_796 });
   });
 
-  test('an answer that does not fit is an error', async () => {
+  test('an answer that does not match the schema is an error', async () => {
     const client = await clientOf();
     const schema = { type: 'object', required: ['river'] };
     const asked = client.chat.completions.create({
@@ -132,7 +132,7 @@ describe('chat completions', () => {
     await expect(asked).rejects.toMatchObject({ code: 'answer_schema', type: 'invalid_request_error' });
   });
 
-  test('JSON without a schema is for agents that have one', async () => {
+  test('JSON without a schema needs an agent that defines one', async () => {
     const client = await clientOf();
     const response_format = { type: 'json_object' as const };
     const { choices } = await client.chat.completions.create({ model: 'globe', messages, response_format });
@@ -141,7 +141,7 @@ describe('chat completions', () => {
     await expect(refused).rejects.toBeInstanceOf(OpenAI.BadRequestError);
   });
 
-  test('an agent that takes JSON is sent it as text', async () => {
+  test('an agent with JSON input receives it as text', async () => {
     const client = await clientOf();
     const ask = (content: string) =>
       client.chat.completions.create({ model: 'clerk', messages: [{ role: 'user', content }] });
@@ -151,7 +151,7 @@ describe('chat completions', () => {
     await expect(ask('Lisbon')).rejects.toBeInstanceOf(OpenAI.BadRequestError);
   });
 
-  test('what was said before is shown to the agent as a dialog', async () => {
+  test('earlier messages are shown to the agent as a dialog', async () => {
     const client = await clientOf();
     const { choices } = await client.chat.completions.create({
       model: 'mirror',
@@ -166,7 +166,7 @@ describe('chat completions', () => {
     expect(shown.slice(0, shown.indexOf('</system>'))).not.toContain('Ann');
   });
 
-  test('a system prompt is refused, or, where that is allowed, something to know', async () => {
+  test('a system prompt is refused, or becomes context if that is allowed', async () => {
     const allowed = await allowedClient();
     const client = await clientOf();
     const asked = {
@@ -180,9 +180,9 @@ describe('chat completions', () => {
     expect(shown.slice(0, shown.indexOf('</system>'))).not.toContain('pirate');
   });
 
-  test('an abort in the middle of a stream cancels the whole tree', async () => {
+  test('aborting a stream cancels the whole run', async () => {
     const client = await clientOf();
-    const hangs = once(house.hung, 'hangs');
+    const hangs = once(scripted.hung, 'hangs');
     const stream = await client.chat.completions.create({ model: 'slow', messages, stream: true });
     const [signal] = (await hangs) as [AbortSignal];
     const cancelled = signal.aborted ? undefined : once(signal, 'abort');
@@ -196,7 +196,7 @@ describe('chat completions', () => {
     expect('One moment.'.startsWith(said)).toBe(true);
   });
 
-  test('that could not be finished end by their length', async () => {
+  test('that are incomplete have the finish reason length', async () => {
     const client = await clientOf();
     const whole = await client.chat.completions.create({ model: 'tired', messages });
     expect(whole.choices).toMatchObject([{ message: { content: 'As far as I got.' }, finish_reason: 'length' }]);
@@ -205,7 +205,7 @@ describe('chat completions', () => {
     expect((await stream.finalChatCompletion()).choices[0]?.finish_reason).toBe('length');
   });
 
-  test('what sub-agents do is reasoning where the operator shows it', async () => {
+  test('the activity of sub-agents is reasoning, if the operator shows it', async () => {
     const allowed = await allowedClient();
     const whole = await allowed.chat.completions.create({ model: 'lead', messages });
     expect(whole.choices[0]?.message).toMatchObject({
@@ -224,7 +224,7 @@ describe('chat completions', () => {
   });
 });
 
-describe('errors are those of the client', () => {
+describe('errors become the client’s own error classes', () => {
   const ask = (client: OpenAI, more: object = {}) =>
     client.chat.completions.create({
       model: 'lead',
@@ -239,7 +239,7 @@ describe('errors are those of the client', () => {
     await expect(client.models.list()).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
   });
 
-  test('an agent that is not there', async () => {
+  test('an unknown agent', async () => {
     const client = await clientOf();
     await expect(ask(client, { model: 'leda' })).rejects.toBeInstanceOf(OpenAI.NotFoundError);
     await expect(ask(client, { model: 'leda' })).rejects.toMatchObject({
@@ -253,7 +253,7 @@ describe('errors are those of the client', () => {
     { n: 3 },
     { messages: [] },
     { messages: 'Hi' },
-  ])('a request that is not taken: %j', async (more) => {
+  ])('an unsupported request: %j', async (more) => {
     const client = await clientOf();
     const [field = ''] = Object.keys(more);
     await expect(ask(client, more)).rejects.toBeInstanceOf(OpenAI.BadRequestError);
@@ -263,9 +263,9 @@ describe('errors are those of the client', () => {
     });
   });
 
-  test('no place, and none in the line', async () => {
-    const hangs = once(house.hung, 'hangs');
-    const { url, token } = await serveAgents({ agents: house.agents, places: { running: 1, waiting: 0 } });
+  test('no free slot, and a full queue', async () => {
+    const hangs = once(scripted.hung, 'hangs');
+    const { url, token } = await serveAgents({ agents: scripted.agents, slots: { running: 1, waiting: 0 } });
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: token, maxRetries: 0 });
     const taken = await client.chat.completions.create({ model: 'slow', messages, stream: true });
     await hangs;
@@ -276,12 +276,12 @@ describe('errors are those of the client', () => {
     taken.controller.abort();
   });
 
-  test('a page that may not ask', async () => {
+  test('a page of a foreign origin', async () => {
     const client = (await clientOf()).withOptions({ defaultHeaders: { origin: 'https://elsewhere.example' } });
     await expect(ask(client)).rejects.toBeInstanceOf(OpenAI.PermissionDeniedError);
   });
 
-  test('a question that is too long for the agent', async () => {
+  test('an input that is too long for the agent', async () => {
     const client = await clientOf();
     const long = [{ role: 'user', content: 'and '.repeat(20_000) }];
     await expect(ask(client, { model: 'narrow', messages: long })).rejects.toMatchObject({
@@ -290,7 +290,7 @@ describe('errors are those of the client', () => {
     });
   });
 
-  test('a budget that does not suffice', async () => {
+  test('a budget that is too small', async () => {
     const client = await clientOf();
     await expect(ask(client, { model: 'poor' })).rejects.toMatchObject({
       constructor: OpenAI.RateLimitError,
@@ -298,7 +298,7 @@ describe('errors are those of the client', () => {
     });
   });
 
-  test('a run that fails, asked for once', async () => {
+  test('a run that fails, which is not retried', async () => {
     const client = await clientOf();
     const before = requestsOf('broken');
     await expect(ask(client, { model: 'broken' })).rejects.toMatchObject({
@@ -307,7 +307,7 @@ describe('errors are those of the client', () => {
       type: 'server_error',
       code: 'model_request',
     });
-    // The client would try again by itself.
+    // The client retries a 5xx by default.
     expect(requestsOf('broken')).toBe(before + 1);
   });
 
@@ -328,7 +328,7 @@ describe('errors are those of the client', () => {
 });
 
 describe('responses', () => {
-  test('give the answer and what the whole tree used, and can be read again', async () => {
+  test('return the answer and the usage of the whole run, and can be read again', async () => {
     const allowed = await allowedClient();
     const client = await clientOf();
     const response = await client.responses.create({ model: 'lead', input: 'Where is Lisbon?', store: false });
@@ -345,7 +345,7 @@ describe('responses', () => {
     await expect(allowed.responses.retrieve(response.id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
   });
 
-  test('stream their events, which the helper puts together', async () => {
+  test('stream their events, which the helper assembles', async () => {
     const client = await clientOf();
     const stream = client.responses.stream({ model: 'lead', input: 'Where is Lisbon?' });
     const types: string[] = [];
@@ -370,7 +370,7 @@ describe('responses', () => {
     expect(last).toMatchObject({ status: 'completed', output_text: streamed, usage: responseUsage });
   });
 
-  test('go on from one another', async () => {
+  test('continue from one another', async () => {
     const client = await clientOf();
     const first = await client.responses.create({ model: 'lead', input: 'Where is Lisbon?' });
     const ask = (more: object) => client.responses.create({ model: 'mirror', input: 'And Porto?', ...more });
@@ -391,7 +391,7 @@ describe('responses', () => {
     await expect(ask({ previous_response_id: 'resp_unknown' })).rejects.toBeInstanceOf(OpenAI.NotFoundError);
   });
 
-  test('hold JSON that fits a schema', async () => {
+  test('hold JSON that matches a schema', async () => {
     const client = await clientOf();
     const format = { type: 'json_schema' as const, name: 'place', strict: true, schema: placeSchema };
     const body = { model: 'atlas', input: 'Lisbon', text: { format } };
@@ -401,7 +401,7 @@ describe('responses', () => {
     expect(parts.output_parsed).toEqual({ city: 'Lisbon', people: 545_796 });
   });
 
-  test('tell their instructions only where that is allowed', async () => {
+  test('pass on their instructions only if that is allowed', async () => {
     const allowed = await allowedClient();
     const client = await clientOf();
     const body = { model: 'mirror', input: 'Hi', instructions: 'Talk like a pirate.' };
@@ -411,7 +411,7 @@ describe('responses', () => {
     expect(shown.slice(0, shown.indexOf('</system>'))).not.toContain('pirate');
   });
 
-  test('that fail say so, before they begin and after', async () => {
+  test('that fail report it, before and after they start', async () => {
     const client = await clientOf();
     await expect(client.responses.create({ model: 'broken', input: 'Hi' })).rejects.toMatchObject({
       constructor: OpenAI.InternalServerError,
@@ -424,7 +424,7 @@ describe('responses', () => {
     await expect(asked).rejects.toBeInstanceOf(OpenAI.NotFoundError);
   });
 
-  test('that could not be finished are incomplete', async () => {
+  test('that are not finished are incomplete', async () => {
     const client = await clientOf();
     const whole = await client.responses.create({ model: 'tired', input: 'Hi' });
     const expected = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } };
@@ -433,11 +433,11 @@ describe('responses', () => {
     expect(await client.responses.stream({ model: 'tired', input: 'Hi' }).finalResponse()).toMatchObject(expected);
   });
 
-  test('that are aborted in the middle cancel the whole tree', async () => {
+  test('that are aborted in the middle cancel the whole run', async () => {
     const client = await clientOf();
-    const hangs = once(house.hung, 'hangs');
+    const hangs = once(scripted.hung, 'hangs');
     const stream = client.responses.stream({ model: 'slow', input: 'Hi' });
-    const delta = new Promise<void>((heard) => stream.once('response.output_text.delta', () => heard()));
+    const delta = new Promise<void>((received) => stream.once('response.output_text.delta', () => received()));
     stream.done().catch(() => undefined);
     const [signal] = (await hangs) as [AbortSignal];
     await delta;
@@ -447,7 +447,7 @@ describe('responses', () => {
     await expect(stream.done()).rejects.toBeInstanceOf(OpenAI.APIUserAbortError);
   });
 
-  test('show what sub-agents do as reasoning where the operator allows it', async () => {
+  test('show the activity of sub-agents as reasoning, if the operator allows it', async () => {
     const allowed = await allowedClient();
     const body = { model: 'lead', input: 'Where is Lisbon?' };
     const last = await allowed.responses.stream(body).finalResponse();

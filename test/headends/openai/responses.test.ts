@@ -3,22 +3,22 @@ import { describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { CellId, JsonObject, RunId } from '#base';
 import type { AnswerPiece, CellReport, DurableEvent, RouteReply, RunReport, DialogMessage } from '#contracts';
-import { bodyOf, call, codeOf, eventsOf, outcomeOf, run, serve, spent, startedAt, text } from './driver.ts';
-import type { Scene } from './driver.ts';
+import { bodyOf, call, codeOf, eventsOf, makeOutcome, run, serve, spent, startedAt, text } from './driver.ts';
+import type { FakeRun } from './driver.ts';
 
-const respond = (body: JsonObject, scene: Scene = {}) => {
+const respond = (body: JsonObject, scene: FakeRun = {}) => {
   const served = serve(scene);
   const reply = call(served, 'POST /v1/responses', { body: { model: 'guide', input: 'Where?', ...body } });
   return { served, reply };
 };
 
-const asked = async (body: JsonObject, scene: Scene = {}) => {
+const startedRequest = async (body: JsonObject, scene: FakeRun = {}) => {
   const { served, reply } = respond(body, scene);
   await reply;
-  return served.begun[0];
+  return served.started[0];
 };
 
-const told = async (body: JsonObject, scene: Scene = {}): Promise<readonly any[]> => {
+const streamedEvents = async (body: JsonObject, scene: FakeRun = {}): Promise<readonly any[]> => {
   const events = await eventsOf(await respond({ stream: true, ...body }, scene).reply);
   return events.map(({ event, data }) => {
     const json = JSON.parse(data);
@@ -49,35 +49,40 @@ const before: readonly DialogMessage[] = [
 ];
 
 describe('a request', () => {
-  test('is a text, or items of which the last is the question', async () => {
-    expect(await asked({})).toEqual({ agent: 'guide', input: 'Where?', stream: false });
+  test('is a string, or items of which the last is the input', async () => {
+    expect(await startedRequest({})).toEqual({ agent: 'guide', input: 'Where?', stream: false });
     const input = [
       { role: 'user', content: 'Hello' },
       { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'private' }] },
       { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello.', annotations: [] }] },
       { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Where?' }] },
     ];
-    expect(await asked({ input })).toEqual({ agent: 'guide', input: 'Where?', history: before, stream: false });
+    expect(await startedRequest({ input })).toEqual({
+      agent: 'guide',
+      input: 'Where?',
+      history: before,
+      stream: false,
+    });
   });
 
-  test('goes on from an earlier answer with all that was said there', async () => {
+  test('continues from an earlier answer with the whole dialog before it', async () => {
     const said = { [run]: before };
-    expect(await asked({ previous_response_id: `resp_${run}` }, { said })).toMatchObject({
+    expect(await startedRequest({ previous_response_id: `resp_${run}` }, { dialogs: said })).toMatchObject({
       input: 'Where?',
       history: before,
     });
-    const body = bodyOf(await respond({ previous_response_id: `resp_${run}` }, { said }).reply);
+    const body = bodyOf(await respond({ previous_response_id: `resp_${run}` }, { dialogs: said }).reply);
     expect(body['previous_response_id']).toBe(`resp_${run}`);
   });
 
-  test.each([{ type: 'item_reference' }, { type: null }, {}])('an answer is referred to as %j', async (typed) => {
+  test.each([{ type: 'item_reference' }, { type: null }, {}])('an answer can be referred to as %j', async (typed) => {
     const input = [
       { role: 'user', content: 'Good day' },
       { type: 'item_reference', id: `rs_${run}_0` },
       { ...typed, id: `msg_${run}` },
       { role: 'user', content: 'Where?' },
     ];
-    expect(await asked({ input }, { said: { [run]: before } })).toMatchObject({
+    expect(await startedRequest({ input }, { dialogs: { [run]: before } })).toMatchObject({
       input: 'Where?',
       history: [
         { by: 'person', text: 'Good day' },
@@ -86,28 +91,32 @@ describe('a request', () => {
     });
   });
 
-  test('an answer that never came cannot be referred to', async () => {
+  test('a response that was never completed cannot be referred to', async () => {
     const input = [{ type: 'item_reference', id: `msg_${run}` }];
     const said = { [run]: [{ by: 'person', text: 'Hello' } as const] };
-    expect(await codeOf(asked({ input }, { said }))).toBe('request_invalid');
-    await expect(asked({ previous_response_id: `resp_${run}` }, { said })).rejects.toThrow('previous_response_id: it');
+    expect(await codeOf(startedRequest({ input }, { dialogs: said }))).toBe('request_invalid');
+    await expect(startedRequest({ previous_response_id: `resp_${run}` }, { dialogs: said })).rejects.toThrow(
+      'previous_response_id: it',
+    );
   });
 
-  test('instructions and messages of the system are context where that is allowed, else refused', async () => {
+  test('instructions and system messages are context if that is allowed, else refused', async () => {
     const input = [
       { role: 'developer', content: 'In French.' },
       { role: 'user', content: 'Where?' },
     ];
     const body = { instructions: 'Be brief.', input };
-    expect(await asked(body, { clients: { system: true } })).toMatchObject({ context: ['Be brief.', 'In French.'] });
-    expect(await codeOf(asked({ input }))).toBe('request_unsupported');
-    await expect(asked({ instructions: 'Be brief.' })).rejects.toThrow(' instructions: ');
-    expect(await asked({ instructions: '' })).not.toHaveProperty('context');
+    expect(await startedRequest(body, { clients: { system: true } })).toMatchObject({
+      context: ['Be brief.', 'In French.'],
+    });
+    expect(await codeOf(startedRequest({ input }))).toBe('request_unsupported');
+    await expect(startedRequest({ instructions: 'Be brief.' })).rejects.toThrow(' instructions: ');
+    expect(await startedRequest({ instructions: '' })).not.toHaveProperty('context');
   });
 
-  test('a schema is asked for with text.format, and told again', async () => {
+  test('text.format requests a schema, and is repeated in the response', async () => {
     const format = { type: 'json_schema', name: 'place', strict: true, schema: { type: 'object' } };
-    expect(await asked({ text: { format } })).toMatchObject({ format: 'json', schema: { type: 'object' } });
+    expect(await startedRequest({ text: { format } })).toMatchObject({ format: 'json', schema: { type: 'object' } });
     expect(bodyOf(await respond({ text: { format } }).reply)['text']).toEqual({ format });
     expect(bodyOf(await respond({ text: { verbosity: 'low' } }).reply)['text']).toEqual({ format: { type: 'text' } });
   });
@@ -127,11 +136,11 @@ describe('a request', () => {
     const { served, reply } = respond(body);
     expect(await codeOf(reply)).toBe('request_unsupported');
     await expect(reply).rejects.toThrow(` ${field}: `);
-    expect(served.begun).toEqual([]);
+    expect(served.started).toEqual([]);
   });
 
-  test('what clients send along and an agent decides for itself changes nothing', async () => {
-    const plain = await asked({});
+  test('fields that an agent decides for itself have no effect', async () => {
+    const plain = await startedRequest({});
     const along: JsonObject = {
       temperature: 0.2,
       top_p: 1,
@@ -157,12 +166,13 @@ describe('a request', () => {
       context_management: [],
       stream_options: { include_obfuscation: false },
     };
-    for (const [name, value] of Object.entries(along)) expect(await asked({ [name]: value }), name).toEqual(plain);
+    for (const [name, value] of Object.entries(along))
+      expect(await startedRequest({ [name]: value }), name).toEqual(plain);
   });
 });
 
-describe('an answer at once', () => {
-  test('has the id of its run, one message and the usage of the whole tree', async () => {
+describe('a complete answer', () => {
+  test('has the id of its run, one message and the usage of the whole run', async () => {
     expect(bodyOf(await respond({}).reply)).toMatchObject({
       id: `resp_${run}`,
       object: 'response',
@@ -176,8 +186,8 @@ describe('an answer at once', () => {
     });
   });
 
-  test('that is not whole is incomplete', async () => {
-    const outcome = outcomeOf('budget', 'Par', { code: 'budget_refused' });
+  test('that is partial is incomplete', async () => {
+    const outcome = makeOutcome('budget', 'Par', { code: 'budget_refused' });
     expect(bodyOf(await respond({}, { outcome }).reply)).toMatchObject({
       status: 'incomplete',
       incomplete_details: { reason: 'max_output_tokens' },
@@ -185,16 +195,16 @@ describe('an answer at once', () => {
     });
   });
 
-  test('that is none is the error of the run', async () => {
-    const outcome = outcomeOf('failed', '', { code: 'model_auth', detail: 'sk-1' });
+  test('that is missing is the error of the run', async () => {
+    const outcome = makeOutcome('failed', '', { code: 'model_auth', detail: 'sk-1' });
     expect(await codeOf(respond({}, { outcome }).reply)).toBe('model_auth');
   });
 
-  test('tells what was done meanwhile only where that is shown', async () => {
+  test('includes activity only if it is shown', async () => {
     const pieces: readonly AnswerPiece[] = [{ type: 'activity', text: 'guide asks map\n' }, ...text('Paris.')];
     const open = respond({}, { pieces, clients: { activity: true } });
     const shown = bodyOf(await open.reply);
-    expect(open.served.begun[0]?.stream).toBe(true);
+    expect(open.served.started[0]?.stream).toBe(true);
     const summary = [{ type: 'summary_text', text: 'guide asks map\n' }];
     expect(shown['output']).toEqual([{ id: `rs_${run}_0`, type: 'reasoning', summary }, message('Paris.')]);
     expect(bodyOf(await respond({}, { pieces }).reply)['output']).toEqual([message('Paris.')]);
@@ -204,11 +214,11 @@ describe('an answer at once', () => {
 describe('a stream', () => {
   const piece = fc.record({ type: fc.constantFrom('text', 'activity'), text: fc.string({ minLength: 1 }) });
 
-  test('numbers its events, ends every item that it began, and what it told in pieces is what it ends with', () =>
+  test('numbers its events, ends every item that it starts, and ends with exactly what it sent in pieces', () =>
     fc.assert(
       fc.asyncProperty(fc.array(piece), fc.boolean(), async (list, activity) => {
         const pieces = list as readonly AnswerPiece[];
-        const events = await told({}, { pieces, clients: { activity } });
+        const events = await streamedEvents({}, { pieces, clients: { activity } });
         expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, number) => number));
         expect(events.slice(0, 2).map(({ type }) => type)).toEqual(['response.created', 'response.in_progress']);
         const last = events.at(-1);
@@ -235,7 +245,7 @@ describe('a stream', () => {
         expect(byPlace.map(({ item }) => item.id)).toEqual(added.map(({ item }) => item.id));
         expect(new Set(added.map(({ item }) => item.id)).size).toBe(added.length);
 
-        // Nothing is told of an item before it begins or after it has ended.
+        // No event mentions an item before it starts or after it has ended.
         const open = new Set<number>();
         for (const { type, output_index: place } of events) {
           if (place === undefined) continue;
@@ -248,8 +258,8 @@ describe('a stream', () => {
       { numRuns: 300 },
     ));
 
-  test('is the sequence that clients know', async () => {
-    const events = await told({}, { pieces: text('Par', 'is.') });
+  test('is the sequence that clients expect', async () => {
+    const events = await streamedEvents({}, { pieces: text('Par', 'is.') });
     const at = { item_id: `msg_${run}`, output_index: 0, content_index: 0 };
     const part = { type: 'output_text', text: '', annotations: [], logprobs: [] };
     expect(events.slice(2, -1)).toEqual(
@@ -265,10 +275,10 @@ describe('a stream', () => {
     );
   });
 
-  test('ends a thought when the answer goes on, and thinks anew', async () => {
+  test('ends a reasoning item when the answer continues, and starts a new one later', async () => {
     const activity = (words: string): AnswerPiece => ({ type: 'activity', text: words });
     const pieces = [activity('a'), activity('b'), ...text('Par'), activity('c'), ...text('is.')];
-    const events = await told({}, { pieces, clients: { activity: true } });
+    const events = await streamedEvents({}, { pieces, clients: { activity: true } });
     const items = events.flatMap(({ type, output_index: place }) =>
       type.startsWith('response.output_item') ? [`${type.split('.').at(-1)} ${place}`] : [],
     );
@@ -281,22 +291,25 @@ describe('a stream', () => {
     expect(events.at(-1).response.output).toEqual([thought(0, 'ab'), message('Paris.'), thought(2, 'c')]);
   });
 
-  test('that is cut ends incomplete', async () => {
-    const events = await told({}, { outcome: outcomeOf('limit', 'Par', { code: 'agent_limit' }) });
+  test('that is partial ends incomplete', async () => {
+    const events = await streamedEvents({}, { outcome: makeOutcome('limit', 'Par', { code: 'agent_limit' }) });
     expect(events.at(-1)).toMatchObject({
       type: 'response.incomplete',
       response: { status: 'incomplete', output: [message('Par', 'incomplete')], usage },
     });
   });
 
-  test('that fails ends with its error and what was used', async () => {
-    const outcome = outcomeOf('failed', '', { code: 'model_server', detail: 'secret words' });
-    const last = (await told({}, { pieces: text('Par'), outcome })).at(-1);
+  test('that fails ends with its error and its usage', async () => {
+    const outcome = makeOutcome('failed', '', { code: 'model_server', detail: 'secret words' });
+    const last = (await streamedEvents({}, { pieces: text('Par'), outcome })).at(-1);
     expect(last).toMatchObject({
       type: 'response.failed',
       response: {
         status: 'failed',
-        error: { code: 'server_error', message: expect.stringContaining('The model provider failed.') },
+        error: {
+          code: 'server_error',
+          message: expect.stringContaining('The model provider returned an error or an invalid response.'),
+        },
         output: [message('Par', 'incomplete')],
         usage,
       },
@@ -307,7 +320,7 @@ describe('a stream', () => {
   test.each([new CloisterError('store_failed', '/var/secret'), new Error('secret')])(
     'whose run cannot be recorded says nothing of why: %s',
     async (rejects) => {
-      const last = (await told({}, { pieces: text('Par'), rejects })).at(-1);
+      const last = (await streamedEvents({}, { pieces: text('Par'), rejects })).at(-1);
       expect(last).toMatchObject({
         type: 'response.failed',
         response: { error: { code: 'server_error' }, usage: null },
@@ -317,16 +330,16 @@ describe('a stream', () => {
   );
 });
 
-describe('an earlier answer', () => {
+describe('an earlier response', () => {
   const kept = async (report: Partial<RunReport>): Promise<JsonObject> => {
     const served = serve({
-      said: { [run]: before },
+      dialogs: { [run]: before },
       report: { run: run as RunId, agent: 'guide', startedAt, endedAt: 1, output: '', spent, cells: [], ...report },
     });
     return bodyOf(await call(served, `GET /v1/responses/resp_${run}`));
   };
   const failedWith = (code: 'model_auth' | 'turns_used'): readonly CellReport[] => [
-    { parent: null, outcome: outcomeOf('failed', '', { code, detail: 'sk-1' }) } as unknown as CellReport,
+    { parent: null, outcome: makeOutcome('failed', '', { code, detail: 'sk-1' }) } as unknown as CellReport,
   ];
 
   test('is read again as it ended', async () => {
@@ -352,17 +365,17 @@ describe('an earlier answer', () => {
     });
   });
 
-  test('that failed says by what, without its details', async () => {
+  test('that failed has its error code, without its detail', async () => {
     const failed = await kept({ status: 'failed', cells: failedWith('model_auth') });
     expect(failed).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
     expect(JSON.stringify(failed)).not.toContain('sk-1');
     expect(await kept({ status: 'limit', cells: failedWith('turns_used') })).toMatchObject({
       status: 'failed',
-      error: { code: 'invalid_prompt', message: expect.stringContaining('used all of its turns') },
+      error: { code: 'invalid_prompt', message: expect.stringContaining('no turns left') },
     });
   });
 
-  test('of a client with tools that is not kept is known only if there was no call, after which there may be others', async () => {
+  test('of a client with tools that is no longer stored is known only if the run made no call, since it then has only one response', async () => {
     const cell = 'guide-1' as CellId;
     const cells = [{ parent: null, cell, outcome: null } as unknown as CellReport];
     const read = (id: string, calls: readonly string[]): Promise<RouteReply> => {
@@ -377,7 +390,7 @@ describe('an earlier answer', () => {
         cells,
         events,
       };
-      const served = serve({ said: { [run]: before }, report: { ...report, status: 'completed' } });
+      const served = serve({ dialogs: { [run]: before }, report: { ...report, status: 'completed' } });
       return call(served, `GET /v1/responses/${id}`);
     };
     expect(bodyOf(await read(`resp_${run}_1`, ['helper-1']))).toMatchObject({
@@ -393,12 +406,12 @@ describe('an earlier answer', () => {
       expect(await codeOf(read(`resp_${run}${part}`, calls))).toBe('run_unknown');
   });
 
-  test('of a client with tools is told again as it was told, also while the run goes on', async () => {
+  test('of a client with tools is returned unchanged, also while the run continues', async () => {
     const calls = [{ id: 'call_1', name: 'weather', args: { text: 'Oslo' } }];
     const part = { inputTokens: 7, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 2 };
     const read = (nth: number, report: Partial<RunReport>): Promise<RouteReply> => {
       const served = serve({
-        said: { [run]: before },
+        dialogs: { [run]: before },
         report: {
           run: run as RunId,
           agent: 'guide',
@@ -409,10 +422,10 @@ describe('an earlier answer', () => {
           cells: [],
           ...report,
         },
-        told: [
+        requestStates: [
           { state: 'calls', text: 'Wait.', calls, spent: part },
           { state: 'calls', text: '', calls, spent: part },
-          report.endedAt === undefined ? { state: 'under way' } : { state: 'ended', spent: part },
+          report.endedAt === undefined ? { state: 'running' } : { state: 'ended', spent: part },
         ],
       });
       return call(served, `GET /v1/responses/resp_${run}_${nth}`);
@@ -451,7 +464,7 @@ describe('an earlier answer', () => {
   });
 
   test('is not streamed again', async () => {
-    const served = serve({ said: { [run]: before } });
+    const served = serve({ dialogs: { [run]: before } });
     expect(await codeOf(call(served, `GET /v1/responses/resp_${run}`, { query: 'stream=true' }))).toBe(
       'request_unsupported',
     );

@@ -1,4 +1,4 @@
-// Whatever is sent: it is understood, or refused as the sender's mistake.
+// Any request is accepted, or refused as a client error.
 import { httpStatus } from '#headends/shared';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -6,20 +6,20 @@ import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { Agent, AgentRequest } from '#contracts';
 import { parseMailBody } from '../../../src/headends/rest/live-agent-routes.ts';
-import { budgetNames, parseBody } from '../../../src/headends/rest/parse-body.ts';
-import type { bodyNames } from '../../../src/headends/rest/parse-body.ts';
-import { parseQuery, queryNames } from '../../../src/headends/rest/parse-query.ts';
+import { budgetFieldNames, parseBody } from '../../../src/headends/rest/parse-body.ts';
+import type { bodyFieldNames } from '../../../src/headends/rest/parse-body.ts';
+import { parseQuery, queryParameterNames } from '../../../src/headends/rest/parse-query.ts';
 import type { ParsedRunRequest } from '../../../src/headends/rest/parsed-run-request.ts';
-import { counter, writer } from './pretend.ts';
+import { counter, writer } from './fake-service.ts';
 
 const runsMax = 20_000;
 const agents: readonly Agent[] = [writer, counter];
 const agent = fc.constantFrom(...agents);
 
-/** How many were understood, and how many refused: neither may be all. */
+/** How many were accepted and how many refused; both must occur. */
 const seen = { understood: 0, refused: 0 };
 
-const understood = <T>(parse: () => T, check: (value: T) => void): void => {
+const countAccepted = <T>(parse: () => T, check: (value: T) => void): void => {
   let value: T;
   try {
     value = parse();
@@ -43,13 +43,13 @@ const fewestSeen = (check: () => void): number => {
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isTexts = (value: readonly unknown[]): boolean => value.every((text) => typeof text === 'string');
 
-const checkAsked = ({ budget = {}, ...asked }: AgentRequest, { name, input }: Agent): void => {
+const checkRequest = ({ budget = {}, ...asked }: AgentRequest, { name, input }: Agent): void => {
   expect(asked.agent).toBe(name);
   expect(typeof asked.input === 'string' || isObject(asked.input)).toBe(true);
   if (input.format === 'json') expect(isObject(asked.input)).toBe(true);
   if (asked.schema !== undefined) expect([asked.format, isObject(asked.schema)]).toEqual(['json', true]);
   if (asked.format !== undefined) expect(['text', 'markdown', 'json']).toContain(asked.format);
-  expect(budgetNames).toEqual(expect.arrayContaining(Object.keys(budget)));
+  expect(budgetFieldNames).toEqual(expect.arrayContaining(Object.keys(budget)));
   for (const value of Object.values(budget)) expect(Number.isFinite(value) && value >= 0).toBe(true);
   expect(isTexts(asked.context ?? [])).toBe(true);
   for (const said of asked.history ?? []) {
@@ -60,12 +60,12 @@ const checkAsked = ({ budget = {}, ...asked }: AgentRequest, { name, input }: Ag
     expect([typeof asked.conversation, asked.history]).toEqual(['string', undefined]);
 };
 
-const checkWanted =
+const checkParsed =
   (of: Agent) =>
-  ({ asked, stream, waits, details }: ParsedRunRequest): void => {
-    checkAsked(asked, of);
+  ({ request, stream, waits, details }: ParsedRunRequest): void => {
+    checkRequest(request, of);
     expect([typeof waits, typeof details, [true, false, null].includes(stream)]).toEqual(['boolean', 'boolean', true]);
-    if (!waits || asked.resident === true) expect([stream, details]).not.toContain(true);
+    if (!waits || request.resident === true) expect([stream, details]).not.toContain(true);
   };
 
 const words = fc.oneof(
@@ -75,8 +75,11 @@ const words = fc.oneof(
   fc.json({ maxDepth: 2 }),
 );
 
-test('any query is understood or refused', () => {
-  const name = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...queryNames) }, { weight: 1, arbitrary: words });
+test('any query is accepted or refused', () => {
+  const name = fc.oneof(
+    { weight: 9, arbitrary: fc.constantFrom(...queryParameterNames) },
+    { weight: 1, arbitrary: words },
+  );
   const right = fc.constantFrom<[string, string][]>(
     ['q', 'x'],
     ['q', '{"of":"x"}'],
@@ -88,7 +91,7 @@ test('any query is understood or refused', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(right, fc.tuple(name, words)), { maxLength: 6 }), agent, (pairs, of) => {
         const query = new URLSearchParams(pairs);
-        understood(() => parseQuery(query, of), checkWanted(of));
+        countAccepted(() => parseQuery(query, of), checkParsed(of));
       }),
       { numRuns: runsMax },
     ),
@@ -102,7 +105,7 @@ const anything: fc.Arbitrary<Json> = fc.oneof(
   fc.constantFrom<Json[]>([{ by: 'agent', text: 'x' }], [{ by: 'me', text: 'x' }], [{ by: 'person' }], [null]),
   fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>,
 );
-/** Fields that are mostly what they should be, and sometimes one that is not known. */
+/** Fields that are mostly valid, and sometimes an unknown one. */
 const bodyOf = (fields: Readonly<Record<string, fc.Arbitrary<Json>>>): fc.Arbitrary<Json> => {
   const each = Object.fromEntries(
     Object.entries(fields).map(([name, right]) => [
@@ -121,7 +124,7 @@ const bodyOf = (fields: Readonly<Record<string, fc.Arbitrary<Json>>>): fc.Arbitr
 
 const oneOf = (...values: readonly Json[]): fc.Arbitrary<Json> => fc.constantFrom(...values);
 const flag = oneOf(true, false, null);
-const bodyFields: Readonly<Record<(typeof bodyNames)[number], fc.Arbitrary<Json>>> = {
+const bodyFields: Readonly<Record<(typeof bodyFieldNames)[number], fc.Arbitrary<Json>>> = {
   input: oneOf('x', '{"of":"x"}', { of: 'x' }),
   format: oneOf('json', 'json', 'text'),
   schema: oneOf({ type: 'object' }, {}),
@@ -135,28 +138,28 @@ const bodyFields: Readonly<Record<(typeof bodyNames)[number], fc.Arbitrary<Json>
   details: flag,
 };
 
-test('any body is understood or refused', () => {
+test('any body is accepted or refused', () => {
   const fewest = fewestSeen(() =>
     fc.assert(
-      fc.property(bodyOf(bodyFields), agent, (body, of) => understood(() => parseBody(body, of), checkWanted(of))),
+      fc.property(bodyOf(bodyFields), agent, (body, of) => countAccepted(() => parseBody(body, of), checkParsed(of))),
       { numRuns: runsMax },
     ),
   );
   expect(fewest).toBeGreaterThan(runsMax / 100);
 });
 
-test('any message is understood or refused', () => {
+test('any message is accepted or refused', () => {
   const fewest = fewestSeen(() =>
     fc.assert(
       fc.property(
         bodyOf({ text: oneOf('x', ''), to: oneOf('a', null), topic: oneOf('b', null), answer: flag }),
         (body) =>
-          understood(
+          countAccepted(
             () => parseMailBody(body),
-            ({ text, sending, waits }) => {
+            ({ text, target, waits }) => {
               expect([typeof text, typeof waits]).toEqual(['string', 'boolean']);
-              expect(Object.keys(sending).length).toBeLessThan(2);
-              if (sending.topic !== undefined) expect(waits).toBe(false);
+              expect(Object.keys(target).length).toBeLessThan(2);
+              if (target.topic !== undefined) expect(waits).toBe(false);
             },
           ),
       ),
@@ -172,7 +175,7 @@ const given = <T extends object>(value: T): T =>
   Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as T;
 const schema = fc.constantFrom<JsonObject[]>({ type: 'object' }, {}, { type: 'array', items: { type: 'integer' } });
 
-test('what is said correctly in a body is what is asked', () => {
+test('a valid body becomes exactly the request it describes', () => {
   const said = fc.array(fc.record({ by: fc.constantFrom('person', 'agent'), text: fc.string() }));
   const body = fc.record({
     input: fc.oneof(
@@ -189,15 +192,15 @@ test('what is said correctly in a body is what is asked', () => {
   fc.assert(
     fc.property(body, fc.boolean(), (value, stream) => {
       const sent = given({ ...value, stream }) as unknown as JsonObject;
-      const { asked, ...how } = parseBody(sent, writer);
+      const { request, ...how } = parseBody(sent, writer);
       const form = value.schema === undefined ? {} : { format: 'json' };
-      expect(asked).toEqual({ agent: 'writer', ...form, ...given(value) });
+      expect(request).toEqual({ agent: 'writer', ...form, ...given(value) });
       expect(how).toEqual({ stream, waits: true, details: false });
     }),
   );
 });
 
-test('what is said correctly in a query is what is asked', () => {
+test('a valid query becomes exactly the request it describes', () => {
   const whole = fc.nat();
   const asked = fc.record({
     q: fc.string(),
@@ -218,7 +221,7 @@ test('what is said correctly in a query is what is asked', () => {
         }) as Record<string, string>,
       );
       const budget = given({ tokens, ms });
-      expect(parseQuery(query, writer).asked).toEqual({
+      expect(parseQuery(query, writer).request).toEqual({
         agent: 'writer',
         input: q.toWellFormed(),
         ...(form === undefined ? {} : { format: 'json', schema: form }),

@@ -1,4 +1,4 @@
-// A client of the REST interface over real HTTP, and agents that do as they are told.
+// A REST client over real HTTP, and agents that follow orders in their input.
 import { createHash } from 'node:crypto';
 import { defineAgent } from 'cloister';
 import type { Agent } from 'cloister';
@@ -6,34 +6,34 @@ import type { JsonObject } from '#base';
 import { rehearse } from '#testkit';
 import type { ScriptLine, RequestView } from '#testkit';
 import { serveAgents } from '../http/driver.ts';
-import type { Served } from '../http/driver.ts';
+import type { ServedAgents } from '../http/driver.ts';
 
-/** The words of the newest message that it was shown: framed, when an agent sent it. */
-const heard = ({ lastText }: RequestView): string =>
+/** The text of the newest message in the prompt, which is framed if an agent sent it. */
+const newestMessage = ({ lastText }: RequestView): string =>
   lastText
     .split('\n')
     .at(-1)!
     .replace(/^(?:\| |Your task: )/u, '');
 
-/** `<tool> <args as JSON>` is done; `wait` is never answered; else it says what it heard, and how often it has spoken before. */
-const obeys: ScriptLine = {
+/** `<tool> <args as JSON>` calls the tool; `wait` is never answered; anything else is repeated, with the number of earlier answers. */
+const followsOrders: ScriptLine = {
   reply: (request) => {
-    const order = /^(?<tool>[a-z_]+) (?<args>\{.*\})$/u.exec(heard(request))?.groups;
+    const order = /^(?<tool>[a-z_]+) (?<args>\{.*\})$/u.exec(newestMessage(request))?.groups;
     if (request.toolResults.length > 0) return `done: ${request.toolResults.map(({ text }) => text).join(' ')}`;
     if (order !== undefined)
       return { calls: [{ tool: order['tool']!, args: JSON.parse(order['args']!) as JsonObject }] };
-    if (heard(request) === 'wait') return { fault: 'timeout' };
+    if (newestMessage(request) === 'wait') return { fault: 'timeout' };
     const before = request.messages.filter(({ role }) => role === 'assistant').length;
-    return `${request.agent} heard ${heard(request)}, ${before} before`;
+    return `${request.agent} heard ${newestMessage(request)}, ${before} before`;
   },
 };
 
-export const obedient = (): readonly Agent[] => {
+export const obedientAgents = (): readonly Agent[] => {
   const models = [
     rehearse([
       { when: { agent: 'judge' }, reply: () => '{"points":3}' },
       { when: { agent: 'broken' }, reply: () => ({ fault: 401 }) },
-      obeys,
+      followsOrders,
     ]),
   ];
   const common = { prompt: 'Obey.', models };
@@ -56,18 +56,18 @@ export const obedient = (): readonly Agent[] => {
 
 const sha256 = (token: string): string => createHash('sha256').update(token).digest('hex');
 
-/** Served to two, each with a token of its own. */
-export const serveTwo = async (options: { readonly workspace?: string } = {}) => {
+/** Served to two callers, each with its own token. */
+export const serveTwoCallers = async (options: { readonly workspace?: string } = {}) => {
   const tokens = ['ana', 'ben'].map((name) => ({ name, sha256: sha256(`clo_${name}`) }));
-  const served = await serveAgents({ agents: obedient(), tokens, ...options });
-  return { ...served, ana: clientOf(served, 'clo_ana'), ben: clientOf(served, 'clo_ben') };
+  const served = await serveAgents({ agents: obedientAgents(), tokens, ...options });
+  return { ...served, ana: restClient(served, 'clo_ana'), ben: restClient(served, 'clo_ben') };
 };
 
-export type Client = ReturnType<typeof clientOf>;
-export type Answered = { readonly status: number; readonly body: any; readonly headers: Headers };
+export type Client = ReturnType<typeof restClient>;
+export type JsonResponse = { readonly status: number; readonly body: any; readonly headers: Headers };
 type Init = { readonly signal?: AbortSignal; readonly headers?: Record<string, string> };
 
-const clientOf = ({ url }: Pick<Served, 'url'>, token: string) => {
+const restClient = ({ url }: Pick<ServedAgents, 'url'>, token: string) => {
   const send = (method: string, path: string, body: unknown, { headers, ...init }: Init): Promise<Response> =>
     fetch(url + path, {
       ...init,
@@ -79,7 +79,7 @@ const clientOf = ({ url }: Pick<Served, 'url'>, token: string) => {
         ...headers,
       },
     });
-  const answered = async (response: Promise<Response>): Promise<Answered> => {
+  const answered = async (response: Promise<Response>): Promise<JsonResponse> => {
     const { status, headers } = await response;
     return { status, headers, body: await (await response).json() };
   };
@@ -91,7 +91,7 @@ const clientOf = ({ url }: Pick<Served, 'url'>, token: string) => {
     async *events(
       path: string,
       { body, after }: { readonly body?: unknown; readonly after?: string | undefined } = {},
-    ): AsyncGenerator<SentEvent> {
+    ): AsyncGenerator<StreamedEvent> {
       const leaving = new AbortController();
       try {
         const headers: Record<string, string> = after === undefined ? {} : { 'last-event-id': after };
@@ -101,7 +101,7 @@ const clientOf = ({ url }: Pick<Served, 'url'>, token: string) => {
         });
         if (!response.headers.get('content-type')!.startsWith('text/event-stream'))
           throw new Error(`${response.status}: ${await response.text()}`);
-        yield* sentEvents(response.body!);
+        yield* readEvents(response.body!);
       } finally {
         leaving.abort();
       }
@@ -109,10 +109,10 @@ const clientOf = ({ url }: Pick<Served, 'url'>, token: string) => {
   };
 };
 
-export type SentEvent = { readonly event: string; readonly id: string | null; readonly data: any };
+export type StreamedEvent = { readonly event: string; readonly id: string | null; readonly data: any };
 
-/** As the standard says how such a stream is read. */
-const sentEvents = async function* (body: ReadableStream<Uint8Array>): AsyncGenerator<SentEvent> {
+/** Parses the stream as the standard says. */
+const readEvents = async function* (body: ReadableStream<Uint8Array>): AsyncGenerator<StreamedEvent> {
   let rest = '';
   let fields: (readonly [string, string])[] = [];
   for await (const text of body.pipeThrough(new TextDecoderStream())) {
@@ -136,7 +136,7 @@ const sentEvents = async function* (body: ReadableStream<Uint8Array>): AsyncGene
   }
 };
 
-export const all = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
+export const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
   const found: T[] = [];
   for await (const item of items) found.push(item);
   return found;

@@ -7,19 +7,19 @@ import { describe, expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
 import { reservedNames } from '#headends/rest';
 import { cliOutcomeJson as cliValue } from '../../../src/headends/cli/answer.ts';
-import { all, serveTwo } from './client.ts';
-import type { Client, SentEvent } from './client.ts';
+import { collect, serveTwoCallers } from './client.ts';
+import type { Client, StreamedEvent } from './client.ts';
 
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
-const durable = (events: readonly SentEvent[]) => events.filter(({ id }) => id !== null).map(({ data }) => data);
+const durable = (events: readonly StreamedEvent[]) => events.filter(({ id }) => id !== null).map(({ data }) => data);
 
-/** Calls an agent of the run's own. */
+/** An order to call a sub-agent. */
 const callScout = (words: string) => `scout ${JSON.stringify({ prompt: words, reason: 'To know.' })}`;
 const spawnScout = `spawn_agent ${JSON.stringify({ agent_id: 'scout' })}`;
 
 describe('a run', () => {
-  test('is answered as run --json tells it', async () => {
-    const { ana, cloister } = await serveTwo();
+  test('is answered in the form of run --json', async () => {
+    const { ana, cloister } = await serveTwoCallers();
     for (const agent of ['echo', 'judge', 'lead', 'broken']) {
       const input = agent === 'lead' ? callScout('look') : 'look';
       const { status, body, headers } = await ana.post(`/v1/${agent}`, { input, details: true });
@@ -42,8 +42,8 @@ describe('a run', () => {
     }
   });
 
-  test('is given a form that its agent does not have by itself', async () => {
-    const { ana } = await serveTwo();
+  test('can have a format that its agent does not define', async () => {
+    const { ana } = await serveTwoCallers();
     const schema = { type: 'object', properties: { points: { type: 'integer' } } };
     const { body } = await ana.post('/v1/judge', { input: 'look', schema });
     expect(body).toMatchObject({ status: 'completed', data: { points: 3 } });
@@ -56,8 +56,8 @@ describe('a run', () => {
   });
 
   test('streams every event once, then the same value', async () => {
-    const { ana, cloister } = await serveTwo();
-    const events = await all(
+    const { ana, cloister } = await serveTwoCallers();
+    const events = await collect(
       ana.events('/v1/lead', { body: { input: callScout('data: x\n\nevent: y'), stream: true } }),
     );
     const { run, ...rest } = events.at(-1)!.data;
@@ -69,13 +69,13 @@ describe('a run', () => {
     expect(body).toMatchObject(rest);
   });
 
-  test('can be gone on with after every single event', async () => {
-    const { ana } = await serveTwo();
+  test('can be continued after every single event', async () => {
+    const { ana } = await serveTwoCallers();
     const { body } = await ana.post('/v1/lead', { input: callScout('look'), details: true });
     const { run, events, cells: _cells, ...outcome } = body;
     expect(events.length).toBeGreaterThan(10);
     for (const [place, { id }] of events.entries()) {
-      const rest = await all(ana.events(`/v1/runs/${run}/events`, { after: id }));
+      const rest = await collect(ana.events(`/v1/runs/${run}/events`, { after: id }));
       expect(durable(rest)).toEqual(events.slice(place + 1));
       expect(rest.slice(-1)).toMatchObject([{ event: 'outcome', data: { run, ...outcome } }]);
     }
@@ -87,16 +87,16 @@ describe('a run', () => {
     'is told whole to a client whose connection breaks at every event (%s)',
     async (store) => {
       await using folder = await mkdtempDisposable(join(tmpdir(), 'rest-'));
-      const { ana, cloister, close } = await serveTwo(store === 'disk' ? { workspace: folder.path } : {});
-      const begun = await ana.post('/v1/lead', { input: callScout('look'), wait: false });
-      expect(begun).toMatchObject({
+      const { ana, cloister, close } = await serveTwoCallers(store === 'disk' ? { workspace: folder.path } : {});
+      const started = await ana.post('/v1/lead', { input: callScout('look'), wait: false });
+      expect(started).toMatchObject({
         status: 202,
-        body: { agent: 'lead', events: `/v1/runs/${begun.body.run}/events` },
+        body: { agent: 'lead', events: `/v1/runs/${started.body.run}/events` },
       });
       const seen: any[] = [];
-      let outcome: SentEvent | undefined;
+      let outcome: StreamedEvent | undefined;
       while (outcome === undefined) {
-        for await (const event of ana.events(begun.body.events, { after: seen.at(-1)?.id })) {
+        for await (const event of ana.events(started.body.events, { after: seen.at(-1)?.id })) {
           expect(event.event).not.toBe('error');
           if (event.event === 'outcome') outcome = event;
           if (event.id === null) continue;
@@ -104,20 +104,22 @@ describe('a run', () => {
           break;
         }
       }
-      expect(seen).toEqual(plain((await cloister.show(begun.body.run)).events));
+      expect(seen).toEqual(plain((await cloister.show(started.body.run)).events));
       expect(outcome.data.output).toContain('scout heard look');
       await close();
     },
   );
 
-  test('ends when its client goes away, unless it was asked to go on', async () => {
-    const { ana, ben } = await serveTwo();
+  test('ends when its client disconnects, unless it was asked to keep running', async () => {
+    const { ana, ben } = await serveTwoCallers();
     const leaving = new AbortController();
     const left = ana.post('/v1/echo', { input: 'wait' }, { signal: leaving.signal });
     const { run } = (await firstOf(ana, 1)).at(-1)!;
     leaving.abort();
     await expect(left).rejects.toThrow(/abort/u);
-    expect((await all(ana.events(`/v1/runs/${run}/events`))).at(-1)).toMatchObject({ data: { status: 'cancelled' } });
+    expect((await collect(ana.events(`/v1/runs/${run}/events`))).at(-1)).toMatchObject({
+      data: { status: 'cancelled' },
+    });
 
     const apart = await ben.post('/v1/echo', { input: 'wait', wait: false });
     for await (const _event of ben.events(apart.body.events)) break;
@@ -125,10 +127,10 @@ describe('a run', () => {
     expect((await ben.post(`/v1/runs/${apart.body.run}/cancel`, {})).status).toBe(202);
   });
 
-  test('is cancelled, once', async () => {
-    const { ana, ben } = await serveTwo();
+  test('can be cancelled once', async () => {
+    const { ana, ben } = await serveTwoCallers();
     const { body } = await ana.post('/v1/lead', { input: callScout('wait'), wait: false });
-    const watching = all(ana.events(body.events));
+    const watching = collect(ana.events(body.events));
     expect((await ben.post(`/v1/runs/${body.run}/cancel`, {})).status).toBe(404);
     expect(await ana.post(`/v1/runs/${body.run}/cancel`, {})).toMatchObject({ status: 202, body });
     expect((await watching).at(-1)).toMatchObject({ event: 'outcome', data: { status: 'cancelled' } });
@@ -152,17 +154,17 @@ const firstOf = async (client: Client, many: number): Promise<any[]> => {
 };
 
 describe('a resident run', () => {
-  test('lives over many messages, and so do those that it starts', async () => {
-    const { ana } = await serveTwo();
-    const { status, body: begun } = await ana.post('/v1/host', { input: 'hello', resident: true });
+  test('stays alive over many messages, and so do the agents it starts', async () => {
+    const { ana } = await serveTwoCallers();
+    const { status, body: started } = await ana.post('/v1/host', { input: 'hello', resident: true });
     expect(status).toBe(202);
-    const path = `/v1/runs/${begun.run}`;
+    const path = `/v1/runs/${started.run}`;
     const tell = (text: string, more: object = {}) => ana.post(`${path}/messages`, { text, answer: true, ...more });
     const names = async () => (await ana.get(`${path}/agents`)).body.agents.map((one: any) => one.sub_agent_id);
 
     expect(await tell('again')).toMatchObject({
       status: 200,
-      body: { run: begun.run, agent: 'host', output: 'host heard again, 1 before' },
+      body: { run: started.run, agent: 'host', output: 'host heard again, 1 before' },
     });
     expect((await tell(spawnScout)).body.output).toContain('done:');
     expect(await names()).toEqual(['host', 'scout']);
@@ -174,14 +176,14 @@ describe('a resident run', () => {
       body: { error: { code: 'mail_unknown' } },
     });
 
-    const events = ana.events(begun.events);
+    const events = ana.events(started.events);
     expect(await ana.remove(`${path}/agents/scout`)).toMatchObject({ status: 202 });
     for await (const { data } of events) if (data.type === 'session-end' && data.agent === 'scout') break;
     expect(await names()).toEqual(['host']);
     expect((await ana.remove(`${path}/agents/scout`)).status).toBe(404);
 
     expect(await ana.post(`${path}/finish`, {})).toMatchObject({ status: 202 });
-    expect((await all(ana.events(begun.events))).at(-1)).toMatchObject({
+    expect((await collect(ana.events(started.events))).at(-1)).toMatchObject({
       event: 'outcome',
       data: { status: 'completed' },
     });
@@ -194,8 +196,8 @@ describe('a resident run', () => {
       expect(await gone).toMatchObject({ status: 409, body: { error: { code: 'cell_ended' } } });
   });
 
-  test('gives the answer to its first message to whoever waits for it', async () => {
-    const { ana } = await serveTwo();
+  test('returns the answer to its first message to a client that waits for it', async () => {
+    const { ana } = await serveTwoCallers();
     const { status, body } = await ana.post('/v1/host', { input: 'hello', resident: true, wait: true });
     expect([status, body.output, body.answers]).toEqual([200, 'host heard hello, 0 before', null]);
     const sent = await ana.post(`/v1/runs/${body.run}/messages`, { text: 'no hurry' });
@@ -208,9 +210,9 @@ describe('a resident run', () => {
   });
 });
 
-describe('what is one caller’s', () => {
-  test('conversation goes on over requests, and is not another’s of the same name', async () => {
-    const { ana, ben } = await serveTwo();
+describe('what belongs to one caller:', () => {
+  test('a conversation continues over several requests, and is separate from another caller’s of the same name', async () => {
+    const { ana, ben } = await serveTwoCallers();
     const say = async (client: Client, input: string) =>
       (await client.post('/v1/echo', { input, conversation: 'trip' })).body;
     expect(await say(ana, 'one')).toMatchObject({ output: 'echo heard one, 0 before', conversation: 'trip' });
@@ -226,8 +228,8 @@ describe('what is one caller’s', () => {
     );
   });
 
-  test('run is unknown to another, at every address', async () => {
-    const { ana, ben } = await serveTwo();
+  test('a run is unknown to another caller, at every path', async () => {
+    const { ana, ben } = await serveTwoCallers();
     const { body } = await ana.post('/v1/host', { input: 'secret words', resident: true });
     const tell = async (run: string) => {
       const path = `/v1/runs/${run}`;
@@ -247,9 +249,9 @@ describe('what is one caller’s', () => {
   });
 });
 
-describe('the description', () => {
-  test('is valid, and every address in it is answered', async () => {
-    const { ana } = await serveTwo();
+describe('the OpenAPI document', () => {
+  test('is valid, and every path in it is answered', async () => {
+    const { ana } = await serveTwoCallers();
     const { body: document } = await ana.get('/openapi.json');
     expect((await new Validator().validate(plain(document))).errors ?? []).toEqual([]);
     const paths = Object.entries<Record<string, any>>(document.paths);
@@ -269,8 +271,8 @@ describe('the description', () => {
     }
   });
 
-  test('says what answers look like', async () => {
-    const { ana } = await serveTwo();
+  test('describes the answers', async () => {
+    const { ana } = await serveTwoCallers();
     const { body: document } = await ana.get('/openapi.json');
     const fits = (path: string, method: string, { status, body }: { status: number; body: any }) => {
       const { responses } = document.paths[path][method];
@@ -281,9 +283,9 @@ describe('the description', () => {
     fits('/v1/{agent}', 'get', await ana.get('/v1/echo?q=x&details=true'));
     fits('/v1/{agent}', 'get', await ana.get('/v1/echo?x=x'));
     fits('/v1/{agent}', 'post', await ana.post('/v1/broken', { input: 'x' }));
-    const begun = await ana.post('/v1/host', { input: 'x', resident: true });
-    fits('/v1/{agent}', 'post', begun);
-    const path = `/v1/runs/${begun.body.run}`;
+    const started = await ana.post('/v1/host', { input: 'x', resident: true });
+    fits('/v1/{agent}', 'post', started);
+    const path = `/v1/runs/${started.body.run}`;
     fits('/v1/runs', 'get', await ana.get('/v1/runs?limit=2'));
     fits('/v1/runs/{run}/messages', 'post', await ana.post(`${path}/messages`, { text: 'x' }));
     fits('/v1/runs/{run}/messages', 'post', await ana.post(`${path}/messages`, { text: 'x', answer: true }));

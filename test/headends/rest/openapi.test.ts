@@ -4,8 +4,8 @@ import { validate } from '#adapters/schemas';
 import type { Json, JsonObject } from '#base';
 import type { HttpRoute } from '#contracts';
 import { openapiDocument, openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
-import { ana, json, Pretended, send } from './pretend.ts';
-import type { Sent } from './pretend.ts';
+import { ana, json, FakeService, send } from './fake-service.ts';
+import type { SendOptions } from './fake-service.ts';
 
 type Operation = {
   readonly operationId: string;
@@ -20,7 +20,7 @@ type Document = JsonObject & {
 
 const about = { version: '1.2.3' };
 const documentOf = (routes: readonly HttpRoute[]) => openapiDocument(routes, about) as Document;
-const rest = restRoutes(new Pretended(), about);
+const rest = restRoutes(new FakeService(), about);
 const all: readonly HttpRoute[] = [...rest, openapiRoute(() => all, about)];
 
 const isValid = async (document: JsonObject): Promise<void> => {
@@ -33,13 +33,13 @@ const addressesIn = ({ paths }: Document) =>
   Object.entries(paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
 const addressOf = ({ method, path }: HttpRoute) => `${method.toLowerCase()} ${path.replace(/:([^/]+)/gu, '{$1}')}`;
 
-test('the description is valid OpenAPI, and has every route and nothing else but /health', async () => {
+test('the document is valid OpenAPI, and holds every route and nothing else but /health', async () => {
   const document = documentOf(all);
   await isValid(document);
   expect(addressesIn(document).sort()).toEqual(['get /health', ...new Set(all.map(addressOf))].sort());
 });
 
-test('a damaged description is not valid: the validator looks', async () => {
+test('the validator rejects a damaged document', async () => {
   const { paths, ...rest_ } = documentOf(all);
   const { valid } = await new Validator().validate({ ...rest_, paths: { ...paths, 'no-slash': {} } });
   expect(valid).toBe(false);
@@ -56,7 +56,7 @@ test('everything but /health needs a token', () => {
   expect(open).toEqual([['/health', []]]);
 });
 
-test('every part of a path is a parameter, and every id is there once', () => {
+test('every part of a path is a parameter, and every id is unique', () => {
   const operations = Object.entries(documentOf(all).paths).flatMap(([path, methods]) =>
     Object.values(methods).map((operation) => ({ path, operation })),
   );
@@ -82,7 +82,7 @@ const other = (over: Partial<HttpRoute>): HttpRoute => ({
   ...over,
 });
 
-test('two routes with one address are one operation that gives what either does', async () => {
+test('two routes with one path are merged into one operation', async () => {
   const second = other({
     path: '/v1/models',
     when: () => true,
@@ -123,7 +123,7 @@ test('two routes with one address are one operation that gives what either does'
   }
 });
 
-test('paths that differ only in the names of their parts are one', async () => {
+test('paths that differ only in their parameter names are one', async () => {
   const get = other({ path: '/v1/models/:id' });
   const remove = other({ method: 'DELETE', path: '/v1/models/:model' });
   const document = documentOf([get, remove]);
@@ -133,18 +133,18 @@ test('paths that differ only in the names of their parts are one', async () => {
   expect(document.paths['/v1/models/{id}']!['delete']!.operationId).toBe('listModels_2');
 });
 
-test('what goes wrong is shown in the form of the protocol', () => {
+test('errors are described in the format of the protocol', () => {
   const { paths } = documentOf([other({})]);
-  expect(JSON.stringify(paths['/v1/models']!['get']!.responses['429'])).toContain('"wrong":"All places are taken');
+  expect(JSON.stringify(paths['/v1/models']!['get']!.responses['429'])).toContain('"wrong":"The server is at capacity');
 });
 
-test('GET /openapi.json describes all routes, itself too', async () => {
+test('GET /openapi.json describes all routes, including itself', async () => {
   const { body } = json(await send(all, 'GET', '/openapi.json'));
   expect(body).toEqual(documentOf(all));
   expect(body).toHaveProperty(['paths', '/openapi.json', 'get']);
 });
 
-test('no agent can have the name of an address below /v1', () => {
+test('no agent can have the name of a path below /v1', () => {
   const words = [...all, other({})].map(({ path }) => /^\/v1\/([^:/]+)/u.exec(path)?.[1]);
   expect(words).toContain('runs');
   for (const word of words) if (word !== undefined) expect(reservedNames).toContain(word);
@@ -182,9 +182,9 @@ const session = {
   }),
 } as never;
 
-test('every answer is as described', async () => {
+test('every answer matches its schema', async () => {
   const document = documentOf(all);
-  const asked: readonly (readonly [HttpRoute['method'], string, string, Sent])[] = [
+  const asked: readonly (readonly [HttpRoute['method'], string, string, SendOptions])[] = [
     ['GET', '/v1', '/v1', {}],
     ['GET', '/v1/{agent}', '/v1/writer?q=x&details=true', {}],
     ['POST', '/v1/{agent}', '/v1/writer', { body: { input: 'x', conversation: 'trip' } }],
@@ -204,7 +204,7 @@ test('every answer is as described', async () => {
     { session },
     { session, state: 'ended' as const, outcome: { failure: { code: 'model_rate' as const } } },
   ]) {
-    const { routes } = new Pretended(behaviour);
+    const { routes } = new FakeService(behaviour);
     await send(routes, 'POST', '/v1/writer', { body: { input: 'x', wait: false } });
     for (const [method, path, address, sent] of asked) {
       const { status, body } = json(await send(routes, method, address, { caller: ana, ...sent }));

@@ -11,22 +11,22 @@ import {
   eventsOf,
   json,
   outcome,
-  Pretended,
+  FakeService,
   refusal,
   rootCell,
   send,
   spent,
   streamed,
   writer,
-} from './pretend.ts';
-import type { Behaviour, Sent } from './pretend.ts';
+} from './fake-service.ts';
+import type { Behaviour, SendOptions } from './fake-service.ts';
 
-const ask = (behaviour: Behaviour, body: JsonObject, sent: Sent = {}) =>
-  send(new Pretended(behaviour).routes, 'POST', '/v1/writer', { body: { input: 'Write.', ...body }, ...sent });
+const ask = (behaviour: Behaviour, body: JsonObject, sent: SendOptions = {}) =>
+  send(new FakeService(behaviour).routes, 'POST', '/v1/writer', { body: { input: 'Write.', ...body }, ...sent });
 
 describe('agents', () => {
-  test('each caller is told of its own, with what they take and give and where', async () => {
-    const { routes } = new Pretended();
+  test('each caller sees its own agents, with their input, output and paths', async () => {
+    const { routes } = new FakeService();
     const { status, body } = json(await send(routes, 'GET', '/v1'));
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -48,11 +48,11 @@ describe('agents', () => {
     expect(others).toHaveLength(1);
   });
 
-  test('an agent of another caller is unknown, like one that is not there', async () => {
-    const { routes } = new Pretended();
+  test('an agent of another caller is unknown, like one that does not exist', async () => {
+    const { routes } = new FakeService();
     const tell = async (name: string) =>
       restError(clientError(await refusal(send(routes, 'GET', `/v1/${name}?q=x`, { caller: ben }))), 'q1');
-    // But for the name that was asked for.
+    // Except for the requested name.
     const [of, none] = [JSON.stringify(await tell('counter')), JSON.stringify(await tell('nobody'))];
     expect(of.replace('counter', 'nobody')).toBe(none);
     expect(await tell('writre')).toMatchObject({
@@ -62,14 +62,14 @@ describe('agents', () => {
       expect((await refusal(sent)).code).toBe('agent_unknown');
   });
 
-  test('secrets are taken out of their descriptions', async () => {
+  test('secrets are removed from their descriptions', async () => {
     const { restRoutes } = await import('#headends/rest');
-    const routes = restRoutes(new Pretended(), { version: '1', redact: (text) => text.replaceAll('tea', '•') });
+    const routes = restRoutes(new FakeService(), { version: '1', redact: (text) => text.replaceAll('tea', '•') });
     expect(JSON.stringify(json(await send(routes, 'GET', '/v1')).body)).toContain('Write about •.');
   });
 });
 
-describe('a run that is asked for', () => {
+describe('a requested run', () => {
   const failures: readonly (ErrorCode | null)[] = [null, 'model_rate', 'cancelled', 'goal_empty'];
 
   test.each(failures)('has the shape of run --json when it ends with %s', async (code) => {
@@ -83,7 +83,7 @@ describe('a run that is asked for', () => {
     }
   });
 
-  test('tells a failure without what only its cell may know', async () => {
+  test('reports a failure without the detail that only its cell may know', async () => {
     const secret = 'key sk-1 at db.internal';
     const failure = { code: 'model_rate', detail: secret, retryAfterMs: 1_500 } as const;
     for (const extra of [{}, { details: true }, { stream: true, details: true }]) {
@@ -97,7 +97,7 @@ describe('a run that is asked for', () => {
     expect((await ask({}, {})).headers).toBeUndefined();
   });
 
-  test('gives cells and events with details, and its conversation when there is one', async () => {
+  test('includes cells and events with details, and the name of its conversation', async () => {
     const { body } = json(await ask({}, { details: true, conversation: 'trip' }));
     expect(body).toMatchObject({
       conversation: 'trip',
@@ -108,7 +108,7 @@ describe('a run that is asked for', () => {
   });
 
   test('by query is the same as by body', async () => {
-    const [byQuery, byBody] = [new Pretended(), new Pretended()];
+    const [byQuery, byBody] = [new FakeService(), new FakeService()];
     const query =
       'q=Write.&format=json&schema={"type":"object"}&conversation=trip&budget_tokens=5&budget_usd=0.5&budget_ms=9';
     const first = await send(byQuery.routes, 'GET', `/v1/writer?${query}&details=true`);
@@ -123,22 +123,22 @@ describe('a run that is asked for', () => {
       },
     });
     expect(first).toEqual(second);
-    expect(byQuery.runsKept.get('r1')!.asked).toEqual(byBody.runsKept.get('r1')!.asked);
+    expect(byQuery.storedRuns.get('r1')!.request).toEqual(byBody.storedRuns.get('r1')!.request);
   });
 
-  test('an agent that takes JSON is handed the object, however it is spelt', async () => {
+  test('an agent with JSON input gets the object, whether it is sent as text or as an object', async () => {
     for (const [method, address, body] of [
       ['GET', '/v1/counter?q={"of":"x"}', undefined],
       ['POST', '/v1/counter', { input: '{"of":"x"}' }],
       ['POST', '/v1/counter', { input: { of: 'x' } }],
     ] as const) {
-      const serving = new Pretended();
+      const serving = new FakeService();
       await send(serving.routes, method, address, body === undefined ? {} : { body });
-      expect(serving.runsKept.get('r1')!.asked.input).toEqual({ of: 'x' });
+      expect(serving.storedRuns.get('r1')!.request.input).toEqual({ of: 'x' });
     }
   });
 
-  test('ends with its connection, unless it was asked to go on', async () => {
+  test('ends with its connection, unless it was asked to keep running', async () => {
     for (const [body, endsWith] of [
       [{}, true],
       [{ stream: true }, true],
@@ -146,16 +146,16 @@ describe('a run that is asked for', () => {
       [{ resident: true }, false],
     ] as const) {
       const client = new AbortController();
-      const serving = new Pretended();
+      const serving = new FakeService();
       await send(serving.routes, 'POST', '/v1/writer', { body: { input: 'x', ...body }, signal: client.signal });
       client.abort();
-      expect(serving.runsKept.get('r1')!.signal!.aborted).toBe(endsWith);
+      expect(serving.storedRuns.get('r1')!.signal!.aborted).toBe(endsWith);
     }
   });
 
-  test('that is not waited for leaves the line when its client does', async () => {
+  test('that is not waited for leaves the queue when its client disconnects', async () => {
     const client = new AbortController();
-    const serving = new Pretended();
+    const serving = new FakeService();
     let left = false;
     serving.startRun = (_caller, _asked, signal) =>
       new Promise((_resolve, reject) => {
@@ -182,14 +182,17 @@ describe('a run that is asked for', () => {
     expect(waited).toEqual([true]);
   });
 
-  test.each([{ wait: false }, { resident: true }])('with %o answers at once where it can be followed', async (body) => {
-    expect(await ask({}, body, { headers: { accept: 'text/event-stream' } })).toEqual({
-      status: 202,
-      body: { run: 'r1', agent: 'writer', events: '/v1/runs/r1/events' },
-    });
-  });
+  test.each([{ wait: false }, { resident: true }])(
+    'with %o answers immediately with the path of its events',
+    async (body) => {
+      expect(await ask({}, body, { headers: { accept: 'text/event-stream' } })).toEqual({
+        status: 202,
+        body: { run: 'r1', agent: 'writer', events: '/v1/runs/r1/events' },
+      });
+    },
+  );
 
-  test('that is resident can be waited for: the answer to its first message', async () => {
+  test('that is resident can wait for the answer to its first message', async () => {
     const asked: unknown[] = [];
     const answer: RunSession['answer'] = async (message) => {
       asked.push(message);
@@ -207,7 +210,7 @@ describe('a run that is asked for', () => {
     });
   });
 
-  test('streams when that is said, or when nothing but events is accepted', async () => {
+  test('streams if that is requested, or if only events are accepted', async () => {
     const cases: readonly (readonly [JsonObject, string, boolean])[] = [
       [{ stream: true }, 'application/json', true],
       [{}, 'text/event-stream', true],
@@ -217,13 +220,13 @@ describe('a run that is asked for', () => {
       [{}, '*/*', false],
     ];
     for (const [body, accept, streams] of cases) {
-      const serving = new Pretended();
+      const serving = new FakeService();
       const reply = await send(serving.routes, 'POST', '/v1/writer', {
         body: { input: 'x', ...body },
         headers: { accept },
       });
       expect('events' in reply).toBe(streams);
-      expect(serving.runsKept.get('r1')!.asked.stream).toBe(streams ? true : undefined);
+      expect(serving.storedRuns.get('r1')!.request.stream).toBe(streams ? true : undefined);
     }
   });
 });
@@ -242,7 +245,7 @@ const answered = (over: Partial<Answer> = {}): Answer => ({
 const ids = (events: readonly ServerEvent[]) => events.flatMap(({ id }) => (id === undefined ? [] : [id]));
 
 describe('events', () => {
-  test('come each once, recorded ones with their id, and the outcome last', async () => {
+  test('arrive once each, recorded ones with their id, and the outcome last', async () => {
     const events = await streamed(await ask({}, { stream: true, conversation: 'trip' }));
     expect(events.map(({ event }) => event)).toEqual([
       'session-start',
@@ -256,7 +259,7 @@ describe('events', () => {
     expect(JSON.parse(events.at(-1)!.data)).toEqual({ ...json(await ask({}, {})).body, conversation: 'trip' });
   });
 
-  test('a failure on the way is the last event, without its details', async () => {
+  test('a failure is the last event, without its detail', async () => {
     for (const behaviour of [
       { eventsThrow: new CloisterError('store_failed', 'disk 7') },
       { outcomeRejects: new TypeError('disk 7') },
@@ -269,12 +272,12 @@ describe('events', () => {
   });
 
   const watch = async (behaviour: Behaviour, query = '', headers = {}) => {
-    const { routes } = new Pretended(behaviour);
+    const { routes } = new FakeService(behaviour);
     await send(routes, 'POST', '/v1/writer', { body: { input: 'x', wait: false } });
     return send(routes, 'GET', `/v1/runs/r1/events${query}`, { headers });
   };
 
-  test('go on after the newest id, which a header says before a parameter', async () => {
+  test('continue after the last id, for which the header takes precedence over the parameter', async () => {
     const [first, second] = eventsOf('r1' as RunId).map(({ id }) => id);
     expect(ids(await streamed(await watch({})))).toEqual([first, second]);
     expect(ids(await streamed(await watch({}, `?after=${first}`)))).toEqual([second]);
@@ -292,12 +295,12 @@ describe('events', () => {
     expect(await told(`?after=${encodeURIComponent(id)}`, {})).toEqual(because('after'));
   });
 
-  test('an id that can be none is refused also of a run at work', async () => {
+  test('an impossible id is refused for a running run, too', async () => {
     for (const id of ['nonsense', 'writer-1/', '/1', 'a/b/1', 'writer-1/1\u00ff', 'writer-9/0'])
       expect((await refusal(watch({ session: {} }, '', { 'last-event-id': id }))).code).toBe('request_invalid');
   });
 
-  test('end with the outcome of a run that has ended or was interrupted, and without one where it goes on elsewhere', async () => {
+  test('end with the outcome of an ended or interrupted run, and without one if the run continues elsewhere', async () => {
     const last = async (behaviour: Behaviour) => {
       const { event, data } = (await streamed(await watch(behaviour))).at(-1)!;
       return [event, event === 'outcome' ? (JSON.parse(data) as JsonObject)['status'] : null];
@@ -310,8 +313,8 @@ describe('events', () => {
 });
 
 describe('runs', () => {
-  test('are listed newest first, to their own caller, without who owns them', async () => {
-    const { routes } = new Pretended();
+  test('are listed newest first, to their own caller, without their owner', async () => {
+    const { routes } = new FakeService();
     for (const caller of [ana, ben, ana, ana])
       await send(routes, 'POST', '/v1/writer', { body: { input: 'x' }, caller });
     const list = async (query: string, caller = ana) =>
@@ -329,7 +332,7 @@ describe('runs', () => {
   });
 
   test('a report is the outcome and more', async () => {
-    const { routes } = new Pretended({ outcome: { data: { a: 1 }, missing: ['scout'] } });
+    const { routes } = new FakeService({ outcome: { data: { a: 1 }, missing: ['scout'] } });
     const answer = json(await send(routes, 'POST', '/v1/writer', { body: { input: 'x' } })).body;
     const report = json(await send(routes, 'GET', '/v1/runs/r1')).body;
     expect(report).toMatchObject(answer);
@@ -350,7 +353,7 @@ describe('runs', () => {
   test.each(ofRun)(
     '%s /v1/runs/:run%s: one of another caller is unknown, like one that is not there',
     async (method, path, body) => {
-      const { routes } = new Pretended({ session: {} });
+      const { routes } = new FakeService({ session: {} });
       await send(routes, 'POST', '/v1/writer', { body: { input: 'x', wait: false } });
       const sent = { caller: ben, ...(body === undefined ? {} : { body }) };
       const tell = async (run: string) =>
@@ -359,12 +362,15 @@ describe('runs', () => {
     },
   );
 
-  test.each(ofRun.slice(3))('%s /v1/runs/:run%s: 409 when it is not under way here', async (method, path, body) => {
-    const { routes } = new Pretended();
-    await send(routes, 'POST', '/v1/writer', { body: { input: 'x' } });
-    const { code } = await refusal(send(routes, method, `/v1/runs/r1${path}`, body === undefined ? {} : { body }));
-    expect([code, httpStatus(code)]).toEqual(['cell_ended', 409]);
-  });
+  test.each(ofRun.slice(3))(
+    '%s /v1/runs/:run%s: 409 if the run is not running on this server',
+    async (method, path, body) => {
+      const { routes } = new FakeService();
+      await send(routes, 'POST', '/v1/writer', { body: { input: 'x' } });
+      const { code } = await refusal(send(routes, method, `/v1/runs/r1${path}`, body === undefined ? {} : { body }));
+      expect([code, httpStatus(code)]).toEqual(['cell_ended', 409]);
+    },
+  );
 
   test('cancelling and finishing reach the session', async () => {
     const told: unknown[] = [];
@@ -372,7 +378,7 @@ describe('runs', () => {
       cancel: () => void told.push('cancel'),
       finish: (name?: string) => void told.push(['finish', name]),
     };
-    const { routes } = new Pretended({ session });
+    const { routes } = new FakeService({ session });
     await send(routes, 'POST', '/v1/writer', { body: { input: 'x', resident: true } });
     for (const [method, path] of [
       ['POST', '/cancel'],
@@ -389,12 +395,12 @@ describe('runs', () => {
 
 describe('messages', () => {
   const write = async (session: Partial<RunSession>, body: JsonObject, signal?: AbortSignal) => {
-    const { routes } = new Pretended({ session });
+    const { routes } = new FakeService({ session });
     await send(routes, 'POST', '/v1/writer', { body: { input: 'x', resident: true } });
     return send(routes, 'POST', '/v1/runs/r1/messages', { body, ...(signal === undefined ? {} : { signal }) });
   };
 
-  test('are sent to whom they are for, and told by their id', async () => {
+  test('are sent to their target, and identified by their id', async () => {
     const sent: unknown[] = [];
     const session: Partial<RunSession> = { send: (...all) => `m-${sent.push(all)}` };
     expect(json(await write(session, { text: 'a' }))).toEqual({ status: 202, body: { run: 'r1', message: 'm-1' } });
@@ -407,7 +413,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('are answered when that is waited for', async () => {
+  test('are answered if the client waits', async () => {
     const session = (answer: Answer) => ({ send: () => 'm-1', answer: async () => answer });
     expect(json(await write(session(answered()), { text: 'a', answer: true }))).toEqual({
       status: 200,
@@ -428,7 +434,7 @@ describe('messages', () => {
     });
   });
 
-  test('whoever goes away no longer waits, and the session is told', async () => {
+  test('a client that disconnects stops waiting, and the session is told', async () => {
     const client = new AbortController();
     const session: Partial<RunSession> = {
       send: () => 'm-1',
@@ -443,7 +449,7 @@ describe('messages', () => {
     expect((await reply).code).toBe('cancelled');
   });
 
-  test('why a run failed before it answered is told without its details', async () => {
+  test('a run that failed before it answered is reported without the detail', async () => {
     const session = {
       send: () => 'm-1',
       answer: async () => Promise.reject(new CloisterError('agent_invalid', 'line 7 of /etc')),
@@ -453,35 +459,40 @@ describe('messages', () => {
   });
 });
 
-describe('what is wrong with a request is named', () => {
+describe('errors name what is wrong with a request', () => {
   const cases: readonly (readonly [Parameters<typeof send>[1], string, JsonObject | undefined, string])[] = [
     ['GET', '/v1/writer', undefined, 'q: expected'],
     ['GET', '/v1/writer?q=x&fromat=json', undefined, '"fromat". Did you mean format?'],
-    ['GET', '/v1/writer?q=x&zebra=1', undefined, '"zebra". There are q, format,'],
-    ['GET', '/v1/writer?q=x&q=y', undefined, 'q: it is given twice'],
+    ['GET', '/v1/writer?q=x&zebra=1', undefined, '"zebra". Known: q, format,'],
+    ['GET', '/v1/writer?q=x&q=y', undefined, 'q: given more than once'],
     ['GET', '/v1/writer?q=x&format=xml', undefined, 'format: expected one of text, markdown, json; got "xml"'],
-    ['GET', '/v1/writer?q=x&schema=true', undefined, 'schema: expected the text of a JSON object'],
-    ['GET', '/v1/writer?q=x&schema={"a":1,"a":2}', undefined, 'The key "a" is given twice'],
-    ['GET', '/v1/writer?q=x&schema={}&format=text', undefined, 'schema: only JSON has one, and format is text'],
-    ['GET', '/v1/writer?q=x&budget_usd=-1', undefined, 'budget_usd: expected a number, at least 0; got "-1"'],
+    ['GET', '/v1/writer?q=x&schema=true', undefined, 'schema: expected a JSON object as text'],
+    ['GET', '/v1/writer?q=x&schema={"a":1,"a":2}', undefined, 'Duplicate key "a"'],
+    ['GET', '/v1/writer?q=x&schema={}&format=text', undefined, 'schema: only allowed with the format json, not text'],
+    ['GET', '/v1/writer?q=x&budget_usd=-1', undefined, 'budget_usd: expected a number of at least 0; got "-1"'],
     ['GET', '/v1/writer?q=x&budget_ms=', undefined, 'budget_ms: expected a number'],
     ['GET', '/v1/writer?q=x&stream=yes', undefined, 'stream: expected one of true, false'],
-    ['GET', '/v1/counter?q=5', undefined, 'q: expected the text of a JSON object'],
-    ['GET', '/v1?verbose=1', undefined, '"verbose". None is taken here'],
-    ['POST', '/v1/writer?q=x', { input: 'x' }, '"q". None is taken here'],
+    ['GET', '/v1/counter?q=5', undefined, 'q: expected a JSON object as text'],
+    ['GET', '/v1?verbose=1', undefined, '"verbose". None is allowed here'],
+    ['POST', '/v1/writer?q=x', { input: 'x' }, '"q". None is allowed here'],
     ['POST', '/v1/writer', undefined, 'The body: expected a JSON object; got nothing'],
-    ['POST', '/v1/writer', {}, 'input: expected a text, or an object'],
-    ['POST', '/v1/writer', { input: 5 }, 'input: expected a text, or an object as the agent takes it; got 5'],
+    ['POST', '/v1/writer', {}, 'input: expected a string, or an object'],
+    [
+      'POST',
+      '/v1/writer',
+      { input: 5 },
+      'input: expected a string, or an object that matches the agent’s input schema; got 5',
+    ],
     ['POST', '/v1/writer', { input: 'x', budgte: {} }, '"budgte". Did you mean budget?'],
     ['POST', '/v1/writer', { input: 'x', budget: { token: 1 } }, '"budget.token". Did you mean budget.tokens?'],
     [
       'POST',
       '/v1/writer',
       { input: 'x', budget: { tokens: -1 } },
-      'budget.tokens: expected a number, at least 0; got -1',
+      'budget.tokens: expected a number of at least 0; got -1',
     ],
     ['POST', '/v1/writer', { input: 'x', schema: true }, 'schema: expected a JSON object; got true'],
-    ['POST', '/v1/writer', { input: 'x', context: ['a', 1] }, 'context[1]: expected a text; got 1'],
+    ['POST', '/v1/writer', { input: 'x', context: ['a', 1] }, 'context[1]: expected a string; got 1'],
     [
       'POST',
       '/v1/writer',
@@ -494,19 +505,24 @@ describe('what is wrong with a request is named', () => {
       { input: 'x', history: [{ by: 'agent', txt: 'x' }] },
       '"history[0].txt". Did you mean history[0].text?',
     ],
-    ['POST', '/v1/writer', { input: 'x', history: [], conversation: 'c' }, 'history and conversation: not both'],
-    ['POST', '/v1/writer', { input: 'x', wait: false, stream: true }, 'wait: false and stream: not both'],
-    ['POST', '/v1/writer', { input: 'x', resident: true, details: true }, 'resident and details: not both'],
-    ['POST', '/v1/writer', { input: 'x', resident: true, schema: {} }, 'resident and schema: not both'],
-    ['POST', '/v1/runs/r1/messages', { text: 'x', to: 'a', topic: 'b' }, 'to and topic: not both'],
-    ['POST', '/v1/runs/r1/messages', { text: 'x', topic: 'b', answer: true }, 'topic and answer: not both'],
-    ['POST', '/v1/runs/r1/messages', { to: 'a' }, 'text: expected a text; got nothing'],
-    ['POST', '/v1/runs/r1/cancel', { force: true }, '"force". None is taken here'],
-    ['GET', '/v1/runs/r1/events?since=1', undefined, '"since". There are after'],
+    [
+      'POST',
+      '/v1/writer',
+      { input: 'x', history: [], conversation: 'c' },
+      'history and conversation cannot be combined',
+    ],
+    ['POST', '/v1/writer', { input: 'x', wait: false, stream: true }, 'wait: false and stream cannot be combined'],
+    ['POST', '/v1/writer', { input: 'x', resident: true, details: true }, 'resident and details cannot be combined'],
+    ['POST', '/v1/writer', { input: 'x', resident: true, schema: {} }, 'resident and schema cannot be combined'],
+    ['POST', '/v1/runs/r1/messages', { text: 'x', to: 'a', topic: 'b' }, 'Set either `to` or `topic`, not both'],
+    ['POST', '/v1/runs/r1/messages', { text: 'x', topic: 'b', answer: true }, 'topic and answer cannot be combined'],
+    ['POST', '/v1/runs/r1/messages', { to: 'a' }, 'text: expected a string; got nothing'],
+    ['POST', '/v1/runs/r1/cancel', { force: true }, '"force". None is allowed here'],
+    ['GET', '/v1/runs/r1/events?since=1', undefined, '"since". Known: after'],
   ];
 
   test.each(cases)('%s %s %o: %s', async (method, address, body, words) => {
-    const { routes } = new Pretended({ session: {} });
+    const { routes } = new FakeService({ session: {} });
     await send(routes, 'POST', '/v1/writer', { body: { input: 'x', wait: false } });
     const error = await refusal(send(routes, method, address, body === undefined ? {} : { body }));
     const { status, message } = clientError(error);
@@ -515,7 +531,7 @@ describe('what is wrong with a request is named', () => {
   });
 });
 
-test('an error has code, class, message and suggestion, and when to come back if that is known', () => {
+test('an error has a code, a class, a message and a suggestion, and when to retry if that is known', () => {
   const { class: kind, summary, suggestion } = errorCatalogue.server_busy;
   const error = { code: 'server_busy', class: kind, message: summary, suggestion };
   expect(restError(clientFailure({ code: 'server_busy' }), 'q1')).toEqual({ error });

@@ -1,0 +1,49 @@
+// A run that somebody wants, and its progress.
+import type { RunId } from '#base';
+import type { ConversationRef } from '#contracts';
+import type { RunPlan } from './plan.ts';
+import type { Process } from './process.ts';
+
+export type RunTask = {
+  readonly plan: RunPlan;
+  readonly index: number;
+  readonly goal: string;
+  /** The conversation of its turns, if any. */
+  readonly conversation: ConversationRef | null;
+  /** The current turn. */
+  turn: number;
+  /** The process that was asked for the next turn and has not replied yet. */
+  pendingIn: Process | null;
+  /** The run that was started for it last. */
+  run: RunId | null;
+  wanted: boolean;
+  requests: number;
+  done: boolean;
+};
+
+export const createRunTask = (plan: RunPlan, index: number, conversation: ConversationRef | null = null): RunTask => ({
+  plan,
+  index,
+  goal: plan.goal,
+  conversation: conversation ?? (plan.turns === 0 ? null : { agent: plan.agent.name, name: 'talk' }),
+  turn: 1,
+  pendingIn: null,
+  run: null,
+  wanted: false,
+  requests: 0,
+  done: false,
+});
+
+/** No two requests have the same text. */
+export const goalText = ({ goal, turn, requests }: RunTask): string =>
+  `${goal}${turn === 1 ? '' : `, turn ${turn}`}${requests === 0 ? '' : `, asked again (${requests})`}`;
+
+export const runOptions = ({ context, budget }: RunPlan) => ({ context, ...(budget === undefined ? {} : { budget }) });
+
+/** The plan without anything that is sent while it runs. */
+export const withoutInput = (plan: RunPlan): RunPlan => ({
+  ...plan,
+  gives: [],
+  sends: [],
+  team: plan.team && { ...plan.team, additions: [], messages: [] },
+});

@@ -1,0 +1,353 @@
+// Acts for the people around the runtime: requests runs, restarts processes, resumes interrupted runs, and changes the clock.
+import type { RunId } from '#base';
+import type { Agent, ConversationRef, RunSession } from '#contracts';
+import { createAgent, bindToProcess } from './agents.ts';
+import { closeSimulatedCloister, openSimulatedCloister } from './cloister.ts';
+import type { SimulatedCloister } from './cloister.ts';
+import { errorCode } from './error-code.ts';
+import { followSession, noteCancel } from './follow-session.ts';
+import type { RunRequest } from './history.ts';
+import { RunPlacement } from './run-placement.ts';
+import { CheckpointUsers } from './checkpoint-users.ts';
+import type { ResidentPlan } from './plan.ts';
+import { Process } from './process.ts';
+import { setClockSoon } from './set-clock.ts';
+import { requestRun } from './team-requests.ts';
+import { goalText, runOptions, createRunTask, withoutInput } from './run-tasks.ts';
+import type { RunTask } from './run-tasks.ts';
+import { turnKey } from './watched-workspace-log.ts';
+import type { World } from './world.ts';
+
+/** The most processes at the same time. */
+const processesMax = 3;
+
+/** Error codes for which a later attempt to resume may succeed. */
+const retryCodes: readonly string[] = ['run_owned', 'run_unknown', 'store_failed', 'store_busy', 'conversation_busy'];
+
+/** The most requests for a run that never started. */
+const requestsMax = 3;
+/** The most requests for a turn that is refused, because others may be working in the conversation. */
+const turnRequestsMax = 8;
+
+export class Supervisor {
+  readonly #world: World;
+  readonly agents: readonly Agent[];
+  readonly #tasks: RunTask[];
+  readonly #checkpointUsers: CheckpointUsers;
+  #open: SimulatedCloister[] = [];
+  readonly #resuming = new Set<string>();
+  readonly #placement: RunPlacement;
+  #checkScheduled = false;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#placement = new RunPlacement(world);
+    this.agents = world.plan.runs.map(({ agent }) => createAgent(agent));
+    this.#tasks = world.plan.runs.map((plan, index) => createRunTask(plan, index));
+    this.#checkpointUsers = new CheckpointUsers(world, {
+      anyProcess: () => (world.random.chance(0.5) ? this.#anyProcess() : this.#anotherProcess()),
+      processForFork: (run) => this.#processForFork(run),
+      follow: (opened, session) => this.#followFork(opened, session),
+      checkSoon: () => this.#checkSoon(),
+      requestTurn: (conversation) => this.#addTurn(conversation),
+      maybeResume: (conversation) => this.#resumeInConversation(conversation),
+    });
+    world.onFork = (request) => this.#expectFork(request);
+  }
+
+  start(): void {
+    const { plan, scheduler } = this.#world;
+    for (const task of this.#tasks) scheduler.after(task.plan.startsAt, `ask ${task.index}`, () => this.#request(task));
+    if (plan.faults.rivals > 0) this.#rivalSoon();
+    if (plan.faults.clock > 0) setClockSoon(this.#world, () => this.done);
+    if (plan.closesAt !== null) this.#closeSoon(plan.closesAt);
+    this.#checkpointUsers.start();
+  }
+
+  /** Whether everything that was requested has ended. */
+  get done(): boolean {
+    return this.#checkpointUsers.done && this.#placement.idle && this.#tasks.every(({ done }) => done);
+  }
+
+  unfinished(): readonly RunId[] {
+    return this.#tasks.flatMap(({ run, done }) => (done || run === null ? [] : [run]));
+  }
+
+  /** Closes all live processes properly. */
+  async close(): Promise<void> {
+    const open = this.#open.filter((one) => one.process.alive);
+    this.#open = [];
+    for (const opened of open) await closeSimulatedCloister(opened);
+  }
+
+  #request(task: RunTask): void {
+    const [{ plan, index }, opened] = [task, this.#anyProcess()];
+    task.wanted = true;
+    if (task.conversation !== null) return void this.#requestTurn(opened, task, task.conversation);
+    if (plan.resident !== null) return void this.#requestResident(opened, task, plan.resident);
+    const goal = goalText(task);
+    const session = requestRun(opened.cloister, opened.cloister.agents[index]!, goal, plan);
+    this.#runStarted(opened, task, session, goal);
+  }
+
+  /** Requests a resident. */
+  async #requestResident(opened: SimulatedCloister, task: RunTask, resident: ResidentPlan): Promise<void> {
+    const { cloister, process } = opened;
+    if (task.pendingIn?.alive === true) return this.#checkSoon();
+    const goal = resident.goal ? goalText(task) : '';
+    task.pendingIn = process;
+    const session = await cloister.spawn(cloister.agents[task.index]!, {
+      ...runOptions(task.plan),
+      topics: resident.topics.filter((topic) => task.plan.agent.mail?.hear.includes(topic)),
+      ...(resident.goal ? { message: goal } : {}),
+    });
+    task.pendingIn = null;
+    this.#runStarted(opened, task, session, goal);
+  }
+
+  #runStarted(opened: SimulatedCloister, task: RunTask, session: RunSession, goal: string): void {
+    if (!opened.process.alive) return this.#checkSoon();
+    task.run = session.run;
+    task.requests++;
+    const { budget, agent } = task.plan;
+    this.#world.requests.push({ run: session.run, goal, budget, agent, conversation: null, forkedFrom: null });
+    this.#world.trace.note(`process ${opened.process.no} is asked to run "${goal}": ${session.run}`);
+    this.#follow(opened, session, task, false);
+  }
+
+  async #requestTurn(opened: SimulatedCloister, task: RunTask, conversation: ConversationRef): Promise<void> {
+    const { process, cloister } = opened;
+    const { requestedTurns, faults, trace, otherRequests } = this.#world;
+    const key = turnKey(process.no, conversation);
+    if (task.pendingIn?.alive === true || requestedTurns.has(key)) return this.#checkSoon();
+    const { plan } = task;
+    const goal = goalText(task);
+    task.pendingIn = process;
+    task.requests++;
+    requestedTurns.set(key, { goal, budget: plan.budget, agent: plan.agent });
+    trace.note(`process ${process.no} is asked to take a turn: "${goal}"`);
+    try {
+      const session = await cloister.runTurn(plan.agent.name, goal, { ...runOptions(plan), conversation });
+      faults.count('conversation: turn');
+      task.run = session.run;
+      this.#follow(opened, session, task, false);
+    } catch (error) {
+      const code = errorCode(error);
+      trace.note(`process ${process.no} cannot take a turn: ${String(error)}`);
+      faults.count(`turn refused: ${code}`);
+      otherRequests.push({ process: process.no, what: `turn "${goal}"`, code, message: String(error) });
+      if (task.requests >= turnRequestsMax) task.done = true;
+      else this.#checkSoon();
+    } finally {
+      task.pendingIn = null;
+      requestedTurns.delete(key);
+    }
+  }
+
+  #addTurn(conversation: ConversationRef): void {
+    const index = this.#world.plan.runs.findIndex(({ agent }) => agent.name === conversation.agent);
+    const plan = this.#world.plan.runs[index];
+    if (plan === undefined) return;
+    const more = { ...withoutInput(plan), turns: 1, goal: `${plan.goal}, more ${this.#tasks.length}` };
+    const task = createRunTask(more, index, conversation);
+    this.#tasks.push(task);
+    this.#request(task);
+    this.#resumeInConversation(conversation);
+  }
+
+  /** Resumes interrupted runs of the conversation at this very moment, so that they compete with the new turn. */
+  #resumeInConversation(conversation: ConversationRef): void {
+    if (!this.#world.random.chance(0.8)) return;
+    for (const task of this.#tasks) {
+      const { run, done } = task;
+      const ref = run === null ? null : (this.#world.request(run)?.conversation ?? null);
+      if (run === null || done || ref === null || turnKey(0, ref) !== turnKey(0, conversation)) continue;
+      if (!this.#isLive(task)) void this.#resume(this.#processFor(run), task);
+    }
+  }
+
+  /** Expects a forked run. If it never starts, nobody requests it again. */
+  #expectFork({ run, agent }: RunRequest): void {
+    const index = this.#world.plan.runs.findIndex((one) => one.agent.name === agent.name);
+    const plan = this.#world.plan.runs[index]!;
+    const cancel = this.#world.random.chance(0.3) ? plan.cancel : null;
+    const task = createRunTask({ ...withoutInput(plan), turns: 0, cancel }, index);
+    this.#tasks.push(Object.assign(task, { run, wanted: true, requests: requestsMax }));
+  }
+
+  #followFork(opened: SimulatedCloister, session: RunSession): void {
+    const task = this.#tasks.find(({ run }) => run === session.run);
+    if (task !== undefined) this.#follow(opened, session, task, false);
+  }
+
+  #anyProcess(): SimulatedCloister {
+    const alive = this.#open.filter(({ process }) => process.alive);
+    return alive.length > 0 ? this.#world.random.pick(alive) : this.#startProcess();
+  }
+
+  #processFor(run: RunId): SimulatedCloister {
+    const alive = this.#open.filter(({ process }) => process.alive);
+    const able = alive.filter(({ process }) => this.#placement.mayRun(process, run, run));
+    return able.length > 0 ? this.#world.random.pick(able) : this.#startProcess();
+  }
+
+  /** Starts another process, unless there are enough. */
+  #anotherProcess(): SimulatedCloister {
+    const alive = this.#open.filter(({ process }) => process.alive);
+    return alive.length < processesMax ? this.#startProcess() : this.#anyProcess();
+  }
+
+  #startProcess(): SimulatedCloister {
+    const process = new Process(this.#world, (dead) => {
+      this.#placement.dropProcess(dead);
+      this.#checkSoon();
+    });
+    const plans = this.#world.plan.runs.map(({ agent }) => agent);
+    const agents = this.agents.map((agent, index) => bindToProcess(process, agent, plans[index]!));
+    const opened = openSimulatedCloister(process, agents, plans);
+    this.#open = [...this.#open.filter((one) => one.process.alive), opened];
+    return opened;
+  }
+
+  #follow({ process }: SimulatedCloister, session: RunSession, task: RunTask, resumed: boolean): void {
+    followSession({ process, session, resumed }, task.plan, ({ outcome }) => {
+      if (outcome === null) this.#checkSoon();
+      else this.#end(task, session.run);
+    });
+  }
+
+  /** Notes the end of a run; the next turn may follow. */
+  #end(task: RunTask, run: RunId): void {
+    const { random, scheduler } = this.#world;
+    if (task.conversation !== null && task.run !== run) return;
+    if (task.turn >= task.plan.turns) {
+      task.done = true;
+      return;
+    }
+    Object.assign(task, { turn: task.turn + 1, run: null, wanted: false, requests: 0 });
+    scheduler.after(random.log(1, 500), 'next turn', () => this.#request(task));
+  }
+
+  #processForFork(run: RunId): { readonly opened: SimulatedCloister; leave(): void } {
+    const able = this.#open.filter(({ process }) => process.alive && this.#placement.mayRun(process, run, null));
+    const opened = able.length > 0 ? this.#world.random.pick(able) : this.#startProcess();
+    return { opened, leave: this.#placement.reserve(opened.process, run, null) };
+  }
+
+  /** After a while, somebody notices that a run has stopped. */
+  #checkSoon(): void {
+    const { random, scheduler } = this.#world;
+    if (this.#checkScheduled) return;
+    this.#checkScheduled = true;
+    scheduler.after(random.log(1, 20_000), 'check', () => this.#checkRuns());
+  }
+
+  #checkRuns(): void {
+    this.#checkScheduled = false;
+    const rivals = this.#world.faults.draw(this.#world.faults.plan.rivals, 'process', { rivals: 1 }) !== null;
+    // Sometimes closes a process again while it resumes runs.
+    if (this.#world.faults.on && this.#world.random.chance(0.03)) this.#closeSoon(this.#world.random.log(1, 40));
+    const busy = new Set<string>();
+    for (const task of this.#rotatedTasks()) {
+      if (task.done || !task.wanted || this.#isLive(task)) continue;
+      if (this.#isConversationBusy(task, busy)) {
+        this.#checkSoon();
+        continue;
+      }
+      if (task.run === null) this.#request(task);
+      else {
+        void this.#resume(this.#processFor(task.run), task);
+        if (rivals) void this.#resume(this.#anotherProcess(), task);
+      }
+    }
+  }
+
+  /** Rotates the order, so that no task always comes first where tasks block each other. */
+  #rotatedTasks(): readonly RunTask[] {
+    const { plan, random } = this.#world;
+    const first = plan.checkpointActions.length === 0 ? 0 : random.int(0, this.#tasks.length - 1);
+    return [...this.#tasks.slice(first), ...this.#tasks.slice(0, first)];
+  }
+
+  /** Two runs in one conversation would block each other, so the second mostly waits. */
+  #isConversationBusy({ run, conversation }: RunTask, busy: Set<string>): boolean {
+    const ref = (run === null ? undefined : this.#world.request(run)?.conversation) ?? conversation;
+    if (ref === null) return false;
+    const key = turnKey(0, ref);
+    if (busy.has(key)) return !(this.#world.faults.on && this.#world.random.chance(0.3));
+    busy.add(key);
+    return false;
+  }
+
+  #isLive({ run }: RunTask): boolean {
+    const { sessions } = this.#world;
+    return sessions.some((one) => one.run === run && one.endedAt === null && this.#world.isAlive(one.process));
+  }
+
+  async #resume(opened: SimulatedCloister, task: RunTask): Promise<void> {
+    const [{ process, cloister }, { run }] = [opened, task];
+    const key = `${process.no} ${run}`;
+    if (run === null || this.#resuming.has(key)) return;
+    if (!this.#placement.mayRun(process, run, run)) return this.#checkSoon();
+    this.#resuming.add(key);
+    const leave = this.#placement.reserve(process, run, run);
+    this.#world.trace.note(`process ${process.no} resumes ${run}`);
+    try {
+      const session = await cloister.resume(run);
+      this.#world.faults.count('run: resumed');
+      this.#follow(opened, session, task, true);
+    } catch (error) {
+      const code = errorCode(error);
+      this.#world.trace.note(`process ${process.no} cannot resume ${run}: ${code} ${String(error)}`);
+      this.#world.faults.count(`resume refused: ${code}`);
+      this.#world.resumeRefusals.push({ process: process.no, run, code, message: String(error) });
+      if (code === 'run_ended' || !retryCodes.includes(code)) this.#end(task, run);
+      else if (code === 'run_unknown' && task.run === run && !this.#isLive(task)) this.#requestAgain(task);
+      else this.#checkSoon();
+    } finally {
+      leave();
+      this.#resuming.delete(key);
+    }
+  }
+
+  /** The run never started: nothing of it was acknowledged or stored. */
+  #requestAgain(task: RunTask): void {
+    if (task.requests >= requestsMax) {
+      task.done = true;
+      return;
+    }
+    task.run = null;
+    this.#checkSoon();
+  }
+
+  #closeSoon(ms: number): void {
+    this.#world.scheduler.after(ms, 'close', () => void this.#closeOne());
+  }
+
+  /** Closes a process properly, in the middle of its work. */
+  async #closeOne(): Promise<void> {
+    const opened = this.#open.find(({ process }) => process.alive);
+    if (opened === undefined) return;
+    this.#open = this.#open.filter((one) => one !== opened);
+    const { sessions, trace } = this.#world;
+    trace.note(`process ${opened.process.no} is closed`);
+    for (const one of sessions)
+      if (one.process === opened.process.no && one.endedAt === null && one.cancelledAt === null)
+        noteCancel(this.#world, one);
+    await closeSimulatedCloister(opened);
+    opened.process.exit();
+    this.#checkSoon();
+  }
+
+  /** Lets another process try to resume a run that may still be working. */
+  #rivalSoon(): void {
+    const { random, faults, scheduler } = this.#world;
+    scheduler.after(random.log(20, 2_000), 'rival', () => {
+      if (!faults.on || this.done) return;
+      const unfinished = this.#tasks.filter(({ done }) => !done);
+      if (unfinished.length > 0 && faults.draw(faults.plan.rivals / 2, 'process', { 'second owner': 1 }) !== null)
+        void this.#resume(this.#anotherProcess(), random.pick(unfinished));
+      this.#rivalSoon();
+    });
+  }
+}

@@ -1,6 +1,0 @@
-// All that an iterable gives.
-export const collected = async <T>(items: AsyncIterable<T>): Promise<readonly T[]> => {
-  const all: T[] = [];
-  for await (const item of items) all.push(item);
-  return all;
-};

@@ -1,0 +1,329 @@
+// A fake AgentService that records requests and answers as a test says, and a way to call routes without a server.
+import { CloisterError } from '#base';
+import type { CellId, Json, JsonObject, RunId } from '#base';
+import type {
+  Agent,
+  AgentRequest,
+  AdmittedRequest,
+  Caller,
+  DurableEvent,
+  FoundRun,
+  HttpRoute,
+  RouteReply,
+  RunEvent,
+  RunOutcome,
+  RunReport,
+  RunSession,
+  RunSummary,
+  MessageTarget,
+  ServerEvent,
+  AgentService,
+} from '#contracts';
+import { defineAgent } from '#core/orchestration';
+import { restRoutes } from '#headends/rest';
+
+export const writer = defineAgent({
+  name: 'writer',
+  description: 'Writes texts.',
+  usage: 'Write about tea.',
+  prompt: 'Write.',
+  models: ['rehearsal/small'],
+});
+
+export const counter = defineAgent({
+  name: 'counter',
+  description: 'Counts.',
+  prompt: 'Count.',
+  models: ['rehearsal/small'],
+  input: { format: 'json', schema: { type: 'object', properties: { of: { type: 'string' } }, required: ['of'] } },
+  output: { format: 'json', schema: { type: 'object', properties: { count: { type: 'integer' } } } },
+});
+
+export const ana: Caller = { name: 'ana' };
+export const ben: Caller = { name: 'ben' };
+
+export const spent = {
+  inputTokens: 10,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 5,
+  usd: null,
+  ms: 12,
+  steps: 1,
+  spawns: 0,
+  uncertain: 0,
+};
+
+export const rootCell = 'writer-1' as CellId;
+
+export const outcome = (over: Partial<RunOutcome> = {}): RunOutcome => ({
+  run: 'r1' as RunId,
+  cell: rootCell,
+  status: 'completed',
+  output: 'Tea is a drink.',
+  data: null,
+  failure: null,
+  missing: [],
+  spent,
+  ...over,
+});
+
+const base = { agent: 'writer', agent_id: 'writer', recipient_id: null, correlation_id: null } as const;
+
+export const eventsOf = (run: RunId): readonly DurableEvent[] => [
+  {
+    ...base,
+    type: 'session-start',
+    message_type: 'session-start',
+    id: `${rootCell}/0`,
+    run,
+    cell: rootCell,
+    at: 1,
+    parent: null,
+    tool: null,
+    depth: 0,
+    goal: 'x\n\ndata: y',
+  },
+  {
+    ...base,
+    type: 'session-end',
+    message_type: 'session-end',
+    id: `${rootCell}/1b`,
+    run,
+    cell: rootCell,
+    at: 2,
+    status: 'completed',
+    spent,
+    error: null,
+  },
+];
+
+type StoredRun = {
+  readonly caller: string;
+  readonly request: AgentRequest;
+  readonly signal: AbortSignal | undefined;
+  readonly outcome: RunOutcome;
+  /** Null if the run has ended. */
+  readonly session: RunSession | null;
+  readonly state: RunSummary['state'];
+};
+
+export type Behaviour = {
+  readonly outcome?: Partial<RunOutcome>;
+  /** If set, runs do not end: they have this session. */
+  readonly session?: Partial<RunSession>;
+  readonly state?: RunSummary['state'];
+  readonly startThrows?: CloisterError;
+  readonly outcomeRejects?: Error;
+  readonly eventsThrow?: Error;
+};
+
+export class FakeService implements AgentService {
+  readonly clients = { system: false, tools: false, activity: false };
+  readonly storedRuns = new Map<string, StoredRun>();
+  readonly behaviour: Behaviour;
+  readonly routes: readonly HttpRoute[];
+  readonly agentsByCaller: Readonly<Record<string, readonly Agent[]>> = { ana: [writer, counter], ben: [writer] };
+
+  constructor(behaviour: Behaviour = {}) {
+    this.behaviour = behaviour;
+    this.routes = restRoutes(this, { version: '1.2.3' });
+  }
+
+  agents({ name }: Caller): readonly Agent[] {
+    return this.agentsByCaller[name] ?? [];
+  }
+
+  async startRun(caller: Caller, asked: AgentRequest, signal?: AbortSignal) {
+    const { startThrows, outcomeRejects } = this.behaviour;
+    if (!this.agents(caller).some(({ name }) => name === asked.agent)) throw new CloisterError('agent_unknown');
+    if (startThrows !== undefined) throw startThrows;
+    const run = `r${this.storedRuns.size + 1}` as RunId;
+    const ended = outcome({ run, ...this.behaviour.outcome });
+    const session = this.behaviour.session === undefined ? null : fakeSession(run, ended, this.behaviour.session);
+    const state = this.behaviour.state ?? (session === null ? 'ended' : 'running');
+    this.storedRuns.set(run, { caller: caller.name, request: asked, signal, outcome: ended, session, state });
+    const settled = outcomeRejects === undefined ? Promise.resolve(ended) : Promise.reject(outcomeRejects);
+    settled.catch(() => undefined);
+    return {
+      run,
+      agent: asked.agent,
+      startedAt: 1,
+      outcome: settled,
+      events: () => this.#events(run),
+      pieces: () => nothing(),
+      cancel: () => undefined,
+    };
+  }
+
+  async continueRun(): Promise<never> {
+    throw new Error('Nobody asks for that.');
+  }
+
+  awaits(): boolean {
+    return false;
+  }
+
+  requestState(): undefined {
+    return undefined;
+  }
+
+  async runs({ name }: Caller, most: number): Promise<readonly RunSummary[]> {
+    return [...this.storedRuns]
+      .filter(([, kept]) => kept.caller === name)
+      .map(([run, kept]) => summaryOf(run as RunId, kept))
+      .reverse()
+      .slice(0, most);
+  }
+
+  async find({ name }: Caller, run: string): Promise<FoundRun> {
+    const kept = this.storedRuns.get(run);
+    if (kept === undefined || kept.caller !== name) throw new CloisterError('run_unknown');
+    return {
+      summary: summaryOf(run as RunId, kept),
+      session: kept.session,
+      report: async () => reportOf(run as RunId, kept),
+      dialog: async () => [{ by: 'person', text: 'x' }],
+      events: (after) => this.#events(run as RunId, after),
+    };
+  }
+
+  async sendMessage(caller: Caller, run: string, { text, ...sending }: MessageTarget & { readonly text: string }) {
+    const { session } = await this.find(caller, run);
+    if (session === null) throw new CloisterError('cell_ended');
+    return session.send(text, sending);
+  }
+
+  async *#events(run: RunId, after?: string): AsyncGenerator<RunEvent> {
+    const all = eventsOf(run);
+    const from = after === undefined ? 0 : 1 + all.findIndex(({ id }) => id === after);
+    for (const event of all.slice(from)) {
+      yield event;
+      if (this.behaviour.eventsThrow !== undefined) throw this.behaviour.eventsThrow;
+      yield { type: 'text-delta', text: 'data: x\n\nevent: outcome\n', run, cell: rootCell, agent: 'writer' };
+    }
+  }
+}
+
+const fakeSession = (run: RunId, ended: RunOutcome, over: Partial<RunSession>): RunSession =>
+  ({ run, outcome: Promise.resolve(ended), resident: true, [Symbol.asyncIterator]: nothing, ...over }) as RunSession;
+
+const nothing = async function* (): AsyncGenerator<never> {};
+
+const summaryOf = (run: RunId, { request, caller, state, outcome: ended }: StoredRun): RunSummary => ({
+  run,
+  agent: request.agent,
+  goal: 'x',
+  startedAt: 1,
+  endedAt: state === 'ended' ? 2 : null,
+  state,
+  status: state === 'ended' ? ended.status : null,
+  cells: 1,
+  owner: 'pid 42 on some-host',
+  caller,
+  spent: state === 'ended' ? spent : null,
+});
+
+const noTraffic = { calls: 0, failed: 0, bytesIn: 0, charsIn: 0, bytesOut: 0, charsOut: 0, ms: 0 };
+const figures = { requests: noTraffic, tools: noTraffic, agents: noTraffic, byModel: [], byTool: [], byAgent: [] };
+
+const reportOf = (run: RunId, { request, state, outcome: ended }: StoredRun): RunReport => {
+  const isOver = state === 'ended';
+  const { run: _run, cell: _cell, ...rest } = ended;
+  return {
+    run,
+    agent: request.agent,
+    goal: 'x',
+    caller: null,
+    history: [],
+    status: isOver ? ended.status : state === 'running' ? 'running' : 'interrupted',
+    output: isOver ? ended.output : '',
+    spent,
+    startedAt: 1,
+    endedAt: isOver ? 2 : null,
+    cells: [
+      {
+        cell: rootCell,
+        parent: null,
+        agent: request.agent,
+        depth: 0,
+        status: isOver ? ended.status : null,
+        turns: 1,
+        spent,
+        own: spent,
+        figures: { own: figures, total: figures },
+        models: [],
+        outcome: isOver ? rest : null,
+      },
+    ],
+    events: eventsOf(run),
+  };
+};
+
+export type SendOptions = {
+  readonly caller?: Caller;
+  readonly body?: Json;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+};
+
+/** `address`: the path with its query. The first matching route answers, as in a server. */
+export const send = async (
+  routes: readonly HttpRoute[],
+  method: HttpRoute['method'],
+  address: string,
+  { caller = ana, body, headers = {}, signal = new AbortController().signal }: SendOptions = {},
+): Promise<RouteReply> => {
+  const { pathname, searchParams } = new URL(address, 'http://localhost');
+  for (const route of routes) {
+    const params = paramsOf(route, pathname);
+    if (route.method !== method || params === null) continue;
+    const call: AdmittedRequest = {
+      caller,
+      id: 'q1',
+      params,
+      query: searchParams,
+      headers: new Headers(headers),
+      body,
+      signal,
+    };
+    return route.answer(call);
+  }
+  throw new CloisterError('route_unknown');
+};
+
+export const paramsOf = ({ path }: Pick<HttpRoute, 'path'>, pathname: string): Record<string, string> | null => {
+  const [wanted, given] = [path.split('/'), pathname.split('/')];
+  if (wanted.length !== given.length) return null;
+  const params: Record<string, string> = {};
+  for (const [place, part] of wanted.entries()) {
+    const value = given[place]!;
+    if (part.startsWith(':') && value !== '') params[part.slice(1)] = decodeURIComponent(value);
+    else if (part !== value) return null;
+  }
+  return params;
+};
+
+export const json = (reply: RouteReply): { readonly status: number; readonly body: JsonObject } => {
+  if (!('body' in reply)) throw new Error('It gives events.');
+  return { status: reply.status, body: reply.body as JsonObject };
+};
+
+export const streamed = async (reply: RouteReply): Promise<readonly ServerEvent[]> => {
+  if (!('events' in reply)) throw new Error('It gives no events.');
+  const events: ServerEvent[] = [];
+  for await (const event of reply.events) events.push(event);
+  return events;
+};
+
+/** The error that a promise is rejected with. */
+export const refusal = async (asked: Promise<unknown>): Promise<CloisterError> =>
+  asked.then(
+    () => {
+      throw new Error('It was not refused.');
+    },
+    (error: unknown) => {
+      if (error instanceof CloisterError) return error;
+      throw error;
+    },
+  );
