@@ -17,7 +17,7 @@ const chapter = (number) =>
 export default [
   {
     name: 'part',
-    description: 'Returns one part of the report, 1 to 6.',
+    description: 'Return one part of the report, 1 to 6.',
     inputSchema: {
       type: 'object',
       properties: { number: { type: 'integer', minimum: 1, maximum: findings.length } },

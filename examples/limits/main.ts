@@ -5,7 +5,7 @@ import { rehearse } from 'cloister/testkit';
 
 const look: ToolDefinition = {
   name: 'look',
-  description: 'Looks once more.',
+  description: 'Look once more.',
   inputSchema: { type: 'object' },
   repeat: 'free',
   execute: () => 'Nothing new.',

@@ -41,7 +41,7 @@ const graphs: Record<string, () => readonly TaskSpec[]> = {
   review: () =>
     reviewUntil({
       draft: task('writer', 'Draft', 'Write one line that says what SQLite does.'),
-      review: task('critic', 'Review', 'Answer ACCEPTED, or say what is wrong.'),
+      review: task('critic', 'Review', 'Review the line: does it say what SQLite does?'),
       rounds: 4,
     }),
   /** One task decides which of the others is run. */

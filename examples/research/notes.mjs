@@ -7,25 +7,25 @@ const notes = {
       source: 'https://notes.example/backup',
     },
     {
-      text: 'Both run inside the program, so there is no server to watch or to patch.',
+      text: 'Both run inside the program, so there is no server to monitor or patch.',
       source: 'https://notes.example/embedded',
     },
     { text: 'One writer at a time: long writes make other writers wait.', source: 'https://notes.example/writers' },
   ],
   internals: [
     {
-      text: 'SQLite keeps rows together and is quick at finding and changing single records.',
+      text: 'SQLite stores data by row and is fast at finding and changing single records.',
       source: 'https://notes.example/rows',
     },
     {
-      text: 'DuckDB keeps columns together and reads only those that a query names.',
+      text: 'DuckDB stores data by column and reads only the columns that a query names.',
       source: 'https://notes.example/columns',
     },
     { text: 'Neither needs a server: both run inside the program.', source: 'https://notes.example/embedded' },
   ],
   analytics: [
     {
-      text: 'Sums over millions of rows are where a column store is many times quicker.',
+      text: 'For sums over millions of rows, a column store is many times faster.',
       source: 'https://notes.example/columns',
     },
     {
@@ -40,7 +40,7 @@ const padding = Array.from({ length: 400 }, (_, index) => `index entry ${index +
 
 const shelf = (name) => ({
   name,
-  description: `Searches the notes on ${name}.`,
+  description: `Search the notes on ${name}.`,
   inputSchema: {
     type: 'object',
     properties: { query: { type: 'string' } },

@@ -29,7 +29,7 @@ export default {
     {
       when: { agent: 'lead', turn: 1 },
       reply: {
-        text: 'I ask three researchers, one angle each.',
+        text: 'I will ask three researchers, one angle each.',
         delayMs: 300,
         pieceDelayMs: 20,
         calls: [
@@ -38,7 +38,7 @@ export default {
             args: {
               tasks: [
                 ask('operator', 'What does it take to operate SQLite and DuckDB in a small team?'),
-                ask('engineer', 'How do SQLite and DuckDB store data, and what is each quick at?'),
+                ask('engineer', 'How do SQLite and DuckDB store data, and what is each fast at?'),
                 ask('analyst', 'What do analytical queries need that SQLite and DuckDB do differently?'),
               ],
             },
@@ -49,7 +49,7 @@ export default {
     {
       when: { agent: 'lead', turn: 2 },
       reply: (request) => ({
-        text: `SQLite for the records that change, DuckDB for the questions asked of many.\n${findings(request).join('\n')}${missing(request)}`,
+        text: `Use SQLite for records that change, and DuckDB for queries over many records.\n${findings(request).join('\n')}${missing(request)}`,
         delayMs: 400,
         pieceDelayMs: 5,
       }),
@@ -66,7 +66,7 @@ export default {
     {
       when: { agent: 'engineer', turn: 2 },
       reply: {
-        text: 'The list goes on; I look at its end.',
+        text: 'The list goes on; I will read the rest.',
         calls: [{ tool: 'read_output', args: { name: 'notes__internals_001.txt', from: 1200 } }],
         delayMs: 250,
       },

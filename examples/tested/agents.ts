@@ -6,7 +6,7 @@ const order = { type: 'object', properties: { order: { type: 'string' } }, requi
 
 export const lookUp: ToolDefinition = {
   name: 'look_up',
-  description: 'Returns what is known about an order.',
+  description: 'Return what is known about an order.',
   inputSchema: order,
   // It only reads, so it may run again after a crash.
   repeat: 'free',
@@ -15,7 +15,7 @@ export const lookUp: ToolDefinition = {
 
 export const refund: ToolDefinition = {
   name: 'refund',
-  description: 'Refunds the price of an order.',
+  description: 'Refund the price of an order.',
   inputSchema: order,
   // It pays out money, so it must not run again after a crash.
   repeat: 'never',

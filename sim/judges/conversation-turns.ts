@@ -11,7 +11,7 @@ type PlacedEntry = ConversationEntry & { readonly at: number; readonly run: RunI
 
 /** A turn: its run, the checkpoint it was forked from, and how many frames of it count; null: all. */
 type Turn = { readonly run: RunId; readonly from: Checkpoint | null; readonly frames: number | null };
-/** What a branch started with (before its run, and while that run was going on), and its turns. */
+/** What a branch started with (before its run, and during that run), and its turns. */
 type ConversationState = {
   readonly kept: readonly PlacedEntry[];
   readonly meanwhile: readonly PlacedEntry[];

@@ -2,12 +2,12 @@
 import { CloisterError, nearestName, utf8Bytes } from '#base';
 import type { Category, RouteChoice, MessageTarget } from '#contracts';
 import { mailBytesMax } from '#core/session';
-import { checkOptionTypes, checkOptions } from './conversations/check-options.ts';
+import { checkOptionType, checkOptions } from './conversations/check-options.ts';
 
 const invalid = (detail: string): CloisterError => new CloisterError('mail_invalid', detail);
 
 export const checkMessageText = (text: string): void => {
-  checkOptionTypes('text', text, 'text');
+  checkOptionType('text', text, 'text');
   if (text.trim() === '') throw invalid('The message is empty.');
   const bytes = utf8Bytes(text);
   if (bytes > mailBytesMax) throw invalid(`The message has ${bytes} bytes; the limit is ${mailBytesMax}.`);
@@ -21,7 +21,7 @@ export const checkMessageTarget = (target: MessageTarget): void => {
 
 /** `known`: the topics in the agents' definitions; `verb`: what the agents do with a topic. */
 export const checkTopic = (topic: string, known: readonly string[], verb: string): void => {
-  checkOptionTypes('topic', topic, 'name');
+  checkOptionType('topic', topic, 'name');
   if (known.includes(topic)) return;
   const nearest = nearestName(topic, known);
   const available = known.length === 0 ? 'There are no topics.' : `Topics: ${known.join(', ')}.`;

@@ -4,7 +4,7 @@ import type { Agent, Budget, RunOptions, TasksOptions, TaskSpec, TeamGoal, TeamR
 import { checkTeamRequest } from '#core/orchestration';
 import { withChildren } from './agents/resources-from-code.ts';
 import { checkSchemas } from './check-schemas.ts';
-import { checkOptionTypes, checkOptions } from './conversations/check-options.ts';
+import { checkOptionType, checkOptions } from './conversations/check-options.ts';
 import type { SharedPorts } from './run-world.ts';
 
 const commonOptions = { budget: 'options', signal: 'signal' } as const;
@@ -17,7 +17,7 @@ export const tasksGoal = (tasks: readonly TaskSpec[], options: TasksOptions): Te
 
 export const teamGoal = (goal: string, options: TeamRunOptions): TeamGoal => {
   checkOptions(options, { ...commonOptions, planOnly: 'flag' });
-  checkOptionTypes('goal', goal, 'text');
+  checkOptionType('goal', goal, 'text');
   return { goal, tasks: null, answer: true, ...(options.planOnly === true ? { planOnly: true } : {}) };
 };
 

@@ -157,8 +157,8 @@ const [fieldBytes, objectBytes, nameChars] = [8, 64, 64];
 const pieceBytes = 128;
 
 /**
- * The same items, but `return` does not wait for the next one, as a pending generator would. `left` releases the source of the
- * items.
+ * The same items, but `return` does not wait for the next one, as a pending generator would. `onReturn` releases the source of
+ * the items.
  */
 export const abortableIterator = <T>(items: AsyncGenerator<T>, onReturn: () => void): AsyncIterableIterator<T> => {
   const iterator: AsyncIterableIterator<T> = {

@@ -21,7 +21,7 @@ import type {
 } from '#contracts';
 import { projectEvents, protocolEvents } from '#core/audit';
 import type { RunHandle } from '#core/orchestration';
-import { checkOptionTypes, checkAddedContext, checkOptions } from './conversations/check-options.ts';
+import { checkOptionType, checkAddedContext, checkOptions } from './conversations/check-options.ts';
 import { followAnswer } from './follow-answer.ts';
 import { FrameReader, abortableIterator } from './frame-reader.ts';
 import type { FrameFold } from './frame-reader.ts';
@@ -117,13 +117,13 @@ export class LiveSession implements TeamSession {
   }
 
   refreshShare(child: string): number {
-    checkOptionTypes('child', child, 'name');
+    checkOptionType('child', child, 'name');
     if (this.#controls !== undefined && !this.#ended) return this.#controls.refreshShare(child);
     throw new CloisterError('cell_ended', `Run ${this.run} ${this.#ended ? 'has ended' : 'has not started'}.`);
   }
 
-  send(text: string, sending?: MessageTarget): string {
-    return this.#openMail().send(text, sending);
+  send(text: string, target?: MessageTarget): string {
+    return this.#openMail().send(text, target);
   }
 
   async answer(message?: string, options: { readonly signal?: AbortSignal } = {}): Promise<Answer> {
@@ -198,7 +198,7 @@ export class LiveSession implements TeamSession {
   }
 
   getMessages(assignee: string): readonly TeamMessage[] {
-    checkOptionTypes('assignee', assignee, 'name');
+    checkOptionType('assignee', assignee, 'name');
     return this.#controls?.messagesFor(assignee) ?? [];
   }
 

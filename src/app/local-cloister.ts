@@ -30,7 +30,7 @@ import { AgentList } from './agent-list.ts';
 import { RunRequestChecker } from './run-request-checker.ts';
 import type { ValidatedRequest } from './run-request-checker.ts';
 import { withChildren } from './agents/resources-from-code.ts';
-import { checkOptionTypes, checkOptions, runId } from './conversations/check-options.ts';
+import { checkOptionType, checkOptions, parseRunId } from './conversations/check-options.ts';
 import { checkFiles, fileProblemsText, restoreFiles } from './check-files.ts';
 import { checkSchemas } from './check-schemas.ts';
 import { checkTeamRun, refuseTeamConversation, tasksGoal, teamGoal } from './check-team.ts';
@@ -95,7 +95,7 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   remove(agent: string): void {
-    checkOptionTypes('agent', agent, 'name');
+    checkOptionType('agent', agent, 'name');
     this.#agents.remove(agent);
   }
 
@@ -155,12 +155,12 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#runs.start(this.#shared.ids.random() as RunId, start, signal);
   }
 
-  send(run: string, text: string, sending?: MessageTarget): string {
-    return this.#runs.get(runId(run)).send(text, sending);
+  send(run: string, text: string, target?: MessageTarget): string {
+    return this.#runs.get(parseRunId(run)).send(text, target);
   }
 
   subscribe(run: string, topic: string): AsyncIterable<Mail> {
-    return this.#runs.get(runId(run)).subscribe(topic);
+    return this.#runs.get(parseRunId(run)).subscribe(topic);
   }
 
   async #runTurn(
@@ -193,7 +193,7 @@ export class LocalCloister extends RunReader implements Cloister {
   async #resume(id: string, options: { signal?: AbortSignal; takeOver?: boolean }) {
     checkOptions(options, { signal: 'signal', takeOver: 'flag' });
     const { signal, takeOver = false } = options;
-    const run = runId(id);
+    const run = parseRunId(id);
     const log = await this.#shared.store.acquireRun(run, { takeOver });
     try {
       const frames = await this.#shared.store.read(run);
@@ -209,7 +209,7 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   async replay(run: string): Promise<ReplayReport> {
-    const frames = await this.#shared.store.read(runId(run));
+    const frames = await this.#shared.store.read(parseRunId(run));
     await this.#prepareForks(frames);
     const { validate } = this.#shared;
     const resourcesFor: RunWorldPorts['resourcesFor'] = (agent, model) =>
@@ -227,7 +227,7 @@ export class LocalCloister extends RunReader implements Cloister {
 
   async #fork(original: string, options: ForkOptions): Promise<RunSession> {
     checkOptions(options, { signal: 'signal', at: 'text', goal: 'text', model: 'text', withoutGrants: 'texts' });
-    const run = runId(original);
+    const run = parseRunId(original);
     const { store, ids } = this.#shared;
     const id = ids.random() as RunId;
     const goal = options.goal === undefined ? {} : { goal: this.redact(options.goal) };
@@ -253,7 +253,7 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   override async show(run: string): Promise<RunReport> {
-    await this.#runs.durable(runId(run));
+    await this.#runs.durable(parseRunId(run));
     return super.show(run);
   }
 

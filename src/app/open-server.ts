@@ -14,7 +14,7 @@ import { checkHost, hostsFor, listenUrl } from './serve/host-names.ts';
 import { LocalAgentService } from './serve/local-agent-service.ts';
 import { SlotQueue, slotLimitsFor } from './serve/slot-queue.ts';
 import { RateLimiter } from './serve/rate-limit.ts';
-import { entryFor, hashToken, makeToken, TokenRegistry } from './serve/token-registry.ts';
+import { temporaryTokenEntry, hashToken, makeToken, TokenRegistry } from './serve/token-registry.ts';
 import type { Server, ServerOptions } from './server-options.ts';
 import { systemClock, systemIds } from './system-world.ts';
 
@@ -51,7 +51,7 @@ export const buildServer = async (cloister: Cloister, options: ServerOptions = {
       // New requests are refused as stopping until the last run has ended.
       service.stop();
       slots.close();
-      const left = await agentService.settle(graceMs);
+      const left = await agentService.drain(graceMs);
       // The last responses may still be in flight.
       const isFirm = graceMs === 0 && left.length > 0;
       if (listening !== undefined) await waitAtMost(clock, isFirm ? 0 : drainMs, listening.close());
@@ -75,7 +75,10 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
   const now = (): number => clock.now();
   // The stdio caller needs an entry, but nobody holds its token.
   const stdio = { name: stdioName, sha256: hashToken(makeToken()) };
-  const tokens = new TokenRegistry([...(token === null ? (options.tokens ?? []) : [entryFor(token)]), stdio], now);
+  const tokens = new TokenRegistry(
+    [...(token === null ? (options.tokens ?? []) : [temporaryTokenEntry(token)]), stdio],
+    now,
+  );
   const slotLimits = slotLimitsFor(options.slots ?? {}, options.tokens?.length ?? 1);
   const slots = new SlotQueue(slotLimits);
   const rates = new RateLimiter(now);
@@ -134,7 +137,13 @@ const createApp = (
     const run = caller === null ? null : (agentService.runFor(caller) ?? null);
     log?.({ type: 'request', ...request, caller: caller?.name ?? null, run });
   };
-  return buildApp({ ...service, routes: [...routes, ...plainRoutes], form: restError, redact, onAnswered: answered });
+  return buildApp({
+    ...service,
+    routes: [...routes, ...plainRoutes],
+    formatError: restError,
+    redact,
+    onAnswered: answered,
+  });
 };
 
 const [drainMs, graceMsDefault, defaultPort] = [1_000, 30_000, 8787];

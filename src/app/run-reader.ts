@@ -21,7 +21,7 @@ import {
   readRunTasks,
   windowReport,
 } from '#core/audit';
-import { runId } from './conversations/check-options.ts';
+import { parseRunId } from './conversations/check-options.ts';
 import { deadLetters } from './dead-letters.ts';
 
 export class RunReader {
@@ -32,7 +32,7 @@ export class RunReader {
   }
 
   async mail(run: string): Promise<readonly MailReport[]> {
-    return readRunMail(await this.store.read(runId(run)));
+    return readRunMail(await this.store.read(parseRunId(run)));
   }
 
   deadLetters(options: Parameters<Cloister['deadLetters']>[0] = {}): Promise<DeadLetters> {
@@ -40,48 +40,51 @@ export class RunReader {
   }
 
   async tasks(run: string): Promise<readonly TaskReport[]> {
-    return readRunTasks(await this.store.read(runId(run)));
+    return readRunTasks(await this.store.read(parseRunId(run)));
   }
 
   async protocol(run: string): Promise<readonly ProtocolEvent[]> {
     const fold = protocolEvents();
-    return (await this.store.read(runId(run))).flatMap((frame) => fold.next(frame));
+    return (await this.store.read(parseRunId(run))).flatMap((frame) => fold.next(frame));
   }
 
   async diff(one: string, other: string): Promise<RunDiff> {
     const { store } = this;
-    return diffRuns(await store.read(runId(one)), await store.read(runId(other)));
+    return diffRuns(await store.read(parseRunId(one)), await store.read(parseRunId(other)));
   }
 
   async runs({ caller, run, most, since = 0 }: Parameters<Cloister['runs']>[0] = {}): Promise<readonly RunSummary[]> {
     if (run === undefined && caller !== undefined) return this.store.list({ caller, most, since });
-    const found = await this.store.list(run === undefined ? undefined : { runs: [runId(run)] });
+    const found = await this.store.list(run === undefined ? undefined : { runs: [parseRunId(run)] });
     const isAsked = (one: RunSummary): boolean =>
       (caller === undefined || one.caller === caller) && one.startedAt >= since;
     return found.filter(isAsked).slice(0, most);
   }
 
   async show(run: string) {
-    const [frames, [found]] = await Promise.all([this.store.read(runId(run)), this.store.list({ runs: [runId(run)] })]);
+    const [frames, [found]] = await Promise.all([
+      this.store.read(parseRunId(run)),
+      this.store.list({ runs: [parseRunId(run)] }),
+    ]);
     return reportRun(frames, found?.state ?? 'interrupted');
   }
 
   async explain(run: string, cell: string, { find }: { find?: string } = {}) {
-    return explainCell(await this.store.read(runId(run)), cell as CellId, find);
+    return explainCell(await this.store.read(parseRunId(run)), cell as CellId, find);
   }
 
   async windows(run: string): Promise<readonly CellWindow[]> {
-    return windowReport(await this.store.read(runId(run)));
+    return windowReport(await this.store.read(parseRunId(run)));
   }
 
   async audit(run: string) {
-    const { frames, problems } = await this.store.inspect(runId(run));
+    const { frames, problems } = await this.store.inspect(parseRunId(run));
     const report = await auditRun(frames, { readBlob: (ref) => this.store.getBlob(ref), damaged: problems });
     // If all records are lost, the log does not know its run id.
-    return { ...report, run: runId(run) };
+    return { ...report, run: parseRunId(run) };
   }
 
   async rebuild(run?: string): Promise<number> {
-    return this.store.rebuild(run === undefined ? undefined : runId(run));
+    return this.store.rebuild(run === undefined ? undefined : parseRunId(run));
   }
 }

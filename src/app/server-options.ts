@@ -1,6 +1,6 @@
 import type { Agent, ClientRules, Clock, Ids, RunOutcome } from '#contracts';
 import type { AnsweredRequest, HttpLimits } from '#headends/http';
-import type { SlotQueueOptions } from './serve/slot-queue.ts';
+import type { SlotLimits } from './serve/slot-queue.ts';
 import type { TokenEntry } from './serve/token-registry.ts';
 
 export type ServerOptions = {
@@ -17,7 +17,7 @@ export type ServerOptions = {
   readonly hosts?: readonly string[];
   /** Origins whose web pages may call the server, such as `https://chat.example.com`. */
   readonly origins?: readonly string[];
-  readonly slots?: Partial<SlotQueueOptions>;
+  readonly slots?: Partial<SlotLimits>;
   readonly clients?: Partial<ClientRules>;
   /** How long a client may take for one tool call; default 5 minutes. */
   readonly clientToolMs?: number;

@@ -15,7 +15,7 @@ export const parseStrictJson = (text: string, depthMax: number): StrictJson => {
     value = JSON.parse(text) as Json;
   } catch {
     // The message of JSON.parse quotes the text around the mistake, which must not be repeated.
-    return { problem: 'It is not valid JSON.' };
+    return { problem: 'Not valid JSON.' };
   }
   return { value };
 };
@@ -26,7 +26,7 @@ type OpenContainers = (Set<string> | null)[];
 /** Counts every `{`, `[` and `,`. */
 const valuesMax = 100_000;
 
-const tooMany = `It has more than ${valuesMax} values.`;
+const tooMany = `More than ${valuesMax} values.`;
 
 /** Assumes nothing about the text: JSON.parse refuses invalid JSON afterwards. */
 const scan = (text: string, depthMax: number): string | null => {
@@ -36,7 +36,7 @@ const scan = (text: string, depthMax: number): string | null => {
     switch (text.charCodeAt(at)) {
       case brace:
       case bracket:
-        if (open.length >= depthMax) return `It is nested deeper than ${depthMax} levels.`;
+        if (open.length >= depthMax) return `Nested deeper than ${depthMax} levels.`;
         if (++values > valuesMax) return tooMany;
         open.push(text.charCodeAt(at) === brace ? new Set() : null);
         break;

@@ -51,7 +51,7 @@ export type CallResult = {
   readonly failed: boolean;
 };
 
-/** The client's input for a run that is waiting for tool results. `said`: messages sent along with them. */
+/** The client's input for a run that is waiting for tool results. `messages`: texts sent along with them. */
 export type ClientToolResults = { readonly results: readonly CallResult[]; readonly messages: readonly string[] };
 
 export interface AgentService {

@@ -136,7 +136,7 @@ export type Agent = {
   readonly messages: readonly string[] | null;
   readonly topics: TopicRules;
   /** It can receive texts that are too long to show whole, and can page through them with `read_output`. */
-  readonly readsOn: boolean;
+  readonly canReadOutput: boolean;
   /** Set for a team, whose session works through a task graph. Null: its session is a series of model turns. */
   readonly team: TeamRules | null;
   /** For a team: the agents that work on tasks and, if it has a coordinator, the agents that plan and answer. */

@@ -11,7 +11,7 @@ export interface Conversations {
   /** Allows another agent to take turns in it. */
   attach(conversation: ConversationRef, agent: string): Promise<void>;
   detach(conversation: ConversationRef, agent: string): Promise<void>;
-  /** Rejects with `conversation_shared` and the names of the attached agents, unless forced. */
+  /** Rejects with `conversation_shared` and who else uses the conversation, unless forced. */
   delete(conversation: ConversationRef, options?: { readonly force?: boolean }): Promise<void>;
   /** Undoes a deletion. */
   restore(conversation: ConversationRef): Promise<void>;

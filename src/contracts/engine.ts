@@ -24,10 +24,10 @@ export interface CellContext {
   run<O extends Operation>(operation: O): Promise<Settlement<OperationValue<O>>>;
   /** Only requests cancellation; the settlement shows what happened. */
   cancel(pending: PendingOperation, reason?: Failure): void;
-  /** Recorded, so the same on replay. Null if an account allows no more children, with `keep` of them reserved for later. */
+  /** Recorded, so the same on replay. Null if an account allows no more children, with `reserve` of them set aside for later. */
   newCellId(agent: string, reserve?: number): CellId | null;
   /** Recorded with the frame of the next `begin`. */
-  note(fact: FrameAttachment): void;
+  attach(attachment: FrameAttachment): void;
   /** Live only; nothing is emitted on replay. */
   emit(event: LiveEvent): void;
 }

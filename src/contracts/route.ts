@@ -41,7 +41,7 @@ export type HttpRoute = {
   readonly path: string;
   /** For two routes with the same path: this one is used if the condition holds. */
   when?(headers: Headers): boolean;
-  readonly form: ErrorFormatter;
+  readonly formatError: ErrorFormatter;
   /** The OpenAPI 3.1 operation, without the parts that all operations share. */
   readonly operation: JsonObject;
   answer(call: AdmittedRequest): Promise<RouteReply>;

@@ -66,8 +66,7 @@ export interface Cloister {
   readonly agents: readonly Agent[];
   /** The folder, or null in memory-only mode. */
   readonly workspace: string | null;
-  /** Throws a CloisterError for an unknown agent or an unusable goal. */
-  /** `input`: text, or an object with the arguments of the agent's tool. */
+  /** `input`: text, or an object with the arguments of the agent's tool. Throws a CloisterError for an unknown agent or an unusable goal. */
   run(agent: string | Agent, input: string | JsonObject, options?: RunOptions): RunSession;
   /** The same as `run`. */
   runAgent(agent: string | Agent, input: string | JsonObject, options?: RunOptions): RunSession;

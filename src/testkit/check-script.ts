@@ -27,7 +27,7 @@ export class ScriptError extends CloisterError {
   constructor(problems: readonly string[]) {
     super('script_invalid', problems.join('\n'));
     this.name = 'ScriptError';
-    this.message = `The rehearsal script is not valid.\n${problems.join('\n')}`;
+    this.message = `The rehearsal script is invalid.\n${problems.join('\n')}`;
     this.problems = problems;
   }
 }
@@ -73,7 +73,7 @@ const describePath = (path: ScriptPath, findRow: FindRow): string => {
   const row = findRow(path);
   const keys = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('');
   const name = keys === '' ? 'the script' : keys.replace(/^\./u, '');
-  return row === undefined ? name : `row ${row}, ${name}`;
+  return row === undefined ? name : `line ${row}, ${name}`;
 };
 
 const faultNames = ['network', 'timeout', 'cut', 'end', 'error', 'malformed', 'empty'];

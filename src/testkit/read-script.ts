@@ -16,7 +16,7 @@ export const readScript = (text: string): ScriptWithSettings => {
   const document = parseDocument(text, { lineCounter, logLevel: 'error' });
   if (document.errors.length > 0)
     throw new ScriptError(
-      document.errors.map((error) => `row ${error.linePos?.[0].line ?? 1}: ${error.message.split('\n')[0]}`),
+      document.errors.map((error) => `line ${error.linePos?.[0].line ?? 1}: ${error.message.split('\n')[0]}`),
     );
   const { contents } = document;
   return checkScript(document.toJS(), (path) => {

@@ -263,8 +263,8 @@ describe('a file', () => {
   test('or folder that does not exist, and one that is not an agent file', async () => {
     const folders = createFolders({ 'notes.txt': 'x' });
     expect(problemLines(await load(folders, 'gone', 'gone.ai', 'notes.txt'))).toEqual([
-      'gone: No such file or folder.',
-      'gone.ai: No such file or folder.',
+      'gone: No such file or folder; check the path.',
+      'gone.ai: No such file or folder; check the path.',
       'notes.txt: Expected an agent file (.ai), a team file (.yaml), a module (.ts, .js, .mjs), or a folder.',
     ]);
   });

@@ -397,7 +397,7 @@ describe('a folder created by `init`', () => {
     const { place: folders, started } = start();
     writeFileSync(join(started.folder, 'lead.ai'), 'mine');
     expect(() => initFolder('team', templates, folders.cwd)).toThrow(
-      /team already has lead\.ai, .*; nothing was changed/u,
+      /team already contains lead\.ai, .*; nothing was changed/u,
     );
     expect(readFileSync(join(started.folder, 'lead.ai'), 'utf8')).toBe('mine');
   });

@@ -110,7 +110,9 @@ describe.concurrent('what each command prints', () => {
   test('audit: crossings, prompts and bytes, nothing unattributed', async () => {
     const { code, stdout } = await inFolder(['audit', ranLead.run]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^Audit: 4 crossings, all granted · 4 prompts, [\d,]+ bytes · unattributed 0 · ok\n$/u);
+    expect(stdout).toMatch(
+      /^Audit: 4 crossings, all granted · 4 prompts, [\d,]+ bytes · 0 bytes unattributed · ok\n$/u,
+    );
     const result = await cloisterJson(['audit', ranLead.run], { cwd });
     expect(result).toMatchObject({
       ok: true,
@@ -189,7 +191,7 @@ const badLines: readonly (readonly [what: string, args: readonly string[], code:
   ['a run id that is a path', ['show', '../../etc'], 1, /no such run/u],
   ['a prefix of two runs', ['show', 'abc'], 4, /more than one run starts with "abc": abc222, abc111/u],
   ['an unknown cell', ['explain', 'abc1', 'nobody'], 1, /no such cell[^]*echo-/u],
-  ['`last` without any runs', ['audit', 'last', '--workspace', './elsewhere'], 1, /There are none yet/u],
+  ['`last` without any runs', ['audit', 'last', '--workspace', './elsewhere'], 1, /It has no runs yet/u],
   ['a workspace that is a file', ['run', 'echo', 'x', '--agents', team, '--workspace', team], 1, /cannot be written/u],
 ];
 

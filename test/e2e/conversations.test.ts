@@ -108,7 +108,7 @@ describe.concurrent('a conversation', () => {
     expect((await cloister(['conversations', 'attach', 'trip', 'stuck', '--agents', team], { cwd })).code).toBe(0);
     const refused = await cloister(['conversations', 'delete', 'trip'], { cwd });
     expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toMatch(/Other agents are attached to that conversation\.[^]*stuck/u);
+    expect(refused.stderr).toMatch(/That conversation is shared with other agents, or has branches\.[^]*stuck/u);
     expect((await cloister(['conversations', 'delete', 'trip', '--force'], { cwd })).code).toBe(0);
     const gone = await cloister(['run', 'gated', 'by train', ...inTrip], { cwd });
     expect(gone.code).toBe(1);

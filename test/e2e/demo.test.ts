@@ -28,10 +28,12 @@ describe.concurrent('the demo', () => {
       expect(stdout).toMatch(new RegExp(`^[├└]─${agent} +completed`, 'mu'));
     }
     expect(stderr).toMatch(/child:operator [0-9a-f]{12} {2}model \S+ failed .*rate limit/u);
-    expect(stdout).toMatch(/^SQLite for the records that change/u);
+    expect(stdout).toMatch(/^Use SQLite for records that change/u);
     expect(stdout).toContain('[found by operator, engineer]');
     expect(stdout).toMatch(/^Summary\n.*requests.*\nlead +completed[^]*^total +completed/mu);
-    expect(stdout).toMatch(/^Audit: 8 crossings, all granted · \d+ prompts, [\d,]+ bytes · unattributed 0 · ok$/mu);
+    expect(stdout).toMatch(
+      /^Audit: 8 crossings, all granted · \d+ prompts, [\d,]+ bytes · 0 bytes unattributed · ok$/mu,
+    );
     expect(stdout).toContain(`\nWorkspace: ${join(cwd, '.cloister')}\n`);
     expect(stdout + stderr).not.toMatch(nodeNoise);
 
@@ -65,11 +67,11 @@ describe.concurrent('the demo', () => {
     const file = changedResearch((code) => code.replace('grants: [goal, result]', 'grants: [goal]'));
     const cwd = newFolder();
     const { code, stdout, stderr } = await cloister([file, 'SQLite or DuckDB?'], { cwd });
-    const refusal = /crossing refused result operator → lead/u;
+    const refusal = /crossing refused: result operator → lead/u;
     expect(code).toBe(5);
     expect(stderr).toMatch(refusal);
     expect(stderr).toMatch(/^total +partial/mu);
-    expect(stderr).toMatch(/^missing: operator$/mu);
+    expect(stderr).toMatch(/^no complete answer from: operator$/mu);
     expect(stdout).toContain('Not every researcher answered');
     expect(stdout).not.toContain('backup command');
 
@@ -78,7 +80,7 @@ describe.concurrent('the demo', () => {
       cloister(['audit', 'last'], { cwd }),
     ]);
     expect(shown.stdout).toMatch(refusal);
-    expect(audited.stdout).toMatch(/1 refused .* unattributed 0 · ok/u);
+    expect(audited.stdout).toMatch(/1 refused .* 0 bytes unattributed · ok/u);
     expect(audited.stdout).toMatch(refusal);
     expect(audited.code).toBe(0);
   });

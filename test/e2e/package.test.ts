@@ -119,7 +119,7 @@ describe.concurrent('the package', () => {
       npx(['run', 'mine', 'x', '--agents', write('mine.js', code('')), '--workspace', 'js']),
       npx(['run', 'mine', 'x', '--agents', write('mine.ts', code(': any[]')), '--workspace', 'ts']),
     ]);
-    expect(succeeded(demo).stdout).toMatch(/Audit: 8 crossings, all granted .* unattributed 0 · ok/u);
+    expect(succeeded(demo).stdout).toMatch(/Audit: 8 crossings, all granted .* 0 bytes unattributed · ok/u);
     expect(succeeded(js).stdout).toBe('Mine.\n');
     expect(succeeded(ts).stdout).toBe('Mine.\n');
   });

@@ -111,7 +111,7 @@ describe.concurrent('resume', () => {
     const second = await cloister(['resume', 'last'], { cwd });
     expect(second).toMatchObject({ code: 1, stdout: '' });
     expect(second.stderr).toMatch(
-      new RegExp(`^error: This run is owned by another process\\. \\w+: .*${first.pid}.*\\ntry: Wait`, 'u'),
+      new RegExp(`^error: This run is already open\\. Run \\w+ is owned by .*${first.pid}.*\\ntry: Wait`, 'u'),
     );
     writeFileSync(join(cwd, 'go'), '');
     expect(await first.ended).toMatchObject({ code: 0, stdout: 'Through the gate.\n' });

@@ -25,7 +25,7 @@ const make = async (): Promise<string> => {
   return mine;
 };
 
-/** What processes left behind that were killed: folders that begin like this, and go on with the number of their process. */
+/** Removes what killed processes left behind: folders with this prefix, followed by the process id. */
 export const removeAbandoned = (folder: string, prefix: string): void => {
   for (const name of readdirSync(folder)) {
     const pid = name.startsWith(prefix) ? /^\d+/u.exec(name.slice(prefix.length))?.[0] : undefined;

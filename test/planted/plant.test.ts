@@ -44,7 +44,7 @@ test('a change in a file that is not part of what runs is an error', async () =>
   );
 });
 
-test('code that does not even load is told apart from a finding', async () => {
+test('code that does not even load is not reported as a finding', async () => {
   const { exit, stderr } = await planted([{ ...wrong, put: '(nowhere as any)()' }]);
   expect(exit).toBe(1);
   expect(stderr).toContain('nowhere is not defined');

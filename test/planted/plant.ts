@@ -91,5 +91,5 @@ const run = (script: string, args: readonly string[], signal?: AbortSignal): Pro
     });
   });
 
-/** A change may well make the code wait for ever. A busy machine is slow, not wrong. */
+/** A planted change may make the code hang. The limit is generous, because a busy machine is slow, not wrong. */
 const timeoutMs = 280_000;

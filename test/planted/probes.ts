@@ -86,7 +86,7 @@ const largestNodeAt = (program: SyntaxNode, start: number): SyntaxNode | undefin
   return undefined;
 };
 
-/** Where the code goes on: after white space and other comments. */
+/** The next position that holds code: after white space and other comments. */
 const nextCode = (text: string, from: number): number => {
   const skipped = /(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/uy;
   skipped.lastIndex = from;

@@ -67,6 +67,12 @@ const earlierHistory = (history: Loose): Loose =>
     });
 const hasEarlierHistory = (history: History): boolean =>
   hasConversation(history) && earlierHistory(history) !== undefined;
+/** Long enough that its order matters. */
+const hasOrderedHistory = (history: History): boolean => {
+  if (!hasEarlierHistory(history)) return false;
+  const texts = JSON.parse(earlierHistory(history).content).entries.map(({ text }: Loose) => text);
+  return texts.join('\n') !== texts.toReversed().join('\n');
+};
 const changeHistory = (history: Loose, change: (told: Loose) => void): void => {
   const crossing = earlierHistory(history);
   const told = JSON.parse(crossing.content);
@@ -337,7 +343,7 @@ const corruptions: Readonly<Record<string, readonly Corruption[]>> = {
   ],
   'a turn gets the conversation history': [
     { to: hasEarlierHistory, change: (history) => changeHistory(history, ({ entries }) => entries.shift()) },
-    { to: hasEarlierHistory, change: (history) => changeHistory(history, ({ entries }) => entries.reverse()) },
+    { to: hasOrderedHistory, change: (history) => changeHistory(history, ({ entries }) => entries.reverse()) },
     {
       to: hasEarlierHistory,
       change: (history) => changeHistory(history, ({ entries }) => (entries[0].text = 'a secret')),

@@ -66,7 +66,7 @@ export const bugs: readonly Bug[] = [
   ),
 
   // Stopping.
-  bug('a child that starts after the stop keeps running', 'child-born-halted', ''),
+  bug('a child that starts after the stop keeps running', 'child-created-halted', ''),
   bug('a timeout is left over when its step settles', 'step-stop-timer', ''),
   bug('a slot is not released', 'step-give-back-slot', ''),
   bug('a cell ends before its operations have settled', 'run-drained', ''),

@@ -132,7 +132,7 @@ describe('members whose tools share state', () => {
   });
 
   test('are detected when the tools are run, with a short case that shows it on its own', async () => {
-    const { ok, differences } = await verifyIsolation(sharing(), { pairs: 300, seed: 1, realTools: true });
+    const { ok, differences } = await verifyIsolation(sharing(), { pairs: 300, seed: 1_000, realTools: true });
     expect(ok).toBe(false);
     const [difference] = differences;
     expect(difference).toMatchObject({

@@ -153,19 +153,19 @@ describe('a script that is not valid', () => {
 
   test('in YAML is reported with the row', () => {
     expect(problemsOf('lines:\n  - reply: a\n  - reply:\n      text: b\n      dealyMs: 3\n')).toEqual([
-      expect.stringMatching(/^row 5, lines\[1\]\.reply\.dealyMs: unknown key; did you mean "delayMs"\?/u),
+      expect.stringMatching(/^line 5, lines\[1\]\.reply\.dealyMs: unknown key; did you mean "delayMs"\?/u),
     ]);
     expect(problemsOf('- reply: a\n\n- when: { turn: two }\n  reply: b\n')).toEqual([
-      expect.stringMatching(/^row 3, lines\[1\]\.when\.turn: expected a whole number/u),
+      expect.stringMatching(/^line 3, lines\[1\]\.when\.turn: expected a whole number/u),
     ]);
-    expect(problemsOf('- reply: a\n- times: 1\n')).toEqual(['row 2, lines[1]: expected a reply; got nothing.']);
-    expect(problemsOf('- reply: {{goal}}\n')[0]).toMatch(/^row 1, .*must be quoted/u);
+    expect(problemsOf('- reply: a\n- times: 1\n')).toEqual(['line 2, lines[1]: expected a reply; got nothing.']);
+    expect(problemsOf('- reply: {{goal}}\n')[0]).toMatch(/^line 1, .*must be quoted/u);
     expect(problemsOf('')).toHaveLength(1);
   });
 
   test('that is not YAML is reported with the row', () => {
-    expect(problemsOf('lines:\n  - reply: "a\n')[0]).toMatch(/^row \d: /u);
-    expect(problemsOf('lines: [\nstrict')[0]).toMatch(/^row \d: /u);
+    expect(problemsOf('lines:\n  - reply: "a\n')[0]).toMatch(/^line \d: /u);
+    expect(problemsOf('lines: [\nstrict')[0]).toMatch(/^line \d: /u);
   });
 
   test('because a function returned an invalid reply is reported with its line', async () => {

@@ -59,14 +59,14 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
     async acquireRun(run, { takeOver = false } = {}) {
       mustBeOpen();
       if (!isName(run)) throw new CloisterError('name_invalid', run);
-      if (logs.has(run)) throw new CloisterError('run_owned', 'It is already open in this process.');
+      if (logs.has(run)) throw new CloisterError('run_owned', 'Owner: this process.');
       const log = new DurableRunLog(run, writer, forget);
       logs.set(run, log);
       const ack = await writer.add(takeOver ? { do: 'own', run, takeOver } : { do: 'own', run }).done;
       const refused = ack.refused.find((refusal) => refusal.run === run);
       if (ack.failure === null && refused === undefined) return log;
       logs.delete(run);
-      throw refused === undefined ? ackError(ack) : new CloisterError('run_owned', refused.owner);
+      throw refused === undefined ? ackError(ack) : new CloisterError('run_owned', `Owner: ${refused.owner}.`);
     },
     read: async (run) => readAllFrames(openReader(), run, pause),
     inspect: async (run) => openReader().inspect(run),

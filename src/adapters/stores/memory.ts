@@ -37,7 +37,7 @@ export const memoryStore = (endedRunsMax = endedMax, now: () => number = Date.no
     acquireRun(run) {
       if (!isName(run)) return Promise.reject(new CloisterError('name_invalid', run));
       const existing = runs.get(run);
-      if (existing?.owned === true) return Promise.reject(new CloisterError('run_owned', 'this process'));
+      if (existing?.owned === true) return Promise.reject(new CloisterError('run_owned', 'Owner: this process.'));
       const log = new MemoryRunLog(run, existing?.frames ?? [], onEnd);
       runs.set(run, log);
       return log;

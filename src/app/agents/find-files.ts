@@ -30,7 +30,7 @@ export const findFiles = (paths: readonly string[], launch: LaunchEnvironment): 
   for (const given of paths) {
     const path = resolve(launch.cwd, given);
     const kind = pathKind(path);
-    if (kind === 'missing') problem(path, 'No such file or folder.');
+    if (kind === 'missing') problem(path, 'No such file or folder; check the path.');
     else if (kind === 'folder') for (const file of listAgentFiles(path)) found.set(file, 'file');
     else if (isAgentFile(path)) found.set(path, 'file');
     else if (isTeamFile(path)) found.set(path, 'team');

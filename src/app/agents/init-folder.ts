@@ -24,7 +24,7 @@ export const initFolder = (
   const target = resolve(cwd, folder);
   const existing = files.map(([, to]) => to).filter((to) => existsSync(join(target, to)));
   if (existing.length > 0)
-    throw new CloisterError('folder_taken', `${folder} already has ${existing.join(', ')}; nothing was changed.`);
+    throw new CloisterError('folder_taken', `${target} already contains ${existing.join(', ')}; nothing was changed.`);
   try {
     makeFolder(target);
     for (const [from, to] of files) copyFileSync(fileURLToPath(new URL(from, templates)), join(target, to));
@@ -32,7 +32,7 @@ export const initFolder = (
     return { folder: target, files: [...files.map(([, to]) => to), ...ignoreSecrets(target)] };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new CloisterError('folder_taken', `${folder} cannot be written (${code ?? 'unknown'}).`, { cause: error });
+    throw new CloisterError('folder_taken', `${target} cannot be written (${code ?? 'unknown'}).`, { cause: error });
   }
 };
 

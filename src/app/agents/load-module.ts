@@ -5,7 +5,7 @@ import { CloisterError } from '#base';
 import type { Agent } from '#contracts';
 import { assertAgent } from '#core/orchestration';
 
-/** `shown`: the display path. */
+/** `display`: the path to show in errors. */
 export const loadModule = async (path: string, display: string): Promise<readonly Agent[]> => {
   const { default: exported } = await importModule(path, display);
   const list: unknown = Array.isArray(exported) ? exported : [exported];

@@ -13,7 +13,7 @@ export const runStates = async (store: Store, runs: readonly RunId[]): Promise<R
   runs.length === 0 ? new Map() : new Map((await store.list({ runs })).map((summary) => [summary.run, summary]));
 
 /** Runs that have not ended according to the workspace log. */
-export const openRuns = ({ nodes, ended }: ConversationState): readonly RunId[] =>
+export const unfinishedRuns = ({ nodes, ended }: ConversationState): readonly RunId[] =>
   [...nodes.keys()].filter((run) => !ended.has(run));
 
 /** Whether a turn is known to have ended, from the workspace log or because the log of its run was read. */

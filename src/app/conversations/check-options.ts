@@ -54,7 +54,7 @@ const isRef = (value: unknown): boolean => {
 };
 
 /** Throws `options_invalid`. */
-export const checkOptionTypes = (field: string, value: unknown, kind: Kind): void => {
+export const checkOptionType = (field: string, value: unknown, kind: Kind): void => {
   const { words, fits } = kinds[kind];
   if (!fits(value))
     throw new CloisterError('options_invalid', `${field}: expected ${words}; got ${describeValue(value)}.`);
@@ -62,16 +62,16 @@ export const checkOptionTypes = (field: string, value: unknown, kind: Kind): voi
 
 export type OptionFields = Readonly<Record<string, Kind>>;
 
-/** All options are optional. `of`: the name of the option that contains these. Throws `options_invalid`. */
+/** All options are optional. `parent`: the name of the option that contains these. Throws `options_invalid`. */
 export const checkOptions = (options: unknown, fields: OptionFields, parent = ''): void => {
-  checkOptionTypes(parent || 'options', options, 'options');
+  checkOptionType(parent || 'options', options, 'options');
   const prefix = parent && `${parent}.`;
   const known = Object.keys(fields);
   for (const field of Object.keys(options as object))
     if (!known.includes(field)) throw new CloisterError('options_invalid', prefix + unknownOption(field, known));
   for (const [field, kind] of Object.entries(fields)) {
     const value = (options as Readonly<Record<string, unknown>>)[field];
-    if (value !== undefined) checkOptionTypes(prefix + field, value, kind);
+    if (value !== undefined) checkOptionType(prefix + field, value, kind);
   }
 };
 
@@ -83,7 +83,7 @@ const unknownOption = (field: string, known: readonly string[]): string => {
 };
 
 /** Throws `options_invalid`. */
-export const checkRef = (value: ConversationRef): void => checkOptionTypes('conversation', value, 'ref');
+export const checkRef = (value: ConversationRef): void => checkOptionType('conversation', value, 'ref');
 
 export const runOptions = {
   budget: 'any',
@@ -98,15 +98,15 @@ export const runOptions = {
 } as const;
 
 /** Checks a run id from a caller. Throws `options_invalid`. */
-export const runId = (run: string): RunId => {
-  checkOptionTypes('run', run, 'name');
+export const parseRunId = (run: string): RunId => {
+  checkOptionType('run', run, 'name');
   return run as RunId;
 };
 
 const contextBytesMax = 4 * 1024 * 1024;
 const contextCountMax = 1_000;
 /** Messages of a dialog that a caller sends. */
-const saidCountMax = 10_000;
+const dialogCountMax = 10_000;
 
 /** `option`: the name for errors. Throws `context_too_large`. */
 const checkContext = (option: string, texts: readonly string[], countMax: number): void => {
@@ -132,14 +132,14 @@ export const redactDialog = (given: readonly DialogMessage[] = [], redact: Redac
   checkContext(
     'history',
     dialog.map(({ text }) => text),
-    saidCountMax,
+    dialogCountMax,
   );
   return dialog;
 };
 
 /** Checks context for a running run. Throws `options_invalid` or `context_too_large`. */
 export const checkAddedContext = (text: string): void => {
-  checkOptionTypes('text', text, 'text');
+  checkOptionType('text', text, 'text');
   checkContext('text', [text], 1);
 };
 

@@ -21,16 +21,16 @@ export const conversationExtent = async (
   const chain = chainWith(node, found.newest);
   const index = chain.findIndex(({ run }) => run === node.run);
   const started =
-    at === null ? chain : [...chain.slice(0, index + 1), ...startedBy(chain.slice(index + 1), node.agent, at)];
+    at === null ? chain : [...chain.slice(0, index + 1), ...turnsStartedBy(chain.slice(index + 1), node.agent, at)];
   const open = started.filter((turn) => turn.run !== node.run && turn.frames === null && !hadEnded(turn, found, at));
-  const others = at === null ? await reachedNow(found, open, ports) : await reachedThen(open, at, ports);
+  const others = at === null ? await progressNow(found, open, ports) : await progressAt(open, at, ports);
   return {
     ...(started.length === chain.length ? {} : { newest: started.at(-1)!.run }),
     ...(others.length === 0 ? {} : { others }),
   };
 };
 
-const startedBy = (later: readonly TurnNode[], agent: string, at: number): readonly TurnNode[] => {
+const turnsStartedBy = (later: readonly TurnNode[], agent: string, at: number): readonly TurnNode[] => {
   const end = later.findIndex((turn) => turn.agent === agent || turn.at > at);
   return end < 0 ? later : later.slice(0, end);
 };
@@ -42,7 +42,11 @@ const hadEnded = ({ run }: TurnNode, { ended }: ConversationState, at: number | 
 
 type Others = NonNullable<Checkpoint['others']>;
 
-const reachedNow = (found: ConversationState, open: readonly TurnNode[], ports: ConversationPorts): Promise<Others> => {
+const progressNow = (
+  found: ConversationState,
+  open: readonly TurnNode[],
+  ports: ConversationPorts,
+): Promise<Others> => {
   const { store, reader } = ports;
   return countFrames(
     store,
@@ -50,7 +54,7 @@ const reachedNow = (found: ConversationState, open: readonly TurnNode[], ports: 
   );
 };
 
-const reachedThen = async (open: readonly TurnNode[], at: number, { reader }: ConversationPorts): Promise<Others> => {
+const progressAt = async (open: readonly TurnNode[], at: number, { reader }: ConversationPorts): Promise<Others> => {
   const others: { readonly run: TurnNode['run']; readonly frames: number }[] = [];
   for (const { run } of open) {
     const frames = await reader.framesUntil(run, at);

@@ -45,10 +45,10 @@ export type ContinueRun = {
   /** Throws if the run cannot continue with the loaded agents. */
   check(frames: readonly Frame[]): Promise<void>;
   /** Writes the first frames, and starts the run. */
-  start(run: RunId, log: RunLog, begun: ContinuedRun): Promise<RunSession>;
+  start(run: RunId, log: RunLog, continuation: RunContinuation): Promise<RunSession>;
 };
 
-export type ContinuedRun = {
+export type RunContinuation = {
   readonly frames: readonly Frame[];
   readonly conversation: ConversationRef | null;
 };
@@ -62,7 +62,7 @@ type CachedState = {
 /** Entries never change, so only those appended since the last read are folded. */
 const cache = new WeakMap<Store, CachedState>();
 
-export const readWorkspaceLog = async (store: Store): Promise<WorkspaceState> => {
+export const readWorkspaceState = async (store: Store): Promise<WorkspaceState> => {
   const entries = await store.readWorkspaceLog();
   const before = cache.get(store);
   const isExtended = before !== undefined && entries[before.count - 1] === before.last;
@@ -77,7 +77,7 @@ const triesMax = 100;
 export const retryOnConflict = async <T>(store: Store, decide: (state: WorkspaceState) => Promise<T>): Promise<T> => {
   for (let tries = 1; ; tries++)
     try {
-      return await decide(await readWorkspaceLog(store));
+      return await decide(await readWorkspaceState(store));
     } catch (error) {
       const isConflict = error instanceof CloisterError && error.code === 'book_moved';
       if (!isConflict || tries >= triesMax) throw error;

@@ -6,7 +6,7 @@ import { beginTurn } from './begin-turn.ts';
 import type { TurnRequest, StartedTurn } from './begin-turn.ts';
 import { EntryReader } from './entry-reader.ts';
 import { checkMayResumeRun } from './build-history.ts';
-import { readWorkspaceLog } from './conversation-ports.ts';
+import { readWorkspaceState } from './conversation-ports.ts';
 import type { ContinueRun, ConversationPorts } from './conversation-ports.ts';
 import { defaultConversationSettings } from './conversation-settings.ts';
 import type { ConversationSettings } from './conversation-settings.ts';
@@ -58,7 +58,7 @@ export class ConversationService {
   /** Whether a resumed run belongs to a conversation. Throws if its agent may not continue in it now. */
   async checkResumed(run: RunId): Promise<boolean> {
     const { store } = this.#ports;
-    for (const conversation of (await readWorkspaceLog(store)).conversations.values()) {
+    for (const conversation of (await readWorkspaceState(store)).conversations.values()) {
       const node = conversation.nodes.get(run);
       if (node === undefined) continue;
       checkMayResumeRun(conversation, node, this.#ports.agent(node.agent));

@@ -4,7 +4,7 @@ import type { RunStates } from './active-runs.ts';
 import { listTurns } from './turn-chain.ts';
 
 /** A conversation for lists. `states`: of the runs that have not ended according to the workspace log. */
-export const summaryOf = (found: ConversationState, states: RunStates): ConversationSummary => {
+export const conversationSummary = (found: ConversationState, states: RunStates): ConversationSummary => {
   const turns = listTurns(found);
   const times = turns.map(({ run }) => found.ended.get(run)?.at ?? states.get(run)?.endedAt ?? 0);
   return {

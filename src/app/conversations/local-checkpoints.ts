@@ -6,7 +6,7 @@ import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Checkpoint, CheckpointDiff, Checkpoints, ConversationRef, Entry, Frame, RunSession } from '#contracts';
 import { cutFrames } from '#core/orchestration';
-import { checkOptionTypes, checkOptions, runId } from './check-options.ts';
+import { checkOptionType, checkOptions, parseRunId } from './check-options.ts';
 import { conversationKey } from './workspace-state.ts';
 import type { WorkspaceState, ConversationState } from './workspace-state.ts';
 import { planBranch } from './branch.ts';
@@ -17,7 +17,7 @@ import { exportCheckpoint, removeCheckpoints } from './export-checkpoint.ts';
 import { updateConversationFile } from './update-conversation-file.ts';
 import { findCheckpoint, readCut } from './find-checkpoint.ts';
 import { checkMayContinueTurn } from './build-history.ts';
-import { readWorkspaceLog, retryOnConflict } from './conversation-ports.ts';
+import { readWorkspaceState, retryOnConflict } from './conversation-ports.ts';
 import type { ContinueRun, ConversationPorts } from './conversation-ports.ts';
 import { checkAgentKnown } from './known-agents.ts';
 import { OwnedRun } from './owned-run.ts';
@@ -42,7 +42,7 @@ export class LocalCheckpoints implements Checkpoints {
     const { agent } = options;
     const { store } = this.#ports;
     await this.#ports.settled();
-    const state = await readWorkspaceLog(store);
+    const state = await readWorkspaceState(store);
     if (agent !== undefined) await checkAgentKnown(agent, state, this.#ports);
     return [...state.checkpoints.values()].filter((one) => agent === undefined || one.agent === agent).toReversed();
   }
@@ -55,7 +55,7 @@ export class LocalCheckpoints implements Checkpoints {
         'name_invalid',
         `The label has ${label.length} characters; the limit is ${labelCharsMax}.`,
       );
-    const [id, redacted] = [runId(run), this.#ports.redact(label)];
+    const [id, redacted] = [parseRunId(run), this.#ports.redact(label)];
     const checkpoint = await retryOnConflict(this.#ports.store, (state) =>
       takeCheckpoint(id, { why: 'asked', label: redacted, state }, this.#ports),
     );
@@ -127,13 +127,13 @@ export class LocalCheckpoints implements Checkpoints {
   }
 
   async diff(one: string, other: string): Promise<CheckpointDiff> {
-    for (const id of [one, other]) checkOptionTypes('checkpoint', id, 'name');
-    const state = await readWorkspaceLog(this.#ports.store);
+    for (const id of [one, other]) checkOptionType('checkpoint', id, 'name');
+    const state = await readWorkspaceState(this.#ports.store);
     return diffCheckpoints(await this.#cut(one, state), await this.#cut(other, state));
   }
 
   async applyRetention(): Promise<readonly string[]> {
-    const { checkpoints } = await readWorkspaceLog(this.#ports.store);
+    const { checkpoints } = await readWorkspaceState(this.#ports.store);
     return this.#applyRetention([...checkpoints.values()]);
   }
 
@@ -152,12 +152,12 @@ export class LocalCheckpoints implements Checkpoints {
   async #entriesAtCheckpoint(
     checkpoint: Checkpoint,
     { origin, continuesRun }: BranchPlan,
-    { takenAt }: WorkspaceState,
+    { newestTurnByCheckpoint }: WorkspaceState,
   ): Promise<{ readonly entries: readonly Entry[]; readonly before?: number }> {
     const { reader } = this.#ports;
     const { id, run, frames } = checkpoint;
     if (origin === null) return { entries: continuesRun ? [] : await reader.runEntries(run, frames) };
-    const turns = turnsAt(checkpoint, origin.node, takenAt.get(id) ?? null);
+    const turns = turnsAt(checkpoint, origin.node, newestTurnByCheckpoint.get(id) ?? null);
     const all = await reader.entriesOf(origin.conversation, turns);
     if (!continuesRun) return { entries: all };
     const entries = all.filter(({ correlation }) => correlation !== run);
@@ -171,7 +171,7 @@ export class LocalCheckpoints implements Checkpoints {
   }
 
   async #cut(id: string, state: WorkspaceState): Promise<{ checkpoint: Checkpoint; frames: readonly Frame[] }> {
-    checkOptionTypes('checkpoint', id, 'name');
+    checkOptionType('checkpoint', id, 'name');
     const checkpoint = await findCheckpoint(id, state);
     return { checkpoint, frames: await readCut(this.#ports.store, checkpoint) };
   }
@@ -238,10 +238,10 @@ const hasEnded = (frames: readonly Frame[]): boolean => frames.at(-1)?.record.ty
 const wouldChangeNothing = (
   { newest, nodes }: ConversationState,
   checkpoint: Checkpoint,
-  { takenAt }: WorkspaceState,
+  { newestTurnByCheckpoint }: WorkspaceState,
 ): boolean => {
   const node = nodes.get(checkpoint.run);
   if (node === undefined) return false;
-  const turns = turnsAt(checkpoint, node, takenAt.get(checkpoint.id) ?? null);
+  const turns = turnsAt(checkpoint, node, newestTurnByCheckpoint.get(checkpoint.id) ?? null);
   return isSameChain(newest, restoredChain(turns, checkpoint.run, {}));
 };

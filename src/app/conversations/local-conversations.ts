@@ -2,18 +2,18 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { WorkspaceRecord, Conversation, ConversationRef, Conversations } from '#contracts';
-import { checkOptionTypes, checkOptions, checkRef } from './check-options.ts';
+import { checkOptionType, checkOptions, checkRef } from './check-options.ts';
 import { conversationKey } from './workspace-state.ts';
 import type { WorkspaceState, ConversationState } from './workspace-state.ts';
 import { describeConversation } from './conversation-names.ts';
 import { removeCheckpoints } from './export-checkpoint.ts';
 import { exportConversation } from './export-conversation.ts';
 import { updateConversationFile } from './update-conversation-file.ts';
-import { readWorkspaceLog, retryOnConflict } from './conversation-ports.ts';
+import { readWorkspaceState, retryOnConflict } from './conversation-ports.ts';
 import { checkAgentKnown } from './known-agents.ts';
 import type { ConversationPorts } from './conversation-ports.ts';
-import { RunLocks, openRuns, runStates } from './active-runs.ts';
-import { summaryOf } from './conversation-summary.ts';
+import { RunLocks, unfinishedRuns, runStates } from './active-runs.ts';
+import { conversationSummary } from './conversation-summary.ts';
 import { listTurns } from './turn-chain.ts';
 
 export class LocalConversations implements Conversations {
@@ -27,20 +27,23 @@ export class LocalConversations implements Conversations {
     checkOptions(options, { agent: 'name', deleted: 'flag' });
     const { agent, deleted = false } = options;
     const { store } = this.#ports;
-    const state = await readWorkspaceLog(store);
+    const state = await readWorkspaceState(store);
     if (agent !== undefined) await checkAgentKnown(agent, state, this.#ports);
-    const states = await runStates(store, [...state.conversations.values()].flatMap(openRuns));
+    const states = await runStates(store, [...state.conversations.values()].flatMap(unfinishedRuns));
     return [...state.conversations.values()]
       .filter(({ ref, deletedAt }) => (agent === undefined || ref.agent === agent) && (deleted || deletedAt === null))
-      .map((one) => summaryOf(one, states))
+      .map((one) => conversationSummary(one, states))
       .sort((one, other) => other.newestAt - one.newestAt || (one.name < other.name ? -1 : 1));
   }
 
   async show(ref: ConversationRef): Promise<Conversation> {
     checkRef(ref);
     const { store, reader } = this.#ports;
-    const found = findConversation(await readWorkspaceLog(store), ref);
-    return { ...summaryOf(found, await runStates(store, openRuns(found))), entries: await reader.entries(found) };
+    const found = findConversation(await readWorkspaceState(store), ref);
+    return {
+      ...conversationSummary(found, await runStates(store, unfinishedRuns(found))),
+      entries: await reader.entries(found),
+    };
   }
 
   async export(ref: ConversationRef): Promise<string | null> {
@@ -56,18 +59,18 @@ export class LocalConversations implements Conversations {
   async saveForRun(run: RunId): Promise<void> {
     const { store, reader, files, defaultAgent } = this.#ports;
     if (files === null) return;
-    const { conversations } = await readWorkspaceLog(store);
+    const { conversations } = await readWorkspaceState(store);
     const found = [...conversations.values()].find(({ nodes, deletedAt }) => nodes.has(run) && deletedAt === null);
     if (found === undefined) return;
     const conversation = {
-      ...summaryOf(found, await runStates(store, openRuns(found))),
+      ...conversationSummary(found, await runStates(store, unfinishedRuns(found))),
       entries: await reader.entries(found),
     };
     await exportConversation(conversation, files, defaultAgent);
   }
 
   async attach(ref: ConversationRef, agent: string): Promise<void> {
-    checkOptionTypes('agent', agent, 'name');
+    checkOptionType('agent', agent, 'name');
     this.#ports.checkAgent(agent);
     await this.#change(ref, async ({ attached, deletedAt }) => {
       if (deletedAt !== null) throw new CloisterError('conversation_deleted', `${describeConversation(ref)}.`);
@@ -76,7 +79,7 @@ export class LocalConversations implements Conversations {
   }
 
   async detach(ref: ConversationRef, agent: string): Promise<void> {
-    checkOptionTypes('agent', agent, 'name');
+    checkOptionType('agent', agent, 'name');
     await this.#change(ref, async ({ attached }) => {
       if (attached.includes(agent)) return { type: 'detach', conversation: ref, agent };
       const others = attached.length === 0 ? 'No agent is attached.' : `Attached: ${attached.join(', ')}.`;

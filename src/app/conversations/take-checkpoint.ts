@@ -62,14 +62,10 @@ const readAgentName = async (run: RunId, { store }: ConversationPorts): Promise<
   throw new CloisterError('store_damaged', 'The log does not start with the start of a run.');
 };
 
-type StoppedAt = { readonly at: number; readonly ended?: RunEnd };
+type RunStop = { readonly at: number; readonly ended?: RunEnd };
 
 /** The time of the run's last frame, and how it ended; null while it is running, in which case its log is not read. */
-const findStop = async (
-  run: RunId,
-  frames: number,
-  { store, reader }: ConversationPorts,
-): Promise<StoppedAt | null> => {
+const findStop = async (run: RunId, frames: number, { store, reader }: ConversationPorts): Promise<RunStop | null> => {
   const state = (await runStates(store, [run])).get(run)?.state;
   if (state === 'running') return null;
   if (state !== 'ended') return { at: (await store.read(run)).at(frames - 1)?.at ?? 0 };

@@ -2,10 +2,10 @@
 import type { ConversationRef } from '#contracts';
 import { conversationKey } from './workspace-state.ts';
 import { exportConversation, removeConversationFile } from './export-conversation.ts';
-import { readWorkspaceLog } from './conversation-ports.ts';
+import { readWorkspaceState } from './conversation-ports.ts';
 import type { ConversationPorts } from './conversation-ports.ts';
-import { openRuns, runStates } from './active-runs.ts';
-import { summaryOf } from './conversation-summary.ts';
+import { unfinishedRuns, runStates } from './active-runs.ts';
+import { conversationSummary } from './conversation-summary.ts';
 
 /** Removes the file of a deleted conversation. A failed write is ignored, because the workspace log is authoritative. */
 export const updateConversationFile = async (ref: ConversationRef, ports: ConversationPorts): Promise<void> => {
@@ -14,10 +14,10 @@ export const updateConversationFile = async (ref: ConversationRef, ports: Conver
   try {
     // Pending autosaves would overwrite the file with an older state.
     await ports.settled();
-    const found = (await readWorkspaceLog(store)).conversations.get(conversationKey(ref));
+    const found = (await readWorkspaceState(store)).conversations.get(conversationKey(ref));
     if (found === undefined || found.deletedAt !== null) return await removeConversationFile(ref, files);
     const conversation = {
-      ...summaryOf(found, await runStates(store, openRuns(found))),
+      ...conversationSummary(found, await runStates(store, unfinishedRuns(found))),
       entries: await reader.entries(found),
     };
     await exportConversation(conversation, files, defaultAgent);

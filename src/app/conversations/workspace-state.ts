@@ -2,8 +2,8 @@
 //
 //   S1. A conversation continues from its newest turn; each turn refers to the previous one. A restore only moves that pointer, so
 //       the turns left behind can still be restored.
-//   S3. A checkpoint covers its whole conversation: the newest turn at that time, and how far each turn had progressed.
 //   S2. A purged conversation and its checkpoints are gone; its name can be reused.
+//   S3. A checkpoint covers its whole conversation: the newest turn at that time, and how far each turn had progressed.
 import type { RunId } from '#base';
 import type { WorkspaceEntry, WorkspaceRecord, Checkpoint, ConversationRef, RunEnd } from '#contracts';
 import { restoredChain, turnsAt, listTurns } from './turn-chain.ts';
@@ -39,7 +39,7 @@ export type WorkspaceState = {
   readonly conversations: ReadonlyMap<string, ConversationState>;
   readonly checkpoints: ReadonlyMap<string, Checkpoint>;
   /** For checkpoints of conversations: the newest turn when the checkpoint was taken. */
-  readonly takenAt: ReadonlyMap<string, TurnNode | null>;
+  readonly newestTurnByCheckpoint: ReadonlyMap<string, TurnNode | null>;
   /** The number of the newest entry; -1 when the log is empty. */
   readonly lastEntryNo: number;
 };
@@ -49,7 +49,7 @@ export const conversationKey = ({ agent, name }: ConversationRef): string => JSO
 export const emptyWorkspaceState: WorkspaceState = {
   conversations: new Map(),
   checkpoints: new Map(),
-  takenAt: new Map(),
+  newestTurnByCheckpoint: new Map(),
   lastEntryNo: -1,
 };
 
@@ -62,12 +62,12 @@ export const foldWorkspaceLog = (
   const draft: StateDraft = {
     conversations: new Map(before.conversations as ReadonlyMap<string, MutableConversation>),
     checkpoints: new Map(before.checkpoints),
-    takenAt: new Map(before.takenAt),
+    newestTurnByCheckpoint: new Map(before.newestTurnByCheckpoint),
     own: new Set(),
   };
   for (const entry of entries) applyEntry(draft, entry);
-  const { conversations, checkpoints, takenAt } = draft;
-  return { conversations, checkpoints, takenAt, lastEntryNo: entries.at(-1)!.no };
+  const { conversations, checkpoints, newestTurnByCheckpoint } = draft;
+  return { conversations, checkpoints, newestTurnByCheckpoint, lastEntryNo: entries.at(-1)!.no };
 };
 
 type MutableConversation = { -readonly [K in keyof ConversationState]: ConversationState[K] } & {
@@ -77,7 +77,7 @@ type MutableConversation = { -readonly [K in keyof ConversationState]: Conversat
 type StateDraft = {
   readonly conversations: Map<string, MutableConversation>;
   readonly checkpoints: Map<string, Checkpoint>;
-  readonly takenAt: Map<string, TurnNode | null>;
+  readonly newestTurnByCheckpoint: Map<string, TurnNode | null>;
   /** Conversations that were created or copied here; only these may be modified. */
   readonly own: Set<MutableConversation>;
 };
@@ -180,13 +180,13 @@ const applyCheckpoint = (draft: StateDraft, checkpoint: Checkpoint): void => {
   draft.checkpoints.set(id, checkpoint);
   if (conversation === null) return;
   const conversationState = getMutable(draft, conversation);
-  draft.takenAt.set(id, conversationState?.newest ?? null);
+  draft.newestTurnByCheckpoint.set(id, conversationState?.newest ?? null);
   if (ended !== undefined) conversationState?.ended.set(run, ended);
 };
 
-const forget = ({ checkpoints, takenAt }: StateDraft, id: string): void => {
+const forget = ({ checkpoints, newestTurnByCheckpoint }: StateDraft, id: string): void => {
   checkpoints.delete(id);
-  takenAt.delete(id);
+  newestTurnByCheckpoint.delete(id);
 };
 
 const applyRestore = (draft: StateDraft, record: Extract<WorkspaceRecord, { type: 'restore' }>, at: number): void => {
@@ -195,7 +195,7 @@ const applyRestore = (draft: StateDraft, record: Extract<WorkspaceRecord, { type
   const from = draft.checkpoints.get(record.checkpoint);
   const node = from === undefined ? undefined : conversationState?.nodes.get(from.run);
   if (conversationState === undefined || from === undefined || node === undefined) return;
-  const turns = turnsAt(from, node, /* probe: restore-taken-at */ draft.takenAt.get(from.id) ?? null);
+  const turns = turnsAt(from, node, /* probe: restore-taken-at */ draft.newestTurnByCheckpoint.get(from.id) ?? null);
   // probe: restore-newest-turn
   conversationState.newest = restoredChain(turns, from.run, run === null ? {} : { run, at, from });
   conversationState.newestAt = at;

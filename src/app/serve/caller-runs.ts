@@ -48,7 +48,7 @@ export const listCallerRuns = async (
   const active = live
     .values()
     .filter((one) => one.caller === caller)
-    .map(summaryOf);
+    .map(activeRunSummary);
   // probe: run-list-by-caller
   const listed = await cloister.runs({ caller, most });
   const known = new Set(listed.map(({ run }) => run));
@@ -66,7 +66,7 @@ export const findCallerRun = async (
 ): Promise<FoundRun> => {
   const found = live.get(run as RunId);
   const [listed] = await cloister.runs({ run });
-  const summary = listed ?? (found === undefined ? undefined : summaryOf(found));
+  const summary = listed ?? (found === undefined ? undefined : activeRunSummary(found));
   // probe: run-found-by-caller
   if (summary === undefined || summary.caller !== caller.name) throw new CloisterError('run_unknown');
   const session = found?.session ?? null;
@@ -83,7 +83,7 @@ export const findCallerRun = async (
   };
 };
 
-const summaryOf = ({ session, caller, agent, goal, startedAt }: ActiveRun): RunSummary => ({
+const activeRunSummary = ({ session, caller, agent, goal, startedAt }: ActiveRun): RunSummary => ({
   run: session.run,
   agent,
   goal,

@@ -36,9 +36,9 @@ type ClientRunPorts = {
   readonly oneCall: boolean;
   wait(call: WaitingCall): void;
   forget(call: WaitingCall): void;
-  started(run: RunId, states: RequestStates): void;
+  onStart(run: RunId, states: RequestStates): void;
   /** Null: the run never started. */
-  ended(run: RunId | null): void;
+  onEnd(run: RunId | null): void;
   isStopped(): boolean;
 };
 
@@ -101,14 +101,14 @@ export class ClientRun {
   attach(session: RunSession): void {
     this.#session = session;
     this.#events = eagerEvents(session)[Symbol.asyncIterator]();
-    this.#ports.started(session.run, this.#states);
+    this.#ports.onStart(session.run, this.#states);
     const over = (spent: SpentTokens): void => {
       this.#stopListening();
       for (const call of this.#waiting) this.#ports.forget(call);
       this.#waiting.clear();
       this.#pause(null);
       this.#states.end(subtractTokens(spent, this.#tokensReported));
-      this.#ports.ended(session.run);
+      this.#ports.onEnd(session.run);
     };
     session.outcome.then(
       ({ spent }) => over(spent),
@@ -118,7 +118,7 @@ export class ClientRun {
 
   /** Called when the run could not be started. */
   discard(): void {
-    this.#ports.ended(null);
+    this.#ports.onEnd(null);
   }
 
   get session(): RunSession {

@@ -36,8 +36,8 @@ export class ClientTools {
       oneCall,
       wait: (call) => void this.#waiting.set(call.id, { run, call }),
       forget: ({ id }) => void this.#waiting.delete(id),
-      started: (id, states) => this.#states.begin(/* probe: told-begin-key */ caller.name, id, states),
-      ended: (id) => {
+      onStart: (id, states) => this.#states.begin(/* probe: told-begin-key */ caller.name, id, states),
+      onEnd: (id) => {
         this.#runs.delete(run);
         if (id !== null) this.#states.end(/* probe: told-end-key */ caller.name, id);
       },

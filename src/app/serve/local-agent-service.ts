@@ -231,7 +231,7 @@ export class LocalAgentService implements AgentService {
    * Waits up to `graceMs` for running runs. After that, a client that disconnects no longer ends its run: the remaining runs are
    * left to be resumed. Runs that need their client's tools cannot be resumed and are cancelled. A second call may use a shorter time.
    */
-  async settle(graceMs: number): Promise<readonly RunId[]> {
+  async drain(graceMs: number): Promise<readonly RunId[]> {
     this.#stopping = true;
     this.#tools.stop();
     for (const { session } of this.#live.values()) finishResident(session);

@@ -4,7 +4,7 @@
 //   P2. An aborted request leaves the queue and never takes a slot.
 import { CloisterError } from '#base';
 
-export type SlotQueueOptions = {
+export type SlotLimits = {
   /** Running runs: in total, and per agent. */
   readonly running: number;
   readonly runningPerAgent: number;
@@ -13,13 +13,13 @@ export type SlotQueueOptions = {
   readonly waitingPerCaller?: number;
 };
 
-export const defaultSlotLimits: SlotQueueOptions = { running: 16, runningPerAgent: 16, waiting: 64 };
+export const defaultSlotLimits: SlotLimits = { running: 16, runningPerAgent: 16, waiting: 64 };
 
 /** With several callers, each gets at most half of the slots and of the queue, unless configured otherwise. */
 export const slotLimitsFor = (
-  given: Partial<SlotQueueOptions>,
+  given: Partial<SlotLimits>,
   callers: number,
-): SlotQueueOptions & { readonly runningPerCaller: number } => {
+): SlotLimits & { readonly runningPerCaller: number } => {
   const { running, waiting, ...rest } = { ...defaultSlotLimits, ...given };
   const share = (whole: number): number => (callers > 1 ? Math.ceil(whole / 2) : whole);
   return { waitingPerCaller: share(waiting), runningPerCaller: share(running), running, waiting, ...rest };
@@ -36,7 +36,7 @@ type QueuedRequest = SlotRequest & { admit(): void; refuse(error: CloisterError)
 const retryAfterMs = 2_000;
 
 export class SlotQueue {
-  readonly #options: SlotQueueOptions;
+  readonly #options: SlotLimits;
   readonly #agents = new Map<string, number>();
   readonly #callers = new Map<string, number>();
   readonly #queue = new Set<QueuedRequest>();
@@ -44,7 +44,7 @@ export class SlotQueue {
   #closed = false;
 
   /** Throws `options_invalid`. */
-  constructor(options: SlotQueueOptions) {
+  constructor(options: SlotLimits) {
     for (const [name, value] of Object.entries(options)) {
       const least = name.startsWith('waiting') ? 0 : 1;
       if (!(value >= least)) throw new CloisterError('options_invalid', `slots.${name}: expected a number ≥ ${least}.`);

@@ -38,7 +38,7 @@ export const makeToken = (): string => prefix + randomBytes(32).toString('base64
 export const hashToken = (token: string): string => hash('sha256', token);
 
 /** The entry for a token that was generated for this server only. */
-export const entryFor = (token: string): TokenEntry => {
+export const temporaryTokenEntry = (token: string): TokenEntry => {
   const sha256 = hashToken(token);
   return { name: `token-${sha256.slice(0, 8)}`, sha256 };
 };

@@ -7,14 +7,14 @@ export const definitionErrors = {
     'config',
     false,
     'No agent has that name.',
-    'Check the name against the agents you loaded.',
+    "Check the spelling, and that the agent's file is loaded.",
   ),
   agent_invalid: errorEntry('config', false, 'An agent definition is invalid.', 'Fix the field named in the message.'),
   agent_file_invalid: errorEntry(
     'config',
     false,
-    'One or more agent files are invalid.',
-    'Fix the lines listed in the message; `cloister check` shows all of them.',
+    'An agent file or config file is missing or invalid.',
+    'Fix the problems listed in the message. `cloister check` lists the problems of all files.',
   ),
   team_invalid: errorEntry('config', false, 'The team definition is invalid.', 'Fix the field named in the message.'),
   tasks_invalid: errorEntry(
@@ -27,7 +27,7 @@ export const definitionErrors = {
     'config',
     false,
     'The folder cannot be initialised.',
-    'Choose another folder, or move its files away.',
+    'Choose another folder, or move the files named in the message.',
   ),
   config_invalid: errorEntry('config', false, 'The configuration is invalid.', 'Fix the key named in the message.'),
   env_missing: errorEntry(
@@ -58,7 +58,7 @@ export const definitionErrors = {
     'network',
     true,
     'A tool server is unreachable or has exited.',
-    'Check that it is running; its own output is in the detail.',
+    'Check that it is running; its own output is in the message.',
   ),
   server_tools: errorEntry(
     'config',
@@ -112,8 +112,8 @@ export const definitionErrors = {
   conversation_shared: errorEntry(
     'config',
     false,
-    'Other agents are attached to that conversation.',
-    'Detach them first, or use --force to delete it anyway.',
+    'That conversation is shared with other agents, or has branches.',
+    'To delete it anyway, use --force (in code: `force: true`).',
   ),
   conversation_deleted: errorEntry(
     'config',
@@ -148,7 +148,7 @@ export const definitionErrors = {
   checkpoint_invalid: errorEntry(
     'config',
     false,
-    'That checkpoint is unusable.',
+    'That checkpoint cannot be used.',
     'Choose another checkpoint. Nothing was changed.',
   ),
   book_moved: errorEntry('config', true, 'Another process changed the workspace at the same time.', 'Retry.'),
@@ -179,7 +179,7 @@ export const definitionErrors = {
   cell_ended: errorEntry(
     'config',
     false,
-    'That run or cell has ended, or is not running here.',
+    'That run or cell has ended, or is not running in this process.',
     'Use one that is still running.',
   ),
   run_unknown: errorEntry(
@@ -197,8 +197,8 @@ export const definitionErrors = {
   run_owned: errorEntry(
     'config',
     false,
-    'This run is owned by another process.',
-    'Wait until the run ends, or stop that process.',
+    'This run is already open.',
+    'Wait until the run ends, or stop the process that owns it.',
   ),
   run_ended: errorEntry('config', false, 'This run has already ended.', 'Inspect it with `cloister show <run>`.'),
   files_changed: errorEntry(
@@ -230,7 +230,7 @@ export const definitionErrors = {
     'config',
     false,
     'An option or argument is invalid.',
-    'Fix the one named in the message.',
+    'Fix the option or argument named in the message.',
   ),
   store_failed: errorEntry(
     'config',

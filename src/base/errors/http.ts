@@ -65,7 +65,7 @@ export const httpErrors = {
   tokens_invalid: errorEntry(
     'config',
     false,
-    'The tokens are invalid.',
+    'The token list is invalid.',
     'Fix what the message names; `cloister token <name>` prints a valid entry.',
   ),
   address_taken: errorEntry(

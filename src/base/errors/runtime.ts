@@ -62,7 +62,7 @@ export const runtimeErrors = {
     'model',
     false,
     'No line of the rehearsal script matches this request.',
-    'Add a matching line; the detail shows the request.',
+    'Add a line that matches the request shown in the message.',
   ),
   tool_unknown: errorEntry('tool', false, 'The agent has no tool with that name.', 'Call one of the listed tools.'),
   tool_arguments: errorEntry(
@@ -137,13 +137,13 @@ export const runtimeErrors = {
     'policy',
     false,
     'The maximum nesting depth was reached.',
-    'Do it in an agent closer to the root.',
+    'Do the work in an agent closer to the root.',
   ),
   cycle_refused: errorEntry('policy', false, 'An agent cannot call one of its own callers.', 'Call another agent.'),
   budget_refused: errorEntry(
     'budget',
     false,
-    'The remaining budget does not cover this.',
+    'The remaining budget is too small for this operation.',
     'Raise the budget, or finish with the results so far.',
   ),
   budget_overdrawn: errorEntry(

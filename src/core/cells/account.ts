@@ -3,8 +3,8 @@
 //   A1. At every moment, in every account: spent + uncertain + held ≤ cap. A hold is taken in the cell's own account and
 //       in all of its ancestors', or in none.
 //   A2. A hold waits only while running attempts could make room; otherwise it is refused. A cap of zero allows nothing.
-//   A4. Memory is a level, not a sum: what a cell holds now counts in every account above it, until the cell ends.
 //   A3. A child's hold leaves its ancestors a floor, so that they can still give a last answer.
+//   A4. Memory is a level, not a sum: what a cell holds now counts in every account above it, until the cell ends.
 import type { Amounts, Cost, Spent } from '#contracts';
 
 export class Account {

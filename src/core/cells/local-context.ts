@@ -64,29 +64,29 @@ export class LocalContext implements CellRuntime {
   #ids: CellId[] | undefined;
   #halted: Failure | null = null;
   /** Operations that settled after this frame are no longer handed out. */
-  #haltedAt = Infinity;
+  #haltedAtFrame = Infinity;
   #haltedTime = 0;
   readonly #createdInFrame: number;
 
-  constructor(run: LocalRun, birth: CellSeed, account: Account) {
+  constructor(run: LocalRun, seed: CellSeed, account: Account) {
     this.liveRun = run;
-    this.cellId = birth.cell;
-    this.agent = birth.agent;
-    this.depth = birth.depth;
-    this.parent = birth.parent;
-    this.spawned = birth.spawned;
-    this.task = birth.task ?? null;
-    this.now = birth.createdAt;
+    this.cellId = seed.cell;
+    this.agent = seed.agent;
+    this.depth = seed.depth;
+    this.parent = seed.parent;
+    this.spawned = seed.spawned;
+    this.task = seed.task ?? null;
+    this.now = seed.createdAt;
     this.account = account;
-    this.#recorded = run.recorded?.cells.get(birth.cell);
+    this.#recorded = run.recorded?.cells.get(seed.cell);
     const createdInFrame = this.#recorded?.createdInFrame ?? run.nextFrame - 1;
     this.#createdInFrame = createdInFrame;
     const recordedPart = { createdInFrame, recorded: this.#recorded?.contents, nextFrame: () => this.nextFrame };
-    const receivedCrossings = new ReceivedCrossings(birth, recordedPart);
-    if (birth.frame !== undefined) receivedCrossings.addFromFrame(birth.frame);
+    const receivedCrossings = new ReceivedCrossings(seed, recordedPart);
+    if (seed.frame !== undefined) receivedCrossings.addFromFrame(seed.frame);
     this.receivedCrossings = receivedCrossings;
-    if (run.replaying === null && (birth.spawned !== null || birth.agent.messages !== null))
-      run.mail.register({ ...birth, cellId: birth.cell, receivedCrossings, halt: () => this.halt() });
+    if (run.replaying === null && (seed.spawned !== null || seed.agent.messages !== null))
+      run.mail.register({ ...seed, cellId: seed.cell, receivedCrossings, halt: () => this.halt() });
     const { halted } = this.#recorded ?? {};
     if (halted) this.#halt(halted.failure, halted.order, halted.at);
   }
@@ -113,7 +113,7 @@ export class LocalContext implements CellRuntime {
 
   first<P extends PendingOperation>(pending: readonly P[]): Promise<P> {
     const all = pending as unknown as readonly InFlightOperation[];
-    const earliest = earliestSettled(all, this.#haltedAt);
+    const earliest = earliestSettled(all, this.#haltedAtFrame);
     if (earliest !== undefined) return Promise.resolve(this.#handOut(earliest) as unknown as P);
     if (this.#halted !== null) return Promise.reject(this.#haltError());
     // On replay, an operation that the log does not settle never will.
@@ -134,7 +134,7 @@ export class LocalContext implements CellRuntime {
 
   stillRunning<P extends PendingOperation>(pending: readonly P[]): readonly P[] {
     // Stopping this cell stopped them too.
-    return this.#haltedAt <= this.nextFrame ? [] : this.unsettled(pending);
+    return this.#haltedAtFrame <= this.nextFrame ? [] : this.unsettled(pending);
   }
 
   unsettled<P extends PendingOperation>(pending: readonly P[]): readonly P[] {
@@ -174,8 +174,8 @@ export class LocalContext implements CellRuntime {
     return amendments.stepKey(`${this.cellId}/${no}`, this.#recorded?.begins.get(no)?.no, ports.run);
   }
 
-  note(fact: FrameAttachment): void {
-    this.#attempt = fact.attempt;
+  attach({ attempt }: FrameAttachment): void {
+    this.#attempt = attempt;
   }
 
   emit(event: LiveEvent): void {
@@ -199,14 +199,14 @@ export class LocalContext implements CellRuntime {
 
   #halt(failure: Failure, atFrame: number, at: number): void {
     this.#halted = failure;
-    this.#haltedAt = atFrame;
+    this.#haltedAtFrame = atFrame;
     this.#haltedTime = at;
   }
 
   /** Also moves the cell's time forward to when it was stopped. */
   #haltError(): CloisterError {
     this.now = Math.max(this.now, this.#haltedTime);
-    this.nowFrame = Math.max(this.nowFrame, this.#haltedAt);
+    this.nowFrame = Math.max(this.nowFrame, this.#haltedAtFrame);
     return new CloisterError(this.#halted?.code ?? 'cancelled');
   }
 
@@ -286,8 +286,8 @@ export class LocalContext implements CellRuntime {
     const stop = (failure: Failure): void => child.halt(failure);
     // probe: child-stop
     if (this.liveRun.replaying === null) started.stop = stop;
-    // probe: child-born-halted
-    if (this.#halted !== null) child.halt(this.#halted, this.#haltedAt, this.#haltedTime);
+    // probe: child-created-halted
+    if (this.#halted !== null) child.halt(this.#halted, this.#haltedAtFrame, this.#haltedTime);
     const recorded = this.liveRun.replaying === null ? undefined : this.#recorded?.settles.get(started.no);
     void this.liveRun.runChild(operation, child).then((outcome) => endChild(this, started, outcome, recorded));
   }

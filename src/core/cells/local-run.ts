@@ -21,7 +21,7 @@ import { Amendments, noAmendments } from './amendments.ts';
 import type { ReceivedCrossings } from './received-crossings.ts';
 import type { SettleRecord } from './begin-record.ts';
 import { loadAccounts } from './load-accounts.ts';
-import { loadMailDelivery } from './load-mail-delivery.ts';
+import { loadMailDirectory } from './load-mail-directory.ts';
 import { MailDelivery } from './mail-delivery.ts';
 import type { CellRuntime, RunChild, RunPorts } from './cell-runtime.ts';
 import type { RecordedRun } from './recorded-run.ts';
@@ -218,7 +218,7 @@ export class LocalRun {
     const { accounts, inFlight } = loadAccounts(frames);
     this.#accounts = accounts;
     this.#inFlight = inFlight;
-    if (this.replaying === null) this.#mail = new MailDelivery(loadMailDelivery(frames));
+    if (this.replaying === null) this.#mail = new MailDelivery(loadMailDirectory(frames));
     const digests: string[] = [];
     for (const { links, definitions, no, at } of frames) {
       this.#latest = Math.max(this.#latest, at);

@@ -128,7 +128,7 @@ export class ContextWindow {
   }
 
   /** Whether a request is exactly the view: the same frozen objects, in order, and nothing else. */
-  attributes({ prompt, tools }: ModelRequest): boolean {
+  matchesRequest({ prompt, tools }: ModelRequest): boolean {
     return sameItems(prompt, this.#prompt) && sameItems(tools, this.#tools);
   }
 

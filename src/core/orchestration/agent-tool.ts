@@ -37,11 +37,17 @@ export const agentToolSchema = (agent: Agent): ToolSchema => ({
   inputSchema: agent.input.format === 'json' ? jsonInputSchema(agent.input.schema ?? {}) : textInputSchema,
 });
 
-const reason = { type: 'string', description: 'Why you are calling it, for the log. The agent does not see this.' };
+export const reasonSchema: JsonObject = {
+  type: 'string',
+  description: 'Why you are calling the agent, for the log. The agent does not see this.',
+};
 
 const textInputSchema: JsonObject = {
   type: 'object',
-  properties: { prompt: { type: 'string', description: 'The complete task. The agent sees nothing else.' }, reason },
+  properties: {
+    prompt: { type: 'string', description: 'The complete task. The agent sees nothing else.' },
+    reason: reasonSchema,
+  },
   required: ['prompt'],
   additionalProperties: false,
 };
@@ -50,7 +56,9 @@ const textInputSchema: JsonObject = {
 const jsonInputSchema = (schema: JsonObject): JsonObject => ({
   ...schema,
   type: 'object',
-  ...(canAddReason(schema) ? { properties: { reason, ...(schema['properties'] as JsonObject | undefined) } } : {}),
+  ...(canAddReason(schema)
+    ? { properties: { reason: reasonSchema, ...(schema['properties'] as JsonObject | undefined) } }
+    : {}),
 });
 
 /** Whether `reason` belongs to the agent's own input instead of the log. */

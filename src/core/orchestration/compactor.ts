@@ -7,7 +7,7 @@ import { createChild, depthMax, goalBytesMax } from './agent-tool.ts';
 
 /** Null if no child can be started: at the depth limit, without a spawn left, or if the text is too long. */
 export const beginCompactor = (agent: Agent, session: Session, text: string): ChildOperation | null => {
-  const content = dataFrame("The agent's work so far:", text);
+  const content = dataFrame("Summarise the agent's work so far:", text);
   if (session.cell.runtime.depth >= depthMax || utf8Bytes(content) > goalBytesMax) return null;
   const created = createChild(agent, content, session.cell);
   return 'code' in created ? null : { ...created.child, about: { why: 'compaction' } };

@@ -19,17 +19,17 @@ export const planFormat = ({ members, planTasksMax, planMayAskForAll }: TeamRule
           properties: {
             id: { type: 'string', description: 'Short and unique: letters, digits, dot, dash, underscore.' },
             title: { type: 'string' },
-            description: {
-              type: 'string',
-              description: 'The complete task. The assignee sees only this and the results of the tasks it depends on.',
-            },
+            description: { type: 'string', description: 'The complete task. The assignee does not see the goal.' },
             assignee: { type: 'string', enum: Object.keys(members) },
             dependsOn: {
               type: 'array',
               items: { type: 'string' },
               description: 'Ids of the tasks whose results it needs.',
             },
-            priority: { type: 'number' },
+            priority: {
+              type: 'number',
+              description: 'Of the tasks that are ready, the highest starts first (default 0).',
+            },
             // probe: plan-scope
             ...(planMayAskForAll ? allScope : {}),
           },
@@ -43,9 +43,15 @@ export const planFormat = ({ members, planTasksMax, planMayAskForAll }: TeamRule
   },
 });
 
-const allScope: JsonObject = { memoryScope: { type: 'string', enum: ['dependencies', 'all'] } };
+const allScope: JsonObject = {
+  memoryScope: {
+    type: 'string',
+    enum: ['dependencies', 'all'],
+    description: '"all": the assignee sees the results of all tasks completed before this one starts.',
+  },
+};
 
-export const planGoal = (goal: string, roster: readonly Agent[], { planTasksMax, planDepthMax }: TeamRules): string =>
+export const planGoal = (goal: string, roster: readonly Agent[], rules: TeamRules): string =>
   [
     '# Goal',
     goal,
@@ -55,8 +61,8 @@ export const planGoal = (goal: string, roster: readonly Agent[], { planTasksMax,
     ...roster.map(({ name, description }) => `- ${name}: ${oneLine(description)}`),
     '',
     '# What to do',
-    'Plan how the team will reach the goal, as a list of tasks. One member works on each task and sees only its title, its description and the results of the tasks it depends on: not the goal, and no other results. Independent tasks run in parallel. Do not plan a task for writing the final answer: you will get all results and write it yourself.',
-    `At most ${planTasksMax} tasks; dependency chains of at most ${planDepthMax} tasks.`,
+    `Plan how the team will reach the goal, as a list of tasks. One member works on each task and sees only its title, its description and the results of the tasks it depends on: not the goal, and no other results${rules.planMayAskForAll ? ' unless you set memoryScope to "all"' : ''}. Independent tasks run in parallel. Do not plan a task for writing the final answer: you will get all results and write it yourself.`,
+    `Plan at most ${rules.planTasksMax} tasks, in dependency chains of at most ${rules.planDepthMax} tasks.`,
   ].join('\n');
 
 /** The goal of the coordinator when it writes the answer. */
@@ -66,9 +72,9 @@ export const answerGoal = (goal: string | null, missing: readonly Task[]): strin
     goal ?? 'Combine the results of the tasks.',
     '',
     '# What to do',
-    'The team has worked on this goal in separate tasks. Answer it from their results, which follow as data. Point out contradictions. Add nothing the results do not support.',
+    'The team has worked on this goal in separate tasks. Write the final answer from the results, which follow as data. Point out contradictions. Add nothing the results do not support.',
     ...(missing.length === 0 ? [] : ['', '# Tasks without a result', ...missingLines(missing)]),
-    ...(missing.length === 0 ? [] : ['State in your answer what is missing as a result.']),
+    ...(missing.length === 0 ? [] : ['State in your answer what is missing because of this.']),
   ].join('\n');
 
 const oneLine = (text: string): string => text.replace(/\s+/gu, ' ').trim();

@@ -58,7 +58,7 @@ export const buildAgent = (options: AgentOptions, file: string | null): Agent =>
     share: Object.freeze([...(options.share ?? [])]),
     budgetGroup: options.budgetGroup ?? null,
     compactor: options.compaction === undefined ? null : compactorFor(options.name, options.compaction, file),
-    readsOn: false,
+    canReadOutput: false,
     team: null,
     members: [],
     coordinator: null,
@@ -134,7 +134,7 @@ export const withOutputFormat = (agent: Agent, output: OutputFormat): Agent =>
 export const withReadOutput = (agent: Agent): Agent =>
   agent.definition.tools.some(({ name }) => name === 'read_output')
     ? agent
-    : completeDefinition({ ...agent, readsOn: true });
+    : completeDefinition({ ...agent, canReadOutput: true });
 
 export type AgentFields = Omit<Agent, 'definition' | 'digest'>;
 
@@ -187,7 +187,7 @@ const toolSchemas = ({
   servers,
   agents,
   gather,
-  readsOn,
+  canReadOutput,
 }: AgentFields): readonly ToolSchema[] => {
   const own = tools.map(({ name, description, inputSchema }) => ({
     name,
@@ -196,7 +196,7 @@ const toolSchemas = ({
   }));
   const all: ToolSchema[] = [...own, ...builtins.map((name) => builtinSchemas[name]), ...agents.map(agentToolSchema)];
   if (gather !== null) all.push(gatherSchema(agents));
-  if (readsOn || all.length + sources.length + servers.length > 0) all.push(builtinSchemas.read_output);
+  if (canReadOutput || all.length + sources.length + servers.length > 0) all.push(builtinSchemas.read_output);
   return all;
 };
 

@@ -90,7 +90,7 @@ const buildCoordinator = (agent: Agent, rules: TeamRules): NonNullable<Agent['co
   };
   return Object.freeze({
     plans: completeDefinition({ ...bare, output: planFormat(rules) }),
-    answers: completeDefinition({ ...bare, readsOn: true }),
+    answers: completeDefinition({ ...bare, canReadOutput: true }),
   });
 };
 

@@ -1,4 +1,4 @@
-// The first frames of a fork: what it keeps of another run, and what changes from there on.
+// The first frames of a fork: what it keeps of another run, and what changes after that point.
 //
 //   K1. A fork keeps a prefix of the log, up to the named operation, and the settlements of steps that were in flight
 //       there. Those steps began before the change, so their results stay.

@@ -6,7 +6,7 @@ import { gatheredText, exceedsPreview, numberDuplicates, outputName } from '#cor
 import type { ResolvedSource } from '#core/rules';
 import { limitFailure } from '#core/session';
 import type { LazyOperation, ToolCall, CallEnd, ToolCallChain, ChainStep, Session, ToolRunner } from '#core/session';
-import { beginChild, hasAnswered, readChildResult } from './agent-tool.ts';
+import { beginChild, hasAnswered, readChildResult, reasonSchema } from './agent-tool.ts';
 import type { ChildGoal } from './agent-tool.ts';
 import { embedSchema } from './embed-schema.ts';
 
@@ -46,7 +46,7 @@ const taskSchema = (agents: readonly Agent[], index: number): JsonObject => {
     properties: {
       agent: { type: 'string', enum: agents.map(({ toolName }) => toolName) },
       ...requested,
-      reason: { type: 'string' },
+      reason: reasonSchema,
     },
     required: ['agent', ...Object.keys(requested)],
     additionalProperties: false,

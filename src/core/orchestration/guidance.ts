@@ -17,8 +17,12 @@ export const runtimeGuidance = (agent: GuidanceFields, schemas: readonly ToolSch
   if (agent.spawns !== null) lines.push(...spawnLines(agent.spawns, agent.spawnable));
   if (agent.agentsAtOnce !== null)
     lines.push(`Call at most ${agent.agentsAtOnce} agents in parallel unless you have a reason to call more.`);
-  lines.push('Complete the task and provide a clear summary.');
-  if (agent.output.format === 'json') lines.push(`Answer with ${describeFormat(agent.output)}.`);
+  // Asking for a summary would contradict "nothing else".
+  lines.push(
+    agent.output.format === 'json'
+      ? `Complete the task.\nAnswer with ${describeFormat(agent.output)}.`
+      : 'Complete the task and provide a clear summary.',
+  );
   return lines.join('\n');
 };
 

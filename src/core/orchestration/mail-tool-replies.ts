@@ -42,7 +42,7 @@ const notFound = (name: string, { why, known }: LookupFailure): MailToolReply =>
   const suggestion = nearestName(name, known);
   return mailToolError(
     'AGENT_NOT_FOUND',
-    `No agent is named ${quoted}.`,
+    `There is no agent named ${quoted} that you can message.`,
     `${suggestion === null ? '' : `Did you mean "${suggestion}"? `}${reachable}`,
   );
 };

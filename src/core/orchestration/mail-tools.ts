@@ -32,8 +32,8 @@ type StartChain = (call: ToolCall, args: JsonObject, session: Session) => Return
 export const postChain = (call: ToolCall, session: Session, decide: PostOperation['decide']): ToolCallChain =>
   stepChain({ do: 'post', name: `tool:${call.name}`, about: stepAbout(session, call), decide });
 
-/** What the record of a post holds besides the text for the model. */
-type PostRecord = {
+/** What the recorded value of a post holds besides the text for the model. */
+type PostValue = {
   readonly id?: string;
   readonly dead?: readonly DeadLetter[];
   readonly subscribed?: string;
@@ -41,9 +41,9 @@ type PostRecord = {
   readonly told?: readonly number[];
 };
 
-export const mailToolValue = (reply: MailToolReply, record: PostRecord = {}): Json => ({
+export const mailToolValue = (reply: MailToolReply, facts: PostValue = {}): Json => ({
   text: JSON.stringify(reply),
-  ...record,
+  ...facts,
 });
 
 const sendMessage: StartChain = (call, args, session) => {

@@ -63,7 +63,7 @@ export type RunHandle = {
   /** Sends a live child what has changed in the shared context. Returns the number of messages. Throws `cell_ended`. */
   refreshShare(child: string): number;
   /** Sends a message to one agent of the run (the root by default), or publishes it on a topic. Returns its id. */
-  send(text: string, sending?: MessageTarget): string;
+  send(text: string, target?: MessageTarget): string;
   /** Sends chosen messages of one cell's window to other cells. Returns how many crossed. */
   route(from: string, to: readonly string[], choice: RouteChoice): number;
   /** The agents of the run that can receive messages. */
@@ -184,11 +184,11 @@ export class RootRun implements RunHandle {
     return changed.length;
   }
 
-  send(text: string, sending?: MessageTarget): string {
+  send(text: string, target?: MessageTarget): string {
     this.#assertRunning();
-    const { to = '', topic } = sending ?? {};
+    const { to = '', topic } = target ?? {};
     const { team } = this.#runtime.agent;
-    if (team === null || topic !== undefined) return deliverFromOutside(this.#run, this.cell, text, sending);
+    if (team === null || topic !== undefined) return deliverFromOutside(this.#run, this.cell, text, target);
     if (Object.hasOwn(team.members, to)) return sendToMember(this.#run, this.cell, text, to);
     const known = Object.keys(team.members).join(', ');
     throw new CloisterError(

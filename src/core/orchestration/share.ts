@@ -21,7 +21,7 @@ export const shareWith = (agent: Agent, id: CellId, session: Session, door: Door
     ...shareable(),
     ...runtime.receivedCrossings
       .addedContext('by now')
-      .slice(session.contextShown)
+      .slice(session.shownContextCount)
       .flatMap((arrived) => shareableInCrossing(arrived, agent.share)),
   ];
   const content = JSON.stringify(shareable());

@@ -54,7 +54,7 @@ const spawnAgent: ToolRunner['createChain'] = (call, args, session) => {
   };
 };
 
-const couldNotStart = mailToolError('SPAWN_FAILED', 'The agent could not be started.', 'Try again.');
+const couldNotStart = mailToolError('SPAWN_FAILED', 'The agent could not be started.', 'Retry.');
 
 type Decision = { readonly child: ChildOperation; readonly as: SpawnIdentity } | { readonly reply: MailToolReply };
 
@@ -115,7 +115,7 @@ const findByName = (
   return {
     reply: mailToolError(
       'AGENT_NOT_FOUND',
-      `There is no agent ${JSON.stringify(name.slice(0, 80))} that you can start.`,
+      `There is no agent named ${JSON.stringify(name.slice(0, 80))} that you can start.`,
       `${suggestion === null ? '' : `Did you mean "${suggestion}"? `}You can start: ${known.join(', ') || 'none'}.`,
     ),
   };
@@ -127,7 +127,7 @@ const initialMessageProblems = (agent: Agent, message: string, validate: Validat
   try {
     JSON.parse(message);
   } catch {
-    return ['it expects one JSON value'];
+    return ['the agent expects one JSON value'];
   }
   return inputProblems(agent, message, validate);
 };
@@ -151,7 +151,7 @@ const requestProblem = (args: JsonObject, agent: Agent, { ports }: Session): Mai
     return mailToolError(
       'INVALID_MESSAGE',
       `initial_message: ${problems.slice(0, 5).join('; ')}.`,
-      'Match its input schema.',
+      "Match the agent's input schema.",
     );
   const wrong = (topics as readonly string[]).find((topic) => !isTopic(topic) || !agent.topics.hear.includes(topic));
   if (wrong !== undefined)
@@ -183,8 +183,8 @@ const spawnLimitProblem = (session: Session, rules: SpawnRules): MailToolReply |
   if (session.recentSpawns.length >= rules.perMinute)
     return mailToolError(
       'SPAWN_RATE',
-      `You can start ${rules.perMinute} agents per minute.`,
-      'Wait a moment, then try again.',
+      `You can start at most ${rules.perMinute} agents per minute.`,
+      'Wait a moment, then retry.',
     );
   return null;
 };

@@ -91,7 +91,7 @@ const basicFields: readonly FrontmatterField[] = [
     key: 'description',
     group: 'required',
     kind: { is: 'text' },
-    description: 'One sentence saying what the agent does; callers choose it by this.',
+    description: 'One sentence that says what the agent does; callers use it to choose an agent.',
     example: 'Says what it does, so that others know when to call it',
   },
   {
@@ -165,7 +165,7 @@ const basicFields: readonly FrontmatterField[] = [
     },
     description: 'Adds a `gather` tool that calls several sub-agents in parallel, with this timeout.',
     example: '2m',
-    otherwise: 'no such tool',
+    otherwise: 'no `gather` tool',
   },
   {
     key: 'grants',
@@ -206,7 +206,7 @@ const basicFields: readonly FrontmatterField[] = [
     },
     description: 'Model that summarises old turns when the context fills up; it runs in its own cell.',
     example: 'anthropic/claude-haiku-4-5',
-    otherwise: 'shortened by code, one line per turn',
+    otherwise: 'no model; each old turn is cut to one line',
   },
 ];
 

@@ -66,7 +66,7 @@ const mergeAnswers = (requested: readonly string[], answers: readonly Answer[]) 
   });
   const complete = missing.length === 0;
   const heading = complete
-    ? `Results from all ${requested.length}: ${requested.join(', ')}.`
+    ? `${requested.length === 1 ? 'Result from' : `Results from all ${requested.length}:`} ${requested.join(', ')}.`
     : `INCOMPLETE: ${missing.length} of ${requested.length} did not complete.\n${missing.join('\n')}\nPartial results:`;
   return { heading, findings: mergeFindings(findings) };
 };

@@ -13,8 +13,12 @@ export const historyRule: Rule = ([crossing], [place = 0, own = 0]) => {
 };
 
 /** left-out@1. Source: the crossing. Says how many older entries are not shown. */
-export const omittedHistoryRule: Rule = ([crossing]) =>
-  userMessage(`Note: ${(parseContent(crossing) as History).leftOut} older messages of this conversation are omitted.`);
+export const omittedHistoryRule: Rule = ([crossing]) => {
+  const { leftOut } = parseContent(crossing) as History;
+  return userMessage(
+    `Note: ${leftOut} older ${leftOut === 1 ? 'message' : 'messages'} of this conversation ${leftOut === 1 ? 'is' : 'are'} omitted.`,
+  );
+};
 
 /** share@1. Source: the crossing. Number: index of the message in it. */
 export const shareRule: Rule = ([crossing], [place = 0]) => {

@@ -64,8 +64,8 @@ const beginAttempt = (
   cell.runtime.account.floor = hold;
   const settings = settingsHash(cell.agent, model);
   const { request, attempt } = window.render(turn, modelName(model), { settings, window: limit });
-  if (!window.attributes(request)) return { failure: { code: 'unattributed' } };
-  cell.runtime.note({ attempt });
+  if (!window.matchesRequest(request)) return { failure: { code: 'unattributed' } };
+  cell.runtime.attach({ attempt });
   return cell.runtime.begin(new ModelStep(session, model, request, hold));
 };
 

@@ -22,7 +22,7 @@ export const builtinSchemas = {
   read_output: {
     name: 'read_output',
     description:
-      'Read part of an earlier output that was too long to show in full. `from` and `bytes` are UTF-8 byte counts.',
+      'Read part of an earlier output that was too long to show in full. `from` is an offset and `bytes` a length, both in UTF-8 bytes.',
     inputSchema: object({ name: text, from: count, bytes: count }, ['name']),
   },
   read_file: {

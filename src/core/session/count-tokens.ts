@@ -6,13 +6,13 @@ import type { Session } from './state.ts';
 import { estimateTokensPerByte, roomFor, windowLimit } from './window-limit.ts';
 
 /** Above this fraction of the window, an estimate is not good enough: a single byte can be a token. */
-const nearly = 0.25;
+const estimateFractionMax = 0.25;
 
 export const countPromptTokens = async (session: Session, model: Model): Promise<void> => {
   const { cell, window } = session;
   const { countTokens: count } = model;
   const room = roomFor(session, model, windowLimit(session, model));
-  if (count === undefined || bytesToTokens(window.bytes, room) < room.tokens * nearly) return;
+  if (count === undefined || bytesToTokens(window.bytes, room) < room.tokens * estimateFractionMax) return;
   const settled = await cell.runtime.run({
     do: 'step',
     name: 'count:tokens',

@@ -41,11 +41,12 @@ export const mailSchemas = {
       share: {
         type: 'array',
         items: { enum: ['system', 'context'] },
-        description: 'Parts of your own instructions or context to copy to it, once.',
+        description:
+          'Copy your instructions ("system") or the context you were given ("context") to it when it starts.',
       },
       template: {
         type: 'object',
-        description: 'Define a new agent inline, with a subset of your tools.',
+        description: 'Define a new agent inline, with a subset of your tools. agent_id is its name.',
         properties: {
           description: { type: 'string' },
           prompt: { type: 'string' },
@@ -84,7 +85,10 @@ export const mailSchemas = {
     'Read the messages in your mailbox, or wait for the next one. Each message is shown once.',
     {
       from: texts('Only messages from these agents (default: all).'),
-      wait_for: { enum: ['any', 'all'], description: '"all": wait until every agent in `from` has sent a message.' },
+      wait_for: {
+        enum: ['any', 'all'],
+        description: '"any" (default): wait for one message. "all": wait until every agent in `from` has sent one.',
+      },
       timeout_ms: timeout,
     },
   ),

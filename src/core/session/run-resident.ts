@@ -13,7 +13,7 @@ import { showMail } from './read-mail.ts';
 import { mailLoopFailure, newMailId, sendTo } from './send-mail.ts';
 import type { PendingSender, Session } from './state.ts';
 
-type RunTurn = (session: Session) => Promise<Outcome>;
+type RunTurns = (session: Session) => Promise<Outcome>;
 
 /** Waits for the first mail; null if the cell already has a goal. No session is created before that, to save memory. */
 export const awaitFirstMail = async (cell: Cell): Promise<ReceiveResult | Failure | null> => {
@@ -25,7 +25,7 @@ export const awaitFirstMail = async (cell: Cell): Promise<ReceiveResult | Failur
   }
 };
 
-export const runResident = async (session: Session, work: RunTurn, first: ReceiveResult | null): Promise<Outcome> => {
+export const runResident = async (session: Session, work: RunTurns, first: ReceiveResult | null): Promise<Outcome> => {
   const goal = session.cell.runtime.receivedCrossings.at(0);
   if (first === null && goal !== undefined) session.pendingSenders = [{ from: goal.from, id: null, hops: 0 }];
   else if (first === null || !wake(session, first)) return shutdownOutcome(session, false);

@@ -98,7 +98,7 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
     latestText: '',
     latestUsage: null,
     latestCount: null,
-    contextShown: 0,
+    shownContextCount: 0,
     shownNotes: none,
     turn: 0,
     stepsAtWake: 0,

@@ -5,11 +5,11 @@ import type { Session } from './state.ts';
 export const showNewContext = (session: Session, when: 'at creation' | 'by now'): void => {
   const { cell, window } = session;
   const context = cell.runtime.receivedCrossings.addedContext(when);
-  for (const crossing of context.slice(session.contextShown)) {
+  for (const crossing of context.slice(session.shownContextCount)) {
     // Notes about similar children have the same text, so each is shown once.
     if (crossing.kind !== 'note' || !session.shownNotes.includes(crossing.content))
       showReceived(window, crossing, cell.agent.name);
     if (crossing.kind === 'note') session.shownNotes = [...session.shownNotes, crossing.content];
   }
-  session.contextShown = context.length;
+  session.shownContextCount = context.length;
 };

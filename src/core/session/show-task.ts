@@ -15,7 +15,7 @@ export const showTask = (session: Session, part: TeamPart): void => {
   else showEach(session, results, part.part === 'task' && part.scope === 'all' ? 2 : 1);
   const messages = context.filter(({ kind }) => kind === 'message');
   if (messages.length > 0) window.add({ rule: 'task-messages@1', of: messages.map(sourceOf) }, 'CONTEXT');
-  session.contextShown = context.length;
+  session.shownContextCount = context.length;
 };
 
 const sourceOf = ({ seq }: ReceivedCrossing): Source => ({ from: 'crossing', seq });

@@ -72,7 +72,7 @@ export type Session = {
   /** The latest count by a model's tokenizer. */
   latestCount: { readonly model: Model; readonly perByte: number } | null;
   /** How many pieces of added context are in the window. */
-  contextShown: number;
+  shownContextCount: number;
   shownNotes: readonly string[];
   /** Turns so far, over all of its work. */
   turn: number;

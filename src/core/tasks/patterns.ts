@@ -121,10 +121,10 @@ const forRound = ({ id, ...task }: TaskSpec, round: number): TaskSpec => ({
 });
 
 const revisionPrompt = (round: number): string =>
-  `This is version ${round}. You are shown version ${round - 1} and its review. Answer with the complete new version.`;
+  `Write version ${round}. You are shown version ${round - 1} and its review. Answer with the complete new version.`;
 
 const reviewPrompt = (round: number, word: string): string =>
-  `${round === 1 ? '' : 'You are also shown the review of the previous version. '}If no important changes are needed, begin your answer with the word ${word}. Otherwise, begin with a different word and say what must change.`;
+  `${round === 1 ? '' : 'You are also shown the review of the previous version. '}If no important changes are needed, begin your answer with "${word}". Otherwise, begin with a different word and say what must change.`;
 
 export type RouteTask = Omit<TaskSpec, 'when'> & {
   /** The word that chooses this route. */

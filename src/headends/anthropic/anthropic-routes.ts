@@ -11,41 +11,41 @@ import { countOperation, listOperation, messageOperation, anthropicModelOperatio
 import { parseCount, parseMessagesRequest } from './parse-message.ts';
 
 /** The creation time of every model is the start of the server. */
-export const anthropicRoutes = (serving: AgentService, world: { now(): number }): readonly HttpRoute[] => {
+export const anthropicRoutes = (service: AgentService, world: { now(): number }): readonly HttpRoute[] => {
   const since = world.now();
-  const form = anthropicError;
+  const formatError = anthropicError;
   return [
     {
       method: 'GET',
       path: '/v1/models',
       when: isAnthropicClient,
-      form,
+      formatError,
       operation: listOperation,
-      answer: async (call) => okReply(listModels(serving.agents(call.caller), call.query, since)),
+      answer: async (call) => okReply(listModels(service.agents(call.caller), call.query, since)),
     },
     {
       method: 'GET',
       path: '/v1/models/:model',
       when: isAnthropicClient,
-      form,
+      formatError,
       operation: anthropicModelOperation,
-      answer: async (call) => okReply(modelInfo(servedAgent(serving, call.caller, call.params['model'] ?? ''), since)),
+      answer: async (call) => okReply(modelInfo(servedAgent(service, call.caller, call.params['model'] ?? ''), since)),
     },
     {
       method: 'POST',
       path: '/v1/messages',
-      form,
-      operation: messageOperation(serving.clients),
-      answer: (call) => answerMessage(serving, call),
+      formatError,
+      operation: messageOperation(service.clients),
+      answer: (call) => answerMessage(service, call),
     },
     {
       method: 'POST',
       path: '/v1/messages/count_tokens',
-      form,
-      operation: countOperation(serving.clients),
+      formatError,
+      operation: countOperation(service.clients),
       answer: async (call) => {
-        const request = parseCount(call.body, serving.clients);
-        return okReply({ input_tokens: estimateTokens(servedAgent(serving, call.caller, request.agent), request) });
+        const request = parseCount(call.body, service.clients);
+        return okReply({ input_tokens: estimateTokens(servedAgent(service, call.caller, request.agent), request) });
       },
     },
   ];
@@ -54,14 +54,14 @@ export const anthropicRoutes = (serving: AgentService, world: { now(): number })
 const isAnthropicClient = (headers: Headers): boolean => headers.has('anthropic-version');
 
 /** Everything that can be refused is refused before the stream starts. */
-const answerMessage = async (serving: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
+const answerMessage = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
   const { request, results, userTexts, hasNewInput, stream, activity } = parseMessagesRequest(
     call.body,
-    serving.clients,
+    service.clients,
   );
   const newRequest = stream || activity ? { ...request, stream: true } : request;
   const run = await startOrContinue(
-    serving,
+    service,
     call.caller,
     { results, userTexts, newRequest: hasNewInput ? () => newRequest : null },
     call.signal,

@@ -71,7 +71,7 @@ const parseAssistant = (message: BodyFields, tools: boolean): DialogMessage => (
 
 const paragraphs = (texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n\n');
 
-/** The string, or the texts of an array of blocks. Blocks of the types in `leftOut` are skipped. */
+/** The string, or the texts of an array of blocks. Blocks of the types in `skippedTypes` are skipped. */
 const contentTexts = (fields: BodyFields, name: string, skippedTypes: readonly string[]): readonly string[] => {
   const value = fields.value[name];
   if (typeof value === 'string') return [value];

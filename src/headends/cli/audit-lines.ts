@@ -15,7 +15,7 @@ export const auditLines = (report: AuditReport, events: readonly DurableEvent[],
     [
       `${paint('bold', 'Audit:')} ${plural(report.crossings, 'crossing')}, ${granted}`,
       `${plural(report.prompts, 'prompt')}, ${count(report.promptBytes)} bytes`,
-      `unattributed ${count(report.unattributedBytes)}`,
+      `${plural(report.unattributedBytes, 'byte')} unattributed`,
       verdict,
     ].join(' · '),
     ...refusalLines(events, paint),

@@ -107,7 +107,7 @@ const worstCaseLines = ({ agents, depth, tokens, usd }: WorstCase, { paint, colu
     ...paintTitle(
       title,
       (plain) => paint('bold', plain),
-      wrapText('', `${title} of one run, if every model uses everything it is allowed`, columns),
+      wrapText('', `${title} for one run, if every model uses all it is allowed to use`, columns),
     ),
     ...row('agents', `${agents === null ? noKnownLimit : count(agents)}, ${levels}`),
     ...row('tokens', tokens === null ? noKnownLimit : count(tokens)),
@@ -126,7 +126,10 @@ const reachLines = (reach: CheckReport['reach'], screen: Screen): readonly strin
     );
     return [truncateColumns(`  ${sanitizeLine(name)}`, columns), ...(rows.length === 0 ? ['    nothing'] : rows)];
   });
-  return [paint('bold', 'Reach'), ...withMore(lines, { more: agents.length - reachMax, what: 'agent' }, screen)];
+  return [
+    paint('bold', 'What each agent can reach'),
+    ...withMore(lines, { more: agents.length - reachMax, what: 'agent' }, screen),
+  ];
 };
 
 const reachRows = (reach: AgentReach): readonly (readonly [string, readonly string[]])[] => {
@@ -136,9 +139,9 @@ const reachRows = (reach: AgentReach): readonly (readonly [string, readonly stri
     ['servers', servers],
     ['tools', tools],
     ['spawns', spawns === undefined ? [] : describeSpawns(spawns)],
-    ['sub-agents: env', through.env],
-    ['sub-agents: servers', through.servers],
-    ['sub-agents: tools', through.tools],
+    ['sub-agents’ env', through.env],
+    ['sub-agents’ servers', through.servers],
+    ['sub-agents’ tools', through.tools],
   ];
 };
 

@@ -37,7 +37,7 @@ const addChat = (program: Command, take: TakeRequest): void => {
     .argument('[agent]', 'an .ai file or an agent name (default: `defaultAgent` in the config)')
     .option(
       '--conversation <name>',
-      'conversation name (default `main`); <agent>/<name> for another agent’s',
+      'conversation name (default: `main`); <agent>/<name> for another agent’s',
       parseConversationName,
     );
   withBudget(withWorkspace(withAgents(chat))).action((given: string | undefined, flags: Flags) =>
@@ -79,8 +79,8 @@ const addConversations = (program: Command, take: TakeRequest): void => {
       take({ command: 'conversations', action: 'list', agent, deleted, ...common(flags) });
     });
   const plain: readonly (readonly [action: 'show' | 'export' | 'restore' | 'purge', description: string])[] = [
-    ['show', 'print all messages with their authors'],
-    ['export', 'export it to a file and print the path'],
+    ['show', 'print all messages of a conversation, with their authors'],
+    ['export', 'export a conversation to a file and print the path'],
     ['restore', 'restore a deleted conversation'],
     ['purge', 'permanently remove a deleted conversation and its file'],
   ];
@@ -114,14 +114,14 @@ const addAttachAndDetach = (naming: AddNamedCommand, take: TakeRequest): void =>
       .usage('[options] <name> <other>')
       .argument('[other]', other)
       .addOption(formerOption('--to <agent>'));
-  withAgents(attaching('attach', 'let another agent take part in it', 'the other agent: a name or a file')).action(
-    (name: string, other: string | undefined, flags: Flags) => {
-      const { agent: to, agents } = parseAgent(otherAgent('attach', other, flags), agentsFlag(flags).agents);
-      const found = { named: conversationArgument(name, flags), to, agents, ...configFlag(flags) };
-      take({ command: 'conversations', action: 'attach', ...found, ...common(flags) });
-    },
-  );
-  attaching('detach', 'no longer let another agent take part in it', 'the name of the other agent').action(
+  withAgents(
+    attaching('attach', 'let another agent take part in a conversation', 'the other agent: a name or a file'),
+  ).action((name: string, other: string | undefined, flags: Flags) => {
+    const { agent: to, agents } = parseAgent(otherAgent('attach', other, flags), agentsFlag(flags).agents);
+    const found = { named: conversationArgument(name, flags), to, agents, ...configFlag(flags) };
+    take({ command: 'conversations', action: 'attach', ...found, ...common(flags) });
+  });
+  attaching('detach', 'stop another agent from taking part in a conversation', 'the name of the other agent').action(
     (name: string, other: string | undefined, flags: Flags) => {
       const to = otherAgent('detach', other, flags);
       take({
@@ -164,7 +164,7 @@ const parseConversation = (text: string): ReturnType<typeof parseConversationNam
 const checkpointHelp = 'a checkpoint id or prefix, its file, or `last`';
 
 const addCheckpoints = (program: Command, take: TakeRequest): void => {
-  const checkpoints = group(program, 'checkpoints', 'save points in runs and return to them', [
+  const checkpoints = group(program, 'checkpoints', 'save the state of runs, and restore it or branch from it', [
     'cloister checkpoints create last --label "before the trip"',
     'cloister checkpoints list --agent lead',
     'cloister checkpoints branch last --name other-way',
@@ -179,7 +179,7 @@ const addCheckpoints = (program: Command, take: TakeRequest): void => {
   one('list', 'list checkpoints, newest first', ['cloister checkpoints list']).action((flags: Flags) =>
     take({ action: 'list', ...among(flags) }),
   );
-  one('create', 'save the current state of a run, running or ended', [
+  one('create', 'save the current state of a running or ended run', [
     'cloister checkpoints create last --label "before the trip"',
   ])
     .argument('<run>', 'a run id, a prefix of one, or `last`')
@@ -214,11 +214,11 @@ const addRestoreAndBranch = (
     const given = flags.to === undefined ? { agent: null, agents } : parseAgent(flags.to, agents);
     return { action, id, name, to: given.agent, agents: given.agents, jsonl, ...configFlag(flags) };
   };
-  const restore = one('restore', 'reset its conversation to this point and continue unfinished work', [
+  const restore = one('restore', 'reset the conversation to a checkpoint and continue unfinished work', [
     'cloister checkpoints restore 4f2a',
   ]).argument('<id>', checkpointHelp);
   withEvents(withAgents(restore)).action((id: string, flags: Flags) => take(flags, request('restore', id, flags)));
-  const branch = one('branch', 'continue from it in a new conversation; the original stays unchanged', [
+  const branch = one('branch', 'continue from a checkpoint in a new conversation; the original stays unchanged', [
     'cloister checkpoints branch 4f2a --name other-way',
     'cloister checkpoints branch last --to scout.ai',
   ])

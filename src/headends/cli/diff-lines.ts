@@ -64,7 +64,7 @@ const cellLines = (cell: CellDiff, screen: Screen): readonly string[] => {
 const hashesOnly = '    definition or crossings differ';
 
 const partingLines = ({ parts }: CellDiff, screen: Screen): readonly string[] =>
-  parts === null ? [] : [`    differ from operation ${parts.op}`, ...bothLines(parts.one, parts.other, screen)];
+  parts === null ? [] : [`    differs from operation ${parts.op} on`, ...bothLines(parts.one, parts.other, screen)];
 
 /** The fields in which the two sides differ. */
 const sidesLines = ([one, other]: readonly [CellSide, CellSide], screen: Screen): readonly string[] => {

@@ -20,7 +20,7 @@ export const eventLine = (event: DurableEvent, runProgress: RunProgress, verbose
 
 /** Describes a refused crossing, for `show`, `audit` and the demo alike. */
 export const describeRefusal = (event: DurableEvent & { type: 'crossing-refused' }, runProgress: RunProgress): string =>
-  `crossing refused ${event.kind} ${crossingEndName(runProgress, event.from)} → ${crossingEndName(runProgress, event.to)}: ${event.reason}`;
+  `crossing refused: ${event.kind} ${crossingEndName(runProgress, event.from)} → ${crossingEndName(runProgress, event.to)}: ${event.reason}`;
 
 type EventView = { readonly child: boolean; readonly verbose: boolean };
 
@@ -47,7 +47,7 @@ const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, v
       return `waiting ${duration(event.ms)}`;
     case 'crossing':
       return verbose
-        ? `crossing ${event.kind} ${crossingEndName(runProgress, event.from)} → ${crossingEndName(runProgress, event.to)}: ${event.grant}, ${count(event.bytes)} bytes`
+        ? `crossing ${event.kind} ${crossingEndName(runProgress, event.from)} → ${crossingEndName(runProgress, event.to)} under grant "${event.grant}", ${plural(event.bytes, 'byte')}`
         : null;
     case 'crossing-refused':
       return describeRefusal(event, runProgress);
@@ -114,7 +114,7 @@ const describeFork = ({ from, amendment }: DurableEvent & { type: 'run-fork' }):
 const describeModelCall = (event: DurableEvent & { type: 'model-end' }, verbose: boolean): string => {
   const head = `model ${event.model} ${event.ok ? 'ok' : 'failed'} ${duration(event.ms)}`;
   const uncertain = event.uncertain > 0 ? `, ${compactNumber(event.uncertain)} uncertain` : '';
-  const used = `, ${compactNumber(event.inputTokens)} in${describeCacheUse(event)}, ${compactNumber(event.outputTokens)} out, ${money(event.usd)}`;
+  const used = `, ${compactNumber(event.inputTokens)} tokens in${describeCacheUse(event)}, ${compactNumber(event.outputTokens)} out, ${money(event.usd)}`;
   return `${head}${event.ok ? used : ''}${uncertain}${sizeSuffix(event, verbose)}${errorSuffix(event.error)}`;
 };
 

@@ -142,7 +142,8 @@ const showFigures = (
   const printer: Printer = isDemo === true ? output.out : output.err;
   printer.print('', ...summaryLines(report, printer, request.verbose));
   if (tasks.length > 0) printer.print('', ...taskLines(tasks, printer));
-  else if (outcome.missing.length > 0) printer.print(`missing: ${sanitizeLine(outcome.missing.join(', '))}`);
+  else if (outcome.missing.length > 0)
+    printer.print(`no complete answer from: ${sanitizeLine(outcome.missing.join(', '))}`);
   if (outcome.failure !== null) output.err.print(...errorLines(cliFailureJson(outcome.failure)));
   if (audit !== null) printer.print('', ...auditLines(audit, report.events, printer.paint));
   if (notices.length > 0) printer.print('', ...notices.map((line) => sanitizeLine(line)));

@@ -111,7 +111,11 @@ export const withEvents = (one: Command): Command =>
 
 export const withAgents = (one: Command): Command =>
   one
-    .option('--agents <path>', 'an .ai file, a folder, a team file or a module; repeatable', collect)
+    .option(
+      '--agents <path>',
+      'where to find agents: an .ai file, a folder, a team file or a module; repeatable',
+      collect,
+    )
     .option('--config <file>', 'config file that takes precedence over all others');
 
 export const agentsFlag = ({ agents = [] }: Flags): { readonly agents: readonly string[] } => ({ agents });

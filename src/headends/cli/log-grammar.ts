@@ -59,13 +59,13 @@ const addFork = (program: Command, take: TakeRequest): void => {
   const fork = command(program, 'fork', 'start a new run from a point in another run, with changes', [
     'cloister show last --verbose     # lists the operations',
     'cloister fork last --at lead/4 --model openai/gpt-5-mini',
-    'cloister fork last --at researcher --goal "Look for DuckDB only"',
+    'cloister fork last --at researcher --goal "Look only at DuckDB"',
   ])
     .argument('<run>', runHelp)
-    .requiredOption('--at <place>', 'first operation to redo: <cell>/<operation>, or <cell> for all of it')
+    .requiredOption('--at <point>', 'first operation to redo: <cell>/<operation>, or <cell> for the whole cell')
     .option('--model <provider/model>', 'use this model for the agent at that point')
     .option('--without-grant <name>', 'remove this grant from that agent; repeatable', grantName)
-    .option('--goal <text>', 'new goal; only where a cell starts');
+    .option('--goal <text>', 'new goal; only if --at is the start of a cell');
   withEvents(withWorkspace(withAgents(fork))).action((run: string, flags: Flags) => {
     const { at = '', model = null, withoutGrant = [], goal = null, jsonl = false } = flags;
     const withoutGrants = withoutGrant.filter(isGrant);
@@ -88,11 +88,11 @@ const addVerify = (program: Command, take: TakeRequest): void => {
   const verify = command(
     program,
     'verify',
-    'test isolation: vary one cell’s private content and check no other cell notices',
+    'test isolation: vary one cell’s private content and check that no other cell notices',
     ['cloister verify lead.ai', 'cloister verify research --pairs 5000 --seed 42 --json'],
   )
     .argument('<agent>', 'an .ai file, a team file, an agent name or the name of an example')
-    .option('--pairs <n>', 'number of pairs to run', positiveInteger, 1000)
+    .option('--pairs <n>', 'number of pairs of runs to compare', positiveInteger, 1000)
     .option('--seed <n>', 'first seed; a reported difference prints its seed', wholeNumber);
   withAgents(verify).action((agent: string, flags: Flags) => {
     const { pairs = 1000, seed = null } = flags;

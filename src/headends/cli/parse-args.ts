@@ -65,7 +65,11 @@ const usageError = (error: CommanderError, { captured, args, commands }: Mistake
     );
   const [message = '', hint = ''] = error.message.replace(/^error: /u, '').split('\n(Did you mean ');
   const advice = suggestionFor(error.code, message, name);
-  return new UsageError(message, hint === '' ? advice : hint.replace(/^one of |\?\)$/gu, ''));
+  if (hint === '') return new UsageError(message, advice);
+  const nearest = hint.replace(/^one of |\?\)$/gu, '').split(', ');
+  const isCommand = error.code === 'commander.unknownCommand';
+  const prefix = isCommand ? (name === undefined ? 'cloister ' : `cloister ${name} `) : '';
+  return new UsageError(message, nearest.map((one) => `${prefix}${one}`).join(' or '));
 };
 
 /** The command and the subcommand in these arguments. */

@@ -34,7 +34,7 @@ export const buildProgram = (captured: ParseCapture, world: CliWorld): Command =
     .usage('[options] <command>\n       cloister <agent.ai> [input]\n       cloister <team.yaml> [goal]')
     .version(world.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .helpCommand('help [command]', 'print the help of a command')
+    .helpCommand('help [command]', 'print help for a command')
     .addHelpText(
       'after',
       `
@@ -48,7 +48,8 @@ Examples:
   $ cloister serve --agent lead.ai
   $ cloister audit last
 
-\`last\` stands for the newest run.`,
+\`last\` stands for the newest run. A cell is one agent at work in a run; a
+crossing is anything that passes into or out of a cell.`,
     )
     .exitOverride()
     .configureOutput({
@@ -90,7 +91,7 @@ const addRunCommand = (program: Command, take: TakeRequest): void => {
     )
     .option('--context <file>', 'file with extra context for the agent; repeatable', collect);
   runOptions(withWorkspace(withAgents(run)))
-    .option('-h, --help', 'print this help, or an agent’s help after an .ai file')
+    .option('-h, --help', 'print this help; after an .ai file, that agent’s help')
     .action((agent: string | undefined, input: string | undefined, flags: Flags) => {
       if (flags.help === true && (agent === undefined || !isPath(agent))) run.help();
       if (agent !== undefined && flags.help === true)
@@ -114,10 +115,12 @@ const runRequest = (given: string | undefined, input: string | undefined, flags:
 };
 
 const addDemoCommand = (program: Command, world: CliWorld, take: TakeRequest): void => {
-  const demo = command(program, 'demo', 'run the built-in research team offline and audit the run', [
-    'cloister demo',
-    `cloister demo "${world.demo.question}" --json`,
-  ]).argument('[question]', 'the question for the team', world.demo.question);
+  const demo = command(
+    program,
+    'demo',
+    'run the built-in research team offline, with a scripted model, and audit the run',
+    ['cloister demo', `cloister demo "${world.demo.question}" --json`],
+  ).argument('[question]', 'the question for the team', world.demo.question);
   runOptions(withWorkspace(demo)).action((input: string, flags: Flags) =>
     take({ command: 'demo', agent: world.demo.agent, input, ...runFlags(flags) }),
   );
@@ -127,7 +130,7 @@ const addFileCommands = (program: Command, take: TakeRequest): void => {
   command(program, 'init', 'create a folder with two agents you can run straight away, offline', ['cloister init team'])
     .argument('[folder]', 'target folder', '.')
     .action((folder: string, flags: Flags) => take({ command: 'init', folder, ...outputFlags(flags) }));
-  command(program, 'check', 'validate agent files and show their worst-case cost and reach', [
+  command(program, 'check', 'validate agent files; show their worst-case cost and what they can reach', [
     'cloister check',
     'cloister check lead.ai agents/ --json',
   ])
@@ -161,9 +164,9 @@ const addReadCommands = (program: Command, take: TakeRequest): void => {
   ])
     .argument('<run>', 'a run id, a prefix of one, or `last`')
     .option('--graph <file>', 'for a team: also write its task graph (.svg, .mmd or .md)')
-    .option('--window', 'show instead what fills each agent’s context window and what was dropped')
+    .option('--window', 'instead, show what fills each agent’s context window and what was dropped')
     .addOption(
-      new Option('--mail', 'show instead every message: sender, recipient, state and time').conflicts('window'),
+      new Option('--mail', 'instead, show every message: sender, recipient, state and time').conflicts('window'),
     )
     .action((run: string, flags: Flags) => {
       const { window = false, mail = false, graph = null } = flags;

@@ -54,7 +54,9 @@ export const resolveConversation = async (
 const unknownConversationError = (all: readonly ConversationSummary[]): CloisterError =>
   new CloisterError(
     'conversation_unknown',
-    all.length === 0 ? 'There are none yet.' : `The newest are: ${listNames(all.map(formatConversation))}.`,
+    all.length === 0
+      ? 'This workspace has no conversations.'
+      : `The newest are: ${listNames(all.map(formatConversation))}.`,
   );
 
 export type ResolvedCheckpoint = {
@@ -104,7 +106,7 @@ const resolveCheckpoint = async (
   const whose = agent === null ? '' : ` of ${agent}`;
   throw new CloisterError(
     'checkpoint_unknown',
-    ids.length === 0 ? `There are none${whose} yet.` : `The newest${whose} are: ${listNames(ids)}.`,
+    ids.length === 0 ? `This workspace has no checkpoints${whose}.` : `The newest${whose} are: ${listNames(ids)}.`,
   );
 };
 

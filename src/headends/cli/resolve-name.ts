@@ -20,7 +20,7 @@ export const resolveSummary = async (cloister: Cloister, name: string): Promise<
   if (summary !== undefined) return summary;
   throw new CloisterError(
     'run_unknown',
-    runs.length === 0 ? 'There are none yet.' : `The newest are: ${listNames(runs)}.`,
+    runs.length === 0 ? 'It has no runs yet.' : `The newest are: ${listNames(runs)}.`,
   );
 };
 

@@ -46,5 +46,5 @@ const checkInterrupted = (found: RunSummary, { takeOver, workspace }: ResumeRequ
   const instead = elsewhere
     ? ` If that process is dead: ${cloisterCommand(`resume ${run} --take-over`, workspace)}`
     : '';
-  throw new CloisterError('run_owned', `${run}: ${owner ?? 'a live process'}.${instead}`);
+  throw new CloisterError('run_owned', `Run ${run} is owned by ${owner ?? 'a live process'}.${instead}`);
 };

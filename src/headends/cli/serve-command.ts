@@ -25,15 +25,15 @@ export const serveCommand = async (request: ServeRequest, context: CommandContex
   };
   const stopListening = world.onStrayError((error) => output.err.print(sanitizeLine(describeStrayError(error))));
   try {
-    const serving = await world.serve(request, log);
-    const { url, token, agents, notes, inputEnded } = serving;
+    const service = await world.serve(request, log);
+    const { url, token, agents, notes, inputEnded } = service;
     // With --stdio-mcp, stdout belongs to the protocol.
     const printer: Printer = stdio ? output.err : output.out;
     if (json) output.jsonLine({ type: 'serving', url, token, agents: agents.map(({ name }) => name) });
-    else printer.print(...bannerLines(serving, printer.paint));
+    else printer.print(...bannerLines(service, printer.paint));
     output.err.print(...notes.map((note) => `${output.err.paint('yellow', 'note:')} ${sanitizeLine(note)}`));
     await Promise.race([asked.promise, ...(inputEnded === null ? [] : [inputEnded])]);
-    return await stopServing(serving, request, context);
+    return await stopServing(service, request, context);
   } finally {
     stopListening();
   }
@@ -42,7 +42,7 @@ export const serveCommand = async (request: ServeRequest, context: CommandContex
 const immediateStopMs = 1_000;
 
 const stopServing = async (
-  serving: RunningServer,
+  service: RunningServer,
   request: ServeRequest,
   context: CommandContext,
 ): Promise<ExitCode> => {
@@ -56,26 +56,26 @@ const stopServing = async (
     isImmediate = true;
     immediate.resolve('immediate');
   });
-  output.err.print(stoppingLine(serving.running(), graceMs));
+  output.err.print(stoppingLine(service.running(), graceMs));
   const stopCleanly = async (): Promise<void> => {
-    const left = await serving.stop(graceMs);
+    const left = await service.stop(graceMs);
     if (isImmediate) return;
-    if (left.length === 0 || memory) await serving.close();
+    if (left.length === 0 || memory) await service.close();
     else output.err.print(...unfinishedLines(left, workspace));
   };
   if ((await Promise.race([stopCleanly(), immediate.promise])) !== 'immediate') return exitCode.completed;
 
-  if (!memory) output.err.print(...unfinishedLines(await stopNow(serving, world), workspace));
+  if (!memory) output.err.print(...unfinishedLines(await stopNow(service, world), workspace));
   // A user who pressed Ctrl-C twice needs no message saying so.
   return exitCode.cancelled;
 };
 
 /** Null: finding out took too long. */
-const stopNow = async (serving: RunningServer, world: CommandContext['world']): Promise<readonly string[] | null> => {
+const stopNow = async (service: RunningServer, world: CommandContext['world']): Promise<readonly string[] | null> => {
   const late = Promise.withResolvers<null>();
   const stop = world.timer(immediateStopMs, () => late.resolve(null));
   try {
-    return await Promise.race([serving.stop(0).catch(() => null), late.promise]);
+    return await Promise.race([service.stop(0).catch(() => null), late.promise]);
   } finally {
     stop();
   }

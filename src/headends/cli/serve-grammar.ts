@@ -59,22 +59,26 @@ export const addServeCommands = (program: Command, take: TakeRequest): void => {
     .usage('[options] --agent <path|name> …')
     .argument('[agents...]', 'same as --agent')
     .option('--agent <path|name>', 'an .ai file, a folder, a team file, a module or a name; repeatable', collect)
-    .option('--http [port]', `port to listen on (default ${defaultPort}; none with --stdio-mcp alone)`, port)
+    .option('--http [port]', `port to listen on (default: ${defaultPort}; none with --stdio-mcp alone)`, port)
     .addOption(new Option('--stdio-mcp', 'serve MCP over stdin and stdout').conflicts('json'))
     .option('--token-file <file>', 'clients and their permissions; without it, one token is generated and shown once')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--expose', 'allow an address reachable from other machines')
+    .option('--expose', 'allow --host to be reachable from other machines')
     .option('--allow-host <name>', 'additional host name to accept; repeatable', collect)
     .option('--allow-origin <origin>', 'web origin to accept (CORS); repeatable', origins)
     .option('--allow-system', 'accept a client’s system prompt, as context')
     .option('--allow-tools', 'accept client tools; the client executes them')
     .option('--show-activity', 'stream sub-agent and tool activity as reasoning')
-    .option('--max-runs <n>', 'concurrent runs (16); idle long-lived agents do not count', positiveInteger)
-    .option('--max-runs-per-agent <n>', 'concurrent runs per agent (16)', positiveInteger)
-    .option('--max-queue <n>', 'queued requests (64)', wholeNumber)
+    .option(
+      '--max-runs <n>',
+      'maximum concurrent runs (default: 16); idle long-lived agents do not count',
+      positiveInteger,
+    )
+    .option('--max-runs-per-agent <n>', 'maximum concurrent runs per agent (default: 16)', positiveInteger)
+    .option('--max-queue <n>', 'maximum queued requests (default: 64)', wholeNumber)
     .option(
       '--grace <seconds>',
-      'seconds to let runs finish on shutdown (30); Ctrl-C again stops immediately',
+      'seconds to let runs finish on shutdown (default: 30); Ctrl-C again stops immediately',
       wholeNumber,
     )
     .option('--in-memory', 'store nothing on disk')

@@ -42,7 +42,7 @@ export const showLines = (
     ...(report.caller === null ? [] : [`caller   ${excerpt(report.caller, columns - 9)}`]),
     `started  ${dateTime(report.startedAt)}${report.endedAt === null ? '' : `, took ${duration(report.endedAt - report.startedAt)}`}`,
     ...(report.endedAt === null ? [`reached  ${describeReached(report, operations)}`] : []),
-    `spent    ${count(spent.inputTokens)} in${describeCacheUse(spent)}, ${count(spent.outputTokens)} out, ${money(spent.usd)}${
+    `spent    ${plural(spent.inputTokens, 'token')} in${describeCacheUse(spent)}, ${count(spent.outputTokens)} out, ${money(spent.usd)}${
       spent.uncertain === 0 ? '' : `, ${count(spent.uncertain)} tokens uncertain`
     }`,
     '',

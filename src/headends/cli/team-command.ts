@@ -209,7 +209,7 @@ const planNextLines = ({ run, output }: RunOutcome, { path, save, workspace }: T
   if (parsePlan(output) === null) return [];
   const from = save === null ? run : shellWord(save);
   return [
-    ...(save === null ? ['To edit it first, save it with --save-plan plan.json'] : []),
-    `Run it: ${cloisterCommand(`team ${shellWord(path)} --from-plan ${from}`, workspace)}`,
+    ...(save === null ? ['To edit the plan first, save it with --save-plan plan.json'] : []),
+    `Run the plan: ${cloisterCommand(`team ${shellWord(path)} --from-plan ${from}`, workspace)}`,
   ];
 };

@@ -19,7 +19,7 @@ import type { TeamRequest } from './request.ts';
 import { UsageError } from './usage-error.ts';
 
 export const addTeamCommand = (program: Command, take: TakeRequest): void => {
-  const team = command(program, 'team', 'run a team on a task graph', [
+  const team = command(program, 'team', 'run a team: plan a goal as a task graph, or run given tasks', [
     'cloister team team.yaml "Write a page about bees"',
     'cloister team team.yaml "Write a page about bees" --plan-only --save-plan plan.json',
     'cloister team team.yaml --from-plan plan.json',
@@ -35,7 +35,7 @@ export const addTeamCommand = (program: Command, take: TakeRequest): void => {
       ]),
     )
     .addOption(
-      new Option('--plan-only', 'only plan, and print the plan').conflicts(['fromPlan', 'finalAnswer', 'answer']),
+      new Option('--plan-only', 'print the plan and run nothing').conflicts(['fromPlan', 'finalAnswer', 'answer']),
     )
     .option('--save-plan <file>', 'with --plan-only: save the plan as JSON')
     .option('--from-plan <file|run>', 'execute a saved plan, or the plan of an earlier run')

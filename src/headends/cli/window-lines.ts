@@ -34,7 +34,12 @@ const cellLines = (cell: CellWindow, verbose: boolean, screen: Screen): readonly
     paint('bold', truncateColumns(name, columns)),
     ...wrapText('  ', `${excerpt(cell.model, 60)}: ${describeRoom(cell)}`, columns, 2),
     `  ${barOf(cell, { paint, columns: columns - 2 })}`,
-    ...wrapText('  ', parts.map(([category]) => describeCategory(cell, category)).join(', '), columns, 2),
+    ...wrapText(
+      '  ',
+      `${parts.map(([category]) => describeCategory(cell, category)).join(', ')} (tokens/segments)`,
+      columns,
+      2,
+    ),
     ...(more === 0 ? [] : [`  … ${plural(more, 'earlier change')}: use --verbose for all`]),
     ...shown.flatMap((change) => wrapText('  ', describeChange(change), columns)),
   ];
@@ -56,7 +61,7 @@ const parts: readonly (readonly [category: Category, letter: string, style: Styl
 
 const describeCategory = ({ categories }: CellWindow, category: Category): string => {
   const { messages, tokens } = categories[category];
-  return `${category} ${compactNumber(tokens)}${messages === 0 ? '' : ` in ${count(messages)}`}`;
+  return `${category} ${compactNumber(tokens)}${messages === 0 ? '' : `/${count(messages)}`}`;
 };
 
 /** Letters in proportion to the tokens of each category, at least one if it has messages; dots for free space. */

@@ -20,7 +20,7 @@ import { nextBatch } from './next-batch.ts';
 export type AppOptions = {
   readonly routes: readonly PlainRoute[];
   /** For paths that belong to no protocol. */
-  readonly form: ErrorFormatter;
+  readonly formatError: ErrorFormatter;
   readonly gate: Gate;
   readonly limits: HttpLimits;
   readonly bodies: BodyBudget;
@@ -57,15 +57,15 @@ export type HttpApp = {
 };
 
 /** What is known about a path before a request for it is handled. */
-type PathInfo = { readonly form: ErrorFormatter; readonly methods: readonly string[] };
+type PathInfo = { readonly formatError: ErrorFormatter; readonly methods: readonly string[] };
 
 type KnownRoute = PlainRoute & PathInfo;
 
 export const buildApp = (options: AppOptions): HttpApp => {
   const app = new Hono<{ Bindings: Partial<NodeEnv> }>({ strict: true });
   const refuse = (error: unknown): Response =>
-    sendReply(failureResponse(clientError(error), options.form, commonHeaders(requestId(options), {})));
-  const healthPath = { form: options.form, methods: ['GET'] };
+    sendReply(failureResponse(clientError(error), options.formatError, commonHeaders(requestId(options), {})));
+  const healthPath = { formatError: options.formatError, methods: ['GET'] };
   app.get('/health', (c) => health(c, options, healthPath));
   app.all('/health', (c) => rejectRequest(c, options, healthPath));
   for (const [path, routesOfPath] of groupByPath(options.routes)) {
@@ -79,7 +79,10 @@ export const buildApp = (options: AppOptions): HttpApp => {
   }
   const formatterFor = formatterByPath(options.routes);
   app.notFound((c) =>
-    rejectRequest(c, options, { form: formatterFor(new URL(c.req.url).pathname) ?? options.form, methods: [] }),
+    rejectRequest(c, options, {
+      formatError: formatterFor(new URL(c.req.url).pathname) ?? options.formatError,
+      methods: [],
+    }),
   );
   app.onError(refuse);
   return { fetch: (request, env = {}) => app.fetch(request, env), refuse };
@@ -88,9 +91,9 @@ export const buildApp = (options: AppOptions): HttpApp => {
 /** An unknown path below a path of a protocol gets the error format of that protocol. The longest matching prefix decides. */
 const formatterByPath = (routes: readonly PlainRoute[]): ((path: string) => ErrorFormatter | undefined) => {
   const prefixes = routes
-    .map(({ path, form }) => ({ start: `${path.split('/:')[0]!}/`, form }))
+    .map(({ path, formatError }) => ({ start: `${path.split('/:')[0]!}/`, formatError }))
     .sort((one, other) => other.start.length - one.start.length);
-  return (path) => prefixes.find(({ start }) => `${path}/`.startsWith(start))?.form;
+  return (path) => prefixes.find(({ start }) => `${path}/`.startsWith(start))?.formatError;
 };
 
 /** Fixed paths come first, so that `/v1/runs` is not taken for an agent. */
@@ -173,7 +176,7 @@ const requestId = ({ ids }: AppOptions): string => `req_${ids.random()}${ids.ran
 const handleRequest = async (
   c: HonoContext,
   options: AppOptions,
-  { form, methods }: PathInfo,
+  { formatError, methods }: PathInfo,
   answer: (request: RequestContext) => Promise<CompleteReply | Response>,
 ): Promise<Response> => {
   const { gate, clock, limits } = options;
@@ -218,7 +221,7 @@ const handleRequest = async (
     const allow: HeaderMap = failure.status === 405 ? { allow: methods.join(', ') } : {};
     report(failure, failure.code === 'defect' ? error : undefined);
     const redacted = { ...failure, message: options.redact(failure.message) };
-    return sendReply(failureResponse(redacted, form, common, allow), c.env.outgoing);
+    return sendReply(failureResponse(redacted, formatError, common, allow), c.env.outgoing);
   }
 };
 

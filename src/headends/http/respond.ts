@@ -111,7 +111,7 @@ const encodeEvents = (events: AsyncIterable<ServerEvent>): AsyncIterable<string>
 
 export const failureResponse = (
   failure: ClientFailure,
-  form: ErrorFormatter,
+  formatError: ErrorFormatter,
   common: HeaderMap,
   more: HeaderMap = {},
 ): CompleteReply => {
@@ -123,5 +123,5 @@ export const failureResponse = (
     ...(retryAfterMs === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) }),
     ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
   };
-  return completeReply(status, form(failure, common['x-request-id'] ?? ''), common, { more: headers, code });
+  return completeReply(status, formatError(failure, common['x-request-id'] ?? ''), common, { more: headers, code });
 };

@@ -21,7 +21,7 @@ const instructions =
   'notifications to follow it, and cancel calls you no longer need.';
 
 export const agentServerFactory =
-  (library: McpLibrary, serving: AgentService, version: string): ServerFactory =>
+  (library: McpLibrary, service: AgentService, version: string): ServerFactory =>
   (caller, flow) => {
     const server: Server = new library.Server(
       { name: 'cloister', title: 'Cloister', version },
@@ -38,11 +38,11 @@ export const agentServerFactory =
       }
     };
     server.setRequestHandler('tools/list', () =>
-      asProtocolError(() => ({ tools: serving.agents(caller).map(agentAsTool) })),
+      asProtocolError(() => ({ tools: service.agents(caller).map(agentAsTool) })),
     );
     server.setRequestHandler('tools/call', async ({ params }, context) => {
-      const agent = asProtocolError(() => servedAgent(serving, caller, params.name));
-      return callAgent({ serving, caller, agent, flow }, (params.arguments ?? {}) as JsonObject, context);
+      const agent = asProtocolError(() => servedAgent(service, caller, params.name));
+      return callAgent({ serving: service, caller, agent, flow }, (params.arguments ?? {}) as JsonObject, context);
     });
     return server;
   };
@@ -55,13 +55,13 @@ type ToolCallContext = {
 };
 
 const callAgent = async (
-  { serving, caller, agent, flow }: ToolCallContext,
+  { serving: service, caller, agent, flow }: ToolCallContext,
   args: JsonObject,
   { mcpReq }: ServerContext,
 ): Promise<CallToolResult> => {
   try {
     const { request, format } = readArguments(agent, args);
-    const run = await serving.startRun(caller, request, mcpReq.signal);
+    const run = await service.startRun(caller, request, mcpReq.signal);
     const [outcome] = await Promise.all([run.outcome, sendRunProgress(run, flow, mcpReq)]);
     return toToolResult(agent, format, outcome);
   } catch (error) {

@@ -22,7 +22,7 @@ export const httpRoute = (library: McpLibrary, serverFor: ServerFactory, world: 
   return {
     method: 'POST',
     path: '/mcp',
-    form: rpcError,
+    formatError: rpcError,
     answer: async (call) => {
       const { caller, body, headers, signal } = call;
       if (body === undefined || Array.isArray(body))

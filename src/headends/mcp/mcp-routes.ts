@@ -13,7 +13,7 @@ import { sseRoutes } from './sse-routes.ts';
 const plainSocketRequest = (world: McpWorld): PlainRoute => ({
   method: 'GET',
   path: socketPath,
-  form: rpcError,
+  formatError: rpcError,
   answer: async () => {
     throw world.isStopping()
       ? new CloisterError('server_stopping')
@@ -23,9 +23,9 @@ const plainSocketRequest = (world: McpWorld): PlainRoute => ({
 
 export type McpRoutes = { readonly routes: readonly PlainRoute[]; readonly sockets: readonly SocketRoute[] };
 
-export const mcpRoutes = async (serving: AgentService, world: McpWorld): Promise<McpRoutes> => {
+export const mcpRoutes = async (service: AgentService, world: McpWorld): Promise<McpRoutes> => {
   const library = await import('@modelcontextprotocol/server');
-  return routesFor(library, agentServerFactory(library, serving, world.version), world);
+  return routesFor(library, agentServerFactory(library, service, world.version), world);
 };
 
 /** The same for any server factory. */

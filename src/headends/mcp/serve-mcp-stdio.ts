@@ -21,13 +21,13 @@ export type McpStreams = { readonly input: NodeJS.ReadableStream; readonly outpu
 export type McpStdio = { readonly ended: Promise<void>; close(): Promise<void> };
 
 export const serveMcpStdio = async (
-  serving: AgentService,
+  service: AgentService,
   caller: Caller,
   streams: McpStreams,
   options: { readonly version?: string } = {},
 ): Promise<McpStdio> => {
   const library = await import('@modelcontextprotocol/server');
-  return serveStreams(library, agentServerFactory(library, serving, options.version ?? '0'), caller, streams);
+  return serveStreams(library, agentServerFactory(library, service, options.version ?? '0'), caller, streams);
 };
 
 /** The same for any server factory. */

@@ -21,7 +21,7 @@ export const sseRoutes = (serve: ServeClient, world: McpWorld): readonly PlainRo
   const stream: PlainRoute = {
     method: 'GET',
     path: '/mcp/sse',
-    form: rpcError,
+    formatError: rpcError,
     answer: async (call) => {
       if (world.isStopping()) throw new CloisterError('server_stopping');
       refuseTooMany(sessions, call.caller);
@@ -31,7 +31,7 @@ export const sseRoutes = (serve: ServeClient, world: McpWorld): readonly PlainRo
   const messages: PlainRoute = {
     method: 'POST',
     path: messagesPath,
-    form: rpcError,
+    formatError: rpcError,
     answer: async ({ caller, query, body }) => {
       const session = sessions.get(query.get('session') ?? '');
       // probe: mcp-session-of-caller

@@ -9,17 +9,17 @@ import { openaiError } from './openai-error.ts';
 import { parseChat } from './parse-chat.ts';
 import { chatUsage } from './usage.ts';
 
-export const chatRoute = (serving: AgentService): HttpRoute => ({
+export const chatRoute = (service: AgentService): HttpRoute => ({
   method: 'POST',
   path: '/v1/chat/completions',
-  form: openaiError,
-  operation: chatOperation(serving.clients),
+  formatError: openaiError,
+  operation: chatOperation(service.clients),
   answer: async ({ caller, id, body, signal }) => {
-    const { clients } = serving;
+    const { clients } = service;
     const { request, stream, withUsage, results, userTexts } = parseChat(body, clients);
     const read = stream || clients.activity;
     const newRequest = request === null ? null : () => ({ ...request, stream: read });
-    const run = await startOrContinue(serving, caller, { results, userTexts, newRequest }, signal);
+    const run = await startOrContinue(service, caller, { results, userTexts, newRequest }, signal);
     if (stream) return { events: chatEvents(run, { request: id, withUsage, activity: clients.activity }) };
     return { status: 200, body: await chatCompletion(run, clients.activity) };
   },

@@ -7,25 +7,25 @@ import { openaiError } from './openai-error.ts';
 import { openaiModelOperation, modelsOperation } from './model-operations.ts';
 
 /** `since`: clients expect a creation time, and agents have none, so all models get this one. */
-export const modelRoutes = (serving: AgentService, since: number): readonly HttpRoute[] => [
+export const modelRoutes = (service: AgentService, since: number): readonly HttpRoute[] => [
   {
     method: 'GET',
     path: '/v1/models',
-    form: openaiError,
+    formatError: openaiError,
     operation: modelsOperation,
     answer: async ({ caller }) => ({
       status: 200,
-      body: { object: 'list', data: serving.agents(caller).map((agent) => openaiModel(agent, since)) },
+      body: { object: 'list', data: service.agents(caller).map((agent) => openaiModel(agent, since)) },
     }),
   },
   {
     method: 'GET',
     path: '/v1/models/:model',
-    form: openaiError,
+    formatError: openaiError,
     operation: openaiModelOperation,
     answer: async ({ caller, params }) => ({
       status: 200,
-      body: openaiModel(servedAgent(serving, caller, params['model'] ?? ''), since),
+      body: openaiModel(servedAgent(service, caller, params['model'] ?? ''), since),
     }),
   },
 ];

@@ -4,8 +4,8 @@ import { chatRoute } from './chat-route.ts';
 import { modelRoutes } from './model-routes.ts';
 import { responseRoutes } from './response-routes.ts';
 
-export const openaiRoutes = (serving: AgentService, world: { now(): number }): readonly HttpRoute[] => [
-  ...modelRoutes(serving, world.now()),
-  chatRoute(serving),
-  ...responseRoutes(serving),
+export const openaiRoutes = (service: AgentService, world: { now(): number }): readonly HttpRoute[] => [
+  ...modelRoutes(service, world.now()),
+  chatRoute(service),
+  ...responseRoutes(service),
 ];

@@ -7,14 +7,14 @@ import type { ParsedResponseRequest } from './parse-response.ts';
 
 /** Rejects with `run_unknown`, or with `request_invalid` for a response that was never completed. */
 export const resolveEarlierResponses = async (
-  serving: Pick<AgentService, 'find'>,
+  service: Pick<AgentService, 'find'>,
   caller: Caller,
   { previous, dialog }: Pick<ParsedResponseRequest, 'previous' | 'dialog'>,
 ): Promise<readonly DialogMessage[]> => {
   const found = new Map<string, readonly DialogMessage[]>();
   const dialogOf = async (run: string): Promise<readonly DialogMessage[]> => {
     // probe: recalled-said
-    const said = found.get(run) ?? (await (await serving.find(caller, run)).dialog());
+    const said = found.get(run) ?? (await (await service.find(caller, run)).dialog());
     found.set(run, said);
     return said;
   };

@@ -13,18 +13,18 @@ import { callItem, messageItem, reasoningItem, responseObject } from './response
 import type { ResponseHead } from './response-object.ts';
 import { createResponseOperation, readResponseOperation } from './response-operations.ts';
 
-export const responseRoutes = (serving: AgentService): readonly HttpRoute[] => [
+export const responseRoutes = (service: AgentService): readonly HttpRoute[] => [
   {
     method: 'POST',
     path: '/v1/responses',
-    form: openaiError,
-    operation: createResponseOperation(serving.clients),
+    formatError: openaiError,
+    operation: createResponseOperation(service.clients),
     answer: async ({ caller, body, signal }) => {
-      const { clients } = serving;
+      const { clients } = service;
       const { stream, format, previous, tools, results, userTexts, request, dialog } = parseResponse(body, clients);
       const read = stream || clients.activity;
-      const newRequest = request && (() => completeRequest(serving, caller, { request, previous, dialog }, read));
-      const run = await startOrContinue(serving, caller, { results, userTexts, newRequest }, signal);
+      const newRequest = request && (() => completeRequest(service, caller, { request, previous, dialog }, read));
+      const run = await startOrContinue(service, caller, { results, userTexts, newRequest }, signal);
       const head = { run: answerName(run), agent: run.agent, startedAt: run.startedAt, previous, format, tools };
       if (stream) return { events: responseEvents(run, head, clients.activity) };
       return { status: 200, body: await completeResponse(run, head, clients.activity) };
@@ -33,18 +33,18 @@ export const responseRoutes = (serving: AgentService): readonly HttpRoute[] => [
   {
     method: 'GET',
     path: '/v1/responses/:response',
-    form: openaiError,
-    operation: readResponseOperation(serving.clients),
+    formatError: openaiError,
+    operation: readResponseOperation(service.clients),
     answer: async ({ caller, params, query }) => {
       if (query.get('stream') === 'true')
         throw new CloisterError('request_unsupported', 'stream: only a new response can be streamed.');
-      return { status: 200, body: await readResponse(serving, caller, params['response'] ?? '') };
+      return { status: 200, body: await readResponse(service, caller, params['response'] ?? '') };
     },
   },
 ];
 
 const completeRequest = async (
-  serving: AgentService,
+  service: AgentService,
   caller: Caller,
   {
     request,
@@ -55,7 +55,7 @@ const completeRequest = async (
   },
   stream: boolean,
 ): Promise<AgentRequest> => {
-  const { input, history } = splitDialog(await resolveEarlierResponses(serving, caller, { previous, dialog }), 'input');
+  const { input, history } = splitDialog(await resolveEarlierResponses(service, caller, { previous, dialog }), 'input');
   return { ...request, input, ...(history.length === 0 ? {} : { history }), stream };
 };
 

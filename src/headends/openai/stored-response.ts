@@ -8,11 +8,11 @@ import { callItem, messageItem, responseObject } from './response-object.ts';
 import type { ResponseState } from './response-object.ts';
 
 /** Rejects with `run_unknown`, also for runs of other callers. */
-export const readResponse = async (serving: AgentService, caller: Caller, id: string): Promise<JsonObject> => {
+export const readResponse = async (service: AgentService, caller: Caller, id: string): Promise<JsonObject> => {
   const [run, name, nth] = [runFromResponseId(id, 'The path'), nameFromResponseId(id), nthFromResponseId(id)];
-  const found = await serving.find(caller, run);
+  const found = await service.find(caller, run);
   // Read before the report: a request that has ended by now has its end in the report.
-  const part = nth === null ? undefined : serving.requestState(caller, run, nth);
+  const part = nth === null ? undefined : service.requestState(caller, run, nth);
   const report = await found.report();
   const head = { run: name, agent: report.agent, startedAt: report.startedAt, previous: null, format: null };
   return responseObject(head, part === undefined ? runResponse(report, name) : requestResponse(report, name, part));

@@ -13,33 +13,33 @@ export type RestWorld = {
   redact?(text: string): string;
 };
 
-export const agentRoutes = (serving: AgentService, world: RestWorld): readonly HttpRoute[] => [
+export const agentRoutes = (service: AgentService, world: RestWorld): readonly HttpRoute[] => [
   {
     method: 'GET',
     path: '/v1',
-    form: restError,
+    formatError: restError,
     operation: listAgentsOperation,
     answer: async ({ caller, query }) => {
       refuseQuery(query);
-      const agents = serving.agents(caller).map((agent) => agentJson(agent, world));
+      const agents = service.agents(caller).map((agent) => agentJson(agent, world));
       return { status: 200, body: { version: world.version, agents } };
     },
   },
   {
     method: 'GET',
     path: '/v1/:agent',
-    form: restError,
+    formatError: restError,
     operation: askByQueryOperation,
-    answer: async (call) => askAgent(serving, call, parseQuery(call.query, requestedAgent(serving, call))),
+    answer: async (call) => askAgent(service, call, parseQuery(call.query, requestedAgent(service, call))),
   },
   {
     method: 'POST',
     path: '/v1/:agent',
-    form: restError,
+    formatError: restError,
     operation: askByBodyOperation,
     answer: async (call) => {
       refuseQuery(call.query);
-      return askAgent(serving, call, parseBody(call.body, requestedAgent(serving, call)));
+      return askAgent(service, call, parseBody(call.body, requestedAgent(service, call)));
     },
   },
 ];

@@ -9,18 +9,18 @@ import { detailsJson, outcomeReply, restOutcomeJson } from './run-json.ts';
 import type { ParsedRunRequest } from './parsed-run-request.ts';
 
 /** Throws `agent_unknown`. */
-export const requestedAgent = (serving: AgentService, { caller, params }: AdmittedRequest): Agent =>
-  servedAgent(serving, caller, params['agent'] ?? '');
+export const requestedAgent = (service: AgentService, { caller, params }: AdmittedRequest): Agent =>
+  servedAgent(service, caller, params['agent'] ?? '');
 
 export const askAgent = async (
-  serving: AgentService,
+  service: AgentService,
   call: AdmittedRequest,
   parsed: ParsedRunRequest,
 ): Promise<RouteReply> => {
   const { request, waits } = parsed;
   if (!waits || request.resident === true) {
-    const started = await startDetached(serving, call, request);
-    return waits ? firstReply(serving, call, started) : acceptedReply(started);
+    const started = await startDetached(service, call, request);
+    return waits ? firstReply(service, call, started) : acceptedReply(started);
   }
 
   const streams = parsed.stream ?? acceptsEvents(call.headers);
@@ -29,11 +29,11 @@ export const askAgent = async (
       'request_invalid',
       'last-event-id: this URL starts a new run each time. To continue a stream, use /v1/runs/<run>/events.',
     );
-  const run = await serving.startRun(call.caller, streams ? { ...request, stream: true } : request, call.signal);
+  const run = await service.startRun(call.caller, streams ? { ...request, stream: true } : request, call.signal);
   const value = async (): Promise<JsonObject> => ({
     ...restOutcomeJson(await run.outcome),
     ...(request.conversation === undefined ? {} : { conversation: request.conversation }),
-    ...(parsed.details ? await details(serving, call, run) : {}),
+    ...(parsed.details ? await details(service, call, run) : {}),
   });
   if (streams) return { events: eventStream({ events: run.events(), finalValue: value, id: call.id }) };
   return outcomeReply(await run.outcome, await value());
@@ -47,7 +47,7 @@ export const acceptedReply = ({ run, agent }: Pick<ServedRun, 'run' | 'agent'>):
 
 /** A client that disconnects leaves the queue; a run that has started keeps running. */
 const startDetached = async (
-  serving: AgentService,
+  service: AgentService,
   { caller, signal }: AdmittedRequest,
   request: AgentRequest,
 ): Promise<ServedRun> => {
@@ -56,7 +56,7 @@ const startDetached = async (
   if (signal.aborted) leave();
   signal.addEventListener('abort', leave, { once: true });
   try {
-    return await serving.startRun(caller, request, waiting.signal);
+    return await service.startRun(caller, request, waiting.signal);
   } finally {
     signal.removeEventListener('abort', leave);
   }
@@ -64,18 +64,18 @@ const startDetached = async (
 
 /** The answer to the first message of a resident run; its outcome, if it has already ended. */
 const firstReply = async (
-  serving: AgentService,
+  service: AgentService,
   call: AdmittedRequest,
   { run, outcome }: ServedRun,
 ): Promise<RouteReply> => {
-  const { session } = await serving.find(call.caller, run);
+  const { session } = await service.find(call.caller, run);
   if (session !== null) return answerReply(run, await awaitAnswer(session, undefined, call.signal));
   const ended = await outcome;
   return outcomeReply(ended, restOutcomeJson(ended));
 };
 
-const details = async (serving: AgentService, { caller }: AdmittedRequest, { run }: ServedRun): Promise<JsonObject> =>
-  detailsJson(await (await serving.find(caller, run)).report());
+const details = async (service: AgentService, { caller }: AdmittedRequest, { run }: ServedRun): Promise<JsonObject> =>
+  detailsJson(await (await service.find(caller, run)).report());
 
 /** A client that also accepts JSON gets JSON. */
 const acceptsEvents = (headers: Headers): boolean => {

@@ -17,65 +17,65 @@ import { refuseQuery } from './parse-query.ts';
 import { restError } from './rest-error.ts';
 import { requireRun, refuseQueryAndBody, requireRunning } from './run-routes.ts';
 
-export const liveAgentRoutes = (serving: AgentService): readonly HttpRoute[] => [
+export const liveAgentRoutes = (service: AgentService): readonly HttpRoute[] => [
   {
     method: 'GET',
     path: '/v1/runs/:run/agents',
-    form: restError,
+    formatError: restError,
     operation: listLiveAgentsOperation,
     answer: async (call) => {
       refuseQuery(call.query);
-      const { summary, session } = await requireRunning(serving, call);
+      const { summary, session } = await requireRunning(service, call);
       return { status: 200, body: { run: summary.run, agents: session.agents() } };
     },
   },
   {
     method: 'GET',
     path: '/v1/runs/:run/messages',
-    form: restError,
+    formatError: restError,
     operation: readMessagesOperation,
     answer: async (call) => {
       refuseQuery(call.query);
-      const found = await requireRun(serving, call);
+      const found = await requireRun(service, call);
       return { status: 200, body: { run: found.summary.run, messages: await found.dialog() } };
     },
   },
   {
     method: 'POST',
     path: '/v1/runs/:run/messages',
-    form: restError,
+    formatError: restError,
     operation: sendMessageOperation,
-    answer: (call) => sendMail(serving, call),
+    answer: (call) => sendMail(service, call),
   },
   {
     method: 'DELETE',
     path: '/v1/runs/:run/agents/:name',
-    form: restError,
+    formatError: restError,
     operation: finishAgentOperation,
-    answer: (call) => finishSession(serving, call, call.params['name']),
+    answer: (call) => finishSession(service, call, call.params['name']),
   },
   {
     method: 'POST',
     path: '/v1/runs/:run/finish',
-    form: restError,
+    formatError: restError,
     operation: finishRunOperation,
-    answer: (call) => finishSession(serving, call),
+    answer: (call) => finishSession(service, call),
   },
 ];
 
 /** Asks the agent to finish. It ends once its current work is done. */
-const finishSession = async (serving: AgentService, call: AdmittedRequest, name?: string): Promise<RouteReply> => {
+const finishSession = async (service: AgentService, call: AdmittedRequest, name?: string): Promise<RouteReply> => {
   refuseQueryAndBody(call);
-  const { summary, session } = await requireRunning(serving, call);
+  const { summary, session } = await requireRunning(service, call);
   session.finish(name);
   return acceptedReply(summary);
 };
 
-const sendMail = async (serving: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
+const sendMail = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
   refuseQuery(call.query);
   const { text, target, waits } = parseMailBody(call.body);
-  const { summary, session } = await requireRunning(serving, call);
-  const message = await serving.sendMessage(call.caller, summary.run, { text, ...target }, call.signal);
+  const { summary, session } = await requireRunning(service, call);
+  const message = await service.sendMessage(call.caller, summary.run, { text, ...target }, call.signal);
   if (!waits) return { status: 202, body: { run: summary.run, message } };
 
   return answerReply(summary.run, await awaitAnswer(session, message, call.signal));

@@ -91,7 +91,7 @@ const renaming = (path: string, first: string): ReadonlyMap<string, string> => {
 };
 
 /** Adds what all operations have in common. */
-const completeOperation = ({ operation, form }: HttpRoute, names: ReadonlyMap<string, string>): JsonObject => {
+const completeOperation = ({ operation, formatError }: HttpRoute, names: ReadonlyMap<string, string>): JsonObject => {
   const declared = ((operation['parameters'] ?? []) as readonly JsonObject[]).map((parameter) =>
     parameter['in'] === 'path'
       ? { ...parameter, name: names.get(parameter['name'] as string) ?? parameter['name'] }
@@ -104,7 +104,7 @@ const completeOperation = ({ operation, form }: HttpRoute, names: ReadonlyMap<st
   return {
     ...operation,
     ...(parameters.length === 0 ? {} : { parameters }),
-    responses: { ...errorResponses(form), ...(operation['responses'] as JsonObject | undefined) },
+    responses: { ...errorResponses(formatError), ...(operation['responses'] as JsonObject | undefined) },
   };
 };
 
@@ -118,11 +118,11 @@ const commonErrors: Readonly<Record<string, ErrorCode>> = {
   503: 'server_stopping',
 };
 
-const errorResponses = (form: ErrorFormatter): JsonObject => {
-  const schema = form === restError ? schemaRef('Error') : { type: 'object' };
+const errorResponses = (formatError: ErrorFormatter): JsonObject => {
+  const schema = formatError === restError ? schemaRef('Error') : { type: 'object' };
   const errorResponse = (description: string, code: ErrorCode): JsonObject => ({
     description,
-    content: { 'application/json': { schema, example: form(clientFailure({ code }), 'a-request-id') } },
+    content: { 'application/json': { schema, example: formatError(clientFailure({ code }), 'a-request-id') } },
   });
   const each = Object.entries(commonErrors).map(([status, code]): [string, Json] => [
     status,

@@ -10,7 +10,7 @@ import { restError } from './rest-error.ts';
 export const openapiRoute = (routes: () => readonly HttpRoute[], about: ApiInfo): HttpRoute => ({
   method: 'GET',
   path: '/openapi.json',
-  form: restError,
+  formatError: restError,
   operation: {
     operationId: 'describe',
     tags: ['server'],

@@ -5,8 +5,8 @@ import type { RestWorld } from './agent-routes.ts';
 import { liveAgentRoutes } from './live-agent-routes.ts';
 import { runRoutes } from './run-routes.ts';
 
-export const restRoutes = (serving: AgentService, world: RestWorld): readonly HttpRoute[] => [
-  ...runRoutes(serving),
-  ...liveAgentRoutes(serving),
-  ...agentRoutes(serving, world),
+export const restRoutes = (service: AgentService, world: RestWorld): readonly HttpRoute[] => [
+  ...runRoutes(service),
+  ...liveAgentRoutes(service),
+  ...agentRoutes(service, world),
 ];

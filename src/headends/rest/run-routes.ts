@@ -16,54 +16,54 @@ import {
 } from './run-operations.ts';
 import { reportedOutcome, restOutcomeJson, reportJson, summaryJson } from './run-json.ts';
 
-export const runRoutes = (serving: AgentService): readonly HttpRoute[] => [
+export const runRoutes = (service: AgentService): readonly HttpRoute[] => [
   {
     method: 'GET',
     path: '/v1/runs',
-    form: restError,
+    formatError: restError,
     operation: listRunsOperation,
-    answer: (call) => listRuns(serving, call),
+    answer: (call) => listRuns(service, call),
   },
   {
     method: 'GET',
     path: '/v1/runs/:run',
-    form: restError,
+    formatError: restError,
     operation: showRunOperation,
     answer: async (call) => {
       refuseQuery(call.query);
-      const found = await requireRun(serving, call);
+      const found = await requireRun(service, call);
       return { status: 200, body: reportJson(await found.report()) };
     },
   },
   {
     method: 'GET',
     path: '/v1/runs/:run/events',
-    form: restError,
+    formatError: restError,
     operation: watchRunOperation,
-    answer: (call) => watchRun(serving, call),
+    answer: (call) => watchRun(service, call),
   },
   {
     method: 'POST',
     path: '/v1/runs/:run/cancel',
-    form: restError,
+    formatError: restError,
     operation: cancelRunOperation,
     answer: async (call) => {
       refuseQueryAndBody(call);
-      const { summary, session } = await requireRunning(serving, call);
+      const { summary, session } = await requireRunning(service, call);
       session.cancel();
       return acceptedReply(summary);
     },
   },
 ];
 
-export const requireRun = (serving: AgentService, { caller, params }: AdmittedRequest): Promise<FoundRun> =>
-  serving.find(caller, params['run'] ?? '');
+export const requireRun = (service: AgentService, { caller, params }: AdmittedRequest): Promise<FoundRun> =>
+  service.find(caller, params['run'] ?? '');
 
 type RunningRun = Pick<FoundRun, 'summary'> & { readonly session: RunSession };
 
 /** Throws `cell_ended` if the run is not running on this server. */
-export const requireRunning = async (serving: AgentService, call: AdmittedRequest): Promise<RunningRun> => {
-  const { summary, session } = await requireRun(serving, call);
+export const requireRunning = async (service: AgentService, call: AdmittedRequest): Promise<RunningRun> => {
+  const { summary, session } = await requireRun(service, call);
   if (session === null) throw new CloisterError('cell_ended', `Run ${summary.run} is not running on this server.`);
   return { summary, session };
 };
@@ -74,18 +74,18 @@ export const refuseQueryAndBody = ({ query, body }: AdmittedRequest): void => {
   refuseBody(body);
 };
 
-const listRuns = async (serving: AgentService, { caller, query }: AdmittedRequest): Promise<RouteReply> => {
+const listRuns = async (service: AgentService, { caller, query }: AdmittedRequest): Promise<RouteReply> => {
   const limit =
     new Query(query, ['limit']).wholeNumber('limit', { least: 1, most: runsPerPage.max }) ?? runsPerPage.default;
-  const runs = await serving.runs(caller, limit + 1);
+  const runs = await service.runs(caller, limit + 1);
   return { status: 200, body: { runs: runs.slice(0, limit).map(summaryJson), more: runs.length > limit } };
 };
 
-const watchRun = async (serving: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
+const watchRun = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
   // A client that reconnects automatically sends its last id in a header, to the same URL as before.
   const last = call.headers.get('last-event-id');
   const after = last || new Query(call.query, ['after']).text('after');
-  const found = await requireRun(serving, call);
+  const found = await requireRun(service, call);
   if (after !== undefined) await checkEventExists(found, after, last ? 'last-event-id' : 'after');
   return {
     events: eventStream({

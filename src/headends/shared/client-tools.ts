@@ -25,7 +25,7 @@ type DialogAndResults<Turn> = {
   readonly hasNewInput: boolean;
 };
 
-/** `isAgent`: whether a turn comes from the agent, be it text or a call. */
+/** `isAgent`: whether a turn comes from the agent, as text or as a call. */
 export const separateResults = <Turn extends object>(
   turns: readonly (Turn | CallResult)[],
   isAgent: (turn: Turn) => boolean,
@@ -54,16 +54,16 @@ export type StartOrContinueInput = Pick<DialogAndResults<never>, 'results' | 'us
 
 /** Continues the run that waits for these results, or starts a new one. */
 export const startOrContinue = async (
-  serving: AgentService,
+  service: AgentService,
   caller: Caller,
   { results, userTexts, newRequest }: StartOrContinueInput,
   signal: AbortSignal,
 ): Promise<ServedRun> => {
   // If no run waits for these results any more, they are only part of the dialog.
-  const isAwaited = serving.awaits(
+  const isAwaited = service.awaits(
     caller,
     results.map(({ call }) => call),
   );
-  if (newRequest === null || isAwaited) return serving.continueRun(caller, { results, messages: userTexts }, signal);
-  return serving.startRun(caller, await newRequest(), signal);
+  if (newRequest === null || isAwaited) return service.continueRun(caller, { results, messages: userTexts }, signal);
+  return service.startRun(caller, await newRequest(), signal);
 };

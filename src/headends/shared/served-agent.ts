@@ -3,8 +3,8 @@ import { unknownAgentError } from '#base';
 import type { Agent, Caller, AgentService } from '#contracts';
 
 /** Throws `agent_unknown`, also for agents that the caller may not run. */
-export const servedAgent = (serving: Pick<AgentService, 'agents'>, caller: Caller, name: string): Agent => {
-  const agents = serving.agents(caller);
+export const servedAgent = (service: Pick<AgentService, 'agents'>, caller: Caller, name: string): Agent => {
+  const agents = service.agents(caller);
   const found = agents.find((agent) => agent.name === name);
   if (found !== undefined) return found;
   throw unknownAgentError(

@@ -15,7 +15,7 @@ export type CaseSize = {
   readonly extraChildren: boolean;
   /** Whether cells may end in other ways than with an answer. */
   readonly endings: boolean;
-  /** Whether clients listen while the run goes on. */
+  /** Whether clients listen during the run. */
   readonly hasListeners: boolean;
 };
 

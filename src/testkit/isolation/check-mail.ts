@@ -44,7 +44,7 @@ export const checkMail = async (subject: Subject, options: PairCheckOptions): Pr
   let found: MailPairResult | null = null;
   let proof: MailPairResult | null = null;
   // Some pairs cannot be compared; the next seed replaces them. A difference that cannot be reproduced proves nothing, so the
-  // search goes on.
+  // search continues.
   for (let at = seed; seen.pairs < wanted && at < seed + 4 * wanted && proof === null; at++) {
     if (signal?.aborted === true) break;
     const compared = await pairs.compare(at);

@@ -25,7 +25,7 @@ export type GraphCase = {
   readonly budget: Budget | null;
   /** Whether members send messages, where the rules allow it. */
   readonly sendsMessages: boolean;
-  /** Whether clients listen while the run goes on. */
+  /** Whether clients listen during the run. */
   readonly hasListeners: boolean;
 };
 

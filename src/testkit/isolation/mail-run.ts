@@ -30,7 +30,7 @@ export type MailSetting = {
   readonly variation: MailVariation | null;
   readonly validate: Validate;
   readonly usesRealTools: boolean;
-  /** Whether clients listen while the run goes on. */
+  /** Whether clients listen during the run. */
   readonly hasListeners: boolean;
   environmentOf(testAgent: TestAgent): string | null;
   readonly redact: Redact | null;

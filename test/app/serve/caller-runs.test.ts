@@ -11,53 +11,53 @@ test('a run is in its caller’s list from the start, before it is on disk', asy
   await using folder = await temporaryFolder();
   const { agent, gate } = gatedAgent();
   await using cloister = await openCloister({ agents: [agent], workspace: folder.path });
-  const serving = serve(cloister);
+  const service = serve(cloister);
   const startedRuns: string[] = [];
   const sessions: RunSession[] = [];
   for (const input of ['One.', 'Two.']) {
-    const { run } = await serving.startRun(ann, { agent: 'gated', input });
+    const { run } = await service.startRun(ann, { agent: 'gated', input });
     startedRuns.unshift(run);
-    expect((await serving.runs(ann, 50)).map((one) => one.run)).toEqual(startedRuns);
-    expect((await serving.runs(ann, 50))[0]).toMatchObject({
+    expect((await service.runs(ann, 50)).map((one) => one.run)).toEqual(startedRuns);
+    expect((await service.runs(ann, 50))[0]).toMatchObject({
       agent: 'gated',
       goal: input,
       state: 'running',
       caller: 'ann',
     });
-    expect(await serving.runs({ name: 'ben' }, 50)).toEqual([]);
-    sessions.push((await serving.find(ann, run)).session!);
+    expect(await service.runs({ name: 'ben' }, 50)).toEqual([]);
+    sessions.push((await service.find(ann, run)).session!);
   }
   await gate.arrived(2);
-  expect((await serving.runs(ann, 50)).map((one) => one.run)).toEqual(startedRuns);
+  expect((await service.runs(ann, 50)).map((one) => one.run)).toEqual(startedRuns);
   gate.open();
   await Promise.all(sessions.map(({ outcome }) => outcome));
-  expect((await serving.runs(ann, 50)).map((one) => one.run)).toEqual(startedRuns);
+  expect((await service.runs(ann, 50)).map((one) => one.run)).toEqual(startedRuns);
 });
 
 test('the history is returned for a run with one request, not for a resident', async () => {
   const { agent, gate } = gatedAgent();
   gate.open();
   await using cloister = await inMemory(agent);
-  const serving = serve(cloister);
-  const once = await serving.startRun(ann, { agent: 'gated', input: 'Go.' });
+  const service = serve(cloister);
+  const once = await service.startRun(ann, { agent: 'gated', input: 'Go.' });
   await once.outcome;
-  expect(await (await serving.find(ann, once.run)).dialog()).toEqual([
+  expect(await (await service.find(ann, once.run)).dialog()).toEqual([
     { by: 'person', text: 'Go.' },
     { by: 'agent', text: 'Done: Go.' },
   ]);
-  const { run, outcome } = await serving.startRun(ann, { agent: 'gated', input: 'One.', resident: true });
-  const { session } = await serving.find(ann, run);
+  const { run, outcome } = await service.startRun(ann, { agent: 'gated', input: 'One.', resident: true });
+  const { session } = await service.find(ann, run);
   const refused = {
     code: 'request_unsupported',
     message: expect.stringContaining('is long-lived and has no single dialog'),
   };
-  const tried = async (): Promise<unknown> => (await serving.find(ann, run)).dialog();
+  const tried = async (): Promise<unknown> => (await service.find(ann, run)).dialog();
   await expect(tried()).rejects.toMatchObject(refused);
   await session!.ask('Two.');
   await expect(tried()).rejects.toMatchObject(refused);
   session!.finish();
   await outcome;
-  expect((await serving.find(ann, run)).session).toBeNull();
+  expect((await service.find(ann, run)).session).toBeNull();
   await expect(tried()).rejects.toMatchObject(refused);
 });
 
@@ -65,7 +65,7 @@ test('the history of a resident is returned where a conversation keeps it, and o
   const { agent, gate } = gatedAgent();
   gate.open();
   await using cloister = await inMemory(agent);
-  const serving = serve(cloister, systemClock, ['ann', 'ben']);
+  const service = serve(cloister, systemClock, ['ann', 'ben']);
   const ben = { name: 'ben' };
   const request = { agent: 'gated', conversation: 'trip' };
   const dialog = (...texts: readonly string[]) =>
@@ -74,13 +74,13 @@ test('the history of a resident is returned where a conversation keeps it, and o
       { by: 'agent', text: `Done: ${text}` },
     ]);
   await (
-    await serving.startRun(ann, { ...request, input: 'Before.' })
+    await service.startRun(ann, { ...request, input: 'Before.' })
   ).outcome;
   await (
-    await serving.startRun(ben, { ...request, input: 'Secret.' })
+    await service.startRun(ben, { ...request, input: 'Secret.' })
   ).outcome;
-  const { run, outcome } = await serving.startRun(ann, { ...request, input: 'One.', resident: true });
-  const { session, dialog: said } = await serving.find(ann, run);
+  const { run, outcome } = await service.startRun(ann, { ...request, input: 'One.', resident: true });
+  const { session, dialog: said } = await service.find(ann, run);
   await session!.answer();
   expect(await said()).toEqual(dialog('Before.', 'One.'));
   await session!.ask('Two.');
@@ -92,9 +92,9 @@ test('the history of a resident is returned where a conversation keeps it, and o
     'Two.',
     expect.stringContaining('Done: '),
   ]);
-  await expect(serving.find(ben, run)).rejects.toMatchObject({ code: 'run_unknown' });
-  const other = await serving.startRun(ben, { ...request, input: 'Mine.', resident: true });
-  const { session: mine, dialog: saidToBen } = await serving.find(ben, other.run);
+  await expect(service.find(ben, run)).rejects.toMatchObject({ code: 'run_unknown' });
+  const other = await service.startRun(ben, { ...request, input: 'Mine.', resident: true });
+  const { session: mine, dialog: saidToBen } = await service.find(ben, other.run);
   await mine!.answer();
   expect(await saidToBen()).toEqual(dialog('Secret.', 'Mine.'));
   for (const one of [session, mine]) one!.finish();
@@ -107,8 +107,8 @@ test('a run that was started and cannot be served is cancelled', async () => {
   const now = (): never => {
     throw new Error('There is no clock.');
   };
-  const serving = serve(cloister, { ...systemClock, now });
-  await expect(serving.startRun(ann, { agent: 'gated', input: 'Go.' })).rejects.toThrow('There is no clock.');
+  const service = serve(cloister, { ...systemClock, now });
+  await expect(service.startRun(ann, { agent: 'gated', input: 'Go.' })).rejects.toThrow('There is no clock.');
   const cancelled = async (): Promise<boolean> => (await cloister.runs()).some(({ status }) => status === 'cancelled');
   for (let count = 0; count < 50 && !(await cancelled()); count++) await turn();
   expect((await cloister.runs()).map(({ status }) => status)).toEqual(['cancelled']);

@@ -96,7 +96,7 @@ const resident = async (visit: Visit): Promise<void> => {
   visit.check('a message', { text: JSON.parse(wrote).output, usage: null, run: null }, wrote, words);
   if (kept) {
     const dialog = await fetchBody(visit, getRequest(of, `/v1/runs/${run}/messages`));
-    visit.check('what was said', { text: dialog, usage: null, run: null }, dialog, words);
+    visit.check('the dialog', { text: dialog, usage: null, run: null }, dialog, words);
   }
   await fetchBody(visit, postRequest(of, `/v1/runs/${run}/finish`, {}), 202);
   const events = await fetchBody(visit, getRequest(of, `/v1/runs/${run}/events`));

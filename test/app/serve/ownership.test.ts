@@ -100,7 +100,7 @@ describe('a call of a client’s tool', () => {
     const agent = defineAgent({ name: 'lead', description: 'd', prompt: 'p', models: [language] });
     await using cloister = await openCloister({ agents: [agent], store: 'memory' });
     const now = Date.now;
-    const serving = new LocalAgentService({
+    const service = new LocalAgentService({
       cloister,
       agents: ['lead'],
       tokens: new TokenRegistry(tokens, now),
@@ -111,12 +111,12 @@ describe('a call of a client’s tool', () => {
     const [ann, ben] = [{ name: 'ann' }, { name: 'ben' }];
     const weather = { name: 'weather', description: 'Tells.', inputSchema: { type: 'object' } };
     const requests = { agent: 'lead', input: 'Go.', tools: [weather] };
-    const waiting = [await serving.startRun(ann, requests), await serving.startRun(ben, requests)];
+    const waiting = [await service.startRun(ann, requests), await service.startRun(ben, requests)];
     const [anns, bens] = await Promise.all(waiting.map(async (run) => (await run.pause!())!.calls[0]!.id));
     const wordsFor = async (caller: { readonly name: string }, calls: readonly string[]): Promise<string> => {
       try {
         const results = calls.map((call) => ({ call, text: 'stolen', failed: false }));
-        await serving.continueRun(caller, { results, messages: [] });
+        await service.continueRun(caller, { results, messages: [] });
         return 'taken';
       } catch (error) {
         return calls.reduce((words, call) => words.replaceAll(call, '<call>'), (error as Error).message);
@@ -127,10 +127,10 @@ describe('a call of a client’s tool', () => {
     expect(await wordsFor(ben, [anns!])).toBe(unknown);
     // A caller's own result cannot carry another caller's along; neither is accepted.
     expect(await wordsFor(ben, [bens!, anns!])).toBe(unknown);
-    expect([serving.awaits(ben, [anns!]), serving.awaits(ben, [bens!])]).toEqual([false, true]);
+    expect([service.awaits(ben, [anns!]), service.awaits(ben, [bens!])]).toEqual([false, true]);
     const results = [
-      serving.continueRun(ann, { results: [{ call: anns!, text: 'sunny', failed: false }], messages: [] }),
-      serving.continueRun(ben, { results: [{ call: bens!, text: 'rainy', failed: false }], messages: [] }),
+      service.continueRun(ann, { results: [{ call: anns!, text: 'sunny', failed: false }], messages: [] }),
+      service.continueRun(ben, { results: [{ call: bens!, text: 'rainy', failed: false }], messages: [] }),
     ];
     const outputs = await Promise.all(results.map(async (run) => (await (await run).outcome).output));
     expect(outputs).toEqual(['It is sunny.', 'It is rainy.']);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { SlotQueue, slotLimitsFor } from '../../../src/app/serve/slot-queue.ts';
-import type { ReleaseSlot, SlotQueueOptions } from '../../../src/app/serve/slot-queue.ts';
+import type { ReleaseSlot, SlotLimits } from '../../../src/app/serve/slot-queue.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { hashToken } from '../../../src/app/serve/token-registry.ts';
 import { gatedAgent } from './gated-agent.ts';
@@ -33,7 +33,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: 'close' as const }) },
 );
 
-const options: fc.Arbitrary<SlotQueueOptions> = fc.record({
+const options: fc.Arbitrary<SlotLimits> = fc.record({
   running: fc.integer({ min: 1, max: 5 }),
   runningPerAgent: fc.integer({ min: 1, max: 5 }),
   waiting: fc.nat(6),
@@ -45,10 +45,10 @@ type ModelledRequest = { readonly agent: string; readonly caller: string; state:
 /** The expected behaviour, recomputed from the start each time. */
 class NaiveQueue {
   readonly requests: ModelledRequest[] = [];
-  readonly #options: SlotQueueOptions;
+  readonly #options: SlotLimits;
   #closed = false;
 
-  constructor(given: SlotQueueOptions) {
+  constructor(given: SlotLimits) {
     this.#options = given;
   }
 

@@ -7,7 +7,7 @@ import { rehearse, virtualClock } from 'cloister/testkit';
 import { budgetWithin } from '../../../src/app/serve/budget-within.ts';
 import { checkTokenEntries } from '../../../src/app/serve/check-server-setup.ts';
 import { RateLimiter } from '../../../src/app/serve/rate-limit.ts';
-import { entryFor, hashToken, makeToken, TokenRegistry } from '../../../src/app/serve/token-registry.ts';
+import { temporaryTokenEntry, hashToken, makeToken, TokenRegistry } from '../../../src/app/serve/token-registry.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { getRequest, postRequest } from './local-requests.ts';
 
@@ -46,7 +46,7 @@ describe('a token', () => {
     const [one, other] = [makeToken(), makeToken()];
     expect(one).toMatch(/^clo_[\w-]{43}$/u);
     expect(one).not.toBe(other);
-    expect(JSON.stringify(entryFor(one))).not.toContain(one.slice(4));
+    expect(JSON.stringify(temporaryTokenEntry(one))).not.toContain(one.slice(4));
   });
 
   test('is refused once it has expired, even where it was accepted before', async () => {

@@ -53,10 +53,10 @@ describe('a reader waiting for the next event', () => {
   test('leaves with its signal: from a run that was looked up, and from one that was started for streaming', async () => {
     const { agent, gate } = gatedAgent();
     await using cloister = await inMemory(agent);
-    const serving = serve(cloister);
-    const { run } = await serving.startRun(ann, { agent: 'gated', input: 'Go.' });
+    const service = serve(cloister);
+    const { run } = await service.startRun(ann, { agent: 'gated', input: 'Go.' });
     await gate.arrived(1);
-    const found = await serving.find(ann, run);
+    const found = await service.find(ann, run);
     const { events: before } = await found.report();
     for (const after of [undefined, before[1]!.id]) {
       const controller = new AbortController();
@@ -69,8 +69,8 @@ describe('a reader waiting for the next event', () => {
       expect(await collectAll(found.events(after, controller.signal))).toEqual([]);
     }
     const controller = new AbortController();
-    const streamed = await serving.startRun(ann, { agent: 'gated', input: 'Go.', stream: true }, controller.signal);
-    const { session } = await serving.find(ann, streamed.run);
+    const streamed = await service.startRun(ann, { agent: 'gated', input: 'Go.', stream: true }, controller.signal);
+    const { session } = await service.find(ann, streamed.run);
     expect(hasReaders(session!)).toBe(true);
     const { next } = await readAvailable(streamed.events()[Symbol.asyncIterator]());
     controller.abort();
@@ -84,11 +84,11 @@ describe('a reader waiting for the next event', () => {
   test('leaves with the request for events of a run', async () => {
     const { agent, gate } = gatedAgent();
     await using cloister = await inMemory(agent);
-    const serving = serve(cloister);
-    const { run } = await serving.startRun(ann, { agent: 'gated', input: 'Go.' });
+    const service = serve(cloister);
+    const { run } = await service.startRun(ann, { agent: 'gated', input: 'Go.' });
     await gate.arrived(1);
-    const { session } = await serving.find(ann, run);
-    const watch = restRoutes(serving, { version: '1' }).find(({ path }) => path === '/v1/runs/:run/events')!;
+    const { session } = await service.find(ann, run);
+    const watch = restRoutes(service, { version: '1' }).find(({ path }) => path === '/v1/runs/:run/events')!;
     const controller = new AbortController();
     const call: AdmittedRequest = {
       caller: ann,

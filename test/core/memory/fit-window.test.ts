@@ -138,7 +138,7 @@ describe('for any messages and any window size', () => {
           expect(fixedIn(window.view)).toEqual(fixed);
           const { request } = window.render(1, 'm', limit);
           expect(isAnswered(request.prompt)).toBe(true);
-          expect(window.attributes(request)).toBe(true);
+          expect(window.matchesRequest(request)).toBe(true);
           // Untouched segments keep their original order.
           const untouched = window.view.filter(
             ({ origin }) => !['compact@1', 'recap@1', 'shorten@1'].includes(origin.rule),

@@ -80,7 +80,7 @@ test('late, failed and refused children are listed first, so the rest is not mis
   expect(rest.slice(0, 3)).toEqual([
     expect.stringMatching(/^- late: timeout\. Error \(timeout\): The deadline has passed\./u),
     expect.stringMatching(/^- broken: failed\. Error \(model\): The model provider rejected the request\./u),
-    expect.stringMatching(/^- refused: Error \(budget\): The remaining budget does not cover this\./u),
+    expect.stringMatching(/^- refused: Error \(budget\): The remaining budget is too small for this operation\./u),
   ]);
   expect(rest.slice(3)).toEqual([
     'Partial results:',

@@ -114,7 +114,7 @@ describe('while a child is working', () => {
   test('a cell that has ended, or shares nothing, cannot be refreshed; an ended run accepts no context', async () => {
     const { session, cell, end } = await running();
     const id = await cell();
-    expect(() => session.refreshShare('lead-nobody')).toThrow(/has ended, or is not running here/u);
+    expect(() => session.refreshShare('lead-nobody')).toThrow(/has ended, or is not running in this process/u);
     await end();
     expect(() => session.refreshShare(id)).toThrow(expect.objectContaining({ code: 'cell_ended' }));
     expect(() => session.addContext('late')).toThrow(expect.objectContaining({ code: 'cell_ended' }));

@@ -309,7 +309,7 @@ test('all problems are reported together, in line order', () => {
 
 test('an empty frontmatter reports each missing required key', () =>
   expect(parse('---\n---\nWork.').problems.map(({ line, key, message }) => [line, key, message])).toEqual([
-    [1, 'description', expect.stringMatching(/missing: one sentence saying what the agent does/u)],
+    [1, 'description', expect.stringMatching(/missing: one sentence that says what the agent does/u)],
     [1, 'usage', expect.stringMatching(/missing: example input/u)],
     [1, 'output', expect.stringMatching(/missing: output format/u)],
   ]));

@@ -105,7 +105,7 @@ test.each([
 
 test('a review accepts with the given words, and its prompt names the first', () => {
   const specs = reviewed({ accept: ['fine', 'good'] });
-  expect(specs[2]?.description).toContain('the word fine');
+  expect(specs[2]?.description).toContain('begin your answer with "fine"');
   expect(done(specs, (id) => (id === 'review-1' ? '**Good**' : 'accepted'))).toHaveLength(3);
 });
 

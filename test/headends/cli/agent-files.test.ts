@@ -21,17 +21,17 @@ test('a check without problems says so, and shows the worst case and the reach o
   lead  lead.ai
   └─scout  agents/scout.ai
 
-Worst case of one run, if every model uses everything it is allowed
+Worst case for one run, if every model uses all it is allowed to use
   agents  501, up to 1 level of sub-agents
   tokens  2,251,662,336
   cost    $12.5000
 
-Reach
+What each agent can reach
   lead
     env                 OPENAI_API_KEY
-    sub-agents: env     WEB_KEY
-    sub-agents: servers web
-    sub-agents: tools   web/search
+    sub-agents’ env     WEB_KEY
+    sub-agents’ servers web
+    sub-agents’ tools   web/search
   scout
     env                 OPENAI_API_KEY, WEB_KEY
     servers             web

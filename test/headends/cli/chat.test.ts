@@ -229,7 +229,7 @@ test('an unknown agent is reported before the first message', async () => {
 test.each([
   [['chat'], /missing required argument 'agent'/u, /try: cloister chat <agent>, or set `defaultAgent`/u],
   [['chat', 'lead', '--conversation', 'a/'], /It must be a name, or <agent>\/<name>/u, /try: cloister chat --help/u],
-  [['cht', 'lead'], /unknown command 'cht'/u, /try: chat/u],
+  [['cht', 'lead'], /unknown command 'cht'/u, /try: cloister chat\n/u],
 ])('a usage error is reported with a suggestion, exit 4: %j', async (args, error, advice) => {
   const { code, stderr, opened } = await cli(args);
   expect({ code, opened }).toEqual({ code: 4, opened: [] });

@@ -170,11 +170,11 @@ test.each(['restore', 'branch'])('%s of an unknown or ambiguous checkpoint start
   const narrowed = await checkpoints([action, 'c', '--agent', 'scout'], { checkpoints: two });
   expect(narrowed.asked[0]?.[1]).toBe('c1ffee123456');
   const none = await checkpoints([action, 'last', '--agent', 'x'], { checkpoints: two });
-  expect(none.stderr).toContain('There are none of x yet.');
+  expect(none.stderr).toContain('This workspace has no checkpoints of x.');
 });
 
 const mistakes: readonly (readonly [args: readonly string[], error: RegExp, advice: RegExp])[] = [
-  [['creat', 'last'], /unknown command 'creat'/u, /try: create/u],
+  [['creat', 'last'], /unknown command 'creat'/u, /try: cloister checkpoints create\n/u],
   [['create'], /missing required argument 'run'/u, /try: cloister checkpoints create --help/u],
   [['restore'], /missing required argument 'id'/u, /try: cloister checkpoints restore --help/u],
   [['diff', 'c0'], /missing required argument 'other'/u, /try: cloister checkpoints diff --help/u],

@@ -119,7 +119,9 @@ test.each(['show', 'export', 'delete', 'restore', 'purge'])(
     const { code, stderr, asked } = await conversations([action, 'nothing'], { conversations: others });
     expect({ code, asked }).toEqual({ code: 1, asked: [] });
     expect(stderr).toMatch(/^error: There is no such conversation\. The newest are: lead\/trip, scout\/trip\.\ntry: /u);
-    expect((await conversations([action, 'x'], { conversations: [] })).stderr).toContain('There are none yet.');
+    expect((await conversations([action, 'x'], { conversations: [] })).stderr).toContain(
+      'This workspace has no conversations.',
+    );
   },
 );
 
@@ -178,7 +180,9 @@ test('without a terminal a shared conversation is deleted only with --force', as
   for (const json of [[], ['--json']]) {
     const { code, stdout, stderr, asked } = await conversations(['delete', 'trip', ...json], shared);
     expect(code).toBe(1);
-    expect(stdout + stderr).toContain('Other agents are attached to that conversation. Attached: scout.');
+    expect(stdout + stderr).toContain(
+      'That conversation is shared with other agents, or has branches. Attached: scout.',
+    );
     expect(asked).toEqual([['delete', ref, { force: false }]]);
   }
   const forced = await conversations(['delete', 'trip', '--force'], shared);
@@ -192,7 +196,7 @@ test('at a terminal delete names the other agents, asks first, and proceeds only
       tty: true,
     });
     expect({ code, prompts }).toEqual({ code: 0, prompts: ['Delete it anyway? [y/N] '] });
-    expect(stderr).toBe('Other agents are attached to that conversation. Attached: scout.\n');
+    expect(stderr).toBe('That conversation is shared with other agents, or has branches. Attached:\nscout.\n');
     expect(asked.at(-1)).toEqual(['delete', ref, { force: true }]);
   }
   for (const texts of [['n'], [''], ['yesterday'], []]) {
@@ -215,7 +219,7 @@ test('with --json delete never asks', async () => {
 });
 
 const mistakes: readonly (readonly [args: readonly string[], error: RegExp, advice: RegExp])[] = [
-  [['lst'], /unknown command 'lst'/u, /try: list/u],
+  [['lst'], /unknown command 'lst'/u, /try: cloister conversations list\n/u],
   [['zzzzz'], /unknown command 'zzzzz'/u, /try: cloister conversations --help/u],
   [['show'], /missing required argument 'name'/u, /try: cloister conversations show --help/u],
   [['show', 'a/'], /"a\/" is not a valid conversation name/u, /try: use <name> or <agent>\/<name>/u],

@@ -104,12 +104,12 @@ test('a stdout that is not a terminal gets only the answer, with plain lines on 
   expect(stdout).toBe('SQLite for rows,\nDuckDB for columns.\n');
   expect(stderr.split('\n').slice(0, 9)).toEqual([
     '12:00:00 lead  started run 4f2a9c01d3e5: Compare SQLite and DuckDB',
-    '12:00:00 lead  model rehearsal ok 900 ms, 1.2k in, 300 out, $0.0123',
+    '12:00:00 lead  model rehearsal ok 900 ms, 1.2k tokens in, 300 out, $0.0123',
     '12:00:00 lead  → researcher  started',
-    '12:00:00 child:researcher 4f2a9c01d3e5  model rehearsal ok 900 ms, 1.2k in, 300 out, $0.0123',
+    '12:00:00 child:researcher 4f2a9c01d3e5  model rehearsal ok 900 ms, 1.2k tokens in, 300 out, $0.0123',
     '12:00:00 child:researcher 4f2a9c01d3e5  tool search ok 12 ms',
     '12:00:01 lead  ← researcher  completed 1.5 s',
-    '12:00:01 lead  crossing refused result researcher → lead: no-grant',
+    '12:00:01 lead  crossing refused: result researcher → lead: no-grant',
     '12:00:01 lead  waiting 2.0 s',
     '12:00:01 lead  completed 4.2 s',
   ]);

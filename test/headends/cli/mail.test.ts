@@ -98,7 +98,7 @@ test('no line is wider than the terminal, whatever the names', async () => {
 test.each([
   [['show', 'last', '--mial'], /unknown option '--mial'/u, /try: --mail/u],
   [['show', 'last', '--mail', '--window'], /'--mail' cannot be used with option '--window'/u, /try: cloister show/u],
-  [['dead-leters'], /unknown command 'dead-leters'/u, /try: dead-letters/u],
+  [['dead-leters'], /unknown command 'dead-leters'/u, /try: cloister dead-letters/u],
   [['dead-letters', '--run'], /argument missing/u, /try: cloister dead-letters --help/u],
 ])('a usage error is reported with a suggestion, exit 4: %j', async (args, error, advice) => {
   const { code, stderr, opened } = await cli(args);

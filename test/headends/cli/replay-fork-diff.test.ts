@@ -160,7 +160,7 @@ test('diff shows for each cell the first operation that differs, what each run d
     '3 of 4 cells differ · 12 records identical from the start',
     '',
     '≠ lead',
-    '    differ from operation 3',
+    '    differs from operation 3 on',
     '      − model rehearsal: SQLite for rows, DuckDB for columns.',
     '      + agent researcher: Compare SQLite and DuckDB',
     '    status    completed → partial',

@@ -80,12 +80,14 @@ test('an unknown price is shown as unknown, a free one as $0.0000', async () => 
 test('uncertain tokens and missing children are reported', async () => {
   const { stderr } = await cli(['run', 'lead', 'x'], scene({ uncertain: 4321, status: 'partial' }));
   expect(stderr).toContain('uncertain: 4,321 tokens');
-  expect(stderr).toContain('missing: researcher');
+  expect(stderr).toContain('no complete answer from: researcher');
 });
 
 test('the demo ends with its audit, its workspace and the next steps', async () => {
   const { stdout } = await cli(['demo', '--workspace', "it's here"]);
-  expect(stdout).toContain('\nAudit: 8 crossings, all granted · 12 prompts, 34,567 bytes · unattributed 0 · ok\n');
+  expect(stdout).toContain(
+    '\nAudit: 8 crossings, all granted · 12 prompts, 34,567 bytes · 0 bytes unattributed · ok\n',
+  );
   expect(stdout).toContain('Workspace: /work/space/.cloister');
   expect(stdout).toContain(String.raw`npx cloister show ${runId} --workspace 'it'\''s here'`);
   expect(stdout).toContain(`npx cloister explain ${runId} ${childId} --find "Compare SQLite and"`);
@@ -94,7 +96,7 @@ test('the demo ends with its audit, its workspace and the next steps', async () 
 test('the demo says which crossings were refused, and why', async () => {
   const { stdout } = await cli(['demo'], scene({ refused: true }));
   expect(stdout).toContain('8 crossings, 1 refused');
-  expect(stdout).toContain('  crossing refused result researcher → lead: no-grant');
+  expect(stdout).toContain('  crossing refused: result researcher → lead: no-grant');
 });
 
 test('runs are listed with their state and start, interrupted ones marked', async () => {
@@ -139,7 +141,7 @@ test('show prints the cells by the ids that explain takes, the answer, and event
   expect(stdout).toMatch(new RegExp(`^✓ ${leadId} +completed +1 +1 +1\\.2k/300 +\\$0\\.0123 +4\\.2 s$`, 'mu'));
   expect(stdout).toMatch(new RegExp(`^✓ └─${childId} +completed`, 'mu'));
   expect(stdout).toContain('Answer:\nSQLite for rows,');
-  expect(stdout).toContain('crossing refused result researcher → lead: no-grant');
+  expect(stdout).toContain('crossing refused: result researcher → lead: no-grant');
   expect(stdout).not.toContain('Events:');
   expect((await cli(['show', 'last', '--verbose'])).stdout).toContain('tool search {"query":');
 });

@@ -25,7 +25,7 @@ test('resume shows what happened before, that the run was resumed, and the rest;
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'SQLite for rows,\nDuckDB for columns.\n' });
   expect(stderr.split('\n').slice(0, 4)).toEqual([
     '12:00:00 lead  started run 4f2a9c01d3e5: Compare SQLite and DuckDB',
-    '12:00:00 lead  model rehearsal ok 900 ms, 1.2k in, 300 out, $0.0123',
+    '12:00:00 lead  model rehearsal ok 900 ms, 1.2k tokens in, 300 out, $0.0123',
     '13:00:00 lead  resumed after 1h00m',
     '13:00:00 lead  → researcher  started',
   ]);
@@ -82,7 +82,7 @@ test('a run that another process owns is not resumed: the error names the owner'
   const { code, stderr, opened } = await resume([], { runs: [owned] });
   expect({ code, opened: opened.length }).toEqual({ code: 1, opened: 1 });
   expect(stderr).toBe(
-    `error: This run is owned by another process. ${runId}: process 4711.\ntry: Wait until the run ends, or stop that process.\n`,
+    `error: This run is already open. Run ${runId} is owned by process 4711.\ntry: Wait until the run ends, or stop the process that owns it.\n`,
   );
 });
 

@@ -188,7 +188,7 @@ describe('a plan', () => {
     const piped = await done(['team', 'crew.yaml', 'Bees', '--plan-only']);
     expect(piped.code).toBe(0);
     expect(JSON.parse(piped.stdout)).toEqual({ goal: 'Bees', tasks: plan.tasks });
-    expect(piped.stderr).toMatch(/Run it: npx cloister team crew\.yaml --from-plan [0-9a-f]+/u);
+    expect(piped.stderr).toMatch(/Run the plan: npx cloister team crew\.yaml --from-plan [0-9a-f]+/u);
     expect(piped.model.requests).toHaveLength(1);
     expect(piped.stderr).not.toMatch(/^Tasks/mu);
 
@@ -212,7 +212,7 @@ describe('a plan', () => {
     expect(JSON.parse(written.get('plan.json')!)).toEqual({ goal: 'Bees', tasks: plan.tasks });
     expect(written.get('g.mmd')).toBe('mermaid of facts pending, doubts pending, page pending\n');
     expect(stderr).toMatch(
-      /Plan written to plan\.json\.\nGraph written to g\.mmd\.\nRun it: npx cloister team crew\.yaml --from-plan plan\.json/u,
+      /Plan written to plan\.json\.\nGraph written to g\.mmd\.\nRun the plan: npx cloister team crew\.yaml --from-plan plan\.json/u,
     );
   });
 

@@ -66,14 +66,14 @@ const mistakes: readonly (readonly [args: readonly string[], error: RegExp, advi
   [['rnus'], /unknown command 'rnus'/u, /try: .*runs/u],
   [['resum', 'last'], /unknown command 'resum'/u, /try: .*resume/u],
   [['verfy', 'lead'], /unknown command 'verfy'/u, /try: .*verify/u],
-  [['fork', 'last'], /required option '--at <place>'/u, /try: cloister fork --help/u],
+  [['fork', 'last'], /required option '--at <point>'/u, /try: cloister fork --help/u],
   [
     ['fork', 'last', '--at', 'lead', '--without-grant', 'all'],
     /one of: goal, result, note, history, share/u,
     /try: cloister fork --help/u,
   ],
-  [['conversation', 'list'], /unknown command 'conversation'/u, /try: conversations/u],
-  [['checkpoint', 'list'], /unknown command 'checkpoint'/u, /try: checkpoints/u],
+  [['conversation', 'list'], /unknown command 'conversation'/u, /try: cloister conversations/u],
+  [['checkpoint', 'list'], /unknown command 'checkpoint'/u, /try: cloister checkpoints/u],
   [['run', 'lead', 'x', '--conversation', '/'], /It must be a name, or <agent>\/<name>/u, /try: cloister run --help/u],
   [['show', 'last', '--windows'], /unknown option '--windows'/u, /try: --window/u],
   [['diff', 'last'], /missing required argument 'other'/u, /try: cloister diff --help/u],
@@ -131,7 +131,9 @@ test('a known error is printed without a stack, with a suggestion', async () => 
     behaviour: { runThrows: new CloisterError('agent_unknown', 'nobody') },
   });
   expect(code).toBe(1);
-  expect(stderr).toBe('error: No agent has that name. nobody\ntry: Check the name against the agents you loaded.\n');
+  expect(stderr).toBe(
+    "error: No agent has that name. nobody\ntry: Check the spelling, and that the agent's file is loaded.\n",
+  );
 });
 
 test('an unknown error is reported as a defect, with its stack only with --verbose', async () => {
@@ -173,5 +175,5 @@ test('an empty workspace says how to start', async () => {
   expect(stdout).toContain('No runs in ./.cloister yet.');
   expect(stdout).toContain('cloister demo');
   const last = await cli(['show', 'last'], scene(), { behaviour: { runs: [] } });
-  expect(last).toMatchObject({ code: 1, stderr: expect.stringContaining('There are none yet.') });
+  expect(last).toMatchObject({ code: 1, stderr: expect.stringContaining('It has no runs yet.') });
 });

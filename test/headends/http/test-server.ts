@@ -33,7 +33,7 @@ export const serveTestRoutes = async (options: TestServerOptions) => {
     identify: (token) => (/^right\b/u.test(token) ? { name: token.split('-')[1] ?? 'me' } : undefined),
     admit: () => undefined,
   });
-  const form: HttpRoute['form'] = ({ code }) => ({ code });
+  const formatError: HttpRoute['formatError'] = ({ code }) => ({ code });
   const all = { ...defaultLimits, ...limits };
   const bodies = new BodyBudget(all);
   const answered: AnsweredRequest[] = [];
@@ -45,17 +45,17 @@ export const serveTestRoutes = async (options: TestServerOptions) => {
       ...Object.entries(getRoutes).map(([name, answer]): PlainRoute => ({
         method: 'GET',
         path: `/${name}`,
-        form,
+        formatError,
         answer: async ({ signal }) => answer(signal),
       })),
       ...Object.entries(postRoutes).map(([name, answer]): PlainRoute => ({
         method: 'POST',
         path: `/${name}`,
-        form,
+        formatError,
         answer: async ({ body }) => answer(body),
       })),
     ],
-    form,
+    formatError,
     gate,
     limits: all,
     bodies,

@@ -102,7 +102,7 @@ export const fakeService = ({
 }: FakeOptions = {}): FakeService => {
   const happened = new EventCounts();
   const started: FakeService['started'] = [];
-  const serving: AgentService = {
+  const service: AgentService = {
     clients: { system: false, tools: false, activity: false },
     agents: ({ name }) => (name.startsWith('no') ? [] : names.map((each) => agents[each]!)),
     startRun: async (caller, asked, signal) => {
@@ -139,7 +139,7 @@ export const fakeService = ({
       throw new CloisterError('run_unknown');
     },
   };
-  return { serving, counts: happened, started };
+  return { serving: service, counts: happened, started };
 };
 
 type FakeOptions = { readonly notes?: number; readonly names?: readonly string[] };
@@ -208,7 +208,7 @@ const gate = new Gate({
 export const routedApp = (routes: McpRoutes, clock: Clock = realClock): RoutedApp => {
   const app = buildApp({
     routes: routes.routes,
-    form: rpcError,
+    formatError: rpcError,
     gate,
     limits: defaultLimits,
     bodies: new BodyBudget(defaultLimits),

@@ -37,7 +37,7 @@ const open = async (fake = fakeService()) => {
   };
 };
 
-test('the next text is sent only when the last one has been taken, be it an answer or a refusal', async () => {
+test('the next text is sent only when the last one has been taken, whether it is an answer or a refusal', async () => {
   const { hear, sent, take, turn, seen } = await open(fakeService({ names: ['long'] }));
   hear(initialize());
   for (let id = 1; id <= 10; id++) hear(call(id, 'long'));

@@ -66,9 +66,9 @@ test.each(['destroy', 'error'])('it ends when its output is gone: %s', async (ho
 });
 
 test.each([
-  ['no JSON', '{', 'It is not valid JSON.'],
+  ['no JSON', '{', 'Not valid JSON.'],
   ['a key twice', '{"id":1,"id":2}', 'Duplicate key "id".'],
-  ['too deep', `${'['.repeat(70)}${']'.repeat(70)}`, 'It is nested deeper than 64 levels.'],
+  ['too deep', `${'['.repeat(70)}${']'.repeat(70)}`, 'Nested deeper than 64 levels.'],
   ['too long', `"${'x'.repeat(4 * 1024 * 1024)}"`, 'The line is longer than 4194304 bytes.'],
 ])('a line that is %s is refused, and the next one is served', async (_what, line, message) => {
   const server = await serve();

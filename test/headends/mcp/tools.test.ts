@@ -160,7 +160,7 @@ describe('the outcome of a run', () => {
   });
 
   test.each(['failed', 'cancelled', 'limit', 'budget', 'timeout', 'partial'] as const)(
-    'no answer, and %s, is an error in the words of the catalogue',
+    'no answer, and %s, is an error with the text of the catalogue',
     (status) => {
       const failure = { code: 'model_server', detail: 'sk-secret' } as const;
       expect(toToolResult(echo, 'text', makeOutcome('', { status, failure }))).toEqual({

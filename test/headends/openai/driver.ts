@@ -74,7 +74,7 @@ export const serve = (fakeRun: FakeRun = {}): FakeService => {
   const started: AgentRequest[] = [];
   const outcome = fakeRun.outcome ?? makeOutcome('completed', 'Paris.');
   const clients = { system: false, tools: false, activity: false, ...fakeRun.clients };
-  const serving: AgentService = {
+  const service: AgentService = {
     clients,
     agents: ({ name }) => (name === me.name ? ['guide', 'cook'] : ['secret']).map(fakeAgent),
     startRun: async (_caller, asked) => {
@@ -108,15 +108,19 @@ export const serve = (fakeRun: FakeRun = {}): FakeService => {
       return { dialog: async () => said, report: async () => fakeRun.report as RunReport } as FoundRun;
     },
   };
-  return { serving, started };
+  return { serving: service, started };
 };
 
 export type CallOptions = { readonly body?: Json; readonly as?: string; readonly query?: string };
 
 /** `what`: for example `GET /v1/models/guide`. */
-export const call = async ({ serving }: FakeService, what: string, asking: CallOptions = {}): Promise<RouteReply> => {
+export const call = async (
+  { serving: service }: FakeService,
+  what: string,
+  asking: CallOptions = {},
+): Promise<RouteReply> => {
   const [method, path = ''] = what.split(' ');
-  for (const route of openaiRoutes(serving, { now: () => startedAt })) {
+  for (const route of openaiRoutes(service, { now: () => startedAt })) {
     const shape = new RegExp(`^${route.path.replaceAll(/:(\w+)/gu, '(?<$1>[^/]+)')}$`, 'u');
     const match = shape.exec(path);
     if (route.method !== method || match === null) continue;

@@ -68,11 +68,11 @@ test('every part of a path is a parameter, and every id is unique', () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-const otherForm: HttpRoute['form'] = ({ message }, request) => ({ wrong: message, request });
+const otherForm: HttpRoute['formatError'] = ({ message }, request) => ({ wrong: message, request });
 const other = (over: Partial<HttpRoute>): HttpRoute => ({
   method: 'GET',
   path: '/v1/models',
-  form: otherForm,
+  formatError: otherForm,
   operation: {
     operationId: 'listModels',
     summary: 'Models',
@@ -86,7 +86,7 @@ test('two routes with one path are merged into one operation', async () => {
   const second = other({
     path: '/v1/models',
     when: () => true,
-    form: restError,
+    formatError: restError,
     operation: {
       operationId: 'otherModels',
       summary: 'Other models',

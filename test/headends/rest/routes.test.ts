@@ -132,9 +132,9 @@ describe('a requested run', () => {
       ['POST', '/v1/counter', { input: '{"of":"x"}' }],
       ['POST', '/v1/counter', { input: { of: 'x' } }],
     ] as const) {
-      const serving = new FakeService();
-      await send(serving.routes, method, address, body === undefined ? {} : { body });
-      expect(serving.storedRuns.get('r1')!.request.input).toEqual({ of: 'x' });
+      const service = new FakeService();
+      await send(service.routes, method, address, body === undefined ? {} : { body });
+      expect(service.storedRuns.get('r1')!.request.input).toEqual({ of: 'x' });
     }
   });
 
@@ -146,25 +146,25 @@ describe('a requested run', () => {
       [{ resident: true }, false],
     ] as const) {
       const client = new AbortController();
-      const serving = new FakeService();
-      await send(serving.routes, 'POST', '/v1/writer', { body: { input: 'x', ...body }, signal: client.signal });
+      const service = new FakeService();
+      await send(service.routes, 'POST', '/v1/writer', { body: { input: 'x', ...body }, signal: client.signal });
       client.abort();
-      expect(serving.storedRuns.get('r1')!.signal!.aborted).toBe(endsWith);
+      expect(service.storedRuns.get('r1')!.signal!.aborted).toBe(endsWith);
     }
   });
 
   test('that is not waited for leaves the queue when its client disconnects', async () => {
     const client = new AbortController();
-    const serving = new FakeService();
+    const service = new FakeService();
     let left = false;
-    serving.startRun = (_caller, _asked, signal) =>
+    service.startRun = (_caller, _asked, signal) =>
       new Promise((_resolve, reject) => {
         signal!.addEventListener('abort', () => {
           left = true;
           reject(new CloisterError('cancelled'));
         });
       });
-    const reply = send(serving.routes, 'POST', '/v1/writer', {
+    const reply = send(service.routes, 'POST', '/v1/writer', {
       body: { input: 'x', wait: false },
       signal: client.signal,
     });
@@ -173,12 +173,12 @@ describe('a requested run', () => {
     expect(left).toBe(true);
 
     const waited: boolean[] = [];
-    serving.startRun = async (_caller, _asked, signal) => {
+    service.startRun = async (_caller, _asked, signal) => {
       waited.push(signal!.aborted);
       throw new CloisterError('cancelled');
     };
     const gone = { body: { input: 'x', wait: false }, signal: AbortSignal.abort() };
-    await refusal(send(serving.routes, 'POST', '/v1/writer', gone));
+    await refusal(send(service.routes, 'POST', '/v1/writer', gone));
     expect(waited).toEqual([true]);
   });
 
@@ -220,13 +220,13 @@ describe('a requested run', () => {
       [{}, '*/*', false],
     ];
     for (const [body, accept, streams] of cases) {
-      const serving = new FakeService();
-      const reply = await send(serving.routes, 'POST', '/v1/writer', {
+      const service = new FakeService();
+      const reply = await send(service.routes, 'POST', '/v1/writer', {
         body: { input: 'x', ...body },
         headers: { accept },
       });
       expect('events' in reply).toBe(streams);
-      expect(serving.storedRuns.get('r1')!.request.stream).toBe(streams ? true : undefined);
+      expect(service.storedRuns.get('r1')!.request.stream).toBe(streams ? true : undefined);
     }
   });
 });

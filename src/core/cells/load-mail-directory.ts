@@ -4,7 +4,7 @@ import type { Birth, AgentDefinition, Frame, ReceiveResult } from '#contracts';
 import { Directory } from '#core/bus';
 import { toQueuedMessage, messagesDefault } from './mail-delivery.ts';
 
-export const loadMailDelivery = (frames: readonly Frame[]): Directory => {
+export const loadMailDirectory = (frames: readonly Frame[]): Directory => {
   const directory = new Directory();
   const definitions = new Map<Hash, AgentDefinition>();
   const receives = new Set<string>();
@@ -30,7 +30,9 @@ export const loadMailDelivery = (frames: readonly Frame[]): Directory => {
 /** What a post operation changed besides its crossings. */
 type PostValue = {
   readonly subscribed?: string;
+  /** Cells that were asked to finish. */
   readonly asked?: readonly CellId[];
+  /** Child results that the post reported, so they are no longer mail. */
   readonly told?: readonly number[];
 };
 
