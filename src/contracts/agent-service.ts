@@ -82,7 +82,7 @@ export interface AgentService {
   /** Newest first, at most `most`. */
   runs(caller: Caller, most: number): Promise<readonly RunSummary[]>;
   /** Rejects with `run_unknown`, also for runs of other callers. */
-  find(caller: Caller, run: string): Promise<FoundRun>;
+  find(caller: Caller, run: string): Promise<CallerRun>;
 }
 
 export type OutgoingMessage = MessageTarget & { readonly text: string };
@@ -144,7 +144,7 @@ export type ClientToolPause = {
 export type AnswerPiece = { readonly type: 'text' | 'activity'; readonly text: string };
 
 /** An existing run. */
-export type FoundRun = {
+export type CallerRun = {
   readonly summary: RunSummary;
   /** Null if the run is not running in this process. */
   readonly session: RunSession | null;

@@ -193,7 +193,7 @@ export type {
   ClientCall,
   ClientRules,
   ClientTool,
-  FoundRun,
+  CallerRun,
   OutgoingMessage,
   ClientToolPause,
   ServedRun,

@@ -9,7 +9,7 @@ import type {
   Cloister,
   Conversation,
   ConversationRef,
-  FoundRun,
+  CallerRun,
   RunReport,
   RunSession,
   RunSummary,
@@ -63,7 +63,7 @@ export const findCallerRun = async (
   live: ActiveRunMap,
   caller: Caller,
   run: string,
-): Promise<FoundRun> => {
+): Promise<CallerRun> => {
   const found = live.get(run as RunId);
   const [listed] = await cloister.runs({ run });
   const summary = listed ?? (found === undefined ? undefined : activeRunSummary(found));

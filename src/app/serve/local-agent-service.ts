@@ -13,7 +13,7 @@ import type {
   ClientRules,
   Clock,
   Cloister,
-  FoundRun,
+  CallerRun,
   OutgoingMessage,
   RunOutcome,
   RunSession,
@@ -218,7 +218,7 @@ export class LocalAgentService implements AgentService {
     return listCallerRuns(this.#ports.cloister, this.#live, caller, most);
   }
 
-  find(caller: Caller, run: string): Promise<FoundRun> {
+  find(caller: Caller, run: string): Promise<CallerRun> {
     return findCallerRun(this.#ports.cloister, this.#live, caller, run);
   }
 

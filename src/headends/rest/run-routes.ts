@@ -1,7 +1,7 @@
 // The runs of a caller: lists, shows, watches and cancels them.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
-import type { AdmittedRequest, FoundRun, HttpRoute, RouteReply, RunSession, AgentService } from '#contracts';
+import type { AdmittedRequest, CallerRun, HttpRoute, RouteReply, RunSession, AgentService } from '#contracts';
 import { acceptedReply } from './ask-agent.ts';
 import { eventStream } from './event-stream.ts';
 import { refuseBody } from './parse-body.ts';
@@ -56,10 +56,10 @@ export const runRoutes = (service: AgentService): readonly HttpRoute[] => [
   },
 ];
 
-export const requireRun = (service: AgentService, { caller, params }: AdmittedRequest): Promise<FoundRun> =>
+export const requireRun = (service: AgentService, { caller, params }: AdmittedRequest): Promise<CallerRun> =>
   service.find(caller, params['run'] ?? '');
 
-type RunningRun = Pick<FoundRun, 'summary'> & { readonly session: RunSession };
+type RunningRun = Pick<CallerRun, 'summary'> & { readonly session: RunSession };
 
 /** Throws `cell_ended` if the run is not running on this server. */
 export const requireRunning = async (service: AgentService, call: AdmittedRequest): Promise<RunningRun> => {
@@ -97,7 +97,7 @@ const watchRun = async (service: AgentService, call: AdmittedRequest): Promise<R
 };
 
 /** Checked before anything is sent, so that the error can have a status. */
-const checkEventExists = async (found: FoundRun, after: string, where: string): Promise<void> => {
+const checkEventExists = async (found: CallerRun, after: string, where: string): Promise<void> => {
   const { events } = await found.report();
   if (!events.some(({ id }) => id === after))
     throw new CloisterError(
@@ -107,7 +107,7 @@ const checkEventExists = async (found: FoundRun, after: string, where: string): 
 };
 
 /** The outcome; null if the client is gone, or the run continues elsewhere. */
-const finalOutcome = async (found: FoundRun, signal: AbortSignal): Promise<JsonObject | null> => {
+const finalOutcome = async (found: CallerRun, signal: AbortSignal): Promise<JsonObject | null> => {
   if (signal.aborted) return null;
   if (found.session !== null) return restOutcomeJson(await found.session.outcome);
   const ended = reportedOutcome(await found.report());

@@ -6,7 +6,7 @@ import type {
   AnswerPiece,
   AgentRequest,
   ClientRules,
-  FoundRun,
+  CallerRun,
   RouteReply,
   RunOutcome,
   RunReport,
@@ -105,7 +105,7 @@ export const serve = (fakeRun: FakeRun = {}): FakeService => {
     find: async ({ name }, found) => {
       const said = name === me.name ? new Map(Object.entries(fakeRun.dialogs ?? {})).get(found) : undefined;
       if (said === undefined) throw new CloisterError('run_unknown');
-      return { dialog: async () => said, report: async () => fakeRun.report as RunReport } as FoundRun;
+      return { dialog: async () => said, report: async () => fakeRun.report as RunReport } as CallerRun;
     },
   };
   return { serving: service, started };

@@ -7,7 +7,7 @@ import type {
   AdmittedRequest,
   Caller,
   DurableEvent,
-  FoundRun,
+  CallerRun,
   HttpRoute,
   RouteReply,
   RunEvent,
@@ -176,7 +176,7 @@ export class FakeService implements AgentService {
       .slice(0, most);
   }
 
-  async find({ name }: Caller, run: string): Promise<FoundRun> {
+  async find({ name }: Caller, run: string): Promise<CallerRun> {
     const kept = this.storedRuns.get(run);
     if (kept === undefined || kept.caller !== name) throw new CloisterError('run_unknown');
     return {
