@@ -28,7 +28,7 @@ export class AgentList {
     throw unknownAgentError(
       name,
       this.#all.map((agent) => agent.name),
-      'No agents were given, and none were found in this folder, in `agents` of .ai-agent.json, or in the home folder. Pass a file, or a folder with --agents.',
+      'No agents were given, and none with that name is in this folder, in `agents` of .ai-agent.json, or in the home folder. Pass a file, or a folder with --agents.',
     );
   }
 
