@@ -1,6 +1,7 @@
-// Mail is received once, by its own cell, in order for each sender. A mailbox is bounded, and a waiting cell is woken.
+// Mail is received once, by its own cell, in order for each sender. What a sender may have unread is bounded, and a waiting cell
+// is woken.
 import type { RunId } from '#base';
-import type { DeadLetter, Frame } from '#contracts';
+import type { CrossingEnd, DeadLetter, Frame } from '#contracts';
 import type { OutsideMail, RunHistory } from '../history.ts';
 import type { Judge, ReportProblem } from './judge.ts';
 import { hasMail, isExpired, mailName, walkMail } from './mail-walk.ts';
@@ -49,10 +50,10 @@ export const mailboxes: Judge = {
 };
 
 const judgeDelivered = (run: RunId, { frame, deliveries, live }: MailStep, report: ReportProblem): void => {
-  for (const { to, kind, bytes, mail } of deliveries) {
+  for (const { to, from, kind, bytes, mail } of deliveries) {
     if (to === 'outside') continue;
     // Expired mail may have been removed already; that is recorded later.
-    const box = live.get(to)?.mailbox.filter((delivery) => !isExpired(delivery, frame.at));
+    const box = live.get(to)?.mailbox.filter((delivery) => !isExpired(delivery, frame.at) && delivery.from === from);
     if (box === undefined) report(`nothing to reach ${to} of run ${run}, which is not live`, `frame ${frame.no}`);
     else if (
       kind !== 'result' &&
@@ -60,7 +61,7 @@ const judgeDelivered = (run: RunId, { frame, deliveries, live }: MailStep, repor
       (box.length >= messagesMax || mailboxBytes(box) + bytes > bytesMax + envelopeBytes)
     )
       report(
-        `at most ${messagesMax} messages and ${bytesMax} bytes in the mailbox of ${to}`,
+        `at most ${messagesMax} messages and ${bytesMax} bytes of ${from} in the mailbox of ${to}`,
         `frame ${frame.no} adds one more to ${box.length} with ${mailboxBytes(box)} bytes`,
       );
   }
@@ -125,9 +126,11 @@ const judgeExpired = (
 };
 
 const judgeOverflow = ({ frame, live }: MailStep, report: ReportProblem): void => {
+  const from = frame.record.type === 'mail' ? 'outside' : frame.cell;
+  const isFullAt = (one: MailCell, to: string): boolean => mailName(one.birth) === to && isFull(one, from, mailMax);
   for (const { to, reason } of deadLettersIn(frame))
-    if (reason === 'overflow' && ![...live.values()].some((one) => mailName(one.birth) === to && isFull(one, mailMax)))
-      report(`the mailbox of ${to} to be full when a message is rejected`, `frame ${frame.no} rejects one`);
+    if (reason === 'overflow' && ![...live.values()].some((one) => isFullAt(one, to)))
+      report(`the mailbox of ${to} to be full of ${from} when a message is rejected`, `frame ${frame.no} rejects one`);
 };
 
 const deadLettersIn = ({ record }: Frame): readonly DeadLetter[] => {
@@ -144,8 +147,10 @@ const judgeAcknowledgedEnds = ({ frame: { cell, no, record }, live }: MailStep, 
       report(`entry ${delivery.seq} of ${cell} to be read as mail`, `frame ${no} removes it from the mailbox`);
 };
 
-const isFull = ({ mailbox }: MailCell, more: number): boolean =>
-  mailbox.length >= messagesMax || mailboxBytes(mailbox) + more > bytesMax;
+const isFull = ({ mailbox }: MailCell, sender: CrossingEnd, more: number): boolean => {
+  const unread = mailbox.filter(({ from }) => from === sender);
+  return unread.length >= messagesMax || mailboxBytes(unread) + more > bytesMax;
+};
 
 /** Mail from outside that was rejected because a mailbox was full, by the frame after the last one before it. */
 const refusedAsFull = (
@@ -164,7 +169,7 @@ const refusedAsFull = (
 
 const judgeFull = ({ frame, live }: MailStep, { to, bytes, result }: OutsideMail, report: ReportProblem): void => {
   const resident = to === null ? undefined : live.get(to);
-  if (resident !== undefined && !isFull(resident, bytes + envelopeBytes))
+  if (resident !== undefined && !isFull(resident, 'outside', bytes + envelopeBytes))
     report(
       `the mailbox of ${to} to be full before frame ${frame.no}`,
       `${resident.mailbox.length} messages in it, and ${result}`,

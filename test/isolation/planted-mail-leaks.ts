@@ -38,4 +38,17 @@ export const mailLeaks: readonly MailLeak[] = [
     'post-unread-note',
     'const $(declarations.0.id) = $(declarations.0.init) + ` ${this.#addresses.get(cell)?.agent.prompt}`;',
   ),
+  leak(
+    'an agent forgets who has ended when enough agents of others have',
+    'directory-note-ended',
+    `$(whole)
+      const run = this as unknown as { ended?: number };
+      run.ended = (run.ended ?? 0) + 1;
+      if (run.ended > endedMax) for (const one of this.#members.values()) one.ended.shift();`,
+  ),
+  leak(
+    'a mailbox is full when others have written enough',
+    'mailbox-of-sender',
+    'const $(declarations.0.id) = this.#messages;',
+  ),
 ];

@@ -1,4 +1,5 @@
-// A store in memory: frames are kept by reference and nothing is copied. Past a limit, the oldest ended runs are dropped.
+// A store in memory: frames are kept by reference and nothing is copied. Past a limit, a caller's oldest ended runs
+// are dropped.
 import { CloisterError, deepFreeze, PromptlyReleasingMap, isName, sha256 } from '#base';
 import type { Hash, RunId } from '#base';
 import type { WorkspaceEntry, Frame, RunLog, RunSummary, Store, RunQuery } from '#contracts';
@@ -9,16 +10,19 @@ import { foldFacts, noFacts } from './run-facts.ts';
 import type { RunFacts } from './run-facts.ts';
 import { matchesQuery, queryLimit } from './run-query.ts';
 
-/** Ended runs to keep. */
+/** Ended runs to keep for each caller: one limit for all would show a caller how many runs others have had. */
 const endedMax = 1_000;
 
 export const memoryStore = (endedRunsMax = endedMax, now: () => number = Date.now): Store => {
   const runs = new PromptlyReleasingMap<RunId, MemoryRunLog>();
   const blobs = new Map<string, Uint8Array>();
-  const ended: RunId[] = [];
+  const endedByCaller = new Map<string, RunId[]>();
   const workspaceLog: WorkspaceEntry[] = [];
 
   const onEnd = (run: RunId): void => {
+    const caller = openedBy(runs.get(run));
+    const ended = endedByCaller.get(caller) ?? [];
+    endedByCaller.set(caller, ended);
     ended.push(run);
     if (ended.length <= endedRunsMax) return;
     const oldest = ended.shift()!;
@@ -126,6 +130,12 @@ class MemoryRunLog implements RunLog {
     return Promise.resolve();
   }
 }
+
+/** Empty if no caller of a server requested it. */
+const openedBy = (log: MemoryRunLog | undefined): string => {
+  const record = log?.frames[0]?.record;
+  return record?.type === 'open' ? (record.caller ?? '') : '';
+};
 
 type Runs = PromptlyReleasingMap<RunId, MemoryRunLog>;
 

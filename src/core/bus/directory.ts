@@ -3,6 +3,7 @@
 //   D1. A message passes between two cells when each one's definition names the other: as its parent, a child, a sibling,
 //       or by the agent's name.
 //   D2. A name is looked up among the agents that the requester may write to. Any other name looks unknown.
+//   D3. What an agent is told about ended agents depends only on those that it could write to, however many others have ended.
 import type { CellId } from '#base';
 import type { SpawnIdentity, TopicRules } from '#contracts';
 import { Mailbox } from './mailbox.ts';
@@ -24,6 +25,8 @@ export type Member = {
   readonly mailbox: Mailbox;
   /** Topics, in the order of subscribing. */
   readonly subscriptions: Set<string>;
+  /** Agents that it could write to and that ended during its life, the newest last: it gets `ended` instead of `unknown`. */
+  readonly ended: Entry[];
 };
 
 export type LookupResult =
@@ -36,19 +39,19 @@ export type LookupResult =
       readonly hidden?: Member;
     };
 
-type Entry = Omit<Member, 'mailbox' | 'subscriptions'>;
+type Entry = Omit<Member, 'mailbox' | 'subscriptions' | 'ended'>;
 
 export class Directory {
   readonly #members = new Map<CellId, Member>();
   /** By full name and by agent name. */
   readonly #byName = new Map<string, Set<Member>>();
+  readonly #byParent = new Map<CellId, Set<Member>>();
   readonly #subscribers = new Map<string, Set<Member>>();
-  /** Agents that have ended, so that agents that could write to them get `ended` instead of `unknown`. */
-  #ended: readonly Entry[] = [];
 
   add(entry: Entry): Member {
-    const member: Member = { ...entry, mailbox: new Mailbox(), subscriptions: new Set() };
+    const member: Member = { ...entry, mailbox: new Mailbox(), subscriptions: new Set(), ended: [] };
     this.#members.set(entry.cell, member);
+    if (entry.parent !== null) addTo(this.#byParent, entry.parent, member);
     for (const name of memberNames(entry)) addTo(this.#byName, name, member);
     for (const topic of entry.spawned?.topics ?? []) this.subscribe(member, topic);
     return member;
@@ -60,9 +63,26 @@ export class Directory {
     // probe: directory-remove-member
     this.#members.delete(cell);
     for (const name of memberNames(member)) removeFrom(this.#byName, name, member);
+    if (member.parent !== null) removeFrom(this.#byParent, member.parent, member);
     for (const topic of member.subscriptions) removeFrom(this.#subscribers, topic, member);
-    const { mailbox: _mailbox, subscriptions: _subscriptions, ...entry } = member;
-    this.#ended = [...this.#ended.slice(-endedMax), entry];
+    const { mailbox: _mailbox, subscriptions: _subscriptions, ended: _ended, ...entry } = member;
+    for (const other of this.#listedBy(member)) {
+      if (!mayWrite(member, other)) continue;
+      // probe: directory-note-ended
+      other.ended.push(entry);
+      if (other.ended.length > endedMax) other.ended.shift();
+    }
+  }
+
+  /** The live agents that this one's definition names. */
+  #listedBy({ cell, parent, messages }: Member): ReadonlySet<Member> {
+    const listed = messages.flatMap((name): readonly (Member | undefined)[] => {
+      if (name === 'parent') return parent === null ? [] : [this.#members.get(parent)];
+      if (name === 'children') return [...(this.#byParent.get(cell) ?? [])];
+      if (name === 'siblings') return parent === null ? [] : [...(this.#byParent.get(parent) ?? [])];
+      return [...(this.#byName.get(name) ?? [])];
+    });
+    return new Set(listed.filter((one) => one !== undefined));
   }
 
   get(cell: CellId): Member | undefined {
@@ -103,13 +123,13 @@ export class Directory {
     // If the agent with this full name has ended, another agent with the same short name must not get its mail.
     const hasEnded =
       !found.some((one) => one.name === name) &&
-      this.#ended.some((other) => other.name === name && mayWrite(requester, other));
+      requester.ended.some((other) => other.name === name && mayWrite(requester, other));
     if (hasEnded) return { found: null, why: 'ended', known: this.#reachableNames(requester) };
     if (found.length === 1) return { found: found[0]! };
     if (found.length > 1) return { found: null, why: 'ambiguous', known: found.map((one) => one.name) };
     const known = this.#reachableNames(requester);
     if (name === requester.agent) return { found: null, why: 'self', known };
-    const wasReachable = this.#ended.some((other) => hasName(other, requester, name) && mayWrite(requester, other));
+    const wasReachable = requester.ended.some((other) => hasName(other, requester, name) && mayWrite(requester, other));
     const hidden = wasReachable ? undefined : candidates[0];
     return { found: null, why: wasReachable ? 'ended' : 'unknown', known, ...(hidden === undefined ? {} : { hidden }) };
   }
@@ -146,13 +166,13 @@ export class Directory {
 const reachableTeammates = ({ forwards = {} }: Member, { agent }: Member): readonly string[] =>
   Object.hasOwn(forwards, agent) ? forwards[agent]! : [];
 
-const addTo = (table: Map<string, Set<Member>>, key: string, member: Member): void => {
+const addTo = <K extends string>(table: Map<K, Set<Member>>, key: K, member: Member): void => {
   const members = table.get(key);
   if (members === undefined) table.set(key, new Set([member]));
   else members.add(member);
 };
 
-const removeFrom = (table: Map<string, Set<Member>>, key: string, member: Member): void => {
+const removeFrom = <K extends string>(table: Map<K, Set<Member>>, key: K, member: Member): void => {
   const members = table.get(key);
   members?.delete(member);
   if (members?.size === 0) table.delete(key);
@@ -171,6 +191,7 @@ const preferNearest = (among: readonly Member[], requester: Member, name: string
   return near.length > 0 ? near : among;
 };
 
+/** Per agent that could write to them: a bound for the whole run would show how many agents of others have ended. */
 const endedMax = 1_000;
 
 type MessagingParty = Pick<Member, 'cell' | 'parent' | 'agent' | 'messages'>;

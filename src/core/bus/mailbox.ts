@@ -1,9 +1,11 @@
 // The mailbox of one cell: messages sent to it and not delivered yet, in log order.
 //
 //   M1. A message is handed out once, to the waiter that has waited longest for a match; putting it again changes nothing.
-//   M2. The mailbox is bounded by number and bytes. The result of a child always fits, because each child has only one.
+//   M2. What one sender may have unread is bounded by number and bytes, so no sender learns how much others have written. The
+//       result of a child always fits, because each child has only one.
 import type { CrossingEnd, MailFilter } from '#contracts';
 
+/** Unread, from one sender. */
 export const mailboxMessagesMax = 100;
 export const mailboxBytesMax = 1_000_000;
 
@@ -29,9 +31,12 @@ export class Mailbox {
   /** The newest seq so far; messages arrive in seq order. */
   #newestSeq = -1;
 
-  hasRoom(bytes: number): boolean {
+  hasRoom(sender: CrossingEnd, bytes: number): boolean {
+    // probe: mailbox-of-sender
+    const unread = this.#messages.filter(({ from }) => from === sender);
+    const unreadBytes = unread.reduce((sum, one) => sum + one.bytes, 0);
     // probe: mailbox-has-room
-    return this.#messages.length < mailboxMessagesMax && this.#bytes + bytes <= mailboxBytesMax;
+    return unread.length < mailboxMessagesMax && unreadBytes + bytes <= mailboxBytesMax;
   }
 
   get unread(): readonly QueuedMessage[] {

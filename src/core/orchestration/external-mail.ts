@@ -20,12 +20,12 @@ export const deliverFromOutside = (
   const redacted = run.ports.redact?.text(text) ?? text;
   if (topic !== undefined) {
     for (const member of run.mail.directory.subscribersOf(topic))
-      if (member.mailbox.hasRoom(utf8Bytes(redacted))) deliver(run, member, { id, text: redacted, topic });
+      if (member.mailbox.hasRoom('outside', utf8Bytes(redacted))) deliver(run, member, { id, text: redacted, topic });
       else recordDeadLetter(run, member, { id, to: member.name, reason: 'overflow', type: 'broadcast', topic });
     return id;
   }
   const member = findMember(run, to, root);
-  if (!member.mailbox.hasRoom(utf8Bytes(redacted)))
+  if (!member.mailbox.hasRoom('outside', utf8Bytes(redacted)))
     throw new CloisterError('mailbox_full', `${member.name} has not read its earlier messages.`);
   deliver(run, member, { id, text: redacted });
   return id;
@@ -42,7 +42,7 @@ export const sendToMember = (run: LocalRun, root: CellId, text: string, recipien
   const id = `m-${run.ports.ids.random()}`;
   const redacted = run.ports.redact?.text(text) ?? text;
   const member = findMember(run, undefined, root);
-  if (!member.mailbox.hasRoom(utf8Bytes(redacted)))
+  if (!member.mailbox.hasRoom('outside', utf8Bytes(redacted)))
     throw new CloisterError('mailbox_full', `${member.name} has not read its earlier messages.`);
   deliver(run, member, { id, text: redacted, recipient });
   return id;

@@ -51,8 +51,8 @@ const undelivered = (name: string, reason: DeadReason): MailToolReply =>
   reason === 'overflow'
     ? mailToolError(
         'MAILBOX_FULL',
-        `The mailbox of ${name} is full.`,
-        'Wait until it has read some messages, then retry.',
+        `${name} has too many unread messages from you.`,
+        'Wait until it has read some of them, then retry.',
       )
     : mailToolError('NOT_ALLOWED', `The message to ${name} was refused.`, 'Continue without sending it.');
 

@@ -54,7 +54,7 @@ export const sendTo = (cell: Cell, to: Member | 'outside', draft: MailDraft, at:
   };
   const content = encodeMessage(head, /* probe: mail-text */ text);
   // An answer always fits: there is at most one for each message that its reader sent.
-  if (to !== 'outside' && type !== 'answer' && !to.mailbox.hasRoom(utf8Bytes(content))) return 'overflow';
+  if (to !== 'outside' && type !== 'answer' && !to.mailbox.hasRoom(self.cell, utf8Bytes(content))) return 'overflow';
   const end: CrossingEnd = to === 'outside' ? to : to.cell;
   const { runtime, agent } = cell;
   const granted = maySend(cell, kind, to) ? [mailGrant(kind, runtime.cellId, end)] : [];

@@ -1,0 +1,14 @@
+// What an agent is told about others does not depend on agents that it may not message.
+import { expect, test } from 'vitest';
+import { shownToQuiet } from './mail-strangers.ts';
+
+test.each([false, true])(
+  'nothing shows how many agents of others have ended, or how much others have written (after a crash: %s)',
+  async (crash) => {
+    const still = await shownToQuiet({ ended: 0, messages: 0 }, crash);
+    expect(still[1]).toContain('AGENT_ENDED');
+    expect(still[3]).toContain('"status":"queued"');
+    expect(still[5]).toContain('AGENT_NOT_FOUND');
+    expect(await shownToQuiet({ ended: 1_005, messages: 100 }, crash)).toEqual(still);
+  },
+);
