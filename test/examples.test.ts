@@ -14,7 +14,7 @@ const envFor = (name: string): Readonly<Record<string, string>> =>
 const names = readdirSync('examples');
 
 const says: Record<string, readonly RegExp[]> = {
-  research: [/SQLite for records that change/u, /found by operator, engineer/u],
+  research: [/SQLite for records that change/u, /found by operator; same source: engineer/u],
   hello: [/^completed In short: Result from researcher/u, /unattributedBytes: 0/u, /ok: true/u],
   tested: [/✔ no agent of the desk sees private content of another/u, /pass 8/u, /fail 0/u],
   dungeon: [

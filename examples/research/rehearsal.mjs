@@ -4,11 +4,19 @@ const ask = (agent, prompt) => ({ agent, prompt, reason: 'One angle each.' });
 
 const resultLines = (results) => results.flatMap(({ text }) => text.split('\n'));
 
-/** What the researchers found, as shown to the lead. */
-const findings = ({ toolResults }) =>
-  resultLines(toolResults)
-    .filter((line) => line.startsWith('| - '))
-    .map((line) => line.slice(2));
+/** What the researchers found, as shown to the lead: data starts with "| ", and the names are the runtime's. */
+const findings = ({ toolResults }) => {
+  const found = [];
+  let by = '';
+  for (const line of resultLines(toolResults)) {
+    const [, finder] = /^### Found by (.*)$/u.exec(line) ?? [];
+    const [, names] = /^\(Same source cited by: (.*)\.\)$/u.exec(line) ?? [];
+    if (finder !== undefined) by = finder;
+    if (line.startsWith('| - ')) found.push(`${line.slice(2)} [found by ${by}]`);
+    if (names !== undefined) found.push(`${found.pop().slice(0, -1)}; same source: ${names}]`);
+  }
+  return found;
+};
 
 const missing = ({ toolResults }) =>
   toolResults.some(({ text }) => text.startsWith('INCOMPLETE'))

@@ -29,7 +29,7 @@ describe.concurrent('the demo', () => {
     }
     expect(stderr).toMatch(/child:operator [0-9a-f]{12} {2}model \S+ failed .*rate limit/u);
     expect(stdout).toMatch(/^Use SQLite for records that change/u);
-    expect(stdout).toContain('[found by operator, engineer]');
+    expect(stdout).toContain('[found by operator; same source: engineer]');
     expect(stdout).toMatch(/^Summary\n.*requests.*\nlead +completed[^]*^total +completed/mu);
     expect(stdout).toMatch(
       /^Audit: 8 crossings, all granted · \d+ prompts, [\d,]+ bytes · 0 bytes unattributed · ok$/mu,

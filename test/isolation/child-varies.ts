@@ -131,7 +131,7 @@ const parentReply = (observer: Observer, viaGather: boolean) => {
       call('list_files', {}),
     ],
     (mark) => [
-      call('read_output', { name: viaGather ? 'gather_001.txt' : 'child_001.txt', from: 500, bytes: 300 }),
+      call('read_output', { name: 'child_001.txt', from: 500, bytes: 300 }),
       call('read_output', { name: 'burst_001.txt' }),
       call('read_file', { path: 'notes.md' }),
       call('sibling', { prompt: `Look after it, ${mark}.` }),

@@ -38,7 +38,7 @@ test('the random teams cover every way in which a cell receives something', { ti
     'Read more with read_output',
     '[bytes ',
     'Result from ',
-    '[found by ',
+    '### Found by ',
     'status: failed',
     'status: limit',
     'status: partial',

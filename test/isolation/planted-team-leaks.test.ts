@@ -9,10 +9,10 @@ import type { TeamLeak } from './planted-team-leaks.ts';
 const teamLeaks = chosen(all);
 const untouched: TeamLeak = { name: 'nothing', edits: [] };
 const plants = plantAll(
-  [untouched, ...teamLeaks].map(({ name, edits }) => ({
+  [untouched, ...teamLeaks].map(({ name, edits, entry = 'test/isolation/check-graph-pairs.ts' }) => ({
     name,
     edits,
-    entry: 'test/isolation/check-graph-pairs.ts',
+    entry,
     // More pairs are compared elsewhere.
     args: [edits.length === 0 ? '20' : '240', '7'],
   })),

@@ -1,11 +1,22 @@
 // Leaks between the tasks of a team: each an edit of the runtime that shows a cell more than its task gives it.
 import type { Edit } from '../planted/plant.ts';
 
-export type TeamLeak = { readonly name: string; readonly edits: readonly Edit[] };
+export type TeamLeak = {
+  readonly name: string;
+  readonly edits: readonly Edit[];
+  /** What finds it: the comparison of pairs unless given. */
+  readonly entry?: string;
+};
 
 const leak = (name: string, ...edits: readonly (readonly [probe: string, put: string])[]): TeamLeak => ({
   name,
   edits: edits.map(([probe, put]) => ({ probe, put })),
+});
+
+/** Puts words under a wrong name. */
+const misattribution = (...[name, ...edits]: Parameters<typeof leak>): TeamLeak => ({
+  ...leak(name, ...edits),
+  entry: 'test/isolation/check-attribution.ts',
 });
 
 export const teamLeaks: readonly TeamLeak[] = [
@@ -88,4 +99,18 @@ export const teamLeaks: readonly TeamLeak[] = [
     'dependency-number',
     'const $(declarations.0.id) = $(declarations.0.init) + cell.runtime.liveRun.nextFrame;',
   ]),
+  misattribution('findings with a common source become one', ['finding-key', 'key: sources[0] ?? ($(value))']),
+  misattribution('findings that differ only in case or compatibility forms become one', [
+    'normalise-text',
+    "$(whole).normalize('NFKC').toLowerCase()",
+  ]),
+  misattribution('the note of a common source quotes it', ['same-source-note', 'note: `${$(value)} ${line.text}`']),
+  misattribution(
+    'only line feeds end a line of an answer',
+    ['answer-line-break', "'\\n'"],
+    [
+      'frame-line',
+      "const $(declarations.0.id) = (line: FrameLine) => 'note' in line ? `(${line.note})` : `| ${line.data}`;",
+    ],
+  ),
 ];

@@ -2,10 +2,9 @@
 import type { JsonObject } from '#base';
 import type { Agent, Settlement, Source, ToolSchema } from '#contracts';
 import { shownBytesMax } from '#core/cells';
-import { gatheredText, exceedsPreview, numberDuplicates, outputName } from '#core/rules';
-import type { ResolvedSource } from '#core/rules';
+import { gatheredBytes, exceedsPreview, numberDuplicates, outputName } from '#core/rules';
 import { limitFailure } from '#core/session';
-import type { LazyOperation, ToolCall, CallEnd, ToolCallChain, ChainStep, Session, ToolRunner } from '#core/session';
+import type { LazyOperation, CallEnd, ToolCallChain, ChainStep, Session, ToolRunner } from '#core/session';
 import { beginChild, hasAnswered, readChildResult, reasonSchema } from './agent-tool.ts';
 import type { ChildGoal } from './agent-tool.ts';
 import { embedSchema } from './embed-schema.ts';
@@ -15,7 +14,7 @@ const tasksMax = 16;
 export const gatherSchema = (agents: readonly Agent[]): ToolSchema => ({
   name: 'gather',
   description:
-    'Call several agents in parallel and return their merged findings, each with the names of the agents that found it.',
+    'Call several agents in parallel and return what each of them found, under its name; what several found is listed once.',
   inputSchema: {
     type: 'object',
     properties: {
@@ -62,7 +61,12 @@ export const gatherTool = (agents: readonly Agent[], timeoutMs: number): ToolRun
       const agent = agents.find(({ toolName }) => toolName === task.agent)!;
       return beginChild(call, agent, readTaskGoal(task), session);
     });
-    return new GatherChain(call, children, numberDuplicates(tasks.map(({ agent }) => agent)), timeoutMs, session);
+    return new GatherChain(
+      children,
+      tasks.map(({ agent }) => agent),
+      timeoutMs,
+      session,
+    );
   },
 });
 
@@ -80,25 +84,19 @@ const readTaskGoal = ({ prompt, input, reason }: Task): ChildGoal => ({
 
 class GatherChain implements ToolCallChain {
   readonly begin: readonly LazyOperation[];
-  readonly #call: ToolCall;
+  readonly #agents: readonly string[];
   readonly #names: readonly string[];
   readonly #session: Session;
-  readonly #nth: number;
+  readonly #outputNumbers: readonly number[];
   readonly #settled: { settled: Settlement<unknown>; no: number }[] = [];
   #unsettled: number;
   #timedOut = false;
 
-  constructor(
-    call: ToolCall,
-    children: readonly LazyOperation[],
-    requested: readonly string[],
-    timeoutMs: number,
-    session: Session,
-  ) {
-    this.#call = call;
-    this.#names = requested;
+  constructor(children: readonly LazyOperation[], agents: readonly string[], timeoutMs: number, session: Session) {
+    this.#agents = agents;
+    this.#names = numberDuplicates(agents);
     this.#session = session;
-    this.#nth = session.cell.nextOutputNumber(call.name);
+    this.#outputNumbers = agents.map((agent) => session.cell.nextOutputNumber(agent));
     this.#unsettled = children.length;
     this.begin = [...children, { do: 'sleep', ms: timeoutMs, why: 'time-out' }];
   }
@@ -117,27 +115,18 @@ class GatherChain implements ToolCallChain {
 
   #end(): CallEnd {
     const { cell } = this.#session;
+    const shownMax = shownBytesMax(cell.limits);
     const of: Source[] = [];
-    const resolved: ResolvedSource[] = [{ from: 'reply', part: this.#call }];
     const missing: string[] = [];
     const present: string[] = [];
     this.#settled.forEach(({ settled, no }, index) => {
       const result = readChildResult(this.#session, settled);
-      of.push({ from: 'operation', no });
-      resolved.push({ from: 'operation', settled: settled as Settlement<JsonObject> });
-      if (result !== null) {
-        of.push(result.source);
-        resolved.push({
-          from: 'crossing',
-          kind: 'result',
-          content: cell.runtime.receivedCrossings.at(result.source.seq)!.content,
-        });
-      }
+      of.push({ from: 'operation', no }, ...(result === null ? [] : [result.source]));
       (hasAnswered(result?.envelope) ? present : missing).push(this.#names[index]!);
+      const text = result?.envelope.output ?? '';
+      if (exceedsPreview(text, gatheredBytes(shownMax, this.#agents.length)))
+        cell.storeOutput(outputName(this.#agents[index]!, this.#outputNumbers[index]!, 'txt'), { text });
     });
-    const shownMax = shownBytesMax(cell.limits);
-    const text = gatheredText(resolved);
-    if (exceedsPreview(text, shownMax)) cell.storeOutput(outputName(this.#call.name, this.#nth, 'txt'), { text });
-    return { show: { rule: 'gather@1', of, with: [shownMax, this.#nth] }, missing, present };
+    return { show: { rule: 'gather@1', of, with: [shownMax, ...this.#outputNumbers] }, missing, present };
   }
 }

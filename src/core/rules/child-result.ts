@@ -4,7 +4,7 @@ import type { Json } from '#base';
 import type { Envelope, Settlement } from '#contracts';
 import { dataFrame, lineBreak } from './data-frame.ts';
 import { sourceCall, failureText, toolMessage } from './dialog.ts';
-import { outputName, preview, previewBytesMax } from './preview.ts';
+import { outputName, preview, previewBytesMax, splitPreview } from './preview.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 
 /** child-result@1. Sources: the call, the child operation and, unless refused, the crossing. Numbers: most bytes shown, number of the output. */
@@ -42,6 +42,13 @@ export const exceedsPreview = (text: string, bytesMax: number): boolean =>
 /** The text, or its preview if it is too long to be shown whole. */
 export const previewIfLong = (text: string, bytesMax: number, name: string): string =>
   exceedsPreview(text, bytesMax) ? preview(text, name, Math.min(previewBytesMax, bytesMax)) : text;
+
+/** The same in two parts, for blocks in which the runtime's words stand outside the text. */
+export const splitIfLong = (text: string, bytesMax: number, name: string): { text: string; more: string | null } => {
+  if (!exceedsPreview(text, bytesMax)) return { text, more: null };
+  const { shown, more } = splitPreview(text, name, Math.min(previewBytesMax, bytesMax));
+  return { text: shown, more };
+};
 
 export const envelopeErrorText = ({ error }: Envelope): string =>
   error === null

@@ -1,13 +1,40 @@
-// Findings: how they are extracted, which of them are the same, and how one is rendered with the names of all who found it.
-import { toOneLine } from './data-frame.ts';
+// Findings: how the lines of an answer are read, which of them are the same, and which sources they cite.
+import { lineBreak, toOneLine } from './data-frame.ts';
 
-export type Finding = { readonly text: string; readonly source: string | null; readonly by: readonly string[] };
+/** A line of an answer as it is shown. */
+export type AnswerLine = {
+  readonly text: string;
+  /** The same in the lines of other answers if they say the same; null for a line that says nothing by itself. */
+  readonly key: string | null;
+  /** What the line cites, in the form in which equal sources are equal. */
+  readonly sources: readonly string[];
+};
 
-/** The bullet or number before a list item. */
-export const listMark = /^\s*(?:[-*•]|\d+[.)])\s+/u;
+/** The `findings` of a JSON answer, each as one line, or else the lines of the text as they are. */
+export const answerLines = (answer: string): readonly AnswerLine[] =>
+  jsonFindings(answer)?.map(({ text, source }) => {
+    const cited = source === null || text.includes(source) ? '' : ` (${toOneLine(source)})`;
+    return answerLine(`- ${toOneLine(text)}${cited}`, source);
+  }) ?? answer.split(/* probe: answer-line-break */ lineBreak).map((line) => answerLine(line, null));
+
+const answerLine = (text: string, source: string | null): AnswerLine => {
+  const sources = [...(source === null ? [] : [source]), ...(text.match(url) ?? [])].map(normaliseSource);
+  const saysSomething = sources.length > 0 || isListItem(text) || (text.match(word)?.length ?? 0) >= 3;
+  return {
+    text,
+    /* probe: finding-key */ key: saysSomething ? normaliseText(text) : null,
+    sources: [...new Set(sources)],
+  };
+};
+
+const url = /https?:\/\/[^\s)>\]"']+/gu;
+const word = /[\p{L}\p{N}]+/gu;
+
+/** A closing bracket or a one-word heading says nothing by itself; a list item of one word does. */
+const isListItem = (line: string): boolean => /^\s*(?:[-*•]|\d+[.)])\s+.*[\p{L}\p{N}]/u.test(line);
 
 /** The findings listed in a JSON answer; null if it lists none. */
-export const jsonFindings = (output: string): readonly { text: string; source: string | null }[] | null => {
+const jsonFindings = (output: string): readonly { text: string; source: string | null }[] | null => {
   try {
     const { findings, ...rest } = JSON.parse(output) as { findings?: unknown };
     if (!Array.isArray(findings)) return null;
@@ -30,70 +57,18 @@ const jsonFinding = (finding: unknown): { text: string; source: string | null } 
 
 const valueText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-export const findUrl = (text: string): string | null => /https?:\/\/[^\s)>\]"']+/u.exec(text)?.[0] ?? null;
+/**
+ * Two lines are the same if they differ at most in white space, in canonically equivalent characters (NFC), in a bullet before a
+ * letter, and in a full stop after the last letter or digit. Everything else can change the meaning and counts: case (mW, MW),
+ * compatibility forms (10², 102), signs (- 5, 5), list numbers (a ranking) and other punctuation (so? so!).
+ */
+export const normaliseText = (text: string): string =>
+  /* probe: normalise-text */ toOneLine(text.normalize('NFC'))
+    .replace(/^[-*•] (?=\p{L})/u, '')
+    .replace(/(?<=[\p{L}\p{N}])\.$/u, '');
 
-/** Findings with the same normalised text, or the same source, become one under all finders' names. */
-export const mergeFindings = (findings: readonly Finding[]): readonly Finding[] =>
-  groupFindings(findings.map(findingKeys)).map((group) => mergeGroup(group.map((index) => findings[index]!)));
-
-/** Groups the findings that share a key. Each group lists indices; groups are in order of first appearance. */
-export const groupFindings = (keys: readonly (readonly string[])[]): readonly (readonly number[])[] => {
-  // A union-find forest: each finding points to an earlier equal one.
-  const roots = keys.map((_, index) => index);
-  const rootOf = (index: number): number => {
-    while (roots[index] !== index) index = roots[index] = roots[roots[index]!]!;
-    return index;
-  };
-  const firstByKey = new Map<string, number>();
-  keys.forEach((ownKeys, index) => {
-    for (const key of ownKeys) {
-      const [one, other] = [rootOf(firstByKey.get(key) ?? index), rootOf(index)];
-      roots[Math.max(one, other)] = Math.min(one, other);
-      firstByKey.set(key, Math.min(one, other));
-    }
-  });
-  const groups = new Map<number, number[]>();
-  keys.forEach((_, index) => {
-    const root = rootOf(index);
-    const group = groups.get(root);
-    if (group === undefined) groups.set(root, [index]);
-    else group.push(index);
-  });
-  return [...groups.values()];
-};
-
-/** Two findings with a key in common are the same finding. */
-export const findingKeys = ({ text, source }: Pick<Finding, 'text' | 'source'>): readonly string[] => [
-  `text ${normaliseText(text)}`,
-  ...(source === null ? [] : [`source ${normaliseUrl(source)}`]),
-];
-
-/** Another wording from the same source is kept beside the first. */
-const mergeGroup = (group: readonly Finding[]): Finding => {
-  const texts = new Map<string, string>();
-  for (const { text } of group) if (!texts.has(normaliseText(text))) texts.set(normaliseText(text), text);
-  return {
-    text: [...texts.values()].join(' / '),
-    source: group.find(({ source }) => source !== null)?.source ?? null,
-    by: [...new Set(group.flatMap(({ by }) => by))],
-  };
-};
-
-/** If the source is a URL: in the form a browser normalises it to. */
-const normaliseUrl = (source: string): string => {
+/** A URL in the form a browser normalises it to. */
+const normaliseSource = (source: string): string => {
   const plain = source.trim().replace(/[.,;]+$/u, '');
   return URL.canParse(plain) ? new URL(plain).href : plain;
-};
-
-/** Ignores case, spacing and the punctuation around a text; characters inside it count. */
-export const normaliseText = (text: string): string =>
-  toOneLine(text.normalize('NFKC').toLowerCase()).replace(/^["'*_`\s]+|["'*_`\s.,;:!?]+$/gu, '') || text;
-
-/** One line in which only the runtime can write `[found by …]`. */
-export const sanitizeFinding = (text: string): string =>
-  toOneLine(text.replace(/\p{Default_Ignorable_Code_Point}/gu, '')).replace(/\[(?=\s*found by)/giu, '(');
-
-export const findingLine = ({ text, source, by }: Finding): string => {
-  const from = source === null || text.includes(source) ? '' : ` (${sanitizeFinding(source)})`;
-  return `- ${sanitizeFinding(text)}${from} [found by ${by.join(', ')}]`;
 };

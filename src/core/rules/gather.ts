@@ -1,36 +1,42 @@
-// gather@1: merges the findings of several children. An incomplete result never looks complete.
+// gather@1: the answers of several children, each under its own name. An incomplete result never looks complete.
 //
-//   G1. Every finding names all who found it.
+//   G1. Everything found is under the names of all who found it.
 //   G2. Children that timed out, failed or were refused are named first.
-import type { Envelope } from '#contracts';
-import { dataFrame } from './data-frame.ts';
-import { readEnvelope, envelopeErrorText, operationFailure, previewIfLong } from './child-result.ts';
+//   G3. How much is shown of an answer does not depend on the other answers.
+import { readEnvelope, envelopeErrorText, operationFailure, splitIfLong } from './child-result.ts';
 import { sourceCall, failureText, toolMessage } from './dialog.ts';
-import { findingLine, jsonFindings, listMark, mergeFindings, findUrl } from './findings.ts';
-import type { Finding } from './findings.ts';
+import { mergedBlocks, numberDuplicates } from './merge-results.ts';
+import type { NamedAnswer } from './merge-results.ts';
 import { outputName } from './preview.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 
-/** Sources: the call, then for each task its child operation and, unless refused, its crossing. Numbers: most bytes shown, number of the output. */
-export const gatherRule: Rule = ([call, ...rest], [bytesMax = 0, nth = 1]) => {
+/** Sources: the call, then for each task its child operation and, unless refused, its crossing. Numbers: most bytes shown, then the number of each task's output. */
+export const gatherRule: Rule = ([call, ...rest], [bytesMax = 0, ...numbers]) => {
   const { id, name, input } = sourceCall(call);
-  const requested = requestedAgents(input);
-  const answers = pairAnswers(rest);
-  const merged = mergeAnswers(requested, answers);
-  const full = merged.findings.length === 0 ? 'No findings.' : merged.findings.map(findingLine).join('\n');
+  const agents = requestedAgents(input);
+  const names = numberDuplicates(agents);
+  const missing: string[] = [];
+  const answers: NamedAnswer[] = [];
+  pairAnswers(rest).forEach(({ operation, crossing }, index) => {
+    const by = names[index]!;
+    if (crossing === undefined) return void missing.push(`- ${by}: ${failureText(operationFailure(operation))}`);
+    const envelope = readEnvelope(crossing);
+    if (envelope.status !== 'completed') missing.push(`- ${by}: ${envelope.status}.${envelopeErrorText(envelope)}`);
+    if (envelope.output.trim() === '') return;
+    const output = outputName(agents[index]!, numbers[index] ?? 1, 'txt');
+    const shown = splitIfLong(envelope.output, gatheredBytes(bytesMax, agents.length), output);
+    answers.push({ heading: `### Found by ${by}`, by, ...shown });
+  });
+  const isEmpty = answers.length === 0;
+  const blocks = isEmpty ? ['No findings.'] : mergedBlocks(answers);
   return toolMessage(id, name, {
-    type: merged.findings.length === 0 ? 'error-text' : 'text',
-    value: dataFrame(merged.heading, previewIfLong(full, bytesMax, outputName(name, nth, 'txt'))),
+    type: isEmpty ? 'error-text' : 'text',
+    value: [gatherHeading(names, missing), ...blocks].join('\n\n'),
   });
 };
 
-/** The merged findings as `read_output` returns them. */
-export const gatheredText = (sources: readonly ResolvedSource[]): string => {
-  const [call, ...rest] = sources;
-  return mergeAnswers(requestedAgents(sourceCall(call).input), pairAnswers(rest))
-    .findings.map(findingLine)
-    .join('\n');
-};
+/** The most bytes shown of one of so many answers. */
+export const gatheredBytes = (bytesMax: number, answers: number): number => Math.floor(bytesMax / answers);
 
 type Answer = { readonly operation: ResolvedSource; readonly crossing: ResolvedSource | undefined };
 
@@ -43,44 +49,10 @@ const pairAnswers = (sources: readonly ResolvedSource[]): readonly Answer[] =>
 
 const requestedAgents = (input: string): readonly string[] => {
   const { tasks } = JSON.parse(input) as { tasks: readonly { agent: string }[] };
-  return numberDuplicates(tasks.map((task) => task.agent));
+  return tasks.map(({ agent }) => agent);
 };
 
-/** `researcher 1`, `researcher 2`, … if one agent is called more than once. */
-export const numberDuplicates = (agents: readonly string[]): readonly string[] =>
-  agents.map((agent, index) => {
-    const nth = agents.slice(0, index + 1).filter((other) => other === agent).length;
-    const several = agents.filter((other) => other === agent).length > 1;
-    return several ? `${agent} ${nth}` : agent;
-  });
-
-const mergeAnswers = (requested: readonly string[], answers: readonly Answer[]) => {
-  const missing: string[] = [];
-  const findings: Finding[] = [];
-  answers.forEach(({ operation, crossing }, index) => {
-    const name = requested[index] ?? 'unknown';
-    if (crossing === undefined) return void missing.push(`- ${name}: ${failureText(operationFailure(operation))}`);
-    const envelope = readEnvelope(crossing);
-    if (envelope.status !== 'completed') missing.push(`- ${name}: ${envelope.status}.${envelopeErrorText(envelope)}`);
-    findings.push(...envelopeFindings(envelope, name));
-  });
-  const complete = missing.length === 0;
-  const heading = complete
-    ? `${requested.length === 1 ? 'Result from' : `Results from all ${requested.length}:`} ${requested.join(', ')}.`
-    : `INCOMPLETE: ${missing.length} of ${requested.length} did not complete.\n${missing.join('\n')}\nPartial results:`;
-  return { heading, findings: mergeFindings(findings) };
-};
-
-/** The `findings` of a JSON answer, or else each line of the text. */
-const envelopeFindings = (envelope: Envelope, name: string): readonly Finding[] => {
-  const listed = jsonFindings(envelope.output);
-  const lines =
-    listed ?? envelope.output.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/u).map((line) => ({ text: line, source: null }));
-  return lines
-    .map(({ text, source }) => ({
-      text: text.replace(listMark, '').trim(),
-      source: source ?? findUrl(text),
-      by: [name],
-    }))
-    .filter(({ text }) => text !== '');
-};
+const gatherHeading = (names: readonly string[], missing: readonly string[]): string =>
+  missing.length === 0
+    ? `${names.length === 1 ? 'Result from' : `Results from all ${names.length}:`} ${names.join(', ')}.`
+    : `INCOMPLETE: ${missing.length} of ${names.length} did not complete.\n${missing.join('\n')}\nPartial results:`;

@@ -55,9 +55,9 @@ export { exceedsPreview } from './child-result.ts';
 export { isLongMail, mailOutputName, mailBody, receivedText } from './mail.ts';
 export { usesDateVariables } from './dates.ts';
 export { dataFrame } from './data-frame.ts';
-export { gatheredText, numberDuplicates } from './gather.ts';
-export { mergeFindings } from './findings.ts';
-export type { Finding } from './findings.ts';
+export { gatheredBytes } from './gather.ts';
+export { normaliseText } from './findings.ts';
+export { numberDuplicates } from './merge-results.ts';
 export { cutBytes, outputName, preview, previewBytesMax } from './preview.ts';
 export {
   readDependency,

@@ -1,86 +1,115 @@
-// Merges task results: a finding that several results share is listed once, with the names of all who found it.
-import type { DependencyHead } from '#contracts';
-import {
-  findingKeys,
-  groupFindings,
-  sanitizeFinding,
-  jsonFindings,
-  listMark,
-  normaliseText,
-  findUrl,
-} from './findings.ts';
+// Merges the answers of several agents without putting one agent's words under another's name.
+//
+//   M1. What stands under one name was written by that agent, word for word and in its order.
+//   M2. Lines that several agents wrote stand in a block of their own, once, under the names of all of them. Nobody's other
+//       words surround them there.
+//   M3. Beyond that, an answer changes another agent's block only by a note that both cite the same source.
+//   M4. Notes are the runtime's: they consist of fixed words, numbers and names, and no text of an answer can look like one.
+import { dataFrame } from './data-frame.ts';
+import type { FrameLine } from './data-frame.ts';
+import { answerLines } from './findings.ts';
+import type { AnswerLine } from './findings.ts';
 
-type Result = Pick<DependencyHead, 'title' | 'assignee'> & { readonly text: string };
-type Line = {
+/** `by` is different for each answer. */
+export type NamedAnswer = {
+  readonly heading: string;
+  readonly by: string;
   readonly text: string;
-  readonly resultIndex: number;
-  readonly source: string | null;
-  /** Whether other results may contain the same finding. */
-  readonly isFinding: boolean;
+  /** How to read on, if the text is only the beginning. */
+  readonly more: string | null;
 };
 
-/** The text of each result, in the same order: its lines unchanged, except that a line an earlier result has too is omitted. */
-export const mergeResults = (results: readonly Result[]): readonly string[] => {
-  const lines = results.flatMap((result, resultIndex) =>
-    resultLines(result).map((line): Line => ({ ...line, resultIndex })),
-  );
-  const findingLines = lines.filter(({ isFinding }) => isFinding);
-  const groups = groupFindings(
-    findingLines.map(({ text, source }) => findingKeys({ text: stripListMark(text), source })),
-  );
-  const mergedText = new Map<Line, string>();
-  const duplicates = new Set<Line>();
-  for (const group of groups) {
-    if (group.length < 2) continue;
-    const [own, ...rest] = group.map((index) => findingLines[index]!);
-    // A repetition within one result is kept.
-    const others = rest.filter(({ resultIndex }) => resultIndex !== own!.resultIndex);
-    if (others.length === 0) continue;
-    mergedText.set(own!, mergeLines([own!, ...others], results));
-    for (const line of others) duplicates.add(line);
-  }
-  const texts: string[][] = results.map(() => []);
-  for (const line of lines) if (!duplicates.has(line)) texts[line.resultIndex]!.push(mergedText.get(line) ?? line.text);
-  return texts.map((kept, index) =>
-    kept.every((line) => line.trim() === '') && results[index]!.text.trim() !== ''
-      ? '(Everything here is already listed above.)'
-      : kept.join('\n'),
-  );
-};
-
-const resultLines = ({ text }: Result): readonly Omit<Line, 'resultIndex'>[] => {
-  const listed = jsonFindings(text);
-  if (listed !== null)
-    return listed.map(({ text: finding, source }) => ({
-      text: `- ${sanitizeFinding(finding)}${source === null || finding.includes(source) ? '' : ` (${sanitizeFinding(source)})`}`,
-      source: source ?? findUrl(finding),
-      isFinding: true,
-    }));
-  return text.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/u).map((line) => {
-    const source = findUrl(line);
-    return { text: sanitizeLine(line), source, isFinding: source !== null || hasSubstance(line) };
+/** `researcher 1`, `researcher 2`, … if one agent answered more than once. */
+export const numberDuplicates = (agents: readonly string[]): readonly string[] => {
+  const total = new Map<string, number>();
+  for (const agent of agents) total.set(agent, (total.get(agent) ?? 0) + 1);
+  const seen = new Map<string, number>();
+  return agents.map((agent) => {
+    const nth = (seen.get(agent) ?? 0) + 1;
+    seen.set(agent, nth);
+    return total.get(agent)! > 1 ? `${agent} ${nth}` : agent;
   });
 };
 
-/** A closing bracket or a one-word heading is not a finding. */
-const hasSubstance = (line: string): boolean => (stripListMark(line).match(/[\p{L}\p{N}]+/gu)?.length ?? 0) >= 3;
+/** A block for each answer, in order, then one for what several of them say. */
+export const mergedBlocks = (answers: readonly NamedAnswer[]): readonly string[] => {
+  const lines = answers.map(({ text }) => answerLines(text));
+  const finders = indexBy(lines, ({ key }) => (key === null ? [] : [key]));
+  const citers = indexBy(lines, ({ sources }) => sources);
+  const isShared = ({ key }: AnswerLine): boolean => key !== null && finders.get(key)!.size > 1;
+  const nameList = (indices: readonly number[]): string => indices.map((index) => answers[index]!.by).join(', ');
 
-const stripListMark = (line: string): string => line.replace(listMark, '').trim();
-
-const sanitizeLine = (line: string): string =>
-  line.replace(/\p{Default_Ignorable_Code_Point}/gu, '').replace(/[[［](?=\s*found\s+by)/giu, '(');
-
-/** The first wording, followed by other wordings from the same source. */
-const mergeLines = (same: readonly Line[], results: readonly Result[]): string => {
-  const [first, ...rest] = same;
-  const variants = new Map([[normaliseText(stripListMark(first!.text)), first!.text]]);
-  for (const { text } of rest) {
-    const key = normaliseText(stripListMark(text));
-    if (!variants.has(key)) variants.set(key, sanitizeFinding(stripListMark(text)));
-  }
-  const by = [...new Set(same.map(({ resultIndex }) => resultName(results[resultIndex]!)))];
-  return `${[...variants.values()].join(' / ')} [found by ${by.join(', ')}]`;
+  const blocks = answers.map(({ heading, more }, index) => {
+    const own = ownLines(lines[index]!, isShared, (source) => {
+      const others = [...citers.get(source)!].filter((other) => other !== index);
+      const rest = others.length - citersMax;
+      return `${nameList(others.slice(0, citersMax))}${rest > 0 ? ` and ${rest} more` : ''}`;
+    });
+    return dataFrame(heading, more === null ? own : [...own, { note: more }]);
+  });
+  const shared = sharedLines(lines.flat().filter(isShared), ({ key }) => nameList([...finders.get(key!)!]));
+  return shared.length === 0 ? blocks : [...blocks, dataFrame(sharedHeading, shared)];
 };
 
-const resultName = ({ title, assignee }: Result): string =>
-  sanitizeFinding(`${assignee ?? 'unknown'} (${title})`).replaceAll(']', ')');
+const sharedHeading = '### Found by several';
+
+/** So that the notes of many answers that all cite one source stay short. */
+const citersMax = 8;
+
+/** For each key, the answers that have it. */
+const indexBy = (
+  lines: readonly (readonly AnswerLine[])[],
+  keysOf: (line: AnswerLine) => readonly string[],
+): ReadonlyMap<string, ReadonlySet<number>> => {
+  const found = new Map<string, Set<number>>();
+  lines.forEach((ofOne, index) => {
+    for (const line of ofOne)
+      for (const key of keysOf(line)) {
+        const known = found.get(key);
+        if (known === undefined) found.set(key, new Set([index]));
+        else known.add(index);
+      }
+  });
+  return found;
+};
+
+/** One answer's lines without those that several have; each common source is noted once. */
+const ownLines = (
+  lines: readonly AnswerLine[],
+  isShared: (line: AnswerLine) => boolean,
+  otherCiters: (source: string) => string,
+): readonly FrameLine[] => {
+  const shown: FrameLine[] = [];
+  const noted = new Set<string>();
+  let moved = 0;
+  const noteMoved = (): void => {
+    if (moved > 0)
+      shown.push({ note: `${moved === 1 ? '1 line is' : `${moved} lines are`} listed under “Found by several”.` });
+    moved = 0;
+  };
+  for (const line of lines) {
+    if (isShared(line)) {
+      moved++;
+      continue;
+    }
+    noteMoved();
+    shown.push({ data: line.text });
+    const names = new Set(line.sources.filter((source) => !noted.has(source)).map(otherCiters));
+    for (const source of line.sources) noted.add(source);
+    for (const some of names)
+      if (some !== '') shown.push({ /* probe: same-source-note */ note: `Same source cited by: ${some}.` });
+  }
+  noteMoved();
+  return shown;
+};
+
+/** Each line once, as its first finder wrote it, with the names after the last of those that have the same finders. */
+const sharedLines = (lines: readonly AnswerLine[], findersOf: (line: AnswerLine) => string): readonly FrameLine[] => {
+  const once = [...new Map(lines.toReversed().map((line) => [line.key, line])).values()].toReversed();
+  return once.flatMap((line, index): FrameLine[] => {
+    const names = findersOf(line);
+    const next = once[index + 1];
+    const isLast = next === undefined || findersOf(next) !== names;
+    return [{ data: line.text }, ...(isLast ? [{ note: `Found by: ${names}.` }] : [])];
+  });
+};

@@ -14,9 +14,17 @@ export const previewBytesMax = 1_200;
 
 /** The beginning of the text, and how to read the rest by name. */
 export const preview = (text: string, name: string, shownBytes = previewBytesMax): string => {
-  const size = Buffer.byteLength(text);
+  const { shown, more } = splitPreview(text, name, shownBytes);
+  return `${shown}\n[${more}]`;
+};
+
+export const splitPreview = (text: string, name: string, shownBytes: number): { shown: string; more: string } => {
   const shown = cutBytes(text, shownBytes);
-  return `${shown}\n[${size} bytes total, first ${Buffer.byteLength(shown)} shown. Read more with read_output {"name": "${name}", "from": ${Buffer.byteLength(shown)}}.]`;
+  const [size, from] = [Buffer.byteLength(text), Buffer.byteLength(shown)];
+  return {
+    shown,
+    more: `${size} bytes total, first ${from} shown. Read more with read_output {"name": "${name}", "from": ${from}}.`,
+  };
 };
 
 /** `<tool>_001.<ext>`: the n-th output of that tool in its cell. */

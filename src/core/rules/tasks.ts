@@ -2,10 +2,10 @@
 // the coordinator's answer. Text from other agents is framed as data, with title and sender set by the runtime.
 import { decodeMessage, utf8Bytes } from '#base';
 import type { DependencyHead, Mail } from '#contracts';
-import { previewIfLong } from './child-result.ts';
+import { previewIfLong, splitIfLong } from './child-result.ts';
 import { dataFrame, toOneLine } from './data-frame.ts';
 import { sourceText, userMessage } from './dialog.ts';
-import { mergeResults } from './merge-results.ts';
+import { mergedBlocks, numberDuplicates } from './merge-results.ts';
 import { cutBytes, outputName } from './preview.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 
@@ -57,7 +57,9 @@ const truncationNote = ({ leftOut }: DependencyHead): string =>
   leftOut === undefined ? '' : ` (truncated: last ${leftOut} bytes omitted)`;
 
 const resultHeading = ({ title, assignee }: Pick<DependencyHead, 'title' | 'assignee'>): string =>
-  `### ${plainTitle(title)} (by ${assignee === null ? 'unknown' : plainTitle(assignee)})`;
+  `### ${plainTitle(title)} (by ${authorName(assignee)})`;
+
+const authorName = (assignee: string | null): string => (assignee === null ? 'unknown' : plainTitle(assignee));
 
 /** One line in which only the runtime can write `(by …)`. */
 export const plainTitle = (title: string): string =>
@@ -72,16 +74,16 @@ export const messagesText = (messages: readonly { readonly from: string | null; 
     ),
   ].join('\n');
 
-/** The preview of each result under its task; findings that several results share are listed once, with all finders. */
+/** The beginning of each result under its task; what several results say is listed once, under the names of all finders. */
 export const synthesisText = (results: readonly Dependency[], bytesMax: number): string => {
   if (results.length === 0) return 'No task produced a result.';
-  const previews = results.map((one, index) => ({
-    ...one,
-    text: previewIfLong(one.text, bytesMax, resultOutputName(index + 1)),
+  const names = numberDuplicates(results.map(({ assignee }) => authorName(assignee)));
+  const answers = results.map((one, index) => ({
+    heading: `${resultHeading(one)}${truncationNote(one)}`,
+    by: names[index]!,
+    ...splitIfLong(one.text, bytesMax, resultOutputName(index + 1)),
   }));
-  const merged = mergeResults(previews);
-  const parts = results.map((one, index) => dataFrame(`${resultHeading(one)}${truncationNote(one)}`, merged[index]!));
-  return ['## Results of the tasks', ...parts].join('\n\n');
+  return ['## Results of the tasks', ...mergedBlocks(answers)].join('\n\n');
 };
 
 /** The most bytes of one result that are handed on. */
