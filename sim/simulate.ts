@@ -94,6 +94,7 @@ const simulate = async (
       'tool calls': history.toolCalls.length,
       processes: history.processes.length,
       ...countOutcomes(history),
+      ...countWaits(history),
       cancels: history.sessions.filter(({ cancelledAt }) => cancelledAt !== null).length,
     },
     faults: faults.counts,
@@ -133,6 +134,23 @@ const runToEnd = async (world: World, supervisor: Supervisor): Promise<'done' | 
   await closing;
   const rest = await scheduler.run(() => false, eventsMax);
   return rest === 'idle' ? 'done' : rest;
+};
+
+/** Counts the steps that waited for their hold, and those that were stopped meanwhile. */
+const countWaits = ({ runs }: History): Counts => {
+  const counts = { 'waits for a hold': 0, 'stopped while waiting for a hold': 0 };
+  for (const { frames } of runs) {
+    const waiting = new Set<string>();
+    for (const { cell, record } of frames) {
+      if (!('op' in record)) continue;
+      const key = `${cell}/${record.op}`;
+      const isStopped = record.type === 'settle' && record.failure?.code !== 'budget_refused';
+      if (isStopped && waiting.has(key)) counts['stopped while waiting for a hold']++;
+      if (record.type === 'begin' && record.waits === true) waiting.add(key);
+      else if (waiting.delete(key) && record.type === 'held') counts['waits for a hold']++;
+    }
+  }
+  return counts;
 };
 
 /** Counts the outcomes of the cells. */

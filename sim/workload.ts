@@ -15,6 +15,7 @@ import type {
   ToolPlan,
 } from './plan.ts';
 import type { Random } from './random.ts';
+import { withScarceBudget } from './scarce-workload.ts';
 import { planTeamCheckpointActions, withTeam } from './team-workload.ts';
 
 export const planSeed = (random: Random): SeedPlan => {
@@ -30,7 +31,9 @@ export const planSeed = (random: Random): SeedPlan => {
     const run = planRun(random.fork(`run ${index}`), index, shape);
     const planned = hasConversations ? withConversation(run, conversationRandom) : { ...run, turns: 0 };
     if (hasMail) return withMail(planned, mailRandom.fork(`run ${index}`), createAgent);
-    return hasTeams && index === 0 ? withTeam(planned, teamRandom.fork('run'), createAgent) : planned;
+    if (hasTeams && index === 0) return withTeam(planned, teamRandom.fork('run'), createAgent);
+    const scarceRandom = random.fork(`scarce ${index}`);
+    return scarceRandom.chance(scarceShare) ? withScarceBudget(planned, scarceRandom, createAgent) : planned;
   });
   const lanes = random.chance(0.4) ? { models: random.int(1, 2), tools: random.int(1, 2) } : {};
   const closesAt = random.chance(0.06) ? random.log(5, 2_000) : null;
@@ -54,6 +57,9 @@ export const planSeed = (random: Random): SeedPlan => {
 const mailShare = 0.12;
 /** The share of the other seeds in which a team works through a task graph. */
 const teamShare = 0.26;
+
+/** The share of the other runs in which holds have to wait. */
+const scarceShare = 0.04;
 
 type RunPlanWithoutTurns = Omit<RunPlan, 'turns'>;
 

@@ -79,8 +79,9 @@ export const aboutFrame = ({ cell, record, attempt }: Frame): FrameAbout => {
       return { cell, type: 'settle', op: record.op, ok: record.ok, failure: record.failure?.code };
     case 'post':
       return { cell, type: 'post', op: record.op, ok: record.ok, failure: record.failure?.code };
+    case 'held':
     case 'again':
-      return { cell, type: 'again', op: record.op };
+      return { cell, type: record.type, op: record.op };
     case 'open':
     case 'resume':
     case 'fork':

@@ -29,16 +29,14 @@ export const refusals: Judge = {
 
 const walk = (run: RunHistory, accounts: Accounts, refused: (operation: OperationFacts) => void): void => {
   const { operations } = runFacts(run);
-  let isCut = false;
   for (const { record, cell } of run.frames) {
     if (record.type === 'fork') accounts.fork();
-    // A fork has not crashed: none of its own operations was in flight.
-    if (record.type === 'resume' && !isCut) accounts.crash();
-    if (record.type === 'fork' || record.type === 'resume') isCut = record.type === 'fork';
+    if (record.type === 'resume') accounts.crash();
     if (!('op' in record)) continue;
     const operation = operations.get(`${cell}/${record.op}`);
     if (operation === undefined) continue;
     if (record.type === 'begin') accounts.begin(operation);
+    if (record.type === 'held') accounts.hold(operation);
     if (record.type === 'again') accounts.again(operation);
     if (record.type !== 'settle') continue;
     accounts.settle(operation);
@@ -49,8 +47,8 @@ const walk = (run: RunHistory, accounts: Accounts, refused: (operation: Operatio
 class Accounts {
   readonly #used = new Map<CellFacts, Sums>();
   readonly #floors = new Map<CellFacts, Amounts>();
-  /** Operations in flight; true if they began before a crash, so that their hold may count as used. */
-  readonly #inFlight = new Map<OperationFacts, boolean>();
+  /** Operations that have their hold; true if they got it before a crash, so that it counts as used. */
+  readonly #held = new Map<OperationFacts, boolean>();
 
   constructor({ cells }: RunFacts) {
     for (const cell of cells.values()) {
@@ -66,26 +64,30 @@ class Accounts {
     if (begin.birth?.task?.part === 'answer') this.#floors.delete(cell);
     if (begin.hold === undefined) return;
     this.#floors.set(cell, begin.hold);
-    this.#inFlight.set(operation, false);
+    if (begin.waits !== true) this.hold(operation);
+  }
+
+  hold(operation: OperationFacts): void {
+    this.#held.set(operation, false);
   }
 
   crash(): void {
-    for (const operation of this.#inFlight.keys()) this.#inFlight.set(operation, true);
+    for (const operation of this.#held.keys()) this.#held.set(operation, true);
   }
 
   /** Operations in flight at a fork belong to the other run. */
   fork(): void {
-    for (const operation of this.#inFlight.keys()) this.#inFlight.set(operation, false);
+    this.#held.clear();
   }
 
   again(operation: OperationFacts): void {
     this.#add(operation.cell, operation.begin.hold ?? {});
-    this.#inFlight.set(operation, false);
+    this.#held.delete(operation);
   }
 
   settle(operation: OperationFacts): void {
     const { cost, uncertain } = operation.settle!;
-    this.#inFlight.delete(operation);
+    this.#held.delete(operation);
     if (uncertain !== undefined) this.#add(operation.cell, uncertain);
     if (cost === undefined) return;
     const { usage, nanoUsd } = cost;
@@ -121,7 +123,7 @@ class Accounts {
 
   #uncertainIn(account: CellFacts): { readonly tokens: number; readonly nanoUsd: number } {
     const doubt = { tokens: 0, nanoUsd: 0 };
-    for (const [{ begin, cell }, crashed] of this.#inFlight) {
+    for (const [{ begin, cell }, crashed] of this.#held) {
       if (!crashed || !selfAndAncestors(cell).includes(account)) continue;
       doubt.tokens += begin.hold?.tokens ?? 0;
       doubt.nanoUsd += begin.hold?.nanoUsd ?? 0;

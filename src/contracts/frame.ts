@@ -59,7 +59,10 @@ export type FrameRecord =
       readonly do: 'step' | 'child' | 'sleep' | 'receive';
       readonly name: string;
       readonly repeat?: RetrySafety;
+      /** The budget reservation that it requests. */
       readonly hold?: Amounts;
+      /** The hold was not granted when the operation began. If it is granted later, a `held` record says so. */
+      readonly waits?: true;
       readonly about?: JsonObject;
       /** For a sleep or a receive: when it ends. */
       readonly until?: number;
@@ -82,6 +85,8 @@ export type FrameRecord =
       /** For a child: the cell that this frame ends. */
       readonly ended?: { readonly cell: CellId; readonly outcome: Outcome };
     }
+  /** The hold was granted after the operation had begun: it waited, or a crash came in between. */
+  | { readonly type: 'held'; readonly op: number }
   /** After a crash: the attempt in flight is abandoned, its hold becomes uncertain, and the operation is retried. */
   | { readonly type: 'again'; readonly op: number; readonly uncertain: Amounts }
   /** The run continues after a crash. For `downMs` nothing happened, and no working time counts. */

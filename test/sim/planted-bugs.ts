@@ -59,6 +59,8 @@ export const bugs: readonly Bug[] = [
   bug('a hold is not released', 'step-give-back-hold', ''),
   bug('a hold with unknown usage counts as unused', 'account-settle-hold', 'if (!($(test))) $(alternate)'),
   bug('holds that were in flight at a crash count as unused', 'account-load-under-way', ''),
+  bug('the log does not show that a hold was granted later', 'step-record-held', ''),
+  bug('a step that is stopped while it waits for its hold still gets it', 'step-withdraw-hold', ''),
   bug(
     'more children are started than the budget allows',
     'account-spawns-left',
@@ -158,7 +160,7 @@ export const bugs: readonly Bug[] = [
       },
     ],
   },
-  bug('a forked run books the calls of its origin', 'log-last-fork', 'const $(declarations.0.id) = -1;'),
+  bug('a forked run books the calls of its origin', 'log-fork-in-flight', ''),
   bug('a forked run starts without its ledger', 'cut-frame', '({ links: _links, ...$(params.0) }) => ($(body))'),
   bug('a forked run uses the idempotency keys of its origin', 'fork-step-key', 'return $(argument.consequent);'),
 

@@ -40,6 +40,7 @@ export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
     case 'close':
       return { ...facts, endedAt: frame.at, status: record.outcome.status, spent: record.outcome.spent };
     case 'settle':
+    case 'held':
     case 'again':
     case 'resume':
     case 'give':

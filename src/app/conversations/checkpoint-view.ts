@@ -96,6 +96,7 @@ export class CheckpointView {
       case 'post':
         if (cell !== undefined && typeof record.about?.['step'] === 'number') cell.steps++;
         return;
+      case 'held':
       case 'resume':
       case 'mail':
       case 'fork':

@@ -5,7 +5,7 @@ import type { RunId } from '#base';
 import type { AuditReport, Frame } from '#contracts';
 import { problemLocation, startProblems } from './problems.ts';
 import { readFrame, startRecords } from './records.ts';
-import { verifyAccounts } from './verify-accounts.ts';
+import { AccountsCheck } from './verify-accounts.ts';
 import { verifyCrossings } from './verify-crossings.ts';
 import { verifyLedger } from './verify-ledger.ts';
 import { verifyLog } from './verify-log.ts';
@@ -31,7 +31,7 @@ export const auditRun = async (frames: readonly Frame[], { readBlob, damaged }: 
   const records = startRecords();
   const crossings = verifyCrossings(records, problems);
   const prompts = verifyPrompts(records, problems);
-  const accounts = verifyAccounts(records, problems);
+  const accounts = new AccountsCheck(records, problems);
   const checks: readonly ((frame: Frame) => void)[] = [
     verifyLog(records, problems),
     (frame) => readFrame(records, frame),
@@ -41,7 +41,7 @@ export const auditRun = async (frames: readonly Frame[], { readBlob, damaged }: 
     verifyShares(records, prompts.of, problems),
     verifyMail(records, problems),
     verifyTasks(records, problems),
-    accounts.next,
+    (frame) => accounts.next(frame),
     verifyOutcomes(records, problems),
   ];
   for (const frame of frames)

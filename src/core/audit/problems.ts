@@ -47,6 +47,7 @@ export type ProblemCode =
   | 'output-preview'
   | 'cap-widened'
   | 'cap-exceeded'
+  | 'hold-record'
   | 'overdraft'
   | 'uncertain-amount'
   | 'cost-usage'

@@ -119,6 +119,7 @@ const frameEvents = (frame: Frame, state: State): readonly EventBody[] => {
       const ended = settleEvents(frame, { type: 'settle', op, ok, value, failure }, state);
       return [...began, ...crossingEvents(frame), ...ended];
     }
+    case 'held':
     case 'mail':
     case 'give':
       return crossingEvents(frame);

@@ -80,6 +80,7 @@ const readRecord = (records: RunRecords, frame: Frame, cell: CellRecords | undef
         readBegin(records, frame, { cell, begin: { type: 'begin', op, do: 'step', name, about } });
       return readSettle(records, frame, { cell, settle: { type: 'settle', op, ok, value, failure } });
     }
+    case 'held':
     case 'resume':
     case 'cancel':
     case 'mail':

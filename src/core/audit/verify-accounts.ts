@@ -1,7 +1,7 @@
 // Checks that no cell spent more than its caps. Runs after the frame is read.
 //
-//   A6. A begin frame requests a hold. An operation that settles with a cost or an uncertain amount had its hold. In that case,
-//       just before it settled, the sum of spent, uncertain and held amounts was within every cap.
+//   A6. The log says when a hold was granted. At that moment the sum of spent, uncertain and held amounts was within every
+//       cap. An operation settles with a cost or an uncertain amount if, and only if, it had its hold.
 import { canonicalJson } from '#base';
 import type { CellId } from '#base';
 import type { Amounts, Frame, ModelReply } from '#contracts';
@@ -13,50 +13,102 @@ type UsedAmounts = { tokens: number; nanoUsd: number; spawns: number };
 type Key = keyof UsedAmounts;
 const keys: readonly Key[] = ['tokens', 'nanoUsd', 'spawns'];
 
-export const verifyAccounts = (records: RunRecords, problems: AuditProblems) => {
-  const accounts = new Map<CellId, UsedAmounts>();
-  const overdrawn: { readonly where: string; readonly cell: CellRecords }[] = [];
-  const use = (cell: CellId, amounts: Amounts, where: string, above: Amounts = amounts): void => {
-    for (const holder of selfAndAncestors(records, cell)) {
-      const used = accounts.get(holder.birth.cell) ?? { tokens: 0, nanoUsd: 0, spawns: 0 };
-      accounts.set(holder.birth.cell, used);
-      for (const key of keys) {
-        const [cap, most] = [holder.birth.caps[key], used[key] + (above[key] ?? 0)];
-        if (cap !== undefined && (above[key] ?? 0) > 0 && most > cap)
-          problems.add(
-            'cap-exceeded',
-            where,
-            `${most} ${key} in the account of ${holder.birth.cell}, capped at ${cap}`,
-          );
-        used[key] += amounts[key] ?? 0;
-      }
-    }
-  };
-  const next = (frame: Frame): void => {
+type Held = { readonly cell: CellId; readonly hold: Amounts };
+
+export class AccountsCheck {
+  readonly #records: RunRecords;
+  readonly #problems: AuditProblems;
+  readonly #accounts = new Map<CellId, UsedAmounts>();
+  readonly #held = new Map<string, Held>();
+  readonly #overdrawn: { readonly where: string; readonly cell: CellRecords }[] = [];
+
+  constructor(records: RunRecords, problems: AuditProblems) {
+    this.#records = records;
+    this.#problems = problems;
+  }
+
+  next(frame: Frame): void {
     const { record } = frame;
-    const cell = records.cells.get(frame.cell);
+    // What was in flight at a fork belongs to the other run.
+    if (record.type === 'fork') for (const key of this.#held.keys()) this.#release(key);
+    const cell = this.#records.cells.get(frame.cell);
     if (cell === undefined || !('op' in record)) return;
     const where = problemLocation(frame, frame.cell, record.op);
-    const operation = cell.operations.get(record.op);
-    if (record.type === 'begin') return record.birth && use(frame.cell, { spawns: 1 }, where);
-    if (record.type === 'again') return use(frame.cell, record.uncertain, where, {});
-    if (operation === undefined || record.type === 'post') return;
-    verifyCost(operation, record, { where, problems });
-    const hold = operation.begin.hold ?? {};
-    const wasHeld = record.cost !== undefined || record.uncertain !== undefined;
-    if (wasHeld) use(frame.cell, settledAmounts(record), where, hold);
-    const line = selfAndAncestors(records, frame.cell);
-    const isOverdrawn = (key: Key) => (costAmounts(record)[key] ?? 0) > (hold[key] ?? Infinity);
-    if (keys.some((key) => isOverdrawn(key) && line.some(({ birth }) => birth.caps[key] !== undefined)))
-      overdrawn.push({ where, cell });
-  };
-  const finish = (): void => {
-    for (const { where, cell } of overdrawn)
+    const key = `${frame.cell}/${record.op}`;
+    switch (record.type) {
+      case 'begin':
+        if (record.birth !== undefined) this.#request(frame.cell, { spawns: 1 }, where);
+        if (record.hold !== undefined && record.waits !== true)
+          this.#take(key, { cell: frame.cell, hold: record.hold }, where);
+        return;
+      case 'held': {
+        const hold = cell.operations.get(record.op)?.begin.hold;
+        if (hold !== undefined) return this.#take(key, { cell: frame.cell, hold }, where);
+        return this.#problems.add('hold-record', where, 'it requested no hold');
+      }
+      case 'again':
+        if (!this.#release(key)) this.#problems.add('hold-record', where, 'it is retried, but it had no hold');
+        return this.#use(frame.cell, record.uncertain);
+      case 'settle':
+        return this.#settle(cell, record, where);
+      case 'post':
+    }
+  }
+
+  finish(): void {
+    for (const { where, cell } of this.#overdrawn)
       if (cell.end !== undefined && cell.end.outcome.status !== 'budget')
-        problems.add('overdraft', where, 'it cost more than its hold, but the cell did not end with `budget`');
-  };
-  return { next, finish };
-};
+        this.#problems.add('overdraft', where, 'it cost more than its hold, but the cell did not end with `budget`');
+  }
+
+  #settle(cell: CellRecords, record: SettleFrameRecord, where: string): void {
+    const operation = cell.operations.get(record.op);
+    if (operation === undefined) return;
+    const id = cell.birth.cell;
+    verifyCost(operation, record, { where, problems: this.#problems });
+    const wasHeld = this.#release(`${id}/${record.op}`);
+    if (wasHeld !== (record.cost !== undefined || record.uncertain !== undefined))
+      this.#problems.add('hold-record', where, wasHeld ? 'its hold has no cost' : 'it has a cost, but had no hold');
+    this.#use(id, settledAmounts(record));
+    const line = selfAndAncestors(this.#records, id);
+    const isOverdrawn = (key: Key) => (costAmounts(record)[key] ?? 0) > (operation.begin.hold?.[key] ?? Infinity);
+    if (keys.some((key) => isOverdrawn(key) && line.some(({ birth }) => birth.caps[key] !== undefined)))
+      this.#overdrawn.push({ where, cell });
+  }
+
+  #take(key: string, held: Held, where: string): void {
+    if (this.#held.has(key)) return this.#problems.add('hold-record', where, 'its hold was granted twice');
+    this.#held.set(key, held);
+    this.#request(held.cell, { tokens: held.hold.tokens, nanoUsd: held.hold.nanoUsd }, where);
+  }
+
+  #release(key: string): boolean {
+    const held = this.#held.get(key);
+    if (held === undefined) return false;
+    this.#held.delete(key);
+    this.#use(held.cell, { tokens: -(held.hold.tokens ?? 0), nanoUsd: -(held.hold.nanoUsd ?? 0) });
+    return true;
+  }
+
+  /** Like `#use`, for an amount that must fit. */
+  #request(cell: CellId, amounts: Amounts, where: string): void {
+    this.#use(cell, amounts);
+    for (const { birth } of selfAndAncestors(this.#records, cell))
+      for (const key of keys) {
+        const [cap, most] = [birth.caps[key], this.#accounts.get(birth.cell)![key]];
+        if (cap !== undefined && (amounts[key] ?? 0) > 0 && most > cap)
+          this.#problems.add('cap-exceeded', where, `${most} ${key} in the account of ${birth.cell}, capped at ${cap}`);
+      }
+  }
+
+  #use(cell: CellId, amounts: Amounts): void {
+    for (const { birth } of selfAndAncestors(this.#records, cell)) {
+      const used = this.#accounts.get(birth.cell) ?? { tokens: 0, nanoUsd: 0, spawns: 0 };
+      this.#accounts.set(birth.cell, used);
+      for (const key of keys) used[key] += amounts[key] ?? 0;
+    }
+  }
+}
 
 /** The cell and all its ancestors. */
 const selfAndAncestors = ({ cells }: RunRecords, cell: CellId): readonly CellRecords[] => {

@@ -47,13 +47,14 @@ const verifyRecord = (frame: Frame, records: RunRecords, problems: AuditProblems
       return cell && verifyBegin(frame, record, { records, cell, problems });
     case 'settle':
       return cell && verifySettle(frame, record, { records, cell, problems });
+    case 'held':
     case 'again': {
       const operation = cell?.operations.get(record.op);
       if (operation === undefined || operation.settle !== undefined)
         problems.add(
           'operation-unknown',
           problemLocation(frame, frame.cell, record.op),
-          'an operation that is retried was not in flight',
+          'an operation that is retried, or gets its hold, was not in flight',
         );
       return;
     }

@@ -36,17 +36,17 @@ export class Account {
     this.#selfAndAncestors = parent === null ? [this] : [this, ...parent.#selfAndAncestors];
   }
 
-  /** True: held. False: refused. A promise: the hold waits for running attempts to make room. */
-  hold(amounts: Amounts): boolean | Promise<boolean> {
-    let answer: boolean | undefined;
-    let resolve = (held: boolean): void => void (answer = held);
-    this.requestHold(amounts, (held) => resolve(held));
-    return answer ?? new Promise((later) => (resolve = later));
+  /** True: held. False: refused. Otherwise it waits, and `later` is called once attempts have made room or no longer can. */
+  hold(amounts: Amounts, later: (held: boolean) => void): boolean | WaitingHold {
+    const request: HoldRequest = { account: this, amounts, later, waitsAt: null };
+    return this.#decideHold(request) ?? { withdraw: () => Account.#withdraw(request) };
   }
 
-  /** Like `hold`, with a callback: immediately, or once running attempts have made room or no longer can. */
-  requestHold(amounts: Amounts, answer: (held: boolean) => void): void {
-    this.#decideHold({ account: this, amounts, answer });
+  /** A withdrawn request makes no room, so no other one is retried. */
+  static #withdraw(request: HoldRequest): void {
+    const { waitsAt } = request;
+    request.waitsAt = null;
+    if (waitsAt !== null) waitsAt.#waiting = waitsAt.#waiting?.filter((one) => one !== request) ?? null;
   }
 
   /** Releases a hold and counts its cost. If the cost is unknown, the whole hold counts as uncertain. */
@@ -130,13 +130,16 @@ export class Account {
     return true;
   }
 
-  #decideHold(request: HoldRequest): void {
-    const { account, amounts } = request;
-    if (!isAmount(amounts.tokens) || !isAmount(amounts.nanoUsd)) return request.answer(false);
-    const obstacle = account.#obstacle(amounts);
-    if (obstacle === null) request.answer(account.#addHold(amounts));
-    else if (obstacle.account.#mayFitLater(amounts, obstacle.floor)) (obstacle.account.#waiting ??= []).push(request);
-    else request.answer(false);
+  /** Null: the request waits. */
+  #decideHold(request: HoldRequest): boolean | null {
+    const { amounts } = request;
+    if (!isAmount(amounts.tokens) || !isAmount(amounts.nanoUsd)) return false;
+    const obstacle = this.#obstacle(amounts);
+    if (obstacle === null) return this.#addHold(amounts);
+    if (!obstacle.account.#mayFitLater(amounts, obstacle.floor)) return false;
+    request.waitsAt = obstacle.account;
+    (obstacle.account.#waiting ??= []).push(request);
+    return null;
   }
 
   /** The first account without room, from here up, and what must stay free there. */
@@ -191,7 +194,13 @@ export class Account {
     const waiting = this.#waiting;
     if (waiting === null) return;
     this.#waiting = null;
-    for (const one of waiting) this.#decideHold(one);
+    for (const request of waiting) {
+      // An answer to another request may have withdrawn it.
+      if (request.waitsAt === null) continue;
+      request.waitsAt = null;
+      const held = request.account.#decideHold(request);
+      if (held !== null) request.later(held);
+    }
   }
 }
 
@@ -202,7 +211,16 @@ const isAmount = (value: number | undefined): boolean => value === undefined || 
 
 type Floor = Pick<Amounts, 'tokens' | 'nanoUsd'>;
 
-type HoldRequest = { readonly account: Account; readonly amounts: Amounts; answer(held: boolean): void };
+type HoldRequest = {
+  readonly account: Account;
+  readonly amounts: Amounts;
+  readonly later: (held: boolean) => void;
+  /** The account that has no room for it, while it waits. */
+  waitsAt: Account | null;
+};
+
+/** A hold that waits for room. Whoever no longer needs it must withdraw it. */
+export type WaitingHold = { withdraw(): void };
 
 /** The cost of a request that was refused before it was processed. */
 export const noCost: Cost = {

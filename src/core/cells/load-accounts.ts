@@ -1,10 +1,11 @@
 // Rebuilds the accounts of a run from its log.
 //
-//   Frames are in the order in which holds were requested and released. Replaying them shows which holds had been granted
-//   when the process died (their use is unknown) and which were still waiting (nothing was used).
+//   The log says when each hold was granted, so it shows which attempts had theirs when the process died (their use is unknown)
+//   and which were still waiting (nothing was used). This is never derived from balances: the order in which operations
+//   request their holds again after a crash is in no record.
 //   Operations in flight at a fork belong to the forked run: this run has used nothing for them until it starts them itself.
 import type { CellId } from '#base';
-import type { Amounts, Birth, Frame, FrameRecord } from '#contracts';
+import type { Birth, Frame } from '#contracts';
 import { Account } from './account.ts';
 
 export type LoadedAccounts = {
@@ -48,63 +49,27 @@ const openAccount = (accounts: Map<CellId, Account>, birth: Birth): void => {
   accounts.set(birth.cell, account);
 };
 
-type InFlightHold = { readonly account: Account; readonly hold: Amounts; held: boolean };
-
-/** Replays the log's holds on separate accounts. Nothing from before the last fork is still held. */
+/** The holds that had been granted and not released at the end of the log. */
 const findInFlightHolds = (frames: readonly Frame[]): ReadonlySet<string> => {
-  // probe: log-last-fork
-  const lastFork = frames.findLastIndex(({ record }) => record.type === 'fork');
-  const accounts = new Map<CellId, Account>();
-  const inFlight = new Map<string, InFlightHold>();
-  let hasRequestedAgain = false;
-  const requestHold = (key: string, account: Account, hold: Amounts): void => {
-    const one: InFlightHold = { account, hold, held: false };
-    inFlight.set(key, one);
-    account.floor = hold;
-    account.requestHold(hold, (held) => (one.held = held && inFlight.get(key) === one));
-  };
-  for (const [index, { record, cell }] of frames.entries()) {
-    if (record.type === 'open') openAccount(accounts, record.birth);
-    const account = accounts.get(cell);
-    if (record.type === 'begin' && record.birth !== undefined) openAccount(accounts, record.birth);
-    if (record.type === 'resume' && index > lastFork && lastFork >= 0 && !hasRequestedAgain) {
-      hasRequestedAgain = true;
-      for (const [key, one] of inFlight) requestHold(key, one.account, one.hold);
-    }
-    if (!('op' in record) || account === undefined) continue;
+  const held = new Set<string>();
+  for (const { record, cell } of frames) {
+    // probe: log-fork-in-flight
+    if (record.type === 'fork') held.clear();
+    if (!('op' in record)) continue;
     const key = `${cell}/${record.op}`;
-    if (index < lastFork) {
-      settleBeforeFork(record, key, { account, flying: inFlight });
-      continue;
-    }
-    const one = inFlight.get(key);
-    if (record.type === 'begin' && record.hold !== undefined) requestHold(key, account, record.hold);
-    if (record.type === 'settle' && one !== undefined) {
-      inFlight.delete(key);
-      if (one.held) account.settle(one.hold, record.cost ?? null);
-    }
-    if (record.type === 'again' && one !== undefined) {
-      inFlight.delete(key);
-      if (one.held) account.settle(one.hold, null);
-      requestHold(key, account, one.hold);
+    switch (record.type) {
+      case 'begin':
+        if (record.hold !== undefined && record.waits !== true) held.add(key);
+        break;
+      case 'held':
+        held.add(key);
+        break;
+      case 'again':
+      case 'settle':
+        held.delete(key);
+        break;
+      case 'post':
     }
   }
-  return new Set([...inFlight].flatMap(([key, { held }]) => (held ? [key] : [])));
-};
-
-/** Before the fork, only the other run's costs and uncertain amounts count. */
-const settleBeforeFork = (
-  record: FrameRecord,
-  key: string,
-  { account, flying: inFlight }: { readonly account: Account; readonly flying: Map<string, InFlightHold> },
-): void => {
-  if (record.type === 'begin' && record.hold !== undefined) {
-    inFlight.set(key, { account, hold: record.hold, held: false });
-    account.floor = record.hold;
-  }
-  if (record.type === 'settle') {
-    inFlight.delete(key);
-    account.load(record.cost ?? null, record.uncertain);
-  }
-  if (record.type === 'again') account.load(null, record.uncertain);
+  return held;
 };

@@ -79,12 +79,10 @@ export class LocalContext implements CellRuntime {
     this.now = seed.createdAt;
     this.account = account;
     this.#recorded = run.recorded?.cells.get(seed.cell);
-    const createdInFrame = this.#recorded?.createdInFrame ?? run.nextFrame - 1;
-    this.#createdInFrame = createdInFrame;
+    const createdInFrame = (this.#createdInFrame = this.#recorded?.createdInFrame ?? run.nextFrame - 1);
     const recordedPart = { createdInFrame, recorded: this.#recorded?.contents, nextFrame: () => this.nextFrame };
-    const receivedCrossings = new ReceivedCrossings(seed, recordedPart);
+    const receivedCrossings = (this.receivedCrossings = new ReceivedCrossings(seed, recordedPart));
     if (seed.frame !== undefined) receivedCrossings.addFromFrame(seed.frame);
-    this.receivedCrossings = receivedCrossings;
     if (run.replaying === null && (seed.spawned !== null || seed.agent.messages !== null))
       run.mail.register({ ...seed, cellId: seed.cell, receivedCrossings, halt: () => this.halt() });
     const { halted } = this.#recorded ?? {};
@@ -104,8 +102,7 @@ export class LocalContext implements CellRuntime {
     const recorded = this.#recorded?.begins.get(started.no);
     if (recorded !== undefined) this.#replay(started, recorded);
     else if (this.liveRun.replaying === null && operation.do === 'post') this.#post(started, operation);
-    else if (this.liveRun.replaying === null)
-      this.#start(started, this.#writeBegin(started as InFlightOperation<WaitableOperation>));
+    else if (this.liveRun.replaying === null) this.#start(started as InFlightOperation<WaitableOperation>);
     // On replay, the log ends before this operation or took another path. The operation never settles.
     else this.liveRun.reportUnexpected({ cell: this.cellId, agent: this.agent.name, op: started.no }, operation);
     return started as unknown as PendingOperation<O>;
@@ -124,8 +121,7 @@ export class LocalContext implements CellRuntime {
   }
 
   async run<O extends Operation>(operation: O): Promise<Settlement<OperationValue<O>>> {
-    const pending = await this.first([this.begin(operation)]);
-    return pending.settled!;
+    return (await this.first([this.begin(operation)])).settled!;
   }
 
   cancel(pending: PendingOperation, reason: Failure = { code: 'cancelled' }): void {
@@ -223,9 +219,8 @@ export class LocalContext implements CellRuntime {
     this.#countStep(operation);
     const result: Settlement<Json> =
       this.#halted === null ? decidePost(operation, at) : { at, ok: false, failure: this.#halted };
-    const frame = this.liveRun.write(this.cellId, at, postRecord(started.no, operation, result, this.#haltedBy), {
-      ...this.#takeFrameExtras(),
-    });
+    const record = postRecord(started.no, operation, result, this.#haltedBy);
+    const frame = this.liveRun.write(this.cellId, at, record, this.#takeFrameExtras());
     this.liveRun.mail.deliver(frame);
     this.#setResult(started, result, frame.no);
   }
@@ -242,11 +237,13 @@ export class LocalContext implements CellRuntime {
     if (operation.do !== 'sleep' && typeof operation.about?.['step'] === 'number') this.account.countStep();
   }
 
-  #writeBegin({ operation, no }: InFlightOperation<WaitableOperation>): Frame {
+  /** Writes the begin record; `waits` says that its hold has not been granted. */
+  #writeBegin({ operation, no }: InFlightOperation<WaitableOperation>, waits = false): Frame {
     const at = this.liveRun.time();
     if (operation.do === 'child') this.account.countSpawn();
     this.#countStep(operation);
-    const frame = this.liveRun.write(this.cellId, at, beginRecord(operation, no, at, this), {
+    const begin = beginRecord(operation, no, at, this);
+    const frame = this.liveRun.write(this.cellId, at, waits ? { ...begin, waits } : begin, {
       ...this.#takeFrameExtras(),
       childAgent: operation.do === 'child' ? operation.agent : undefined,
     });
@@ -254,18 +251,22 @@ export class LocalContext implements CellRuntime {
     return frame;
   }
 
-  #start(started: InFlightOperation, frame: Frame): void {
-    if (this.#halted !== null && started.operation.do !== 'child') return this.fail(started, this.#halted);
-    switch (started.operation.do) {
-      case 'step':
-        return new StepRunner(this, this.liveRun.ports, started as InFlightOperation<StepOperation>).start();
+  #start(started: InFlightOperation<WaitableOperation>): void {
+    const { operation } = started;
+    if (operation.do === 'step' && this.#halted === null)
+      return new StepRunner(this, this.liveRun.ports, started as InFlightOperation<StepOperation>).begin((waits) =>
+        this.#writeBegin(started, waits),
+      );
+    const frame = this.#writeBegin(started, operation.do === 'step' && operation.hold !== undefined);
+    if (this.#halted !== null && operation.do !== 'child') return this.fail(started, this.#halted);
+    switch (operation.do) {
       case 'child':
         return this.startChild(started as InFlightOperation<ChildOperation>, frame.at, frame);
       case 'sleep':
-        return startSleep(this, started as InFlightOperation<SleepOperation>, started.operation.ms);
+        return startSleep(this, started as InFlightOperation<SleepOperation>, operation.ms);
       case 'receive':
-        return startReceive(this, started as InFlightOperation<ReceiveOperation>, started.operation.timeoutMs);
-      case 'post':
+        return startReceive(this, started as InFlightOperation<ReceiveOperation>, operation.timeoutMs);
+      case 'step':
     }
   }
 

@@ -33,14 +33,17 @@ export const postRecord = (
   halted,
 });
 
-/** The record that a replay produces. The outcome of a post depends on other cells, so it is taken from the log. */
+/** The record that a replay produces. The outcome of a post and the wait for a hold depend on other cells, so they are taken from the log. */
 export const replayedRecord = (
   operation: Operation,
   no: number,
   { record, at }: Frame,
   parent: { readonly cellId: CellId; readonly depth: number },
 ): BeginRecord | PostRecord => {
-  if (operation.do !== 'post') return beginRecord(operation, no, at, parent);
+  if (operation.do !== 'post') {
+    const begin = beginRecord(operation, no, at, parent);
+    return record.type === 'begin' && record.waits === true ? { ...begin, waits: true } : begin;
+  }
   const { name, about } = operation;
   return record.type === 'post' ? { ...record, op: no, name, about } : { type: 'post', op: no, name, about, ok: true };
 };

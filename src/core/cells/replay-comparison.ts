@@ -95,6 +95,7 @@ export class ReplayComparison {
 /** What the outside world or the operator did, and how the run began, is taken as recorded. */
 const isTakenAsRecorded = ({ record }: Frame): boolean =>
   record.type === 'open' ||
+  record.type === 'held' ||
   record.type === 'again' ||
   record.type === 'resume' ||
   record.type === 'cancel' ||

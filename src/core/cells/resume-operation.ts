@@ -29,11 +29,11 @@ export const resumeOperation = (cell: Cell, started: InFlightOperation, record: 
       // The step was recorded as not repeatable; what today's code says does not change that.
       // probe: step-never-repeated
       if (record.repeat === 'never' || operation.repeat === 'never')
-        return cell.fail(started, { code: 'indeterminate' });
+        return cell.fail(started, { code: 'indeterminate' }, inFlightHold(cell, started, record.hold));
       // Reading the log already counted the hold as uncertain; this record says so in the log.
       if (record.hold !== undefined && liveRun.wasInFlight(cellId, started.no))
         liveRun.write(cellId, liveRun.time(), { type: 'again', op: started.no, uncertain: record.hold });
-      return new StepRunner(cell, liveRun.ports, started as InFlightOperation<StepOperation>).start();
+      return new StepRunner(cell, liveRun.ports, started as InFlightOperation<StepOperation>).resume();
     case 'child':
       return cell.startChild(
         started as InFlightOperation<ChildOperation>,
@@ -56,7 +56,8 @@ export const resumeOperation = (cell: Cell, started: InFlightOperation, record: 
 };
 
 /** The operation is no longer wanted, and what it used is unknown. */
-const giveUp = (cell: Cell, started: InFlightOperation, hold: Amounts | undefined): void => {
-  const held = cell.liveRun.wasInFlight(cell.cellId, started.no);
-  cell.fail(started, { code: 'cancelled' }, { uncertain: held ? hold : undefined });
-};
+const giveUp = (cell: Cell, started: InFlightOperation, hold: Amounts | undefined): void =>
+  cell.fail(started, { code: 'cancelled' }, inFlightHold(cell, started, hold));
+
+const inFlightHold = ({ liveRun, cellId }: Cell, { no }: InFlightOperation, hold: Amounts | undefined): SettleExtras =>
+  liveRun.wasInFlight(cellId, no) ? { uncertain: hold } : {};

@@ -1,6 +1,6 @@
 // Runs one step: hold, durable intent, slot, work with a timeout, settlement.
 import { CloisterError } from '#base';
-import type { Failure, Json, Semaphore } from '#base';
+import type { CellId, Failure, Json, Semaphore } from '#base';
 import type {
   Amounts,
   Cost,
@@ -13,7 +13,7 @@ import type {
   OperationValue,
 } from '#contracts';
 import { noCost } from './account.ts';
-import type { Account } from './account.ts';
+import type { Account, WaitingHold } from './account.ts';
 import type { RunPorts } from './cell-runtime.ts';
 import { LiveTextRedactor } from './live-text-redactor.ts';
 
@@ -31,7 +31,8 @@ export type SettleExtras = Pick<Extract<FrameRecord, { type: 'settle' }>, 'ended
 
 /** What a step needs from its cell. */
 export type StepCell = {
-  readonly liveRun: { time(): number };
+  readonly cellId: CellId;
+  readonly liveRun: { time(): number; write(cell: CellId, at: number, record: FrameRecord): unknown };
   readonly account: Account;
   stepKey(no: number): string;
   emit(event: LiveEvent): void;
@@ -45,6 +46,7 @@ export class StepRunner implements StepContext {
   #abort: AbortController | undefined;
   #cost: Cost | null = null;
   #held = false;
+  #waiting: WaitingHold | undefined;
   #workStartedAt: number | undefined;
   #slot: Semaphore | undefined;
   #stopTimer: (() => void) | undefined;
@@ -59,46 +61,78 @@ export class StepRunner implements StepContext {
     started.stop = stop;
   }
 
+  /** Requests the hold before the begin record is written, because that record says whether it was granted. */
+  begin(writeBegin: (waits: boolean) => void): void {
+    const isReserved = this.#reserve();
+    writeBegin(!isReserved);
+    this.#start();
+  }
+
+  /** After a crash: the begin record is already in the log, so a granted hold gets its own record. */
+  resume(): void {
+    if (this.#reserve() && this.#held) this.#recordHeld();
+    this.#start();
+  }
+
+  /** True: there is no hold to wait for. */
+  #reserve(): boolean {
+    const { hold } = this.#started.operation;
+    const { account } = this.#owner;
+    if (hold === undefined) return true;
+    if (hold.bytes !== undefined && !account.setMemoryBytes(hold.bytes)) return false;
+    const answer = account.hold(hold, this.#answerHold);
+    if (typeof answer === 'boolean') this.#held = answer;
+    else this.#waiting = answer;
+    return this.#held;
+  }
+
   /** Starts the work synchronously if there is nothing to wait for: the common case with a log in memory. */
-  start(): void {
-    const { hold, repeat, lane } = this.#started.operation;
-    if (hold?.bytes !== undefined && !this.#owner.account.setMemoryBytes(hold.bytes))
-      return this.#fail({ code: 'budget_refused' });
-    const held = hold === undefined ? true : this.#owner.account.hold(hold);
-    if (held === false) return this.#fail({ code: 'budget_refused' });
-    this.#held = held === true && hold !== undefined;
+  #start(): void {
+    const { hold, repeat } = this.#started.operation;
+    if (this.#waiting !== undefined) return this.#watchDeadline();
+    if (hold !== undefined && !this.#held) return this.#fail({ code: 'budget_refused' });
     // probe: step-intent-durable
     const durable = hold !== undefined || repeat !== 'free' ? this.#ports.log.durable() : undefined;
-    const slots = lane === undefined ? undefined : this.#ports.lane(lane);
-    if (held === true && durable === undefined && slots === undefined) return this.#work();
+    const slots = this.#slots;
+    if (durable === undefined && slots === undefined) return this.#work();
     this.#watchDeadline();
-    void this.#prepare(held, durable, slots).then(
-      (ready) => (ready ? this.#work() : undefined),
+    this.#prepare(durable, slots);
+  }
+
+  /** The answer to a hold that waited. */
+  readonly #answerHold = (held: boolean): void => {
+    this.#waiting = undefined;
+    if (!held) return this.#fail({ code: 'budget_refused' });
+    this.#held = true;
+    // probe: step-record-held
+    this.#recordHeld();
+    // The record must be durable. Otherwise, after a crash, this attempt would look as if it still waited.
+    this.#prepare(this.#ports.log.durable(), this.#slots);
+  };
+
+  #recordHeld(): void {
+    const { liveRun, cellId } = this.#owner;
+    liveRun.write(cellId, liveRun.time(), { type: 'held', op: this.#started.no });
+  }
+
+  get #slots(): Semaphore | undefined {
+    const { lane } = this.#started.operation;
+    return lane === undefined ? undefined : this.#ports.lane(lane);
+  }
+
+  #prepare(durable: Promise<void> | undefined, slots: Semaphore | undefined): void {
+    void this.#awaitStart(durable, slots).then(
+      () => this.#work(),
       (error: unknown) => this.#fail(toFailure(error)),
     );
   }
 
-  async #prepare(
-    held: true | Promise<boolean>,
-    durable: Promise<void> | undefined,
-    slots: Semaphore | undefined,
-  ): Promise<boolean> {
-    if (held !== true) {
-      if (!(await held)) {
-        this.#fail({ code: 'budget_refused' });
-        return false;
-      }
-      this.#held = true;
-      if (this.#isSettled) this.#releaseHold(noCost);
-    }
-    // The settlement that made room must be durable too. Otherwise, after a crash, this attempt would look as if it still waited.
-    if (!this.#isSettled) await (held === true ? durable : this.#ports.log.durable());
-    if (!this.#isSettled && slots !== undefined) {
-      await slots.acquire();
-      if (this.#isSettled) slots.release();
-      else this.#slot = slots;
-    }
-    return !this.#isSettled;
+  async #awaitStart(durable: Promise<void> | undefined, slots: Semaphore | undefined): Promise<void> {
+    await durable;
+    if (this.#isSettled || slots === undefined) return;
+    await slots.acquire();
+    if (this.#isSettled) slots.release();
+    else this.#slot = slots;
   }
 
   get #isSettled(): boolean {
@@ -170,6 +204,8 @@ export class StepRunner implements StepContext {
     this.#stopTimer?.();
     // probe: step-give-back-slot
     this.#slot?.release();
+    // probe: step-withdraw-hold
+    this.#waiting?.withdraw();
     const { hold } = this.#started.operation;
     const cost = this.#workStartedAt === undefined ? noCost : this.#cost;
     const uncertain: Amounts | undefined = this.#held && cost === null ? hold : undefined;

@@ -152,7 +152,7 @@ const tamperings: readonly Tampering[] = [
   ['an output’s address is changed', 'output-missing', researcher, (f) => (f[13].record.value.output.ref = 'f')],
   ['an output’s size is changed', 'output-changed', 'operation 1', (f) => f[13].record.value.output.bytes++],
   ['an output’s name is changed', 'output-preview', 'operation 1', (f) => (f[13].record.value.output.name = 'x')],
-  ['a cap was too small', 'cap-exceeded', 'frame 2', (frames) => (frames[0].record.birth.caps.tokens = 4_000)],
+  ['a cap was too small', 'cap-exceeded', 'frame 1,', (frames) => (frames[0].record.birth.caps.tokens = 4_000)],
   ['a cap on children was too small', 'cap-exceeded', 'frame 7', (f) => (f[0].record.birth.caps.spawns = 0)],
   ['a cost was above its hold', 'overdraft', 'frame 11', (frames) => (frames[10].record.hold.tokens = 100)],
   ['an uncertain amount was above its hold', 'uncertain-amount', 'frame 2', (f) => (f[1].record.hold.tokens = 4_999)],

@@ -175,7 +175,7 @@ test('a hold that was refused or had to wait exceeds no cap', async () => {
   log.open(birthOf(root, null, definitions.lead, { tokens: 5_100 }), definitions.lead, goal);
   const asked = log.attempt(root, 1, [{ add: [...fromDefinition(definitions.lead), fromGoal(goal)] }]);
   log.reply(root, asked, [{ type: 'text', text: 'Done, nearly.' }], usage(100, 10));
-  const refused = log.attempt(root, 2, []);
+  const refused = log.attempt(root, 2, [], { waits: true });
   log.settle(root, refused, { ok: false, failure: { code: 'budget_refused' } });
   const outcome: Outcome = {
     ...outcomeOf('Done, nearly.', { inputTokens: 100, ...cacheTokens(1), outputTokens: 10, usd: 0.0001 }),
@@ -194,6 +194,7 @@ test.each([
   log.open(birthOf(root, null, definitions.lead, { tokens }), definitions.lead, goal);
   const asked = log.attempt(root, 1, [{ add: [...fromDefinition(definitions.lead), fromGoal(goal)] }]);
   log.write(root, { type: 'again', op: asked, uncertain: { tokens: 5_000, nanoUsd: 9_000_000 } });
+  log.write(root, { type: 'held', op: asked });
   log.reply(root, asked, [{ type: 'text', text: 'Done.' }], usage(100, 10));
   const spent = { inputTokens: 100, ...cacheTokens(1), outputTokens: 10, usd: 0.0001, uncertain: 5_000 };
   const outcome = outcomeOf('Done.', spent);

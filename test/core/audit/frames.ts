@@ -119,7 +119,7 @@ export class FrameWriter {
   }
 
   /** One model attempt with the changes of the window; the hold covers it. */
-  attempt(cell: CellId, turn: number, changes: readonly Change[]): number {
+  attempt(cell: CellId, turn: number, changes: readonly Change[], more: { readonly waits?: true } = {}): number {
     const prompt = this.#prompts.get(cell) ?? { hash: zeroHash, view: [], next: 0 };
     this.#prompts.set(cell, prompt);
     const texts: string[] = [];
@@ -165,7 +165,7 @@ export class FrameWriter {
       window,
     };
     const hold = { tokens: 5_000, nanoUsd: 9_000_000 };
-    return this.begin(cell, { do: 'step', name: `model:${model}`, repeat: 'free', hold }, { attempt });
+    return this.begin(cell, { do: 'step', name: `model:${model}`, repeat: 'free', hold, ...more }, { attempt });
   }
 
   reply(cell: CellId, op: number, parts: readonly ReplyPart[], used: Usage): void {

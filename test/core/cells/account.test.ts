@@ -12,6 +12,13 @@ const usage = (tokens: number): Cost['usage'] => ({
 const cost = ({ tokens = 0, nanoUsd = 0 }: Amounts): Cost => ({ usage: usage(tokens), nanoUsd });
 const nothing = cost({});
 
+/** True: held. False: refused. A promise: the hold waits. */
+const requestHold = (account: Account, requested: Amounts): boolean | Promise<boolean> => {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const answer = account.hold(requested, resolve);
+  return typeof answer === 'boolean' ? answer : promise;
+};
+
 /** All that a test can see of an account: what is spent, and what is uncertain. */
 const figures = (account: Account) => {
   const { inputTokens, outputTokens, usd, uncertain } = account.spent(0);
@@ -83,7 +90,12 @@ class Reference {
   }
 }
 
-type Attempt = { readonly at: number; readonly amounts: Amounts; state: 'requested' | 'held' | 'refused' | 'over' };
+type Attempt = {
+  readonly at: number;
+  readonly amounts: Amounts;
+  state: 'requested' | 'held' | 'refused' | 'over';
+  withdraw(): void;
+};
 
 /** A tree of accounts and its reference, driven by the same operations. */
 class Pair {
@@ -100,13 +112,22 @@ class Pair {
 
   hold(at: number, requested: Amounts): void {
     const expected = this.references[at]!.answer(requested);
-    const answer = this.accounts[at]!.hold(requested);
-    const attempt: Attempt = { at, amounts: requested, state: 'requested' };
+    const attempt: Attempt = { at, amounts: requested, state: 'requested', withdraw: () => undefined };
     this.attempts.push(attempt);
+    const answer = this.accounts[at]!.hold(requested, (held) => this.#answered(attempt, held));
     const actual = typeof answer === 'boolean' ? (answer ? 'held' : 'refused') : 'waits';
     if (actual !== expected) throw new Error(`The hold is ${actual}; it should be ${expected}.`);
     if (typeof answer === 'boolean') this.#answered(attempt, answer);
-    else void answer.then((held) => this.#answered(attempt, held));
+    else attempt.withdraw = () => answer.withdraw();
+  }
+
+  /** The step that waits is stopped: from now on its request is as if it had never been made. */
+  withdraw(index: number): void {
+    const waiting = this.attempts.filter(({ state }) => state === 'requested');
+    const attempt = waiting[index % waiting.length];
+    if (attempt === undefined) return;
+    attempt.state = 'over';
+    attempt.withdraw();
   }
 
   async settle(index: number, how: 'cost' | 'nothing' | 'uncertain', share: number): Promise<void> {
@@ -146,6 +167,7 @@ class Pair {
 
   #answered(attempt: Attempt, held: boolean): void {
     const reference = this.references[attempt.at]!;
+    if (attempt.state === 'over') throw new Error('A withdrawn request was answered.');
     attempt.state = held ? 'held' : 'refused';
     if (!held) return;
     reference.take(attempt.amounts, 1);
@@ -172,6 +194,7 @@ const move = fc.oneof(
       share: fc.double({ min: 0, max: 1, noNaN: true }),
     }),
   },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('withdraw' as const), index: fc.nat(50) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('floor' as const), at: fc.nat(20), amounts }) },
 );
 
@@ -185,6 +208,7 @@ test('a tree of accounts behaves like a plain list of numbers in any interleavin
         tree.forEach((node, index) => pair.grow(index === 0 ? null : node.parent % index, node.caps));
         for (const one of moves) {
           if (one.do === 'hold') pair.hold(one.at % tree.length, one.requested);
+          else if (one.do === 'withdraw') pair.withdraw(one.index);
           else if (one.do === 'floor') pair.floor(one.at % tree.length, one.amounts);
           else await pair.settle(one.index, one.how, one.share);
           await settled();
@@ -206,7 +230,7 @@ test('a tree of accounts behaves like a plain list of numbers in any interleavin
           const all = { tokens: left('tokens'), nanoUsd: left('nanoUsd') };
           if (all.tokens < 0 || all.nanoUsd < 0) return;
           const requested = Object.fromEntries(Object.entries(all).filter(([, value]) => Number.isFinite(value)));
-          expect(pair.accounts[index]!.hold(requested)).toBe(true);
+          expect(requestHold(pair.accounts[index]!, requested)).toBe(true);
           pair.accounts[index]!.settle(requested, nothing);
         });
       },
@@ -227,7 +251,7 @@ test('10,000 racing holds never exceed the account at any moment, and no hold is
     const account = grandchildren[(index * 7) % grandchildren.length]!;
     const tokens = 1 + ((index * 7_919) % 2_000);
     const hold = { tokens, nanoUsd: tokens * 5 };
-    const answer = account.hold(hold);
+    const answer = requestHold(account, hold);
     if (typeof answer !== 'boolean') given.waited++;
     if (!(await answer)) return void given.refused++;
     given.held++;
@@ -247,15 +271,17 @@ test('10,000 racing holds never exceed the account at any moment, and no hold is
   expect(held).toBe(0);
   const { tokens, uncertain } = figures(root);
   expect(tokens + uncertain).toBe(spent);
-  expect(root.hold({ tokens: cap - spent })).toBe(true);
+  expect(requestHold(root, { tokens: cap - spent })).toBe(true);
 });
 
 test('a hold waits for a running one, and holds are granted in the order requested', async () => {
   const account = new Account(null, { tokens: 10 });
-  expect(account.hold({ tokens: 8 })).toBe(true);
+  expect(requestHold(account, { tokens: 8 })).toBe(true);
   const order: string[] = [];
   const wait = (name: string, tokens: number) =>
-    Promise.resolve(account.hold({ tokens })).then((held) => order.push(`${name} ${held ? 'held' : 'refused'}`));
+    Promise.resolve(requestHold(account, { tokens })).then((held) =>
+      order.push(`${name} ${held ? 'held' : 'refused'}`),
+    );
   const waits = [wait('first', 6), wait('second', 6), wait('third', 4)];
   await settled();
   expect(order).toEqual([]);
@@ -278,9 +304,9 @@ test.for<[title: string, caps: Amounts, hold: Amounts, answer: boolean]>([
   ['one more than the cap', { tokens: 5 }, { tokens: 6 }, false],
 ])('the first hold never waits: %s', ([, limit, hold, answer]) => {
   const account = new Account(null, limit);
-  expect(account.hold(hold)).toBe(answer);
+  expect(requestHold(account, hold)).toBe(answer);
   const child = new Account(new Account(null, limit), {});
-  expect(child.hold(hold)).toBe(answer);
+  expect(requestHold(child, hold)).toBe(answer);
 });
 
 test('spawns are counted at every level, and the lowest cap decides', () => {
@@ -298,7 +324,7 @@ test('spawns are counted at every level, and the lowest cap decides', () => {
 test('one model without a price makes the cost unknown at every level above it', () => {
   const root = new Account(null, {});
   const child = new Account(root, {});
-  void child.hold({ tokens: 5 });
+  void requestHold(child, { tokens: 5 });
   child.settle({ tokens: 5 }, { usage: usage(5), nanoUsd: null });
   expect([child.spent(0).usd, root.spent(0).usd]).toEqual([null, null]);
   expect(new Account(root, {}).spent(0).usd).toBe(0);

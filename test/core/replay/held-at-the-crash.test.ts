@@ -25,6 +25,9 @@ const begin = (op: number, tokens: number): FrameRecord => ({
   name: 'model:m',
   hold: { tokens },
 });
+/** An attempt whose hold is not granted when it begins. */
+const wait = (op: number, tokens: number): FrameRecord => ({ ...begin(op, tokens), waits: true }) as FrameRecord;
+const held = (op: number): FrameRecord => ({ type: 'held', op });
 const child = (op: number, cell: string): FrameRecord => ({
   type: 'begin',
   op,
@@ -44,8 +47,8 @@ test('two attempts in flight are both uncertain, so a third does not fit', () =>
   const { accounts, inFlight } = loadAccounts(frames);
   expect([...inFlight].sort()).toEqual(['a/0', 'b/0']);
   expect(accounts.get('root' as CellId)!.spent(0).uncertain).toBe(10_000);
-  expect(accounts.get('a' as CellId)!.hold({ tokens: 5_000 })).toBe(false);
-  expect(accounts.get('b' as CellId)!.hold({ tokens: 2_000 })).toBe(true);
+  expect(accounts.get('a' as CellId)!.hold({ tokens: 5_000 }, () => undefined)).toBe(false);
+  expect(accounts.get('b' as CellId)!.hold({ tokens: 2_000 }, () => undefined)).toBe(true);
 });
 
 test('an attempt that was still waiting for its hold has used nothing', () => {
@@ -54,7 +57,7 @@ test('an attempt that was still waiting for its hold has used nothing', () => {
     ['root', child(0, 'a')],
     ['root', child(1, 'b')],
     ['a', begin(0, 5_000)],
-    ['b', begin(0, 4_500)],
+    ['b', wait(0, 4_500)],
   ]);
   const { accounts, inFlight } = loadAccounts(frames);
   expect([...inFlight]).toEqual(['a/0']);
@@ -68,12 +71,32 @@ test('an attempt that got its hold when another settled was in flight', () => {
     ['root', child(0, 'a')],
     ['root', child(1, 'b')],
     ['a', begin(0, 5_000)],
-    ['b', begin(0, 4_500)],
+    ['b', wait(0, 4_500)],
     ['a', { type: 'settle', op: 0, ok: true, value: null, cost }],
+    ['b', held(0)],
   ]);
   const { accounts, inFlight } = loadAccounts(frames);
   expect([...inFlight]).toEqual(['b/0']);
   expect(accounts.get('root' as CellId)!.spent(0)).toMatchObject({ inputTokens: 100, uncertain: 4_500 });
+});
+
+test('an attempt that is stopped while it waits for its hold does not hide one that runs afterwards', () => {
+  const cost = { usage: { inputTokens: 100, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }, nanoUsd: 0 };
+  const frames = framesOf([
+    ['root', { type: 'open', birth: birth('root', null, { tokens: 12_000 }) }],
+    ['root', child(0, 'a')],
+    ['root', child(1, 'b')],
+    ['root', child(2, 'c')],
+    ['a', begin(0, 6_000)],
+    ['b', begin(0, 5_000)],
+    ['c', wait(0, 4_000)],
+    ['c', { type: 'settle', op: 0, ok: false, failure: { code: 'deadline_passed' } }],
+    ['b', { type: 'settle', op: 0, ok: true, value: null, cost }],
+    ['b', begin(1, 4_500)],
+  ]);
+  const { accounts, inFlight } = loadAccounts(frames);
+  expect([...inFlight].sort()).toEqual(['a/0', 'b/1']);
+  expect(accounts.get('root' as CellId)!.spent(0)).toMatchObject({ inputTokens: 100, uncertain: 10_500 });
 });
 
 const fork: FrameRecord = {
@@ -88,7 +111,7 @@ describe('a run forked at a cut', () => {
     ['root', child(0, 'a')],
     ['root', child(1, 'b')],
     ['a', begin(0, 5_000)],
-    ['b', begin(0, 4_500)],
+    ['b', wait(0, 4_500)],
     ['root', fork],
   ];
   const resumed: readonly [string, FrameRecord] = ['root', { type: 'resume', downMs: 0 }];
@@ -102,9 +125,14 @@ describe('a run forked at a cut', () => {
   });
 
   test('has made the calls that it repeated, if it crashes itself', () => {
-    expect(loaded(resumed)).toEqual({ inFlight: ['a/0'], uncertain: 5_000 });
+    expect(loaded(resumed)).toEqual({ inFlight: [], uncertain: 0 });
+    expect(loaded(resumed, ['a', held(0)])).toEqual({ inFlight: ['a/0'], uncertain: 5_000 });
     const again: FrameRecord = { type: 'again', op: 0, uncertain: { tokens: 5_000 } };
-    expect(loaded(resumed, resumed, ['a', again])).toEqual({ inFlight: [], uncertain: 5_000 });
+    expect(loaded(resumed, ['a', held(0)], resumed, ['a', again])).toEqual({ inFlight: [], uncertain: 5_000 });
+    expect(loaded(resumed, ['a', held(0)], resumed, ['a', again], ['a', held(0)])).toEqual({
+      inFlight: ['a/0'],
+      uncertain: 10_000,
+    });
   });
 
   test('keeps what had settled by the cut, and after a second fork also what was uncertain', () => {
@@ -127,8 +155,8 @@ test('a grandchild leaves enough budget for the last answers of all its ancestor
   const leaf = new Account(middle, { tokens: 100 });
   root.floor = { tokens: 20 };
   middle.floor = { tokens: 20 };
-  expect(leaf.hold({ tokens: 61 })).toBe(false);
-  expect(leaf.hold({ tokens: 60 })).toBe(true);
-  expect(middle.hold({ tokens: 20 })).toBe(true);
-  expect(root.hold({ tokens: 20 })).toBe(true);
+  expect(leaf.hold({ tokens: 61 }, () => undefined)).toBe(false);
+  expect(leaf.hold({ tokens: 60 }, () => undefined)).toBe(true);
+  expect(middle.hold({ tokens: 20 }, () => undefined)).toBe(true);
+  expect(root.hold({ tokens: 20 }, () => undefined)).toBe(true);
 });
