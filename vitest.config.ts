@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -41,6 +42,13 @@ const mayShare = (test: string): boolean =>
   });
 
 const shared = globSync('test/{adapters,app,core,deep,e2e,headends,isolation,testkit}/**/*.test.ts').filter(mayShare);
+
+// This file is read once per project; the first time decides.
+if (process.env['TEST_SEED'] === 'fresh') {
+  const seed = String(randomInt(2 ** 31));
+  process.env['TEST_SEED'] = seed;
+  console.log(`Fresh seed ${seed}. Repeat with TEST_SEED=${seed} npm run test:run`);
+}
 
 export default defineConfig({
   resolve: { conditions },

@@ -15,15 +15,19 @@ const longLane = (name: string, about: string): Trial => ({
 
 export const longLanes: readonly Trial[] = [
   longLane('seeds', 'simulation of the whole runtime with fresh seeds'),
+  longLane('properties', 'property tests with fresh seeds'),
   longLane('pairs', 'two-run pairs of agents in code, with fresh seeds'),
+  longLane('shapes', 'two-run pairs of teams of any shape, with fresh seeds'),
   longLane('teams', 'two-run pairs of teams in files, with fresh seeds'),
   longLane('callers', 'concurrent callers over every protocol, with fresh seeds'),
   longLane('verify', 'cloister verify on the example team, with fresh seeds'),
 ];
 
-const runLong = async (
+type LaneContext = Pick<TrialContext, 'seed' | 'until' | 'progress' | 'rerunCommand' | 'report'>;
+
+export const runLong = async (
   script: string,
-  { seed, until, progress, rerunCommand, report }: TrialContext,
+  { seed, until, progress, rerunCommand, report }: LaneContext,
 ): Promise<TrialReport> => {
   const args = ['--conditions=cloister-source', script, String(seed), String(until)];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -31,23 +35,24 @@ const runLong = async (
   process.once('exit', end);
   const tried = new Map<string, number>();
   let skipped: string | undefined;
+  let rerun = rerunCommand('');
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  const ended = new Promise<number | null>((resolve, reject) => {
+  const ended = new Promise<string | null>((resolve, reject) => {
     child.on('error', reject);
-    child.on('close', resolve);
+    child.on('close', (code, signal) => resolve(code === 0 ? null : (signal ?? `exit code ${code}`)));
   });
   for await (const text of createInterface({ input: child.stdout })) {
     const line = JSON.parse(text) as LongLine;
     if ('finding' in line) report(line.finding);
     else if ('skipped' in line) skipped = line.skipped;
+    else if ('trying' in line) rerun = line.trying;
     else tried.set(line.of, (tried.get(line.of) ?? 0) + line.tried);
     progress([...tried].map(([of, count]) => `${count} ${of}`).join(', '));
   }
-  const code = await ended;
+  const death = await ended;
   process.off('exit', end);
-  if (code !== 0)
-    report({ what: `the lane exited with code ${code}`, details: stderr.trim().split('\n'), rerun: rerunCommand('') });
+  if (death !== null) report({ what: `the lane died: ${death}`, details: stderr.trim().split('\n'), rerun });
   return {
     lines: [...tried].map(([of, count]) => `${count} ${of}`),
     ...(skipped === undefined ? {} : { skipped }),

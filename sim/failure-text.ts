@@ -15,7 +15,7 @@ export const failureText = ({ seed, problems, last }: SeedReport): string =>
         `    seen:     ${cut(seen)}`,
       ]),
     ...(problems.length > 5 ? [`  … and ${problems.length - 5} more`] : []),
-    '  The last events:',
+    ...(last.length === 0 ? [] : ['  The last events:']),
     ...last.slice(-linesMax).map((line) => `    ${cut(line)}`),
     `  Reproduce: npm run sim -- --seed ${seed}`,
   ].join('\n');

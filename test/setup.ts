@@ -1,18 +1,15 @@
-// In CI, property tests use a fixed seed, so that a red build is caused by its own change. Everywhere else the seed is random.
+// Runs in every test file: property tests use the seed of the run, and helpers clean up after themselves.
 import { enableCompileCache } from 'node:module';
 import { configureGlobal } from 'fast-check';
 import { afterAll, afterEach } from 'vitest';
 import { runCleanups } from './cleanup.ts';
+import { reportProperty } from './report-property.ts';
+import { testSeed } from './test-seed.ts';
 
 // Tests start hundreds of workers, which need not compile the same source again.
 enableCompileCache();
 
-const seedInCi = 20_261_115;
-
-if (process.env['CI'] !== undefined) {
-  configureGlobal({ seed: seedInCi });
-  process.env['TWO_RUN_SEED'] ??= String(seedInCi);
-}
+configureGlobal({ ...testSeed(), reporter: reportProperty });
 
 afterEach(() => runCleanups('test'));
 afterAll(() => runCleanups('file'));

@@ -3,6 +3,8 @@ import type { Finding } from '../trial.ts';
 
 export type LongLine =
   | { readonly tried: number; readonly of: string }
+  /** Printed before something is tried: the command that repeats it, in case the lane dies of it. */
+  | { readonly trying: string }
   | { readonly finding: Finding }
   /** Why the lane cannot run. */
   | { readonly skipped: string };

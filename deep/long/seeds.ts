@@ -1,5 +1,6 @@
 // Simulations with fresh seeds until the time is up. A failing seed does not stop the lane.
-import { failureText, runSeeds } from '../../sim/index.ts';
+import { failureText } from '../../sim/failure-text.ts';
+import { runSeedsApart } from '../../sim/run-seeds-apart.ts';
 import { parseLaneArguments, printLine } from './print-line.ts';
 
 const { seed, until } = parseLaneArguments();
@@ -14,7 +15,7 @@ const reportTried = (): void => {
   unreported = 0;
 };
 
-await runSeeds(seed * apart, apart, {
+await runSeedsApart(seed * apart, apart, {
   minutes: Math.max(0, until - Date.now()) / 60_000,
   failuresMax,
   onReport: (report) => {

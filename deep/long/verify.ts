@@ -22,6 +22,8 @@ const verify = (from: number): Value | null => {
 
 for (let round = 0; Date.now() < until; round++) {
   const from = seed + round * pairs;
+  const rerun = `node bin/cloister.js verify ${example} --pairs ${pairs} --seed ${from}`;
+  printLine({ trying: rerun });
   const value = verify(from);
   if (value?.pairs === undefined) {
     printLine({ skipped: `cloister verify ${example} returned no report: ${JSON.stringify(value)}` });
@@ -30,7 +32,6 @@ for (let round = 0; Date.now() < until; round++) {
   printLine({ tried: value.pairs, of: 'pairs of the example team by `cloister verify`' });
   if (value.ok === true) continue;
   const details = (value.differences ?? []).map((difference) => JSON.stringify(difference));
-  const rerun = `node bin/cloister.js verify ${example} --pairs ${pairs} --seed ${from}`;
   printLine({ finding: { what: `two runs of ${example} differ`, details, rerun } });
   break;
 }

@@ -1,10 +1,13 @@
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { planLoop } from '../../deep/kills.ts';
+import { runLong } from '../../deep/long-lanes.ts';
 import { parseOptions } from '../../deep/options.ts';
 import { parseTrace } from '../../deep/parse-trace.ts';
 import { randomFrom } from '../../deep/random.ts';
 import { countCalls, faultArgs } from '../../deep/strace.ts';
 import { failureText, summaryText } from '../../deep/summary.ts';
+import type { Finding } from '../../deep/trial.ts';
 import { setUpStrace } from '../../tools/deep-setup.ts';
 import type { RunProgram } from '../../tools/deep-setup.ts';
 
@@ -123,4 +126,17 @@ test('a failure shows how to rerun it; the summary shows what ran, what was skip
   const text = summaryText(results, options, 60_000);
   expect(text).toContain('✗ kills: k (2 s)\n  3 loops\n– faults: skipped: why');
   expect(text).toContain('1 problem found, 1 skipped; seed 7; 1.0 of 5 minutes');
+});
+
+test('a lane that dies is reported with what it was trying', async () => {
+  const findings: Finding[] = [];
+  const { lines } = await runLong(fileURLToPath(new URL('dying-lane.ts', import.meta.url)), {
+    seed: 7,
+    until: 0,
+    progress: () => undefined,
+    rerunCommand: () => 'npm run test:deep',
+    report: (finding) => findings.push(finding),
+  });
+  expect(lines).toEqual(['1 seeds']);
+  expect(findings).toMatchObject([{ what: 'the lane died: SIGABRT', rerun: 'npm run sim -- --seed 2' }]);
 });

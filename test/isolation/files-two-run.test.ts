@@ -1,5 +1,6 @@
 import * as cloister from 'cloister';
 import { expect, test } from 'vitest';
+import { testSeed } from '../test-seed.ts';
 import { cellNames } from './agent-folder.ts';
 import { stdioServersFor } from './files-stdio-servers.ts';
 import { watchTeam } from './files-run.ts';
@@ -12,8 +13,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 /** A busy machine is slow, not wrong. */
 const timeout = 300_000;
 
-const { TWO_RUN_SEED: seed, TWO_RUN_PATH: path } = process.env;
-const again = { ...(seed !== undefined && { seed: Number(seed) }), ...(path !== undefined && { path }) };
+const again = testSeed();
 
 /** Less would mean that the other cells hardly did anything. */
 const sightsMin = 15;
@@ -25,7 +25,7 @@ test.each<[string, Kind, Groups]>([
 ])('whatever %s, the other cells see the same', { timeout }, async (_, kind, { groups, runs }) => {
   const report = await compareTeams(cloister, kind, { groups, runs, ...again });
   expect(filesDifferenceText(report)).toBe('no difference');
-  if (path === undefined) expect(report.runs).toBe(groups * runs);
+  if (again.path === undefined) expect(report.runs).toBe(groups * runs);
   expect(report.sights / report.runs).toBeGreaterThan(sightsMin);
 });
 

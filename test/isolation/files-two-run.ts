@@ -13,6 +13,7 @@ import type { Kind, Shape, State } from './files-vary.ts';
 import { firstDifference } from './observer.ts';
 import type { Difference, Observation } from './observer.ts';
 import { newTemporaryFolder } from './temporary-folder.ts';
+import { repeatCommand } from '../test-seed.ts';
 
 export type Groups = {
   readonly groups: number;
@@ -82,5 +83,5 @@ export const filesDifferenceText = ({ kind, difference }: FilesReport): string =
         repeatHint(difference),
       ].join('\n');
 
-const repeatHint = ({ seed, path }: { readonly seed: number; readonly path: string }): string =>
-  `Again with TWO_RUN_SEED=${seed} TWO_RUN_PATH=${path}`;
+const repeatHint = (at: { readonly seed: number; readonly path: string }): string =>
+  `Repeat: ${repeatCommand({ ...at, file: 'test/isolation/files-two-run.test.ts' })}`;

@@ -203,13 +203,16 @@ const connect = async (actor: Actor, { word, afterMs }: ActOfKind<'connect'>): P
   const brought: string[] = [];
   try {
     const first = await events.next();
-    if (first === null || !('data' in first)) return `${response.status}`;
+    if (first === null) return `${response.status}`;
     actor.onResponse(first.data);
     await actor.at(afterMs);
     for (const message of [initialize(), toolCall(word)])
       brought.push(await fetchAndRecord(actor, postRequest(actor, first.data, message)));
-    while (brought.at(-1)?.includes('"id":1') !== true)
-      brought.push(JSON.stringify(await events.next()).replaceAll('\\', ''));
+    while (brought.at(-1)?.includes('"id":1') !== true) {
+      const block = await events.nextBlock();
+      brought.push(JSON.stringify(block).replaceAll('\\', ''));
+      if (block === null) break;
+    }
   } finally {
     await events.cancel();
   }

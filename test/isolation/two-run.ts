@@ -6,6 +6,7 @@ import type { Cloister } from './fake-world.ts';
 import { firstDifference } from './observer.ts';
 import type { Difference, Observation } from './observer.ts';
 import { parentState, watchChild, watchedGoal } from './parent-varies.ts';
+import { repeatCommand } from '../test-seed.ts';
 
 export type Direction = 'down' | 'up';
 export type Pairs = { readonly pairs: number; readonly seed?: number; readonly path?: string };
@@ -74,5 +75,5 @@ export const differenceText = ({ direction, difference }: Report): string =>
         repeatHint(difference),
       ].join('\n');
 
-const repeatHint = ({ seed, path }: { readonly seed: number; readonly path: string }): string =>
-  `Again with TWO_RUN_SEED=${seed} TWO_RUN_PATH=${path}`;
+const repeatHint = (at: { readonly seed: number; readonly path: string }): string =>
+  `Repeat: ${repeatCommand({ ...at, file: 'test/isolation/two-run.test.ts' })}`;

@@ -28,7 +28,9 @@ type Found = { readonly seeds: number; readonly problems: readonly { readonly ju
 
 const resultOf = async ({ name }: Bug) => {
   const { exit, stdout, stderr } = await plants.of(name);
-  return { exit, stderr, found: stdout === '' ? null : (JSON.parse(stdout) as Found) };
+  const last = stdout.trim().split('\n').at(-1)!;
+  if (last.startsWith('{')) return { exit, stderr, found: JSON.parse(last) as Found };
+  return { exit, stderr: `It died in seed ${last}.\n${stderr}`, found: null };
 };
 
 /** Generous, because a busy machine is slow. */

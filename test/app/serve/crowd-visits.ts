@@ -117,8 +117,7 @@ const stream = async (visit: Visit): Promise<void> => {
   const response = await crowd.fetch(getRequest(of, '/mcp/sse'));
   const events = eventReader(response.body);
   try {
-    const first = await events.next();
-    const path = first !== null && 'data' in first ? first.data : '';
+    const path = (await events.next())?.data ?? '';
     crowd.sessions.add(path, caller);
     await fetchBody(visit, postRequest(of, path, initialize()), 202);
     await fetchBody(visit, postRequest(of, path, toolCall(word)), 202);

@@ -5,6 +5,7 @@ import type { Agent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { eventReader } from '../mcp/messages.ts';
 import { serveAgents } from './driver.ts';
 
 const [all, some] = [makeToken(), makeToken()];
@@ -156,24 +157,15 @@ const overMcp = {
   },
   sse: async ({ url, asSome }: StartedServer, name: string) => {
     const stream = await fetch(`${url}/mcp/sse`, { headers: { authorization: `Bearer ${some}` } });
-    const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader();
-    let seen = '';
-    const next = async (): Promise<string> => {
-      while (!seen.includes('\n\n')) seen += (await reader.read()).value ?? '';
-      const [event = ''] = seen.split('\n\n', 1);
-      seen = seen.slice(event.length + 2);
-      return event
-        .split('\n')
-        .find((line) => line.startsWith('data: '))!
-        .slice(6);
-    };
+    const events = eventReader(stream.body);
+    const next = async (): Promise<string> => (await events.next())!.data;
     const messages = await next();
     await asSome(messages, opening);
     await next();
     await asSome(messages, { jsonrpc: '2.0', method: 'notifications/initialized' });
     await asSome(messages, rpc('tools/call', { name, arguments: { prompt: 'hi' } }));
     const text = await next();
-    await reader.cancel();
+    await events.cancel();
     return { status: 200, headers: [], text };
   },
 } satisfies Readonly<Record<string, (server: StartedServer, name: string) => Promise<SeenResponse>>>;
@@ -239,13 +231,12 @@ test('another caller’s run does not exist, while it runs and afterwards', asyn
 test('another caller’s session on the older MCP transport does not exist', async () => {
   const { url, asSome, asAll } = await startServer();
   const stream = await fetch(`${url}/mcp/sse`, { headers: { authorization: `Bearer ${all}` } });
-  const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader();
-  const { value = '' } = await reader.read();
-  const messages = /data: (?<path>\S+)/u.exec(value)!.groups!['path']!;
+  const events = eventReader(stream.body);
+  const messages = (await events.next())!.data;
   const of = await asSome(messages, opening);
   const none = await asSome(messages.replace(/=.*/u, '=0000'), opening);
   expect(of.status).toBe(404);
   expect(shape(of, '-')).toEqual(shape(none, '-'));
   expect((await asAll(messages, opening)).status).toBe(202);
-  await reader.cancel();
+  await events.cancel();
 });

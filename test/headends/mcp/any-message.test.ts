@@ -84,8 +84,7 @@ describe('any message is answered, refused or dropped, and the next one is serve
     await fc.assert(
       fc.asyncProperty(fc.array(messages, { maxLength: 8 }), async (sent) => {
         const events = eventReader((await send(routes, undefined, { path: '/mcp/sse', method: 'GET' })).body);
-        const first = await events.next();
-        const path = first !== null && 'data' in first ? first.data : '';
+        const path = (await events.next())?.data ?? '';
         for (const message of sent) {
           const response = await send(routes, message, { path });
           expect([202, 400]).toContain(response.status);

@@ -66,7 +66,7 @@ describe('streamable HTTP without sessions', () => {
     const response = await send(await mcpApp(fake, testWorld(clock)), call(1, 'hang'), { signal: stop.signal });
     const events = eventReader(response.body);
     for (let turn = 0; turn < 3; turn++) {
-      const next = events.next();
+      const next = events.nextBlock();
       await clock.advance(15_000);
       expect(await next).toEqual({ comment: 'keep-alive' });
     }

@@ -52,12 +52,14 @@ export const send = async ({ app }: RoutedApp, body: Json | undefined, sent: Sen
   return app.fetch(asked);
 };
 
+type StreamEvent = { readonly event?: string; readonly data: string };
+
 /** Reads the events of a stream one by one. */
 export const eventReader = (body: ReadableStream<Uint8Array> | null) => {
   const reader = body!.getReader();
   const decoder = new TextDecoder();
   let held = '';
-  const next = async (): Promise<{ event?: string; data: string } | { comment: string } | null> => {
+  const nextBlock = async (): Promise<StreamEvent | { readonly comment: string } | null> => {
     for (;;) {
       const end = held.indexOf('\n\n');
       if (end === -1) {
@@ -75,16 +77,23 @@ export const eventReader = (body: ReadableStream<Uint8Array> | null) => {
       return { ...(event === undefined ? {} : { event }), data: field('data').join('\n') };
     }
   };
+  /** Skips comments: on a slow machine, a keep-alive can come before any event. */
+  const next = async (): Promise<StreamEvent | null> => {
+    for (;;) {
+      const block = await nextBlock();
+      if (block === null || 'data' in block) return block;
+    }
+  };
   return {
+    nextBlock,
     next,
     message: async (): Promise<any> => {
       const event = await next();
-      return event === null || 'comment' in event ? event : JSON.parse(event.data);
+      return event === null ? null : JSON.parse(event.data);
     },
     rest: async (): Promise<any[]> => {
       const all = [];
-      for (let event = await next(); event !== null; event = await next())
-        if ('data' in event) all.push(JSON.parse(event.data));
+      for (let event = await next(); event !== null; event = await next()) all.push(JSON.parse(event.data));
       return all;
     },
     cancel: async () => reader.cancel(),

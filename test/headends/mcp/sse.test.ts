@@ -13,7 +13,7 @@ const open = async (routes: RoutedApp, caller = 'me', signal?: AbortSignal) => {
   });
   const events = eventReader(response.body);
   const first = await events.next();
-  return { response, events, path: first !== null && 'data' in first ? first.data : '', first };
+  return { response, events, path: first?.data ?? '', first };
 };
 
 describe('HTTP with server-sent events', () => {
@@ -127,9 +127,20 @@ describe('HTTP with server-sent events', () => {
     const clock = virtualClock();
     const routes = await mcpApp(fakeService(), testWorld(clock));
     const { events } = await open(routes);
-    const next = events.next();
+    const next = events.nextBlock();
     await clock.advance(15_000);
     expect(await next).toEqual({ comment: 'keep-alive' });
+    await events.cancel();
+  });
+
+  test('a comment is not taken for an answer', async () => {
+    const clock = virtualClock();
+    const routes = await mcpApp(fakeService(), testWorld(clock));
+    const { events, path } = await open(routes);
+    const message = events.message();
+    await clock.advance(15_000);
+    await send(routes, initialize(), { path });
+    expect(await message).toMatchObject({ id: 0, result: {} });
     await events.cancel();
   });
 });
