@@ -1,5 +1,5 @@
 // What `openCloister` creates, in a simulated process: the same code on a simulated world.
-import { Semaphore } from '#base';
+import { recordFormats, Semaphore } from '#base';
 import type { Agent } from '#contracts';
 import { validate } from '#adapters/schemas';
 import { LocalCloister } from '../src/app/local-cloister.ts';
@@ -39,6 +39,7 @@ export const openSimulatedCloister = (
       resourcesFor: ({ name }) => equip(process, known.get(name)!),
     },
     startInfo: undefined,
+    recordedBy: { format: recordFormats.newest, build: 'simulation' },
   };
   return {
     process,

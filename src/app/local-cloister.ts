@@ -194,6 +194,9 @@ export class LocalCloister extends RunReader implements Cloister {
     checkOptions(options, { signal: 'signal', takeOver: 'flag' });
     const { signal, takeOver = false } = options;
     const run = parseRunId(id);
+    // Before the run is acquired, because nothing is written for a run that this build cannot read.
+    const [found] = await this.#shared.store.list({ runs: [run] });
+    if (found?.unreadable !== undefined) throw new CloisterError('run_format', found.unreadable);
     const log = await this.#shared.store.acquireRun(run, { takeOver });
     try {
       const frames = await this.#shared.store.read(run);

@@ -1,6 +1,6 @@
 // Composition root: the only file that knows all parts.
 import { resolve } from 'node:path';
-import { CloisterError, Semaphore } from '#base';
+import { CloisterError, recordFormats, Semaphore } from '#base';
 import type { Agent, Cloister, RunStartInfo } from '#contracts';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
 import { jailedCellFolders, memoryCellFolders } from '#adapters/cell-folders';
@@ -11,6 +11,7 @@ import { exportFolder } from './conversations/export-folder.ts';
 import { readConversationSettings } from './conversations/conversation-settings.ts';
 import { resolveAgentResources, launchEnvironment } from './resolve-resources.ts';
 import { LocalCloister } from './local-cloister.ts';
+import { buildName } from './package-folder.ts';
 import { systemClock, systemIds } from './system-world.ts';
 
 export const openCloister = async (options: CloisterOptions): Promise<Cloister> => {
@@ -33,7 +34,7 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
     ...options,
     defaultAgent: await resolveDefaultAgent(options),
   });
-  const store = inMemory ? memoryStore(undefined, now) : await openSqliteStore(folder, { now });
+  const store = inMemory ? memoryStore(undefined, now) : await openSqliteStore(folder, { now, build: buildName() });
   const workspaces = inMemory ? memoryCellFolders() : jailedCellFolders(folder);
   return new LocalCloister(agents, {
     store,
@@ -46,6 +47,7 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
     lanes: createLanes(options.concurrency),
     resources,
     startInfo: runStartInfo(options),
+    recordedBy: { format: recordFormats.newest, build: buildName() },
     conversationSettings,
   });
 };

@@ -2,13 +2,14 @@ import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Frame, RunStartInfo } from '#contracts';
 import { openSqliteStore } from '#adapters/stores';
+import { buildName } from './package-folder.ts';
 
 /** `parallel`: how many tasks the team worked on in parallel; the team file may say something else. */
 export type RunStartSettings = RunStartInfo & { readonly parallel?: number };
 
 /** The agents, config and folder that a run was started with, from the first record of its log. */
 export const readRunStart = async (workspace: string, run: string): Promise<RunStartSettings> => {
-  const store = await openSqliteStore(workspace);
+  const store = await openSqliteStore(workspace, { build: buildName() });
   try {
     const [first] = await store.read(run as RunId);
     const started = first?.record.type === 'open' ? first.record.started : undefined;

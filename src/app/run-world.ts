@@ -1,4 +1,4 @@
-import type { CellId, JsonObject, RunId, Semaphore } from '#base';
+import type { CellId, JsonObject, RecordedBy, RunId, Semaphore } from '#base';
 import type {
   Agent,
   Clock,
@@ -36,6 +36,8 @@ export type SharedPorts = {
   readonly resources: AgentResources;
   /** Undefined when the agents are in code. */
   readonly startInfo: RunStartInfo | undefined;
+  /** This build, and the format of the runs it starts. */
+  readonly recordedBy: RecordedBy;
   /** How conversations and checkpoints are stored; by default without files. */
   readonly conversationSettings?: ConversationSettings;
 };
@@ -90,6 +92,9 @@ export class RunWorld implements RunWorldPorts {
   }
   get redact(): Redact | null {
     return this.#scope.shared.resources.redact;
+  }
+  get recordedBy(): RecordedBy {
+    return this.#scope.shared.recordedBy;
   }
   get started(): RunStartInfo | undefined {
     return this.#scope.shared.startInfo;

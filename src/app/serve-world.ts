@@ -1,6 +1,7 @@
 // `cloister serve`: agents from files, tokens from a file, a real port.
 import { isAbsolute } from 'node:path';
 import { checkWorkspaceWritable } from '#adapters/stores';
+import { buildName } from './package-folder.ts';
 import type { CliWorld, ServeLine, ServeOptions, RunningServer } from '#headends/cli';
 import { CloisterError } from '#base';
 import type { Cloister } from '#contracts';
@@ -34,7 +35,7 @@ export const serveWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
         ...(tokens === null ? {} : { tokens }),
         log: (line) => log(toServeLine(line, cloister)),
       });
-      if (!options.memory) await checkWorkspaceWritable(options.workspace);
+      if (!options.memory) await checkWorkspaceWritable(options.workspace, buildName());
       const notes =
         tokens?.every(isExpired) === true ? [`All tokens in ${tokenFile} have expired: no client can connect.`] : [];
       return await startListening(server, cloister, { ...options, notes });

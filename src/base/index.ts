@@ -18,4 +18,6 @@ export { CloisterError, errorCatalogue, publicFailure } from './errors/index.ts'
 export type { ErrorClass, ErrorCode, Failure, PublicFailure } from './errors/index.ts';
 export { parseStrictJson } from './strict-json.ts';
 export type { StrictJson } from './strict-json.ts';
+export { checkRecordFormat, readRecordedBy, recordFormatProblem, recordFormats } from './record-format.ts';
+export type { RecordedBy } from './record-format.ts';
 export { bufferedBytesMax } from './buffered-bytes.ts';

@@ -1,6 +1,6 @@
 // The log of frames is the source of truth. A frame records what the beginning or the settlement of one operation changed,
 // in one append. Frames are JSON; every other table and folder can be rebuilt from them.
-import type { CellId, Failure, Hash, Json, JsonObject, RunId } from '#base';
+import type { CellId, Failure, Hash, Json, JsonObject, RecordedBy, RunId } from '#base';
 import type { Amounts } from './amounts.ts';
 import type { ConversationRef } from './conversation.ts';
 import type { AgentDefinition } from './agent.ts';
@@ -46,6 +46,8 @@ export type FrameRecord =
   /** The run starts: its root cell is created. */
   | {
       readonly type: 'open';
+      /** The format of all records of this run, and the build that started it. */
+      readonly recordedBy: RecordedBy;
       readonly birth: Birth;
       readonly started?: RunStartInfo;
       /** The conversation in which the run is a turn. */
@@ -89,8 +91,8 @@ export type FrameRecord =
   | { readonly type: 'held'; readonly op: number }
   /** After a crash: the attempt in flight is abandoned, its hold becomes uncertain, and the operation is retried. */
   | { readonly type: 'again'; readonly op: number; readonly uncertain: Amounts }
-  /** The run continues after a crash. For `downMs` nothing happened, and no working time counts. */
-  | { readonly type: 'resume'; readonly downMs: number }
+  /** `build` continues the run after a crash, in the run's own format. For `downMs` nothing happened, and no working time counts. */
+  | { readonly type: 'resume'; readonly downMs: number; readonly build: string }
   /** The frames before this one come from another run; from here on, the amendment applies. */
   | { readonly type: 'fork'; readonly from: ForkOrigin; readonly amendment: Amendment }
   /** Content crossed into a live cell on request; its model sees it with its next request. */

@@ -1,5 +1,5 @@
 // The interface that headends use and the library exports.
-import type { CellId, JsonObject, RunId } from '#base';
+import type { CellId, JsonObject, RecordedBy, RunId } from '#base';
 import type { Agent, OutputFormat } from './agent.ts';
 import type { DialogMessage } from './dialog-message.ts';
 import type { Budget, Figures, Spent } from './amounts.ts';
@@ -164,6 +164,10 @@ export type RunReport = {
   readonly caller: string | null;
   /** Earlier messages, from its caller or its conversation. */
   readonly history: readonly HistoryEntry[];
+  /** The format of its records, and the build that started it. */
+  readonly recordedBy: RecordedBy | null;
+  /** Other builds that continued it. */
+  readonly continuedBy: readonly string[];
   readonly status: Status | 'running' | 'interrupted';
   readonly output: string;
   readonly spent: Spent;
@@ -240,6 +244,8 @@ export type TrailStep =
 
 export type AuditReport = {
   readonly run: RunId;
+  /** The format of its records, and the build that started it; null if its first record is lost. */
+  readonly recordedBy: RecordedBy | null;
   readonly ok: boolean;
   readonly crossings: number;
   readonly refused: number;

@@ -1,5 +1,5 @@
 // Storage for frames, large values and files. Adapters: memory and SQLite; memory and jailed folders.
-import type { CellId, Hash, RunId } from '#base';
+import type { CellId, Hash, RecordedBy, RunId } from '#base';
 import type { WorkspaceEntry, WorkspaceRecord } from './conversation.ts';
 import type { Spent } from './amounts.ts';
 import type { Frame } from './frame.ts';
@@ -29,7 +29,7 @@ export interface Store {
    * an owner on another machine, which cannot be checked; never from an owner that is known to be alive.
    */
   acquireRun(run: RunId, options?: { readonly takeOver?: boolean }): Promise<RunLog> | RunLog;
-  /** The frames of a run in order. Rejects with `run_unknown`, or with `store_damaged` for a changed record. */
+  /** The frames of a run in order. Rejects with `run_unknown`, `run_format`, or `store_damaged` for a changed record. */
   read(run: RunId): Promise<readonly Frame[]>;
   /** Like `read`, but lists damaged records instead of rejecting. */
   inspect(run: RunId): Promise<{ readonly frames: readonly Frame[]; readonly problems: readonly string[] }>;
@@ -74,6 +74,10 @@ export type RunSummary = {
   readonly owner: string | null;
   /** Its owner is on another machine, so it is unknown whether it is alive. */
   readonly elsewhere?: true;
+  /** The format of its records and the build that started it; null if that is not known. */
+  readonly recordedBy: RecordedBy | null;
+  /** Set if this build cannot read its log: why, and which build can. Other runs of the workspace are not affected. */
+  readonly unreadable?: string;
 };
 
 /** One cell's own files. Paths are relative to the cell's `outputs/`; any other path is `file_refused`. */

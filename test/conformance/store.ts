@@ -1,6 +1,7 @@
 // What every store must do. A new store is done when `conformStore` passes.
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
+import { recordFormats } from '#base';
 import type { CellId, Hash, RunId } from '#base';
 import type { Birth, Frame, FrameRecord, Outcome, Store } from '#contracts';
 
@@ -58,7 +59,10 @@ export const framesOf = (run: RunId, start = 0, at = 1000) => {
   return {
     next,
     open: (goal = 'Compare SQLite and DuckDB'): Frame =>
-      next({ type: 'open', birth: birthOf(rootCell) }, { contents: [goalContent(rootCell, goal)] }),
+      next(
+        { type: 'open', recordedBy: { format: recordFormats.newest, build: 'test' }, birth: birthOf(rootCell) },
+        { contents: [goalContent(rootCell, goal)] },
+      ),
     step: (text = 'körper 🧵'): Frame => next({ type: 'settle', op: no, ok: true, value: { text } }),
     close: (status: Outcome['status'] = 'completed'): Frame => next({ type: 'close', outcome: outcomeOf(status) }),
   };

@@ -1,5 +1,5 @@
 // Each record's hash covers the record before it, so a changed, missing or moved record is detected.
-import { sha256, zeroHash } from '#base';
+import { checkRecordFormat, sha256, zeroHash } from '#base';
 import type { Hash, RunId } from '#base';
 import type { Frame } from '#contracts';
 
@@ -16,7 +16,7 @@ export type FrameRow = { readonly no: unknown; readonly body: unknown; readonly 
 export type CheckedLog = { readonly frames: readonly Frame[]; readonly problems: readonly string[] };
 
 /**
- * Checks rows in order of `no`. `end` is the tail stored with the last write, if known; `acknowledged` are frames that must
+ * Checks rows in order of `no`. Throws `run_format` if the first record has a format that this build cannot read. `end` is the tail stored with the last write, if known; `acknowledged` are frames that must
  * be there.
  */
 export const checkChain = (
@@ -62,6 +62,8 @@ export class ChainCheck {
     const frame = parseFrame(row.body);
     if (frame === undefined || frame.run !== run || frame.no !== no || !linked || !matchesAcknowledged)
       this.#problems.push(damagedProblem(run, no));
+    // A damaged first record is reported as damaged, whatever format it claims.
+    else if (no === 0) checkRecordFormat(run, frame.record);
     if (frame !== undefined) this.#frames.push(frame);
     this.#tail = { no, hash: String(row.hash) };
     this.#recomputedHash = linked ? undefined : computed;

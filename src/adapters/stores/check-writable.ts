@@ -7,9 +7,9 @@ import { storeError } from './store-error.ts';
 const busyTimeoutMs = 10_000;
 
 /** Creates what is missing. Throws `store_failed` and similar errors, with the path. */
-export const probeWorkspaceWritable = (folder: string): void => {
+export const probeWorkspaceWritable = (folder: string, build: string): void => {
   try {
-    const database = openForWriting(resolve(folder), busyTimeoutMs);
+    const database = openForWriting(resolve(folder), { busyTimeoutMs, build });
     try {
       // An existing database may be read-only.
       database.exec('BEGIN IMMEDIATE; ROLLBACK');

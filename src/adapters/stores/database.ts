@@ -1,9 +1,14 @@
 // The database file: where it is, whose it is, and what is in it.
 //
 //   D1. A file that is not ours, or that has another format, is never written.
-//   D2. Any number of processes may create it at the same time.
+//   D2. Whether it has another format is found out without opening it as a database in use, because even a connection that only
+//       reads would create the files of the write-ahead log beside it.
+//   D3. In every format, past and future, the table `meta(key, value)` has the format under `cloister`, and from format 3 on the
+//       builds that created it and wrote to it last under `created-by` and `written-by`.
+//   D4. Any number of processes may create it at the same time.
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { DatabaseSync } from 'node:sqlite';
 import { CloisterError } from '#base';
 import { storeError } from './store-error.ts';
@@ -11,35 +16,45 @@ import { storeError } from './store-error.ts';
 export const databasePath = (folder: string): string => join(folder, 'cloister.db');
 
 /**
- * The number of the workspace's format. It covers what is recorded, not only the tables: rules render prompts again at audit,
- * so a change of their words needs a new number. Nothing has been released yet, so earlier formats are refused, not migrated.
+ * The format of the tables and of the workspace log. Each run says the format of its own records (see `recordFormats`). Nothing
+ * has been released yet, so earlier formats are refused.
  */
-const version = 2;
+export const workspaceFormat = 3;
 
 // `frames` is the truth; `runs` is a projection of it that also remembers how long each log was. A table with
 // row ids keeps bodies in order of arrival, so that a group of frames of many runs lies side by side.
-const schema = `
+const schemaFor = (build: string): string => `
   CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
-  INSERT INTO meta VALUES ('cloister', '${version}');
+  INSERT INTO meta VALUES ('cloister', '${workspaceFormat}'), ('created-by', ${quote(build)}), ('written-by', ${quote(build)});
   CREATE TABLE frames(run TEXT NOT NULL, no INTEGER NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (run, no));
   CREATE TABLE blobs(ref TEXT PRIMARY KEY, bytes BLOB NOT NULL);
   CREATE TABLE owners(run TEXT PRIMARY KEY, pid INTEGER NOT NULL, host TEXT NOT NULL, started TEXT NOT NULL,
     since INTEGER NOT NULL, instance TEXT NOT NULL);
   CREATE TABLE runs(run TEXT PRIMARY KEY, agent TEXT NOT NULL, goal TEXT NOT NULL, started_at INTEGER NOT NULL,
     ended_at INTEGER, status TEXT, cells INTEGER NOT NULL, frames INTEGER NOT NULL, head TEXT NOT NULL,
-    caller TEXT, spent TEXT);
+    caller TEXT, spent TEXT, format INTEGER, build TEXT);
   CREATE TABLE book(no INTEGER PRIMARY KEY, body TEXT NOT NULL, hash TEXT NOT NULL);
   -- Each caller of a server asks for the newest of its own runs.
   CREATE INDEX runs_by_caller ON runs(caller, started_at) WHERE caller IS NOT NULL;
 `;
 
-export const openForWriting = (folder: string, busyTimeoutMs: number): DatabaseSync => {
+const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+export type WritingOptions = {
+  readonly busyTimeoutMs: number;
+  /** The name and version of this program. */
+  readonly build: string;
+};
+
+export const openForWriting = (folder: string, { busyTimeoutMs, build }: WritingOptions): DatabaseSync => {
   makeFolder(folder);
+  refuseUntouched(folder);
   const database = new DatabaseSync(databasePath(folder), { timeout: busyTimeoutMs });
   try {
-    if (isEmpty(database)) createSchema(database);
+    if (isEmpty(database)) createSchema(database, build);
     enterWal(database, busyTimeoutMs);
     database.exec('PRAGMA synchronous = FULL');
+    recordWriter(database, build);
     return database;
   } catch (error) {
     database.close();
@@ -49,6 +64,7 @@ export const openForWriting = (folder: string, busyTimeoutMs: number): DatabaseS
 
 /** Undefined while nobody has finished creating it. */
 export const openForReading = (folder: string, busyTimeoutMs: number): DatabaseSync | undefined => {
+  refuseUntouched(folder);
   const database = new DatabaseSync(databasePath(folder), { readOnly: true, timeout: busyTimeoutMs });
   try {
     if (!isEmpty(database)) return database;
@@ -61,6 +77,32 @@ export const openForReading = (folder: string, busyTimeoutMs: number): DatabaseS
   return undefined;
 };
 
+/** Throws what `isEmpty` would throw, but leaves the folder as it is. */
+const refuseUntouched = (folder: string): void => {
+  const path = databasePath(folder);
+  // A journal means that the file is half written; then only SQLite can read it.
+  if (!existsSync(path) || existsSync(`${path}-journal`)) return;
+  try {
+    const url = pathToFileURL(path);
+    url.search = 'immutable=1';
+    const database = new DatabaseSync(url, { readOnly: true });
+    try {
+      isEmpty(database);
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    // Anything else is for the real connection to report: the file may be changing under this one.
+    if (error instanceof CloisterError) throw error;
+  }
+};
+
+/** Who wrote last, if it was another build. */
+const recordWriter = (database: DatabaseSync, build: string): void => {
+  const writer = database.prepare("SELECT value FROM meta WHERE key = 'written-by'").get()?.['value'];
+  if (writer !== build) database.prepare("INSERT OR REPLACE INTO meta(key, value) VALUES ('written-by', ?)").run(build);
+};
+
 /** Its creator died in the middle (SQLITE_READONLY_ROLLBACK). No run is in it yet, and whoever writes next rolls it back. */
 const isHalfMade = (error: unknown): boolean => (error as { errcode?: number }).errcode === 776;
 
@@ -69,27 +111,33 @@ const isEmpty = (database: DatabaseSync): boolean => {
   const names = database.prepare('SELECT name FROM sqlite_master').all();
   if (names.length === 0) return true;
   if (!names.some(({ name }) => name === 'meta')) throw foreign();
-  const found = database
-    .prepare('SELECT * FROM meta')
-    .all()
-    .find((row) => row['key'] === 'cloister');
-  if (found === undefined) throw foreign();
-  if (found['value'] !== String(version)) throw otherFormat(String(found['value']));
+  const rows = database.prepare('SELECT * FROM meta').all();
+  const read = (key: string): string | undefined => {
+    const value = rows.find((row) => row['key'] === key)?.['value'];
+    return value === undefined ? undefined : String(value);
+  };
+  const format = read('cloister');
+  if (format === undefined) throw foreign();
+  if (format !== String(workspaceFormat)) throw otherFormat(format, read('written-by'));
   return false;
 };
 
 const foreign = (): CloisterError =>
   new CloisterError('store_damaged', 'cloister.db belongs to another program; it was not touched.');
 
-const otherFormat = (found: string): CloisterError => {
-  const age = Number(found) < version ? 'an earlier' : Number(found) > version ? 'a later' : 'another';
-  const detail = `cloister.db has format ${found}, written by ${age} build of Cloister. This build reads format ${version} only. Nothing was changed.`;
+const otherFormat = (format: string, writer: string | undefined): CloisterError => {
+  const by = writer ?? 'a build that was never released';
+  const reader =
+    Number(format) > workspaceFormat
+      ? `Use ${writer ?? 'the build that wrote it'} or newer.`
+      : `Only ${writer ?? 'the build that wrote it'} can read it: use that build, or another workspace.`;
+  const detail = `cloister.db has format ${format}, written by ${by}. This build reads format ${workspaceFormat}. ${reader} Nothing was changed.`;
   return new CloisterError('workspace_format', detail);
 };
 
-const createSchema = (database: DatabaseSync): void => {
+const createSchema = (database: DatabaseSync, build: string): void => {
   database.exec('BEGIN IMMEDIATE');
-  if (isEmpty(database)) database.exec(schema);
+  if (isEmpty(database)) database.exec(schemaFor(build));
   database.exec('COMMIT');
 };
 

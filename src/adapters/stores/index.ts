@@ -30,5 +30,5 @@ export type { Batch, Thread, ThreadListener, Writer, WriterPorts } from './write
 export const openSqliteStore = async (folder: string, options: SqliteOptions = {}): Promise<SqliteStore> =>
   (await import('./sqlite.ts')).createSqliteStore(folder, options);
 
-export const checkWorkspaceWritable = async (folder: string): Promise<void> =>
-  (await import('./check-writable.ts')).probeWorkspaceWritable(folder);
+export const checkWorkspaceWritable = async (folder: string, build: string): Promise<void> =>
+  (await import('./check-writable.ts')).probeWorkspaceWritable(folder, build);

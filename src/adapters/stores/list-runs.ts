@@ -2,6 +2,7 @@
 //
 //   L1. Only tails are compared, so the length of a log makes no difference.
 //   L2. Other sources are read before the list, so that a run that starts meanwhile is not taken for lost.
+import { recordFormatProblem } from '#base';
 import type { RunId } from '#base';
 import type { Frame, RunSummary, RunQuery } from '#contracts';
 import { workspaceLogName } from './workspace-log.ts';
@@ -54,14 +55,15 @@ const listAll = (rows: LogRows, owners: Owners, heads: readonly HeadsFile[]): re
 
 const summariseRun = (row: RunRow, owners: Owners): RunSummary => {
   const { run, owner } = row;
-  const facts = extractFacts(row);
+  const unreadable = recordFormatProblem(run, row.recordedBy);
+  const facts = { ...extractFacts(row), ...(unreadable === undefined ? {} : { unreadable }) };
   if (facts.endedAt !== null) return { run, ...facts, state: 'ended', owner: null };
   if (owner === null || !owners.isAlive(owner)) return { run, ...facts, state: 'interrupted', owner: null };
   const running = { run, ...facts, state: 'running', owner: owners.describe(owner) } as const;
   return owners.isRemote?.(owner) === true ? { ...running, elsewhere: true } : running;
 };
 
-const extractFacts = ({ agent, goal, startedAt, endedAt, status, cells, caller, spent }: RunRow): RunFacts => ({
+const extractFacts = ({
   agent,
   goal,
   startedAt,
@@ -70,6 +72,17 @@ const extractFacts = ({ agent, goal, startedAt, endedAt, status, cells, caller, 
   cells,
   caller,
   spent,
+  recordedBy,
+}: RunRow): RunFacts => ({
+  agent,
+  goal,
+  startedAt,
+  endedAt,
+  status,
+  cells,
+  caller,
+  spent,
+  recordedBy,
 });
 
 const damagedSummary = (run: RunId, facts: RunFacts): RunSummary => ({ run, ...facts, state: 'damaged', owner: null });

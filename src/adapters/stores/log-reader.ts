@@ -13,7 +13,7 @@ import { storeError } from './store-error.ts';
 
 export type LogReader = {
   check(): void;
-  /** Throws `run_unknown`. */
+  /** Throws `run_unknown`, or `run_format` for a run that this build cannot read. */
   inspect(run: RunId): Pick<CheckedLog, 'frames' | 'problems'>;
   /** Like `inspect`, but reads a long log in chunks; other work can run in each pause. */
   inspectInChunks(run: RunId, pause: () => Promise<void>): Promise<Pick<CheckedLog, 'frames' | 'problems'>>;

@@ -52,5 +52,6 @@ export type WorkerSetup = {
   /** Distinguishes this store from others in the same process. */
   readonly instance: string;
   readonly busyTimeoutMs: number;
+  readonly build: string;
   readonly faults: InjectedFaults;
 };

@@ -15,22 +15,25 @@ import { storeError } from './store-error.ts';
 const busyTimeoutMs = 10_000;
 
 /** Rebuilds one run, or all runs in the log. Returns the number of files. A damaged log is not touched: `store_damaged`. */
-export const rebuild = async (folder: string, run?: RunId): Promise<number> => {
+export const rebuild = async (folder: string, build: string, run?: RunId): Promise<number> => {
   const path = resolve(folder);
   const rows = openSqliteRows(path, busyTimeoutMs);
   try {
     const runs = run === undefined ? rows.runs() : [run];
-    return runs.reduce((files, one) => files + rebuildRun(path, rows, one), 0);
+    return runs.reduce((files, one) => files + rebuildRun({ path, build }, rows, one), 0);
   } finally {
     rows.close();
   }
 };
 
-const rebuildRun = (path: string, rows: LogRows, run: RunId): number => {
+type Workspace = { readonly path: string; readonly build: string };
+
+const rebuildRun = (workspace: Workspace, rows: LogRows, run: RunId): number => {
+  const { path } = workspace;
   // A run that is missing from the list is exactly what this repairs.
   const { frames, problems } = inspectLog(rows, run);
   if (problems.length > 0) throw new CloisterError('store_damaged', problems.join('; '));
-  rebuildRow(path, run, frames);
+  rebuildRow(workspace, run, frames);
   const files = projectSteps(frames);
   const reader = openLogReader(rows, processOwners);
   for (const file of files) {
@@ -42,21 +45,37 @@ const rebuildRun = (path: string, rows: LogRows, run: RunId): number => {
 };
 
 /** If another process has appended to the run meanwhile, the row is left to that process. */
-const rebuildRow = (path: string, run: RunId, frames: readonly Frame[]): void => {
+const rebuildRow = ({ path, build: writer }: Workspace, run: RunId, frames: readonly Frame[]): void => {
   const { spent, ...facts } = frames.reduce(foldFacts, noFacts);
-  const { agent, goal, startedAt, endedAt, status, cells, caller } = facts;
+  const { agent, goal, startedAt, endedAt, status, cells, caller, recordedBy } = facts;
+  const { format = null, build = null } = recordedBy ?? {};
   const used = spent === null ? null : JSON.stringify(spent);
-  const database = openForWriting(path, busyTimeoutMs);
+  const database = openForWriting(path, { busyTimeoutMs, build: writer });
   try {
     database.exec('BEGIN IMMEDIATE');
     const end = database.prepare('SELECT no, hash FROM frames WHERE run = ? ORDER BY no DESC LIMIT 1').get(run);
     if (end?.['no'] === frames.length - 1) {
       database
         .prepare(
-          `INSERT OR REPLACE INTO runs(run, agent, goal, started_at, ended_at, status, cells, frames, head, caller, spent)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          `INSERT OR REPLACE INTO runs(run, agent, goal, started_at, ended_at, status, cells, frames, head, caller, spent,
+             format, build)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         )
-        .run(run, agent, goal, startedAt, endedAt, status, cells, frames.length, end['hash'] ?? '', caller, used);
+        .run(
+          run,
+          agent,
+          goal,
+          startedAt,
+          endedAt,
+          status,
+          cells,
+          frames.length,
+          end['hash'] ?? '',
+          caller,
+          used,
+          format,
+          build,
+        );
     }
     database.exec('COMMIT');
   } catch (error) {

@@ -1,5 +1,6 @@
 // What the list of runs shows about one run, folded from its frames.
-import { readTeamGoal, describeTeamGoal } from '#base';
+import { readRecordedBy, readTeamGoal, describeTeamGoal } from '#base';
+import type { RecordedBy } from '#base';
 import type { Birth, Frame, Spent, Status } from '#contracts';
 
 export type RunFacts = {
@@ -12,6 +13,8 @@ export type RunFacts = {
   readonly cells: number;
   readonly caller: string | null;
   readonly spent: Spent | null;
+  /** Null in a log that does not say it. */
+  readonly recordedBy: RecordedBy | null;
 };
 
 const goalCharsMax = 200;
@@ -25,6 +28,7 @@ export const noFacts: RunFacts = {
   cells: 0,
   caller: null,
   spent: null,
+  recordedBy: null,
 };
 
 export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
@@ -33,7 +37,16 @@ export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
     case 'open': {
       const goal = firstChars(describeGoal(frame, record.birth), goalCharsMax);
       const { birth, caller = null } = record;
-      return { ...facts, agent: birth.agent, goal, startedAt: frame.at, cells: facts.cells + 1, caller };
+      const cells = facts.cells + 1;
+      return {
+        ...facts,
+        agent: birth.agent,
+        goal,
+        startedAt: frame.at,
+        cells,
+        caller,
+        recordedBy: readRecordedBy(record),
+      };
     }
     case 'begin':
       return record.birth === undefined ? facts : { ...facts, cells: facts.cells + 1 };

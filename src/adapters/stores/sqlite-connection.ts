@@ -17,6 +17,7 @@ export type SqliteConnection = StoreConnection & {
 
 export type SqlitePorts = {
   readonly busyTimeoutMs: number;
+  readonly build: string;
   /** For tests: the database cannot grow past this many pages. */
   readonly pagesMax?: number | undefined;
   readonly self: RunOwner;
@@ -24,7 +25,7 @@ export type SqlitePorts = {
 };
 
 export const connectSqlite = (folder: string, ports: SqlitePorts): SqliteConnection => {
-  const database = openForWriting(folder, ports.busyTimeoutMs);
+  const database = openForWriting(folder, ports);
   try {
     if (ports.pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${ports.pagesMax}`);
     return createConnection(database, folder, ports);
@@ -80,8 +81,8 @@ const sqliteTables = (database: DatabaseSync): Tables => {
   const releaseAll = database.prepare('DELETE FROM owners WHERE instance = ?');
   // Must match `addFacts`.
   const runs = database.prepare(
-    `INSERT INTO runs(run, agent, goal, started_at, ended_at, status, cells, frames, head, caller, spent)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO runs(run, agent, goal, started_at, ended_at, status, cells, frames, head, caller, spent, format, build)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (run) DO UPDATE SET ended_at = coalesce(excluded.ended_at, ended_at),
        status = coalesce(excluded.status, status), cells = cells + excluded.cells,
        frames = excluded.frames, head = excluded.head, spent = coalesce(excluded.spent, spent)`,
@@ -97,9 +98,10 @@ const sqliteTables = (database: DatabaseSync): Tables => {
     setOwner: (run, { pid, host, started, since, instance }) => void own.run(run, pid, host, started, since, instance),
     release: (run, instance) => void release.run(run, instance),
     releaseAll: (instance) => void releaseAll.run(instance),
-    updateRun: (run, { agent, goal, startedAt, endedAt, status, cells, caller, spent }, { no, hash }) => {
+    updateRun: (run, { agent, goal, startedAt, endedAt, status, cells, caller, spent, recordedBy }, { no, hash }) => {
       const used = spent === null ? null : JSON.stringify(spent);
-      runs.run(run, agent, goal, startedAt, endedAt, status, cells, no + 1, hash, caller, used);
+      const { format = null, build = null } = recordedBy ?? {};
+      runs.run(run, agent, goal, startedAt, endedAt, status, cells, no + 1, hash, caller, used, format, build);
     },
     workspaceLogTail: () => workspaceLogTail.get() as Tail | undefined,
     insertRecord(no, body, hash) {

@@ -173,6 +173,8 @@ type ListRow = {
   readonly head: string;
   readonly caller?: string | null;
   readonly spent?: string | null;
+  readonly format: number | null;
+  readonly build: string | null;
   readonly last_no?: unknown;
   readonly last_hash?: unknown;
   readonly pid: number | null;
@@ -259,6 +261,7 @@ const runRow = ({ run, agent, goal, status, cells, pid, host, started, since, in
   cells,
   caller: row.caller ?? null,
   spent: parseSpent(row.spent ?? null),
+  recordedBy: row.format === null || row.build === null ? null : { format: row.format, build: row.build },
   owner: pid === null ? null : { pid, host, started, since, instance },
 });
 

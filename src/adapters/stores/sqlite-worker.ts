@@ -15,14 +15,14 @@ import { connectSqlite } from './sqlite-connection.ts';
 import { forgetFolders, openStepFold, writeStepFile } from './step-files.ts';
 import type { StepFile, StepFold } from './step-files.ts';
 
-const { folder, instance, busyTimeoutMs, faults } = workerData as WorkerSetup;
+const { folder, instance, busyTimeoutMs, build, faults } = workerData as WorkerSetup;
 const self = { ...thisProcess(), instance };
 const selfNow = (): RunOwner => ({ ...self, since: Date.now() });
 const folds = new Map<RunId, StepFold>();
 
 const committer = openCommitter({
   connect: () =>
-    connectSqlite(folder, { busyTimeoutMs, pagesMax: faults.pagesMax, self: selfNow(), owners: processOwners }),
+    connectSqlite(folder, { busyTimeoutMs, build, pagesMax: faults.pagesMax, self: selfNow(), owners: processOwners }),
   exists: () => existsSync(databasePath(folder)),
   self: selfNow,
   owners: processOwners,

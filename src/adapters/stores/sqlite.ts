@@ -16,6 +16,8 @@ export type SqliteOptions = {
   /** How long to wait while another process writes. */
   readonly busyTimeoutMs?: number;
   readonly faults?: InjectedFaults;
+  /** The name and version of this program: the workspace says who created it and who wrote last. */
+  readonly build?: string;
   /** Clock for records of the workspace log. */
   readonly now?: () => number;
 };
@@ -23,13 +25,13 @@ export type SqliteOptions = {
 export type SqliteStore = LogStore;
 
 export const createSqliteStore = async (folder: string, options: SqliteOptions = {}): Promise<SqliteStore> => {
-  const { busyTimeoutMs = 10_000, faults = {}, now = Date.now } = options;
+  const { busyTimeoutMs = 10_000, faults = {}, now = Date.now, build = 'unknown' } = options;
   const path = resolve(folder);
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
     throw new CloisterError('store_failed', `${folder} is not a folder.`);
   const reader = openLogReader(openSqliteRows(path, busyTimeoutMs), processOwners);
   reader.check();
-  const setup = { folder: path, instance: randomUUID(), busyTimeoutMs, faults };
+  const setup = { folder: path, instance: randomUUID(), busyTimeoutMs, build, faults };
   return openLogStore({
     kind: 'sqlite',
     path,
@@ -37,6 +39,6 @@ export const createSqliteStore = async (folder: string, options: SqliteOptions =
     startThread: (listener) => startSqliteThread(setup, listener),
     defer: setImmediate,
     now,
-    rebuild: (run) => rebuild(path, run),
+    rebuild: (run) => rebuild(path, build, run),
   });
 };

@@ -95,6 +95,7 @@ const activeRunSummary = ({ session, caller, agent, goal, startedAt }: ActiveRun
   caller,
   spent: null,
   owner: 'this process',
+  recordedBy: null,
 });
 
 /** Messages to and from a running run are mail, and a report does not contain their text. */

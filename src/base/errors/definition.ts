@@ -250,6 +250,12 @@ export const definitionErrors = {
     'The workspace has a format that this build cannot read.',
     'Use the build that wrote it, or another folder with --workspace.',
   ),
+  run_format: errorEntry(
+    'config',
+    false,
+    'The run has a format that this build cannot read.',
+    'Use the build that recorded it. Other runs of the workspace are not affected.',
+  ),
   store_busy: errorEntry(
     'config',
     true,

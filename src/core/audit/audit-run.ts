@@ -1,6 +1,7 @@
 // Audits a whole run from its log alone: everything that was recorded, crossed, shown and spent.
 //
 //   A7. Never throws because of what the log contains: an unreadable frame is reported like any other problem.
+import { readRecordedBy } from '#base';
 import type { RunId } from '#base';
 import type { AuditReport, Frame } from '#contracts';
 import { problemLocation, startProblems } from './problems.ts';
@@ -62,6 +63,7 @@ export const auditRun = async (frames: readonly Frame[], { readBlob, damaged }: 
 
   return {
     run: frames[0]?.run ?? ('' as RunId),
+    recordedBy: readRecordedBy(frames[0]?.record ?? null),
     ok: problems.list.length === 0 && prompts.count.unattributedBytes === 0,
     ...crossings.count,
     ...prompts.count,

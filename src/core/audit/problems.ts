@@ -9,6 +9,7 @@ export type ProblemCode =
   | 'frame-number'
   | 'frame-run'
   | 'run-start'
+  | 'run-format'
   | 'run-end'
   | 'definition-digest'
   | 'definition-missing'

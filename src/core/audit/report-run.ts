@@ -1,5 +1,5 @@
 // Reports a run for people: who did what, what it used, and how it ended.
-import { CloisterError, readTeamGoal, describeTeamGoal } from '#base';
+import { CloisterError, readRecordedBy, readTeamGoal, describeTeamGoal } from '#base';
 import type { CellId } from '#base';
 import type { CellReport, DurableEvent, Figures, Frame, History, RunReport, RunSummary } from '#contracts';
 import { addCounts, countEvent, toFigures, emptyCounts } from './figures.ts';
@@ -32,6 +32,8 @@ export const reportRun = (frames: readonly Frame[], state: RunSummary['state']):
     goal: readGoal(root, records),
     caller: readCaller(frames),
     history: readHistory(root),
+    recordedBy: readRecordedBy(first.record),
+    continuedBy: readContinuedBy(frames),
     status: root.end?.outcome.status ?? (state === 'running' ? 'running' : 'interrupted'),
     output: root.end?.outcome.output ?? '',
     spent: toSpent(sumTally(root), workedMs(root.startedAt, root.end?.at ?? last.at)),
@@ -54,6 +56,12 @@ const readCaller = (frames: readonly Frame[]): string | null => {
   const [first] = frames;
   if (first?.record.type !== 'open' || frames.some(({ record }) => record.type === 'fork')) return null;
   return first.record.caller ?? null;
+};
+
+const readContinuedBy = ([first, ...rest]: readonly Frame[]): readonly string[] => {
+  const builds = new Set(rest.flatMap(({ record }) => (record.type === 'resume' ? [record.build] : [])));
+  builds.delete(readRecordedBy(first?.record)?.build ?? '');
+  return [...builds];
 };
 
 /** The history that the root cell received at its start. */

@@ -1,5 +1,5 @@
 // Checks that frames, definitions, cells and operations are complete and in order. Runs before the frame is read.
-import { canonicalJson, errorCatalogue, sha256 } from '#base';
+import { canonicalJson, errorCatalogue, readRecordedBy, recordFormatProblem, sha256 } from '#base';
 import type { Birth, Frame } from '#contracts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
@@ -40,9 +40,12 @@ const verifyRecord = (frame: Frame, records: RunRecords, problems: AuditProblems
   if (frame.attempt !== undefined && record.type !== 'begin')
     problems.add('operation-record', problemLocation(frame), 'an attempt without a begin record for its operation');
   switch (record.type) {
-    case 'open':
+    case 'open': {
       if (records.root !== undefined) problems.add('run-start', problemLocation(frame), 'the run is already open');
+      const unreadable = recordFormatProblem(frame.run, readRecordedBy(record));
+      if (unreadable !== undefined) problems.add('run-format', problemLocation(frame), unreadable);
       return verifyBirth(frame, record.birth, { records, parent: undefined, problems });
+    }
     case 'begin':
       return cell && verifyBegin(frame, record, { records, cell, problems });
     case 'settle':

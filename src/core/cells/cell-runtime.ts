@@ -1,5 +1,5 @@
 // What the rest of core sees of a cell's local context, and the ports a run needs.
-import type { CellId, Failure, RunId, Semaphore } from '#base';
+import type { CellId, Failure, RecordedBy, RunId, Semaphore } from '#base';
 import type {
   Agent,
   CellContext,
@@ -96,6 +96,8 @@ export type RunPorts = {
   readonly log: RunLog;
   readonly clock: Clock;
   readonly ids: Ids;
+  /** The build that records, and the format of the runs it starts. Default: the newest format, and a build without a name. */
+  readonly recordedBy?: RecordedBy;
   /** Absent or null when there are no secrets. */
   readonly redact?: Redact | null;
   storeBlob(bytes: Uint8Array): Promise<string>;

@@ -2,7 +2,8 @@
 //
 //   F1. A frame is numbered, filled and appended in one synchronous stretch. It contains every crossing and note made before it.
 //   F2. Frames are appended in the order of their numbers.
-import type { CellId, CloisterError } from '#base';
+import { recordFormats } from '#base';
+import type { CellId, CloisterError, RecordedBy } from '#base';
 import type {
   Agent,
   Attempt,
@@ -164,6 +165,11 @@ export class LocalRun {
     return this.#runChild(operation, runtime, this.ports);
   }
 
+  /** The build that records now, and the format that it gives to new runs. */
+  get recordedBy(): RecordedBy {
+    return this.ports.recordedBy ?? unnamedBuild;
+  }
+
   /** Epoch milliseconds that never go back within a run, even if the clock does, so durations and order agree. */
   time(): number {
     return (this.#latest = Math.max(this.#latest, this.ports.clock.now()));
@@ -237,7 +243,11 @@ export class LocalRun {
     const last = frames.at(-1)!;
     const at = this.time();
     this.#downtimes?.push({ no: this.#nextFrame, at, ms: at - last.at });
-    this.#pendingResume = this.#createFrame(frames[0]!.cell, at, { type: 'resume', downMs: at - last.at });
+    this.#pendingResume = this.#createFrame(frames[0]!.cell, at, {
+      type: 'resume',
+      downMs: at - last.at,
+      build: this.recordedBy.build,
+    });
   }
 }
 
@@ -256,3 +266,5 @@ export type CellShare = {
 export type RecordedPast = { readonly recorded: RecordedRun; readonly replaying?: ReplayComparison };
 
 const noDigests: readonly string[] = [];
+
+const unnamedBuild: RecordedBy = { format: recordFormats.newest, build: 'unknown' };

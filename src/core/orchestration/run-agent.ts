@@ -61,7 +61,12 @@ export const startRun = (
   if (history !== undefined)
     crossHistory(history, cell, { ...door, grants: [createGrant('history', cell, 'outside')] });
   const { started } = world;
-  const record = { type: 'open', birth, ...omitUndefined({ started, conversation, caller }) } as const;
+  const record = {
+    type: 'open',
+    recordedBy: run.recordedBy,
+    birth,
+    ...omitUndefined({ started, conversation, caller }),
+  } as const;
   const frame = run.write(cell, at, record, { childAgent: agent });
   const crossed = passed === null || 'refused' in passed ? null : passed.crossed;
   return new RootRun(run, world, { agent, birth, createdAt: at, goal: crossed, frame });

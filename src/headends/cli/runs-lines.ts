@@ -42,7 +42,7 @@ export const runsLines = (
     rows,
     columns,
   );
-  const interrupted = runs.filter(({ state }) => state === 'interrupted');
+  const interrupted = runs.filter(({ state, unreadable }) => state === 'interrupted' && unreadable === undefined);
   return [
     paint('dim', heading),
     ...lines.map((line, index) => {
@@ -52,12 +52,14 @@ export const runsLines = (
     ...interruptedLines(interrupted, workspace),
     ...otherMachineLines(runs, workspace),
     ...damagedLines(runs, workspace),
+    ...unreadableLines(runs),
   ];
 };
 
 const styles: Readonly<Partial<Record<RunSummary['state'], Style>>> = { interrupted: 'yellow', damaged: 'red' };
 
-const describeState = ({ state, status }: RunSummary): string => {
+const describeState = ({ state, status, unreadable }: RunSummary): string => {
+  if (unreadable !== undefined) return '? unreadable';
   if (state === 'damaged') return '✗ damaged';
   const shown = state === 'ended' ? (status ?? 'interrupted') : state;
   return `${stateMark(shown)} ${shown}`;
@@ -80,7 +82,7 @@ const listedMax = 5;
 
 const otherMachineLines = (runs: readonly RunSummary[], workspace: string): readonly string[] =>
   runs
-    .filter(({ elsewhere }) => elsewhere === true)
+    .filter(({ elsewhere, unreadable }) => elsewhere === true && unreadable === undefined)
     .slice(0, listedMax)
     .flatMap(({ run, owner }) => [
       '',
@@ -95,4 +97,12 @@ const damagedLines = (runs: readonly RunSummary[], workspace: string): readonly 
   const commands = found.slice(0, listedMax).map(({ run }) => `  ${cloisterCommand(`audit ${run}`, workspace)}`);
   const scope = found.length > listedMax ? ` from the newest ${listedMax}` : '';
   return ['', `${words}. To list what is missing${scope}:`, ...commands];
+};
+
+/** Recorded by other builds, in a format that this one does not know. */
+const unreadableLines = (runs: readonly RunSummary[]): readonly string[] => {
+  const found = runs.flatMap(({ unreadable }) => unreadable ?? []);
+  if (found.length === 0) return [];
+  const more = found.length > listedMax ? [`… ${count(found.length - listedMax)} more`] : [];
+  return ['', ...found.slice(0, listedMax).map((one) => sanitizeLine(one)), ...more];
 };

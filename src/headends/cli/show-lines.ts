@@ -1,4 +1,5 @@
 // Formats one run: its cells, usage, progress and answer.
+import type { RecordedBy } from '#base';
 import type { CellReport, RunReport, TaskReport } from '#contracts';
 import { refusalLines } from './audit-lines.ts';
 import { newRunProgress, applyEvent } from './run-progress.ts';
@@ -41,6 +42,7 @@ export const showLines = (
     `goal     ${excerpt(report.goal, columns - 9)}`,
     ...(report.caller === null ? [] : [`caller   ${excerpt(report.caller, columns - 9)}`]),
     `started  ${dateTime(report.startedAt)}${report.endedAt === null ? '' : `, took ${duration(report.endedAt - report.startedAt)}`}`,
+    ...(report.recordedBy === null ? [] : [`build    ${describeBuild(report.recordedBy, report.continuedBy)}`]),
     ...(report.endedAt === null ? [`reached  ${describeReached(report, operations)}`] : []),
     `spent    ${plural(spent.inputTokens, 'token')} in${describeCacheUse(spent)}, ${count(spent.outputTokens)} out, ${money(spent.usd)}${
       spent.uncertain === 0 ? '' : `, ${count(spent.uncertain)} tokens uncertain`
@@ -57,6 +59,9 @@ export const showLines = (
     ...(failure === null ? [] : ['', ...errorLines(cliFailureJson(failure))]),
   ];
 };
+
+const describeBuild = ({ build, format }: RecordedBy, continuedBy: readonly string[]): string =>
+  `${build}, format ${format}${continuedBy.length === 0 ? '' : `; continued by ${continuedBy.join(', ')}`}`;
 
 /** How far an unfinished run has got. */
 const describeReached = ({ events, startedAt }: RunReport, operations: readonly OperationView[]): string => {

@@ -49,6 +49,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   store_failed: 500,
   store_damaged: 500,
   workspace_format: 500,
+  run_format: 500,
   store_busy: 503,
   defect: 500,
   replay_differs: 500,

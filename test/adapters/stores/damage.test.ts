@@ -43,7 +43,13 @@ const openDamage = async () => {
     );
     database.exec('DELETE FROM frames; DELETE FROM runs');
     for (const row of frames) sql('INSERT INTO frames VALUES (?, ?, ?, ?)', ...Object.values(row));
-    for (const row of runs) sql('INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)', ...Object.values(row));
+    for (const row of runs)
+      sql(
+        `INSERT INTO runs VALUES (${Object.keys(row)
+          .map(() => '?')
+          .join(', ')})`,
+        ...Object.values(row),
+      );
     return problems;
   };
   return { run, store, sql, found, folder };

@@ -66,6 +66,7 @@ const unknownFacts = {
   cells: 0,
   caller: null,
   spent: null,
+  recordedBy: null,
   owner: null,
 };
 
@@ -110,6 +111,7 @@ describe('a run that is missing from the list of runs', () => {
       agent: 'lead',
       goal: listed.goal,
       startedAt: 1000,
+      recordedBy: listed.recordedBy,
       state: 'damaged',
     });
     expect(list.filter(({ state }) => state !== 'damaged').map(({ run }) => run)).toEqual(newer.toReversed());

@@ -12,7 +12,9 @@ const frameOf = (no: number): Frame =>
     at: 1000 + no,
     cell: 'lead-1',
     record:
-      no === 0 ? { type: 'open', birth: { cell: 'lead-1', agent: 'lead' } } : { type: 'settle', op: no, ok: true },
+      no === 0
+        ? { type: 'open', recordedBy: { format: 3, build: 'other' }, birth: { cell: 'lead-1', agent: 'lead' } }
+        : { type: 'settle', op: no, ok: true },
   }) as unknown as Frame;
 
 const store = await openSqliteStore(folder);

@@ -15,7 +15,7 @@ const change = (folder: string, sql: string): void => {
 conformStore('sqlite', async () => openSqliteStore(newFolder()));
 
 const format = (number: number): string =>
-  `CREATE TABLE meta(key, value); INSERT INTO meta VALUES ('cloister', '${number}')`;
+  `CREATE TABLE meta(key, value); INSERT INTO meta VALUES ('cloister', '${number}')${number > 2 ? ", ('written-by', 'cloister 9.9.9')" : ''}; PRAGMA journal_mode = WAL`;
 
 describe('group commit', () => {
   test('everything one run appends in one go is one transaction, however much it is', async () => {
@@ -111,8 +111,13 @@ describe('the workspace folder', () => {
   test.for([
     ['of another program', 'CREATE TABLE notes(body TEXT)', 'store_damaged', 'another program'],
     ['with another meta table', 'CREATE TABLE meta(a, b)', 'store_damaged', 'another program'],
-    ['of an earlier format', format(1), 'workspace_format', 'has format 1, written by an earlier build of Cloister'],
-    ['of a later format', format(99), 'workspace_format', 'has format 99, written by a later build of Cloister'],
+    [
+      'of an earlier format',
+      format(1),
+      'workspace_format',
+      'has format 1, written by a build that was never released. This build reads format 3. Only the build',
+    ],
+    ['of a later format', format(99), 'workspace_format', 'Use cloister 9.9.9 or newer. Nothing was changed.'],
   ] as const)('a database %s is named and left alone', async ([, sql, code, words]) => {
     const folder = newFolder();
     const early = await openStore(folder);

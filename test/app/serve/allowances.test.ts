@@ -237,6 +237,7 @@ const summaryOf = ({ at, used }: Run): RunSummary => ({
   status: null,
   cells: 1,
   caller: 'ann',
+  recordedBy: null,
   spent: used === null ? null : spentOf(used, used / 100),
   owner: null,
 });

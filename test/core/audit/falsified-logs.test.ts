@@ -1,5 +1,6 @@
 // Logs in which every hash is right and something else is wrong, as a defect of the writer would leave them.
 import { expect, test } from 'vitest';
+import { recordFormats } from '#base';
 import type { CellId } from '#base';
 import type { CrossingKind, CrossingEnd, Outcome } from '#contracts';
 import { auditRun } from '#core/audit';
@@ -152,7 +153,7 @@ test('a run whose goal was refused reports that and is correct', async () => {
   log.cross('goal', ['outside', root], goal, true);
   const birth = birthOf(root, null, definitions.lead, {});
   const extras = { definitions: [{ digest: birth.digest, definition: definitions.lead }] };
-  log.write(root, { type: 'open', birth }, extras);
+  log.write(root, { type: 'open', recordedBy: { format: recordFormats.newest, build: 'test' }, birth }, extras);
   const outcome: Outcome = { ...outcomeOf('', {}), status: 'failed' };
   log.cross('result', [root, 'outside'], envelopeText(outcome));
   log.write(root, { type: 'close', outcome });

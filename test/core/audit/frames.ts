@@ -1,5 +1,5 @@
 // An independent frame writer: it creates the frames of a correct run from the description of the log format alone.
-import { canonicalJson, sha256, utf8Bytes, zeroHash } from '#base';
+import { canonicalJson, sha256, utf8Bytes, zeroHash, recordFormats } from '#base';
 import type { CellId, Hash, Json, JsonObject, RunId } from '#base';
 import type {
   Amounts,
@@ -100,7 +100,11 @@ export class FrameWriter {
 
   open(birth: Birth, definition: AgentDefinition, goal: string): void {
     this.cross('goal', ['outside', birth.cell], goal);
-    this.write(birth.cell, { type: 'open', birth }, { definitions: [{ digest: birth.digest, definition }] });
+    this.write(
+      birth.cell,
+      { type: 'open', recordedBy: { format: recordFormats.newest, build: 'test' }, birth },
+      { definitions: [{ digest: birth.digest, definition }] },
+    );
   }
 
   begin(

@@ -1,5 +1,6 @@
 // Amounts held when the process died count against every cap before any cell resumes.
 import { describe, expect, test } from 'vitest';
+import { recordFormats } from '#base';
 import type { CellId, Hash, RunId } from '#base';
 import type { Amounts, Birth, Frame, FrameRecord } from '#contracts';
 import { Account } from '#core/cells';
@@ -38,7 +39,14 @@ const child = (op: number, cell: string): FrameRecord => ({
 
 test('two attempts in flight are both uncertain, so a third does not fit', () => {
   const frames = framesOf([
-    ['root', { type: 'open', birth: birth('root', null, { tokens: 12_000 }) }],
+    [
+      'root',
+      {
+        type: 'open',
+        recordedBy: { format: recordFormats.newest, build: 'test' },
+        birth: birth('root', null, { tokens: 12_000 }),
+      },
+    ],
     ['root', child(0, 'a')],
     ['root', child(1, 'b')],
     ['a', begin(0, 5_000)],
@@ -53,7 +61,14 @@ test('two attempts in flight are both uncertain, so a third does not fit', () =>
 
 test('an attempt that was still waiting for its hold has used nothing', () => {
   const frames = framesOf([
-    ['root', { type: 'open', birth: birth('root', null, { tokens: 9_000 }) }],
+    [
+      'root',
+      {
+        type: 'open',
+        recordedBy: { format: recordFormats.newest, build: 'test' },
+        birth: birth('root', null, { tokens: 9_000 }),
+      },
+    ],
     ['root', child(0, 'a')],
     ['root', child(1, 'b')],
     ['a', begin(0, 5_000)],
@@ -67,7 +82,14 @@ test('an attempt that was still waiting for its hold has used nothing', () => {
 test('an attempt that got its hold when another settled was in flight', () => {
   const cost = { usage: { inputTokens: 100, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }, nanoUsd: null };
   const frames = framesOf([
-    ['root', { type: 'open', birth: birth('root', null, { tokens: 9_000 }) }],
+    [
+      'root',
+      {
+        type: 'open',
+        recordedBy: { format: recordFormats.newest, build: 'test' },
+        birth: birth('root', null, { tokens: 9_000 }),
+      },
+    ],
     ['root', child(0, 'a')],
     ['root', child(1, 'b')],
     ['a', begin(0, 5_000)],
@@ -107,14 +129,21 @@ const fork: FrameRecord = {
 
 describe('a run forked at a cut', () => {
   const untilCut: readonly [cell: string, record: FrameRecord][] = [
-    ['root', { type: 'open', birth: birth('root', null, { tokens: 9_000 }) }],
+    [
+      'root',
+      {
+        type: 'open',
+        recordedBy: { format: recordFormats.newest, build: 'test' },
+        birth: birth('root', null, { tokens: 9_000 }),
+      },
+    ],
     ['root', child(0, 'a')],
     ['root', child(1, 'b')],
     ['a', begin(0, 5_000)],
     ['b', wait(0, 4_500)],
     ['root', fork],
   ];
-  const resumed: readonly [string, FrameRecord] = ['root', { type: 'resume', downMs: 0 }];
+  const resumed: readonly [string, FrameRecord] = ['root', { type: 'resume', downMs: 0, build: 'test' }];
   const loaded = (...more: readonly (readonly [string, FrameRecord])[]) => {
     const { accounts, inFlight } = loadAccounts(framesOf([...untilCut, ...more] as [string, FrameRecord][]));
     return { inFlight: [...inFlight], uncertain: accounts.get('root' as CellId)!.spent(0).uncertain };

@@ -1,6 +1,7 @@
 // A loop that branches on which operation settles first takes the same path when it is replayed.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { recordFormats } from '#base';
 import type { CellId, RunId } from '#base';
 import type { Frame, PendingOperation, RunLog, StepOperation } from '#contracts';
 import { Account, LocalContext, LocalRun, readRecordedRun } from '#core/cells';
@@ -38,6 +39,7 @@ const createCell = (frames: Frame[], recorded: readonly Frame[] | null) => {
       1_000,
       {
         type: 'open',
+        recordedBy: { format: recordFormats.newest, build: 'test' },
         birth: { cell, parent: null, agent: 'loop', digest: agent.digest, depth: 0, caps: {}, deadline: 0 },
       },
       { childAgent: agent },

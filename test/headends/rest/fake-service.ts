@@ -221,6 +221,7 @@ const summaryOf = (run: RunId, { request, caller, state, outcome: ended }: Store
   cells: 1,
   owner: 'pid 42 on some-host',
   caller,
+  recordedBy: null,
   spent: state === 'ended' ? spent : null,
 });
 
@@ -235,6 +236,8 @@ const reportOf = (run: RunId, { request, state, outcome: ended }: StoredRun): Ru
     agent: request.agent,
     goal: 'x',
     caller: null,
+    recordedBy: null,
+    continuedBy: [],
     history: [],
     status: isOver ? ended.status : state === 'running' ? 'running' : 'interrupted',
     output: isOver ? ended.output : '',
