@@ -37,6 +37,7 @@ const tokenFields = {
   allowance: 'options',
   requestsPerMinute: 'any',
   running: 'any',
+  operator: 'flag',
   expiresAt: 'any',
 } as const satisfies Record<keyof NonNullable<ServerOptions['tokens']>[number], OptionFields[string]>;
 

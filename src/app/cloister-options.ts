@@ -1,5 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { Agent, Clock, Ids, Model, Retention } from '#contracts';
+import type { StallClock } from './stall-monitor.ts';
 
 export type CloisterOptions = {
   /** Agents, or paths to agent files (`.ai`), team files (`.yaml`), folders with agent files, or modules that export agents. */
@@ -36,4 +37,5 @@ export type CloisterOptions = {
   /** For tests. */
   readonly clock?: Clock;
   readonly ids?: Ids;
+  readonly stallClock?: StallClock;
 };

@@ -4,6 +4,7 @@ export { buildSynthesisPrompt, buildTaskPrompt, defineAgent, defineTeam } from '
 export { drawMermaid, drawSvg, patterns, SharedMemory, TaskQueue } from '#core/tasks';
 export { openCloister } from './open-cloister.ts';
 export type { CloisterOptions } from './cloister-options.ts';
+export type { StallClock } from './stall-monitor.ts';
 export { openServer } from './open-server-lazily.ts';
 export type { Server, ServerLine, ServerOptions } from './server-options.ts';
 export { hashToken, makeToken } from './serve/token-registry.ts';
@@ -59,6 +60,8 @@ export type {
   MessageTarget,
   SpawnOptions,
   Spent,
+  StallReport,
+  Stalls,
   Status,
   Task,
   TaskCondition,

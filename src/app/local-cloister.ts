@@ -16,6 +16,7 @@ import type {
   RunReport,
   RunSession,
   MessageTarget,
+  StallReport,
   TaskSpec,
   TasksOptions,
   TeamGoal,
@@ -40,6 +41,7 @@ import { LiveRuns } from './live-runs.ts';
 import type { NewRun } from './live-runs.ts';
 import { RunReader } from './run-reader.ts';
 import type { SharedPorts } from './run-world.ts';
+import { noStallReport } from './stall-monitor.ts';
 
 export class LocalCloister extends RunReader implements Cloister {
   readonly #shared: SharedPorts;
@@ -258,6 +260,10 @@ export class LocalCloister extends RunReader implements Cloister {
   override async show(run: string): Promise<RunReport> {
     await this.#runs.durable(parseRunId(run));
     return super.show(run);
+  }
+
+  get stalls(): StallReport {
+    return this.#shared.stalls?.report() ?? noStallReport;
   }
 
   redact(text: string): string {

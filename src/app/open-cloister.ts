@@ -12,7 +12,8 @@ import { readConversationSettings } from './conversations/conversation-settings.
 import { resolveAgentResources, launchEnvironment } from './resolve-resources.ts';
 import { LocalCloister } from './local-cloister.ts';
 import { buildName } from './package-folder.ts';
-import { systemClock, systemIds } from './system-world.ts';
+import { StallMonitor } from './stall-monitor.ts';
+import { systemClock, systemIds, systemStallClock } from './system-world.ts';
 
 export const openCloister = async (options: CloisterOptions): Promise<Cloister> => {
   checkCloisterOptions(options);
@@ -49,7 +50,14 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
     startInfo: runStartInfo(options),
     recordedBy: { format: recordFormats.newest, build: buildName() },
     conversationSettings,
+    stalls: stallMonitor(options, now),
   });
+};
+
+/** With a clock of the caller's own, time is not real, and nothing is measured unless the caller says by what. */
+const stallMonitor = ({ clock, stallClock }: CloisterOptions, now: () => number): StallMonitor | undefined => {
+  const watched = stallClock ?? (clock === undefined ? systemStallClock : undefined);
+  return watched === undefined ? undefined : new StallMonitor(watched, now);
 };
 
 const parallelMax = 10_000;

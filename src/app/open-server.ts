@@ -1,6 +1,6 @@
 // Assembles a server of agents: which callers it admits, which agents it serves, and over which protocols.
 import { CloisterError } from '#base';
-import type { Clock, Cloister, HttpRoute, PlainRoute } from '#contracts';
+import type { Caller, Clock, Cloister, HttpRoute, PlainRoute } from '#contracts';
 import { anthropicRoutes } from '#headends/anthropic';
 import { BodyBudget, buildApp, defaultLimits, Gate, listen, socketUpgrade } from '#headends/http';
 import type { AnsweredRequest, HttpApp, HttpListener } from '#headends/http';
@@ -113,6 +113,7 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
     limits,
     bodies: new BodyBudget(limits),
     about: { version: packageVersion() },
+    isOperator: (caller: Caller) => tokens.entry(caller)?.operator === true,
     isStopping: () => stopping,
     stop: () => void (stopping = true),
   };
@@ -143,6 +144,11 @@ const createApp = (
     formatError: restError,
     redact,
     onAnswered: answered,
+    operatorHealth: (caller) => {
+      // probe: health-operator
+      if (!service.isOperator(caller)) return undefined;
+      return { stalls: cloister.stalls };
+    },
   });
 };
 

@@ -9,6 +9,7 @@ import type {
   Redact,
   RunLog,
   RunStartInfo,
+  StallMeter,
   Store,
   Validate,
   WindowLimit,
@@ -21,6 +22,7 @@ import type { AgentResources } from './agents/agent-resources.ts';
 import { ResourcePool } from './resource-pool.ts';
 import type { ConversationSettings } from './conversations/conversation-settings.ts';
 import type { LiveSession } from './live-session.ts';
+import type { StallMonitor } from './stall-monitor.ts';
 
 /** What all runs of one Cloister share. */
 export type SharedPorts = {
@@ -40,6 +42,8 @@ export type SharedPorts = {
   readonly recordedBy: RecordedBy;
   /** How conversations and checkpoints are stored; by default without files. */
   readonly conversationSettings?: ConversationSettings;
+  /** Absent where there is no real time. */
+  readonly stalls?: StallMonitor | undefined;
 };
 
 /** What belongs to one run, and the agents as currently registered. */
@@ -61,11 +65,13 @@ export class RunWorld implements RunWorldPorts {
   #pool: ResourcePool | undefined;
   #closing: Promise<void>[] | undefined;
   #nextId: string | undefined;
+  readonly stalls: StallMeter | undefined;
 
   constructor(run: RunId, log: RunLog, scope: RunScope) {
     this.run = run;
     this.log = log;
     this.#scope = scope;
+    this.stalls = scope.shared.stalls?.meterFor(run);
   }
 
   get clock(): Clock {

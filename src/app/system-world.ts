@@ -3,6 +3,7 @@ import { randomFillSync } from 'node:crypto';
 import { homedir } from 'node:os';
 import type { Clock, Ids } from '#contracts';
 import type { LaunchEnvironment } from './agents/launch-environment.ts';
+import type { StallClock } from './stall-monitor.ts';
 
 /** With a longer delay, setTimeout would fire immediately. */
 const timerMsMax = 2_147_483_647;
@@ -13,6 +14,15 @@ export const systemClock: Clock = {
     if (ms === Infinity) return () => undefined;
     const timer = setTimeout(due, Math.min(ms, timerMsMax));
     return () => clearTimeout(timer);
+  },
+};
+
+export const systemStallClock: StallClock = {
+  steady: () => performance.now(),
+  every: (ms, tick) => {
+    // The process may end although the loop is watched.
+    const timer = setInterval(tick, ms).unref();
+    return () => clearInterval(timer);
   },
 };
 

@@ -74,3 +74,6 @@ export type Figures = {
   /** By the tool names that their callers use. */
   readonly byAgent: readonly ToolFigures[];
 };
+
+/** Pieces of work during which the event loop stood still for more than 100 ms. Real time, for the operator. */
+export type Stalls = { readonly count: number; readonly longestMs: number };

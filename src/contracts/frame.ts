@@ -1,7 +1,7 @@
 // The log of frames is the source of truth. A frame records what the beginning or the settlement of one operation changed,
 // in one append. Frames are JSON; every other table and folder can be rebuilt from them.
 import type { CellId, Failure, Hash, Json, JsonObject, RecordedBy, RunId } from '#base';
-import type { Amounts } from './amounts.ts';
+import type { Amounts, Stalls } from './amounts.ts';
 import type { ConversationRef } from './conversation.ts';
 import type { AgentDefinition } from './agent.ts';
 import type { CrossingKind, CrossingEnd, Label, LedgerLink } from './crossing.ts';
@@ -26,11 +26,16 @@ export type Frame = {
   /** The contents of the `in` entries in `links`, and of the entries that go `outside`. */
   readonly contents?: readonly CrossingContent[];
   readonly attempt?: Attempt;
+  /** Measured in real time since the run's last frame. Never compared: a replay takes no time. */
+  readonly stalls?: readonly CellStalls[];
   /** Cell ids drawn since the last frame of this cell. */
   readonly ids?: readonly CellId[];
   /** Definitions that are new in this run's log. */
   readonly definitions?: readonly { readonly digest: Hash; readonly definition: AgentDefinition }[];
 };
+
+/** How often a cell kept the event loop to itself for more than 100 ms in one piece, and for how long at most. */
+export type CellStalls = { readonly cell: CellId } & Stalls;
 
 export type CrossingContent = {
   readonly cell: CellId;

@@ -30,7 +30,17 @@ export type {
   WorstCase,
   YamlDocument,
 } from './agent-file.ts';
-export type { Amounts, Budget, Figures, ModelFigures, Spent, SpentTokens, ToolFigures, Traffic } from './amounts.ts';
+export type {
+  Amounts,
+  Budget,
+  Figures,
+  ModelFigures,
+  Spent,
+  SpentTokens,
+  Stalls,
+  ToolFigures,
+  Traffic,
+} from './amounts.ts';
 export type {
   ConfigLayer,
   ModelFacts,
@@ -95,7 +105,7 @@ export type {
   VerifyReport,
 } from './replay-and-verify.ts';
 export type { Amendment, ForkOrigin, RunStartInfo } from './fork.ts';
-export type { Birth, CrossingContent, FrameAttachment, Frame, FrameRecord } from './frame.ts';
+export type { Birth, CellStalls, CrossingContent, FrameAttachment, Frame, FrameRecord } from './frame.ts';
 export type { Checkpoints, Conversations } from './conversations.ts';
 export type {
   DeadLetter,
@@ -131,6 +141,7 @@ export type {
   TrailStep,
   WindowChange,
   WindowPart,
+  StallReport,
 } from './runtime.ts';
 export type {
   Attempt,
@@ -172,7 +183,7 @@ export type {
   ToolSource,
   ToolResultValue,
 } from './tool.ts';
-export type { Clock, SessionResources, Ids, Redact, SourceUse, CancelTimer, Validate } from './world.ts';
+export type { Clock, SessionResources, Ids, Redact, SourceUse, StallMeter, CancelTimer, Validate } from './world.ts';
 export type {
   AdmittedRequest,
   ClientFailure,

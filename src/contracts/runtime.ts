@@ -2,7 +2,7 @@
 import type { CellId, JsonObject, RecordedBy, RunId } from '#base';
 import type { Agent, OutputFormat } from './agent.ts';
 import type { DialogMessage } from './dialog-message.ts';
-import type { Budget, Figures, Spent } from './amounts.ts';
+import type { Budget, Figures, Spent, Stalls } from './amounts.ts';
 import type { ForkOptions, ReplayReport, RunDiff } from './replay-and-verify.ts';
 import type { ConversationRef, HistoryEntry } from './conversation.ts';
 import type { CrossingKind, CrossingEnd, Label } from './crossing.ts';
@@ -123,11 +123,24 @@ export interface Cloister {
   windows(run: string): Promise<readonly CellWindow[]>;
   /** Rebuilds the list of runs, the step files and the outputs from the log, for one run or all. Returns the number of files. */
   rebuild(run?: string): Promise<number>;
+  /** Stalls of the event loop since this Cloister was opened. */
+  readonly stalls: StallReport;
   /** Removes the secrets of its agents from a text that did not come from a run. */
   redact(text: string): string;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+/** Stalls of the event loop while runs of one Cloister were at work. */
+export type StallReport = Stalls & {
+  /** The newest ones, newest last. `cell` is null if it is not known whose work it was. */
+  readonly latest: readonly {
+    readonly at: number;
+    readonly ms: number;
+    readonly run: RunId | null;
+    readonly cell: CellId | null;
+  }[];
+};
 
 export type DeadLetters = {
   readonly letters: readonly (MailReport & { readonly run: RunId })[];
@@ -152,6 +165,8 @@ export type CellReport = {
   readonly own: Spent;
   /** `total` includes its children. */
   readonly figures: { readonly own: Figures; readonly total: Figures };
+  /** Its own work, without its children. */
+  readonly stalls: Stalls;
   readonly models: readonly string[];
   readonly outcome: Outcome | null;
 };

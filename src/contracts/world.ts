@@ -1,6 +1,7 @@
 // Access to the outside world, passed in. Core has no other clock, randomness or timers.
 
-import type { Json, JsonObject } from '#base';
+import type { CellId, Json, JsonObject } from '#base';
+import type { CellStalls } from './frame.ts';
 import type { Model } from './model.ts';
 import type { ToolSource } from './tool.ts';
 
@@ -12,6 +13,22 @@ export interface Clock {
   now(): number;
   /** Calls back once, `ms` from now. */
   timer(ms: number, due: () => void): CancelTimer;
+}
+
+/**
+ * Measures how long the cells of a run keep the event loop to themselves. Nothing that is replayed, or that a cell sees, may
+ * depend on it.
+ */
+export interface StallMeter {
+  /** The time up to now belongs to no cell of the run. */
+  start(): void;
+  /** What has run since the last call of `start` or `end`, for any run, was this cell's work. */
+  end(cell: CellId): void;
+  /** A step of this cell is at work until `stepEnded`. `isTool`: it runs code of which the runtime sees only the two ends. */
+  stepStarted(cell: CellId, isTool: boolean): void;
+  stepEnded(isTool: boolean): void;
+  /** The stalls since the last call. */
+  take(): readonly CellStalls[] | undefined;
 }
 
 export interface Ids {

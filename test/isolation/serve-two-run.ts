@@ -46,7 +46,15 @@ export const act: fc.Arbitrary<Act> = fc.oneof(
   actOf('begin', { word, afterMs, end: fc.constantFrom('cancel' as const, 'watch' as const) }),
   actOf('connect', { word, afterMs }),
   actOf('get', {
-    path: fc.constantFrom('/v1', '/v1/runs', '/v1/models', '/v1/nobody?q=x', '/v1/runs/ffffffffffff', '/health'),
+    path: fc.constantFrom(
+      '/v1',
+      '/v1/runs',
+      '/v1/models',
+      '/v1/nobody?q=x',
+      '/v1/runs/ffffffffffff',
+      '/health',
+      '/health',
+    ),
   }),
   fc.constantFrom(...wrongBodies).map(([path, body]) => ({ do: 'wrong' as const, path, body })),
 );
@@ -54,13 +62,18 @@ export const act: fc.Arbitrary<Act> = fc.oneof(
 const url = 'http://127.0.0.1:1';
 const [watched, other] = ['clo_watched', 'clo_other'];
 const stepMs = 1_000;
+const stallMs = 300;
 
 /** Everything the watched caller and its model saw, with ids numbered in order. */
 export const observeWorld = async (acts: readonly Act[], salt: number): Promise<readonly string[]> => {
   const world = patientWorld(salt, Date.UTC(2030, 0, 1));
   const { clock, ids } = world;
   const seen: string[] = [];
-  await using cloister = await openCloister({ agents: [agentOf(world, seen)], store: 'memory', clock, ids });
+  let blockedMs = 0;
+  const agents = [agentOf(world, seen, () => (blockedMs += stallMs))];
+  // Work for the other caller blocks the process now and then.
+  const stallClock = { steady: () => blockedMs, every: () => () => undefined };
+  await using cloister = await openCloister({ agents, store: 'memory', clock, ids, stallClock });
   const server = await openServer(cloister, {
     clock,
     ids,
@@ -94,7 +107,7 @@ export const observeWorld = async (acts: readonly Act[], salt: number): Promise<
 };
 
 /** Its answer depends on every byte that it was shown. */
-const agentOf = ({ clock }: PatientWorld, seen: string[]): Agent =>
+const agentOf = ({ clock }: PatientWorld, seen: string[], block: () => void): Agent =>
   defineAgent({
     name: 'echo',
     description: 'Answers.',
@@ -107,6 +120,7 @@ const agentOf = ({ clock }: PatientWorld, seen: string[]): Agent =>
             reply: ({ messages, goal, turn, tools }) => {
               const prompt = JSON.stringify(messages);
               if (goal.includes(mark)) seen.push(prompt);
+              else block();
               const text = `It is ${hashLetters(prompt)}, and ${hashLetters(`${prompt}.`)}.`;
               if (tools.includes(toolName) && turn === 1)
                 return { text, calls: [{ tool: toolName, args: { word: hashLetters(goal) } }] };

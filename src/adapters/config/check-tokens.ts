@@ -28,6 +28,7 @@ const entrySchema = z.strictObject({
     .optional(),
   requestsPerMinute: z.int().positive().optional(),
   running: z.int().positive().optional(),
+  operator: z.boolean().optional(),
   expires: z.iso.datetime({ offset: true, error: 'Expected a time such as 2027-01-31T00:00:00Z.' }).optional(),
 });
 

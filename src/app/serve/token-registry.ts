@@ -18,6 +18,8 @@ export type TokenEntry = {
   /** The maximum for all requests of a period together. */
   readonly allowance?: AllowanceSpec;
   readonly requestsPerMinute?: number;
+  /** Its holder runs the server: `GET /health` also shows stalls of the process, and in which run and cell. */
+  readonly operator?: boolean;
   /** How many runs of this token may run at a time. */
   readonly running?: number;
   /** Epoch milliseconds from which the token is refused. */
@@ -40,7 +42,7 @@ export const hashToken = (token: string): string => hash('sha256', token);
 /** The entry for a token that was generated for this server only. */
 export const temporaryTokenEntry = (token: string): TokenEntry => {
   const sha256 = hashToken(token);
-  return { name: `token-${sha256.slice(0, 8)}`, sha256 };
+  return { name: `token-${sha256.slice(0, 8)}`, sha256, operator: true };
 };
 
 /** Not the hash of any token. */

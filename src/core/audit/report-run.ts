@@ -1,7 +1,7 @@
 // Reports a run for people: who did what, what it used, and how it ended.
 import { CloisterError, readRecordedBy, readTeamGoal, describeTeamGoal } from '#base';
 import type { CellId } from '#base';
-import type { CellReport, DurableEvent, Figures, Frame, History, RunReport, RunSummary } from '#contracts';
+import type { CellReport, DurableEvent, Figures, Frame, History, RunReport, RunSummary, Stalls } from '#contracts';
 import { addCounts, countEvent, toFigures, emptyCounts } from './figures.ts';
 import type { Counts } from './figures.ts';
 import { projectEvents } from './project-events.ts';
@@ -23,8 +23,9 @@ export const reportRun = (frames: readonly Frame[], state: RunSummary['state']):
     throw new CloisterError('store_damaged', 'The log does not begin with the start of a run.');
   const counts = countCells([...records.cells.values()], events);
   const workedMs = workedTime(frames);
+  const stalls = sumStalls(frames);
   const cells = [...records.cells.values()].map((cell) =>
-    reportCell(cell, workedMs(cell.startedAt, cell.end?.at ?? last.at), counts),
+    reportCell(cell, workedMs(cell.startedAt, cell.end?.at ?? last.at), { counts, stalls }),
   );
   return {
     run: first.run,
@@ -95,8 +96,21 @@ const workedTime = (frames: readonly Frame[]): ((from: number, to: number) => nu
   return (from, to) => gaps.reduce((ms, gap) => (gap.at > from && gap.at <= to ? ms - gap.ms : ms), to - from);
 };
 
+type CellSums = { readonly counts: CellCounts; readonly stalls: ReadonlyMap<CellId, Stalls> };
+
+const noStalls: Stalls = { count: 0, longestMs: 0 };
+
+const sumStalls = (frames: readonly Frame[]): ReadonlyMap<CellId, Stalls> => {
+  const sums = new Map<CellId, Stalls>();
+  for (const { cell, count, longestMs } of frames.flatMap(({ stalls = [] }) => stalls)) {
+    const sum = sums.get(cell) ?? noStalls;
+    sums.set(cell, { count: sum.count + count, longestMs: Math.max(sum.longestMs, longestMs) });
+  }
+  return sums;
+};
+
 /** For a cell that has not ended, time counts up to the newest frame. */
-const reportCell = (cell: CellRecords, ms: number, counted: CellCounts): CellReport => {
+const reportCell = (cell: CellRecords, ms: number, { counts: counted, stalls }: CellSums): CellReport => {
   const { birth, own, end } = cell;
   const attempts = [...cell.operations.values()].flatMap(({ attempt }) => attempt ?? []);
   return {
@@ -109,6 +123,7 @@ const reportCell = (cell: CellRecords, ms: number, counted: CellCounts): CellRep
     spent: toSpent(sumTally(cell), ms),
     own: toSpent(own, ms),
     figures: { own: cellFigures(counted.own, birth.cell), total: cellFigures(counted.total, birth.cell) },
+    stalls: stalls.get(birth.cell) ?? noStalls,
     models: [...new Set(attempts.map(({ model }) => model))],
     outcome: end?.outcome ?? null,
   };

@@ -15,6 +15,7 @@ import type {
   RunLog,
   Segment,
   SpawnIdentity,
+  StallMeter,
   TeamPart,
 } from '#contracts';
 import type { Ledger } from '#core/crossings';
@@ -100,6 +101,8 @@ export type RunPorts = {
   readonly recordedBy?: RecordedBy;
   /** Absent or null when there are no secrets. */
   readonly redact?: Redact | null;
+  /** Absent where there is no real time. */
+  readonly stalls?: StallMeter | undefined;
   storeBlob(bytes: Uint8Array): Promise<string>;
   lane(name: string): Semaphore | undefined;
   onFrame?(frame: Frame): void;

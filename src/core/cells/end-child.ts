@@ -22,6 +22,8 @@ export const endChild = (
   const { liveRun, cellId } = caller;
   const { replaying, ledger } = liveRun;
   const { cell, spawned } = started.operation;
+  // The end of its session, up to here, was the child's own work.
+  liveRun.ports.stalls?.end(cell);
   const result = crossResult(liveRun, cellId, started.operation, outcome, recorded);
   const ended = { cell, outcome };
   if (recorded !== undefined) liveRun.compareChildEnd(recorded, settleRecord(started.no, result, { ended }));

@@ -109,6 +109,7 @@ export class LocalContext implements CellRuntime {
   }
 
   first<P extends PendingOperation>(pending: readonly P[]): Promise<P> {
+    this.liveRun.ports.stalls?.end(this.cellId);
     const all = pending as unknown as readonly InFlightOperation[];
     const earliest = earliestSettled(all, this.#haltedAtFrame);
     if (earliest !== undefined) return Promise.resolve(this.#handOut(earliest) as unknown as P);

@@ -70,6 +70,7 @@ export class LocalRun {
   }
 
   write(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame {
+    if (isOwnWork(record)) this.ports.stalls?.end(cell);
     this.writePendingResume();
     const frame = this.#createFrame(cell, at, record, extras);
     // A run that deviates from its record must not change the record, and a replay writes nothing.
@@ -104,6 +105,7 @@ export class LocalRun {
       links: sealed?.links,
       contents: sealed?.contents,
       attempt: extras?.attempt,
+      stalls: this.ports.stalls?.take(),
       ids: extras?.ids,
       definitions,
     };
@@ -250,6 +252,10 @@ export class LocalRun {
     });
   }
 }
+
+/** The other records are written for whoever called the runtime, not for the cell. */
+const isOwnWork = ({ type }: FrameRecord): boolean =>
+  type === 'begin' || type === 'settle' || type === 'post' || type === 'close';
 
 /** A live cell, as its run sees it. */
 export type LiveCell = Omit<CellRuntime, 'receivedCrossings'> & { readonly receivedCrossings: ReceivedCrossings };

@@ -160,10 +160,20 @@ export class StepRunner implements StepContext {
       const code = untilDeadline < timeoutMs ? 'deadline_passed' : timeoutCode;
       const leftMs = Math.max(0, Math.min(timeoutMs, untilDeadline));
       this.#stopTimer = this.#ports.clock.timer(leftMs, () => this.#stop({ code }));
-      operation.work(this).then(this.#succeed, this.#failed);
+      const { stalls } = this.#ports;
+      const { cellId } = this.#owner;
+      stalls?.stepStarted(cellId, this.#isTool);
+      stalls?.start();
+      const working = operation.work(this);
+      stalls?.end(cellId);
+      working.then(this.#succeed, this.#failed);
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  get #isTool(): boolean {
+    return this.#started.operation.name.startsWith('tool:');
   }
 
   readonly #succeed = (value: Json): void => {
@@ -200,6 +210,7 @@ export class StepRunner implements StepContext {
 
   #settle(result: Settlement<Json>): void {
     if (this.#isSettled) return;
+    if (this.#workStartedAt !== undefined) this.#ports.stalls?.stepEnded(this.#isTool);
     // probe: step-stop-timer
     this.#stopTimer?.();
     // probe: step-give-back-slot

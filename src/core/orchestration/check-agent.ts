@@ -82,6 +82,7 @@ const optionKeys = [
   'offline',
   'clock',
   'ids',
+  'stallClock',
   'defaultAgent',
   'retention',
   'autosaveMs',

@@ -50,6 +50,7 @@ export const showLines = (
     '',
     ...treeLines(reportRows(report), columns, paint),
     ...(tasks.length === 0 ? [] : ['', ...tasks]),
+    ...stallLines(report, printer),
     ...(report.status === 'interrupted' ? ['', ...interruptedLines(report, workspace, printer)] : []),
     ...(refused.length === 0 ? [] : ['', paint('bold', 'Refused:'), ...refused]),
     ...(verbose ? ['', ...figureLines(report, printer)] : []),
@@ -99,6 +100,18 @@ const reportRows = (report: RunReport): readonly TreeRow[] =>
     usd: cell.own.usd,
     ms: cell.spent.ms,
   }));
+
+/** The cells whose work held up everything else in the process. */
+const stallLines = ({ cells }: RunReport, { paint }: Printer): readonly string[] => {
+  const lines = cells.flatMap((cell) =>
+    cell.stalls.count === 0
+      ? []
+      : [
+          `${cellName(cell)}  ${plural(cell.stalls.count, 'time')} above 100 ms, ${duration(cell.stalls.longestMs)} at most`,
+        ],
+  );
+  return lines.length === 0 ? [] : ['', paint('bold', 'Blocked the process:'), ...lines];
+};
 
 /** The id, which users type, and the agent unless the id starts with it. */
 const cellName = ({ cell, agent }: CellReport): string => (cell.startsWith(agent) ? cell : `${cell} ${rowText(agent)}`);

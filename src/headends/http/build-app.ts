@@ -6,7 +6,7 @@ import { clientError } from '#headends/shared';
 import { Hono } from 'hono';
 import type { Context } from 'hono';
 import { CloisterError } from '#base';
-import type { ErrorCode } from '#base';
+import type { ErrorCode, JsonObject } from '#base';
 import type { Caller, Clock, ErrorFormatter, Ids, PlainRoute } from '#contracts';
 import type { BodyBudget } from './body-budget.ts';
 import type { Gate } from './gate.ts';
@@ -31,6 +31,8 @@ export type AppOptions = {
   /** Called for each answered request, and once more if its stream fails later. */
   onAnswered?(request: AnsweredRequest): void;
   isStopping(): boolean;
+  /** What `/health` also shows to the holder of this token; undefined for everybody but the operator. */
+  operatorHealth?(caller: Caller): JsonObject | undefined;
 };
 
 export type AnsweredRequest = {
@@ -114,7 +116,11 @@ const wrongMethod = (methods: readonly string[]): CloisterError =>
 const health = (c: HonoContext, options: AppOptions, pathInfo: PathInfo): Promise<Response> =>
   handleRequest(c, options, pathInfo, async ({ common }) => {
     const stopping = options.isStopping();
-    return completeReply(stopping ? 503 : 200, { status: stopping ? 'stopping' : 'ok' }, common);
+    const status = stopping ? 'stopping' : 'ok';
+    // Whether the process stalls depends on what other callers do, so a caller is not told.
+    const caller = options.gate.find(c.req.header('authorization'), c.req.header('x-api-key'));
+    const more = caller === undefined ? undefined : options.operatorHealth?.(caller);
+    return completeReply(stopping ? 503 : 200, { status, ...more }, common);
   });
 
 const serve = (c: HonoContext, options: AppOptions, route: KnownRoute): Promise<Response> =>

@@ -61,13 +61,19 @@ export class Gate {
 
   /** Throws `token_refused`. Does not check the rate; `admit` does. */
   identify(authorization: string | null | undefined, apiKey: string | null | undefined): Caller {
+    const caller = this.find(authorization, apiKey);
+    if (caller === undefined) throw new CloisterError('token_refused');
+    return caller;
+  }
+
+  /** Undefined without a valid token. */
+  find(authorization: string | null | undefined, apiKey: string | null | undefined): Caller | undefined {
     const sent = bearerToken(authorization) ?? apiKey ?? undefined;
     // An empty token is no token, even if its hash is listed.
     const token = sent === '' ? undefined : sent;
     // A missing token is looked up too, so that both cases take the same time.
     const caller = this.#options.identify(token ?? '');
-    if (token === undefined || caller === undefined) throw new CloisterError('token_refused');
-    return caller;
+    return token === undefined ? undefined : caller;
   }
 
   /** Throws `rate_exceeded`. */

@@ -45,9 +45,13 @@ const health: JsonObject = {
     operationId: healthId,
     tags: ['server'],
     summary: 'Check whether the server is running',
+    description: 'With a token of the operator, also shows stalls of the process and whose work they were.',
     security: [],
     responses: {
-      200: { description: 'The server is running.', content: { 'application/json': { schema: { type: 'object' } } } },
+      200: {
+        description: 'The server is running.',
+        content: { 'application/json': { schema: schemaRef('Health') } },
+      },
     },
   },
 };

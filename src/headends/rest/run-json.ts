@@ -76,7 +76,8 @@ export const restAnswerJson = (
   error: error === null ? null : restFailureJson({ code: error }),
 });
 
-const cellJson = ({ outcome, ...cell }: CellReport): JsonObject => ({
+/** Without stalls, which are information for the operator: what other callers do may have part in them. */
+const cellJson = ({ outcome, stalls: _stalls, ...cell }: CellReport): JsonObject => ({
   ...cell,
   outcome: outcome === null ? null : { ...outcome, failure: withoutDetail(outcome.failure) },
 });

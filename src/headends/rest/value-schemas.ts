@@ -50,6 +50,20 @@ const outcome = {
 };
 
 export const valueSchemas: Readonly<Record<string, JsonObject>> = {
+  Health: record(
+    { status: { enum: ['ok', 'stopping'] } },
+    {
+      stalls: record({
+        count: { ...whole, description: 'How often the process stood still for more than 100 ms.' },
+        longestMs: whole,
+        latest: {
+          type: 'array',
+          items: record({ at: time, ms: whole, run: textOrNone, cell: textOrNone }),
+          description: 'The newest ones, with the run and the cell whose work it was, if known.',
+        },
+      }),
+    },
+  ),
   Error: record({ error: { allOf: [schemaRef('Failure')], properties: { retryAfterMs: whole } } }),
   Failure: failureSchema,
   Agent: record({

@@ -2,6 +2,7 @@
 // What the log says about holds agrees with what really worked, and the budget counts every call once.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { recordFormats } from '#base';
 import type { CellId, RunId } from '#base';
 import type { Amounts, ChildOperation, Frame, PendingOperation, StepOperation } from '#contracts';
 import { LocalContext, LocalRun, readRecordedRun } from '#core/cells';
@@ -46,7 +47,8 @@ class Scenario {
 
   constructor() {
     const run = new LocalRun(this.#ports(), this.#runChild, 0);
-    run.write(root, 0, { type: 'open', birth: { ...birth, caps: { tokens: cap } } });
+    const recordedBy = { format: recordFormats.newest, build: 'test' };
+    run.write(root, 0, { type: 'open', recordedBy, birth: { ...birth, caps: { tokens: cap } } });
     this.#openRoot(run);
     this.flush();
   }

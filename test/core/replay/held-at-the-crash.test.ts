@@ -105,7 +105,14 @@ test('an attempt that got its hold when another settled was in flight', () => {
 test('an attempt that is stopped while it waits for its hold does not hide one that runs afterwards', () => {
   const cost = { usage: { inputTokens: 100, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }, nanoUsd: 0 };
   const frames = framesOf([
-    ['root', { type: 'open', birth: birth('root', null, { tokens: 12_000 }) }],
+    [
+      'root',
+      {
+        type: 'open',
+        recordedBy: { format: recordFormats.newest, build: 'test' },
+        birth: birth('root', null, { tokens: 12_000 }),
+      },
+    ],
     ['root', child(0, 'a')],
     ['root', child(1, 'b')],
     ['root', child(2, 'c')],

@@ -157,6 +157,7 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
   const forked = () => fakeSession(given, behaviour, { run: forkId, all: eventsOf(given) });
   return {
     agents: (behaviour.agents ?? ['lead', 'scout']).map((name) => ({ name }) as Agent),
+    stalls: { count: 0, longestMs: 0, latest: [] },
     register: () => undefined,
     remove: () => undefined,
     runAgent: () => fakeSession(given, behaviour, { run: runId, all: eventsOf(given) }),

@@ -146,6 +146,12 @@ test('show prints the cells by the ids that explain takes, the answer, and event
   expect((await cli(['show', 'last', '--verbose'])).stdout).toContain('tool search {"query":');
 });
 
+test('show says which cells blocked the process, and only then', async () => {
+  const blocked = await cli(['show', 'last'], scene({ stalls: { count: 2, longestMs: 5_012 } }));
+  expect(blocked.stdout).toContain(`\nBlocked the process:\n${leadId}  2 times above 100 ms, 5.0 s at most\n`);
+  expect((await cli(['show', 'last'], scene())).stdout).not.toContain('Blocked');
+});
+
 test('explain prints for each segment its source and the requests that showed it', async () => {
   const { code, stdout } = await cli(['explain', 'last', 'researcher']);
   expect(code).toBe(0);

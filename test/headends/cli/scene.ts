@@ -10,6 +10,7 @@ import type {
   RunReport,
   RunSummary,
   Spent,
+  Stalls,
   Status,
 } from '#contracts';
 
@@ -34,7 +35,11 @@ export const spent = (over: Partial<Spent> = {}): Spent => ({
 });
 
 /** Foreign text wherever foreign text can appear. */
+const noStalls: Stalls = { count: 0, longestMs: 0 };
+
 export type Scene = {
+  /** Of the lead. */
+  readonly stalls: Stalls;
   readonly agent: string;
   readonly childAgent: string;
   readonly goal: string;
@@ -55,6 +60,7 @@ export type Scene = {
 
 export const scene = (over: Partial<Scene> = {}): Scene => ({
   agent: 'lead',
+  stalls: noStalls,
   childAgent: 'researcher',
   goal: 'Compare SQLite and DuckDB',
   answer: 'SQLite for rows,\nDuckDB for columns.',
@@ -218,6 +224,7 @@ export const reportOf = (given: Scene): RunReport => {
       own: figuresOf(given, 1),
       total: figuresOf(given, parent === null ? 1 + given.children : 1),
     },
+    stalls: parent === null ? given.stalls : noStalls,
     models: [given.model],
     outcome: parent === null ? outcomeOf(given) : null,
   });

@@ -255,6 +255,7 @@ const reportOf = (run: RunId, { request, state, outcome: ended }: StoredRun): Ru
         spent,
         own: spent,
         figures: { own: figures, total: figures },
+        stalls: { count: 0, longestMs: 0 },
         models: [],
         outcome: isOver ? rest : null,
       },
