@@ -12,6 +12,7 @@ import { inFlightBenchmark } from './in-flight.ts';
 import { mailBenchmark } from './mail.ts';
 import { oneToolBenchmark } from './one-tool.ts';
 import { resumeBenchmark } from './resume.ts';
+import { schemasBenchmark } from './schemas.ts';
 import { serveBenchmark } from './serve/serve.ts';
 import { sqliteBenchmark } from './sqlite.ts';
 import { teamsBenchmark } from './teams.ts';
@@ -28,6 +29,7 @@ const benchmarks: readonly Benchmark[] = [
   durableBenchmark,
   resumeBenchmark,
   checkBenchmark,
+  schemasBenchmark,
   windowBenchmark,
   checkpointBenchmark,
   mailBenchmark,

@@ -19,6 +19,7 @@ export const longLanes: readonly Trial[] = [
   longLane('pairs', 'two-run pairs of agents in code, with fresh seeds'),
   longLane('shapes', 'two-run pairs of teams of any shape, with fresh seeds'),
   longLane('teams', 'two-run pairs of teams in files, with fresh seeds'),
+  longLane('schemas', 'hostile schemas and values, with fresh seeds'),
   longLane('callers', 'concurrent callers over every protocol, with fresh seeds'),
   longLane('verify', 'cloister verify on the example team, with fresh seeds'),
 ];

@@ -28,7 +28,7 @@ export const openSimulatedCloister = (
     workspaces: process.workspaces,
     validate,
     schemaProblem: () => null,
-    boundSchemaTime: () => undefined,
+    toolSchemaProblem: () => null,
     clock: process.clock,
     ids: process.ids,
     lanes,

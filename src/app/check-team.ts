@@ -28,7 +28,7 @@ export const checkTeamRun = (
   budget: Budget | undefined,
   shared: SharedPorts,
 ): string => {
-  for (const one of withChildren([team])) checkSchemas(one, shared.schemaProblem);
+  for (const one of withChildren([team])) checkSchemas(one, shared);
   const { validate, resources } = shared;
   return checkTeamRequest(team, request, budget, { validate, resourcesFor: (one) => resources.resourcesFor(one) });
 };

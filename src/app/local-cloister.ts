@@ -92,7 +92,7 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   register(agent: Agent): void {
-    for (const one of withChildren([assertAgent(agent, 'The agent')])) checkSchemas(one, this.#shared.schemaProblem);
+    for (const one of withChildren([assertAgent(agent, 'The agent')])) checkSchemas(one, this.#shared);
     this.#agents.register(agent);
   }
 

@@ -20,13 +20,13 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
   const { parallel } = options;
   if (parallel !== undefined && !(Number.isInteger(parallel) && parallel >= 1 && parallel <= parallelMax))
     throw new CloisterError('options_invalid', `parallel: expected a whole number from 1 to ${parallelMax}.`);
-  const { boundSchemaTime, schemaProblem, validate } = await import('#adapters/schemas');
+  const { schemaProblem, toolSchemaProblem, validate } = await import('#adapters/schemas');
   const resources = await resolveAgentResources(options);
   const { agents } = resources;
   const duplicate = agents.find((agent, index) => agents.findIndex(({ name }) => name === agent.name) !== index);
   if (duplicate !== undefined) throw new CloisterError('agent_invalid', duplicateAgentText(duplicate.name, agents));
   const folder = options.workspace ?? './.cloister';
-  for (const agent of agents) checkSchemas(agent, schemaProblem);
+  for (const agent of agents) checkSchemas(agent, { schemaProblem, toolSchemaProblem });
   const inMemory = options.store === 'memory';
   const clock = options.clock ?? systemClock;
   const now = (): number => clock.now();
@@ -42,7 +42,7 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
     workspaces,
     validate,
     schemaProblem,
-    boundSchemaTime,
+    toolSchemaProblem,
     clock,
     ids: options.ids ?? systemIds,
     lanes: createLanes(options.concurrency),

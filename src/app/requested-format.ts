@@ -1,6 +1,5 @@
 // Adapts an agent to one request: another output format, or extra tools.
 import { CloisterError } from '#base';
-import type { JsonObject } from '#base';
 import type { Agent, RunOptions } from '#contracts';
 import { withOutputFormat, addRequestTools } from '#core/orchestration';
 import type { SchemaProblem } from './check-schemas.ts';
@@ -45,24 +44,15 @@ export const withRequestTools = (
 
 const requestSchemaCharsMax = 64 * 1024;
 
-/** Bounds the size and the validation time of schemas that came with a caller's request. */
-export const boundRequestSchemas = (
-  agent: Agent,
-  { caller, schema, tools = [] }: RunOptions,
-  boundSchema: BoundSchema,
-): void => {
+/** Schemas that came with a caller's request are small. Throws `options_invalid`. */
+export const checkRequestSchemaSizes = ({ caller, schema, tools = [] }: RunOptions): void => {
   if (caller === undefined) return;
-  const requested = schema === undefined ? [] : [agent.output.schema!];
-  const given = agent.tools.filter(({ name }) => tools.some((tool) => tool.name === name));
-  for (const one of [...requested, ...given.map(({ inputSchema }) => inputSchema)]) {
-    const chars = JSON.stringify(one).length;
+  for (const one of [schema, ...tools.map(({ inputSchema }) => inputSchema)]) {
+    const chars = one === undefined ? 0 : JSON.stringify(one).length;
     if (chars > requestSchemaCharsMax)
       throw new CloisterError(
         'options_invalid',
         `schema: ${chars} characters long; the limit is ${requestSchemaCharsMax}.`,
       );
-    boundSchema(one);
   }
 };
-
-type BoundSchema = (schema: JsonObject) => void;

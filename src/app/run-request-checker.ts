@@ -3,7 +3,7 @@ import type { JsonObject } from '#base';
 import type { Agent, Budget, History, ResidentOptions, RunOptions, DialogMessage } from '#contracts';
 import { assertAgent, checkRequest } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
-import { withRequestedFormat, boundRequestSchemas, withRequestTools } from './requested-format.ts';
+import { checkRequestSchemaSizes, withRequestedFormat, withRequestTools } from './requested-format.ts';
 import { checkResident } from './check-resident.ts';
 import { checkSchemas } from './check-schemas.ts';
 import { refuseTeamOptions, refuseTeamConversation } from './check-team.ts';
@@ -34,19 +34,19 @@ export class RunRequestChecker {
 
   checkRun(agent: string | Agent, input: string | JsonObject, options: RunOptions): ValidatedRequest {
     checkOptions(options, runOptions);
-    const { schemaProblem, boundSchemaTime } = this.#shared;
     const found = this.#resolveAgent(agent);
     refuseTeamOptions(found, options);
-    const adapted = withRequestTools(withRequestedFormat(found, options, schemaProblem), options, schemaProblem);
-    checkSchemas(adapted, schemaProblem);
-    boundRequestSchemas(adapted, options, boundSchemaTime);
+    checkRequestSchemaSizes(options);
+    const { schemaProblem, toolSchemaProblem } = this.#shared;
+    const adapted = withRequestTools(withRequestedFormat(found, options, schemaProblem), options, toolSchemaProblem);
+    checkSchemas(adapted, this.#shared);
     return { agent: adapted, goal: this.checkGoal(adapted, input, options.budget), ...this.#checkContext(options) };
   }
 
   checkResident(agent: string | Agent, options: ResidentOptions): ValidatedRequest {
     const found = this.#resolveAgent(agent);
     refuseTeamConversation(found);
-    checkSchemas(found, this.#shared.schemaProblem);
+    checkSchemas(found, this.#shared);
     return { agent: found, goal: checkResident(found, options, this.#shared), ...this.#checkContext(options) };
   }
 

@@ -1,4 +1,4 @@
-import type { CellId, JsonObject, RecordedBy, RunId, Semaphore } from '#base';
+import type { CellId, RecordedBy, RunId, Semaphore } from '#base';
 import type {
   Agent,
   Clock,
@@ -17,7 +17,7 @@ import type {
 } from '#contracts';
 import type { RunWorldPorts } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
-import type { SchemaProblem } from './check-schemas.ts';
+import type { SchemaProblems } from './check-schemas.ts';
 import type { AgentResources } from './agents/agent-resources.ts';
 import { ResourcePool } from './resource-pool.ts';
 import type { ConversationSettings } from './conversations/conversation-settings.ts';
@@ -25,13 +25,10 @@ import type { LiveSession } from './live-session.ts';
 import type { StallMonitor } from './stall-monitor.ts';
 
 /** What all runs of one Cloister share. */
-export type SharedPorts = {
+export type SharedPorts = SchemaProblems & {
   readonly store: Store;
   readonly workspaces: CellFolders;
   readonly validate: Validate;
-  readonly schemaProblem: SchemaProblem;
-  /** Limits the time for validation against this schema, because it came from a caller, not from the operator. */
-  readonly boundSchemaTime: (schema: JsonObject) => void;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly lanes: ReadonlyMap<string, Semaphore>;

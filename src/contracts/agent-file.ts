@@ -178,7 +178,9 @@ export type Warning = {
     | 'description-vague'
     | 'unpriced'
     | 'not-reached'
-    | 'secret-short';
+    | 'secret-short'
+    /** Patterns of a tool's schema that only the tool checks. */
+    | 'pattern-unchecked';
   readonly agent: string;
   readonly message: string;
 };

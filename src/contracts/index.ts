@@ -183,7 +183,17 @@ export type {
   ToolSource,
   ToolResultValue,
 } from './tool.ts';
-export type { Clock, SessionResources, Ids, Redact, SourceUse, StallMeter, CancelTimer, Validate } from './world.ts';
+export type {
+  CheckSteps,
+  Clock,
+  SessionResources,
+  Ids,
+  Redact,
+  SourceUse,
+  StallMeter,
+  CancelTimer,
+  Validate,
+} from './world.ts';
 export type {
   AdmittedRequest,
   ClientFailure,

@@ -36,8 +36,14 @@ export interface Ids {
   random(): string;
 }
 
-/** Lists the problems of a value, each as `<path>: <problem>`. An empty list means that the value is valid. */
-export type Validate = (schema: JsonObject, value: Json) => readonly string[];
+/**
+ * Lists the problems of a value, each as `<path>: <problem>`. An empty list means that the value is valid. The work is
+ * limited by a number of steps, never by time: a value that is too costly to check is refused, the same way every time.
+ */
+export type Validate = (schema: JsonObject, value: Json, shared?: CheckSteps) => readonly string[];
+
+/** The steps that several checks share, such as those of one turn. Each check takes what it used. */
+export type CheckSteps = { left: number };
 
 /** The resources of one session besides its definition. They are created for it and shared with no other session. */
 export type SessionResources = {

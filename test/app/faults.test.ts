@@ -57,6 +57,25 @@ test('loading many modules leaves no listeners behind', async () => {
   expect(process.listenerCount('beforeExit')).toBe(before);
 });
 
+test('check names the patterns of tool schemas that only the tools check', async () => {
+  const schema = { type: 'object', properties: { q: { pattern: '^(?!x)' }, r: { pattern: '^a+$' } } };
+  const folders = createFolders({
+    'lead.ai': ai('tools: [docs/find]'),
+    'docs.mjs': `const inputSchema = ${JSON.stringify(schema)};
+      export default ['find', 'other'].map((name) => ({ name, description: 'd', inputSchema, execute: () => '' }));`,
+    '.ai-agent.json': { mcpServers: { docs: { module: './docs.mjs' } } },
+  });
+  const { ok, warnings } = await check(folders, ['lead.ai'], { connect: true });
+  expect(ok).toBe(true);
+  expect(warnings.filter(({ code }) => code === 'pattern-unchecked')).toEqual([
+    {
+      code: 'pattern-unchecked',
+      agent: 'lead',
+      message: 'docs/find: /properties/q/pattern: the pattern uses a look-ahead "(?!". It is left to the tool.',
+    },
+  ]);
+});
+
 test('a source whose close needs `this` can be tried', async () => {
   class Listed {
     tools = [];
@@ -69,7 +88,7 @@ test('a source whose close needs `this` can be tried', async () => {
   const lead = agent('lead', { tools: [{ name: 'docs', list: async () => listed }], models: ['ollama/x'] });
   const folders = createFolders();
   const registry = await load(folders, lead);
-  expect(await probeServers(registry.agents, registry.resolver, folders)).toEqual([]);
+  expect((await probeServers(registry.agents, registry.resolver, folders)).problems).toEqual([]);
   expect(listed.closed).toBe(true);
 });
 

@@ -1,2 +1,2 @@
-export { schemaProblem } from './schema-problem.ts';
-export { boundSchemaTime, validate } from './validate.ts';
+export { schemaProblem, toolSchemaProblem, uncheckedPatterns } from './schema-problem.ts';
+export { validate } from './validate.ts';

@@ -1,6 +1,7 @@
 // What the value of each JSON Schema keyword must look like, and where it contains other schemas. Unlisted keywords may
 // have any value.
 import { isObject } from '#base';
+import { patternSyntaxProblem } from './pattern.ts';
 import { describeValue } from './values.ts';
 
 /** Returns what is wrong with a keyword's value; null when it is valid. */
@@ -37,21 +38,7 @@ const type: Check = (value) => {
   return wrong.length === 0 ? null : `${describeValue(wrong[0])} is not a type; the types are ${typeNames.join(', ')}`;
 };
 
-/** Compiled as in the validator: patterns are Unicode. */
-export const pattern: Check = (value) => {
-  const wrong = text(value);
-  if (wrong !== null) return wrong;
-  try {
-    new RegExp(value as string, 'u').test('');
-    return null;
-  } catch (error) {
-    return (error as Error).message;
-  }
-};
-
-/** The validator looks formats up in an object: unknown formats are fine, but it would find these inherited names. */
-const format: Check = (value) =>
-  text(value) ?? (Object.hasOwn(Object.prototype, value as string) ? `${describeValue(value)} is not a format` : null);
+const pattern: Check = (value) => text(value) ?? patternSyntaxProblem(value as string);
 
 const namesByName: Check = (value) => {
   if (!isObject(value)) return `expected an object of name lists, got ${describeValue(value)}`;
@@ -59,15 +46,25 @@ const namesByName: Check = (value) => {
   return null;
 };
 
-/** The validator has no dynamic scopes: the first keyword would loop forever, the second would check nothing. */
+/** There are no dynamic scopes: these keywords would check nothing. */
 const unsupported: Check = () => 'not supported; use `$ref`';
 
 const entriesOf = <T>(value: T, ...keys: readonly string[]): readonly (readonly [string, T])[] =>
   keys.map((key) => [key, value] as const);
 
 export const checks: ReadonlyMap<string, Check> = new Map([
-  ...entriesOf(text, '$schema', '$id', '$ref', '$anchor', '$dynamicAnchor', '$comment', 'title', 'description'),
-  ...entriesOf(format, 'format'),
+  ...entriesOf(
+    text,
+    'format',
+    '$schema',
+    '$id',
+    '$ref',
+    '$anchor',
+    '$dynamicAnchor',
+    '$comment',
+    'title',
+    'description',
+  ),
   ...entriesOf(unsupported, '$recursiveRef', '$dynamicRef'),
   ...entriesOf(count, 'minLength', 'maxLength', 'minItems', 'maxItems', 'minContains', 'maxContains'),
   ...entriesOf(count, 'minProperties', 'maxProperties'),

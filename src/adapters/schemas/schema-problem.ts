@@ -4,60 +4,47 @@
 //   S2. Nothing is fetched: every `$ref` leads to a location in the schema itself.
 //   S3. No recursion before the bounds are checked: any depth, size or cycle gets an answer.
 import { isObject } from '#base';
-import { dereference } from '@cfworker/json-schema';
 import { hasCycle } from './has-cycle.ts';
-import { checks, inPlace, nestings, pattern } from './keywords.ts';
-import { truncateChars, describeValue } from './values.ts';
+import { checks, inPlace, nestings } from './keywords.ts';
+import { patternSyntaxProblem } from './pattern.ts';
+import { boundsProblem, childPointer, problemAt } from './schema-bounds.ts';
+import { SchemaIndex } from './schema-index.ts';
+import type { SchemaObject } from './schema-index.ts';
+import { describeValue } from './values.ts';
 
-const depthMax = 100;
-const valuesMax = 50_000;
-
-/** A JSON pointer and what is wrong there; null when the schema is valid. */
-export const schemaProblem = (schema: unknown): string | null =>
-  boundsProblem(schema) ?? new SchemaScan(schema).problem();
-
-const boundsProblem = (schema: unknown): string | null => {
-  let values = 0;
-  const open = [{ value: schema, path: '', depth: 0 }];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { value, path, depth } = next;
-    if (++values + open.length > valuesMax) return `It contains more than ${valuesMax} values.`;
-    if (depth > depthMax) return `It is nested deeper than ${depthMax} levels.`;
-    if (['function', 'symbol', 'bigint'].includes(typeof value))
-      return problemAt(path, `a ${typeof value} is not JSON`);
-    if (typeof value !== 'object' || value === null) continue;
-    if (!isPlain(value)) return problemAt(path, 'a class instance is not JSON');
-    for (const [key, part] of Object.entries(value))
-      open.push({ value: part as unknown, path: childPointer(path, key), depth: depth + 1 });
-  }
-  return null;
+/** A JSON pointer and what is wrong there; null when the schema is valid and every pattern in it can be checked. */
+export const schemaProblem = (schema: unknown): string | null => {
+  const { problem, unchecked } = scanSchema(schema);
+  if (problem !== null || unchecked.length === 0) return problem;
+  return `${unchecked[0]!} It cannot be checked in bounded time: rewrite it, or remove it.`;
 };
 
-/** Also true for an object of another realm. */
-const isPlain = (value: object): boolean => {
-  const above = Object.getPrototypeOf(value) as object | null;
-  return Array.isArray(value) || above === null || Object.getPrototypeOf(above) === null;
-};
+/** The same for the schema of a tool, which checks its arguments itself: a pattern that cannot be checked is left to it. */
+export const toolSchemaProblem = (schema: unknown): string | null => scanSchema(schema).problem;
 
-type Schema = Readonly<Record<string, unknown>> & { readonly __absolute_ref__?: string };
+/** The patterns that are left to a tool: where each is, and why. */
+export const uncheckedPatterns = (schema: unknown): readonly string[] => scanSchema(schema).unchecked;
+
+type ScanResult = { readonly problem: string | null; readonly unchecked: readonly string[] };
+
+const scanSchema = (schema: unknown): ScanResult => {
+  const problem = boundsProblem(schema);
+  if (problem !== null) return { problem, unchecked: [] };
+  const scan = new SchemaScan(schema);
+  return { problem: scan.problem(), unchecked: scan.unchecked };
+};
 
 class SchemaScan {
   readonly #open: { readonly schema: unknown; readonly path: string }[] = [];
-  readonly #seen = new Set<Schema>();
+  readonly #seen = new Set<SchemaObject>();
   /** Edges between schemas that apply to the same value. */
-  readonly #sameValue = new Map<Schema, Schema[]>();
-  #targets: Record<string, unknown> = {};
-  #referenceProblem: string | null = null;
+  readonly #sameValue = new Map<SchemaObject, SchemaObject[]>();
+  readonly #index: SchemaIndex;
+  readonly unchecked: string[] = [];
 
   constructor(schema: unknown) {
-    // A copy, because `dereference` writes into it.
-    const copy = structuredClone(schema);
-    this.#open.push({ schema: copy, path: '' });
-    try {
-      this.#targets = dereference(copy as Parameters<typeof dereference>[0]);
-    } catch (error) {
-      this.#referenceProblem = `An \`$id\` or \`$ref\` is invalid: ${truncateChars((error as Error).message)}`;
-    }
+    this.#open.push({ schema, path: '' });
+    this.#index = new SchemaIndex(schema);
   }
 
   problem(): string | null {
@@ -65,7 +52,7 @@ class SchemaScan {
       const wrong = this.#schema(schema, path);
       if (wrong !== null) return wrong;
     }
-    if (this.#referenceProblem !== null) return this.#referenceProblem;
+    if (this.#index.problem !== null) return this.#index.problem;
     return hasCycle(this.#sameValue) ? 'It refers to itself endlessly, so no value can be checked.' : null;
   }
 
@@ -82,13 +69,14 @@ class SchemaScan {
       const nested = this.#nested(schema, key, childPointer(path, key));
       if (nested !== null) return nested;
     }
-    return schema['$ref'] === undefined || this.#referenceProblem !== null
+    if (typeof schema['pattern'] === 'string') this.#checkPattern(schema['pattern'], childPointer(path, 'pattern'));
+    return schema['$ref'] === undefined || this.#index.problem !== null
       ? null
       : this.#follow(schema, childPointer(path, '$ref'));
   }
 
   /** Queues the schemas below a keyword. */
-  #nested(schema: Schema, key: string, path: string): string | null {
+  #nested(schema: SchemaObject, key: string, path: string): string | null {
     const nesting = nestings.get(key);
     if (nesting === undefined) return null;
     const value = schema[key];
@@ -102,8 +90,9 @@ class SchemaScan {
     if (!isList && !isObject(value))
       return problemAt(path, `expected an object of schemas, got ${describeValue(value)}`);
     for (const [name, part] of Object.entries(value as object)) {
-      const wrong = key === 'patternProperties' ? pattern(name) : null;
+      const wrong = key === 'patternProperties' ? patternSyntaxProblem(name) : null;
       if (wrong !== null) return problemAt(childPointer(path, name), wrong);
+      if (key === 'patternProperties') this.#checkPattern(name, childPointer(path, name));
       const isNames = nesting === 'map-or-names' && Array.isArray(part);
       if (isNames && part.some((one) => typeof one !== 'string'))
         return problemAt(childPointer(path, name), 'expected a list of names, or a schema');
@@ -112,14 +101,19 @@ class SchemaScan {
     return null;
   }
 
-  #add(schema: Schema, key: string, part: unknown, path: string): void {
+  #checkPattern(source: string, path: string): void {
+    const pattern = this.#index.pattern(source);
+    if ('refused' in pattern) this.unchecked.push(problemAt(path, `the pattern ${pattern.refused}`));
+  }
+
+  #add(schema: SchemaObject, key: string, part: unknown, path: string): void {
     this.#open.push({ schema: part, path });
     if (inPlace.has(key)) this.#link(schema, part);
   }
 
-  #follow(schema: Schema, path: string): string | null {
+  #follow(schema: SchemaObject, path: string): string | null {
     const ref = schema['$ref'] as string;
-    const target = this.#targets[schema.__absolute_ref__ ?? ref];
+    const target = this.#index.target(schema);
     if (target === undefined)
       return problemAt(
         path,
@@ -132,15 +126,10 @@ class SchemaScan {
     return null;
   }
 
-  #link(schema: Schema, other: unknown): void {
+  #link(schema: SchemaObject, other: unknown): void {
     if (!isObject(other)) return;
     const linked = this.#sameValue.get(schema);
     if (linked === undefined) this.#sameValue.set(schema, [other]);
     else linked.push(other);
   }
 }
-
-const childPointer = (path: string, key: string): string =>
-  `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-
-const problemAt = (path: string, text: string): string => `${truncateChars(path)}${path === '' ? '' : ': '}${text}.`;

@@ -11,3 +11,17 @@ export const describeValue = (value: unknown): string => {
 export const truncateChars = (text: string): string => (text.length > charsMax ? `${text.slice(0, charsMax)}…` : text);
 
 const charsMax = 120;
+
+/** As JSON, cut to a length that fits into a message. It is written once, and only when it is first needed. */
+export const showLater = (value: unknown): (() => string) => {
+  let shown: string | null = null;
+  return () => {
+    if (shown === null) {
+      const text = JSON.stringify(value);
+      shown = text.length > jsonCharsMax ? `${text.slice(0, jsonCharsMax)}…` : text;
+    }
+    return shown;
+  };
+};
+
+const jsonCharsMax = 500;

@@ -22,7 +22,8 @@ import type { Registry } from './registry.ts';
 import { selfReference } from './read-agent-files.ts';
 import type { LinkedFile } from './read-agent-files.ts';
 import { coordinatorProblems, addTeams } from './check-teams.ts';
-import { probeServers } from './probe-servers.ts';
+import { probeServers, uncheckedWarnings } from './probe-servers.ts';
+import { withChildren } from './resources-from-code.ts';
 
 export type CheckAgentsOptions = {
   readonly launch: LaunchEnvironment;
@@ -36,10 +37,13 @@ export const checkAgents = async (paths: readonly string[], options: CheckAgents
   const { launch, syntaxOnly = false, connect = false } = options;
   const registry = await loadRegistry(paths, { launch, syntaxOnly, inspectOnly: !connect });
   const problems = [...registry.problems];
-  if (connect)
-    problems.push(
-      ...redactProblems(await probeServers(registry.agents, registry.resolver, launch), registry.resolver.redact),
-    );
+  const { redact } = registry.resolver;
+  const probed = connect ? await probeServers(registry.agents, registry.resolver, launch) : noFindings;
+  problems.push(...redactProblems(probed.problems, redact));
+  const own = [...withChildren(registry.agents)].flatMap((agent) =>
+    agent.tools.flatMap((tool) => uncheckedWarnings(agent, tool)),
+  );
+  const unchecked = [...own, ...probed.warnings];
   const agents = [
     ...[...registry.linked.values()].map(({ file: { name, path, frontmatter } }) => ({ name, path, ...frontmatter })),
     ...registry.teams.flatMap(({ file }) => (file.isBroken ? [] : file)),
@@ -51,9 +55,15 @@ export const checkAgents = async (paths: readonly string[], options: CheckAgents
     agents: agents.sort((one, other) => (one.file < other.file ? -1 : 1)),
     problems: problems.sort(byLocation),
     ...found,
-    warnings: [...found.warnings.filter(({ code }) => code !== 'unpriced'), ...shortSecrets(registry)],
+    warnings: [
+      ...found.warnings.filter(({ code }) => code !== 'unpriced'),
+      ...shortSecrets(registry),
+      ...unchecked.map((warning) => ({ ...warning, message: redact?.text(warning.message) ?? warning.message })),
+    ],
   };
 };
+
+const noFindings: Awaited<ReturnType<typeof probeServers>> = { problems: [], warnings: [] };
 
 /** Agents that every run would refuse: no model, or no price although spending is capped. */
 const startProblems = ({ linked, configs }: Registry, warnings: readonly Warning[]): readonly Problem[] => {

@@ -1,6 +1,7 @@
-// Connects once to every tool server that agents name, lists its tools, and reports failures.
+// Connects once to every tool server that agents name, lists its tools, and reports failures and patterns left to tools.
 import { CloisterError, Semaphore } from '#base';
-import type { Agent, Problem, SourceUse } from '#contracts';
+import { uncheckedPatterns } from '#adapters/schemas';
+import type { Agent, Problem, SourceUse, ToolDefinition, Warning } from '#contracts';
 import { withChildren } from './resources-from-code.ts';
 import type { ResourceResolver } from './resource-resolver.ts';
 import { displayPath } from './launch-environment.ts';
@@ -13,13 +14,14 @@ export const probeServers = async (
   agents: readonly Agent[],
   resolver: ResourceResolver,
   launch: LaunchEnvironment,
-): Promise<readonly Problem[]> => {
+): Promise<{ readonly problems: readonly Problem[]; readonly warnings: readonly Warning[] }> => {
+  const warnings: Warning[] = [];
   const slots = new Semaphore(concurrentMax);
   const found = await Promise.all(
     [...withChildren(agents)].flatMap((agent) =>
       resolver.resourcesFor(agent).sources.map(async (use): Promise<Problem | null> => {
         await slots.acquire();
-        const message = await probeServer(use);
+        const message = await probeServer(use, (tool) => warnings.push(...uncheckedWarnings(agent, tool, use)));
         slots.release();
         return message === null
           ? null
@@ -33,14 +35,30 @@ export const probeServers = async (
       }),
     ),
   );
-  return found.filter((problem) => problem !== null);
+  return { problems: found.filter((problem) => problem !== null), warnings };
 };
 
-const probeServer = async ({ source, only }: SourceUse): Promise<string | null> => {
+/** Patterns that are checked by nobody before the tool runs. */
+export const uncheckedWarnings = (
+  agent: Agent,
+  { name, inputSchema }: Pick<ToolDefinition, 'name' | 'inputSchema'>,
+  use?: SourceUse,
+): readonly Warning[] =>
+  uncheckedPatterns(inputSchema).map((message) => ({
+    code: 'pattern-unchecked',
+    agent: agent.name,
+    message: `${use === undefined ? '' : `${use.source.name}/`}${name}: ${message} It is left to the tool.`,
+  }));
+
+const probeServer = async (
+  { source, only }: SourceUse,
+  onTool: (tool: ToolDefinition) => void,
+): Promise<string | null> => {
   try {
     const listed = await source.list({ signal: AbortSignal.timeout(timeoutMs) });
     await listed.close?.();
     const { tools } = listed;
+    for (const tool of tools) if (only?.includes(tool.name) !== false) onTool(tool);
     const missing = only?.find((name) => !tools.some((tool) => tool.name === name));
     return missing === undefined
       ? null

@@ -160,7 +160,8 @@ export const openRegistry = async (
   if (problems.length === 1 && moduleErrors.length === 1) throw moduleErrors[0]!;
   if (problems.length > 0) throw problemsError(problems);
   if (preconnect) {
-    const unreached = redactProblems(await probeServers(agents, resolver, options.launch), resolver.redact);
+    const probed = await probeServers(agents, resolver, options.launch);
+    const unreached = redactProblems(probed.problems, resolver.redact);
     if (unreached.length > 0) throw problemsError(unreached);
   }
   return {

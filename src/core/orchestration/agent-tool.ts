@@ -15,7 +15,6 @@ import type {
   Settlement,
   Source,
   ToolSchema,
-  Validate,
 } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import type { Cell } from '#core/cells';
@@ -186,23 +185,28 @@ export const createChild = (
 /** Two files may define agents with the same name, so a file identifies its agent. An agent defined in code has only its name. */
 export const agentIdentity = ({ file, name }: Agent): string => file ?? name;
 
-const refuseChild = (agent: Agent, goal: string, { cell, ports }: Session): Failure | null => {
+const refuseChild = (agent: Agent, goal: string, session: Session): Failure | null => {
+  const { cell } = session;
   if (goal.trim() === '') return { code: 'goal_empty' };
   if (utf8Bytes(goal) > goalBytesMax) return { code: 'goal_too_large', detail: `The limit is ${goalBytesMax} bytes.` };
   if (cell.runtime.depth >= depthMax) return { code: 'depth_reached', detail: `The limit is ${depthMax}.` };
   // Without the path: this cell must not learn the names of its ancestors.
   if (cell.ancestry.includes(agentIdentity(agent))) return { code: 'cycle_refused' };
   // Checked again without `reason`: the tool accepts more than the agent does.
-  const problems = inputProblems(agent, goal, ports.world.validate);
+  const problems = inputProblems(agent, goal, session);
   return problems.length === 0 ? null : { code: 'tool_arguments', detail: `${problems.slice(0, 5).join('; ')}.` };
 };
 
 /** Checks a goal against the agent's input schema. */
-export const inputProblems = ({ input }: Agent, goal: string, validate: Validate): readonly string[] => {
+export const inputProblems = (
+  { input }: Agent,
+  goal: string,
+  { ports: { world }, checkSteps }: Session,
+): readonly string[] => {
   if (input.format === 'text' || input.schema === undefined) return [];
   try {
     // probe: child-json-goal-check
-    return validate(input.schema, JSON.parse(goal) as Json);
+    return world.validate(input.schema, JSON.parse(goal) as Json, checkSteps);
   } catch {
     return ["the agent's input schema is invalid"];
   }

@@ -57,10 +57,19 @@ const goalText = (agent: Agent, input: string | JsonObject, validate: Validate):
     return prompt;
   }
   const value = typeof input === 'string' ? parseJsonGoal(agent, input) : withoutReason(agent, input);
-  const problems = schemaProblems({ ...agent.input.schema, type: 'object' }, value, validate);
+  const problems = schemaProblems(objectSchema(agent.input), value, validate);
   if (problems.length > 0)
     throw new CloisterError('goal_schema', `Agent "${agent.name}": ${problems.slice(0, 5).join('; ')}.`);
   return JSON.stringify(value);
+};
+
+const objectSchemas = new WeakMap<Agent['input'], JsonObject>();
+
+/** The same object each time, so that the schema is prepared only once. */
+const objectSchema = (input: Agent['input']): JsonObject => {
+  const known = objectSchemas.get(input) ?? { ...input.schema, type: 'object' };
+  objectSchemas.set(input, known);
+  return known;
 };
 
 /** A team that is called like an agent plans its own tasks: the text of a goal is never parsed as tasks. */

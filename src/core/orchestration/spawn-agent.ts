@@ -13,7 +13,6 @@ import type {
   ShareName,
   SpawnIdentity,
   SpawnRules,
-  Validate,
 } from '#contracts';
 import { isTopic } from '#core/registry';
 import { requestShutdown, shutdownGraceMs, mailBytesMax, mailSchemas, stepAbout } from '#core/session';
@@ -122,19 +121,19 @@ const findByName = (
 };
 
 /** An agent with JSON input needs a JSON message. */
-const initialMessageProblems = (agent: Agent, message: string, validate: Validate): readonly string[] => {
+const initialMessageProblems = (agent: Agent, message: string, session: Session): readonly string[] => {
   if (agent.input.format === 'text') return [];
   try {
     JSON.parse(message);
   } catch {
     return ['the agent expects one JSON value'];
   }
-  return inputProblems(agent, message, validate);
+  return inputProblems(agent, message, session);
 };
 
 const metadataMax = 20;
 
-const requestProblem = (args: JsonObject, agent: Agent, { ports }: Session): MailToolReply | null => {
+const requestProblem = (args: JsonObject, agent: Agent, session: Session): MailToolReply | null => {
   const { initial_message: message, workflow_id: workflow, auto_subscribe: topics = [], metadata = {} } = args;
   if (typeof workflow === 'string' && !isName(workflow))
     return mailToolError(
@@ -146,7 +145,7 @@ const requestProblem = (args: JsonObject, agent: Agent, { ports }: Session): Mai
     return mailToolError('INVALID_MESSAGE', 'initial_message is empty.', 'Omit it, or describe the task.');
   if (typeof message === 'string' && utf8Bytes(message) > mailBytesMax)
     return mailToolError('INVALID_MESSAGE', `initial_message exceeds ${mailBytesMax} bytes.`, 'Shorten it.');
-  const problems = typeof message === 'string' ? initialMessageProblems(agent, message, ports.world.validate) : [];
+  const problems = typeof message === 'string' ? initialMessageProblems(agent, message, session) : [];
   if (problems.length > 0)
     return mailToolError(
       'INVALID_MESSAGE',

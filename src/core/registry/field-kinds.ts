@@ -4,7 +4,7 @@ import type { Json } from '#base';
 export type FieldKind =
   | { readonly is: 'text' }
   /** One word that matches a pattern: a name, a path, `<provider>/<model>`. `operators`: it refers to something in the operator's config. */
-  | { readonly is: 'word'; readonly shape: string; readonly expected: string; readonly operators?: true }
+  | (NameShape & { readonly is: 'word'; readonly operators?: true })
   | { readonly is: 'choice'; readonly of: readonly string[] }
   | { readonly is: 'number'; readonly rule: NumberRule }
   | { readonly is: 'duration' }
@@ -20,7 +20,8 @@ export type FieldKind =
   | PlainOrBlock
   | BlockKind;
 
-export type NameShape = { readonly shape: string; readonly expected: string };
+/** Patterns: what a name looks like, and what must not occur in it. */
+export type NameShape = { readonly shape: string; readonly never?: string; readonly expected: string };
 
 /** A block of keys, or a plain value instead. */
 export type PlainOrBlock = {

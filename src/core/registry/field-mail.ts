@@ -105,7 +105,7 @@ export const mailFields: readonly FrontmatterField[] = [
     group: 'recommended',
     kind: listOf({
       is: 'word',
-      shape: agentNameKind.shape,
+      ...agentNameKind,
       expected: '`parent`, `children`, `siblings`, or an agent name',
     }),
     description: 'Agents it may exchange messages with, by role or name; both agents must list each other.',

@@ -3,7 +3,7 @@ import { nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
 import { durationExpected, parseDuration } from './duration.ts';
 import { numberProblem } from './field-kinds.ts';
-import type { BlockKind, PlainOrBlock, FieldKind } from './field-kinds.ts';
+import type { BlockKind, PlainOrBlock, FieldKind, NameShape } from './field-kinds.ts';
 
 export type FieldPath = readonly (string | number)[];
 
@@ -61,7 +61,7 @@ const readWord = (
   path: FieldPath,
   { report }: ValueReader,
 ): string | undefined => {
-  if (typeof value === 'string' && value.length <= wordCharsMax && cachedRegex(kind.shape).test(value)) return value;
+  if (typeof value === 'string' && value.length <= wordCharsMax && hasShape(value, kind)) return value;
   const operatorValue = kind.operators === true && typeof value === 'string' ? describeOperatorValue(value) : null;
   // A value that may be a secret is not repeated.
   report(
@@ -119,7 +119,10 @@ export const quoteFieldValue = (value: Json | undefined): string => {
 
 const regexes = new Map<string, RegExp>();
 
-export const cachedRegex = (shape: string): RegExp => {
+export const hasShape = (text: string, { shape, never }: NameShape): boolean =>
+  cachedRegex(shape).test(text) && (never === undefined || !cachedRegex(never).test(text));
+
+const cachedRegex = (shape: string): RegExp => {
   let regex = regexes.get(shape);
   if (regex === undefined) regexes.set(shape, (regex = new RegExp(shape, 'u')));
   return regex;

@@ -2,7 +2,7 @@
 import type { FrontmatterField } from './field-kinds.ts';
 import { budgetFields, limitFields } from './field-limits.ts';
 import { mailFields } from './field-mail.ts';
-import { agentReference, nameShape, notUrlOrVariable, toolReference } from './field-name-kinds.ts';
+import { agentReference, nameShape, toolReference, urlOrVariable } from './field-name-kinds.ts';
 
 const schemaField = (of: 'input' | 'output'): FrontmatterField => ({
   key: 'schema',
@@ -123,7 +123,8 @@ const basicFields: readonly FrontmatterField[] = [
       itemsMin: 1,
       of: {
         is: 'word',
-        shape: `^${notUrlOrVariable}${nameShape}/\\S{1,200}$`,
+        shape: `^${nameShape}/\\S{1,200}$`,
+        never: urlOrVariable,
         expected: '`<provider>/<model>`, such as anthropic/claude-sonnet-4-5',
         operators: true,
       },
@@ -200,7 +201,8 @@ const basicFields: readonly FrontmatterField[] = [
     group: 'recommended',
     kind: {
       is: 'word',
-      shape: `^${notUrlOrVariable}${nameShape}/\\S{1,200}$`,
+      shape: `^${nameShape}/\\S{1,200}$`,
+      never: urlOrVariable,
       expected: '`<provider>/<model>`, such as anthropic/claude-haiku-4-5',
       operators: true,
     },

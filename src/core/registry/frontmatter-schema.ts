@@ -1,7 +1,7 @@
 // The frontmatter as a JSON Schema, so that editors and other programs can complete and check it.
 import type { Json, JsonObject } from '#base';
 import { durationShape } from './duration.ts';
-import type { BlockKind, FrontmatterField, FieldKind, NumberRule } from './field-kinds.ts';
+import type { BlockKind, FrontmatterField, FieldKind, NameShape, NumberRule } from './field-kinds.ts';
 import { limitFields } from './field-limits.ts';
 import { frontmatterFields, requiredKeys } from './fields.ts';
 
@@ -40,12 +40,18 @@ const fieldSchema = (field: FrontmatterField): JsonObject => ({
   examples: [field.example],
 });
 
+/** Without look-ahead, which not every validator has. */
+const shapeSchema = ({ shape, never }: NameShape): JsonObject => ({
+  pattern: shape,
+  ...(never === undefined ? {} : { not: { pattern: never } }),
+});
+
 const kindSchema = (kind: FieldKind): JsonObject => {
   switch (kind.is) {
     case 'text':
       return { type: 'string', pattern: '\\S' };
     case 'word':
-      return { type: 'string', pattern: kind.shape };
+      return { type: 'string', ...shapeSchema(kind) };
     case 'choice':
       return { enum: kind.of };
     case 'number':
@@ -59,7 +65,7 @@ const kindSchema = (kind: FieldKind): JsonObject => {
     case 'map':
       return {
         type: 'object',
-        propertyNames: { pattern: kind.names.shape },
+        propertyNames: shapeSchema(kind.names),
         additionalProperties: kindSchema(kind.of),
       };
     case 'either':

@@ -3,7 +3,7 @@ import { nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { BlockKind, PlainOrBlock, FrontmatterField, FieldKind } from './field-kinds.ts';
 import { fieldHints } from './fields.ts';
-import { joinWithOr, isMapping, readPlain, cachedRegex, quoteFieldValue } from './field-values.ts';
+import { joinWithOr, isMapping, readPlain, hasShape, quoteFieldValue } from './field-values.ts';
 import type { FieldPath, ValueReader } from './field-values.ts';
 
 export type FieldReader = ValueReader & {
@@ -157,8 +157,7 @@ const readMap = (
     Object.entries(value).map(([name, one]) => {
       const itemPath = [...path, name];
       reader.recordKey(itemPath, itemPath);
-      if (!cachedRegex(names.shape).test(name))
-        reader.report(itemPath, `Expected ${names.expected}; got ${quoteFieldValue(name)}.`);
+      if (!hasShape(name, names)) reader.report(itemPath, `Expected ${names.expected}; got ${quoteFieldValue(name)}.`);
       return [name, readItem(of, one, itemPath, reader)];
     }),
   );

@@ -15,6 +15,9 @@ import type {
 } from './state.ts';
 import { limitFailure } from './limits.ts';
 
+/** For all calls of one turn. Each check has a lower limit of its own. */
+const turnStepsMax = 1_000_000;
+
 type OpenChain = { readonly index: number; readonly chain: ToolCallChain; readonly pending: PendingOperation[] };
 
 /** Null when every call has its result in the window; otherwise the failure that ends the session. */
@@ -26,6 +29,7 @@ export const callTools = async (session: Session, turnReply: TurnReply): Promise
   let next = 0;
   let running = 0;
   let stop: Failure | null = null;
+  session.checkSteps = { left: turnStepsMax };
 
   const begin = (chain: OpenChain, operations: readonly LazyOperation[]): void => {
     for (const lazy of operations) {
@@ -123,9 +127,9 @@ const startCall = (session: Session, call: ToolCall, index: number): ToolCallCha
 };
 
 /** Some schemas turn out to be unusable only when a value is validated. Then the call fails, not the session. */
-const argumentProblems = ({ ports }: Session, runner: ToolRunner, args: JsonObject): readonly string[] => {
+const argumentProblems = ({ ports, checkSteps }: Session, runner: ToolRunner, args: JsonObject): readonly string[] => {
   try {
-    return ports.world.validate(runner.schema.inputSchema, args);
+    return ports.world.validate(runner.schema.inputSchema, args, checkSteps);
   } catch {
     return ['the tool’s input schema is invalid'];
   }

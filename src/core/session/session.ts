@@ -111,6 +111,7 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
     recentSpawns: none,
     latestModel: null,
     hasRepaired: false,
+    checkSteps: { left: Infinity },
   };
 };
 

@@ -13,6 +13,7 @@ import type {
   SourceUse,
   SpawnIdentity,
   ToolSchema,
+  CheckSteps,
   Validate,
   WindowLimit,
 } from '#contracts';
@@ -95,6 +96,8 @@ export type Session = {
   /** The model that gave the latest reply. */
   latestModel: Model | null;
   hasRepaired: boolean;
+  /** For checking the arguments of the current turn's calls. They are checked anew on a replay, so it is not recorded. */
+  checkSteps: CheckSteps;
 };
 
 /** A spawned agent: its operation and its identity. */

@@ -90,7 +90,7 @@ export class IsolationSetup {
 export const cachedValidate = (): Validate => {
   const known = new Map<string, Parameters<Validate>[0]>();
   const seen = new WeakMap<object, Parameters<Validate>[0]>();
-  return (schema, value) => {
+  return (schema, value, shared) => {
     let same = seen.get(schema);
     if (same === undefined) {
       const text = JSON.stringify(schema);
@@ -98,6 +98,6 @@ export const cachedValidate = (): Validate => {
       known.set(text, same);
       seen.set(schema, same);
     }
-    return validate(same, value);
+    return validate(same, value, shared);
   };
 };

@@ -4,13 +4,20 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { JsonObject } from '#base';
 import { schemaProblem, validate } from '#adapters/schemas';
-import { agent, tool } from '../core/session/driver.ts';
-import frontmatter from '../../schemas/frontmatter.schema.json' with { type: 'json' };
+import { agent, tool } from '../../core/session/driver.ts';
+import frontmatter from '../../../schemas/frontmatter.schema.json' with { type: 'json' };
 
 const nested = (levels: number): JsonObject => {
   let schema: JsonObject = { type: 'string' };
   for (let level = 0; level < levels; level++) schema = { not: schema };
   return schema;
+};
+
+/** A library for references took twice as long for each. */
+const addresses = (levels: number): JsonObject => {
+  let schema: JsonObject = {};
+  for (let level = 0; level < levels; level++) schema = { $id: `https://x.example/${level}`, not: schema };
+  return { ...schema, $ref: '#/nowhere' };
 };
 
 const circle = (): unknown => {
@@ -50,7 +57,22 @@ describe('refused, with the location', () => {
     ['additionalProperties as a string', { additionalProperties: 'no' }, /^\/additionalProperties: /u],
     ['a dependency on a number', { dependencies: { a: [1] } }, /^\/dependencies\/a: /u],
     ['a dependency on text', { dependentRequired: { a: 'b' } }, /^\/dependentRequired: /u],
-    ['a format by an inherited name', { format: '__proto__' }, /^\/format: /u],
+    ['a format that is a number', { format: 5 }, /^\/format: /u],
+    [
+      'a look-ahead',
+      { items: { pattern: '^(?=a)' } },
+      /^\/items\/pattern: the pattern uses a look-ahead "\(\?="\. .*rewrite/u,
+    ],
+    ['a look-behind of names', { patternProperties: { '(?<!a)b': {} } }, /^\/patternProperties\/.*look-behind/u],
+    ['a back-reference', { pattern: '(a)\\1' }, /^\/pattern: the pattern uses a back-reference "\\1"/u],
+    ['a huge repetition', { pattern: '(?:a{1000}){1000}' }, /^\/pattern: the pattern is too large/u],
+    ['a pattern that is too long', { pattern: 'ab'.repeat(2_500) }, /too large/u],
+    [
+      'too many patterns',
+      { anyOf: Array.from({ length: 40 }, (_, at) => ({ pattern: `^[a-z]{300}${at}$` })) },
+      /^\/anyOf\/\d+\/pattern: .*one too many/u,
+    ],
+    ['references that double at each of 40 addresses', addresses(40), /^\/\$ref: there is no schema/u],
     ['a function', { type: 'object', check: () => true }, /^\/check: a function is not JSON/u],
     ['an unconverted zod schema', z.object({ a: z.string() }), /not JSON/u],
     ['a reference to nothing', { $ref: '#/$defs/x' }, /^\/\$ref: there is no schema at "#\/\$defs\/x"/u],

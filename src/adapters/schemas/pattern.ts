@@ -1,0 +1,72 @@
+// Patterns on an engine whose time is linear in the text, so that no text can stall the process.
+import { RE2JS } from 're2js';
+import { translatePattern } from './translate-pattern.ts';
+import type { CountedLength } from './translate-pattern.ts';
+
+/** Compiling takes some microseconds for each unit of cost. */
+const patternCostMax = 4_000;
+
+export type CompiledPattern = { readonly pattern: Pattern; readonly cost: number };
+
+export class Pattern {
+  readonly #compiled: RE2JS;
+  readonly #length: CountedLength | null;
+  /** Steps for each character of a text, and for its end. */
+  readonly #size: number;
+
+  constructor(text: string, length: CountedLength | null) {
+    this.#compiled = RE2JS.compile(text);
+    this.#length = length;
+    this.#size = this.#compiled.programSize();
+  }
+
+  /** An upper bound: each instruction is looked at once for each character. */
+  steps(text: string): number {
+    return this.#size * (text.length + 1);
+  }
+
+  matches(text: string): boolean {
+    // Unlike `test`, this keeps no table of states, which could grow to megabytes for each pattern.
+    if (!this.#compiled.matcher(text).find()) return false;
+    if (this.#length === null) return true;
+    const count = countChars(text);
+    return count >= this.#length.min && count <= this.#length.max;
+  }
+}
+
+/** As the patterns of JSON Schemas count: a pair of surrogates is one character. */
+export const countChars = (text: string): number => {
+  let count = text.length;
+  for (let at = 0; at < text.length - 1; at++)
+    if (text.charCodeAt(at) >>> 10 === 0x36 && text.charCodeAt(at + 1) >>> 10 === 0x37) count--;
+  return count;
+};
+
+/** `refused`: why a pattern cannot be used here although it is valid, as in "the pattern uses a look-ahead". */
+export const compilePattern = (
+  source: string,
+  costLeft: number = patternCostMax,
+): CompiledPattern | { readonly refused: string } => {
+  if (source.length > patternCostMax) return { refused: tooLarge };
+  const translated = translatePattern(source);
+  if ('refused' in translated) return translated;
+  if (translated.cost > patternCostMax) return { refused: tooLarge };
+  if (translated.cost > costLeft) return { refused: 'is one too many: the patterns of a schema are limited in size' };
+  try {
+    return { pattern: new Pattern(translated.text, translated.length), cost: translated.cost };
+  } catch (error) {
+    return { refused: `is not supported: ${(error as Error).message.slice(0, 100)}` };
+  }
+};
+
+const tooLarge = `is too large: its length, with repetitions written out, is limited to ${patternCostMax}`;
+
+/** What is wrong with a pattern whatever the engine; null when it is valid. */
+export const patternSyntaxProblem = (source: string): string | null => {
+  try {
+    void new RegExp(source, 'u');
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+};

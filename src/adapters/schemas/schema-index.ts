@@ -1,0 +1,157 @@
+// Finds what a schema refers to and the patterns it uses, in one pass over its values, before anything is checked.
+import { isObject } from '#base';
+import { nestings } from './keywords.ts';
+import { compilePattern, patternSyntaxProblem } from './pattern.ts';
+import type { Pattern } from './pattern.ts';
+import { describeValue } from './values.ts';
+
+export type SchemaObject = Readonly<Record<string, unknown>>;
+
+/** The address of schemas without one. Nothing is ever fetched. */
+const rootAddress = 'https://schema.invalid/';
+
+/** For all patterns of a schema. Compiling takes some microseconds for each. */
+const patternsCostMax = 10_000;
+
+/** Keywords whose values are data: nothing in them is a schema. */
+const dataKeywords: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples']);
+
+/** `schema` must be within the bounds of size and depth. */
+export class SchemaIndex {
+  /** The first invalid or repeated address; null if there is none. */
+  problem: string | null = null;
+  readonly #bases = new Map<SchemaObject, string>();
+  readonly #addresses = new Map<string, SchemaObject>();
+  readonly #targets = new Map<SchemaObject, unknown>();
+  readonly #patterns = new Map<string, Pattern | { readonly refused: string }>();
+  readonly #references: SchemaObject[] = [];
+  #patternsCost = 0;
+
+  constructor(schema: unknown) {
+    if (isObject(schema)) this.#addresses.set(rootAddress, schema);
+    this.#scan(schema, rootAddress);
+    // Following a reference can find schemas outside the known keywords, which can contain references.
+    for (const reference of this.#references) this.#follow(reference);
+  }
+
+  /** The schema that `$ref` leads to; undefined if there is none. */
+  target(schema: SchemaObject): unknown {
+    return this.#targets.get(schema);
+  }
+
+  pattern(source: string): Pattern | { readonly refused: string } {
+    let known = this.#patterns.get(source);
+    if (known === undefined) {
+      known = this.#compile(source);
+      this.#patterns.set(source, known);
+    }
+    return known;
+  }
+
+  #compile(source: string): Pattern | { readonly refused: string } {
+    const wrong = patternSyntaxProblem(source);
+    if (wrong !== null) return { refused: wrong };
+    const compiled = compilePattern(source, patternsCostMax - this.#patternsCost);
+    if ('refused' in compiled) return compiled;
+    this.#patternsCost += compiled.cost;
+    return compiled.pattern;
+  }
+
+  #scan(root: unknown, rootBase: string): void {
+    const open: [unknown, string][] = [[root, rootBase]];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const [schema, outer] = next;
+      if (!isObject(schema) || this.#bases.has(schema)) continue;
+      const base = this.#register(schema, outer);
+      this.#bases.set(schema, base);
+      if (typeof schema['$ref'] === 'string') this.#references.push(schema);
+      if (typeof schema['pattern'] === 'string') this.pattern(schema['pattern']);
+      if (isObject(schema['patternProperties']))
+        for (const key of Object.keys(schema['patternProperties'])) this.pattern(key);
+      for (const inner of nestedSchemas(schema).toReversed()) open.push([inner, base]);
+    }
+  }
+
+  /** Returns the base address of the schema. */
+  #register(schema: SchemaObject, outer: string): string {
+    let base = outer;
+    const { $id, $anchor, $dynamicAnchor } = schema;
+    if (typeof $id === 'string' && $id !== '') {
+      const url = URL.parse($id, outer);
+      if (url === null) this.problem ??= `The \`$id\` ${describeValue($id)} is not an address.`;
+      else if (url.hash.length > 1) this.#addAddress(url.href, schema);
+      else {
+        url.hash = '';
+        base = url.href;
+        this.#addAddress(base, schema);
+      }
+    }
+    for (const anchor of [$anchor, $dynamicAnchor])
+      if (typeof anchor === 'string') this.#addAddress(`${base}#${anchor}`, schema);
+    return base;
+  }
+
+  #addAddress(address: string, schema: SchemaObject): void {
+    const known = this.#addresses.get(address);
+    if (known !== undefined && known !== schema) this.problem ??= `Duplicate address ${describeValue(address)}.`;
+    else this.#addresses.set(address, schema);
+  }
+
+  #follow(schema: SchemaObject): void {
+    const reference = schema['$ref'] as string;
+    if (reference === '') return;
+    const base = this.#bases.get(schema)!;
+    const address = reference.startsWith('#') ? `${base}${reference}` : URL.parse(reference, base)?.href;
+    if (address === undefined) return;
+    const [resource = '', fragment = ''] = splitOnce(address, '#');
+    const target =
+      fragment === '' || fragment.startsWith('/')
+        ? this.#walk(this.#addresses.get(resource), fragment)
+        : this.#addresses.get(`${resource}#${decode(fragment)}`);
+    if (target !== undefined) this.#targets.set(schema, target);
+  }
+
+  /** Follows a JSON pointer; the schema it leads to may be where no known keyword has one. */
+  #walk(resource: SchemaObject | undefined, pointer: string): unknown {
+    if (resource === undefined) return undefined;
+    let at: unknown = resource;
+    let base = this.#bases.get(resource)!;
+    for (const part of pointer.split('/').slice(1)) {
+      const key = decode(part).replaceAll('~1', '/').replaceAll('~0', '~');
+      const isData = isObject(at) && this.#bases.has(at) && dataKeywords.has(key);
+      if (isData || typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined;
+      at = (at as SchemaObject)[key];
+      if (isObject(at)) base = this.#bases.get(at) ?? base;
+    }
+    if (typeof at === 'boolean') return at;
+    if (!isObject(at)) return undefined;
+    this.#scan(at, base);
+    return at;
+  }
+}
+
+/** The schemas directly within a schema, whatever they are. */
+const nestedSchemas = (schema: SchemaObject): unknown[] => {
+  const found: unknown[] = [];
+  for (const key of Object.keys(schema)) {
+    const nesting = nestings.get(key);
+    if (nesting === undefined) continue;
+    const value = schema[key];
+    if (nesting === 'schema' || (nesting === 'schema-or-list' && !Array.isArray(value))) found.push(value);
+    else if (typeof value === 'object' && value !== null) for (const one of Object.values(value)) found.push(one);
+  }
+  return found;
+};
+
+const splitOnce = (text: string, mark: string): readonly string[] => {
+  const at = text.indexOf(mark);
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+};
+
+const decode = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
