@@ -34,7 +34,7 @@ export const openSimulatedCloister = (
     lanes,
     resources: {
       agents,
-      redact: null,
+      redactFor: () => null,
       prepare: async () => undefined,
       resourcesFor: ({ name }) => equip(process, known.get(name)!),
     },

@@ -55,7 +55,7 @@ export class LocalCloister extends RunReader implements Cloister {
     super(store);
     this.#shared = shared;
     this.#agents = new AgentList(agents, shared.resources);
-    this.#requests = new RunRequestChecker(shared, this.#agents, (text) => this.redact(text));
+    this.#requests = new RunRequestChecker(shared, this.#agents);
     this.#conversationService = new ConversationService({
       store,
       clock,
@@ -235,9 +235,11 @@ export class LocalCloister extends RunReader implements Cloister {
     const run = parseRunId(original);
     const { store, ids } = this.#shared;
     const id = ids.random() as RunId;
-    const goal = options.goal === undefined ? {} : { goal: this.redact(options.goal) };
-    const now = this.#shared.clock.now();
-    const frames = forkFrames(await store.read(run), { ...options, ...goal }, { run: id, now });
+    const frames = forkFrames(await store.read(run), options, {
+      run: id,
+      now: this.#shared.clock.now(),
+      redact: (name, goal) => this.#redactFor(this.#agents.findInTree(name) ?? null, goal),
+    });
     const agent = await this.#checkAgents(frames);
     if (options.goal !== undefined && options.at === frames[0]!.cell) this.#requests.checkGoal(agent, options.goal);
     return this.#startFromFrames(id, await store.acquireRun(id), { frames, signal: options.signal });
@@ -267,7 +269,11 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   redact(text: string): string {
-    return this.#shared.resources.redact?.text(text) ?? text;
+    return this.#redactFor(null, text);
+  }
+
+  #redactFor(agent: Agent | null, text: string): string {
+    return this.#shared.resources.redactFor(agent)?.text(text) ?? text;
   }
 
   /** Cancels running runs, waits for them, saves them, and closes the store. */

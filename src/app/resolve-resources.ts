@@ -38,7 +38,7 @@ const codeResources = (agents: readonly Agent[], models: readonly Model[]): Agen
   };
   return {
     agents,
-    redact: null,
+    redactFor: () => null,
     resourcesFor: (agent, model) => {
       if (needsConfig(agent))
         throw new CloisterError(
@@ -69,7 +69,7 @@ const configResources = async (options: CloisterOptions, models: readonly Model[
 /** Models and sources with the same names, prices and sizes, none of which can be reached. */
 const offline = (resources: AgentResources): AgentResources => ({
   agents: resources.agents,
-  redact: resources.redact,
+  redactFor: (agent, models) => resources.redactFor(agent, models),
   contextTokens: (agent) => resources.contextTokens?.(agent),
   prepare: (agent, model) => resources.prepare(agent, model),
   resourcesFor: (agent, model) => {

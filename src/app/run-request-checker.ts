@@ -24,12 +24,10 @@ const [bytesPerToken, historyBytesMax] = [4, 512 * 1024];
 export class RunRequestChecker {
   readonly #shared: SharedPorts;
   readonly #agents: AgentList;
-  readonly #redact: (text: string) => string;
 
-  constructor(shared: SharedPorts, agents: AgentList, redact: (text: string) => string) {
+  constructor(shared: SharedPorts, agents: AgentList) {
     this.#shared = shared;
     this.#agents = agents;
-    this.#redact = redact;
   }
 
   checkRun(agent: string | Agent, input: string | JsonObject, options: RunOptions): ValidatedRequest {
@@ -40,14 +38,18 @@ export class RunRequestChecker {
     const { schemaProblem, toolSchemaProblem } = this.#shared;
     const adapted = withRequestTools(withRequestedFormat(found, options, schemaProblem), options, toolSchemaProblem);
     checkSchemas(adapted, this.#shared);
-    return { agent: adapted, goal: this.checkGoal(adapted, input, options.budget), ...this.#checkContext(options) };
+    return {
+      agent: adapted,
+      goal: this.checkGoal(adapted, input, options.budget),
+      ...this.#checkContext(adapted, options),
+    };
   }
 
   checkResident(agent: string | Agent, options: ResidentOptions): ValidatedRequest {
     const found = this.#resolveAgent(agent);
     refuseTeamConversation(found);
     checkSchemas(found, this.#shared);
-    return { agent: found, goal: checkResident(found, options, this.#shared), ...this.#checkContext(options) };
+    return { agent: found, goal: checkResident(found, options, this.#shared), ...this.#checkContext(found, options) };
   }
 
   checkGoal(agent: Agent, input: string | JsonObject, budget?: Budget): string {
@@ -73,10 +75,11 @@ export class RunRequestChecker {
     return typeof agent === 'string' ? this.#agents.get(agent) : assertAgent(agent, 'The agent');
   }
 
-  #checkContext({
-    context,
-    history,
-  }: Pick<RunOptions, 'context' | 'history'>): Pick<ValidatedRequest, 'context' | 'dialog'> {
-    return { context: redactContext(context, this.#redact), dialog: redactDialog(history, this.#redact) };
+  #checkContext(
+    agent: Agent,
+    { context, history }: Pick<RunOptions, 'context' | 'history'>,
+  ): Pick<ValidatedRequest, 'context' | 'dialog'> {
+    const redact = (text: string): string => this.#shared.resources.redactFor(agent)?.text(text) ?? text;
+    return { context: redactContext(context, redact), dialog: redactDialog(history, redact) };
   }
 }

@@ -93,8 +93,8 @@ export class RunWorld implements RunWorldPorts {
   get validate(): Validate {
     return this.#scope.shared.validate;
   }
-  get redact(): Redact | null {
-    return this.#scope.shared.resources.redact;
+  redactFor(agent: Agent | null, models?: readonly string[]): Redact | null {
+    return this.#scope.shared.resources.redactFor(agent, models);
   }
   get recordedBy(): RecordedBy {
     return this.#scope.shared.recordedBy;

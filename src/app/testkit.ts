@@ -80,12 +80,12 @@ export const expectResumable = async (
 const prepareWorkflow = async (workflow: Workflow): Promise<RehearsedWorkflow> => {
   const { agent, input, ...given } = workflow;
   const resources = await resolveAgentResources(given);
-  const { agents, redact } = resources;
+  const { agents } = resources;
   return {
     agent: findRootAgent(agents, agent),
     input: input ?? 'Go.',
     equip: (one) => resources.resourcesFor(one),
-    redact,
+    redactFor: (one, models) => resources.redactFor(one, models),
   };
 };
 

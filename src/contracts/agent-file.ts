@@ -179,6 +179,7 @@ export type Warning = {
     | 'unpriced'
     | 'not-reached'
     | 'secret-short'
+    | 'secret-weak'
     /** Patterns of a tool's schema that only the tool checks. */
     | 'pattern-unchecked';
   readonly agent: string;

@@ -125,7 +125,7 @@ export interface Cloister {
   rebuild(run?: string): Promise<number>;
   /** Stalls of the event loop since this Cloister was opened. */
   readonly stalls: StallReport;
-  /** Removes the secrets of its agents from a text that did not come from a run. */
+  /** Removes the secrets that nobody can guess from a text that belongs to no cell. */
   redact(text: string): string;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

@@ -19,7 +19,7 @@ export type RehearsedWorkflow = {
   readonly agent: Agent;
   readonly input: string | JsonObject;
   equip(agent: Agent): SessionResources;
-  readonly redact?: Redact | null;
+  redactFor?(agent: Agent | null, models?: readonly string[]): Redact | null;
 };
 
 /** Called for every run, because rehearsals and tools remember their calls. */

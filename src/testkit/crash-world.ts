@@ -24,7 +24,7 @@ import type { OpenCalls } from './isolation/fake-time.ts';
 export type CrashPorts = {
   readonly agent: Agent;
   equip(agent: Agent): SessionResources;
-  readonly redact?: Redact | null;
+  redactFor?(agent: Agent | null, models?: readonly string[]): Redact | null;
 };
 
 type WrittenFile = {
@@ -76,7 +76,7 @@ export class CrashWorld {
       log: { append: (frame) => void this.frames.push(frame), durable: () => undefined, close: async () => undefined },
       clock: this.#time.clock,
       ids: this.#time.ids,
-      redact: this.#ports.redact ?? null,
+      redactFor: (agent, models) => this.#ports.redactFor?.(agent, models) ?? null,
       workspaces: { open: (_run, cell) => this.#workspace(cell) },
       validate,
       resourcesFor: (agent) => this.#equip(agent),

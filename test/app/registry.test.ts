@@ -243,7 +243,9 @@ describe('the operator’s config', () => {
     );
     const { problems, resolver, agents } = await load(folders, 'lead.ai');
     expect(problemLines({ problems })).toEqual([]);
-    expect(resolver.redact?.text('from-the-block-from-the-file-from-the-shell')).not.toMatch(/from-the/u);
+    expect(resolver.redactFor(agents[0]!)?.text('from-the-block-from-the-file-from-the-shell')).not.toMatch(
+      /from-the/u,
+    );
     expect(resolver.resourcesFor(agents[0]!).models[0]!.language).toMatchObject({ provider: 'mine', modelId: 'small' });
   });
 

@@ -119,7 +119,7 @@ describe('the operator’s modules', () => {
 });
 
 describe('a server that prints a secret and dies', () => {
-  const secret = 'correct-horse-battery-staple';
+  const secret = 'tok-q7Zr2Kx9Wm4Bv8Tn3Hs6';
   const make = () =>
     createFolders(
       {

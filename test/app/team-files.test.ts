@@ -189,8 +189,11 @@ describe('problems', () => {
 
   test('a secret in a team file is refused, and not repeated', async () => {
     const folders = createFolders(
-      { 'crew.yaml': `agents: [ann]\ndescription: Uses hunter2-hunter2.`, 'ann.ai': ai('models: openai/gpt-5') },
-      { env: { OPENAI_API_KEY: 'hunter2-hunter2' } },
+      {
+        'crew.yaml': `agents: [ann]\ndescription: Uses sk-q7Zr2Kx9Wm4Bv8Tn3Hs6.`,
+        'ann.ai': ai('models: openai/gpt-5'),
+      },
+      { env: { OPENAI_API_KEY: 'sk-q7Zr2Kx9Wm4Bv8Tn3Hs6' } },
     );
     const lines = problemLines(await check(folders, ['crew.yaml']));
     expect(lines).toEqual([expect.stringMatching(/^crew\.yaml: The file contains the value of a secret/u)]);

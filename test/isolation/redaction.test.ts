@@ -139,7 +139,7 @@ test('problems with a config or its variables are reported without their values'
 // ---- pieces of a secret that are joined only later
 
 type Parts = readonly LanguageModelV4StreamPart[];
-const secret = 'sk-live-abcdefghijkl';
+const secret = 'sk-live-q7Zr2Kx9Wm4Bv8Tn3';
 
 const partsModel = (turns: readonly Parts[]): LanguageModelV4 => {
   let turn = 0;
@@ -229,10 +229,10 @@ const searchRun = async (
 
 /** The kept end of a process's output begins in the middle of the secret. */
 const floodStderr = `printf %s "$KEY" >&2; head -c 1990 /dev/zero | tr '\\0' x >&2; exit 3`;
-const half = 'sk-live-abc';
-const otherHalf = 'defghijkl';
+const half = 'sk-live-q7Zr';
+const otherHalf = '2Kx9Wm4Bv8Tn3';
 /** Valid JSON, but in a form that no encoder produces. */
-const oddlyEscaped = `s\\u006b-live-abcdefghijkl`;
+const oddlyEscaped = `s\\u006b-live-q7Zr2Kx9Wm4Bv8Tn3`;
 
 test('a secret that comes in two blocks of text is not reassembled in the answer', async () => {
   expect(await searchRun('plain', [[...block('a', `Key ${half}`), ...block('b', otherHalf)]])).toEqual([]);

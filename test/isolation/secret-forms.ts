@@ -1,9 +1,10 @@
-// Two secrets whose characters differ in every encoding, and a search for any form of them.
+// Two secrets whose characters differ in every encoding, and a search for any form of them. Nobody can guess either of their
+// parts, so they are redacted in every cell.
 
 /** Sent in a header: a provider's key. */
-export const apiKey = 'sk-live/"Q\\x+z=&%<a b>~7Kw';
+export const apiKey = 'sk-live/"Q\\x+z=&%<a7Rw4Nv2 b>~7Kw9Zt3Hs6Yq1Xd5Lm';
 /** Passed to a process: a server's token. */
-export const token = 'tøk "𝒳"/+\\ 9f&%~Zq?';
+export const token = 'tøk"𝒳"/+\\4kV9sQ2mX7w 9f&%~Zq?8Lp3Rt6Yh1Bn';
 
 /** A text that holds a secret, encoded as one: only the middle of the secret's part is always the same. */
 export const base64At = (secret: string, before: number): string =>

@@ -3,8 +3,11 @@ import type { Agent, SessionResources, Redact } from '#contracts';
 /** Agents that can be run, and the resources for their sessions. */
 export interface AgentResources {
   readonly agents: readonly Agent[];
-  /** Null when there are no secrets. */
-  readonly redact: Redact | null;
+  /**
+   * Removes the secrets that nobody can guess and the weak ones of this agent's own overlay; without an agent, only the former.
+   * `models`: those that forks gave the agent. Null when there are no such secrets.
+   */
+  redactFor(agent: Agent | null, models?: readonly string[]): Redact | null;
   /** `model` replaces the agent's own models; it must have been prepared. */
   resourcesFor(agent: Agent, model?: string): SessionResources;
   /** The context size of an agent's first model, if known. Creates no provider. */

@@ -37,7 +37,7 @@ export const checkAgents = async (paths: readonly string[], options: CheckAgents
   const { launch, syntaxOnly = false, connect = false } = options;
   const registry = await loadRegistry(paths, { launch, syntaxOnly, inspectOnly: !connect });
   const problems = [...registry.problems];
-  const { redact } = registry.resolver;
+  const redact = registry.resolver.redactFor(null);
   const probed = connect ? await probeServers(registry.agents, registry.resolver, launch) : noFindings;
   problems.push(...redactProblems(probed.problems, redact));
   const own = [...withChildren(registry.agents)].flatMap((agent) =>
@@ -57,7 +57,7 @@ export const checkAgents = async (paths: readonly string[], options: CheckAgents
     ...found,
     warnings: [
       ...found.warnings.filter(({ code }) => code !== 'unpriced'),
-      ...shortSecrets(registry),
+      ...secretWarnings(registry),
       ...unchecked.map((warning) => ({ ...warning, message: redact?.text(warning.message) ?? warning.message })),
     ],
   };
@@ -101,12 +101,23 @@ const byLocation = (one: CheckReport['problems'][number], other: CheckReport['pr
   return (one.line ?? 0) - (other.line ?? 0);
 };
 
-const shortSecrets = ({ resolver }: Registry): readonly Warning[] =>
-  resolver.tooShort.map(({ agent, names }) => ({
-    code: 'secret-short',
-    agent,
-    message: `${names.join(', ')}: too short to be redacted; use longer ones, or list what is not secret under \`plain\` in .ai-agent.json.`,
-  }));
+const secretWarnings = ({ resolver }: Registry): readonly Warning[] =>
+  resolver.weakSecrets.flatMap(({ agent, weak, tooShort }) => [
+    ...secretWarning('secret-short', agent, tooShort, 'too short to be redacted'),
+    ...secretWarning('secret-weak', agent, weak, `easy to guess, so redacted only in the cells of \`${agent}\``),
+  ]);
+
+const secretWarning = (
+  code: 'secret-short' | 'secret-weak',
+  agent: string,
+  names: readonly string[],
+  what: string,
+): readonly Warning[] =>
+  names.length === 0 ? [] : [{ code, agent, message: `${names.join(', ')}: ${what}; ${strongAdvice}` }];
+
+/** Random letters and digits of this length always pass the estimate. */
+const strongAdvice =
+  '32 random letters and digits are long enough. List what is not secret under `plain` in .ai-agent.json.';
 
 /** Runs start at the files that no other file names. */
 const buildTopology = async ({ linked, roots, configs }: Registry) => {

@@ -104,7 +104,7 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
     problems.push({ ...at, ...teamLocation(teams, agent.file), ...problem });
   });
   problems.push(...unbuiltProblems(read, built.agents, configs));
-  const { redact } = resolver;
+  const redact = resolver.redactFor(null);
   const texts = [
     ...[...built.agents.values()].map(
       ({ file, prompt, description, usage }) =>
@@ -161,14 +161,12 @@ export const openRegistry = async (
   if (problems.length > 0) throw problemsError(problems);
   if (preconnect) {
     const probed = await probeServers(agents, resolver, options.launch);
-    const unreached = redactProblems(probed.problems, resolver.redact);
+    const unreached = redactProblems(probed.problems, resolver.redactFor(null));
     if (unreached.length > 0) throw problemsError(unreached);
   }
   return {
     agents,
-    get redact() {
-      return resolver.redact;
-    },
+    redactFor: (agent, replaced) => resolver.redactFor(agent, replaced),
     contextTokens: (agent) => resolver.contextTokens(agent),
     resourcesFor: (agent, model) => resolver.resourcesFor(model === undefined ? agent : { ...agent, models: [model] }),
     prepare: async (agent, model) => {
@@ -177,7 +175,7 @@ export const openRegistry = async (
         found.push({ file: `model "${model}"`, line: null, key, ...problem }),
       );
       if (found.length === 0) return;
-      const lines = redactProblems(found, resolver.redact).map(formatProblem);
+      const lines = redactProblems(found, resolver.redactFor(null)).map(formatProblem);
       throw new CloisterError('fork_invalid', `\n${lines.join('\n')}\n`);
     },
   };

@@ -3,12 +3,13 @@
 //   Q1. Everything an agent names is looked up before anything runs; everything missing is reported together.
 //   Q2. A session gets new provider instances and new clients; it shares none of them with another session.
 import { CloisterError } from '#base';
-import type { Agent, SessionResources, Model, Redact, SourceUse } from '#contracts';
-import { makeRedact, missingVariablesMessage, overlayFor, requiredVariables, collectSecrets } from '#core/registry';
+import type { Agent, SessionResources, Model, Overlay, Redact, SourceUse } from '#contracts';
+import { Redactors, collectSecrets, missingVariablesMessage, overlayFor, requiredVariables } from '#core/registry';
+import type { Secrets } from '#core/registry';
 import { codeSources, resourcesFromCode, needsConfig, withChildren } from './resources-from-code.ts';
 import type { Configs } from './configs.ts';
 import { findRequiredConfig, providerName, toolsByServer } from './required-config.ts';
-import type { UnlocatedProblem } from './required-config.ts';
+import type { RequiredConfig, UnlocatedProblem } from './required-config.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 import { prepareModel } from './prepare-model.ts';
 import { prepareServer } from './prepare-server.ts';
@@ -23,7 +24,11 @@ type Recipe = {
     readonly only: readonly string[] | null;
     make(): SourceUse['source'];
   }[];
+  readonly secrets: readonly SourcedSecrets[];
 };
+
+/** The values of one provider, or of one server, which a session without that server does not have. */
+type SourcedSecrets = { readonly server: string | null; readonly own: readonly string[] };
 
 export type ResourceResolverOptions = {
   /** For agents that name no model. */
@@ -42,10 +47,9 @@ export class ResourceResolver {
   readonly #offline: boolean;
   readonly #recipes = new Map<string, Recipe>();
   readonly #resourcesFromCode: (agent: Agent) => SessionResources;
-  readonly #secrets = new Set<string>();
-  #redact: Redact | null | undefined;
-  /** Variables whose values are too short to be redacted, by agent. */
-  readonly tooShort: { readonly agent: string; readonly names: readonly string[] }[] = [];
+  readonly #redactors = new Redactors();
+  /** Variables whose values can be guessed, and those too short to be redacted at all, by agent. */
+  readonly weakSecrets: (Pick<Secrets, 'weak' | 'tooShort'> & { readonly agent: string })[] = [];
 
   constructor(
     configs: Configs,
@@ -67,12 +71,18 @@ export class ResourceResolver {
       if (key === null || this.#recipes.has(key)) continue;
       this.#recipes.set(key, await this.#lookUp(agent, (problem) => report(agent, problem)));
     }
-    this.#redact = undefined;
   }
 
-  /** Null when there are no secrets. */
-  get redact(): Redact | null {
-    return (this.#redact ??= makeRedact([...this.#secrets]));
+  /** For the cells of this agent, also with these models instead of its own; without an agent, for places outside any cell. */
+  redactFor(agent: Agent | null, models: readonly string[] = []): Redact | null {
+    if (agent === null) return this.#redactors.forEveryone;
+    return this.#redactors.forAgent(agent, models, () =>
+      [agent, ...models.map((model) => ({ ...agent, models: [model] }))].flatMap((one) => this.#ownSecrets(one)),
+    );
+  }
+
+  #ownSecrets(agent: Agent): readonly string[] {
+    return this.#findRecipe(agent)?.secrets.flatMap(({ own }) => own) ?? [];
   }
 
   resourcesFor(agent: Agent): SessionResources {
@@ -112,19 +122,17 @@ export class ResourceResolver {
       const only = uses.get(source.name);
       return only === undefined ? [] : [{ ...source, only }];
     });
-    return { ...whole, sources };
+    const secrets = whole.secrets.filter(({ server }) => server === null || uses.has(server));
+    return { ...whole, sources, secrets };
   }
 
   async #lookUp(agent: Agent, report: (problem: UnlocatedProblem) => void): Promise<Recipe> {
     const { resolved, layers } = this.#configs.forFile(agent.file);
     const { providers, servers, problems } = findRequiredConfig(agent, resolved);
     for (const problem of problems) report(problem);
-    const declared = [
-      ...[...providers].map(([name, { value }]) => [`providers.${name}`, value] as const),
-      ...[...servers].map(([name, { sourced }]) => [`mcpServers.${name}`, sourced.value] as const),
-    ];
+    const declared = declaredEntries({ providers, servers });
     const found = overlayFor(
-      declared.map(([, value]) => value),
+      declared.map(({ value }) => value),
       layers,
     );
     const { overlay, missing } = this.#offline ? withFakeValues(found) : found;
@@ -134,8 +142,8 @@ export class ResourceResolver {
       ['tools', missing.filter((name) => !providerVariables.has(name))],
     ] as const)
       if (names.length > 0) report({ key, message: `${missingVariablesMessage(names)}.`, nearest: null });
-    this.#addSecrets(agent, collectSecrets(declared, overlay, resolved.plain));
-    if (problems.length + missing.length > 0) return { agent, models: [], contexts: [], sources: [] };
+    const secrets = this.#collectSecrets(agent, declared, { overlay, plain: resolved.plain });
+    if (problems.length + missing.length > 0) return { agent, models: [], contexts: [], sources: [], secrets };
 
     const attempt = async <T>(key: UnlocatedProblem['key'], make: () => Promise<T>): Promise<readonly T[]> => {
       try {
@@ -180,14 +188,31 @@ export class ResourceResolver {
             }),
       })),
     );
-    return { agent, models, contexts, sources };
+    return { agent, models, contexts, sources, secrets };
   }
 
-  #addSecrets({ name }: Agent, { values, tooShort }: ReturnType<typeof collectSecrets>): void {
-    for (const value of values) this.#secrets.add(value);
-    if (tooShort.length > 0) this.tooShort.push({ agent: name, names: tooShort });
+  #collectSecrets(
+    { name: agent }: Agent,
+    declared: ReturnType<typeof declaredEntries>,
+    { overlay, plain }: { readonly overlay: Overlay; readonly plain: readonly string[] },
+  ): readonly SourcedSecrets[] {
+    const collected = declared.map(({ label, value, server }) => ({
+      server,
+      ...collectSecrets([[label, value]], overlay, plain),
+    }));
+    this.#redactors.add(collected.flatMap(({ strong }) => strong));
+    const weak = [...new Set(collected.flatMap((one) => one.weak))];
+    const tooShort = [...new Set(collected.flatMap((one) => one.tooShort))];
+    if (weak.length + tooShort.length > 0) this.weakSecrets.push({ agent, weak, tooShort });
+    return collected;
   }
 }
+
+/** The providers and servers that an agent uses, with their names for messages. */
+const declaredEntries = ({ providers, servers }: Pick<RequiredConfig, 'providers' | 'servers'>) => [
+  ...[...providers].map(([name, { value }]) => ({ label: `providers.${name}`, value, server: null })),
+  ...[...servers].map(([name, { sourced }]) => ({ label: `mcpServers.${name}`, value: sourced.value, server: name })),
+];
 
 const unreachable = async (): Promise<never> => {
   throw new CloisterError('offline');

@@ -99,8 +99,8 @@ export type RunPorts = {
   readonly ids: Ids;
   /** The build that records, and the format of the runs it starts. Default: the newest format, and a build without a name. */
   readonly recordedBy?: RecordedBy;
-  /** Absent or null when there are no secrets. */
-  readonly redact?: Redact | null;
+  /** What the cells of an agent may not record; null: what nobody may. `models`: those that forks gave it. Null when that is nothing. */
+  redactFor?(agent: Agent | null, models?: readonly string[]): Redact | null;
   /** Absent where there is no real time. */
   readonly stalls?: StallMeter | undefined;
   storeBlob(bytes: Uint8Array): Promise<string>;

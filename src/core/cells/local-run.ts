@@ -14,6 +14,7 @@ import type {
   Grant,
   Operation,
   Outcome,
+  Redact,
   SharedMessage,
 } from '#contracts';
 import { Ledger } from '#core/crossings';
@@ -128,6 +129,11 @@ export class LocalRun {
     const { value, ok, halted } = frame.record as SettleRecord;
     // Ledger numbers follow the order of the log; on replay another child may have come first.
     this.compare(frame, { record: { ...replayed, value: replayed.ok && ok ? value : replayed.value, halted } });
+  }
+
+  /** Removes the secrets of this agent's cells, and those that are removed for everyone. Null when there are none. */
+  redactFor(agent: Agent | null): Redact | null {
+    return this.ports.redactFor?.(agent, agent === null ? [] : this.amendments.modelsFor(agent.name)) ?? null;
   }
 
   /** The share of its caller's window that a live cell was given, if any. */

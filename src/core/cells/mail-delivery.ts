@@ -60,6 +60,11 @@ export class MailDelivery {
     this.#addresses.delete(cell);
   }
 
+  /** Null until a resumed run has reached the cell. */
+  agentOf(cell: CellId): Agent | null {
+    return this.#addresses.get(cell)?.agent ?? null;
+  }
+
   /** Puts the messages in a frame into the mailboxes. */
   deliver(frame: Frame): void {
     for (const content of frame.contents ?? []) {

@@ -2,11 +2,13 @@
 import { CloisterError } from '#base';
 import type { CellId, Failure, Json, Semaphore } from '#base';
 import type {
+  Agent,
   Amounts,
   Cost,
   FrameRecord,
   LiveEvent,
   Operation,
+  Redact,
   Settlement,
   StepOperation,
   StepContext,
@@ -32,7 +34,12 @@ export type SettleExtras = Pick<Extract<FrameRecord, { type: 'settle' }>, 'ended
 /** What a step needs from its cell. */
 export type StepCell = {
   readonly cellId: CellId;
-  readonly liveRun: { time(): number; write(cell: CellId, at: number, record: FrameRecord): unknown };
+  readonly liveRun: {
+    time(): number;
+    write(cell: CellId, at: number, record: FrameRecord): unknown;
+    redactFor(agent: Agent): Redact | null;
+  };
+  readonly agent: Agent;
   readonly account: Account;
   stepKey(no: number): string;
   emit(event: LiveEvent): void;
@@ -135,6 +142,11 @@ export class StepRunner implements StepContext {
     else this.#slot = slots;
   }
 
+  /** Null when the cell has no secrets to remove. */
+  get #redact(): Redact | null {
+    return this.#owner.liveRun.redactFor(this.#owner.agent);
+  }
+
   get #isSettled(): boolean {
     return this.#started.result !== undefined;
   }
@@ -178,7 +190,7 @@ export class StepRunner implements StepContext {
 
   readonly #succeed = (value: Json): void => {
     this.#live?.flush();
-    const { redact } = this.#ports;
+    const redact = this.#redact;
     const at = this.#owner.liveRun.time();
     this.#settle({ at, ms: this.#ms(at), ok: true, value: /* probe: step-json */ redact ? redact.json(value) : value });
   };
@@ -186,7 +198,7 @@ export class StepRunner implements StepContext {
   readonly #failed = (error: unknown): void => this.#fail(toFailure(error));
 
   #fail(failure: Failure): void {
-    const { redact } = this.#ports;
+    const redact = this.#redact;
     const at = this.#owner.liveRun.time();
     const { detail } = failure;
     // Redact before truncating: otherwise a part of a secret could remain.
@@ -248,7 +260,7 @@ export class StepRunner implements StepContext {
 
   emit(event: LiveEvent): void {
     if (this.#isSettled) return;
-    const { redact } = this.#ports;
+    const redact = this.#redact;
     // probe: step-emit
     if (redact) (this.#live ??= new LiveTextRedactor(redact, (safe) => this.#owner.emit(safe))).emit(event);
     else this.#owner.emit(event);
@@ -264,16 +276,16 @@ export class StepRunner implements StepContext {
   }
 
   get redacts(): boolean {
-    return this.#ports.redact !== null && this.#ports.redact !== undefined;
+    return this.#redact !== null;
   }
 
   redact(text: string): string {
-    return this.#ports.redact?.text(text) ?? text;
+    return this.#redact?.text(text) ?? text;
   }
 
   storeBlob(bytes: Uint8Array): Promise<string> {
     // probe: step-keep
-    return this.#ports.storeBlob(this.#ports.redact?.bytes(bytes) ?? bytes);
+    return this.#ports.storeBlob(this.#redact?.bytes(bytes) ?? bytes);
   }
 }
 

@@ -17,14 +17,16 @@ export const deliverFromOutside = (
 ): string => {
   checkText(text);
   const id = `m-${run.ports.ids.random()}`;
-  const redacted = run.ports.redact?.text(text) ?? text;
   if (topic !== undefined) {
-    for (const member of run.mail.directory.subscribersOf(topic))
+    for (const member of run.mail.directory.subscribersOf(topic)) {
+      const redacted = redactFor(run, member, text);
       if (member.mailbox.hasRoom('outside', utf8Bytes(redacted))) deliver(run, member, { id, text: redacted, topic });
       else recordDeadLetter(run, member, { id, to: member.name, reason: 'overflow', type: 'broadcast', topic });
+    }
     return id;
   }
   const member = findMember(run, to, root);
+  const redacted = redactFor(run, member, text);
   if (!member.mailbox.hasRoom('outside', utf8Bytes(redacted)))
     throw new CloisterError('mailbox_full', `${member.name} has not read its earlier messages.`);
   deliver(run, member, { id, text: redacted });
@@ -40,8 +42,8 @@ const checkText = (text: string): void => {
 export const sendToMember = (run: LocalRun, root: CellId, text: string, recipient: string): string => {
   checkText(text);
   const id = `m-${run.ports.ids.random()}`;
-  const redacted = run.ports.redact?.text(text) ?? text;
   const member = findMember(run, undefined, root);
+  const redacted = redactFor(run, member, text);
   if (!member.mailbox.hasRoom('outside', utf8Bytes(redacted)))
     throw new CloisterError('mailbox_full', `${member.name} has not read its earlier messages.`);
   deliver(run, member, { id, text: redacted, recipient });
@@ -51,8 +53,13 @@ export const sendToMember = (run: LocalRun, root: CellId, text: string, recipien
 /** Sends checked tasks to a team. The size limit of messages does not apply to them. */
 export const sendTasks = (run: LocalRun, root: CellId, tasks: string): void => {
   const id = `m-${run.ports.ids.random()}`;
-  deliver(run, findMember(run, undefined, root), { id, text: run.ports.redact?.text(tasks) ?? tasks });
+  const member = findMember(run, undefined, root);
+  deliver(run, member, { id, text: redactFor(run, member, tasks) });
 };
+
+/** Without what the recipient may not record: the text has no sender whose record would decide. */
+const redactFor = (run: LocalRun, { cell }: Member, text: string): string =>
+  run.redactFor(run.mail.agentOf(cell))?.text(text) ?? text;
 
 /** A message that is not delivered is recorded, never dropped silently. */
 const recordDeadLetter = (run: LocalRun, { cell }: Member, dead: DeadLetter & { readonly id: string }): void =>

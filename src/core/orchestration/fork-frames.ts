@@ -17,17 +17,24 @@ type BeginFrame = Frame & { readonly record: Extract<FrameRecord, { type: 'begin
 /** Where a run is cut: before this frame, in a cell of this agent. */
 type Cut = { readonly at: string; readonly frame: number; readonly agent: string; readonly child: boolean };
 
+type ForkPorts = {
+  readonly run: RunId;
+  readonly now: number;
+  /** Removes secrets from a goal for this agent. */
+  readonly redact: (agent: string, goal: string) => string;
+};
+
 /** Throws `fork_invalid` if the position or the change is not possible. */
 export const forkFrames = (
   frames: readonly Frame[],
   options: ForkOptions,
-  { run, now }: { readonly run: RunId; readonly now: number },
+  { run, now, redact }: ForkPorts,
 ): readonly Frame[] => {
   const recorded = readRecordedRun(frames);
   const cut = cutAt(recorded, options.at);
   if (recorded.cancelled !== null && recorded.cancelled.no < cut.frame)
     throw invalid('The run was cancelled before that point.');
-  const amendment = amendmentOf(recorded, options, cut);
+  const amendment = withoutSecrets(amendmentOf(recorded, options, cut), redact);
   const kept = [...frames.slice(0, cut.frame), ...settledAfterCut(frames, cut.frame)];
   const from = { run: frames[0]!.run, frames: kept.length, hash: framesHash(kept), at: cut.at, forkedAt: now };
   const isRoot = cut.at === recorded.root.birth.cell;
@@ -43,6 +50,9 @@ export const forkFrames = (
   };
   return [...prefix.map((frame, no): Frame => ({ ...frame, run, no })), fork];
 };
+
+const withoutSecrets = (amendment: Amendment, redact: ForkPorts['redact']): Amendment =>
+  amendment.goal === undefined ? amendment : { ...amendment, goal: redact(amendment.agent, amendment.goal) };
 
 const cutAt = (recorded: RecordedRun, at: string): Cut => {
   const slash = at.lastIndexOf('/');

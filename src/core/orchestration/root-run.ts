@@ -153,7 +153,7 @@ export class RootRun implements RunHandle {
 
   addContext(text: string): void {
     if (this.#hasEnded || this.#runtime.halted) throw new CloisterError('cell_ended', this.cell);
-    const known = this.#world.redact?.text(text) ?? text;
+    const known = this.#run.redactFor(this.#runtime.agent)?.text(text) ?? text;
     const history: History = {
       conversation: '',
       leftOut: 0,

@@ -57,7 +57,8 @@ export const startRun = (
   );
   const grants = createGrants(agent, cell, 'outside');
   const door = { grants, ledger: run.ledger, at };
-  const passed = goal === null ? null : crossGoal(/* probe: run-goal */ world.redact?.text(goal) ?? goal, cell, door);
+  const passed =
+    goal === null ? null : crossGoal(/* probe: run-goal */ run.redactFor(agent)?.text(goal) ?? goal, cell, door);
   if (history !== undefined)
     crossHistory(history, cell, { ...door, grants: [createGrant('history', cell, 'outside')] });
   const { started } = world;

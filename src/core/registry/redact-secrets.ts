@@ -4,10 +4,15 @@ import { configFields } from './config-fields.ts';
 import type { ConfigEntry, ConfigField } from './config-fields.ts';
 import { fillText, findPlaceholders, placeholderValue } from './config-placeholders.ts';
 import { secretCharsMin } from './redact.ts';
+import { strongParts } from './secret-strength.ts';
 
 export type Secrets = {
-  /** For `makeRedact`. */
-  readonly values: readonly string[];
+  /** What is searched for in the cells of the session. */
+  readonly own: readonly string[];
+  /** What is searched for everywhere: nobody can guess it. */
+  readonly strong: readonly string[];
+  /** Variables or config fields whose value can be guessed. */
+  readonly weak: readonly string[];
   /** Variables or config fields whose value is too short to be searched for. */
   readonly tooShort: readonly string[];
 };
@@ -18,12 +23,17 @@ export const collectSecrets = (
   overlay: Overlay,
   plain: readonly string[],
 ): Secrets => {
-  const values = new Set<string>();
+  const own = new Set<string>();
+  const strong = new Set<string>();
+  const weak = new Set<string>();
   const tooShort = new Set<string>();
   const addSecret = (label: string, found: readonly string[]): void => {
-    const long = found.flatMap(valueParts).filter((value) => !isGuessable(value));
-    for (const value of long) values.add(value);
+    const long = found.flatMap(shownParts).filter((value) => !isTooShort(value));
+    const unguessable = found.flatMap(strongParts);
+    for (const value of [...long, ...unguessable]) own.add(value);
+    for (const value of unguessable) strong.add(value);
     if (long.length === 0 && found.some((value) => value !== '')) tooShort.add(label);
+    else if (long.length > 0 && unguessable.length === 0) weak.add(label);
   };
   for (const [name, config] of entries)
     for (const field of configFields(config)) {
@@ -31,7 +41,7 @@ export const collectSecrets = (
         if (!plain.includes(variable)) addSecret(variable, [placeholderValue(overlay, variable) ?? '']);
       addSecret(`${name}.${field.label}`, literalCredentials(field, overlay));
     }
-  return { values: [...values], tooShort: [...tooShort] };
+  return { own: [...own], strong: [...strong], weak: [...weak], tooShort: [...tooShort] };
 };
 
 /** The credentials of a field that the config contains literally, including defaults that are used. */
@@ -44,14 +54,14 @@ const literalCredentials = ({ text, credentials }: ConfigField, overlay: Overlay
 const overlayMarker = '\0';
 
 /** Clients trim what they send, and a multi-line value may be shown one line at a time. */
-const valueParts = (value: string): readonly string[] => [
+const shownParts = (value: string): readonly string[] => [
   value,
   value.trim(),
   ...value.split('\n').map((line) => line.trim()),
 ];
 
-/** With few possible values, a text that lists all of them would reveal the secret by the one that is replaced. */
-const isGuessable = (value: string): boolean =>
+/** It would match ordinary text, or be found out at once by listing all numbers. */
+const isTooShort = (value: string): boolean =>
   value.trim().length < secretCharsMin || (value.length < digitsMin && /^\d+$/u.test(value.trim()));
 
 const digitsMin = 16;

@@ -1,6 +1,6 @@
 // The request to a team in one pair of runs: a given or planned task graph, events from outside, and what differs.
 import type { Budget, TaskSpec } from '#contracts';
-import { Rng } from './rng.ts';
+import { Rng, allGuesses } from './rng.ts';
 
 export type CaseTask = TaskSpec & { readonly id: string; readonly dependsOn: readonly string[] };
 
@@ -99,7 +99,12 @@ const drawEvents = (rng: Rng, graph: GraphBuilder, ignoresOrder: boolean): reado
   if (rng.percent(25)) events.push({ atMs: atMs(), do: 'add', tasks: graph.draw(1 + rng.below(3)) });
   if (ignoresOrder) return events;
   for (let left = rng.pick([0, 0, 1, 2]); left > 0; left--)
-    events.push({ atMs: atMs(), do: 'tell', to: rng.pick(graph.facts.members), text: `About ${rng.words()}` });
+    events.push({
+      atMs: atMs(),
+      do: 'tell',
+      to: rng.pick(graph.facts.members),
+      text: `About ${rng.words()} ${allGuesses}`,
+    });
   if (rng.percent(4)) events.push({ atMs: atMs(), do: 'cancel' });
   return events;
 };

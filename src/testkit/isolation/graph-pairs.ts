@@ -102,7 +102,7 @@ export class GraphPairs {
       validate: this.#validate,
       usesRealTools: this.#subject.realTools === true,
       environmentOf: (one) => environment?.render(one, other) ?? null,
-      redact: environment?.redact(other) ?? null,
+      redactFor: environment?.redactFor(other) ?? (() => null),
     });
     this.#current = run;
     try {

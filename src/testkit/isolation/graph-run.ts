@@ -2,17 +2,7 @@
 import { sha256 } from '#base';
 import type { CellId, RunId } from '#base';
 import { memoryCellFolders } from '#adapters/cell-folders';
-import type {
-  Agent,
-  Birth,
-  SessionResources,
-  Frame,
-  Outcome,
-  Redact,
-  TeamGoal,
-  ToolDefinition,
-  Validate,
-} from '#contracts';
+import type { Agent, Birth, SessionResources, Frame, Outcome, TeamGoal, ToolDefinition, Validate } from '#contracts';
 import { startRun } from '#core/orchestration';
 import type { RunHandle, RunWorldPorts } from '#core/orchestration';
 import { Rng } from './rng.ts';
@@ -26,6 +16,7 @@ import { TeamCellState } from './team-cell-state.ts';
 import { createTestModel } from './test-model.ts';
 import { createObservedSource } from './observed-source.ts';
 import type { TestAgent } from './agent-tree.ts';
+import type { RedactFor } from './test-environment.ts';
 
 export type GraphSetting = {
   readonly graph: GraphCase;
@@ -36,7 +27,7 @@ export type GraphSetting = {
   readonly validate: Validate;
   readonly usesRealTools: boolean;
   environmentOf(testAgent: TestAgent): string | null;
-  readonly redact: Redact | null;
+  readonly redactFor: RedactFor;
 };
 
 export class GraphRun {
@@ -51,6 +42,8 @@ export class GraphRun {
   readonly #byCell = new Map<CellId, TeamCellState>();
   readonly #blobs = new Map<string, Uint8Array>();
   readonly #workspaces = memoryCellFolders();
+  /** Of the agents whose sessions have started. */
+  readonly #testAgents = new Map<Agent, TestAgent>();
   #newCell: Birth | null = null;
 
   constructor(setting: GraphSetting) {
@@ -101,7 +94,7 @@ export class GraphRun {
   }
 
   #world(): RunWorldPorts {
-    const { validate, redact, graph } = this.setting;
+    const { validate, redactFor, graph } = this.setting;
     return {
       run: 'f00d00000002' as RunId,
       log: {
@@ -117,7 +110,7 @@ export class GraphRun {
       ids: { random: () => this.#ids.hex() },
       workspaces: this.#workspaces,
       validate,
-      redact,
+      redactFor: (agent) => redactFor(agent, agent === null ? undefined : this.#testAgents.get(agent)),
       resourcesFor: (agent) => this.#equip(agent),
       storeBlob: async (bytes) => {
         const ref = sha256(bytes);
@@ -137,6 +130,7 @@ export class GraphRun {
     const testAgent = birth === null ? undefined : this.setting.team.findAgent(birth, agent, parent?.testAgent ?? null);
     if (birth === null || testAgent === undefined) throw new Error(`No cell was about to start as "${agent.name}".`);
     this.#newCell = null;
+    this.#testAgents.set(agent, testAgent);
     const state = new TeamCellState(birth, testAgent, this.#placeOf(birth, parent), parent);
     this.cells.push(state);
     this.#byCell.set(birth.cell, state);

@@ -64,7 +64,7 @@ export class IsolationSetup {
       saltOf: (place, path) => (variation !== null && isVariedAt(variation, place, path) ? variation.salt : ''),
       environmentOf: (testAgent) => environment?.render(testAgent, other) ?? null,
       secretsOf: (testAgent) => environment?.secretsOf(testAgent, other) ?? [],
-      redact: environment?.redact(other) ?? null,
+      redactFor: environment?.redactFor(other) ?? (() => null),
       usesRealTools: this.#subject.realTools === true,
     });
     this.#current = run;

@@ -112,7 +112,7 @@ export class MailPairs {
       usesRealTools: this.#subject.realTools === true,
       hasListeners: rng.percent(25),
       environmentOf: (testAgent) => environment?.render(testAgent, other) ?? null,
-      redact: environment?.redact(other) ?? null,
+      redactFor: environment?.redactFor(other) ?? (() => null),
     });
     this.#current = run;
     return run;

@@ -3,6 +3,7 @@
 import type { JsonObject } from '#base';
 import type { ToolOutput } from '#contracts';
 import { isMailTool } from '#core/session';
+import { allGuesses } from './rng.ts';
 import type { Rng } from './rng.ts';
 import type { TestReply } from './random-model.ts';
 import type { DrawnCall } from './mail-act.ts';
@@ -43,7 +44,7 @@ export const buildMailReply = (
 
 /** The result of a tool that is not really run. */
 export const drawToolOutput = (name: string, args: JsonObject, rng: Rng): ToolOutput => {
-  if (rng.percent(8)) throw new Error(rng.words());
+  if (rng.percent(8)) throw new Error(`${rng.words()} ${allGuesses}`);
   if (rng.percent(8)) return { type: 'json', value: { of: name, given: Object.keys(args).length } };
-  return rng.words().repeat(1 + rng.below(3));
+  return `${rng.words()} ${allGuesses}`.repeat(1 + rng.below(3));
 };

@@ -6,7 +6,7 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { sha256 } from '#base';
 import type { CellId, RunId } from '#base';
 import { memoryCellFolders } from '#adapters/cell-folders';
-import type { Agent, Birth, SessionResources, Frame, Outcome, Redact, ToolDefinition, Validate } from '#contracts';
+import type { Agent, Birth, SessionResources, Frame, Outcome, ToolDefinition, Validate } from '#contracts';
 import { resumeRun, startRun } from '#core/orchestration';
 import type { RunHandle, RunWorldPorts } from '#core/orchestration';
 import { Rng } from './rng.ts';
@@ -20,6 +20,7 @@ import { isVariedSession, MailCellState } from './mail-cell-state.ts';
 import type { MailVariation } from './mail-cell-state.ts';
 import { createObservedSource } from './observed-source.ts';
 import type { TestAgent, AgentTree } from './agent-tree.ts';
+import type { RedactFor } from './test-environment.ts';
 
 export type MailSetting = {
   readonly seed: string;
@@ -33,7 +34,7 @@ export type MailSetting = {
   /** Whether clients listen during the run. */
   readonly hasListeners: boolean;
   environmentOf(testAgent: TestAgent): string | null;
-  readonly redact: Redact | null;
+  readonly redactFor: RedactFor;
 };
 
 export class MailRun {
@@ -186,7 +187,7 @@ export class MailRun {
       ids: { random: () => this.#ids.hex() },
       workspaces: this.#workspaces,
       validate: setting.validate,
-      redact: setting.redact,
+      redactFor: (agent) => setting.redactFor(agent, agent === null ? undefined : this.#findTestAgent(agent)),
       resourcesFor: (agent) => this.#equip(agent, isOver),
       storeBlob: async (bytes) => {
         const ref = sha256(bytes);

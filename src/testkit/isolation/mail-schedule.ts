@@ -2,6 +2,7 @@
 // asks an agent to finish.
 import type { Json } from '#base';
 import type { Agent } from '#contracts';
+import { allGuesses } from './rng.ts';
 import type { Rng } from './rng.ts';
 import { validSample } from './sample-schema.ts';
 import type { Act, DrawnCall } from './mail-act.ts';
@@ -54,7 +55,7 @@ const drawGrace = (run: MailRun, rng: Rng): readonly Act[] =>
 const drawOutsideMessage = ({ setting }: MailRun, rng: Rng): Act => {
   const { hear } = setting.root.agent.topics;
   const topic = hear.length > 0 && rng.percent(30) ? { topic: rng.pick(hear) } : {};
-  return { do: 'tell', text: rng.words(), ...topic };
+  return { do: 'tell', text: `${rng.words()} ${allGuesses}`, ...topic };
 };
 
 const drawReplyAct = (run: MailRun, state: MailCellState, agents: readonly Agent[], rng: Rng): readonly Act[] => {

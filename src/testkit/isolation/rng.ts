@@ -68,6 +68,10 @@ export class Rng {
   }
 }
 
+/** Values that can be guessed, and a text with all guesses. */
+export const weakValues = ['Summer2025!', 'Summer2026!', 'Winter2026!', 'correct horse', 'letmein-2026'];
+export const allGuesses = weakValues.join(', ');
+
 /** All strings of four hex digits, created on first use. */
 let quads: readonly string[] | undefined;
 

@@ -2,7 +2,7 @@
 import type { JsonObject } from '#base';
 import type { ToolDefinition, ToolOutput, ToolSource } from '#contracts';
 import { shownBytesMax } from '#core/cells';
-import { Rng } from './rng.ts';
+import { Rng, allGuesses } from './rng.ts';
 import type { CaseSize } from './case-size.ts';
 import type { FakeTime } from './fake-time.ts';
 import type { CellState } from './cell-state.ts';
@@ -22,12 +22,13 @@ export const drawStandInOutput = (
 
 const drawOutput = (state: CellState, size: CaseSize, rng: Rng): ToolOutput => {
   const kind = rng.below(20);
-  if (kind < 2) throw new Error(rng.words());
+  if (kind < 2) throw new Error(`${rng.words()} ${allGuesses}`);
   // A result that many calls share, whoever makes them.
   if (kind === 2) return 'Nothing was found.';
-  if (kind === 3) return { type: 'json', value: { found: rng.words(), nth: rng.below(9) } };
+  if (kind === 3) return { type: 'json', value: { found: rng.words(), nth: rng.below(9), [allGuesses]: allGuesses } };
   const shown = shownBytesMax(state.planned.limits);
-  const words = state.secrets.length > 0 && rng.percent(20) ? `${rng.words()} ${rng.pick(state.secrets)}` : rng.words();
+  const said = state.secrets.length > 0 && rng.percent(20) ? `${rng.words()} ${rng.pick(state.secrets)}` : rng.words();
+  const words = rng.percent(20) ? `${said} ${allGuesses}` : said;
   return kind < 8 && size.longTexts && shown <= 8_000 ? `${words} `.padEnd(shown + 300, 'and so on ') : words;
 };
 

@@ -1,12 +1,16 @@
 // What each agent's providers and servers get from the environment, with made-up values for all variables.
 import { sha256 } from '#base';
-import type { Redact } from '#contracts';
-import { makeRedact } from '#core/registry';
+import type { Agent, Redact } from '#contracts';
+import { Redactors, strongParts } from '#core/registry';
 import type { Environment } from './subject.ts';
 import type { TestAgent } from './agent-tree.ts';
+import { weakValues } from './rng.ts';
 
 /** Other values for the variables that only one agent uses. */
 export type OtherValues = { readonly testAgent: TestAgent; readonly salt: string };
+
+/** What the cells of an agent may not record, as `RunPorts.redactFor`. */
+export type RedactFor = (agent: Agent | null, testAgent: TestAgent | undefined) => Redact | null;
 
 export class TestEnvironment {
   readonly #environment: Environment;
@@ -14,7 +18,7 @@ export class TestEnvironment {
   /** How many agents use each variable. */
   readonly #namedBy = new Map<string, number>();
   readonly #render = new Map<TestAgent['own'], string>();
-  #redact: Redact | null | undefined;
+  #redactors: Redactors | undefined;
 
   constructor(environment: Environment, testAgents: readonly TestAgent[]) {
     this.#environment = environment;
@@ -39,16 +43,30 @@ export class TestEnvironment {
     return (this.#variables.get(own) ?? []).map((slot) => this.#value(slot, other));
   }
 
-  redact(other: OtherValues | null): Redact | null {
-    if (other === null && this.#redact !== undefined) return this.#redact;
-    const made = makeRedact([...this.#namedBy.keys()].map((slot) => this.#value(slot, other)));
-    if (other === null) this.#redact = made;
+  /** Redacts for the cells of each agent as the runtime does. */
+  redactFor(other: OtherValues | null): RedactFor {
+    const redactors = this.#redactorsFor(other);
+    return (agent, testAgent) =>
+      agent === null || testAgent === undefined
+        ? redactors.forEveryone
+        : redactors.forAgent(agent, [], () => this.secretsOf(testAgent, other));
+  }
+
+  #redactorsFor(other: OtherValues | null): Redactors {
+    if (other === null && this.#redactors !== undefined) return this.#redactors;
+    const made = new Redactors();
+    made.add([...this.#namedBy.keys()].flatMap((slot) => strongParts(this.#value(slot, other))));
+    if (other === null) this.#redactors = made;
     return made;
   }
 
   #value(slot: string, other: OtherValues | null): string {
     const isOwn =
       other !== null && this.#namedBy.get(slot) === 1 && this.#variables.get(other.testAgent.own)?.includes(slot);
-    return `value-${sha256(isOwn === true ? `${slot} ${other.salt}` : slot).slice(0, 20)}`;
+    const drawn = sha256(isOwn === true ? `${slot} ${other.salt}` : slot);
+    // Every other variable has a value that can be guessed.
+    return Number.parseInt(sha256(slot).slice(0, 2), 16) % 2 === 0
+      ? `value-${drawn.slice(0, 24)}`
+      : weakValues[Number.parseInt(drawn.slice(0, 4), 16) % weakValues.length]!;
   }
 }

@@ -12,7 +12,6 @@ import type {
   History,
   HistoryEntry,
   Outcome,
-  Redact,
   ToolDefinition,
   ToolOutput,
   CellFolder,
@@ -33,6 +32,7 @@ import { CellState } from './cell-state.ts';
 import type { TestModelFacts } from './subject.ts';
 import { pathBelow } from './agent-tree.ts';
 import type { TestAgent, AgentTree } from './agent-tree.ts';
+import type { RedactFor } from './test-environment.ts';
 
 export type RunSetting = Scenario & {
   readonly prepareRoot: TestAgent;
@@ -49,7 +49,7 @@ export type RunSetting = Scenario & {
   /** What an agent's providers and servers get from the environment, if anything, and which of its values are secret. */
   environmentOf(testAgent: TestAgent): string | null;
   secretsOf(testAgent: TestAgent): readonly string[];
-  readonly redact: Redact | null;
+  readonly redactFor: RedactFor;
   /** Whether the user's own tools are run. */
   readonly usesRealTools: boolean;
 };
@@ -144,7 +144,7 @@ export class WatchedRun {
       ids: { random: () => this.#drawId() },
       workspaces: { open: (run, cell) => this.#watchWrites(this.#workspaces.open(run, cell)) },
       validate: this.#setting.validate,
-      redact: this.#setting.redact,
+      redactFor: (agent) => this.#setting.redactFor(agent, agent === null ? undefined : this.#tree.find(agent)),
       resourcesFor: (agent) => this.#equip(agent),
       onClosing: (done) => void this.#closing.push(done),
       storeBlob: async (bytes) => {

@@ -114,13 +114,35 @@ test('a value substituted into a declared field is secret unless the operator li
     env: { PASS: '${PASS}', MODE: '${MODE:-quiet}' },
   };
   const overlay = { ROOT: '/srv/projects', PASS: 'correct horse', UNUSED: 'never named' };
-  expect(secretsIn(config, overlay)).toEqual({ values: ['/srv/projects', 'correct horse'], tooShort: [] });
-  expect(secretsIn(config, overlay, ['ROOT'])).toEqual({ values: ['correct horse'], tooShort: [] });
+  expect(secretsIn(config, overlay)).toEqual({
+    own: ['/srv/projects', 'correct horse'],
+    strong: [],
+    weak: ['ROOT', 'PASS'],
+    tooShort: [],
+  });
+  expect(secretsIn(config, overlay, ['ROOT'])).toMatchObject({ own: ['correct horse'], weak: ['PASS'] });
 });
 
 test('values that are too short are reported, not redacted', () => {
   const config: ProviderConfig = { type: 'openai', apiKey: '${KEY}', headers: { 'X-Token': 'abc' } };
-  expect(secretsIn(config, { KEY: 'sk-1' })).toEqual({ values: [], tooShort: ['KEY', 'it.headers.X-Token'] });
+  expect(secretsIn(config, { KEY: 'sk-1' })).toEqual({
+    own: [],
+    strong: [],
+    weak: [],
+    tooShort: ['KEY', 'it.headers.X-Token'],
+  });
+});
+
+test('what nobody can guess is searched for everywhere, and the rest of the value only in cells that hold it', () => {
+  const key = 'q7Zr2Kx9Wm4Bv8Tn3Hs6Yd';
+  const config: ProviderConfig = { type: 'openai', apiKey: '${KEY}', headers: { 'X-Database': '${URL}' } };
+  const url = `postgres://app:${key}x@db/app`;
+  expect(secretsIn(config, { KEY: key, URL: url })).toEqual({
+    own: [key, url, `${key}x`],
+    strong: [key, `${key}x`],
+    weak: [],
+    tooShort: [],
+  });
 });
 
 const written: readonly (readonly [string, ProviderConfig | ServerConfig, readonly string[]])[] = [
@@ -155,12 +177,12 @@ const written: readonly (readonly [string, ProviderConfig | ServerConfig, readon
 ];
 
 test.each(written)('these literal values are secret: %s', (_name, config, values) => {
-  expect(secretsIn(config)).toEqual({ values, tooShort: [] });
+  expect(secretsIn(config)).toMatchObject({ own: values, tooShort: [] });
 });
 
 test('the text around a variable is not secret', () => {
   const headers = { Authorization: 'Negotiate ${TOKEN}' };
-  expect(secretsIn({ type: 'http', url: 'https://a.test', headers }, { TOKEN: 'tok-12345678' }).values).toEqual([
+  expect(secretsIn({ type: 'http', url: 'https://a.test', headers }, { TOKEN: 'tok-12345678' }).own).toEqual([
     'tok-12345678',
   ]);
 });

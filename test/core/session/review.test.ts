@@ -134,18 +134,18 @@ describe('a reply that ends with an error', () => {
 describe('values of secret variables', () => {
   const config: ServerConfig = { type: 'stdio', command: 'x', env: { PASS: '${PASS}' } };
   const secretsIn = (value: string) => collectSecrets([['it', config]], { PASS: value }, []);
-  const redacted = (value: string, text: string) => makeRedact(secretsIn(value).values)?.text(text) ?? text;
+  const redacted = (value: string, text: string) => makeRedact(secretsIn(value).own)?.text(text) ?? text;
 
   test.each(['1', 'abcdefg', '12345678', '123456789012345', ' 12345678 ', 'ab\ncd'])(
     '%j is too short, or too easy to guess, to be redacted',
     (value) => {
-      expect(secretsIn(value)).toEqual({ values: [], tooShort: ['PASS'] });
+      expect(secretsIn(value)).toMatchObject({ own: [], tooShort: ['PASS'] });
       expect(redacted(value, `It is ${value}.`)).toBe(`It is ${value}.`);
     },
   );
 
   test.each(['abcdefgh', '1234567a', '1234567890123456'])('%j is redacted', (value) => {
-    expect(secretsIn(value)).toEqual({ values: [value], tooShort: [] });
+    expect(secretsIn(value)).toMatchObject({ own: [value], tooShort: [] });
     expect(redacted(value, `It is ${value}.`)).toBe('It is [redacted].');
   });
 
