@@ -2,8 +2,10 @@
 import type { CellId } from '#base';
 import type { DeadLetter, CrossingEnd, Frame, Mail } from '#contracts';
 import type { Judge, ReportProblem } from './judge.ts';
-import { recordedArgs, hasMail, mailName, walkMail } from './mail-walk.ts';
+import { recordedArgs, hasMail, isExpired, mailName, walkMail } from './mail-walk.ts';
 import type { Delivery, MailCell, MailStep } from './mail-walk.ts';
+import { answerEnd, Works } from './works.ts';
+import type { Work } from './works.ts';
 
 export const mail: Judge = {
   name: 'messages cross once, with true names',
@@ -13,65 +15,69 @@ export const mail: Judge = {
       if (!hasMail(run)) continue;
       const crossed = new Set<string>();
       const readers = new Map<CellId, Reader>();
+      const works = new Works();
       walkMail(run, (step) => {
         checks += step.deliveries.length;
         const { frame } = step;
-        const reader = readers.get(frame.cell) ?? createReader(step);
+        const reader = readers.get(frame.cell) ?? { shown: 0, handed: 0 };
         readers.set(frame.cell, reader);
+        const work = works.of(step);
         for (const delivery of step.deliveries) {
           if (delivery.mail === null) continue;
           const key = `${delivery.mail.id} to ${delivery.to}`;
           if (crossed.has(key)) report(`${key} to cross once`, `it crosses again in frame ${frame.no}`);
           crossed.add(key);
           judgeEnds(step, delivery, delivery.mail, report);
-          judgeHops(step, delivery.mail, reader, report);
+          judgeHops(step, delivery.mail, { ...reader, work }, report);
         }
-        judgePost(step, reader, report);
+        judgePost(step, work, report);
+        judgeWork(step, work, report);
         updateReader(step, reader);
+        works.update(step);
       });
     }
     return checks;
   },
 };
 
-/** What a cell has read since it was woken, who waits for its answer, and whom it has messaged. */
-type Reader = {
-  /** The highest hop count of what it had read at its last model request, and of everything received since. */
-  shown: number;
-  handed: number;
-  requesters: readonly { readonly from: CrossingEnd; readonly id: string | null; readonly hops: number }[];
-  written: Set<CrossingEnd>;
-};
+/** The highest hop count of what a cell had read at its last model request, and of everything received since it was woken. */
+type Reader = { shown: number; handed: number };
 
-/** A cell that starts with a goal answers whoever gave it. */
-const createReader = ({ frame: { cell }, live }: MailStep): Reader => {
-  const from = live.get(cell)?.birth.parent ?? 'outside';
-  return { shown: 0, handed: 0, requesters: [{ from, id: null, hops: 0 }], written: new Set() };
-};
-
-const updateReader = ({ frame, received, deliveries }: MailStep, reader: Reader): void => {
-  const { record } = frame;
+const updateReader = ({ frame, received }: MailStep, reader: Reader): void => {
   if (frame.attempt !== undefined) reader.shown = reader.handed;
-  if (record.type === 'post' && record.name === 'tool:send_message')
-    for (const { to } of deliveries) reader.written.add(to);
   if (received === null || received.value === null) return;
-  const mails = received.deliveries.flatMap(({ mail: one, from }) => (one === null ? [] : [{ ...one, from }]));
-  if (received.receive.name === 'wait') {
-    Object.assign(reader, { shown: 0, handed: 0, written: new Set() });
-    reader.requesters = mails.flatMap(({ message_type: type, id, from, hops }) =>
-      type === 'message' ? [{ from, id, hops }] : [],
-    );
-  } else
-    // An answer is the only way to write to a person.
-    reader.requesters = [
-      ...reader.requesters,
-      ...mails.flatMap(({ message_type: type, id, from, hops }) =>
-        type === 'message' && from === 'outside' ? [{ from, id, hops }] : [],
-      ),
-    ];
-  for (const { hops } of mails) reader.handed = Math.max(reader.handed, hops);
-  if (received.receive.name === 'wait') reader.shown = reader.handed;
+  const isWoken = received.receive.name === 'wait';
+  if (isWoken) reader.handed = 0;
+  for (const { mail: one } of received.deliveries) reader.handed = Math.max(reader.handed, one?.hops ?? 0);
+  if (isWoken) reader.shown = reader.handed;
 };
+
+/** A piece of work is for one sender, who waited longest. All its mail is there, and nobody else's. */
+const judgeWork = ({ frame, received, live }: MailStep, { deferred }: Work, report: ReportProblem): void => {
+  if (received?.receive.name !== 'wait' || received.value === null || received.value.closing === true) return;
+  const { deliveries: taken, value } = received;
+  const where = `the work of ${frame.cell} that begins in frame ${frame.no}`;
+  if ((value.deferred ?? []).join() !== deferred.map(({ seq }) => seq).join())
+    report(
+      `${where} to answer what it read before (${deferred.map(({ id }) => id).join(', ')})`,
+      JSON.stringify(value.deferred),
+    );
+  const [first] = taken;
+  if (first === undefined) return;
+  const box = (live.get(frame.cell)?.mailbox ?? []).filter((one) => !isExpired(one, frame.at));
+  const asks = ({ from }: Delivery): boolean =>
+    box.some((one) => one.from === from && one.mail?.message_type === 'message');
+  const isPart = (one: Delivery): boolean => (asks(first) ? one.from === first.from : !asks(one));
+  const stranger = taken.find((one) => !isPart(one));
+  if (stranger !== undefined) report(`${where} to be for ${first.from}`, `it gets mail of ${stranger.from} too`);
+  const left = box.filter((one) => !taken.includes(one) && one.seq < taken.at(-1)!.seq);
+  const late = left.find((one) => one.seq < first.seq || isPart(one));
+  if (late !== undefined && taken.length < workMax)
+    report(`${where} to be for ${late.from}, who wrote first, or to get all mail`, `entry ${late.seq} is left`);
+};
+
+/** The most messages of one piece of work. */
+const workMax = 100;
 
 const judgeEnds = (
   { frame, live, ended }: MailStep,
@@ -116,12 +122,10 @@ const mayMessage = ({ birth, plan }: MailCell, { birth: other }: MailCell): bool
 /** One more than the highest hop count of what it has read; what it is receiving right now may count or not. */
 const judgeHops = (
   { frame }: MailStep,
-  { id, hops, message_type: type, correlation_id: answered }: Mail,
-  reader: Reader,
+  { id, hops, message_type: type }: Mail,
+  { shown, handed, work: { asker } }: Reader & { readonly work: Work },
   report: ReportProblem,
 ): void => {
-  const { shown, handed, requesters } = reader;
-  const asker = requesters.find((one) => one.id === answered);
   const [least, most] =
     frame.record.type === 'mail'
       ? [0, 0]
@@ -131,14 +135,14 @@ const judgeHops = (
   if (hops < least || hops > most) report(`${id} in frame ${frame.no} to have ${least} to ${most} hops`, `${hops}`);
 };
 
-const judgePost = (step: MailStep, reader: Reader, report: ReportProblem): void => {
+const judgePost = (step: MailStep, work: Work, report: ReportProblem): void => {
   const { record } = step.frame;
   if (record.type !== 'post') return;
   if (!record.ok && record.failure?.code === 'defect')
     report('no defect', `frame ${step.frame.no}: ${record.failure.detail}`);
   if (record.name === 'tool:send_message') judgeSent(step, record, report);
   else if (record.name === 'tool:publish') judgePublished(step, record, report);
-  else if (record.name === 'mail:answer') judgeAnswers(step, record, reader, report);
+  else if (record.name === 'mail:answer') judgeAnswer(step, record, work, report);
   else if (step.deliveries.length > 0) report(`no mail in frame ${step.frame.no}`, `${record.name} delivers some`);
 };
 
@@ -196,24 +200,19 @@ const judgePublished = ({ frame, deliveries, live }: MailStep, record: Post, rep
     );
 };
 
-/** Answers go once to each requester that has not been messaged already. */
-const judgeAnswers = (
-  { frame, deliveries, live }: MailStep,
-  record: Post,
-  reader: Reader,
-  report: ReportProblem,
-): void => {
+/** The answer goes to the asker of the work and to nobody else, once, unless the asker has been messaged already. */
+const judgeAnswer = ({ frame, deliveries }: MailStep, record: Post, work: Work, report: ReportProblem): void => {
+  const { asker, written } = work;
   const { dead = [] } = (record.value ?? {}) as PostValue;
-  const { written } = reader;
-  // A root that was woken by its own agents answers the person.
-  const isRoot = live.get(frame.cell)?.birth.parent === null && reader.requesters.length === 0;
-  const askers = isRoot ? [{ from: 'outside', id: null, hops: reader.handed } as const] : reader.requesters;
-  for (const { to, mail: one } of deliveries)
-    if (!askers.some(({ from, id }) => from === to && id === one?.correlation_id))
-      report(`frame ${frame.no} to answer only requesters`, `it answers ${to} about ${one?.correlation_id}`);
-  const open = new Set(askers.flatMap(({ from }) => (written.has(from) ? [] : [from]))).size;
-  const answered = deliveries.length + dead.length;
-  if (record.ok && (answered < open || answered > askers.length))
-    report(`${open} answers in frame ${frame.no}`, `${deliveries.length}, and ${dead.length} undeliverable`);
-  reader.requesters = [];
+  const to = asker !== null && written.has(asker.from) ? null : answerEnd(work);
+  const where = `frame ${frame.no} to answer ${to ?? 'nobody'}`;
+  if (work.isAnswered) report(`${where} once`, 'it answers the same work again');
+  if (record.about?.['to'] !== to) report(where, `it says ${JSON.stringify(record.about?.['to'])}`);
+  for (const { to: reader, mail: one } of deliveries) {
+    if (reader !== to) report(where, `it answers ${reader}`);
+    if (one?.correlation_id !== (asker?.id ?? null) || one.message_type !== (asker === null ? 'message' : 'answer'))
+      report(`${where} about ${asker?.id ?? 'nothing'}`, `${one?.message_type} about ${one?.correlation_id}`);
+  }
+  if (record.ok && deliveries.length + dead.length !== (to === null ? 0 : 1))
+    report(where, `${deliveries.length} answers, and ${dead.length} undeliverable`);
 };

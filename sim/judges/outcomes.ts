@@ -1,23 +1,32 @@
-// The output of a cell is exactly the latest text of its own model. A team has no model.
-import type { ModelReply } from '#contracts';
+// The output of a cell is exactly the latest text of its own model. A resident may have worked for others too: its output is the
+// latest text that it wrote for the caller that started it. A team has no model.
+import type { CellId } from '#base';
+import type { Frame, ModelReply } from '#contracts';
+import type { RunHistory } from '../history.ts';
 import { runFacts } from './facts.ts';
 import type { CellFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
+import { hasMail, walkMail } from './mail-walk.ts';
 import { teamPlans } from './team-walk.ts';
+import { answerEnd, Works } from './works.ts';
 
 export const outcomes: Judge = {
   name: 'output = latest text',
   check: ({ runs }, report) => {
     let checks = 0;
-    for (const run of runs)
+    for (const run of runs) {
+      const written = textsForCallers(run);
       for (const cell of runFacts(run).cells.values()) {
         if (cell.outcome === null || teamPlans(run).has(cell.birth.agent)) continue;
         checks++;
+        const isResident = cell.birth.spawned !== undefined;
+        const newest = isResident ? (written.get(cell.birth.cell) ?? '') : newestText(cell);
         // Output that may not cross is withheld.
-        const text = cell.outcome.failure?.code === 'crossing_refused' ? '' : newestText(cell);
+        const text = cell.outcome.failure?.code === 'crossing_refused' ? '' : newest;
         if (cell.outcome.output !== text)
           report(`${cell.birth.cell} to return ${JSON.stringify(text)}`, JSON.stringify(cell.outcome.output));
       }
+    }
     return checks;
   },
 };
@@ -25,10 +34,33 @@ export const outcomes: Judge = {
 /** The latest text of the usable replies; empty if there is none. */
 const newestText = ({ operations }: CellFacts): string => {
   for (const { attempt, settle } of operations.toReversed()) {
-    if (attempt === undefined || settle?.ok !== true) continue;
-    const { parts, finish } = settle.value as unknown as ModelReply;
-    const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
-    if (text.trim() !== '' && finish !== 'error' && finish !== 'content-filter') return text;
+    const text = attempt === undefined || settle?.ok !== true ? '' : usableText(settle.value);
+    if (text !== '') return text;
   }
   return '';
+};
+
+const usableText = (value: unknown): string => {
+  const { parts, finish } = value as ModelReply;
+  const text = parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  return text.trim() === '' || finish === 'error' || finish === 'content-filter' ? '' : text;
+};
+
+/** What each resident wrote last while it worked for its caller. */
+const textsForCallers = (run: RunHistory): ReadonlyMap<CellId, string> => {
+  const texts = new Map<CellId, string>();
+  if (!hasMail(run)) return texts;
+  const works = new Works();
+  const attempts = new Set<string>();
+  walkMail(run, (step) => {
+    const { cell, record, attempt }: Frame = step.frame;
+    if (record.type === 'begin' && attempt !== undefined) attempts.add(`${cell}/${record.op}`);
+    const work = works.of(step);
+    if (record.type === 'settle' && record.ok && attempts.has(`${cell}/${record.op}`)) {
+      const text = usableText(record.value);
+      if (text !== '' && answerEnd(work) === work.caller) texts.set(cell, text);
+    }
+    works.update(step);
+  });
+  return texts;
 };

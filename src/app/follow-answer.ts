@@ -46,7 +46,9 @@ const findAnswer = (frame: Frame, message: string | null, isNext: boolean): Answ
   const { record, contents = [], at } = frame;
   if (record.type !== 'post' || record.name !== 'mail:answer') return null;
   const messages = contents.filter(({ kind, to }) => kind === 'message' && to === 'outside').map(decodeMail);
-  const found = messages.find(({ correlation_id: of }) => of === message) ?? (isNext ? messages[0] : undefined);
+  const found =
+    messages.find(({ correlation_id: of }) => of === message) ??
+    (isNext ? messages.find((one) => one.message_type === 'answer') : undefined);
   if (found === undefined) return null;
   const { id, correlation_id, agent_id, text } = found;
   const { status, error = null } = (record.about ?? {}) as { status: Status; error?: ErrorCode };

@@ -63,6 +63,8 @@ export type MailFilter = {
   readonly names?: readonly string[];
   readonly topics?: readonly string[];
   readonly all?: boolean;
+  /** Only the mail of one piece of work: all mail of one asker, or all mail of senders that ask nothing. */
+  readonly oneWork?: true;
   readonly max: number;
 };
 
@@ -71,6 +73,8 @@ export type ReceiveResult = {
   readonly messages: readonly number[];
   /** Messages that expired unread. */
   readonly expired?: readonly number[];
+  /** Messages of a person that were read during earlier work, and that the work beginning now answers. */
+  readonly deferred?: readonly number[];
   /** The agent has been asked to finish. */
   readonly closing?: true;
   readonly timedOut?: true;

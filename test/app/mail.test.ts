@@ -136,6 +136,46 @@ describe('a resident session', () => {
     expect(await codeOf(() => session.finish())).toMatch(/^cell_ended: /u);
   });
 
+  test('answers one asker at a time: another that wrote at the same time is not shown the answer', async () => {
+    const busy = Promise.withResolvers<string>();
+    const think = { name: 'think', description: 'Thinks.', inputSchema: {}, execute: () => busy.promise };
+    const one = (name: string, options: Partial<AgentOptions>) =>
+      defineAgent({ name, description: 'Helps.', prompt: `You are called ${name}.`, ...options });
+    const visitors = ['ann', 'bob'].map((name) => one(name, { tools: ['send_message'], messages: ['parent', 'desk'] }));
+    const desk = one('desk', { tools: [think], messages: ['parent', 'ann', 'bob'] });
+    const { cloister, model } = await open({
+      says: [
+        {
+          when: ({ agent, lastText }) => agent === 'desk' && lastText.includes('PIN'),
+          reply: 'Ann, your PIN is 4711.',
+        },
+        { when: ({ agent, lastText }) => agent === 'desk' && lastText.includes('close'), reply: 'At six.' },
+      ],
+      lead: { spawns: { agents: [desk, ...visitors] } },
+    });
+    const session = await cloister.spawn('lead');
+    for (const name of ['desk', 'ann', 'bob']) await session.ask(`spawn_agent {"agent_id":"${name}"}`);
+    session.send('think {}', { to: 'desk' });
+    await session.ask('send_message {"to":"desk","message":"My PIN?"}', { to: 'ann' });
+    await session.ask('send_message {"to":"desk","message":"When do you close?"}', { to: 'bob' });
+    busy.resolve('Well.');
+    for await (const event of session)
+      if (
+        event.type === 'mail' &&
+        event.state === 'read' &&
+        event.message_type === 'answer' &&
+        event.recipient_id === 'bob'
+      )
+        break;
+    await endAndAudit(cloister, session);
+    const shownTo = (name: string): string =>
+      JSON.stringify(model.requests.filter(({ prompt }) => JSON.stringify(prompt).includes(`called ${name}.`)));
+    expect(shownTo('bob')).toContain('At six.');
+    expect(shownTo('bob')).not.toContain('4711');
+    expect(shownTo('ann')).toContain('4711');
+    expect(shownTo('ann')).not.toContain('At six.');
+  });
+
   test('answers messages it read in the middle of other work together with that work', async () => {
     const { cloister } = await open({ says: [{ when: { text: 'one' }, times: 1, reply: calls('receive_message') }] });
     const session = await cloister.spawn('lead');

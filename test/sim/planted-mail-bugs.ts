@@ -51,6 +51,21 @@ export const mailBugs: readonly Bug[] = [
   bug('an answer reaches an agent that its sender may not message', 'mail-may-pass', 'return true;'),
   bug('mail read with a tool does not count as a hop', 'mail-read-hops', ''),
 
+  // Each piece of work is for one asker, who alone gets the answer.
+  bug('a piece of work gets the mail of all senders', 'mailbox-one-work', 'const $(declarations.0.id) = wanted;'),
+  bug('mail read with a tool makes its sender the asker', 'mail-read-asker', 'session.asker = sender;'),
+  bug('a person’s message that was read with a tool is not answered', 'mail-read-asker', 'if ($(test)) $(consequent)'),
+  bug(
+    'an answer also goes to the next one that waits',
+    'answer-send',
+    `$(whole)
+  const { directory } = cell.runtime.liveRun.mail;
+  const next = directory.get(cell.runtime.cellId)?.mailbox.unread.at(-1)?.from;
+  const reader = next === undefined || next === 'outside' ? undefined : directory.get(next);
+  if (reader !== undefined) sendTo(cell, reader, { id: id + '0', type, text, correlation, hops }, at);`,
+  ),
+  bug('the end of an agent tells its caller what it wrote for others', 'outcome-text', 'session.latestText'),
+
   // Spawning.
   bug(
     'only one of two simultaneous shutdowns of an agent waits for it',

@@ -16,6 +16,7 @@ import { verifyOutputs } from './verify-outputs.ts';
 import { verifyPrompts } from './verify-prompts.ts';
 import { verifyShares } from './verify-shares.ts';
 import { verifyTasks } from './verify-tasks.ts';
+import { verifyWork } from './verify-work.ts';
 
 export type AuditSources = {
   readonly readBlob: (ref: string) => Promise<Uint8Array>;
@@ -41,6 +42,7 @@ export const auditRun = async (frames: readonly Frame[], { readBlob, damaged }: 
     prompts.next,
     verifyShares(records, prompts.of, problems),
     verifyMail(records, problems),
+    verifyWork(records, problems),
     verifyTasks(records, problems),
     (frame) => accounts.next(frame),
     verifyOutcomes(records, problems),

@@ -162,3 +162,14 @@ export const toSettlement = ({ settle, settledAt: at }: OperationRecord): Settle
 /** The parts of a model's settled reply; empty if there is none. */
 export const replyParts = ({ attempt, settle }: OperationRecord): readonly ReplyPart[] =>
   attempt !== undefined && settle?.ok === true ? (settle.value as unknown as ModelReply).parts : [];
+
+/** The text of a model's settled reply; empty if there is none. */
+export const replyText = (operation: OperationRecord | undefined): string =>
+  (operation === undefined ? [] : replyParts(operation))
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join('');
+
+/** Ignores white space, because an answer is trimmed and joined from its parts. */
+export const holdsText = (text: string, part: string): boolean => withoutSpaces(text).includes(withoutSpaces(part));
+
+const withoutSpaces = (text: string): string => text.replace(/\s+/gu, '');

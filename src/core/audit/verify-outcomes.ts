@@ -4,7 +4,7 @@ import type { CellId, Json } from '#base';
 import type { Envelope, Frame, Outcome } from '#contracts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
-import { replyParts } from './records.ts';
+import { holdsText, replyText } from './records.ts';
 import type { CellRecords, RunRecords } from './records.ts';
 import type { Tally } from './tally.ts';
 
@@ -21,8 +21,8 @@ export const verifyOutcomes =
     if (wrong.length > 0) problems.add('outcome-spent', where, `its frames add up to different ${wrong.join(', ')}`);
     const isTeam = records.definitions.get(cell.birth.digest)?.team !== undefined;
     verifyEnvelope(frame, ended, { isTeam, problems });
-    // A team's outcome is checked with its tasks.
-    if (!isTeam && !hasAnswered(cell, ended.outcome))
+    // A team's outcome is checked with its tasks, a resident's with its work.
+    if (!isTeam && cell.birth.spawned === undefined && !hasAnswered(cell, ended.outcome))
       problems.add('outcome-answer', where, "its output is not its model's last answer");
   };
 
@@ -74,16 +74,10 @@ const parseJson = (text: string): Json | undefined => {
   }
 };
 
-/** Ignores white space, because an answer is trimmed and joined from its parts. */
 const hasAnswered = ({ lastReply }: CellRecords, { status, output }: Outcome): boolean => {
   if (status !== 'completed' && status !== 'partial') return true;
-  const text = (lastReply === undefined ? [] : replyParts(lastReply))
-    .map((part) => (part.type === 'text' ? part.text : ''))
-    .join('');
-  return withoutSpaces(output) !== '' && withoutSpaces(text).includes(withoutSpaces(output));
+  return output.trim() !== '' && holdsText(replyText(lastReply), output);
 };
-
-const withoutSpaces = (text: string): string => text.replace(/\s+/gu, '');
 
 /** A child's value must name the entry of its envelope, which crossed in this frame. */
 const verifyChildValue = (frame: Frame, { cells }: RunRecords, problems: AuditProblems): void => {

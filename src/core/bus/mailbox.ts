@@ -1,7 +1,9 @@
 // The mailbox of one cell: messages sent to it and not delivered yet, in log order.
 //
 //   M1. A message is handed out once, to the waiter that has waited longest for a match; putting it again changes nothing.
-//   M2. What one sender may have unread is bounded by number and bytes, so no sender learns how much others have written. The
+//   M2. A piece of work is for one asker: it gets all mail of the sender of the oldest message, if that sender asks something.
+//       Otherwise it gets the mail of all senders that ask nothing. The rest stays here.
+//   M3. What one sender may have unread is bounded by number and bytes, so no sender learns how much others have written. The
 //       result of a child always fits, because each child has only one.
 import type { CrossingEnd, MailFilter } from '#contracts';
 
@@ -15,6 +17,8 @@ export type QueuedMessage = {
   readonly kind: 'message' | 'broadcast' | 'result';
   readonly from: CrossingEnd;
   readonly topic: string | null;
+  /** Whether its sender awaits an answer. */
+  readonly asks: boolean;
   readonly bytes: number;
   readonly expiresAt?: number;
 };
@@ -77,7 +81,9 @@ export class Mailbox {
 
   /** Removes and returns the messages that match now, even if `all` is not satisfied. */
   take(filter: MailFilter): readonly QueuedMessage[] {
-    const matching = this.#messages.filter((message) => matchesFilter(message, filter));
+    const wanted = this.#messages.filter((message) => matchesFilter(message, filter));
+    // probe: mailbox-one-work
+    const matching = filter.oneWork === true ? mailOfOneWork(wanted) : wanted;
     const oldestPerSender =
       filter.all === true
         ? matching.filter(({ from }, no) => matching.findIndex((one) => one.from === from) === no)
@@ -130,6 +136,15 @@ export class Mailbox {
 
 const noMessages: readonly QueuedMessage[] = [];
 const noWaiters: readonly Waiter[] = [];
+
+/** Whoever has waited longest comes first. */
+const mailOfOneWork = (messages: readonly QueuedMessage[]): readonly QueuedMessage[] => {
+  const [oldest] = messages;
+  const asks = (sender: CrossingEnd): boolean => messages.some((message) => message.asks && message.from === sender);
+  return oldest !== undefined && asks(oldest.from)
+    ? messages.filter(({ from }) => from === oldest.from)
+    : messages.filter(({ from }) => !asks(from));
+};
 
 const matchesFilter = (
   { kind, from, topic }: QueuedMessage,

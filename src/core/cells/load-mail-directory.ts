@@ -2,7 +2,7 @@
 import type { CellId, Hash } from '#base';
 import type { Birth, AgentDefinition, Frame, ReceiveResult } from '#contracts';
 import { Directory } from '#core/bus';
-import { toQueuedMessage, messagesDefault } from './mail-delivery.ts';
+import { endOfChild, toQueuedMessage, messagesDefault } from './mail-delivery.ts';
 
 export const loadMailDirectory = (frames: readonly Frame[]): Directory => {
   const directory = new Directory();
@@ -73,5 +73,5 @@ const removeEnded = (directory: Directory, { cell, record, contents = [] }: Fram
   directory.remove(ended);
   const result = contents.find(({ kind, from, to }) => kind === 'result' && from === ended && to === cell);
   if (spawned === undefined || spawned === null || result === undefined || record.type !== 'settle') return;
-  directory.get(cell)?.mailbox.put({ seq: result.seq, kind: 'result', from: ended, topic: null, bytes: 0 });
+  directory.get(cell)?.mailbox.put(endOfChild(result.seq, ended));
 };

@@ -101,14 +101,25 @@ export class MailDelivery {
   /** Puts the end of a child that nobody waits for into its caller's mailbox. */
   notifyEnd(parent: CellId, child: CellId, seq: number): void {
     // probe: post-tell-end
-    this.directory.get(parent)?.mailbox.put({ seq, kind: 'result', from: child, topic: null, bytes: 0 });
+    this.directory.get(parent)?.mailbox.put(endOfChild(seq, child));
   }
 }
+
+/** The end of a child, as mail for its caller. */
+export const endOfChild = (seq: number, child: CellId): QueuedMessage => ({
+  seq,
+  kind: 'result',
+  from: child,
+  topic: null,
+  asks: false,
+  bytes: 0,
+});
 
 export const toQueuedMessage = ({ cell, to, kind, seq, from, content }: CrossingContent): QueuedMessage | null => {
   if ((kind !== 'message' && kind !== 'broadcast') || cell !== to) return null;
   const head = content.slice(0, content.indexOf('\n'));
+  const asks = head.includes('"message_type":"message"');
   const isPlain = kind === 'message' && !head.includes('"expires_at"');
   const { topic = null, expires_at: expiresAt } = isPlain ? ({} as Partial<Mail>) : (decodeMessage(content) as Mail);
-  return { seq, kind, from, topic, bytes: utf8Bytes(content), ...(expiresAt === undefined ? {} : { expiresAt }) };
+  return { seq, kind, from, topic, asks, bytes: utf8Bytes(content), ...(expiresAt === undefined ? {} : { expiresAt }) };
 };

@@ -15,7 +15,7 @@ import {
 } from './dialog.ts';
 import { gatherRule } from './gather.ts';
 import { historyRule, omittedHistoryRule, noteRule, shareRule } from './history.ts';
-import { mailRule, receivedRule, routedRule } from './mail.ts';
+import { deferredRule, mailRule, receivedRule, routedRule } from './mail.ts';
 import type { Rule } from './rule.ts';
 import { shortenRule } from './shorten.ts';
 import { dependencyRule, synthesisRule, taskRule, taskMessagesRule } from './tasks.ts';
@@ -40,6 +40,7 @@ export const rules = {
   'note@1': noteRule,
   'mail@1': mailRule,
   'received@1': receivedRule,
+  'deferred@1': deferredRule,
   'routed@1': routedRule,
   'task@1': taskRule,
   'dependency@1': dependencyRule,

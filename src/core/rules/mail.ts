@@ -27,6 +27,14 @@ export const receivedRule: Rule = ([call, operation, ...crossings], [bytesMax = 
   return toolMessage(id, name, { type: value.unknown === undefined ? 'text' : 'error-text', value: lines.join('\n') });
 };
 
+/** deferred@1. Sources: the crossings of a person's messages that the session read while it worked for another. */
+export const deferredRule: Rule = (crossings) => {
+  const ids = crossings.map((crossing) => (decodeMessage(sourceText(crossing)) as Mail).id);
+  return userMessage(
+    `Now answer the user's ${ids.length === 1 ? 'message' : 'messages'} ${ids.join(', ')}, which you read while you worked on something else.`,
+  );
+};
+
 /** All received messages, each framed as data, in order. */
 export const receivedText = (crossings: readonly ResolvedSource[]): string =>
   crossings

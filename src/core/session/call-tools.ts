@@ -154,7 +154,8 @@ const show = (
       (name) => present?.includes(name) !== true,
     );
   session.window.add({ rule, of: [call, ...of], ...(numbers && { with: numbers }) }, 'TOOLS');
-  if (rule === 'received@1')
-    for (const source of of)
-      if (source.from === 'crossing') session.cell.runtime.receivedCrossings.forgetMail(source.seq);
+  if (rule !== 'received@1') return;
+  for (const source of of)
+    if (source.from === 'crossing' && !session.deferred.some(({ seq }) => seq === source.seq))
+      session.cell.runtime.receivedCrossings.forgetMail(source.seq);
 };

@@ -82,7 +82,7 @@ export const mailSchemas = {
   ),
   receive_message: tool(
     'receive_message',
-    'Read the messages in your mailbox, or wait for the next one. Each message is shown once.',
+    'Read the messages in your mailbox, or wait for the next one. Each message is shown once. Reply to agents with send_message: your final answer goes only to whoever your current work is for. Answer the user later, when you are asked to.',
     {
       from: texts('Only messages from these agents (default: all).'),
       wait_for: {

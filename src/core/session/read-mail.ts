@@ -5,14 +5,14 @@ import { shownBytesMax } from '#core/cells';
 import { isLongMail, mailOutputName, mailBody } from '#core/rules';
 import type { ResolvedSource } from '#core/rules';
 import { mailBytesMax } from './send-mail.ts';
-import type { PendingSender, Session } from './state.ts';
+import type { Asker, Session } from './state.ts';
 
 export const crossingAt = ({ cell }: Session, seq: number): Extract<ResolvedSource, { from: 'crossing' }> => {
   const { kind, content } = cell.runtime.receivedCrossings.at(seq)!;
   return { from: 'crossing', kind, content };
 };
 
-/** Shows the messages that woke the session, and notes which senders await a reply. */
+/** Shows the messages that woke the session, and notes whom it works for. */
 export const showMail = (session: Session, seqs: readonly number[]): void => {
   const { cell, window } = session;
   // Without read_output the session cannot read the rest, so it is shown the full text.
@@ -25,15 +25,34 @@ export const showMail = (session: Session, seqs: readonly number[]): void => {
     // probe: mail-show
     window.add({ rule: 'mail@1', of, with: [shownMax, nth] }, 'DIALOG');
   }
-  session.pendingSenders = seqs.flatMap((seq) => senderAwaitingReply(session, seq));
+  session.asker = askersOf(session, seqs).at(-1) ?? null;
   countHops(session, seqs);
   for (const seq of seqs) cell.runtime.receivedCrossings.forgetMail(seq);
 };
 
-/** Notes mail that was read during a turn. A person's message is answered by the turn's result: an agent cannot write to a person otherwise. */
+/** The session was shown a person's messages while it worked for another. Now it works for that person. */
+export const showDeferred = (session: Session): void => {
+  const { deferred, window } = session;
+  const of = deferred.map(({ seq }): Source => ({ from: 'crossing', seq }));
+  window.add({ rule: 'deferred@1', of }, 'DIALOG');
+  const { id, hops } = deferred.at(-1)!;
+  session.asker = { from: 'outside', id, hops };
+  session.deferred = [];
+  session.hops = Math.max(...deferred.map((one) => one.hops));
+  for (const { seq } of deferred) session.cell.runtime.receivedCrossings.forgetMail(seq);
+};
+
+/**
+ * Notes mail that was read during a turn. It makes nobody an asker: only a further message of the asker itself is answered with
+ * this work. A person's message is answered with the next work, because an agent cannot write to a person otherwise.
+ */
 export const noteMailRead = (session: Session, seqs: readonly number[]): void => {
-  const people = seqs.flatMap((seq) => senderAwaitingReply(session, seq)).filter(({ from }) => from === 'outside');
-  session.pendingSenders = [...session.pendingSenders, ...people];
+  for (const { seq, ...sender } of askersOf(session, seqs)) {
+    // probe: mail-read-asker
+    if (sender.from === session.asker?.from) session.asker = sender;
+    else if (sender.from === 'outside')
+      session.deferred = [...session.deferred, { seq, id: sender.id, hops: sender.hops }];
+  }
   // probe: mail-read-hops
   countHops(session, seqs);
 };
@@ -46,11 +65,12 @@ const countHops = (session: Session, seqs: readonly number[]): void => {
   }
 };
 
-/** Only a plain message awaits a reply; an answer, a result or a broadcast does not. */
-const senderAwaitingReply = (session: Session, seq: number): readonly PendingSender[] => {
-  const { kind, content } = crossingAt(session, seq);
-  const from = session.cell.runtime.receivedCrossings.at(seq)?.from;
-  if (kind !== 'message' || from === undefined) return [];
-  const { id, message_type: type, hops } = decodeMessage(content) as Mail;
-  return type === 'message' ? [{ from, id, hops }] : [];
-};
+/** The senders of plain messages: an answer, a result or a broadcast awaits no reply. */
+const askersOf = (session: Session, seqs: readonly number[]) =>
+  seqs.flatMap((seq): readonly (Asker & { readonly seq: number; readonly id: string })[] => {
+    const { kind, content } = crossingAt(session, seq);
+    const from = session.cell.runtime.receivedCrossings.at(seq)?.from;
+    if (kind !== 'message' || from === undefined) return [];
+    const { id, message_type: type, hops } = decodeMessage(content) as Mail;
+    return type === 'message' ? [{ from, id, hops, seq }] : [];
+  });

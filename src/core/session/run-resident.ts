@@ -1,17 +1,18 @@
 // Runs a resident session: it waits for mail, works, answers, and waits again.
 //
 //   E1. While the session waits, it holds no slot and no timer, and the time does not count.
-//   E2. The session replies only to agents whose messages it works on, and not to those it already wrote to while working.
+//   E2. Each piece of work is for one asker, and its answer goes to that asker only, unless the session already wrote to it while
+//       working. Where the answer goes is recorded. Mail that the session reads while it works makes nobody an asker.
 //   E3. The limits on steps, turns and time apply to each piece of work separately.
 import { CloisterError } from '#base';
 import type { Failure } from '#base';
-import type { Outcome, ReceiveResult } from '#contracts';
+import type { CrossingEnd, DeadLetter, Outcome, ReceiveResult } from '#contracts';
 import type { Cell } from '#core/cells';
-import { shutdownOutcome, stoppedOutcome } from './session-outcome.ts';
+import { answerEnd, shutdownOutcome, stoppedOutcome, textForCaller } from './session-outcome.ts';
 import { WorkClock } from './limits.ts';
-import { showMail } from './read-mail.ts';
+import { showDeferred, showMail } from './read-mail.ts';
 import { mailLoopFailure, newMailId, sendTo } from './send-mail.ts';
-import type { PendingSender, Session } from './state.ts';
+import type { DeferredMessage, Session } from './state.ts';
 
 type RunTurns = (session: Session) => Promise<Outcome>;
 
@@ -26,22 +27,25 @@ export const awaitFirstMail = async (cell: Cell): Promise<ReceiveResult | Failur
 };
 
 export const runResident = async (session: Session, work: RunTurns, first: ReceiveResult | null): Promise<Outcome> => {
-  const goal = session.cell.runtime.receivedCrossings.at(0);
-  if (first === null && goal !== undefined) session.pendingSenders = [{ from: goal.from, id: null, hops: 0 }];
-  else if (first === null || !wake(session, first)) return shutdownOutcome(session, false);
+  // Without mail, the session starts with its goal.
+  if (first !== null && !wake(session, first)) return shutdownOutcome(session, false);
   for (;;) {
     const outcome = await work(session);
     if (endsResident(outcome, session)) return outcome;
-    const failure = replyToSenders(session, outcome);
+    const failure = answerAsker(session, outcome);
     if (failure !== null) return stoppedOutcome(session, failure);
-    if (!wake(session, await nextMail(session.cell))) return shutdownOutcome(session, outcome.status !== 'failed');
+    const next = await nextMail(session.cell, session.deferred);
+    if (!wake(session, next)) return shutdownOutcome(session, outcome.status !== 'failed');
   }
 };
 
-const nextMail = async (cell: Cell): Promise<ReceiveResult> => {
+/** Messages of a person that the session read during its last work come first: they are no longer in the mailbox. */
+const nextMail = async (cell: Cell, deferred: readonly DeferredMessage[] = []): Promise<ReceiveResult> => {
   const { now } = cell.runtime;
+  const seqs = deferred.map(({ seq }) => seq);
+  const filter = () => (seqs.length === 0 ? mailOfOneWork : { settle: { messages: [], deferred: seqs } });
   const { no, settled } = await cell.runtime.first([
-    cell.runtime.begin({ do: 'receive', name: 'wait', filter: () => anyMail, timeoutMs: 0 }),
+    cell.runtime.begin({ do: 'receive', name: 'wait', filter, timeoutMs: 0 }),
   ]);
   cell.record(no, settled!);
   // Waiting time does not count against the deadline.
@@ -50,20 +54,22 @@ const nextMail = async (cell: Cell): Promise<ReceiveResult> => {
 };
 
 /** False: the session was asked to finish. */
-const wake = (session: Session, { messages, closing }: ReceiveResult): boolean => {
+const wake = (session: Session, { messages, deferred, closing }: ReceiveResult): boolean => {
   const { cell } = session;
   if (closing === true) return false;
   session.stepsAtWake = cell.steps;
   session.workClock = new WorkClock(cell);
+  session.resultText = session.latestText = textForCaller(session);
   session.recipients = [];
   session.hops = 0;
   session.missing = [];
   session.hasRepaired = false;
-  showMail(session, messages);
+  if (deferred === undefined) showMail(session, messages);
+  else showDeferred(session);
   return true;
 };
 
-const anyMail = { channel: 'any', max: 100 } as const;
+const mailOfOneWork = { channel: 'any', oneWork: true, max: 100 } as const;
 
 /** A failed root can still answer a person's next request. A failed child reports to its parent and ends. */
 const endsResident = ({ status, failure }: Outcome, { cell }: Session): boolean => {
@@ -71,55 +77,44 @@ const endsResident = ({ status, failure }: Outcome, { cell }: Session): boolean 
   return cell.parent !== null || status !== 'failed' || failure?.code === 'defect';
 };
 
-const replyToSenders = (session: Session, outcome: Outcome): Failure | null => {
-  // One reply per sender, to its newest message.
-  const open = session.pendingSenders.filter(({ from }) => !session.recipients.includes(from));
-  const newest = open.filter(({ from }, index) => open.findLastIndex((one) => one.from === from) === index);
-  // If a root was woken by its own agents, its output goes to the person: nobody else would receive it.
-  const isRoot = session.cell.parent === null && session.pendingSenders.length === 0;
-  const senders: readonly PendingSender[] = isRoot
-    ? [{ from: 'outside', id: null, hops: session.hops, unprompted: true }]
-    : newest;
-  session.pendingSenders = [];
-  if (senders.length === 0) return null;
-  const hops = Math.max(...senders.map((sender) => sender.hops)) + 1;
-  const loop = mailLoopFailure(
-    session,
-    senders.map(({ from }) => from),
-    hops,
-  );
+/** Records where the answer went, also if it went to nobody. If the asker has ended meanwhile, it is recorded as undeliverable. */
+const answerAsker = (session: Session, outcome: Outcome): Failure | null => {
+  const { asker, cell } = session;
+  const to = asker !== null && session.recipients.includes(asker.from) ? null : answerEnd(session);
+  const hops = (asker?.hops ?? session.hops) + 1;
+  const loop = to === null ? null : mailLoopFailure(session, [to], hops);
   if (loop !== null) return loop;
-  postReplies(session, senders, outcome);
-  return null;
-};
-
-/** If a recipient has ended meanwhile, the reply is only recorded as undeliverable. */
-const postReplies = (
-  session: Session,
-  senders: readonly PendingSender[],
-  { output, status, failure }: Outcome,
-): void => {
-  const { cell } = session;
-  const { directory } = cell.runtime.liveRun.mail;
-  // After a failure the output is from earlier work, so it is not a reply to this message.
-  const hasAnswer = (status === 'completed' || status === 'partial') && output !== '';
-  const drafts = senders.map((sender) => ({ asker: sender, id: newMailId(session) }));
+  const { status, failure } = outcome;
+  const id = to === null ? '' : newMailId(session);
   cell.runtime.begin({
     do: 'post',
     name: 'mail:answer',
-    about: { status, ...(failure === null ? {} : { error: failure.code }) },
+    about: { status, ...(failure === null ? {} : { error: failure.code }), to },
     decide: (at) => {
-      const dead = drafts.flatMap(({ asker: { from, id: correlation, hops, unprompted }, id }) => {
-        const to = from === 'outside' ? ('outside' as const) : directory.get(from);
-        const text = hasAnswer ? /* probe: answer-text */ output : `(no answer: ${failure?.code ?? status})`;
-        const type = unprompted === true ? 'message' : 'answer';
-        const draft = { id, type, text, correlation, hops: hops + 1 } as const;
-        const reason = to === undefined ? 'ended' : sendTo(cell, to, draft, at);
-        if (reason === null) return [];
-        const name = to === undefined || to === 'outside' ? from : to.name;
-        return [{ id, to: name, reason, type, correlation }];
-      });
-      return dead.length === 0 ? {} : { dead };
+      const dead = to === null ? null : sendAnswer(session, to, { id, outcome, hops, at });
+      return dead === null ? {} : { dead: [dead] };
     },
   });
+  return null;
+};
+
+type AnswerDraft = { readonly id: string; readonly outcome: Outcome; readonly hops: number; readonly at: number };
+
+const sendAnswer = (
+  { asker, cell }: Session,
+  end: CrossingEnd,
+  { id, outcome: { status, output, failure }, hops, at }: AnswerDraft,
+): (DeadLetter & { readonly id: string }) | null => {
+  // After a failure the output is from earlier work, so it is not a reply to this message.
+  const hasAnswer = (status === 'completed' || status === 'partial') && output !== '';
+  const text = hasAnswer ? /* probe: answer-text */ output : `(no answer: ${failure?.code ?? status})`;
+  // Nobody asked: the root has something to say by itself.
+  const type = asker === null ? 'message' : 'answer';
+  const correlation = asker?.id ?? null;
+  const to = end === 'outside' ? ('outside' as const) : cell.runtime.liveRun.mail.directory.get(end);
+  // probe: answer-send
+  const reason = to === undefined ? 'ended' : sendTo(cell, to, { id, type, text, correlation, hops }, at);
+  return reason === null
+    ? null
+    : { id, to: to === undefined || to === 'outside' ? end : to.name, reason, type, correlation };
 };

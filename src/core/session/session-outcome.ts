@@ -1,7 +1,7 @@
 // Ends a session with an outcome. There is no success without a final answer.
 import { deepFreeze, errorCatalogue, extractJson } from '#base';
 import type { Failure, Json } from '#base';
-import type { Outcome, Status } from '#contracts';
+import type { CrossingEnd, Outcome, Status } from '#contracts';
 import { askModel, addReplyToWindow } from './ask-model.ts';
 import type { TurnReply } from './ask-model.ts';
 import type { Session } from './state.ts';
@@ -41,7 +41,7 @@ export const runLastTurn = async (session: Session, turn: number): Promise<Outco
 
 /** The session stopped before an answer: its latest text, and the failure. */
 export const stoppedOutcome = (session: Session, failure: Failure): Outcome =>
-  outcome(session, failureStatus(failure), session.latestText, { failure });
+  outcome(session, failureStatus(failure), textForCaller(session), { failure });
 
 /** The turn got no reply, so it does not count: a resident uses its number again. */
 export const retryTurnOrStop = (session: Session, failure: Failure): Outcome => {
@@ -51,7 +51,17 @@ export const retryTurnOrStop = (session: Session, failure: Failure): Outcome => 
 
 /** An idle resident was asked to finish. Its latest answer is its result, if it answered its latest mail. */
 export const shutdownOutcome = (session: Session, answered: boolean): Outcome =>
-  answered ? outcome(session, 'completed', session.latestText) : stoppedOutcome(session, { code: 'shut_down' });
+  answered ? outcome(session, 'completed', textForCaller(session)) : stoppedOutcome(session, { code: 'shut_down' });
+
+/** Where the answer of the current work goes; null: to nobody. What a root says unasked goes to the person that started it. */
+export const answerEnd = ({ asker, cell }: Session): CrossingEnd | null =>
+  asker?.from ?? (cell.parent === null ? 'outside' : null);
+
+/** The end of a session is told to the caller that started it, so it holds nothing that was written for another. */
+export const textForCaller = (session: Session): string =>
+  /* probe: outcome-text */ answerEnd(session) === (session.cell.parent ?? 'outside')
+    ? session.latestText
+    : session.resultText;
 
 const successStatus = ({ missing }: Session): Status => (missing.length > 0 ? 'partial' : 'completed');
 

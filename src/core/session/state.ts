@@ -61,6 +61,8 @@ export type Session = {
   missing: readonly string[];
   /** The latest text the model wrote: the partial result if the session is stopped. */
   latestText: string;
+  /** The latest text it wrote for the caller that started it. What it wrote for others is no result for that caller. */
+  resultText: string;
   /** The latest reported usage, and the model that reported it. */
   latestUsage: {
     readonly model: Model;
@@ -81,8 +83,10 @@ export type Session = {
   stepsAtWake: number;
   /** Spawned agents whose end it has not seen yet. */
   spawnedChildren: readonly SpawnedChild[];
-  /** Senders that await its reply: their messages woke it. */
-  pendingSenders: readonly PendingSender[];
+  /** Whom its current work is for; null if the mail that woke it asks nothing. */
+  asker: Asker | null;
+  /** A person's messages that it read while it worked for another: its next work answers them. */
+  deferred: readonly DeferredMessage[];
   /** Whom it has written to since it was woken. */
   recipients: readonly CrossingEnd[];
   /** The highest hop count of what it has read since it was woken. */
@@ -107,13 +111,10 @@ export type SpawnedChild = {
   readonly spawnedAt: number;
 };
 
-export type PendingSender = {
-  readonly from: CrossingEnd;
-  readonly id: string | null;
-  readonly hops: number;
-  /** Nobody asked: the root has something to say by itself. */
-  readonly unprompted?: true;
-};
+/** Whom a piece of work is for, and the newest message that it answers; null: the goal. */
+export type Asker = { readonly from: CrossingEnd; readonly id: string | null; readonly hops: number };
+
+export type DeferredMessage = { readonly seq: number; readonly id: string; readonly hops: number };
 
 export type ToolCall = Extract<ReplyPart, { type: 'call' }>;
 

@@ -52,7 +52,7 @@ type AgentState = {
   unread: { readonly kind: 'mail' | 'topic'; readonly from: string; readonly text: string }[];
   /** `idle`: waits for any message. */
   state: 'pending' | 'idle' | 'receiving mail' | 'receiving topic';
-  askers: string[];
+  asker: string | null;
   wroteTo: string[];
 };
 
@@ -80,14 +80,17 @@ class Model {
     if (reader.state === 'receiving topic' && message.kind === 'topic') this.take(to, 'topic');
   }
 
-  /** A woken agent is shown all its unread messages in one request. */
+  /** A woken agent is shown all mail of the asker that has waited longest, or all mail of those that ask nothing. */
   wake(name: string): void {
     const woken = this.get(name);
-    woken.askers = woken.unread.flatMap(({ kind, from, text }) =>
-      kind === 'mail' && text.startsWith('says') ? [from] : [],
-    );
+    const asks = (sender: string): boolean =>
+      woken.unread.some(({ kind, from, text }) => kind === 'mail' && from === sender && text.startsWith('says'));
+    const oldest = woken.unread[0]!.from;
+    const isPart = (sender: string): boolean => (asks(oldest) ? sender === oldest : !asks(sender));
+    const work = woken.unread.filter(({ from }) => isPart(from));
+    woken.asker = asks(oldest) ? oldest : null;
     woken.wroteTo = [];
-    woken.unread = [];
+    woken.unread = woken.unread.filter((message) => !work.includes(message));
     woken.state = 'pending';
   }
 
@@ -117,7 +120,7 @@ const newAgentState = (parent: string | null, depth: number): AgentState => ({
   isSubscribed: false,
   unread: [],
   state: 'pending',
-  askers: [],
+  asker: null,
   wroteTo: [],
 });
 
@@ -173,7 +176,7 @@ class Spawn extends Turn {
       ...created,
       id: reply.sub_agent_id,
       state: withMessage ? 'pending' : 'idle',
-      askers: withMessage ? [who] : [],
+      asker: withMessage ? who : null,
     });
   }
 }
@@ -251,10 +254,10 @@ class Answer extends Turn {
     const self = model.get(this.who);
     const text = `answers ${model.count++}`;
     await real.stage.say(this.who, { text });
-    const askers = [...new Set(self.askers)].filter((asker) => !self.wroteTo.includes(asker));
-    self.askers = [];
+    const { asker } = self;
     self.state = 'idle';
-    for (const asker of askers) if (model.get(asker).alive) model.put(asker, { kind: 'mail', from: this.who, text });
+    if (asker !== null && !self.wroteTo.includes(asker) && model.get(asker).alive)
+      model.put(asker, { kind: 'mail', from: this.who, text });
     if (self.unread.length > 0) model.wake(this.who);
   }
 }
