@@ -1,4 +1,4 @@
-// A child that shares gets SYSTEM and CONTEXT messages that its caller knows, and no other child gets anything.
+// A child that shares gets its caller's own prompt and context that its caller knows, and no other child gets anything.
 import type { CellId } from '#base';
 import type { SharedMessage, ShareName } from '#contracts';
 import { withChildren } from '../agents.ts';
@@ -29,8 +29,10 @@ export const shares: Judge = {
         for (const { cell, from, content } of crossed) {
           checks++;
           const messages = JSON.parse(content) as readonly SharedMessage[];
-          const strange = messages.find(
-            ({ text }) => !isKnown(text, known.get(from as CellId) ?? [], promptOf(run, from)),
+          const strange = messages.find(({ category, text }) =>
+            category === 'SYSTEM'
+              ? record.type !== 'begin' || !isPrompt(text, promptOf(run, from))
+              : !isKnown(text, known.get(from as CellId) ?? []),
           );
           if (strange !== undefined) report(`${cell} to get only what ${from} knows`, strange.text.slice(0, 200));
           const twice = messages.find(({ text }) => known.get(cell)?.includes(text) === true);
@@ -38,7 +40,7 @@ export const shares: Judge = {
           learn(
             known,
             cell,
-            messages.map(({ text }) => text),
+            messages.flatMap(({ category, text }) => (category === 'CONTEXT' ? [text] : [])),
           );
         }
       }
@@ -55,9 +57,13 @@ const contextIn = (content: string): readonly string[] =>
     ({ category, text }) => (category === 'CONTEXT' ? [text] : []),
   );
 
-/** Whether the text is part of the caller's prompt or context, as is or framed as data. */
-const isKnown = (text: string, known: readonly string[], prompt: string): boolean =>
-  text.includes(prompt) || known.some((one) => framed(text).includes(framed(one)));
+/** Whether the text is the caller's prompt, without what the runtime adds to it. */
+const isPrompt = (text: string, prompt: string): boolean =>
+  prompt !== '' && text.startsWith(prompt) && !text.includes('\nYou are the agent "');
+
+/** Whether the text is part of the caller's context, as is or framed as data. */
+const isKnown = (text: string, known: readonly string[]): boolean =>
+  known.some((one) => framed(text).includes(framed(one)));
 
 const framed = (text: string): string => text.replace(/\n(?:\| )*/gu, '\n').trim();
 

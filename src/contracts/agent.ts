@@ -144,6 +144,8 @@ export type Agent = {
   readonly coordinator: { readonly plans: Agent; readonly answers: Agent } | null;
   /** Names of the tools that came with one request. Agents it starts do not get them. Absent: there are none. */
   readonly given?: readonly string[];
+  /** Who wrote the prompt. Absent: the operator, in a file or in code. */
+  readonly promptBy?: 'model';
   /** The part of the definition that a run records, once. */
   readonly definition: AgentDefinition;
   readonly digest: Hash;
@@ -155,6 +157,8 @@ export type Agent = {
  */
 export type AgentDefinition = {
   readonly prompt: string;
+  /** Who wrote the prompt. Absent: the operator. What a model wrote is never another cell's system text. */
+  readonly promptBy?: 'model';
   readonly guidance: string;
   readonly tools: readonly ToolSchema[];
   /** Names of the sources whose tools are listed when a session starts. */

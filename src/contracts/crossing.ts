@@ -39,7 +39,10 @@ export type GrantName = 'goal' | 'result' | 'note' | 'history' | 'share';
 /** Parts of its caller's window that an agent is given when it starts. */
 export type ShareName = 'system' | 'context';
 
-/** One shared message of a window. The content of a `share` crossing is a list of these, as JSON. */
+/**
+ * One shared message. The content of a `share` crossing is a list of these, as JSON. SYSTEM: the caller's own prompt, which an
+ * operator wrote; the child gets it as system text. CONTEXT: data.
+ */
 export type SharedMessage = { readonly category: 'SYSTEM' | 'CONTEXT'; readonly text: string };
 
 /** Permission for one kind of crossing between two ends. Grants come from definitions and code, never from content that crosses. */

@@ -49,8 +49,8 @@ test('the random teams cover every way in which a cell receives something', { ti
     'You have no turns left',
     '"type":"reasoning"',
     '"temperature"',
-    'Shared by your caller (system)',
-    'Shared by your caller (context)',
+    'Your caller works by the instructions below.',
+    'Shared by your caller:',
     'Context:',
     'Note: ',
   ];

@@ -137,6 +137,10 @@ export const parentState: fc.Arbitrary<ParentState> = fc.record({
 
 export const watchedGoal = words.map((text) => `${watchedMark} Compare tea and coffee. ${text}`);
 
+/** In half of the pairs the parent shares its prompt, which is then the same in both runs, unlike everything else about it. */
+const sharedPrompt = (goal: string): string | null =>
+  goal.length % 2 === 0 ? `Mind the cost of ${goal.slice(-20)}` : null;
+
 // ---- the run
 
 const manual = 'The manual, the same for everybody who reads it. '.repeat(30);
@@ -191,7 +195,9 @@ type Observers = { readonly child: Observer; readonly grandchild: Observer };
 
 const defineTeam = (cloister: Cloister, world: World, goal: string, state: ParentState, observers: Observers) => {
   const { defineAgent } = cloister;
-  const child = defineChild(cloister, world, observers);
+  const prompt = sharedPrompt(goal);
+  const share = prompt === null ? [] : (['system'] as const);
+  const child = defineChild(cloister, world, { ...observers, share });
   const scouts = Array.from({ length: state.scouts }, (_, index) =>
     defineAgent({
       name: `scout-${index}`,
@@ -205,7 +211,9 @@ const defineTeam = (cloister: Cloister, world: World, goal: string, state: Paren
     name: state.name,
     toolName: state.name.replace('.', '_'),
     description: state.description,
-    prompt: state.prompt,
+    prompt: prompt ?? state.prompt,
+    // What its own caller shares with it is private, too.
+    share,
     models: [{ language: world.model('parent', parentReply(goal, state)), price: state.price }],
     tools: parentTools(world, state),
     agents: state.childFirst ? [child, ...scouts] : [...scouts, child],
@@ -304,7 +312,11 @@ const scoutReply = (state: ParentState) => {
 
 // ---- the watched child: everything it is shown determines what it does next
 
-const defineChild = ({ defineAgent }: Cloister, world: World, { child, grandchild }: Observers) => {
+const defineChild = (
+  { defineAgent }: Cloister,
+  world: World,
+  { child, grandchild, share }: Observers & { readonly share: readonly 'system'[] },
+) => {
   const probe = (observer: Observer) =>
     tool('probe', 'Looks closely.', async (args, context) => {
       if (args.watched === true) observer.toolCall('probe', args, context);
@@ -331,6 +343,7 @@ const defineChild = ({ defineAgent }: Cloister, world: World, { child, grandchil
     name: 'child',
     description: 'Compares.',
     prompt: 'You compare.',
+    share,
     models: [{ language: world.model('child', childReply(child)), price: { input: 1, output: 2 } }],
     tools: [
       probe(child),

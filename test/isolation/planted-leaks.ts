@@ -241,6 +241,31 @@ export const leaks: readonly Leak[] = [
     edits: [inGoal(`'\\n' + cell.agent.prompt`)],
   },
   {
+    name: 'the parent’s name and tools, with the prompt that it shares',
+    seenBy: child,
+    edits: [
+      {
+        probe: 'shared-prompt',
+        put: `const $(declarations.0.id) = [$(declarations.0.init), definition.guidance].join('\\n\\n');`,
+      },
+    ],
+  },
+  {
+    name: 'the prompt that the parent’s own caller shared with it',
+    seenBy: child,
+    edits: [
+      {
+        probe: 'share-prompt',
+        put: `const inherited = session.window.view.flatMap(({ category, part }) =>
+    category === 'SYSTEM' && 'message' in part && agent.share.includes('system')
+      ? [{ category, text: String(part.message.content) } as const]
+      : [],
+  );
+  const $(declarations.0.id) = [...$(declarations.0.init), ...inherited.slice(1)];`,
+      },
+    ],
+  },
+  {
     name: 'the number of the child’s steps, in its answer',
     seenBy: above,
     edits: [inResult('output && `${output}\\n(${spent.steps} steps)`')],

@@ -314,6 +314,11 @@ const corruptions: Readonly<Record<string, readonly Corruption[]>> = {
   ],
   'shares contain only what the caller knows': [
     { to: withShare, change: (history) => (shareIn(history).content = '[{"category":"CONTEXT","text":"a secret"}]') },
+    {
+      to: withShare,
+      change: (history) =>
+        (shareIn(history).content = '[{"category":"SYSTEM","text":"the prompt of its caller’s caller"}]'),
+    },
     { to: withShare, change: (history) => (shareIn(history).kind = 'message') },
     {
       to: withShare,

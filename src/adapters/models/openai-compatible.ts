@@ -1,4 +1,5 @@
 // OpenRouter, Ollama, and other servers with OpenAI's Chat Completions API.
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { restoreReasoningDetails, extractReasoningDetails } from './reasoning-details.ts';
 import { vendorSettings } from './vendor.ts';
 import type { Vendor } from './vendor.ts';
@@ -12,8 +13,20 @@ export const openaiCompatible: Vendor = async (connection) => {
     includeUsage: true,
   });
   return provider.type === 'openrouter'
-    ? { model, prepare: restoreReasoningDetails, transformStream: extractReasoningDetails }
-    : { model, prepare: (call) => call };
+    ? {
+        model,
+        prepare: (call) => restoreReasoningDetails(withOneSystemMessage(call)),
+        transformStream: extractReasoningDetails,
+      }
+    : { model, prepare: withOneSystemMessage };
+};
+
+/** Many local servers accept only one system message, and a prompt that a caller shares is a second one. */
+const withOneSystemMessage = <C extends { readonly prompt: LanguageModelV4Prompt }>(call: C): C => {
+  const system = call.prompt.flatMap((message) => (message.role === 'system' ? [message.content] : []));
+  if (system.length < 2) return call;
+  const rest = call.prompt.filter(({ role }) => role !== 'system');
+  return { ...call, prompt: [{ role: 'system', content: system.join('\n\n') }, ...rest] };
 };
 
 /** The name under which the vendor's package stores its metadata; never the operator's provider name, which is arbitrary. */

@@ -1,6 +1,6 @@
 // Follows a segment back to where its text came from, through crossings into other cells.
 import { decodeMessage } from '#base';
-import type { DependencyHead, CrossingEnd, Source, TrailStep } from '#contracts';
+import type { DependencyHead, CrossingEnd, LedgerEntry, Source, TrailStep } from '#contracts';
 import type { PromptState } from './rebuild-prompt.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
 
@@ -14,8 +14,13 @@ export const buildTrail = (
   const visit = (segment: number): void => {
     if (visited.has(segment)) return;
     visited.add(segment);
-    for (const source of prompt.segments.get(segment)?.record.origin.of ?? []) {
-      for (const step of trailSteps(source, { prompt, cell, records })) steps.set(JSON.stringify(step), step);
+    const { rule, of = [] } = prompt.segments.get(segment)?.record.origin ?? {};
+    for (const source of of) {
+      const found =
+        rule === 'shared-system@1' && source.from === 'crossing'
+          ? callerPromptSteps(source.seq, cell, records)
+          : trailSteps(source, { prompt, cell, records });
+      for (const step of found) steps.set(JSON.stringify(step), step);
       if (source.from === 'segment') visit(source.id);
     }
   };
@@ -58,20 +63,28 @@ const operationStep = ({ birth }: CellRecords, operation: OperationRecord | unde
     ? []
     : [{ type: 'operation', cell: birth.cell, agent: birth.agent, op: operation.begin.op, name: operation.begin.name }];
 
+/** A shared prompt comes from the caller's definition, not from anything its model said. */
+const callerPromptSteps = (seq: number, cell: CellRecords, records: RunRecords): readonly TrailStep[] => {
+  const received = cell.received.get(seq);
+  if (received === undefined) return [];
+  const { other } = received.entry;
+  const caller = other === 'outside' ? undefined : records.cells.get(other);
+  return [
+    crossingStep(received.entry, cell),
+    ...(caller === undefined ? [] : [definitionStep('prompt', caller, records)]),
+  ];
+};
+
+const crossingStep = (
+  { kind, other, grant, sha256, bytes, labels }: LedgerEntry,
+  { birth }: CellRecords,
+): TrailStep => ({ type: 'crossing', kind, from: other, to: birth.cell, grant: grant ?? '', sha256, bytes, labels });
+
 const crossingSteps = (seq: number, cell: CellRecords, records: RunRecords): readonly TrailStep[] => {
   const received = cell.received.get(seq);
   if (received === undefined) return [];
-  const { kind, other, grant, sha256, bytes, labels } = received.entry;
-  const step: TrailStep = {
-    type: 'crossing',
-    kind,
-    from: other,
-    to: cell.birth.cell,
-    grant: grant ?? '',
-    sha256,
-    bytes,
-    labels,
-  };
+  const { kind, other } = received.entry;
+  const step = crossingStep(received.entry, cell);
   if (kind === 'dependency') return [step, ...taskSteps(received.content ?? '', other, records)];
   return [step, ...senderStep(other, cell, records)];
 };

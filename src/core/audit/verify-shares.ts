@@ -1,6 +1,6 @@
 // Checks that what a cell received of its caller's window was really in it. Runs after the prompts of the frame are checked.
 import type { CellId } from '#base';
-import type { CrossingContent, Frame, History, ShareName } from '#contracts';
+import type { AgentDefinition, CrossingContent, Frame, History } from '#contracts';
 import { rules } from '#core/rules';
 import { partText } from './part-text.ts';
 import { problemLocation } from './problems.ts';
@@ -22,20 +22,35 @@ export const verifyShares =
         );
   };
 
-/** When the cell is created, all shareable messages in order; later, some of them. */
+/** When the cell is created, the caller's prompt and all its context, in order; later, some of the context. */
 const matchesCaller = (
   { record }: Frame,
   { cell, from, content }: CrossingContent,
   { cells, definitions }: RunRecords,
   findPrompt: FindPrompt,
 ): boolean => {
-  const digest = cells.get(cell)?.birth.digest;
-  const share = (digest === undefined ? undefined : definitions.get(digest)?.share) ?? [];
-  const shareable = from === 'outside' ? [] : sharedMessages(findPrompt(from), share);
-  if (record.type === 'begin') return content === `[${shareable.join(',')}]`;
+  const definitionOf = (of: CellRecords | undefined) =>
+    of === undefined ? undefined : definitions.get(of.birth.digest);
+  const share = definitionOf(cells.get(cell))?.share ?? [];
+  const caller = from === 'outside' ? undefined : cells.get(from);
+  const shown = from === 'outside' ? undefined : findPrompt(from);
+  const context = share.includes('context') ? contextMessages(shown) : [];
+  if (record.type === 'begin') {
+    const prompt = share.includes('system') ? callerPrompt(definitionOf(caller), shown) : [];
+    return content === `[${[...prompt, ...context].join(',')}]`;
+  }
   const shared = JSON.parse(content) as readonly unknown[];
-  const callerReceived = share.includes('context') && from !== 'outside' ? callerContext(cells.get(from)) : [];
-  return shared.every((message) => [...shareable, ...callerReceived].includes(JSON.stringify(message)));
+  const received = share.includes('context') ? callerContext(caller) : [];
+  return shared.every((message) => [...context, ...received].includes(JSON.stringify(message)));
+};
+
+/** The caller's prompt alone, made by the rule that showed it to the caller's model; as data if a model wrote it. */
+const callerPrompt = (definition: AgentDefinition | undefined, shown: PromptState | undefined): readonly string[] => {
+  const { rule, with: numbers = [] } = shown?.segments.get(0)?.record.origin ?? {};
+  if (definition === undefined || (rule !== 'system@1' && rule !== 'system@2')) return [];
+  const text = partText(rules[rule]([{ from: 'definition', value: definition.prompt }], numbers));
+  const category = definition.promptBy === 'model' ? 'CONTEXT' : 'SYSTEM';
+  return text.trim() === '' ? [] : [JSON.stringify({ category, text })];
 };
 
 /** The context that the caller itself received, whether its model has seen it yet or not. */
@@ -50,13 +65,10 @@ const callerContext = (caller: CellRecords | undefined): readonly string[] =>
     );
   });
 
-const categories: Readonly<Record<ShareName, string>> = { system: 'SYSTEM', context: 'CONTEXT' };
-
-/** The messages of those categories that the model was shown, as JSON, whether still in view or not. */
-const sharedMessages = (prompt: PromptState | undefined, share: readonly ShareName[]): readonly string[] => {
-  const wanted = share.map((name) => categories[name]);
-  return [...(prompt?.segments.values() ?? [])].flatMap(({ record, part }) => {
-    if (part === undefined || !('message' in part) || !wanted.includes(record.category)) return [];
-    return [JSON.stringify({ category: record.category, text: partText(part) })];
-  });
-};
+/** The CONTEXT messages that the model was shown, as JSON, whether still in view or not. */
+const contextMessages = (prompt: PromptState | undefined): readonly string[] =>
+  [...(prompt?.segments.values() ?? [])].flatMap(({ record, part }) =>
+    part !== undefined && 'message' in part && record.category === 'CONTEXT'
+      ? [JSON.stringify({ category: record.category, text: partText(part) })]
+      : [],
+  );

@@ -67,7 +67,7 @@ export interface CellRuntime extends CellContext {
   /** Like `unsettled`, but empty once this cell is stopped: its operations stop with it. */
   stillRunning<P extends PendingOperation>(pending: readonly P[]): readonly P[];
   /** What the cell's model is shown, for those who are allowed to see it. */
-  view: { readonly view: readonly Segment[]; readonly lasting: readonly Segment[] } | null;
+  view: { readonly view: readonly Segment[]; readonly context: readonly Segment[] } | null;
 }
 
 /** What a local context is created from. */

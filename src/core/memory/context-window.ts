@@ -14,7 +14,6 @@ import type { BuiltSegment, ModelRequest } from './segment.ts';
 
 export class ContextWindow {
   readonly #cell: Cell;
-  readonly #definition: Segment;
   #view: Segment[];
   /** The messages of the view, as they go into the request. */
   #prompt: LanguageModelV4Message[];
@@ -29,8 +28,7 @@ export class ContextWindow {
   #bytes: number;
   #chars: number;
   #cuts = 0;
-  /** SYSTEM and CONTEXT messages added after those of the definition, whether still in view or not. */
-  #lasting: readonly Segment[] = noSegments;
+  #context: readonly Segment[] = noSegments;
 
   constructor(cell: Cell) {
     this.#cell = cell;
@@ -38,7 +36,6 @@ export class ContextWindow {
       cell.agent,
       cell.runtime.liveRun.startedAt,
     );
-    this.#definition = segments[0]!;
     this.#view = [...segments];
     this.#prompt = [...prompt];
     // probe: window-tools
@@ -66,17 +63,16 @@ export class ContextWindow {
   }
 
   /**
-   * All SYSTEM and CONTEXT messages, whether there was room for them or not. How much of them is in view depends on what the
-   * model was working on, and no other cell may learn that.
+   * All CONTEXT messages, whether there was room for them or not. How much of them is in view depends on what the model was
+   * working on, and no other cell may learn that.
    */
-  get lasting(): readonly Segment[] {
-    return [this.#definition, ...this.#lasting];
+  get context(): readonly Segment[] {
+    return this.#context;
   }
 
   add(origin: Origin, category: Category): void {
     const { segment, text } = this.#make(origin, category);
-    if ('message' in segment.part && (category === 'SYSTEM' || category === 'CONTEXT'))
-      this.#lasting = append(this.#lasting as Segment[], segment);
+    if (category === 'CONTEXT') this.#context = append(this.#context as Segment[], segment);
     this.#view = append(this.#view, segment);
     if ('message' in segment.part) this.#prompt = append(this.#prompt, segment.part.message);
     else this.#tools = [...this.#tools, segment.part.tool];

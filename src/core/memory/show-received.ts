@@ -1,8 +1,12 @@
-// Adds what a cell received besides its goal to the view, and selects which messages of a view may be shared.
-import type { Category, RoutedMessages, Segment, SharedMessage, ShareName } from '#contracts';
+// Adds what a cell received besides its goal to the view, and selects what of a cell may be shared.
+//
+//   H1. Of a cell's SYSTEM only its own prompt is shared: not the runtime's lines (name, tools, guidance), not tool schemas, and
+//       not the prompt that its own caller shared with it.
+//   H2. A prompt that an operator wrote arrives as system text; one that a model wrote, as data.
+import type { Agent, RoutedMessages, Segment, SharedMessage, ShareName } from '#contracts';
 import type { History, Source } from '#contracts';
 import type { ReceivedCrossing } from '#core/cells';
-import { rules } from '#core/rules';
+import { fillDate, rules } from '#core/rules';
 import type { ContextWindow } from './context-window.ts';
 
 /** Adds all parts of one received crossing to the view, in order. A note is DIALOG, so it is never shared. */
@@ -15,7 +19,7 @@ export const showReceived = (window: ContextWindow, { kind, seq, content }: Rece
     );
   if (kind === 'share')
     return (JSON.parse(content) as readonly SharedMessage[]).forEach(({ category }, index) =>
-      window.add({ rule: 'share@1', of, with: [index] }, category),
+      window.add({ rule: category === 'SYSTEM' ? 'shared-system@1' : 'share@1', of, with: [index] }, category),
     );
   if (kind !== 'history') return;
   const { entries, leftOut } = JSON.parse(content) as History;
@@ -29,20 +33,27 @@ export const showReceived = (window: ContextWindow, { kind, seq, content }: Rece
 const isOwnEntry = ({ agent, category }: History['entries'][number], reader: string): boolean =>
   agent === reader && category === 'DIALOG';
 
-const categories: Readonly<Record<ShareName, Category>> = { system: 'SYSTEM', context: 'CONTEXT' };
-
-/** The messages of these categories, oldest first. Tool schemas are not messages. */
-export const shareableMessages = (
-  segments: readonly Segment[],
+/** The agent's own prompt, if it is to be shared, as its model was shown it. */
+export const shareablePrompt = (
+  { definition }: Agent,
+  startedAt: number,
   share: readonly ShareName[],
 ): readonly SharedMessage[] => {
-  const wanted = share.map((name) => categories[name]);
-  return segments.flatMap(({ category, part }) =>
-    'message' in part && wanted.includes(category)
-      ? [{ category, text: messageText(part.message) } as SharedMessage]
-      : [],
-  );
+  // probe: shared-prompt
+  const text = ownPrompt(definition.prompt, startedAt);
+  if (!share.includes('system') || text.trim() === '') return [];
+  return [{ category: definition.promptBy === 'model' ? 'CONTEXT' : 'SYSTEM', text }];
 };
+
+export const ownPrompt = (prompt: string, startedAt: number): string => fillDate(prompt, startedAt);
+
+/** The CONTEXT messages, if they are to be shared, oldest first. */
+export const shareableContext = (context: readonly Segment[], share: readonly ShareName[]): readonly SharedMessage[] =>
+  share.includes('context')
+    ? context.flatMap(({ part }) =>
+        'message' in part ? [{ category: 'CONTEXT', text: messageText(part.message) } as const] : [],
+      )
+    : [];
 
 /** The same for a received crossing that is not in view yet. */
 export const shareableInCrossing = (

@@ -144,6 +144,7 @@ export const completeDefinition = (fields: AgentFields): Agent => {
   const schemas = toolSchemas(fields);
   const definition: AgentDefinition = deepFreeze({
     prompt: fillPrompt(fields),
+    ...(fields.promptBy === undefined ? {} : { promptBy: fields.promptBy }),
     guidance: runtimeGuidance(fields, schemas),
     tools: schemas,
     sources: [...fields.sources.map(({ name }) => name), ...fields.servers],

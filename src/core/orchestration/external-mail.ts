@@ -1,10 +1,20 @@
 // Mail from outside to the agents of a run. The operator's own code grants it, and it is recorded like any other mail.
 import { CloisterError, encodeMessage, utf8Bytes } from '#base';
 import type { CellId } from '#base';
-import type { DeadLetter, LiveAgent, Mail, RouteChoice, RoutedMessages, Segment, MessageTarget } from '#contracts';
+import type {
+  DeadLetter,
+  LiveAgent,
+  Mail,
+  Origin,
+  RouteChoice,
+  RoutedMessages,
+  Segment,
+  MessageTarget,
+} from '#contracts';
 import type { LiveCell, LocalRun, Member } from '#core/cells';
 import { mayWrite } from '#core/bus';
 import { cross } from '#core/crossings';
+import { ownPrompt } from '#core/memory';
 import { mailBytesMax } from '#core/session';
 import { sessionHandle } from './spawn-agent.ts';
 
@@ -152,17 +162,29 @@ export const routeTo = (run: LocalRun, from: LiveCell, to: LiveCell, choice: Rou
   return parts.length;
 };
 
-/** Lasting segments count even if the window no longer has room for them; the rest comes from the current view. */
-const chooseParts = ({ view }: LiveCell, { categories, segments }: RouteChoice): RoutedMessages['parts'] => {
-  const all = new Map([...(view?.lasting ?? []), ...(view?.view ?? [])].map((segment) => [segment.id, segment]));
+/** Context counts even if the window no longer has room for it; the rest comes from the current view. */
+const chooseParts = (
+  { view, agent, liveRun }: LiveCell,
+  { categories, segments }: RouteChoice,
+): RoutedMessages['parts'] => {
+  const all = new Map([...(view?.context ?? []), ...(view?.view ?? [])].map((segment) => [segment.id, segment]));
   return [...all.values()]
     .filter(({ id, category }) => categories?.includes(category) === true || segments?.includes(id) === true)
     .sort((one, other) => one.id - other.id)
-    .flatMap(({ category, part }) => {
-      const text = partText(part);
+    .flatMap(({ category, part, origin }) => {
+      const text =
+        category === 'SYSTEM'
+          ? systemText(origin, ownPrompt(agent.definition.prompt, liveRun.startedAt))
+          : origin.rule === 'note@1'
+            ? ''
+            : partText(part);
       return text === '' ? [] : [{ category, text }];
     });
 };
+
+/** Of SYSTEM, only the agent's own prompt leaves the cell. */
+const systemText = ({ of }: Origin, prompt: string): string =>
+  of.some((source) => source.from === 'definition' && source.path === 'prompt') ? prompt : '';
 
 const partText = (part: Segment['part']): string => {
   if (!('message' in part)) return '';

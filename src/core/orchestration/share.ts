@@ -1,13 +1,14 @@
 // What else crosses when a child is created: the context its caller shares, and a note to the caller about the child's window.
 //
-//   S1. Only the categories (SYSTEM, CONTEXT) that the child's definition asks for are shared: everything the caller's model has
-//       seen of them so far, whether the window still has room for it or not. Later content is not shared automatically.
+//   S1. Only the categories (SYSTEM, CONTEXT) that the child's definition asks for are shared: the caller's own prompt, and all
+//       context that its model has seen so far, whether the window still has room for it or not. Later content is not shared
+//       automatically. A refresh copies context only, because a prompt does not change.
 //   S2. A note has fixed text and depends on definitions and config only, not on the model that currently answers the caller.
 import type { CellId } from '#base';
 import type { Agent, ChildOperation, Grant, SharedMessage, WindowLimit } from '#contracts';
 import { cross } from '#core/crossings';
 import type { Door } from '#core/crossings';
-import { shareableInCrossing, shareableMessages } from '#core/memory';
+import { shareableContext, shareableInCrossing, shareablePrompt } from '#core/memory';
 import { windowTokensDefault } from '#core/session';
 import type { Session } from '#core/session';
 
@@ -16,15 +17,17 @@ export const shareWith = (agent: Agent, id: CellId, session: Session, door: Door
   if (agent.share.length === 0) return undefined;
   const { runtime } = session.cell;
   // probe: share-held
-  const shareable = (): readonly SharedMessage[] => shareableMessages(session.window.lasting, agent.share);
+  const context = (): readonly SharedMessage[] => shareableContext(session.window.context, agent.share);
   const now = (): readonly SharedMessage[] => [
-    ...shareable(),
+    ...context(),
     ...runtime.receivedCrossings
       .addedContext('by now')
       .slice(session.shownContextCount)
       .flatMap((arrived) => shareableInCrossing(arrived, agent.share)),
   ];
-  const content = JSON.stringify(shareable());
+  // probe: share-prompt
+  const prompt = shareablePrompt(session.cell.agent, runtime.liveRun.startedAt, agent.share);
+  const content = JSON.stringify([...prompt, ...context()]);
   const passed = cross({ kind: 'share', from: runtime.cellId, to: id, content, labels: [] }, door);
   return 'refused' in passed ? undefined : { crossed: passed.crossed, now };
 };

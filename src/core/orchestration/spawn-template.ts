@@ -2,11 +2,12 @@
 //
 //   S1. A template can only name tools of its parent. Models, servers and variables come from the parent.
 //   S2. The prompt of a template is plain text: files and variables named in it are not looked up.
+//   S3. A template says that a model wrote its prompt, so that no other cell gets it as system text.
 import { CloisterError, isName } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, AgentOptions, GrantName, SpawnRules } from '#contracts';
 import { isReserved } from './check-mail-options.ts';
-import { buildAgent } from './define-agent.ts';
+import { buildAgent, completeDefinition } from './define-agent.ts';
 import { mailToolError } from './mail-tool-replies.ts';
 import type { MailToolReply } from './mail-tool-replies.ts';
 
@@ -21,7 +22,8 @@ export const agentFromTemplate = (
   const problem = templateProblem(name, template, parent, rules);
   if (problem !== null) return { reply: problem };
   try {
-    return { agent: buildAgent(templateOptions(name, template, parent), parent.file) };
+    const agent = buildAgent(templateOptions(name, template, parent), parent.file);
+    return { agent: completeDefinition({ ...agent, promptBy: 'model' }) };
   } catch (error) {
     const why = error instanceof CloisterError ? (error.failure.detail ?? '') : '';
     return { reply: mailToolError('SPAWN_FAILED', `The template is invalid. ${why}`.trim(), 'Correct it.') };

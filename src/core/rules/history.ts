@@ -1,4 +1,4 @@
-// Renders what a cell received besides its goal, as data, with the sender set by the runtime.
+// Renders what a cell received besides its goal, with the sender set by the runtime: as data, except the prompt of its caller.
 import type { History, HistoryEntry, SharedMessage } from '#contracts';
 import { dataFrame } from './data-frame.ts';
 import { sourceText, userMessage } from './dialog.ts';
@@ -21,10 +21,26 @@ export const omittedHistoryRule: Rule = ([crossing]) => {
 };
 
 /** share@1. Source: the crossing. Number: index of the message in it. */
-export const shareRule: Rule = ([crossing], [place = 0]) => {
+export const shareRule: Rule = ([crossing], [place = 0]) =>
+  userMessage(dataFrame('Shared by your caller:', sharedMessage(crossing, place, 'CONTEXT').text));
+
+/** shared-system@1. Source: the crossing. Number: index of the caller's prompt in it. It stands after the cell's own system text. */
+export const sharedSystemRule: Rule = ([crossing], [place = 0]) => ({
+  message: {
+    role: 'system',
+    content: `Your caller works by the instructions below. Follow them too, except where your own instructions above say otherwise.\n\n${sharedMessage(crossing, place, 'SYSTEM').text}`,
+  },
+});
+
+const sharedMessage = (
+  crossing: ResolvedSource | undefined,
+  place: number,
+  category: SharedMessage['category'],
+): SharedMessage => {
   const message = (parseContent(crossing) as readonly SharedMessage[])[place];
-  if (message === undefined) throw new TypeError('share@1 needs an existing message');
-  return userMessage(dataFrame(`Shared by your caller (${message.category.toLowerCase()}):`, message.text));
+  if (crossing?.from !== 'crossing' || crossing.kind !== 'share' || message?.category !== category)
+    throw new TypeError(`the rule needs a shared ${category} message`);
+  return message;
 };
 
 /** note@1. Source: the crossing, whose text comes from the runtime. */

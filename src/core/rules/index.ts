@@ -14,7 +14,7 @@ import {
   toolResultRule,
 } from './dialog.ts';
 import { gatherRule } from './gather.ts';
-import { historyRule, omittedHistoryRule, noteRule, shareRule } from './history.ts';
+import { historyRule, omittedHistoryRule, noteRule, sharedSystemRule, shareRule } from './history.ts';
 import { deferredRule, mailRule, receivedRule, routedRule } from './mail.ts';
 import type { Rule } from './rule.ts';
 import { shortenRule } from './shorten.ts';
@@ -37,6 +37,7 @@ export const rules = {
   'history@1': historyRule,
   'left-out@1': omittedHistoryRule,
   'share@1': shareRule,
+  'shared-system@1': sharedSystemRule,
   'note@1': noteRule,
   'mail@1': mailRule,
   'received@1': receivedRule,
@@ -54,7 +55,7 @@ export type KnownRule = keyof typeof rules;
 
 export { exceedsPreview } from './child-result.ts';
 export { isLongMail, mailOutputName, mailBody, receivedText } from './mail.ts';
-export { usesDateVariables } from './dates.ts';
+export { fillDate, usesDateVariables } from './dates.ts';
 export { dataFrame } from './data-frame.ts';
 export { gatheredBytes } from './gather.ts';
 export { normaliseText } from './findings.ts';

@@ -14,13 +14,13 @@ export const changeAgent = (options: AgentOptions, rng: Rng, names: ReadonlySet<
     },
     limits: { ...limits, parallelToolCalls: 1 + rng.below(5) },
   };
-  // An agent that shares the system prompt can tell the difference.
-  if (agents.some(({ share }) => share.includes('system'))) return { ...options, ...invisible };
+  // An agent that shares the prompt can tell the difference, but only that of the prompt itself.
+  const isPromptShared = agents.some(({ share }) => share.includes('system'));
   const name = `${options.name.slice(0, 50)}-${rng.hex().slice(0, 4)}`;
   return {
     ...options,
     ...invisible,
-    prompt: `${options.prompt}\n${rng.words()}`,
+    ...(isPromptShared ? {} : { prompt: `${options.prompt}\n${rng.words()}` }),
     // Two agents with the same name may not call each other, so an agent with a namesake keeps its name.
     ...(rng.percent(50) && !names.has(options.name) ? { name } : {}),
     tools: [...(rng.percent(50) ? tools.toReversed() : tools), ...(rng.percent(50) ? [extraTool(rng)] : [])],

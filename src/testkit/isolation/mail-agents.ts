@@ -33,11 +33,10 @@ export const prepareAgents = (team: AgentTree, variation: MailVariation | null):
 /** Changes instructions and settings, except those that the agent's children share. */
 const changeOptions = (own: Agent, options: AgentOptions, rng: Rng): AgentOptions => {
   const { tools = [], settings = {} } = options;
-  // The system prompt also lists the tools, in order.
   const prompt = sharesSystem(own)
     ? {}
     : { prompt: `${options.prompt}\n${rng.words()} ${'and '.repeat(rng.below(20))}` };
-  const isReversed = !sharesSystem(own) && rng.percent(50);
+  const isReversed = rng.percent(50);
   // Agents that it defines inline inherit its settings and tools.
   return describesChildren(own)
     ? { ...options, ...prompt }

@@ -1,6 +1,6 @@
 // What is sent besides the conversation: keys, headers and cache markers, and nothing that relies on state kept by the server.
 import { createServer } from 'node:http';
-import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { LanguageModelV4Prompt, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { expect, test } from 'vitest';
 import { connectModel } from '#adapters/models';
 import type { ConnectOptions } from '#adapters/models';
@@ -43,6 +43,20 @@ const sentBy = async (
   await ask(model, { ...call, ...continued(await ask(model, call)) });
   return sent;
 };
+
+test.each(all)('%s: two system messages both arrive, in one where servers may take only one', async (_, provider) => {
+  const prompt: LanguageModelV4Prompt = [
+    { role: 'system', content: 'OWN.' },
+    { role: 'system', content: 'SHARED.' },
+    { role: 'user', content: [{ type: 'text', text: 'Go.' }] },
+  ];
+  const [sent] = await sentBy(provider, {}, {}, { prompt });
+  const text = JSON.stringify(sent!.body);
+  expect(text.indexOf('OWN.')).toBeGreaterThan(0);
+  expect(text.indexOf('SHARED.')).toBeGreaterThan(text.indexOf('OWN.'));
+  if (['ollama', 'openrouter', 'openai-compatible'].includes(provider.type))
+    expect((sent!.body['messages'] as JsonObject[])[0]).toEqual({ role: 'system', content: 'OWN.\n\nSHARED.' });
+});
 
 const keyHeaders = ['authorization', 'x-api-key', 'x-goog-api-key'];
 

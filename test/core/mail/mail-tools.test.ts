@@ -135,7 +135,7 @@ describe('spawn_agent', () => {
   test('shares what the definition allows, once', async () => {
     await begin(lead({ prompt: 'THE LEAD.' }, { share: ['system'] }));
     await spawn({ agent_id: 'ann', initial_message: 'Go', share: ['system'] });
-    expect(stage.shown('ann')).toContain('Shared by your caller (system):');
+    expect(stage.shown('ann')).toContain('Your caller works by the instructions below.');
     expect(stage.shown('ann')).toContain('THE LEAD.');
   });
 });

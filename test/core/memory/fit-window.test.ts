@@ -6,7 +6,7 @@ import { defineAgent } from 'cloister';
 import type { CellId, Hash, Json } from '#base';
 import type { Category, History, ReplyPart, Segment, Settlement, SharedMessage } from '#contracts';
 import type { Cell } from '#core/cells';
-import { fitWindow, defaultTokensPerByte, shareableMessages, showReceived, ContextWindow } from '#core/memory';
+import { fitWindow, defaultTokensPerByte, shareableContext, showReceived, ContextWindow } from '#core/memory';
 
 type AddedContent = { readonly kind: 'share' | 'history' | 'note'; readonly content: string };
 type Turn = { readonly text: string; readonly reasoning: string | null; readonly outputs: readonly string[] };
@@ -230,20 +230,17 @@ describe('what is trimmed', () => {
 });
 
 describe('what is shared', () => {
-  test('is SYSTEM and CONTEXT, whether or not there was room for it; never dialog, outputs, notes, or summaries of them', () =>
+  test('is CONTEXT, whether or not there was room for it; never dialog, outputs, notes, or summaries of them', () =>
     fc.assert(
       fc.property(story, tightness, (drawn, step) => {
         const window = play(drawn);
-        const before = shareableMessages(window.lasting, ['system', 'context']);
+        const before = shareableContext(window.context, ['system', 'context']);
         const tokens = Math.max(1, Math.ceil(window.bytes * defaultTokensPerByte * step));
         fitWindow(window, { tokens, tokensPerByte: defaultTokensPerByte });
-        expect(shareableMessages(window.lasting, ['system', 'context'])).toEqual(before);
-        for (const { origin } of window.lasting) expect(['system@1', 'history@1', 'share@1']).toContain(origin.rule);
-        for (const { category: kind } of window.lasting) expect(['SYSTEM', 'CONTEXT']).toContain(kind);
-        expect(shareableMessages(window.lasting, [])).toEqual([]);
-        expect(shareableMessages(window.lasting, ['context']).every(({ category: kind }) => kind === 'CONTEXT')).toBe(
-          true,
-        );
+        expect(shareableContext(window.context, ['context'])).toEqual(before);
+        for (const { origin } of window.context) expect(['history@1', 'share@1']).toContain(origin.rule);
+        expect(before.every(({ category: kind }) => kind === 'CONTEXT')).toBe(true);
+        expect(shareableContext(window.context, ['system'])).toEqual([]);
       }),
       { numRuns: 500 },
     ));

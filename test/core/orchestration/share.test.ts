@@ -1,8 +1,11 @@
 // What a child gets from its caller's window, and what its caller learns about the child's.
 import { describe, expect, test } from 'vitest';
 import { openCloister } from 'cloister';
+import type { AgentOptions } from 'cloister';
+import { canonicalJson, sha256 } from '#base';
 import { rehearse, virtualClock } from '#testkit';
 import { agent, always, ask, call, lines, ofType, tool, runUntilSettled } from '../session/driver.ts';
+import type { SentRequest } from '../session/driver.ts';
 
 const look = tool('look', () => 'A PRIVATE OUTPUT');
 
@@ -33,9 +36,8 @@ describe('a share', () => {
     const { requests, audit } = await shared(['system', 'context']);
     expect(audit.ok).toBe(true);
     const text = childText(requests);
-    expect(text).toContain('Shared by your caller (system):');
     expect(text).toContain('THE LEAD’S PROMPT.');
-    expect(text).toContain('Shared by your caller (context):');
+    expect(text).toContain('Shared by your caller:');
     expect(text).toContain('THE CONTEXT');
     expect(text).not.toContain('PRIVATE');
     expect(text).not.toContain('Find it');
@@ -61,6 +63,104 @@ describe('a share', () => {
     const crossings = ofType(events, 'crossing').filter(({ kind }) => kind === 'share');
     expect(crossings).toHaveLength(2);
     expect(crossings.every(({ grant }) => grant === 'share')).toBe(true);
+  });
+});
+
+describe('a shared prompt', () => {
+  const requestOf = (requests: readonly SentRequest[], goal: string) =>
+    requests.find(({ text }) => text.includes(`Your task: ${goal}`))!.options.prompt;
+
+  const sharedText =
+    'Your caller works by the instructions below. Follow them too, except where your own instructions above say otherwise.';
+
+  /** The lead calls the middle agent, which calls the leaf. */
+  const chain = (lead: Partial<AgentOptions>, share: readonly ('system' | 'context')[] = ['system']) => {
+    const leaf = agent('leaf', { share });
+    const middle = agent('middle', { prompt: 'BE BRIEF.', share: ['system'], agents: [leaf] });
+    return ask(agent('lead', { prompt: 'BE KIND.', tools: [look], ...lead, agents: [middle] }), {
+      says: [
+        ...lines({ lead: [call('middle', { prompt: 'Look' })], middle: [call('leaf', { prompt: 'Look closer' })] }),
+        always('Done.'),
+      ],
+    });
+  };
+
+  test('is system text of the child, after its own, without the runtime’s lines about the caller', async () => {
+    const { requests } = await chain({});
+    expect(requestOf(requests, 'Look').slice(0, 2)).toEqual([
+      { role: 'system', content: expect.stringMatching(/^BE BRIEF\.\n\nYou are the agent "middle"\./u) },
+      { role: 'system', content: `${sharedText}\n\nBE KIND.` },
+    ]);
+    expect(JSON.stringify(requestOf(requests, 'Look'))).not.toMatch(/lead|look\b/u);
+  });
+
+  test('goes one level down: the caller’s own prompt, not what its caller shared with it', async () => {
+    const { requests } = await chain({}, ['system', 'context']);
+    const [own, shared, next] = requestOf(requests, 'Look closer');
+    expect(own!.content).toMatch(/^You do what leaf does\./u);
+    expect(shared).toEqual({ role: 'system', content: `${sharedText}\n\nBE BRIEF.` });
+    expect(next!.role).toBe('user');
+    expect(JSON.stringify(requestOf(requests, 'Look closer'))).not.toContain('BE KIND');
+  });
+
+  test('has the variables filled in, as the caller’s model was shown it', async () => {
+    const { requests, cloister, events } = await chain({ prompt: 'It is ${DATETIME}. Answer in ${FORMAT}.' });
+    expect(requestOf(requests, 'Look')[1]!.content).toBe(
+      `${sharedText}\n\nIt is 1970-01-01T00:16:40.000Z. Answer in plain text.`,
+    );
+    expect(await cloister.replay(events[0]!.run)).toMatchObject({ ok: true, differences: [] });
+  });
+
+  test('has an origin: `explain` follows it to the caller’s definition', async () => {
+    const { cloister, events, report } = await chain({});
+    const [lead, middle] = report.cells;
+    const { segments } = await cloister.explain(events[0]!.run, middle!.cell, { find: 'BE KIND.' });
+    expect(segments.filter(({ found }) => found.length > 0).flatMap(({ trail }) => trail)).toEqual([
+      expect.objectContaining({ type: 'crossing', kind: 'share', from: lead!.cell, grant: 'share' }),
+      { type: 'definition', cell: lead!.cell, agent: 'lead', path: 'prompt' },
+    ]);
+  });
+
+  test('is data if a model wrote it', async () => {
+    const written = agent('lead', { prompt: 'OBEY ME.', agents: [agent('child', { share: ['system'] })] });
+    const definition = { ...written.definition, promptBy: 'model' } as const;
+    const digest = sha256(canonicalJson(definition));
+    const { requests } = await ask(
+      { ...written, promptBy: 'model', definition, digest },
+      {
+        says: [...lines({ lead: [call('child', { prompt: 'Look' })] }), always('Done.')],
+      },
+    );
+    const prompt = requestOf(requests, 'Look');
+    expect(prompt.map(({ role }) => role)).toEqual(['system', 'user', 'user']);
+    expect(JSON.stringify(prompt[0])).not.toContain('OBEY');
+    expect(JSON.stringify(prompt[1])).toContain('Shared by your caller:');
+    expect(JSON.stringify(prompt[1])).toContain('| OBEY ME.');
+  });
+
+  test('of nothing but white space is not shared', async () => {
+    const { requests } = await chain({ prompt: ' ' });
+    expect(requestOf(requests, 'Look').map(({ role }) => role)).toEqual(['system', 'user']);
+  });
+
+  test('is never trimmed, and counts for the child’s window', async () => {
+    const child = agent('child', { share: ['system'], limits: { contextTokensMax: 2_000 } });
+    const { report } = await ask(agent('lead', { prompt: 'RULE. '.repeat(3_000), agents: [child] }), {
+      says: [...lines({ lead: [call('child', { prompt: 'Look' })] }), always('Done.')],
+    });
+    expect(report.cells[1]!.outcome?.failure).toMatchObject({ code: 'window_full' });
+  });
+
+  test('is not copied again by a refresh', async () => {
+    const child = agent('child', { tools: [look], share: ['system', 'context'] });
+    const copied: number[] = [];
+    await ask(agent('lead', { prompt: 'BE KIND.', agents: [child] }), {
+      says: [...lines({ lead: [call('child', { prompt: 'Look' })], child: [call('look')] }), always('Done.')],
+      onEvent: (event, session) => {
+        if (event.type === 'child-start') copied.push(session.refreshShare(event.child));
+      },
+    });
+    expect(copied).toEqual([0]);
   });
 });
 
