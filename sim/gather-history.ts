@@ -41,7 +41,7 @@ export const gatherHistory = async (
     stillOwned: ended.by === 'done' ? runsOwnedByLiveProcesses(world) : [],
     ended,
     clockWasSet: world.clockWasSet,
-    queues: { batchPeak: world.batchPeak, eventsPeak: world.scheduler.waitingPeak, cellsPeak: cells },
+    queues: { batchPeak: world.batchPeak, eventsPeak: world.scheduler.fromRuntimePeak, cellsPeak: cells },
     uncaught: world.uncaught,
     damage: null,
   };

@@ -95,4 +95,8 @@ export const regressionSeeds: readonly { readonly seed: number; readonly why: st
     seed: 881_903_255,
     why: 'a team decided after reading only some of the ended tasks: its log showed other ends than the team reported',
   },
+  {
+    seed: 892_997_950,
+    why: 'the judge of queues counted messages that people would send later, and repeated deliveries, as waiting in the runtime',
+  },
 ];

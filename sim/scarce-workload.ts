@@ -1,7 +1,10 @@
 // Runs whose budget does not suffice for all children at the same time: holds wait, and steps are stopped while they wait.
 import type { CreateAgentPlan } from './mail-workload.ts';
-import type { AgentPlan, RunPlan } from './plan.ts';
+import type { AgentPlan, ModelPlan, RunPlan } from './plan.ts';
 import type { Random } from './random.ts';
+
+/** Uses little of its hold, so that many attempts fit one after the other. */
+const frugal = (model: ModelPlan): ModelPlan => ({ ...model, density: 0.1, noUsageRate: 0 });
 
 /** Three children with short answers, started together. Some are given little time. */
 export const withScarceBudget = <R extends Pick<RunPlan, 'agent' | 'budget'>>(
@@ -17,10 +20,20 @@ export const withScarceBudget = <R extends Pick<RunPlan, 'agent' | 'budget'>>(
       maxOutputTokens: 300,
       ...(random.chance(0.4) ? { timeout_ms: random.log(20, 600), llmTimeout: 20 } : {}),
     };
-    return { ...plan, limits, tools: plan.tools.slice(0, 1), builtins: [], input: { format: 'text' }, budget: {} };
+    const models = plan.models.map(frugal);
+    return {
+      ...plan,
+      limits,
+      models,
+      tools: plan.tools.slice(0, 1),
+      builtins: [],
+      input: { format: 'text' },
+      budget: {},
+    };
   };
   const agent: AgentPlan = {
     ...run.agent,
+    models: run.agent.models.map(frugal),
     tools: [],
     builtins: [],
     sources: [],
@@ -29,5 +42,5 @@ export const withScarceBudget = <R extends Pick<RunPlan, 'agent' | 'budget'>>(
     limits: { maxToolTurns: 4, maxOutputTokens: 300 },
     budget: {},
   };
-  return { ...run, agent, budget: { tokens: random.log(6_000, 16_000) } };
+  return { ...run, agent, budget: { tokens: random.log(9_000, 14_000) } };
 };

@@ -36,8 +36,9 @@ export class Scheduler {
   /** Called before each event. */
   onEvent: ((kind: string) => void) | null = null;
   events = 0;
-  /** The largest number of waiting events. */
-  waitingPeak = 0;
+  #fromRuntime = 0;
+  /** The largest number of waiting events that the runtime caused. */
+  fromRuntimePeak = 0;
 
   constructor(random: Random, strict: boolean) {
     this.#random = random;
@@ -58,11 +59,9 @@ export class Scheduler {
     const entry: Entry = { at: this.#now + Math.max(0, ms), order: this.#random.next(), nth: this.#nth++, kind, due };
     this.#push(entry);
     this.#waiting++;
-    if (this.#waiting > this.waitingPeak) this.waitingPeak = this.#waiting;
+    if (!isPlanned(kind)) this.fromRuntimePeak = Math.max(this.fromRuntimePeak, ++this.#fromRuntime);
     return () => {
-      if (entry.due === null) return;
-      entry.due = null;
-      this.#waiting--;
+      if (entry.due !== null) this.#remove(entry);
     };
   }
 
@@ -80,8 +79,7 @@ export class Scheduler {
       if (entry === undefined) return 'idle';
       this.#now = entry.at;
       const { due } = entry;
-      entry.due = null;
-      this.#waiting--;
+      this.#remove(entry);
       this.events++;
       this.onEvent?.(entry.kind);
       due!();
@@ -90,6 +88,12 @@ export class Scheduler {
       await this.#settle();
     }
     return done() ? 'done' : 'endless';
+  }
+
+  #remove(entry: Entry): void {
+    entry.due = null;
+    this.#waiting--;
+    if (!isPlanned(entry.kind)) this.#fromRuntime--;
   }
 
   #push(entry: Entry): void {
@@ -129,6 +133,31 @@ export class Scheduler {
     heap[place] = entry;
   }
 }
+
+/** What simulated people and faults will do, planned long before; it is in no queue of the runtime. */
+const plannedKinds: ReadonlySet<string> = new Set([
+  'add tasks',
+  'ask',
+  'branch',
+  'cancel',
+  'check',
+  'checkpoint',
+  'clock',
+  'close',
+  'deliver again',
+  'finish',
+  'give',
+  'kill',
+  'next turn',
+  'restore',
+  'rival',
+  'send',
+  'tell',
+  'turn',
+]);
+
+/** Kinds end with the number of a process or of a task. */
+const isPlanned = (kind: string): boolean => plannedKinds.has(kind.replace(/ \d+$/u, ''));
 
 /** Calls `due` after this many microtasks. */
 export const afterPromises = (promises: number, due: () => void): void =>

@@ -59,7 +59,7 @@ const mailShare = 0.12;
 const teamShare = 0.26;
 
 /** The share of the other runs in which holds have to wait. */
-const scarceShare = 0.04;
+const scarceShare = 0.08;
 
 type RunPlanWithoutTurns = Omit<RunPlan, 'turns'>;
 

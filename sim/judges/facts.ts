@@ -161,15 +161,22 @@ const matchesPrompt = (history: History, cell: CellFacts, call: ModelCall): bool
   return rebuiltPrompts(cell.run).get(`${cell.birth.cell}/${attempt?.begin.op}`)?.prompt === call.prompt;
 };
 
-/** The operation that called a tool: the key names it, and the process owned its run. */
+/** The operation that called a tool: its key names it, and the process owned its run. */
 export const callingOperation = (history: History, call: ToolCall): OperationFacts | undefined => {
-  // In a forked run, the key starts with the run.
-  const parts = call.key.split('/');
-  const key = parts.slice(-2).join('/');
-  const named = parts.length > 2 ? history.runs.find(({ run }) => run === parts[0]) : undefined;
-  // A fork continues the origin's operations under the origin's keys; then the named run is not being written.
-  if (named !== undefined && isWriting(history, named, call)) return runFacts(named).operations.get(key);
-  return findInOwnedRun(history, call, (run) => runFacts(run).operations.get(key));
+  const key = call.key.split('/').slice(-2).join('/');
+  return findInOwnedRun(history, call, (run) => {
+    const operation = runFacts(run).operations.get(key);
+    // An operation that the origin began, and lost in a crash, may have the number of a different one in the fork.
+    return operation !== undefined && stepKey(run, key, operation.beganIn) === call.key ? operation : undefined;
+  });
+};
+
+/** The key under which an operation must be called: in a fork, that of the run in which it began. */
+const stepKey = ({ run, frames }: RunHistory, key: string, beganIn: number): string => {
+  const forks = frames.flatMap(({ no, record }) => (record.type === 'fork' ? [{ no, from: record.from.run }] : []));
+  const next = forks.findIndex(({ no }) => no > beganIn);
+  const began = next < 0 ? run : forks[next]!.from;
+  return next === 0 || forks.length === 0 ? key : `${began}/${key}`;
 };
 
 /** A forked run has the same cells as its origin; no process works on both at the same time. */

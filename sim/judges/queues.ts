@@ -18,7 +18,7 @@ export const queues: Judge = {
       rest + cellsPeak * eventsPerCell,
     ];
     if (batchPeak > items) report(`at most ${items} items in one batch`, `${batchPeak}`);
-    if (eventsPeak > events) report(`at most ${events} waiting events`, `${eventsPeak}`);
+    if (eventsPeak > events) report(`at most ${events} waiting events of the runtime`, `${eventsPeak}`);
     for (const { pieces, stalled, run } of sessions)
       if (stalled && pieces > piecesKept)
         report(`at most ${piecesKept} pieces of run ${run} buffered for a reader that stalls`, `${pieces}`);

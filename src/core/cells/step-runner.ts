@@ -70,6 +70,9 @@ export class StepRunner implements StepContext {
 
   /** Requests the hold before the begin record is written, because that record says whether it was granted. */
   begin(writeBegin: (waits: boolean) => void): void {
+    const { hold } = this.#started.operation;
+    // Not when a cell repeats its recorded past after a crash: cells that are ahead of it would see an old floor.
+    if (hold !== undefined) this.#owner.account.floor = hold;
     const isReserved = this.#reserve();
     writeBegin(!isReserved);
     this.#start();

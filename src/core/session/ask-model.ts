@@ -61,7 +61,6 @@ const beginAttempt = (
   if (!fitWindow(window, room)) return { failure: windowFull(bytesToTokens(window.bytes, room), room.tokens) };
 
   const hold = holdFor(session, model);
-  cell.runtime.account.floor = hold;
   const settings = settingsHash(cell.agent, model);
   const { request, attempt } = window.render(turn, modelName(model), { settings, window: limit });
   if (!window.matchesRequest(request)) return { failure: { code: 'unattributed' } };

@@ -58,8 +58,6 @@ class Scenario {
   }
 
   step(cell: CellId, hold: Amounts): void {
-    const context = this.#contexts.get(cell)!;
-    context.account.floor = hold;
     this.#begin(cell, this.#stepOperation(hold));
   }
 
