@@ -269,6 +269,7 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   redact(text: string): string {
+    // probe: redact-without-cell
     return this.#redactFor(null, text);
   }
 

@@ -249,6 +249,36 @@ describe('the operator’s config', () => {
     expect(resolver.resourcesFor(agents[0]!).models[0]!.language).toMatchObject({ provider: 'mine', modelId: 'small' });
   });
 
+  test('redacts for each agent the weak values of its own providers and servers', async () => {
+    const folders = createFolders(
+      {
+        'lead.ai': ai('models: mine/small\ntools: [shop]'),
+        'other.ai': ai('models: other/small'),
+        '.ai-agent.json': {
+          providers: {
+            mine: { type: 'openai-compatible', baseUrl: 'http://127.0.0.1:9', apiKey: '${MINE}' },
+            other: { type: 'openai-compatible', baseUrl: 'http://127.0.0.1:9', apiKey: '${OTHER}' },
+          },
+          mcpServers: { shop: { url: 'http://127.0.0.1:9', headers: { 'x-pass': '${SHOP}' } } },
+        },
+      },
+      { env: { MINE: 'Summer2026!', SHOP: 'Winter2026!', OTHER: 'Autumn2026!' } },
+    );
+    const { resolver, agents } = await load(folders, '.');
+    const lead = agents.find(({ name }) => name === 'lead')!;
+    const shown = (...of: Parameters<typeof resolver.redactFor>) =>
+      resolver.redactFor(...of)?.text('Summer2026! Winter2026! Autumn2026!') ?? 'all of it';
+    expect(shown(lead)).toBe('[redacted] [redacted] Autumn2026!');
+    // An agent that a model defined from it, without the server; and a fork of it with another model.
+    expect(shown({ ...lead, servers: [] })).toBe('[redacted] Winter2026! Autumn2026!');
+    expect(shown(lead, ['other/small'])).toBe('[redacted] [redacted] Autumn2026!');
+    await resolver.prepare([{ ...lead, models: ['other/small'], agents: [] }], () => undefined);
+    expect(shown(lead, ['other/small'])).toBe('[redacted] [redacted] [redacted]');
+    expect(shown(lead)).toBe('[redacted] [redacted] Autumn2026!');
+    expect(shown(null)).toBe('all of it');
+    expect(resolver.redactFor({ ...lead })).toBe(resolver.redactFor(lead));
+  });
+
   test('that is named but missing is a problem, and so are defaults that no file could have', async () => {
     const folders = createFolders(
       { 'lead.ai': ai(), '.ai-agent.json': '{ "defaults": { "maxToolTurn": 3 } }' },

@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import type { CellName } from './agent-folder.ts';
 import type { ChatCall, ChatReply, Sent } from './fake-wire.ts';
+import { guesses } from './files-vary.ts';
 import type { Act, Shape, State } from './files-vary.ts';
 
 /** Occurs in every goal whose cell is watched, and nowhere else. */
@@ -59,14 +60,18 @@ export const watchedReply = (role: Role, { turn, mark }: CellRequest): Reply => 
     [
       call('read_output', { name: 'kit__long_001.txt', from: Number.parseInt(mark.slice(0, 2), 16), bytes: 90 }),
       call('read_output', { name: 'kit__burst_001.txt' }),
-      call('write_file', { path: `${mark}.txt`, content: mark }),
-      ...askChild(role, `Look at ${mark}.`, mark),
+      call('write_file', { path: `${mark}.txt`, content: `${mark} ${guesses}` }),
+      ...askChild(role, `Look at ${mark} with ${guesses}.`, mark),
       call('kit__probe', { ...watched, again: true }),
       call('list_files', {}),
     ],
   ];
   const calls = tried[turn] ?? [];
-  return { calls, text: calls.length > 0 ? `At ${mark}.` : answerOf(cell, shape, mark, turn === tried.length) };
+  return {
+    calls,
+    text:
+      calls.length > 0 ? `At ${mark}, ${guesses}.` : answerOf(cell, shape, `${mark} ${guesses}`, turn === tried.length),
+  };
 };
 
 /** Its children, each with a watched goal. */

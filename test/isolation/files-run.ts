@@ -12,7 +12,7 @@ import { parseRequest, replyTo, twinReply, variedReply, watchedMark, watchedRepl
 import type { Role } from './files-cells.ts';
 import { shellOf, writeTeam } from './files-team.ts';
 import type { Extras, States } from './files-team.ts';
-import { plainState } from './files-vary.ts';
+import { guesses, plainState } from './files-vary.ts';
 import type { Shape, State } from './files-vary.ts';
 import { Observer } from './observer.ts';
 import type { Observation, ToolContext } from './observer.ts';
@@ -119,7 +119,7 @@ class Team {
           // Timeouts are real and far away; the time of day is as private as the rest.
           ...(fakeTime && { clock: { now: () => now++, timer: realTimer } }),
         });
-        const session = home.run('lead', `${watchedMark} What is better, tea or coffee?`);
+        const session = home.run('lead', `${watchedMark} What is better, tea or coffee? ${guesses}`);
         const { status, output, failure, missing } = await session.outcome;
         await home.close();
         return { status, output, failure, missing };

@@ -90,6 +90,10 @@ const text = fc
   )
   .map((words) => words.toWellFormed().replaceAll(/\0|\$\{/gu, '.'));
 const secret = fc.stringMatching(/^[a-z]{4}-[A-Za-z0-9_.~+/=-]{12,40}$/u);
+/** Values that can be guessed, and all guesses at once: what a watched cell says must not show which one is right. */
+const weakValues = ['Summer2025!', 'Summer2026!', 'Winter2026!', 'my-company-password-2026'];
+export const guesses = weakValues.join(' ');
+const secretOrWeak = fc.oneof(secret, fc.constantFrom(...weakValues));
 const act: fc.Arbitrary<Act> = fc.record({ kind: fc.constantFrom(...actKinds), text });
 
 export const anyState: fc.Arbitrary<State> = fc.record({
@@ -106,9 +110,9 @@ export const anyState: fc.Arbitrary<State> = fc.record({
     { requiredKeys: [] },
   ),
   settingsFrom: fc.constantFrom('file', 'config'),
-  key: secret,
-  team: secret,
-  token: secret,
+  key: secretOrWeak,
+  team: secretOrWeak,
+  token: secretOrWeak,
   unused: fc.dictionary(fc.stringMatching(/^[A-Z]{3,8}_[A-Z]{1,8}$/u), secret, { maxKeys: 3 }),
   results: text,
   descriptions: text,
@@ -137,7 +141,7 @@ export const plainState = (cell: CellName): State => ({
   team: `team-of-${cell}`,
   token: `token-of-${cell}-0123456789`,
   unused: {},
-  results: `as ${cell} finds it`,
+  results: `as ${cell} finds it, ${guesses}`,
   descriptions: `of ${cell}`,
   extraTools: [],
   turns: [],

@@ -3,7 +3,7 @@
 import type { Agent } from '#contracts';
 import { buildAgent } from '#core/orchestration';
 import { checkIsolation } from '#testkit';
-import type { IsolationReport } from '#testkit';
+import type { Environment, IsolationReport } from '#testkit';
 
 const names = ['w1', 'w2', 'w3', 'w4'];
 const tools = [
@@ -40,4 +40,10 @@ const subject = member('root', below);
 
 /** Half of the pairs are of agents that exchange messages, the others of calls. */
 export const comparePairs = (pairs: number, seed: number): Promise<IsolationReport> =>
-  checkIsolation({ agent: subject }, { pairs: 2 * pairs, seed });
+  checkIsolation({ agent: subject, environment }, { pairs: 2 * pairs, seed });
+
+/** Each agent has variables of its own, some of them with values that others can guess. */
+const environment: Environment = {
+  variablesOf: ({ name }) => [`${name} KEY`, `${name} PASSWORD`, `${name} TOKEN`],
+  fill: ({ name }, valueOf) => [valueOf(`${name} KEY`), valueOf(`${name} PASSWORD`), valueOf(`${name} TOKEN`)],
+};

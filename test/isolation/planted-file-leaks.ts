@@ -129,6 +129,35 @@ export const fileLeaks: readonly FileLeak[] = [
     ],
   },
   {
+    name: 'which of its guesses is another agent’s password, because weak values are redacted everywhere',
+    check: comparing('module', 'lead'),
+    seenIn: /^(?:left|right).* model: /u,
+    edits: [{ probe: 'secrets-for-everyone', put: '$(expression.callee)(collected.flatMap((one) => [...one.own]));' }],
+  },
+  {
+    name: 'which of its guesses is its parent’s password, because all cells of a run share a redactor',
+    check: comparing('module', 'lead'),
+    seenIn: /^(?:left|right).* model: /u,
+    edits: [{ probe: 'redact-for-cell', put: 'return ((this as any).planted ??= $(argument));' }],
+  },
+  {
+    name: 'which of its guesses is the password of an agent that ran before it',
+    check: comparing('module', 'lead'),
+    seenIn: /^(?:left|right).* model: /u,
+    edits: [
+      {
+        probe: 'redact-for-agent',
+        put: 'if ($(test)) known.set(key, (redact = this.#forSecrets(((this as any).planted ??= []).concat(own()))));\n    (this as any).planted.push(...own());',
+      },
+    ],
+  },
+  {
+    name: 'which of its guesses is another agent’s password, because words count as random',
+    check: comparing('module', 'lead'),
+    seenIn: /^(?:left|right).* model: /u,
+    edits: [{ probe: 'secret-guessed', put: 'const $(declarations.0.id) = new Set<number>();' }],
+  },
+  {
     name: 'secrets, because nothing is redacted',
     check: redaction,
     seenIn: /^closed: cloister\.db$/u,

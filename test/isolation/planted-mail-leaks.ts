@@ -51,4 +51,14 @@ export const mailLeaks: readonly MailLeak[] = [
     'mailbox-of-sender',
     'const $(declarations.0.id) = this.#messages;',
   ),
+  leak(
+    'a message from outside shows which of its guesses is the password of the root',
+    'mail-redact-for',
+    '[...run.mail.directory.all].map((one) => run.mail.agentOf(one.cell))[0] ?? null',
+  ),
+  leak(
+    'all cells of a run redact the password of the first one',
+    'redact-for-cell',
+    'return ((this as any).planted ??= $(argument));',
+  ),
 ];

@@ -57,4 +57,16 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
     'mcp-streams-of-caller',
     'const $(declarations.0.id) = $(declarations.0.init.callee.object);',
   ]),
+  leak('errors show which guess is the password of an agent', [
+    'redact-without-cell',
+    'return this.#agents.all.reduce((safe, one) => this.#redactFor(one, safe), text);',
+  ]),
+  leak('every agent and every error redacts all passwords', [
+    'secrets-for-everyone',
+    '$(expression.callee)(collected.flatMap((one) => [...one.own]));',
+  ]),
+  leak('live text shows how far a word agrees with the key of an agent', [
+    'stream-held-back',
+    'return this.#handOut(this.#cursor.at - begun);',
+  ]),
 ];

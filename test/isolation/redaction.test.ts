@@ -63,7 +63,7 @@ test('the command line shows and stores no form of a secret', async () => {
     expect(secretsIn(out)).toEqual([]);
     expect(secretsIn(err)).toEqual([]);
   }
-  expect(printed[0]!.out).toContain('At last [redacted] and [redacted]');
+  expect(printed[0]!.out).toContain('At last [redacted] [redacted] and tøk"𝒳[redacted] [redacted]');
   expect((await searchFiles(join(folder.path, '.cloister'), 'closed')).flatMap(({ found }) => found)).toEqual([]);
 });
 

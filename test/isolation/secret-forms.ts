@@ -4,7 +4,7 @@
 /** Sent in a header: a provider's key. */
 export const apiKey = 'sk-live/"Q\\x+z=&%<a7Rw4Nv2 b>~7Kw9Zt3Hs6Yq1Xd5Lm';
 /** Passed to a process: a server's token. */
-export const token = 'tøk"𝒳"/+\\4kV9sQ2mX7w 9f&%~Zq?8Lp3Rt6Yh1Bn';
+export const token = 'tøk"𝒳"/+\\4kV9sQ2mX7wJ5pH8dF3 9f&%~Zq?8Lp3Rt6Yh1Bn';
 
 /** A text that holds a secret, encoded as one: only the middle of the secret's part is always the same. */
 export const base64At = (secret: string, before: number): string =>

@@ -1,5 +1,6 @@
 // Two callers of one server, two worlds at a time: the worlds differ in everything one of them does. What the other one gets, and
 // what its model is shown, is recorded and compared.
+import { rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { sha256 } from '#base';
 import { defineAgent, openCloister, openServer } from 'cloister';
@@ -14,11 +15,15 @@ import type { PatientWorld } from './patient-world.ts';
 import { kinds, unknownResponses, perform, residentEnds, toolsEnds } from './serve-acts.ts';
 import type { Act, Actor } from './serve-acts.ts';
 import { conversations, disturb, KnownIds } from './serve-others.ts';
+import { aiFile, newTemporaryFolder, writeFiles } from './temporary-folder.ts';
 
 const mark = 'bee';
+/** The password of the agent `vault` is one of these; which one differs between the worlds. */
+const weakValues = ['Summer2025!', 'Summer2026!', 'Winter2026!', 'my-company-password-2026'];
+const guesses = weakValues.join(' ');
 const word = fc
   .tuple(fc.constantFrom('plain', 'slow', 'fault', 'tool'), fc.nat(99))
-  .map(([how, no]) => `${mark}-${how}-${no}`);
+  .map(([how, no]) => `${mark}-${how}-${no}${no % 3 === 0 ? ` ${guesses}` : ''}`);
 const afterMs = fc.nat(400);
 const kind = fc.constantFrom(...kinds);
 const conversation = fc.constantFrom(...conversations);
@@ -31,8 +36,14 @@ const actOf = <Do extends Act['do'], Rest extends object>(
 const wrongBodies: readonly (readonly [path: string, body: string])[] = [
   ...['{', '[]', '{"input":7}', '{"input":"x","budget":{"tokens":-1}}'].map((body) => ['/v1/echo', body] as const),
   ['/v1/chat/completions', JSON.stringify(resultsBody('x', [unknownCallId], 'x'))],
+  ['/v1/echo', JSON.stringify({ input: 'x', [guesses]: guesses })],
+  ['/v1/echo', `{"input": ${guesses}`],
+  ['/v1/chat/completions', JSON.stringify({ model: guesses, messages: [{ role: 'user', content: guesses }] })],
+  ['/v1/messages', JSON.stringify({ model: guesses, max_tokens: 9, messages: [] })],
   ['/v1/responses', '{"model":"echo","input":"x","previous_response_id":"resp_ffffffffffff"}'],
 ];
+
+const guessPaths = weakValues.flatMap((guess) => [`/v1/${guess}?q=x`, `/v1/runs?${guess}=x`]);
 
 /** What the watched caller does, the same in both worlds. */
 export const act: fc.Arbitrary<Act> = fc.oneof(
@@ -47,13 +58,20 @@ export const act: fc.Arbitrary<Act> = fc.oneof(
   actOf('connect', { word, afterMs }),
   actOf('get', {
     path: fc.constantFrom(
+<<<<<<< HEAD
+=======
+      ...guessPaths,
+>>>>>>> 2569372 (secrets: live text no longer shows how far a word agrees with a key; guesses in the two-run comparison)
       '/v1',
       '/v1/runs',
       '/v1/models',
       '/v1/nobody?q=x',
       '/v1/runs/ffffffffffff',
       '/health',
+<<<<<<< HEAD
       '/health',
+=======
+>>>>>>> 2569372 (secrets: live text no longer shows how far a word agrees with a key; guesses in the two-run comparison)
     ),
   }),
   fc.constantFrom(...wrongBodies).map(([path, body]) => ({ do: 'wrong' as const, path, body })),
@@ -69,11 +87,25 @@ export const observeWorld = async (acts: readonly Act[], salt: number): Promise<
   const world = patientWorld(salt, Date.UTC(2030, 0, 1));
   const { clock, ids } = world;
   const seen: string[] = [];
+<<<<<<< HEAD
   let blockedMs = 0;
   const agents = [agentOf(world, seen, () => (blockedMs += stallMs))];
   // Work for the other caller blocks the process now and then.
   const stallClock = { steady: () => blockedMs, every: () => () => undefined };
   await using cloister = await openCloister({ agents, store: 'memory', clock, ids, stallClock });
+=======
+  await using cloister = await openCloister({
+    agents: [agentOf(world, seen), 'vault.ai'],
+    cwd: vaultFolder(),
+    env: {
+      VAULT_PASSWORD: weakValues[salt % weakValues.length],
+      VAULT_KEY: `${'abcd'[salt % 4]}k-lq7Zr2Kx9Wm4Bv8Tn3Hs6`,
+    },
+    store: 'memory',
+    clock,
+    ids,
+  });
+>>>>>>> 2569372 (secrets: live text no longer shows how far a word agrees with a key; guesses in the two-run comparison)
   const server = await openServer(cloister, {
     clock,
     ids,
@@ -106,6 +138,28 @@ export const observeWorld = async (acts: readonly Act[], salt: number): Promise<
   return namedByOrder([...answers, ...seen]);
 };
 
+/** An agent with a password, which no caller of these worlds asks. */
+const vaultFolder = (): string => {
+  if (vault !== undefined) return vault;
+  const path = newTemporaryFolder();
+  writeFiles(path, {
+    '.ai-agent.json': {
+      providers: {
+        house: {
+          type: 'openai-compatible',
+          baseUrl: 'http://x.invalid',
+          apiKey: '${VAULT_KEY}',
+          headers: { 'x-password': '${VAULT_PASSWORD}' },
+        },
+      },
+    },
+    'vault.ai': aiFile({ models: ['house/m'] }),
+  });
+  process.once('exit', () => rmSync(path, { recursive: true, force: true }));
+  return (vault = path);
+};
+let vault: string | undefined;
+
 /** Its answer depends on every byte that it was shown. */
 const agentOf = ({ clock }: PatientWorld, seen: string[], block: () => void): Agent =>
   defineAgent({
@@ -120,12 +174,19 @@ const agentOf = ({ clock }: PatientWorld, seen: string[], block: () => void): Ag
             reply: ({ messages, goal, turn, tools }) => {
               const prompt = JSON.stringify(messages);
               if (goal.includes(mark)) seen.push(prompt);
+<<<<<<< HEAD
               else block();
               const text = `It is ${hashLetters(prompt)}, and ${hashLetters(`${prompt}.`)}.`;
+=======
+              // Words that begin like the key of the agent `vault`, cut within and after them.
+              const pieces = [`It is ${hashLetters(prompt)}, a`, 'k-l', ' bk', '-lq7 ck-', 'lq7', ' dk-l'];
+              const text = `${pieces.join('')} and ${hashLetters(`${prompt}.`)}.`;
+>>>>>>> 2569372 (secrets: live text no longer shows how far a word agrees with a key; guesses in the two-run comparison)
               if (tools.includes(toolName) && turn === 1)
                 return { text, calls: [{ tool: toolName, args: { word: hashLetters(goal) } }] };
               if (goal.includes('-fault-')) return { fault: 'cut', text, delayMs: 3 };
-              if (goal.includes('-slow-')) return { text, delayMs: 120, pieceDelayMs: 40 };
+              if (goal.includes('-slow-'))
+                return { pieces: [...pieces, text.slice(pieces.join('').length)], delayMs: 120, pieceDelayMs: 40 };
               if (goal.includes('-tool-') && turn === 1) return { text, calls: [{ tool: 'nothing_like_it' }] };
               return { text };
             },

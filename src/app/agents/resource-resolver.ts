@@ -200,6 +200,7 @@ export class ResourceResolver {
       server,
       ...collectSecrets([[label, value]], overlay, plain),
     }));
+    // probe: secrets-for-everyone
     this.#redactors.add(collected.flatMap(({ strong }) => strong));
     const weak = [...new Set(collected.flatMap((one) => one.weak))];
     const tooShort = [...new Set(collected.flatMap((one) => one.tooShort))];

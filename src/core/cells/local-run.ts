@@ -133,6 +133,7 @@ export class LocalRun {
 
   /** Removes the secrets of this agent's cells, and those that are removed for everyone. Null when there are none. */
   redactFor(agent: Agent | null): Redact | null {
+    // probe: redact-for-cell
     return this.ports.redactFor?.(agent, agent === null ? [] : this.amendments.modelsFor(agent.name)) ?? null;
   }
 

@@ -69,7 +69,7 @@ export const sendTasks = (run: LocalRun, root: CellId, tasks: string): void => {
 
 /** Without what the recipient may not record: the text has no sender whose record would decide. */
 const redactFor = (run: LocalRun, { cell }: Member, text: string): string =>
-  run.redactFor(run.mail.agentOf(cell))?.text(text) ?? text;
+  run.redactFor(/* probe: mail-redact-for */ run.mail.agentOf(cell))?.text(text) ?? text;
 
 /** A message that is not delivered is recorded, never dropped silently. */
 const recordDeadLetter = (run: LocalRun, { cell }: Member, dead: DeadLetter & { readonly id: string }): void =>

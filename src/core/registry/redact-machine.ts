@@ -24,6 +24,8 @@ export type Machine = {
   /** The children of the first state, for ASCII. */
   readonly roots: Int32Array;
   readonly leaps: Uint8Array;
+  /** The length of the longest pattern. */
+  readonly longest: number;
 };
 
 /** A position in a text, and the state of the machine there. */
@@ -40,6 +42,7 @@ export const buildMachine = (patterns: readonly string[]): Machine => {
     depth: new Int32Array(size),
     roots: new Int32Array(128),
     leaps: new Uint8Array(1 << leapBits).fill(leapMax),
+    longest: patterns.reduce((most, pattern) => Math.max(most, pattern.length), 0),
   };
   let states = 1;
   for (const pattern of patterns) {

@@ -17,7 +17,10 @@ export const replaceAll = (machine: Machine, text: string, mark: string): string
   return shown + text.slice(done);
 };
 
-/** The same for a stream. It holds back only text that may still become part of a match. */
+/**
+ * The same for a stream. It holds back text that may still become part of a match: always the word that is being written,
+ * because a stream that holds back only what begins like a secret gives it away, character by character.
+ */
 export class RegionStream {
   readonly #machine: Machine;
   readonly #mark: string;
@@ -26,26 +29,35 @@ export class RegionStream {
   #regions: Region[] = [];
   /** The end of the last region whose mark was returned. */
   #covered = 0;
+  /** The length of the word that is being written, and how much of it is held back: rounded, so that no length of a secret shows. */
+  #word = 0;
+  readonly #wordMax: number;
   readonly #cursor: Cursor = { state: 0, at: 0 };
 
   constructor(machine: Machine, mark: string) {
     this.#machine = machine;
+    this.#wordMax = 2 ** Math.ceil(Math.log2(Math.max(wordUnitsMin, machine.longest)));
     this.#mark = mark;
   }
 
   push(piece: string): string {
     this.#held += piece;
+    const last = lastWordUnits(piece);
+    this.#word = last === piece.length ? this.#word + last : last;
     scan(this.#machine, this.#held, this.#cursor, (start, end) => {
       if (start < this.#covered) {
         this.#regions = [];
         this.#covered = end;
       } else addMatch(this.#regions, start, end);
     });
-    return this.#handOut(this.#cursor.at - this.#machine.depth[this.#cursor.state]!);
+    const begun = this.#machine.depth[this.#cursor.state]!;
+    // probe: stream-held-back
+    return this.#handOut(this.#cursor.at - Math.max(begun, Math.min(this.#word, this.#wordMax)));
   }
 
   end(): string {
     this.#cursor.state = 0;
+    this.#word = 0;
     const rest = this.#handOut(this.#held.length);
     this.#covered = 0;
     return rest;
@@ -77,6 +89,15 @@ export class RegionStream {
     }
   }
 }
+
+const wordUnitsMin = 512;
+
+/** Words are of printable ASCII: nothing else is in a form of a strong secret. */
+const lastWordUnits = (text: string): number => {
+  let start = text.length;
+  while (start > 0 && text.charCodeAt(start - 1) > 0x20 && text.charCodeAt(start - 1) < 0x7f) start--;
+  return text.length - start;
+};
 
 /** Matches arrive in the order of their ends. */
 const addMatch = (regions: Region[], start: number, end: number): void => {

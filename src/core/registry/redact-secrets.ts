@@ -4,7 +4,7 @@ import { configFields } from './config-fields.ts';
 import type { ConfigEntry, ConfigField } from './config-fields.ts';
 import { fillText, findPlaceholders, placeholderValue } from './config-placeholders.ts';
 import { secretCharsMin } from './redact.ts';
-import { strongParts } from './secret-strength.ts';
+import { splitWords, strongParts } from './secret-strength.ts';
 
 export type Secrets = {
   /** What is searched for in the cells of the session. */
@@ -28,7 +28,10 @@ export const collectSecrets = (
   const weak = new Set<string>();
   const tooShort = new Set<string>();
   const addSecret = (label: string, found: readonly string[]): void => {
-    const long = found.flatMap(shownParts).filter((value) => !isTooShort(value));
+    const long = found
+      .flatMap(shownParts)
+      .flatMap(unbroken)
+      .filter((value) => !isTooShort(value));
     const unguessable = found.flatMap(strongParts);
     for (const value of [...long, ...unguessable]) own.add(value);
     for (const value of unguessable) strong.add(value);
@@ -59,6 +62,12 @@ const shownParts = (value: string): readonly string[] => [
   value.trim(),
   ...value.split('\n').map((line) => line.trim()),
 ];
+
+/** A strong line is searched for word by word, because streams hold back words: they must not show how far a text agrees with it. */
+const unbroken = (value: string): readonly string[] => {
+  if (strongParts(value).length === 0) return [value];
+  return value.includes('\n') ? [] : splitWords(value);
+};
 
 /** It would match ordinary text, or be found out at once by listing all numbers. */
 const isTooShort = (value: string): boolean =>

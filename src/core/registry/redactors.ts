@@ -29,6 +29,7 @@ export class Redactors {
     if (known === undefined) this.#byAgent.set(agent, (known = new Map()));
     const key = models.join(' ');
     let redact = known.get(key);
+    // probe: redact-for-agent
     if (redact === undefined) known.set(key, (redact = this.#forSecrets(own())));
     return redact;
   }

@@ -4,8 +4,10 @@
 //   S1. A value is judged in parts, each by itself: lines, words, the fields of a URL, of JSON and of `name=value` lists. Who
 //       knows all parts but one has only that one left to guess.
 //   S2. A part is strong if it has at least 20 characters and an estimated 64 bits.
-//   S3. Characters of words, names, years, dates, repeats and keyboard sequences count as no bits at all.
-//   S4. The estimate is a pure function of the value: the same in every process, for every agent.
+//   S3. A strong part consists of printable ASCII characters without spaces. Streams rely on this: they hold back the word that
+//       is being written, whether or not a secret begins like it.
+//   S4. Characters of words, names, years, dates, repeats and keyboard sequences count as no bits at all.
+//   S5. The estimate is a pure function of the value: the same in every process, for every agent.
 import { commonPairs, keyboardRows } from './secret-guesses.ts';
 
 export const strongCharsMin = 20;
@@ -28,11 +30,13 @@ const isStrong = (part: string): boolean => {
 const splitParts = (value: string): readonly string[] => {
   const fields = jsonTexts(value);
   if (fields !== null) return fields.flatMap(splitParts);
-  return value
-    .split(/\s+/u)
+  return splitWords(value)
     .flatMap((word) => (isUrl(word) ? word.split(/[/?#@&=:;,]+/u) : splitPairs(word)))
     .filter((part) => part !== '');
 };
+
+/** Without the characters between words, which no strong part contains: see S3. */
+export const splitWords = (value: string): readonly string[] => value.split(/[^\x21-\x7e]+/u);
 
 const isUrl = (word: string): boolean => /^[a-z][a-z0-9+.-]*:\/\//iu.test(word);
 
@@ -80,6 +84,7 @@ const decodeText = (part: string): string | null => {
 
 /** How many bits a part has if everything that can be guessed in it is known. */
 export const estimateBits = (part: string): number => {
+  // probe: secret-guessed
   const guessed = guessedPositions(part);
   let bits = 0;
   for (const { 0: chunk, index } of part.matchAll(/[^-._/:@=&?,;+\s"'()]+/gu)) {
