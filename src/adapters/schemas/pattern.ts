@@ -1,21 +1,27 @@
 // Patterns on an engine whose time is linear in the text, so that no text can stall the process.
-import { RE2JS } from 're2js';
+import { createRequire } from 'node:module';
+import type * as Library from 're2js';
 import { translatePattern } from './translate-pattern.ts';
 import type { CountedLength } from './translate-pattern.ts';
 
 /** Compiling takes some microseconds for each unit of cost. */
 const patternCostMax = 4_000;
 
+let loaded: typeof Library | undefined;
+
+/** Loading takes some milliseconds, and most schemas have no pattern. */
+const loadEngine = (): typeof Library => (loaded ??= createRequire(import.meta.url)('re2js') as typeof Library);
+
 export type CompiledPattern = { readonly pattern: Pattern; readonly cost: number };
 
 export class Pattern {
-  readonly #compiled: RE2JS;
+  readonly #compiled: Library.RE2JS;
   readonly #length: CountedLength | null;
   /** Steps for each character of a text, and for its end. */
   readonly #size: number;
 
   constructor(text: string, length: CountedLength | null) {
-    this.#compiled = RE2JS.compile(text);
+    this.#compiled = loadEngine().RE2JS.compile(text);
     this.#length = length;
     this.#size = this.#compiled.programSize();
   }

@@ -11,7 +11,7 @@ export type SchemaObject = Readonly<Record<string, unknown>>;
 const rootAddress = 'https://schema.invalid/';
 
 /** For all patterns of a schema. Compiling takes some microseconds for each. */
-const patternsCostMax = 10_000;
+const patternsCostMax = 8_000;
 
 /** Keywords whose values are data: nothing in them is a schema. */
 const dataKeywords: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples']);

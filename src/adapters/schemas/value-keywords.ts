@@ -3,7 +3,7 @@ import type { Json } from '#base';
 import { charsPerStep, invalid, valid } from './check-run.ts';
 import type { Keyword } from './check-run.ts';
 import { equalValues } from './compare-values.ts';
-import { formats } from './formats.ts';
+import { formatNamed } from './formats.ts';
 import { isMultipleOf } from './multiple-of.ts';
 import { countChars } from './pattern.ts';
 import { onlyFor, reportUnless } from './keyword-reader.ts';
@@ -119,7 +119,7 @@ const pattern = (reader: KeywordReader): Keyword | null => {
 
 const format = (reader: KeywordReader): Keyword | null => {
   const name = reader.value('format');
-  const matches = name === undefined ? undefined : formats.get(name);
+  const matches = name === undefined ? undefined : formatNamed(name);
   if (matches === undefined) return null;
   return onlyFor(isText, (value, place, run) => {
     run.take(value.length);
