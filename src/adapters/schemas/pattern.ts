@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import type * as Library from 're2js';
 import { translatePattern } from './translate-pattern.ts';
-import type { CountedLength } from './translate-pattern.ts';
+import type { CountedLength, Translation } from './translate-pattern.ts';
 
 /** Compiling takes some microseconds for each unit of cost. */
 const patternCostMax = 4_000;
@@ -11,8 +11,6 @@ let loaded: typeof Library | undefined;
 
 /** Loading takes some milliseconds, and most schemas have no pattern. */
 const loadEngine = (): typeof Library => (loaded ??= createRequire(import.meta.url)('re2js') as typeof Library);
-
-export type CompiledPattern = { readonly pattern: Pattern; readonly cost: number };
 
 export class Pattern {
   readonly #compiled: Library.RE2JS;
@@ -48,18 +46,17 @@ export const countChars = (text: string): number => {
   return count;
 };
 
-/** `refused`: why a pattern cannot be used here although it is valid, as in "the pattern uses a look-ahead". */
-export const compilePattern = (
-  source: string,
-  costLeft: number = patternCostMax,
-): CompiledPattern | { readonly refused: string } => {
+/** Translates a valid pattern, which is quick. `refused`: why it cannot be used here, as in "the pattern uses a look-ahead". */
+export const readPattern = (source: string): Translation => {
   if (source.length > patternCostMax) return { refused: tooLarge };
   const translated = translatePattern(source);
+  return 'cost' in translated && translated.cost > patternCostMax ? { refused: tooLarge } : translated;
+};
+
+export const compilePattern = (translated: Translation): Pattern | { readonly refused: string } => {
   if ('refused' in translated) return translated;
-  if (translated.cost > patternCostMax) return { refused: tooLarge };
-  if (translated.cost > costLeft) return { refused: 'is one too many: the patterns of a schema are limited in size' };
   try {
-    return { pattern: new Pattern(translated.text, translated.length), cost: translated.cost };
+    return new Pattern(translated.text, translated.length);
   } catch (error) {
     return { refused: `is not supported: ${(error as Error).message.slice(0, 100)}` };
   }

@@ -1,24 +1,25 @@
 import { truncateChars } from './values.ts';
 
 const depthMax = 100;
-const valuesMax = 50_000;
-const tooMany = `It contains more than ${valuesMax} values.`;
+export const valuesMax = 50_000;
 
-/** Says what is wrong with the size, depth or kind of what should be a JSON Schema. Nothing else looks at it before. */
-export const boundsProblem = (schema: unknown): string | null => {
+export type SchemaSize = { readonly values: number } | { readonly problem: string };
+
+/** Says how large a schema is, or what is wrong with its size, depth or kind. Nothing else looks at it before. */
+export const measureSchema = (schema: unknown): SchemaSize => {
   let values = 0;
   const open = [{ value: schema, path: '', depth: 0 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, path, depth } = next;
     values++;
-    if (depth > depthMax) return `It is nested deeper than ${depthMax} levels.`;
+    if (depth > depthMax) return { problem: `It is nested deeper than ${depthMax} levels.` };
     if (['function', 'symbol', 'bigint'].includes(typeof value))
-      return problemAt(path, `a ${typeof value} is not JSON`);
+      return { problem: problemAt(path, `a ${typeof value} is not JSON`) };
     if (typeof value !== 'object' || value === null) continue;
-    if (!isPlain(value)) return problemAt(path, 'a class instance is not JSON');
+    if (!isPlain(value)) return { problem: problemAt(path, 'a class instance is not JSON') };
     const keys = Array.isArray(value) ? value.keys() : Object.keys(value);
     const count = Array.isArray(value) ? value.length : (keys as readonly string[]).length;
-    if (values + open.length + count > valuesMax) return tooMany;
+    if (values + open.length + count > valuesMax) return { problem: `It contains more than ${valuesMax} values.` };
     for (const key of keys)
       open.push({
         value: (value as Readonly<Record<string | number, unknown>>)[key],
@@ -26,7 +27,7 @@ export const boundsProblem = (schema: unknown): string | null => {
         depth: depth + 1,
       });
   }
-  return null;
+  return { values };
 };
 
 /** Also true for an object of another realm. */

@@ -1,8 +1,9 @@
 // Finds what a schema refers to and the patterns it uses, in one pass over its values, before anything is checked.
 import { isObject } from '#base';
 import { nestings } from './keywords.ts';
-import { compilePattern, patternSyntaxProblem } from './pattern.ts';
+import { compilePattern, patternSyntaxProblem, readPattern } from './pattern.ts';
 import type { Pattern } from './pattern.ts';
+import type { Translation } from './translate-pattern.ts';
 import { describeValue } from './values.ts';
 
 export type SchemaObject = Readonly<Record<string, unknown>>;
@@ -12,6 +13,7 @@ const rootAddress = 'https://schema.invalid/';
 
 /** For all patterns of a schema. Compiling takes some microseconds for each. */
 const patternsCostMax = 8_000;
+const oneTooMany = 'is one too many: the patterns of a schema are limited in size';
 
 /** Keywords whose values are data: nothing in them is a schema. */
 const dataKeywords: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples']);
@@ -23,6 +25,7 @@ export class SchemaIndex {
   readonly #bases = new Map<SchemaObject, string>();
   readonly #addresses = new Map<string, SchemaObject>();
   readonly #targets = new Map<SchemaObject, unknown>();
+  readonly #translations = new Map<string, Translation>();
   readonly #patterns = new Map<string, Pattern | { readonly refused: string }>();
   readonly #references: SchemaObject[] = [];
   #patternsCost = 0;
@@ -34,27 +37,33 @@ export class SchemaIndex {
     for (const reference of this.#references) this.#follow(reference);
   }
 
+  get patternsCost(): number {
+    return this.#patternsCost;
+  }
+
   /** The schema that `$ref` leads to; undefined if there is none. */
   target(schema: SchemaObject): unknown {
     return this.#targets.get(schema);
   }
 
+  /** Compiles the pattern when it is first needed: a request can bring many tools. */
   pattern(source: string): Pattern | { readonly refused: string } {
-    let known = this.#patterns.get(source);
-    if (known === undefined) {
-      known = this.#compile(source);
-      this.#patterns.set(source, known);
+    let compiled = this.#patterns.get(source);
+    if (compiled === undefined) {
+      compiled = compilePattern(this.#translations.get(source) ?? { refused: 'is not valid' });
+      this.#patterns.set(source, compiled);
     }
-    return known;
+    return compiled;
   }
 
-  #compile(source: string): Pattern | { readonly refused: string } {
-    const wrong = patternSyntaxProblem(source);
-    if (wrong !== null) return { refused: wrong };
-    const compiled = compilePattern(source, patternsCostMax - this.#patternsCost);
-    if ('refused' in compiled) return compiled;
-    this.#patternsCost += compiled.cost;
-    return compiled.pattern;
+  /** Which patterns are too many depends on their order in the schema, not on which is needed first. */
+  #read(source: string): void {
+    if (this.#translations.has(source) || patternSyntaxProblem(source) !== null) return;
+    const translated = readPattern(source);
+    const cost = 'cost' in translated ? translated.cost : 0;
+    const isOneTooMany = this.#patternsCost + cost > patternsCostMax;
+    this.#translations.set(source, isOneTooMany ? { refused: oneTooMany } : translated);
+    if (!isOneTooMany) this.#patternsCost += cost;
   }
 
   #scan(root: unknown, rootBase: string): void {
@@ -65,9 +74,9 @@ export class SchemaIndex {
       const base = this.#register(schema, outer);
       this.#bases.set(schema, base);
       if (typeof schema['$ref'] === 'string') this.#references.push(schema);
-      if (typeof schema['pattern'] === 'string') this.pattern(schema['pattern']);
+      if (typeof schema['pattern'] === 'string') this.#read(schema['pattern']);
       if (isObject(schema['patternProperties']))
-        for (const key of Object.keys(schema['patternProperties'])) this.pattern(key);
+        for (const key of Object.keys(schema['patternProperties'])) this.#read(key);
       for (const inner of nestedSchemas(schema).toReversed()) open.push([inner, base]);
     }
   }

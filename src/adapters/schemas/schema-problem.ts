@@ -7,7 +7,7 @@ import { isObject } from '#base';
 import { hasCycle } from './has-cycle.ts';
 import { checks, inPlace, nestings } from './keywords.ts';
 import { patternSyntaxProblem } from './pattern.ts';
-import { boundsProblem, childPointer, problemAt } from './schema-bounds.ts';
+import { childPointer, measureSchema, problemAt } from './schema-bounds.ts';
 import { SchemaIndex } from './schema-index.ts';
 import type { SchemaObject } from './schema-index.ts';
 import { describeValue } from './values.ts';
@@ -20,17 +20,17 @@ export const schemaProblem = (schema: unknown): string | null => {
 };
 
 /** The same for the schema of a tool, which checks its arguments itself: a pattern that cannot be checked is left to it. */
-export const toolSchemaProblem = (schema: unknown): string | null => scanSchema(schema).problem;
+export const toolSchemaProblem = (schema: unknown): string | null => scanSchema(schema, { compiles: false }).problem;
 
 /** The patterns that are left to a tool: where each is, and why. */
 export const uncheckedPatterns = (schema: unknown): readonly string[] => scanSchema(schema).unchecked;
 
 type ScanResult = { readonly problem: string | null; readonly unchecked: readonly string[] };
 
-const scanSchema = (schema: unknown): ScanResult => {
-  const problem = boundsProblem(schema);
-  if (problem !== null) return { problem, unchecked: [] };
-  const scan = new SchemaScan(schema);
+const scanSchema = (schema: unknown, { compiles } = { compiles: true }): ScanResult => {
+  const size = measureSchema(schema);
+  if ('problem' in size) return { ...size, unchecked: [] };
+  const scan = new SchemaScan(schema, compiles);
   return { problem: scan.problem(), unchecked: scan.unchecked };
 };
 
@@ -40,9 +40,12 @@ class SchemaScan {
   /** Edges between schemas that apply to the same value. */
   readonly #sameValue = new Map<SchemaObject, SchemaObject[]>();
   readonly #index: SchemaIndex;
+  /** Whether patterns are compiled, to find those that cannot be. */
+  readonly #compiles: boolean;
   readonly unchecked: string[] = [];
 
-  constructor(schema: unknown) {
+  constructor(schema: unknown, compiles: boolean) {
+    this.#compiles = compiles;
     this.#open.push({ schema, path: '' });
     this.#index = new SchemaIndex(schema);
   }
@@ -102,6 +105,7 @@ class SchemaScan {
   }
 
   #checkPattern(source: string, path: string): void {
+    if (!this.#compiles) return;
     const pattern = this.#index.pattern(source);
     if ('refused' in pattern) this.unchecked.push(problemAt(path, `the pattern ${pattern.refused}`));
   }

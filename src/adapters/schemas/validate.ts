@@ -2,25 +2,30 @@
 import type { JsonObject } from '#base';
 import type { Validate } from '#contracts';
 import { CheckRun, invalid, TooCostly } from './check-run.ts';
-import { boundsProblem } from './schema-bounds.ts';
+import { measureSchema, valuesMax } from './schema-bounds.ts';
 import { SchemaIndex } from './schema-index.ts';
 import { SchemaNodes } from './schema-node.ts';
 
 /** About 20 ms of the slowest steps on a small machine; ordinary steps take a tenth of that. */
 const checkStepsMax = 250_000;
 
-const compiled = new WeakMap<JsonObject, SchemaNodes>();
+/** For preparing a schema: its values, and what its patterns cost. */
+const [stepsPerValue, stepsPerPatternCost] = [2, 20];
 
 /** Throws when the schema is too large or a reference leads nowhere. */
 export const validate: Validate = (schema, value, shared) => {
-  const nodes = nodesOf(schema);
-  const left = shared?.left ?? Infinity;
+  if (shared !== undefined && shared.left <= 0) return [tooCostly(turnText)];
+  const prepared = prepare(schema);
+  // Preparing counts each time, although it is done once: otherwise the verdict would depend on who came first.
+  if (shared !== undefined) shared.left -= prepared.steps;
+  if ('problem' in prepared) throw new Error(prepared.problem);
+  const left = Math.max(0, shared?.left ?? Infinity);
   const run = new CheckRun(Math.min(checkStepsMax, left));
   try {
-    return run.apply(nodes.root, value, null) === invalid ? run.problems : noProblems;
+    return run.apply(prepared.nodes.root, value, null) === invalid ? run.problems : noProblems;
   } catch (error) {
     if (!(error instanceof TooCostly)) throw error;
-    return [`the value: too costly to check against the schema: ${error.message || limitText(left)}`];
+    return [tooCostly(error.message || (left < checkStepsMax ? turnText : checkText))];
   } finally {
     if (shared !== undefined) shared.left -= run.stepsUsed;
   }
@@ -28,18 +33,27 @@ export const validate: Validate = (schema, value, shared) => {
 
 const noProblems: readonly string[] = [];
 
-const limitText = (left: number): string =>
-  left < checkStepsMax
-    ? 'it and the other values checked in this turn take too many steps; send fewer or smaller ones at once'
-    : `it takes more than ${checkStepsMax} steps; send a smaller value`;
+const tooCostly = (why: string): string => `the value: too costly to check against the schema: ${why}`;
+const checkText = `it takes more than ${checkStepsMax} steps; send a smaller value`;
+const turnText = 'it and the other values checked in this turn take too many steps; send fewer or smaller ones at once';
 
-const nodesOf = (schema: JsonObject): SchemaNodes => {
-  let nodes = compiled.get(schema);
-  if (nodes === undefined) {
-    const problem = boundsProblem(schema);
-    if (problem !== null) throw new Error(problem);
-    nodes = new SchemaNodes(schema, new SchemaIndex(schema));
-    compiled.set(schema, nodes);
+type PreparedSchema = { readonly steps: number } & ({ readonly nodes: SchemaNodes } | { readonly problem: string });
+
+const preparedSchemas = new WeakMap<JsonObject, PreparedSchema>();
+
+const prepare = (schema: JsonObject): PreparedSchema => {
+  let prepared = preparedSchemas.get(schema);
+  if (prepared === undefined) {
+    prepared = prepareNew(schema);
+    preparedSchemas.set(schema, prepared);
   }
-  return nodes;
+  return prepared;
+};
+
+const prepareNew = (schema: JsonObject): PreparedSchema => {
+  const size = measureSchema(schema);
+  if ('problem' in size) return { ...size, steps: stepsPerValue * valuesMax };
+  const index = new SchemaIndex(schema);
+  const steps = stepsPerValue * size.values + stepsPerPatternCost * index.patternsCost;
+  return { steps, nodes: new SchemaNodes(schema, index) };
 };

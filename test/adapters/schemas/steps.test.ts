@@ -178,6 +178,20 @@ test('30 calls of one turn against a pattern that would backtrack are answered, 
   expect(called).toEqual([{ q: 'aaa' }]);
 });
 
+test('preparing schemas takes steps too, whether or not they are prepared already', () => {
+  const schemas = Array.from({ length: 30 }, (_, at): JsonObject => ({
+    anyOf: [{ pattern: `^[ab]{1,900}x${at}$` }, true],
+  }));
+  const check = () => {
+    const shared = { left: 1_000_000 };
+    return schemas.map((schema) => validate(schema, '', shared).length > 0);
+  };
+  const refused = check();
+  expect(refused.filter(Boolean).length).toBeGreaterThan(0);
+  expect(refused).toEqual(refused.toSorted());
+  expect(check()).toEqual(refused);
+});
+
 describe('the calls of one turn share their steps', () => {
   /** Each check takes some 190,000 steps. */
   const schema: JsonObject = { type: 'string', pattern: '[ab]{190}' };
