@@ -7,10 +7,10 @@ import type { RunId } from './ids.ts';
 
 /**
  * The formats that this build reads; it writes the newest. The number covers everything that a later build must know to read a
- * run: the shape of records, the error codes, and the rules, estimates and texts in `core/rules/record-formats.ts`. Nothing has
+ * run: the shape of records, the error codes, and the rules, estimates and texts in `core/rules/recorded-versions.ts`. Nothing has
  * been released yet, so there is no code for earlier formats.
  */
-export const recordFormats = { oldest: 3, newest: 3 } as const;
+export const recordFormats = { oldest: 3, newest: 3 };
 
 /** Which format a record has, and the name and version of the program that wrote it. */
 export type RecordedBy = { readonly format: number; readonly build: string };

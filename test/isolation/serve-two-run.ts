@@ -58,20 +58,14 @@ export const act: fc.Arbitrary<Act> = fc.oneof(
   actOf('connect', { word, afterMs }),
   actOf('get', {
     path: fc.constantFrom(
-<<<<<<< HEAD
-=======
       ...guessPaths,
->>>>>>> 2569372 (secrets: live text no longer shows how far a word agrees with a key; guesses in the two-run comparison)
       '/v1',
       '/v1/runs',
       '/v1/models',
       '/v1/nobody?q=x',
       '/v1/runs/ffffffffffff',
       '/health',
-<<<<<<< HEAD
       '/health',
-=======
->>>>>>> 2569372 (secrets: live text no longer shows how far a word agrees with a key; guesses in the two-run comparison)
     ),
   }),
   fc.constantFrom(...wrongBodies).map(([path, body]) => ({ do: 'wrong' as const, path, body })),
@@ -87,15 +81,11 @@ export const observeWorld = async (acts: readonly Act[], salt: number): Promise<
   const world = patientWorld(salt, Date.UTC(2030, 0, 1));
   const { clock, ids } = world;
   const seen: string[] = [];
-<<<<<<< HEAD
   let blockedMs = 0;
-  const agents = [agentOf(world, seen, () => (blockedMs += stallMs))];
   // Work for the other caller blocks the process now and then.
   const stallClock = { steady: () => blockedMs, every: () => () => undefined };
-  await using cloister = await openCloister({ agents, store: 'memory', clock, ids, stallClock });
-=======
   await using cloister = await openCloister({
-    agents: [agentOf(world, seen), 'vault.ai'],
+    agents: [agentOf(world, seen, () => (blockedMs += stallMs)), 'vault.ai'],
     cwd: vaultFolder(),
     env: {
       VAULT_PASSWORD: weakValues[salt % weakValues.length],
@@ -104,8 +94,8 @@ export const observeWorld = async (acts: readonly Act[], salt: number): Promise<
     store: 'memory',
     clock,
     ids,
+    stallClock,
   });
->>>>>>> 2569372 (secrets: live text no longer shows how far a word agrees with a key; guesses in the two-run comparison)
   const server = await openServer(cloister, {
     clock,
     ids,
@@ -174,14 +164,10 @@ const agentOf = ({ clock }: PatientWorld, seen: string[], block: () => void): Ag
             reply: ({ messages, goal, turn, tools }) => {
               const prompt = JSON.stringify(messages);
               if (goal.includes(mark)) seen.push(prompt);
-<<<<<<< HEAD
               else block();
-              const text = `It is ${hashLetters(prompt)}, and ${hashLetters(`${prompt}.`)}.`;
-=======
               // Words that begin like the key of the agent `vault`, cut within and after them.
               const pieces = [`It is ${hashLetters(prompt)}, a`, 'k-l', ' bk', '-lq7 ck-', 'lq7', ' dk-l'];
               const text = `${pieces.join('')} and ${hashLetters(`${prompt}.`)}.`;
->>>>>>> 2569372 (secrets: live text no longer shows how far a word agrees with a key; guesses in the two-run comparison)
               if (tools.includes(toolName) && turn === 1)
                 return { text, calls: [{ tool: toolName, args: { word: hashLetters(goal) } }] };
               if (goal.includes('-fault-')) return { fault: 'cut', text, delayMs: 3 };

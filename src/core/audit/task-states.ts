@@ -1,5 +1,5 @@
 // Tracks the tasks of a run's teams after each frame. Reads only frames: the runtime's own task queue, driven by the log.
-import { extractJson, decodeMessage, utf8Bytes } from '#base';
+import { extractJson, decodeMessage, readRecordedBy, utf8Bytes } from '#base';
 import type { CellId, Failure, Hash } from '#base';
 import type {
   Birth,
@@ -22,8 +22,12 @@ import {
   taskRefusedOperation,
   resultReason,
   skipRestOperation,
+  newestTeamTexts,
   TaskQueue,
+  teamTextsByVersion,
 } from '#core/tasks';
+import type { TeamTexts } from '#core/tasks';
+import { recordedVersions } from '#core/rules';
 
 /** One team at work in a run. */
 export type TeamState = {
@@ -43,6 +47,8 @@ export type TaskFold = {
 };
 
 type State = {
+  /** The texts about tasks in this run's version. */
+  texts: TeamTexts;
   readonly rules: Map<Hash, TeamRules>;
   readonly teams: Map<CellId, TeamState>;
   /** The part that each live cell of a team plays. */
@@ -53,7 +59,14 @@ type State = {
 };
 
 export const followTasks = (): TaskFold => {
-  const state: State = { rules: new Map(), teams: new Map(), parts: new Map(), mail: new Map(), changed: new Map() };
+  const state: State = {
+    texts: newestTeamTexts,
+    rules: new Map(),
+    teams: new Map(),
+    parts: new Map(),
+    mail: new Map(),
+    changed: new Map(),
+  };
   return {
     next: (frame) => {
       state.changed = new Map();
@@ -67,6 +80,7 @@ export const followTasks = (): TaskFold => {
 
 const follow = (frame: Frame, state: State): void => {
   const { record } = frame;
+  if (frame.no === 0) state.texts = teamTextsIn(readRecordedBy(record)?.format);
   for (const { digest, definition } of frame.definitions ?? [])
     if (definition.team !== undefined) state.rules.set(digest, definition.team);
   if (state.rules.size === 0) return;
@@ -83,6 +97,9 @@ const follow = (frame: Frame, state: State): void => {
     skipRest(frame.cell, record.value, state);
   if (record.type === 'close') endTeam(frame.cell, state);
 };
+
+const teamTextsIn = (format: number | undefined): TeamTexts =>
+  (format === undefined ? undefined : teamTextsByVersion[recordedVersions(format).teamTexts]) ?? newestTeamTexts;
 
 const contentKey = ({ cell, seq }: Pick<CrossingContent, 'cell' | 'seq'>): string => `${cell}/${seq}`;
 
@@ -102,8 +119,16 @@ const startCell = (frame: Frame, birth: Birth, state: State): void => {
 const openTeam = ({ cell, parent }: Birth, goal: string, rules: TeamRules, state: State): void => {
   const request = parent === null ? (JSON.parse(goal) as TeamGoal) : { goal, tasks: null, answer: true };
   const { members, memoryScope, retries } = rules;
+  const { texts } = state;
   const onChange = (task: Task): void => void state.changed.set(task, cell);
-  const queue = new TaskQueue({ assignees: Object.keys(members), memoryScope, retries, allowAll: true, onChange });
+  const queue = new TaskQueue({
+    assignees: Object.keys(members),
+    memoryScope,
+    retries,
+    allowAll: true,
+    texts,
+    onChange,
+  });
   state.teams.set(cell, { cell, request, rules, queue, cells: new Map() });
   if (request.tasks !== null) tryChange(() => queue.add(request.tasks ?? []));
 };
@@ -143,7 +168,7 @@ const skipRest = (cell: CellId, value: unknown, { teams }: State): void =>
 
 const endTask = (queue: TaskQueue, id: string, ended: Parameters<typeof resultReason>[0]): void => {
   if (!('code' in ended) && ended.status === 'completed') return queue.complete(id, ended.output);
-  const { skips, reason } = resultReason(ended);
+  const { skips, reason } = resultReason(ended, queue.texts);
   if (skips) queue.skip(id, reason);
   else queue.fail(id, reason);
 };
@@ -166,7 +191,7 @@ const endTeam = (cell: CellId, { teams }: State): void => {
   const team = teams.get(cell);
   // If only the plan was requested, its tasks stay unchanged.
   if (team === undefined || team.request.planOnly === true) return;
-  const reason = abortedReason('the work was stopped');
+  const reason = abortedReason(team.queue.texts.reasons.stopped);
   team.queue.skipRest(reason);
   for (const { id, status } of team.queue.tasks()) if (status === 'running') team.queue.skip(id, reason);
 };

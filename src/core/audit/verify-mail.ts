@@ -13,6 +13,7 @@ import type {
   RoutedMessages,
   TeamRules,
 } from '#contracts';
+import { isMadeBy } from '#core/rules';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
 import type { CellRecords, RunRecords } from './records.ts';
@@ -174,9 +175,9 @@ const verifyShown = (
 ): void => {
   const added = attempt?.changes.flatMap((change) => ('add' in change ? change.add : [])) ?? [];
   for (const { origin, id } of added) {
-    if (origin.rule === 'task-messages@1')
+    if (isMadeBy(origin.rule, 'task-messages'))
       for (const source of origin.of) if (source.from === 'crossing') shown.add(`${cell}/${source.seq}`);
-    if (origin.rule !== 'mail@1' && origin.rule !== 'received@1') continue;
+    if (!isMadeBy(origin.rule, 'mail', 'received')) continue;
     for (const source of origin.of) {
       if (source.from !== 'crossing') continue;
       const key = `${cell}/${source.seq}`;

@@ -2,6 +2,7 @@
 import { sha256, utf8Bytes } from '#base';
 import type { CellId, Hash } from '#base';
 import type { Attempt, Frame, History, ModelReply, SegmentRecord } from '#contracts';
+import { isMadeBy } from '#core/rules';
 import { problemLocation } from './problems.ts';
 import type { ProblemCode, AuditProblems } from './problems.ts';
 import { applyAttempt, cellSources, startPrompt } from './rebuild-prompt.ts';
@@ -79,7 +80,7 @@ const segmentFault = (
   if (problem !== undefined) return { code: 'prompt-source', message: problem };
   if (record.origin.rule === 'system@2' && record.origin.with?.[0] !== startedAt)
     return { code: 'prompt-source', message: "its date differs from the run's" };
-  if (record.origin.rule === 'history@1' && !hasRightSpeaker(record, cell))
+  if (isMadeBy(record.origin.rule, 'history') && !hasRightSpeaker(record, cell))
     return { code: 'prompt-source', message: 'it is attributed to the wrong speaker' };
   const bytes = utf8Bytes(JSON.stringify(part));
   if (bytes !== record.bytes)
@@ -101,7 +102,7 @@ const hasRightSpeaker = ({ origin, category }: SegmentRecord, { birth, received 
 
 /** A result must be shown under the name of the tool that produced it. */
 const matchesItsCall = ({ record: { origin } }: RebuiltSegment, { operations }: CellRecords): boolean => {
-  if (origin.rule !== 'tool-result@1' && origin.rule !== 'child-result@1') return true;
+  if (!isMadeBy(origin.rule, 'tool-result', 'child-result')) return true;
   const [call, result] = origin.of;
   if (call?.from !== 'reply' || result?.from !== 'operation') return false;
   const reply = operations.get(call.no);

@@ -15,7 +15,6 @@ import type {
   Task,
   TeamPart,
 } from '#contracts';
-import { taskText } from '#core/rules';
 import { isFinal, missingTasks, missingSection, resultsText } from '#core/tasks';
 import { followTasks } from './task-states.ts';
 import type { TeamState } from './task-states.ts';
@@ -127,11 +126,15 @@ const outcomeFaults = (outcome: Outcome, team: TeamState, records: RunRecords): 
 };
 
 /** The coordinator's answers, each with and without the list of missing tasks. */
-const coordinatorAnswers = ({ cell }: TeamState, missing: readonly Task[], { cells }: RunRecords): readonly string[] =>
+const coordinatorAnswers = (
+  { cell, queue }: TeamState,
+  missing: readonly Task[],
+  { cells }: RunRecords,
+): readonly string[] =>
   (cells.get(cell)?.children ?? []).flatMap(({ birth, end }) => {
     if (birth.task?.part !== 'answer' || end === undefined) return [];
     const { output } = end.outcome;
-    return [output, `${output}${missingSection(missing)}`];
+    return [output, `${output}${missingSection(missing, queue.texts)}`];
   });
 
 const birthFaults = (
@@ -151,7 +154,7 @@ const birthFaults = (
   return [
     ...startFaults(task, agent, { depends, attempt: part.attempt }),
     ...(part.scope === task.memoryScope ? [] : [`its task has the scope ${task.memoryScope}, not ${part.scope}`]),
-    ...goalFaults(received, task, goals),
+    ...goalFaults(received, team.queue.texts.taskGoal(task.title, task.description), goals),
     ...resultFaults(results, part.scope === 'all' ? completedTasks(team) : depends.filter(isCompleted)),
   ];
 };
@@ -176,11 +179,11 @@ const startFaults = (
 /** The goal must be the text of the task, or the goal that a fork has set. */
 const goalFaults = (
   received: readonly CrossingContent[],
-  { title, description }: Task,
+  expected: string,
   goals: ReadonlySet<string>,
 ): readonly string[] => {
   const goal = received.find(({ kind }) => kind === 'goal')?.content ?? '';
-  return goal === taskText(title, description) || goals.has(goal) ? [] : ['its goal differs from the text of its task'];
+  return goal === expected || goals.has(goal) ? [] : ['its goal differs from the text of its task'];
 };
 
 /** The results must be exactly these, in this order, unchanged. */

@@ -39,6 +39,8 @@ export interface CellRuntime extends CellContext {
     readonly mail: MailDelivery;
     readonly ledger: Ledger;
     readonly startedAt: number;
+    /** The format of the run's records: it decides which versions of rules, estimates and texts the run uses. */
+    readonly format: number;
     readonly amendments: Amendments;
     /** The number of the run's next frame. */
     readonly nextFrame: number;

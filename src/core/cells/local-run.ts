@@ -2,7 +2,7 @@
 //
 //   F1. A frame is numbered, filled and appended in one synchronous stretch. It contains every crossing and note made before it.
 //   F2. Frames are appended in the order of their numbers.
-import { recordFormats } from '#base';
+import { readRecordedBy, recordFormats } from '#base';
 import type { CellId, CloisterError, RecordedBy } from '#base';
 import type {
   Agent,
@@ -40,6 +40,8 @@ export class LocalRun {
   readonly replaying: ReplayComparison | null;
   /** What the forks in the log changed. */
   readonly amendments: Amendments;
+  /** The format of the run's records. It stays what it was when the run was started, whichever build continues it. */
+  readonly format: number;
   /** When the run began: the only time that prompts may contain. */
   readonly startedAt: number;
   #nextFrame = 0;
@@ -65,6 +67,7 @@ export class LocalRun {
     this.recorded = past?.recorded ?? null;
     this.replaying = past?.replaying ?? null;
     this.amendments = past === undefined ? noAmendments : new Amendments(past.recorded.frames);
+    this.format = readRecordedBy(past?.recorded.frames[0]?.record)?.format ?? this.recordedBy.format;
     this.startedAt = startedAt;
     this.#latest = startedAt;
     if (past !== undefined) this.#load(past.recorded);

@@ -8,6 +8,7 @@ import { sha256 } from '#base';
 import type { Hash } from '#base';
 import type { Attempt, Category, Origin, RuleName, Segment, SegmentRecord, ViewChange } from '#contracts';
 import type { Cell } from '#core/cells';
+import { ruleInFormat } from '#core/rules';
 import { resolveSource } from './resolve-source.ts';
 import { definitionSegments, makeSegment, segmentRecord, buildRequest } from './segment.ts';
 import type { BuiltSegment, ModelRequest } from './segment.ts';
@@ -34,7 +35,7 @@ export class ContextWindow {
     this.#cell = cell;
     const { segments, changes, prompt, tools, hash, bytes, chars } = definitionSegments(
       cell.agent,
-      cell.runtime.liveRun.startedAt,
+      cell.runtime.liveRun,
     );
     this.#view = [...segments];
     this.#prompt = [...prompt];
@@ -142,7 +143,9 @@ export class ContextWindow {
     this.#tools = tools;
   }
 
-  #make(origin: Origin, category: Category): BuiltSegment {
+  #make(given: Origin, category: Category): BuiltSegment {
+    const rule = ruleInFormat(given.rule, this.#cell.runtime.liveRun.format);
+    const origin = rule === given.rule ? given : { ...given, rule };
     const findSegment = segmentFinder(this.#view, origin.of.length);
     const resolved = origin.of.map((source) => resolveSource(this.#cell, source, findSegment));
     return makeSegment(this.#nextId++, origin, category, resolved);

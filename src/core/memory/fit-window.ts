@@ -6,6 +6,7 @@
 //   V4. A call and its result stay together: an output is shortened in place, and a turn is compacted as a whole.
 //   V5. Outputs and dialog are reduced until half of the window is free, so that this does not happen every turn.
 import type { Category, RuleName, Segment, Source } from '#contracts';
+import { isMadeBy, ruleFamily } from '#core/rules';
 import type { ContextWindow } from './context-window.ts';
 
 /** How many tokens may be in view, and the estimated number of tokens per byte. */
@@ -87,7 +88,7 @@ const shortenOutputs = (window: ContextWindow, bytesToFree: number, before: numb
   let freed = 0;
   for (let at = 0; at < before && freed < bytesToFree; at++) {
     const { category, origin, bytes, id, part } = window.view[at]!;
-    if (category !== 'TOOLS' || bytes < outputBytesMin || origin.rule === 'shorten@1' || !isResult(part)) continue;
+    if (category !== 'TOOLS' || bytes < outputBytesMin || isMadeBy(origin.rule, 'shorten') || !isResult(part)) continue;
     // probe: window-shorten-output
     window.replace(at, at, { rule: 'shorten@1', of: [{ from: 'segment', id }] }, 'TOOLS');
     freed += bytes - window.view[at]!.bytes;
@@ -120,11 +121,12 @@ const compactNeighbours = (window: ContextWindow, { rule, from, to }: Compaction
     if (first > last) return freed;
     const neighbours = window.view.slice(first, last + 1);
     // A segment that is already compacted and has no neighbours stays unchanged; one that was just compacted absorbs what follows.
-    start = neighbours.length === 1 && neighbours[0]!.origin.rule === rule ? first + 1 : first;
+    start = neighbours.length === 1 && isMadeBy(neighbours[0]!.origin.rule, ruleFamily(rule)) ? first + 1 : first;
     if (start > first) continue;
     const before = window.bytes;
     const of = neighbours.map(({ id }): Source => ({ from: 'segment', id }));
-    const flags = rule === 'recap@1' ? { with: neighbours.map(({ origin }) => (origin.rule === rule ? 1 : 0)) } : {};
+    const flags =
+      rule === 'recap@1' ? { with: neighbours.map(({ origin }) => (isMadeBy(origin.rule, 'recap') ? 1 : 0)) } : {};
     window.replace(first, last, { rule, of, ...flags }, 'DIALOG');
     freed += before - window.bytes;
   }
@@ -149,7 +151,7 @@ const nextNeighbours = (
   const continues = (): boolean => last + 1 < end && isCompactable(view[last + 1]!);
   for (let freed = 0; continues() && freed < bytesToFree;) {
     // An already compacted segment frees nothing, but absorbs what follows.
-    do freed += view[++last]!.origin.rule === rule ? 0 : view[last]!.bytes;
+    do freed += isMadeBy(view[++last]!.origin.rule, ruleFamily(rule)) ? 0 : view[last]!.bytes;
     while (continues() && view[last + 1]!.category === 'TOOLS');
   }
   return [first, last];
@@ -184,18 +186,18 @@ const reduceNewestTurn = (window: ContextWindow, bytesMax: number): void => {
 };
 
 /** SYSTEM, the goal, and the runtime's messages at the end of a session. */
-const isFixed = ({ category, origin }: Segment): boolean => category === 'SYSTEM' || fixed.includes(origin.rule);
+const isFixed = ({ category, origin }: Segment): boolean => category === 'SYSTEM' || isMadeBy(origin.rule, ...fixed);
 
-const goals: readonly RuleName[] = ['goal@1', 'task@1'];
-const fixed: readonly RuleName[] = [...goals, 'synthesis@1', 'last-turn@1', 'repair@1'];
+const goals = ['goal', 'task'];
+const fixed = [...goals, 'synthesis', 'last-turn', 'repair'];
 
 /** Whether a segment may be compacted. */
 const isCompactable = (segment: Segment): boolean =>
   (segment.category === 'DIALOG' || segment.category === 'TOOLS') && !isFixed(segment);
-const isReply = ({ origin }: Segment): boolean => origin.rule === 'reply@1';
+const isReply = ({ origin }: Segment): boolean => isMadeBy(origin.rule, 'reply');
 const isResult = (part: Segment['part']): boolean => 'message' in part && part.message.role === 'tool';
 
-const goalIndex = (view: readonly Segment[]): number => view.findIndex(({ origin }) => goals.includes(origin.rule));
+const goalIndex = (view: readonly Segment[]): number => view.findIndex(({ origin }) => isMadeBy(origin.rule, ...goals));
 
 /** The position where the newest turn begins; everything before it is old. */
 const newestTurnIndex = (view: readonly Segment[]): number => {

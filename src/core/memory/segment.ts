@@ -1,8 +1,8 @@
 import type { LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider';
-import { deepFreeze, sha256, utf8Bytes, zeroHash } from '#base';
+import { deepFreeze, recordFormats, sha256, utf8Bytes, zeroHash } from '#base';
 import type { Hash } from '#base';
 import type { Agent, Category, Origin, PromptPart, Segment, SegmentRecord, Source, ViewChange } from '#contracts';
-import { usesDateVariables, rules } from '#core/rules';
+import { ruleInFormat, usesDateVariables, rules } from '#core/rules';
 import type { KnownRule, ResolvedSource } from '#core/rules';
 
 /** A segment with its canonical text, from which the prompt hash is computed. */
@@ -60,28 +60,34 @@ type PreparedDefinition = ModelRequest & {
 
 const preparedByAgent = new WeakMap<Agent, PreparedDefinition>();
 
-/** The segments every session of an agent begins with. Built once per agent and shared as frozen objects; a prompt with date variables is built per session. */
-export const definitionSegments = (agent: Agent, startedAt: number): PreparedDefinition => {
-  let prepared = preparedByAgent.get(agent);
+/** The segments every session of an agent begins with. Built once per agent and shared as frozen objects; a prompt with date variables is built per session, and so is one of an earlier format. */
+export const definitionSegments = (
+  agent: Agent,
+  { startedAt, format }: { readonly startedAt: number; readonly format: number },
+): PreparedDefinition => {
+  let prepared = format === recordFormats.newest ? preparedByAgent.get(agent) : undefined;
   if (prepared === undefined) {
-    if (usesDateVariables(agent.definition.prompt)) return prepare(agent, startedAt);
-    prepared = prepare(agent, null);
+    if (usesDateVariables(agent.definition.prompt)) return prepare(agent, format, startedAt);
+    prepared = prepare(agent, format, null);
+    if (format !== recordFormats.newest) return prepared;
     preparedByAgent.set(agent, prepared);
   }
   return prepared;
 };
 
-const prepare = ({ definition, digest }: Agent, startedAt: number | null): PreparedDefinition => {
+const prepare = ({ definition, digest }: Agent, format: number, startedAt: number | null): PreparedDefinition => {
   const source = (path: 'prompt' | 'guidance' | `tools/${number}`): Source => ({ from: 'definition', digest, path });
   const sources = [source('prompt'), source('guidance')];
   const origin: Origin =
-    startedAt === null ? { rule: 'system@1', of: sources } : { rule: 'system@2', of: sources, with: [startedAt] };
+    startedAt === null
+      ? { rule: ruleInFormat('system@1', format), of: sources }
+      : { rule: ruleInFormat('system@2', format), of: sources, with: [startedAt] };
   const system = makeSegment(0, origin, 'SYSTEM', [
     { from: 'definition', value: /* probe: system-prompt */ definition.prompt },
     { from: 'definition', value: definition.guidance },
   ]);
   const tools = definition.tools.map((schema, index) =>
-    makeSegment(index + 1, { rule: 'tool@1', of: [source(`tools/${index}`)] }, 'SYSTEM', [
+    makeSegment(index + 1, { rule: ruleInFormat('tool@1', format), of: [source(`tools/${index}`)] }, 'SYSTEM', [
       { from: 'definition', value: schema },
     ]),
   );

@@ -1,7 +1,8 @@
 // The prompts of a team's cells, built from tasks alone, so they do not depend on anything else that ran.
 import type { Task, TeamMessage } from '#contracts';
-import { dependencyText, truncateHandover, messagesText, synthesisText, taskText } from '#core/rules';
+import { dependencyText, truncateHandover, messagesText, synthesisText } from '#core/rules';
 import type { Dependency } from '#core/rules';
+import { newestTeamTexts } from '#core/tasks';
 import { answerGoal } from './coordinator-prompts.ts';
 
 /** The source of messages that wait for a member. */
@@ -38,7 +39,7 @@ export const buildTaskPrompt = (
     });
   const messages = getsMessages(task, queue) ? team.getMessages(task.assignee!) : [];
   return [
-    taskText(task.title, task.description),
+    newestTeamTexts.taskGoal(task.title, task.description),
     ...results,
     ...(messages.length === 0 ? [] : [messagesText(messages)]),
   ].join('\n\n');
@@ -57,7 +58,10 @@ export const buildSynthesisPrompt = (
     80,
     Math.min(resultBytesMax, Math.floor(synthesisBytes / Math.max(1, done.length)) - 160),
   );
-  return [answerGoal(goal, missing), synthesisText(done.map(toDependency), bytesMax ?? bytesPerResult)].join('\n\n');
+  return [
+    answerGoal(goal, missing, newestTeamTexts),
+    synthesisText(done.map(toDependency), bytesMax ?? bytesPerResult),
+  ].join('\n\n');
 };
 
 /** Used when the size of the window is unknown. */

@@ -3,6 +3,7 @@ import { extractJson } from '#base';
 import type { Failure, Json, JsonObject } from '#base';
 import type { Agent, Envelope, OutputFormat, Task, TeamRules } from '#contracts';
 import { missingLines } from '#core/tasks';
+import type { TeamTexts } from '#core/tasks';
 
 /** The output format of a plan. It includes the possible assignees and the maximum number of tasks. */
 export const planFormat = ({ members, planTasksMax, planMayAskForAll }: TeamRules): OutputFormat => ({
@@ -66,14 +67,14 @@ export const planGoal = (goal: string, roster: readonly Agent[], rules: TeamRule
   ].join('\n');
 
 /** The goal of the coordinator when it writes the answer. */
-export const answerGoal = (goal: string | null, missing: readonly Task[]): string =>
+export const answerGoal = (goal: string | null, missing: readonly Task[], texts: TeamTexts): string =>
   [
     '# Goal',
     goal ?? 'Combine the results of the tasks.',
     '',
     '# What to do',
     'The team has worked on this goal in separate tasks. Write the final answer from the results, which follow as data. Point out contradictions. Add nothing the results do not support.',
-    ...(missing.length === 0 ? [] : ['', '# Tasks without a result', ...missingLines(missing)]),
+    ...(missing.length === 0 ? [] : ['', '# Tasks without a result', ...missingLines(missing, texts)]),
     ...(missing.length === 0 ? [] : ['State in your answer what is missing because of this.']),
   ].join('\n');
 

@@ -15,7 +15,9 @@ import type {
 import type { Cell } from '#core/cells';
 import { cross } from '#core/crossings';
 import type { Door } from '#core/crossings';
-import { truncateHandover, taskText } from '#core/rules';
+import { recordedVersions, truncateHandover } from '#core/rules';
+import { newestTeamTexts, teamTextsByVersion } from '#core/tasks';
+import type { TeamTexts } from '#core/tasks';
 import { createChild, depthMax } from './agent-tool.ts';
 
 export type TeamChildInput = {
@@ -32,11 +34,15 @@ export type TeamChildInput = {
   readonly spawnsReserved?: number;
 };
 
+/** In the version that the run uses. */
+export const teamTextsOf = ({ runtime }: Cell): TeamTexts =>
+  teamTextsByVersion[recordedVersions(runtime.liveRun.format).teamTexts] ?? newestTeamTexts;
+
 /** The operation that starts the cell, or why it cannot start. The crossings are recorded in its begin frame. */
 export const createTeamChild = (cell: Cell, agent: Agent, input: TeamChildInput): ChildOperation | Failure => {
   const { part, task, results = [], messages = [], check } = input;
   // probe: team-part-goal
-  const goal = input.goal ?? taskText(task!.title, task!.description);
+  const goal = input.goal ?? teamTextsOf(cell).taskGoal(task!.title, task!.description);
   if (cell.runtime.depth >= depthMax) return { code: 'depth_reached', detail: `The limit is ${depthMax}.` };
   const created = createChild(agent, cell.runtime.amendedGoal(goal), cell, input.spawnsReserved);
   if ('code' in created) return created;

@@ -17,7 +17,8 @@ export const teamOutcome = (cell: Cell, queue: TaskQueue, { answer, failure }: E
   const tasks = [...queue.tasks()];
   const missing = missingTasks(queue);
   const hasResult = tasks.some(({ status }) => status === 'completed');
-  const output = answer === undefined ? resultsText(queue) : answerText(cell, answer, missing);
+  const output =
+    answer === undefined ? resultsText(queue) : answerText(cell, answer, missingSection(missing, queue.texts));
   const isComplete = missing.length === 0 && hasResult && (answer === undefined || answer.status === 'completed');
   if (isComplete && failure === undefined) return outcome(cell, 'completed', { output, queue });
   const why = failure ?? (missing.length === 0 ? answerFailure(answer) : tasksFailure(missing));
@@ -26,8 +27,8 @@ export const teamOutcome = (cell: Cell, queue: TaskQueue, { answer, failure }: E
 };
 
 /** Nothing is appended to a JSON answer, which would break it; `missing` lists the tasks instead. */
-const answerText = ({ agent }: Cell, { output }: Envelope, missing: readonly Task[]): string =>
-  agent.coordinator?.answers.output.format === 'json' ? output : `${output}${missingSection(missing)}`;
+const answerText = ({ agent }: Cell, { output }: Envelope, section: string): string =>
+  agent.coordinator?.answers.output.format === 'json' ? output : `${output}${section}`;
 
 /** The coordinator could not answer, so the output is the results it would have answered from. */
 export const unansweredTeamOutcome = (cell: Cell, queue: TaskQueue, why: Envelope | Failure): Outcome => {

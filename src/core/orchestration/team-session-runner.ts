@@ -35,7 +35,7 @@ import {
 import { teamMember, teamRoster } from './define-team.ts';
 import { answerGoal, planFailure, planGoal, readPlanTasks } from './coordinator-prompts.ts';
 import { TaskIntake } from './task-intake.ts';
-import { createTeamChild } from './team-cell.ts';
+import { createTeamChild, teamTextsOf } from './team-cell.ts';
 import type { TeamChildInput } from './team-cell.ts';
 import { failedOutcome, planOutcome, teamOutcome, unansweredTeamOutcome } from './team-outcome.ts';
 import { TeamMail } from './team-mail.ts';
@@ -66,7 +66,8 @@ export class TeamSessionRunner {
     this.#request = readTeamGoal(cell);
     this.mail = new TeamMail(this.#rules);
     const { memoryScope, retries, members } = this.#rules;
-    this.queue = new TaskQueue({ assignees: Object.keys(members), memoryScope, retries, allowAll: true });
+    const texts = teamTextsOf(cell);
+    this.queue = new TaskQueue({ assignees: Object.keys(members), memoryScope, retries, allowAll: true, texts });
     this.intake = new TaskIntake(cell, this.queue);
   }
 
@@ -262,7 +263,7 @@ export class TeamSessionRunner {
       const { title, assignee, result } = this.queue.get(id)!;
       return this.memory.write({ id, title, assignee, result: result! });
     }
-    const { skips, reason } = resultReason(envelope);
+    const { skips, reason } = resultReason(envelope, this.queue.texts);
     if (skips) return this.queue.skip(id, reason);
     // probe: team-task-failed
     if (this.queue.fail(id, reason) === 'failed') return;
@@ -312,7 +313,11 @@ export class TeamSessionRunner {
     if (results.length === 0) return teamOutcome(this.#cell, this.queue, {});
     // The reserved budget is for the answer.
     this.#cell.runtime.account.floor = {};
-    const input: TeamChildInput = { part: { part: 'answer' }, goal: answerGoal(this.#request.goal, missing), results };
+    const input: TeamChildInput = {
+      part: { part: 'answer' },
+      goal: answerGoal(this.#request.goal, missing, this.queue.texts),
+      results,
+    };
     const ended = await this.#runPart(this.#createChild(coordinator.answers, input));
     if ('code' in ended || ended.output === '') return unansweredTeamOutcome(this.#cell, this.queue, ended);
     return teamOutcome(this.#cell, this.queue, { answer: ended });
@@ -332,7 +337,7 @@ export class TeamSessionRunner {
     this.intake.start(false);
     for (const pending of this.#inFlight.keys()) runtime.cancel(pending);
     if (this.#inbox !== null) runtime.cancel(this.#inbox);
-    const reason = abortedReason('the work was stopped');
+    const reason = abortedReason(this.queue.texts.reasons.stopped);
     // Skip waiting tasks first, so that cancelled ones do not mark them as blocked.
     this.queue.skipRest(reason);
     for (const { task } of this.#inFlight.values())

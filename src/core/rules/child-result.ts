@@ -1,9 +1,9 @@
 // Renders a child's answer for its parent's model: framed as data, with the sender set by the runtime.
-import { errorCatalogue } from '#base';
 import type { Json } from '#base';
 import type { Envelope, Settlement } from '#contracts';
 import { dataFrame, lineBreak } from './data-frame.ts';
 import { sourceCall, failureText, toolMessage } from './dialog.ts';
+import { errorText1 } from './error-texts.ts';
 import { outputName, preview, previewBytesMax, splitPreview } from './preview.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 
@@ -53,6 +53,6 @@ export const splitIfLong = (text: string, bytesMax: number, name: string): { tex
 export const envelopeErrorText = ({ error }: Envelope): string =>
   error === null
     ? ''
-    : ` Error (${error.class}): ${errorCatalogue[error.code].summary} ${errorCatalogue[error.code].suggestion}`;
+    : ` Error (${error.class}): ${errorText1(error.code).summary} ${errorText1(error.code).suggestion}`;
 
 const missingText = ({ missing }: Envelope): string => (missing.length === 0 ? '' : ` Missing: ${missing.join(', ')}.`);

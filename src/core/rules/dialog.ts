@@ -1,9 +1,9 @@
 // Renders a cell's own definition, goal, replies and tool results for its model.
-import { errorCatalogue } from '#base';
 import type { Failure, Json } from '#base';
 import type { ReplyPart, ToolSchema, ToolResultValue } from '#contracts';
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import { fillDate } from './dates.ts';
+import { errorText1 } from './error-texts.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number];
@@ -73,7 +73,7 @@ export const repairRule: Rule = ([operation]) => {
 
 /** A failure as shown to its own cell, which may see the detail. */
 export const failureText = (failure: Failure): string => {
-  const { class: kind, summary, suggestion } = errorCatalogue[failure.code];
+  const { class: kind, summary, suggestion } = errorText1(failure.code);
   // probe: failure-words
   return `Error (${kind}): ${summary}${failure.detail === undefined ? '' : ` ${failure.detail}`} ${suggestion}`;
 };

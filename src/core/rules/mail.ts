@@ -1,9 +1,10 @@
 // Renders mail for a model: as data, with the sender set by the runtime.
-import { errorCatalogue, decodeMessage } from '#base';
+import { decodeMessage } from '#base';
 import type { Envelope, Mail, ReceiveResult, RoutedMessages } from '#contracts';
 import { exceedsPreview, previewIfLong } from './child-result.ts';
 import { dataFrame, toOneLine } from './data-frame.ts';
 import { sourceCall, failureText, sourceText, toolMessage, userMessage } from './dialog.ts';
+import { errorText1 } from './error-texts.ts';
 import { outputName } from './preview.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 
@@ -90,7 +91,7 @@ const readResultMail = ({
   error,
   agent_id: sender = 'An agent',
 }: Envelope & { agent_id?: string }): ReadableMail => {
-  const why = error === null ? '' : ` Error (${error.class}): ${errorCatalogue[error.code].summary}`;
+  const why = error === null ? '' : ` Error (${error.class}): ${errorText1(error.code).summary}`;
   return {
     heading: `${toOneLine(sender)} has ended (message_type: result, status: ${status}).${why}`,
     body: output,

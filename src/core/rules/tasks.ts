@@ -36,9 +36,6 @@ export type Dependency = DependencyHead & { readonly text: string };
 export const readDependency = (crossing: ResolvedSource | undefined): Dependency =>
   decodeMessage(sourceText(crossing)) as Dependency;
 
-/** The goal of the cell that works on a task. */
-export const taskText = (title: string, description: string): string => `# Task: ${title}\n\n${description}`;
-
 /** Headings before the first result: none, for prerequisites, or for all results so far. */
 export const contextHeadings = ['', '## Context from prerequisite tasks\n\n', '## Results of all tasks so far\n\n'];
 

@@ -3,6 +3,7 @@ import { errorCatalogue, sha256 } from '#base';
 import type { Failure, Hash, Json } from '#base';
 import type { Agent, Amounts, Model, PendingOperation, ModelReply, Settlement, Source } from '#contracts';
 import { fitWindow, bytesToTokens } from '#core/memory';
+import { isMadeBy } from '#core/rules';
 import { holdFor, isOverdrawn } from './budget.ts';
 import { compactByModel } from './compact-by-model.ts';
 import { countPromptTokens } from './count-tokens.ts';
@@ -132,7 +133,7 @@ const windowFull = (needed: number, tokens: number): Failure => ({
 /** A model cannot use reasoning that another model signed, so earlier replies are shown without it from now on. */
 const dropReasoning = ({ window, cell }: Session): void => {
   window.view.forEach(({ origin }, index) => {
-    if (origin.rule !== 'reply@1') return;
+    if (!isMadeBy(origin.rule, 'reply')) return;
     const sources = origin.of.filter(
       (source) => source.from !== 'reply' || partType(cell.settled(source.no), source.part) !== 'reasoning',
     );

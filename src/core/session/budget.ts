@@ -1,41 +1,30 @@
-// The upper bound of one attempt's cost, and its actual cost.
-import type { Amounts, Model, Price, ModelSettings, Usage } from '#contracts';
+// What is held for an attempt, and what it cost.
+import type { Amounts, Model, Price, Usage } from '#contracts';
 import type { CellLimits } from '#core/cells';
+import { recordedVersions } from '#core/rules';
+import { holdEstimates } from './hold-estimate.ts';
 import type { Session } from './state.ts';
 
-/** Tokens that providers add to a request. */
-const overheadTokens = 1_024;
 const outputTokensDefault = 8_192;
-
-/** Reasoning tokens beyond the answer, for providers that count them separately: fractions of the longest possible answer. */
-export const thinkingTokens: Record<NonNullable<ModelSettings['reasoning']>, number> = {
-  none: 0,
-  minimal: 2_560,
-  low: 12_800,
-  medium: 38_400,
-  high: 76_800,
-  xhigh: 115_200,
-  max: 131_072,
-};
 
 /** The agent's limit, else the model's, else the default. Never derived from a balance. */
 export const outputTokensMax = (limits: CellLimits, model: Model): number =>
   limits.maxOutputTokens || model.maxOutputTokens || outputTokensDefault;
 
-/**
- * The last reported input and output, one token per byte added since, overhead, and the output cap. After a change of model,
- * every byte of the window counts.
- */
 export const holdFor = (session: Session, model: Model): Amounts => {
   const { window, latestUsage, cell } = session;
+  const { runtime, limits, agent } = cell;
   const isComparable = latestUsage !== null && latestUsage.model === model && latestUsage.cuts === window.cuts;
-  const input =
-    (isComparable ? latestUsage.tokens + window.bytes - latestUsage.atBytes : window.bytes) + overheadTokens;
-  const output = outputTokensMax(cell.limits, model) + thinkingTokens[cell.agent.settings.reasoning ?? 'none'];
+  const estimate = holdEstimates[recordedVersions(runtime.liveRun.format).holdEstimate]!;
   return {
-    tokens: input + output,
-    ...(model.price && { nanoUsd: boundNanoUsd(model.price, input, output) }),
-    ...(cell.runtime.account.tracksMemory ? { bytes: sessionMemoryBytes(session) } : {}),
+    ...estimate({
+      bytes: window.bytes,
+      reported: isComparable ? latestUsage : null,
+      outputTokensMax: outputTokensMax(limits, model),
+      reasoning: agent.settings.reasoning ?? 'none',
+      price: model.price,
+    }),
+    ...(runtime.account.tracksMemory ? { bytes: sessionMemoryBytes(session) } : {}),
   };
 };
 
@@ -43,16 +32,6 @@ export const holdFor = (session: Session, model: Model): Amounts => {
 const sessionMemoryBytes = ({ window, cell }: Session): number => {
   const { runtime } = cell;
   return window.bytes + (runtime.liveRun.mail.directory.get(runtime.cellId)?.mailbox.bytes ?? 0) + cell.journalBytes;
-};
-
-/** Dollars per million tokens equal thousands of nano-dollars per token. Uses the highest price that applies to this much input. */
-const boundNanoUsd = (price: Price, input: number, output: number): number => {
-  const tiers = (price.tiers ?? noTiers).filter(({ aboveInputTokens }) => input > aboveInputTokens);
-  const bounds = [price, ...tiers].map(
-    (tier) =>
-      input * Math.max(tier.input, tier.cacheWrite ?? 0, tier.cacheRead ?? 0) * 1_000 + output * tier.output * 1_000,
-  );
-  return Math.ceil(Math.max(...bounds));
 };
 
 const noTiers: NonNullable<Price['tiers']> = [];

@@ -1,6 +1,7 @@
 // Runs the tool calls of one turn: chains of operations, a limited number in parallel. Results are in the order of the calls.
 import type { Failure, Json, JsonObject } from '#base';
 import type { ChildOperation, PendingOperation, Source } from '#contracts';
+import { isMadeBy } from '#core/rules';
 import type { TurnReply } from './ask-model.ts';
 import { failingChain } from './tool-call-chain.ts';
 import type {
@@ -154,7 +155,7 @@ const show = (
       (name) => present?.includes(name) !== true,
     );
   session.window.add({ rule, of: [call, ...of], ...(numbers && { with: numbers }) }, 'TOOLS');
-  if (rule !== 'received@1') return;
+  if (!isMadeBy(rule, 'received')) return;
   for (const source of of)
     if (source.from === 'crossing' && !session.deferred.some(({ seq }) => seq === source.seq))
       session.cell.runtime.receivedCrossings.forgetMail(source.seq);

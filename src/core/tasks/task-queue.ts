@@ -10,12 +10,16 @@ import type { KnownTasks } from './check-tasks.ts';
 import { blockReason, skipReason, isFinal } from './dependency-outcomes.ts';
 import { isBefore, ReadyTasks } from './ready-tasks.ts';
 import type { TaskLimits } from './read-task.ts';
+import { newestTeamTexts } from './team-texts.ts';
+import type { TeamTexts } from './team-texts.ts';
 import { UnstartedTasks } from './unstarted-tasks.ts';
 
 /** Memory scope and retries are defaults for tasks that have none. Without assignees, a task may name anyone. */
 export type TaskQueueOptions = TaskLimits & {
   readonly memoryScope?: MemoryScope | undefined;
   readonly retries?: number | undefined;
+  /** The texts about tasks, in the version that the run uses. Default: the newest. */
+  readonly texts?: TeamTexts | undefined;
   /** Called for each task whose status changes. */
   readonly onChange?: ((task: Task) => void) | undefined;
 };
@@ -89,6 +93,10 @@ export class TaskQueue {
 
   get(id: string): Task | undefined {
     return this.#byId.get(id);
+  }
+
+  get texts(): TeamTexts {
+    return this.#options.texts ?? newestTeamTexts;
   }
 
   get size(): number {
@@ -248,7 +256,7 @@ export class TaskQueue {
       const dependents = this.#dependents[dependency.order];
       if (dependents === undefined) this.#dependents[dependency.order] = [task.order];
       else dependents.push(task.order);
-      if (isFinal(dependency.status)) cause ??= blockReason(dependency);
+      if (isFinal(dependency.status)) cause ??= blockReason(dependency, this.texts);
       else waiting++;
     }
     this.#unmetCounts[task.order] = waiting;
@@ -258,7 +266,7 @@ export class TaskQueue {
 
   /** All dependencies have ended well: the task is ready, or not needed. */
   #readyOrSkip(task: MutableTask): void {
-    const reason = task.dependsOn.length === 0 ? null : skipReason(task, this.dependenciesOf(task.id));
+    const reason = task.dependsOn.length === 0 ? null : skipReason(task, this.dependenciesOf(task.id), this.texts);
     if (reason === null) this.#makeReady(task);
     else this.#end(task, 'skipped', reason);
   }
@@ -267,7 +275,7 @@ export class TaskQueue {
   #updateDependents(task: MutableTask): void {
     const ended = [task];
     for (let one = ended.pop(); one !== undefined; one = ended.pop()) {
-      const cause = blockReason(one);
+      const cause = blockReason(one, this.texts);
       for (const index of this.#dependents[one.order] ?? []) {
         const dependent = this.#tasks[index]!;
         if (isFinal(dependent.status)) continue;

@@ -1,23 +1,27 @@
 // What the end of a task's cell means for the task, and a short summary of a task.
 import type { Failure } from '#base';
 import type { Envelope, Task, TaskReason } from '#contracts';
+import type { TeamTexts } from './team-texts.ts';
 
 /** The task was stopped before it was done. */
 export const abortedReason = (text: string): TaskReason => ({ code: 'aborted', text });
 
 /** Why a task was not completed. `skips`: it counts as skipped, so it is not retried. */
-export const resultReason = (ended: Envelope | Failure): { readonly skips: boolean; readonly reason: TaskReason } => {
+export const resultReason = (
+  ended: Envelope | Failure,
+  { reasons }: TeamTexts,
+): { readonly skips: boolean; readonly reason: TaskReason } => {
   if ('code' in ended)
-    return { skips: false, reason: { code: 'failed', error: ended.code, text: `it failed (${ended.code})` } };
+    return { skips: false, reason: { code: 'failed', error: ended.code, text: reasons.failed(ended.code) } };
   const { status, error, output } = ended;
   const errorField = error === null ? {} : { error: error.code };
   // The budget refused the task before it produced any output.
   if (status === 'budget' && output === '' && error?.code === 'budget_refused')
-    return { skips: true, reason: { code: 'budget', status, ...errorField, text: 'the budget does not cover it' } };
+    return { skips: true, reason: { code: 'budget', status, ...errorField, text: reasons.budget } };
   if (status === 'cancelled')
-    return { skips: true, reason: { code: 'aborted', status, ...errorField, text: 'it was stopped' } };
+    return { skips: true, reason: { code: 'aborted', status, ...errorField, text: reasons.cancelled } };
   const cause = error === null ? status : `${status}: ${error.code}`;
-  return { skips: false, reason: { code: 'failed', status, ...errorField, text: `it did not complete (${cause})` } };
+  return { skips: false, reason: { code: 'failed', status, ...errorField, text: reasons.notCompleted(cause) } };
 };
 
 /** The name of the operation that records that a task could not begin. */

@@ -1,6 +1,7 @@
-// Texts about tasks in a team's answer: the results, and what is missing.
+// A team's answer without a coordinator: the results, and what is missing.
 import type { Task } from '#contracts';
 import type { TaskQueue } from './task-queue.ts';
+import type { TeamTexts } from './team-texts.ts';
 
 /** Tasks that were not completed, except those that were not needed. */
 export const missingTasks = (queue: TaskQueue): readonly Task[] =>
@@ -16,24 +17,18 @@ export const resultsText = (queue: TaskQueue): string => {
   const last = [...queue.tasks()].filter((task) => isDone(task) && !queue.dependentsOf(task.id).some(isDone));
   const missing = missingTasks(queue);
   if (last.length === 1 && missing.length === 0) return last[0]!.result ?? '';
-  const parts = last.map(
-    ({ title, assignee, result }) => `## ${oneLine(title)} (by ${assignee ?? 'unknown'})\n\n${result}`,
-  );
-  return parts.length === 0 ? '' : `${parts.join('\n\n')}${missingSection(missing)}`;
+  const { texts } = queue;
+  const parts = last.map(({ title, assignee, result }) => texts.result(title, assignee, result ?? ''));
+  return parts.length === 0 ? '' : `${parts.join('\n\n')}${missingSection(missing, texts)}`;
 };
 
 /** The section that the runtime appends to an answer about what is missing, whatever the answer itself says. */
-export const missingSection = (missing: readonly Task[]): string =>
-  missing.length === 0 ? '' : `\n\nMissing from this answer:\n${missingLines(missing).join('\n')}`;
+export const missingSection = (missing: readonly Task[], texts: TeamTexts): string =>
+  missing.length === 0 ? '' : texts.missing(missingLines(missing, texts));
 
 const listedMax = 50;
 
-export const missingLines = (missing: readonly Task[]): readonly string[] => [
-  ...missing.slice(0, listedMax).map(missingLine),
-  ...(missing.length > listedMax ? [`- and ${missing.length - listedMax} more`] : []),
+export const missingLines = (missing: readonly Task[], texts: TeamTexts): readonly string[] => [
+  ...missing.slice(0, listedMax).map((task) => texts.missingTask(task)),
+  ...(missing.length > listedMax ? [texts.moreMissing(missing.length - listedMax)] : []),
 ];
-
-const missingLine = ({ title, assignee, status, reason }: Task): string =>
-  `- ${oneLine(title)}${assignee === null ? '' : ` (by ${assignee})`}: ${status}${reason === null ? '' : `, ${reason.text}`}`;
-
-const oneLine = (text: string): string => text.replace(/\s+/gu, ' ').trim();

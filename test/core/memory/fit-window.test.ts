@@ -3,6 +3,7 @@ import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
+import { recordFormats } from '#base';
 import type { CellId, Hash, Json } from '#base';
 import type { Category, History, ReplyPart, Segment, Settlement, SharedMessage } from '#contracts';
 import type { Cell } from '#core/cells';
@@ -22,7 +23,10 @@ const cellOf = ({ prompt, goal, given, turns }: Story) => {
   const agent = defineAgent({ name: 'solo', description: 'Works.', prompt });
   const journal = new Map<number, Settlement<Json>>();
   const arrived = [{ kind: 'goal', content: goal }, ...given, ...turns.flatMap(({ late }) => late)];
-  const runtime = { liveRun: { startedAt: 0 }, receivedCrossings: { at: (seq: number) => arrived[seq] } };
+  const runtime = {
+    liveRun: { startedAt: 0, format: recordFormats.newest },
+    receivedCrossings: { at: (seq: number) => arrived[seq] },
+  };
   const cell = { agent, runtime, settled: (no: number) => journal.get(no) } as unknown as Cell;
   return { cell, journal };
 };

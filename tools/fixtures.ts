@@ -1,0 +1,31 @@
+// Records the newest format: the hashes of what it consists of, and a workspace in it. `npm run fixtures`.
+//
+// A format that was released never changes, so its files are not replaced. `--again` replaces them while the format exists only
+// on your branch.
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { recordFormats } from '../src/base/index.ts';
+import { frozenHashes } from '../test/fixtures/frozen.ts';
+import { makeFixture } from '../test/fixtures/scenarios.ts';
+
+const { newest } = recordFormats;
+const fixtures = fileURLToPath(new URL('../test/fixtures/', import.meta.url));
+const hashes = join(fixtures, `formats/${newest}.json`);
+const workspace = join(fixtures, `workspaces/format-${newest}`);
+
+if (existsSync(hashes) && !process.argv.includes('--again')) {
+  console.error(
+    `Format ${newest} is recorded already. If it was released, raise \`recordFormats\` in src/base/record-format.ts. If it exists only on your branch: npm run fixtures -- --again`,
+  );
+  process.exit(1);
+}
+mkdirSync(join(fixtures, 'formats'), { recursive: true });
+mkdirSync(join(fixtures, 'workspaces'), { recursive: true });
+writeFileSync(hashes, `${JSON.stringify(frozenHashes(), null, 2)}\n`);
+const made = mkdtempSync(join(tmpdir(), 'cloister-fixture-'));
+await makeFixture(made);
+rmSync(workspace, { recursive: true, force: true });
+renameSync(made, workspace);
+console.log(`Format ${newest} is recorded in test/fixtures/.`);
