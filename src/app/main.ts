@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { migrateWorkspace } from '#adapters/stores';
 import { runCli, terminalLines } from '#headends/cli';
 import type { CliStream, CliWorld } from '#headends/cli';
 import type { LaunchEnvironment } from './agents/launch-environment.ts';
@@ -11,7 +12,7 @@ import { lazyServeWorld } from './lazy-serve-world.ts';
 import { openCloister } from './open-cloister.ts';
 import type { CloisterOptions } from './cloister-options.ts';
 import { outputStream } from './output-stream.ts';
-import { packageFolder, packageVersion } from './package-folder.ts';
+import { buildName, packageFolder, packageVersion } from './package-folder.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
 
 const demoFolder = fileURLToPath(new URL('examples/research', packageFolder));
@@ -86,6 +87,7 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
     const { initFolder } = await import('./agents/init-folder.ts');
     return initFolder(folder, templates, process.cwd());
   },
+  migrate: (workspace) => migrateWorkspace(workspace, { build: buildName() }),
   agentHelp: async (path, config) => {
     const { agentHelp } = await import('./agents/agent-help.ts');
     return agentHelp(path, launchWith(config));

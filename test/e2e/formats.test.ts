@@ -69,6 +69,7 @@ const workspaceCommands: readonly (readonly string[])[] = [
   ['dead-letters'],
   ['checkpoints', 'list'],
   ['conversations', 'list'],
+  ['migrate'],
 ];
 
 const useCommands: readonly (readonly string[])[] = [
@@ -79,7 +80,7 @@ const useCommands: readonly (readonly string[])[] = [
 
 const inWorkspace = (args: readonly string[], workspace: string) => {
   const all = [...args, '--workspace', workspace];
-  return ['run', 'chat', 'serve', 'resume', 'fork'].includes(args[0]!)
+  return ['run', 'chat', 'serve', 'resume', 'fork', 'migrate'].includes(args[0]!)
     ? cloister(all, { input: 'hello\n' })
     : readWithCloister(all);
 };
@@ -96,6 +97,13 @@ describe('a workspace', () => {
         .map(({ key, value }) => [key, value]),
     );
     expect(meta).toMatchObject({ cloister: '3', 'created-by': 'cloister 0.0.9', 'written-by': version });
+  });
+
+  test('of the newest format needs no migration', async () => {
+    const before = bytesIn(original);
+    const { code, stdout } = await inWorkspace(['migrate'], original);
+    expect([code, stdout]).toEqual([0, 'The workspace has format 3, the newest one. Nothing was changed.\n']);
+    expect(bytesIn(original)).toEqual(before);
   });
 
   test.each([

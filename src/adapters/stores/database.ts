@@ -80,20 +80,22 @@ export const openForReading = (folder: string, busyTimeoutMs: number): DatabaseS
 /** Throws what `isEmpty` would throw, but leaves the folder as it is. */
 const refuseUntouched = (folder: string): void => {
   const path = databasePath(folder);
-  // A journal means that the file is half written; then only SQLite can read it.
-  if (!existsSync(path) || existsSync(`${path}-journal`)) return;
+  if (existsSync(path)) checkFormat(readMetaUntouched(path));
+};
+
+/** Undefined if it is empty, or if only SQLite can tell. Leaves the folder as it is. */
+export const readMetaUntouched = (path: string): WorkspaceMeta | undefined => {
+  // A journal means that the file is half written.
+  if (existsSync(`${path}-journal`)) return undefined;
   try {
     const url = pathToFileURL(path);
     url.search = 'immutable=1';
-    const database = new DatabaseSync(url, { readOnly: true });
-    try {
-      isEmpty(database);
-    } finally {
-      database.close();
-    }
+    using database = new DatabaseSync(url, { readOnly: true });
+    return readMeta(database);
   } catch (error) {
     // Anything else is for the real connection to report: the file may be changing under this one.
     if (error instanceof CloisterError) throw error;
+    return undefined;
   }
 };
 
@@ -108,8 +110,22 @@ const isHalfMade = (error: unknown): boolean => (error as { errcode?: number }).
 
 /** False when it is ours; anything but ours or empty throws. */
 const isEmpty = (database: DatabaseSync): boolean => {
+  const meta = readMeta(database);
+  checkFormat(meta);
+  return meta === undefined;
+};
+
+const checkFormat = (meta: WorkspaceMeta | undefined): void => {
+  if (meta !== undefined && meta.format !== String(workspaceFormat)) throw otherFormat(meta);
+};
+
+/** What a workspace of any format says about itself. */
+export type WorkspaceMeta = { readonly format: string; readonly writer: string | undefined };
+
+/** Undefined if it is empty. Throws `store_damaged` if it is not ours. */
+export const readMeta = (database: DatabaseSync): WorkspaceMeta | undefined => {
   const names = database.prepare('SELECT name FROM sqlite_master').all();
-  if (names.length === 0) return true;
+  if (names.length === 0) return undefined;
   if (!names.some(({ name }) => name === 'meta')) throw foreign();
   const rows = database.prepare('SELECT * FROM meta').all();
   const read = (key: string): string | undefined => {
@@ -118,14 +134,13 @@ const isEmpty = (database: DatabaseSync): boolean => {
   };
   const format = read('cloister');
   if (format === undefined) throw foreign();
-  if (format !== String(workspaceFormat)) throw otherFormat(format, read('written-by'));
-  return false;
+  return { format, writer: read('written-by') };
 };
 
 const foreign = (): CloisterError =>
   new CloisterError('store_damaged', 'cloister.db belongs to another program; it was not touched.');
 
-const otherFormat = (format: string, writer: string | undefined): CloisterError => {
+export const otherFormat = ({ format, writer }: WorkspaceMeta): CloisterError => {
   const by = writer ?? 'a build that was never released';
   const reader =
     Number(format) > workspaceFormat

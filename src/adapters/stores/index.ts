@@ -1,7 +1,11 @@
+import type { MigrationReport } from '#contracts';
+import type { MigrationOptions } from './migrate.ts';
 import type { SqliteOptions, SqliteStore } from './sqlite.ts';
 
 export { memoryStore } from './memory.ts';
 export type { SqliteOptions, SqliteStore } from './sqlite.ts';
+
+export type { Migration, MigrationOptions } from './migrate.ts';
 
 // For a store on another disk: the same commit and recovery, over other rows.
 export { checkChain, noTail, recordHash } from './chain.ts';
@@ -29,6 +33,9 @@ export type { Batch, Thread, ThreadListener, Writer, WriterPorts } from './write
 
 export const openSqliteStore = async (folder: string, options: SqliteOptions = {}): Promise<SqliteStore> =>
   (await import('./sqlite.ts')).createSqliteStore(folder, options);
+
+export const migrateWorkspace = async (folder: string, options: MigrationOptions): Promise<MigrationReport> =>
+  (await import('./migrate.ts')).migrateDatabase(folder, options);
 
 export const checkWorkspaceWritable = async (folder: string, build: string): Promise<void> =>
   (await import('./check-writable.ts')).probeWorkspaceWritable(folder, build);

@@ -1,5 +1,5 @@
 import type { ServeLine, ServeOptions, RunningServer } from './serve-world.ts';
-import type { CheckReport, Cloister, Task, TaskReason, TaskSpec, VerifyReport } from '#contracts';
+import type { CheckReport, Cloister, MigrationReport, Task, TaskReason, TaskSpec, VerifyReport } from '#contracts';
 
 export type CliStream = {
   write(text: string): unknown;
@@ -35,6 +35,8 @@ export type CliWorld = {
   makeToken(name: string): Promise<{ readonly token: string; readonly sha256: string }>;
   /** Creates a starter folder; throws a CloisterError instead of overwriting anything. */
   init(folder: string): Promise<{ readonly folder: string; readonly files: readonly string[] }>;
+  /** Migrates a workspace to the newest format, and keeps its former database. */
+  migrate(workspace: string): Promise<MigrationReport>;
   agentHelp(path: string, config: string | undefined): Promise<AgentHelp>;
   /** All of stdin; null if it is a terminal. */
   stdin(): Promise<string | null>;

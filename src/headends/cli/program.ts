@@ -191,6 +191,9 @@ const addReadCommands = (program: Command, take: TakeRequest): void => {
     .action((run: string, cell: string, flags: Flags) =>
       take({ command: 'explain', run, cell, find: flags.find ?? null, ...common(flags) }),
     );
+  reading('migrate', 'bring a workspace of an earlier format to the newest one; its database is kept as a copy', [
+    'cloister migrate --workspace ./.cloister',
+  ]).action((flags: Flags) => take({ command: 'migrate', ...common(flags) }));
   reading('audit', 'verify every crossing of a run and rebuild every prompt', ['cloister audit last'])
     .argument('<run>', 'a run id, a prefix of one, or `last`')
     .action((run: string, flags: Flags) => take({ command: 'audit', run, ...common(flags) }));

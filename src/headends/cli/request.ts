@@ -95,6 +95,8 @@ export type CheckRequest = OutputFlags & {
 
 export type InitRequest = OutputFlags & { readonly command: 'init'; readonly folder: string };
 
+export type MigrateRequest = Common & { readonly command: 'migrate' };
+
 export type AgentsRequest = OutputFlags & {
   readonly command: 'agents';
   readonly paths: readonly string[];
@@ -158,6 +160,7 @@ export type CliRequest =
   | TeamRequest
   | CheckRequest
   | InitRequest
+  | MigrateRequest
   | AgentsRequest
   | AgentHelpRequest
   | ResumeRequest

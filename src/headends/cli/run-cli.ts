@@ -21,6 +21,7 @@ import { explainCommand } from './explain-command.ts';
 import { forkCommand } from './fork-command.ts';
 import { initCommand } from './init-command.ts';
 import { watchInterrupts } from './interrupts.ts';
+import { migrateCommand } from './migrate-command.ts';
 import { openOutput } from './output.ts';
 import type { Output } from './output.ts';
 import { parseArgs, requestedJson } from './parse-args.ts';
@@ -100,6 +101,8 @@ const dispatch = async (request: RunnableRequest, context: CommandContext): Prom
       return checkCommand(request, context);
     case 'init':
       return initCommand(request, context);
+    case 'migrate':
+      return migrateCommand(request, context);
     case 'agents':
       return agentsCommand(request, context);
     case 'agent-help':

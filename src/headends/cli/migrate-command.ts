@@ -1,0 +1,19 @@
+// `migrate`: brings a workspace of an earlier format to the newest one.
+import type { CommandContext } from './command-context.ts';
+import { exitCode } from './exit-code.ts';
+import type { ExitCode } from './exit-code.ts';
+import type { MigrateRequest } from './request.ts';
+import { sanitizeLine } from './sanitize-text.ts';
+
+export const migrateCommand = async (request: MigrateRequest, { world, output }: CommandContext): Promise<ExitCode> => {
+  const report = await world.migrate(request.workspace);
+  const { from, to, copy } = report;
+  if (request.json) output.json(report);
+  else if (copy === null) output.out.print(`The workspace has format ${to}, the newest one. Nothing was changed.`);
+  else
+    output.out.print(
+      `Migrated from format ${from} to format ${to}.`,
+      `The former database is kept beside it: ${sanitizeLine(copy)}`,
+    );
+  return exitCode.completed;
+};

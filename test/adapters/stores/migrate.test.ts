@@ -1,0 +1,129 @@
+// Migrating a workspace: in steps, on a copy that takes the place of the database at the end.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { migrateWorkspace, openSqliteStore } from '#adapters/stores';
+import type { Migration } from '#adapters/stores';
+import { newFolder, openStore, writeRun } from './fixture.ts';
+
+const rename = (from: string, to: string): string => `ALTER TABLE runs RENAME COLUMN ${from} TO ${to}`;
+const steps: readonly Migration[] = [
+  { from: 4, to: 5, change: (database) => database.exec(rename('aim', 'purpose')) },
+  { from: 3, to: 4, change: (database) => database.exec(rename('goal', 'aim')) },
+];
+const options = { build: 'cloister 9.9.9', steps, newest: 5 };
+
+const newWorkspace = async () => {
+  const folder = newFolder();
+  const store = await openStore(folder);
+  const run = await writeRun(store, 5);
+  await store.close();
+  return { folder, run };
+};
+
+const metaIn = (folder: string): Readonly<Record<string, unknown>> => {
+  using database = new DatabaseSync(join(folder, 'cloister.db'), { readOnly: true });
+  const rows = database.prepare('SELECT key, value FROM meta').all();
+  return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
+};
+
+/** The frames, as an outside program sees them. */
+const framesIn = (folder: string, name = 'cloister.db'): readonly unknown[] => {
+  using database = new DatabaseSync(join(folder, name), { readOnly: true });
+  return database.prepare('SELECT * FROM frames ORDER BY run, no').all();
+};
+
+test('a workspace of the newest format is left alone, byte for byte', async () => {
+  const { folder } = await newWorkspace();
+  const before = readFileSync(join(folder, 'cloister.db'));
+  expect(await migrateWorkspace(folder, { build: 'test' })).toEqual({ from: 3, to: 3, copy: null });
+  expect(readFileSync(join(folder, 'cloister.db'))).toEqual(before);
+  expect(readdirSync(folder)).toEqual(['cloister.db']);
+});
+
+test('steps run in the order of formats, and the former database is kept and readable', async () => {
+  const { folder, run } = await newWorkspace();
+  const before = framesIn(folder);
+  expect(await migrateWorkspace(folder, options)).toEqual({ from: 3, to: 5, copy: 'cloister.db.format-3' });
+  expect(metaIn(folder)).toMatchObject({ cloister: '5', 'written-by': 'cloister 9.9.9' });
+  expect(framesIn(folder)).toEqual(before);
+  expect(framesIn(folder, 'cloister.db.format-3')).toEqual(before);
+  await expect(openSqliteStore(folder)).rejects.toThrow('Use cloister 9.9.9 or newer.');
+  const restored = newFolder();
+  mkdirSync(restored, { recursive: true });
+  copyFileSync(join(folder, 'cloister.db.format-3'), join(restored, 'cloister.db'));
+  const store = await openStore(restored);
+  expect(await store.read(run)).toHaveLength(6);
+});
+
+test('a second migration does nothing', async () => {
+  const { folder } = await newWorkspace();
+  await migrateWorkspace(folder, options);
+  const files = readdirSync(folder);
+  expect(await migrateWorkspace(folder, options)).toEqual({ from: 5, to: 5, copy: null });
+  expect(readdirSync(folder)).toEqual(files);
+});
+
+test('a migration that fails in the middle leaves the workspace as it was, and can be repeated', async () => {
+  const { folder, run } = await newWorkspace();
+  const broken: readonly Migration[] = [
+    ...steps.slice(1),
+    {
+      from: 4,
+      to: 5,
+      change: () => {
+        throw new Error('out of memory');
+      },
+    },
+  ];
+  await expect(migrateWorkspace(folder, { ...options, steps: broken })).rejects.toThrow('out of memory');
+  expect(metaIn(folder)).toMatchObject({ cloister: '3' });
+  const store = await openStore(folder);
+  expect(await store.read(run)).toHaveLength(6);
+  await store.close();
+  // What a process leaves that was killed in the middle.
+  writeFileSync(join(folder, 'cloister.db.new'), 'half written');
+  expect(await migrateWorkspace(folder, options)).toMatchObject({ from: 3, to: 5 });
+  expect(readdirSync(folder).toSorted()).toEqual(['cloister.db', 'cloister.db.format-3']);
+});
+
+test('an earlier copy is not overwritten', async () => {
+  const { folder } = await newWorkspace();
+  writeFileSync(join(folder, 'cloister.db.format-3'), 'mine');
+  expect(await migrateWorkspace(folder, options)).toMatchObject({ copy: 'cloister.db.format-3.2' });
+  expect(readFileSync(join(folder, 'cloister.db.format-3'), 'utf8')).toBe('mine');
+});
+
+test('without a way to the newest format, the workspace is refused and nothing changes', async () => {
+  const { folder } = await newWorkspace();
+  const before = readFileSync(join(folder, 'cloister.db'));
+  for (const given of [
+    { ...options, steps: steps.slice(0, 1) },
+    { build: 'test', steps, newest: 2 },
+  ])
+    await expect(migrateWorkspace(folder, given)).rejects.toMatchObject({ code: 'workspace_format' });
+  expect(readFileSync(join(folder, 'cloister.db'))).toEqual(before);
+  await expect(migrateWorkspace(newFolder(), options)).rejects.toThrow(/no workspace/u);
+});
+
+test('a workspace that another process has open is refused, and works on', async () => {
+  const { folder, run } = await newWorkspace();
+  const script = `const { DatabaseSync } = require('node:sqlite');
+    const open = new DatabaseSync(${JSON.stringify(join(folder, 'cloister.db'))}, { readOnly: true });
+    open.prepare('SELECT count(*) FROM frames').get();
+    console.log('open');
+    process.stdin.on('end', () => open.close()).resume();`;
+  const other = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  await once(other.stdout, 'data');
+  await expect(migrateWorkspace(folder, options)).rejects.toMatchObject({ code: 'store_busy' });
+  expect(metaIn(folder)).toMatchObject({ cloister: '3' });
+  other.stdin.end();
+  await once(other, 'exit');
+  const store = await openStore(folder);
+  expect(await store.read(run)).toHaveLength(6);
+  await store.close();
+  expect(await migrateWorkspace(folder, options)).toMatchObject({ to: 5 });
+});
