@@ -14,7 +14,7 @@ export { nearestName } from './nearest-name.ts';
 export { unknownNameText, unknownAgentError } from './unknown-agent.ts';
 export { isName } from './ids.ts';
 export type { CellId, Hash, RunId } from './ids.ts';
-export { CloisterError, errorCatalogue, publicFailure } from './errors/index.ts';
+export { CloisterError, errorCatalogue, errorText1, publicFailure } from './errors/index.ts';
 export type { ErrorClass, ErrorCode, Failure, PublicFailure } from './errors/index.ts';
 export { parseStrictJson } from './strict-json.ts';
 export type { StrictJson } from './strict-json.ts';

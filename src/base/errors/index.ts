@@ -1,22 +1,18 @@
-// The closed catalogue of every failure Cloister reports.
-//
-//   E1. A code never changes its meaning; docs/ERRORS.md lists each one.
-//   E2. Only an entry of this table may cross to another cell; `detail` stays in the cell that received it.
+// Failures as data and as errors, with the texts of the catalogue.
+import { errorCatalogue } from './catalogue.ts';
+import type { ErrorCode } from './catalogue.ts';
 import type { ErrorClass } from './error-entry.ts';
-import { runtimeErrors } from './runtime.ts';
-import { definitionErrors } from './definition.ts';
-import { httpErrors } from './http.ts';
+import { errorText1 } from './recorded-text.ts';
 
+export { errorCatalogue } from './catalogue.ts';
+export type { ErrorCode } from './catalogue.ts';
 export type { ErrorClass } from './error-entry.ts';
-
-export const errorCatalogue = { ...definitionErrors, ...runtimeErrors, ...httpErrors };
-
-export type ErrorCode = keyof typeof errorCatalogue;
+export { errorText1 } from './recorded-text.ts';
 
 /** A failure as data. `detail` is what the outside world reported; it never leaves the cell that received it. */
 export type Failure = { readonly code: ErrorCode; readonly detail?: string; readonly retryAfterMs?: number };
 
-/** The part of a failure that another cell may see. */
+/** The part of a failure that another cell may see, as it is recorded. */
 export type PublicFailure = {
   readonly code: ErrorCode;
   readonly class: ErrorClass;
@@ -25,7 +21,7 @@ export type PublicFailure = {
 };
 
 export const publicFailure = (failure: Failure): PublicFailure => {
-  const { class: kind, summary, suggestion } = errorCatalogue[failure.code];
+  const { class: kind, summary, suggestion } = errorText1(failure.code);
   return { code: failure.code, class: kind, summary, suggestion };
 };
 

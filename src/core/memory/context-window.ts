@@ -97,7 +97,8 @@ export class ContextWindow {
     this.#rebuildRequest();
   }
 
-  drop(first: number, last: number, rule: RuleName): void {
+  drop(first: number, last: number, given: RuleName): void {
+    const rule = ruleInFormat(given, this.#cell.runtime.liveRun.format);
     this.#flushAdded();
     const removed = this.#view.splice(first, last - first + 1);
     const range = [removed[0]!.id, removed.at(-1)!.id] as const;

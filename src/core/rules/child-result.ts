@@ -1,9 +1,9 @@
 // Renders a child's answer for its parent's model: framed as data, with the sender set by the runtime.
+import { errorText1 } from '#base';
 import type { Json } from '#base';
 import type { Envelope, Settlement } from '#contracts';
 import { dataFrame, lineBreak } from './data-frame.ts';
 import { sourceCall, failureText, toolMessage } from './dialog.ts';
-import { errorText1 } from './error-texts.ts';
 import { outputName, preview, previewBytesMax, splitPreview } from './preview.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 

@@ -1,9 +1,9 @@
 // Renders a cell's own definition, goal, replies and tool results for its model.
+import { errorText1 } from '#base';
 import type { Failure, Json } from '#base';
 import type { ReplyPart, ToolSchema, ToolResultValue } from '#contracts';
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import { fillDate } from './dates.ts';
-import { errorText1 } from './error-texts.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number];

@@ -72,7 +72,6 @@ export {
 } from './tasks.ts';
 export type { Dependency } from './tasks.ts';
 export { failureText } from './dialog.ts';
-export { errorText1 } from './error-texts.ts';
 export { isMadeBy, recordedVersions, ruleFamily, ruleInFormat, versionsByFormat } from './recorded-versions.ts';
 export type { RecordedVersions } from './recorded-versions.ts';
 export type { ResolvedSource, Rule } from './rule.ts';

@@ -1,10 +1,9 @@
 // Renders mail for a model: as data, with the sender set by the runtime.
-import { decodeMessage } from '#base';
+import { decodeMessage, errorText1 } from '#base';
 import type { Envelope, Mail, ReceiveResult, RoutedMessages } from '#contracts';
 import { exceedsPreview, previewIfLong } from './child-result.ts';
 import { dataFrame, toOneLine } from './data-frame.ts';
 import { sourceCall, failureText, sourceText, toolMessage, userMessage } from './dialog.ts';
-import { errorText1 } from './error-texts.ts';
 import { outputName } from './preview.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 

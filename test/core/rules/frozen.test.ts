@@ -19,7 +19,7 @@ Runs of format ${format} depend on: ${names.join(', ')}.
   Released: undo the change, and add a new version beside the old one.
     a rule            add e.g. goal@2 to src/core/rules/index.ts, name it where the window adds it, and list
                       { 'goal@2': 'goal@1' } under \`earlierRules\` of every earlier format in recorded-versions.ts
-    an error text     copy the old text to \`changedSince1\` in src/core/rules/error-texts.ts
+    an error text     copy the old text to \`changedSince1\` in src/base/errors/recorded-text.ts
     an estimate       add a function to src/core/session/hold-estimate.ts, and the number of the version to the new format
     a text of teams   add a table to src/core/tasks/team-texts.ts, and the number of the version to the new format
     a definition      runs that were started with it can no longer be resumed: keep the text, or say so in the changelog

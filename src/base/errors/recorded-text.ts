@@ -1,7 +1,8 @@
-// The texts of errors that rules show. They are part of the recorded format; those of the catalogue, for the command line and
-// HTTP, may change.
-import { errorCatalogue } from '#base';
-import type { ErrorClass, ErrorCode } from '#base';
+// The texts of errors that are recorded: rules show them, and an envelope carries them to another cell. The texts of the
+// catalogue, for the command line and HTTP, may change.
+import type { ErrorClass } from './error-entry.ts';
+import { errorCatalogue } from './catalogue.ts';
+import type { ErrorCode } from './catalogue.ts';
 
 export type ErrorText = { readonly class: ErrorClass; readonly summary: string; readonly suggestion: string };
 
@@ -11,6 +12,6 @@ export type ErrorText = { readonly class: ErrorClass; readonly summary: string; 
  */
 const changedSince1: Readonly<Partial<Record<ErrorCode, ErrorText>>> = {};
 
-/** Version 1, used by all rules that show errors. A code that this build does not know is shown as a defect. */
+/** Version 1, used by every format so far. A code that this build does not know is shown as a defect. */
 export const errorText1 = (code: ErrorCode): ErrorText =>
   changedSince1[code] ?? (Object.hasOwn(errorCatalogue, code) ? errorCatalogue[code] : errorCatalogue.defect);

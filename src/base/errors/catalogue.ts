@@ -1,0 +1,11 @@
+// The closed catalogue of every failure Cloister reports.
+//
+//   E1. A code never changes its meaning; docs/ERRORS.md lists each one.
+//   E2. Only an entry of this table may cross to another cell; `detail` stays in the cell that received it.
+import { runtimeErrors } from './runtime.ts';
+import { definitionErrors } from './definition.ts';
+import { httpErrors } from './http.ts';
+
+export const errorCatalogue = { ...definitionErrors, ...runtimeErrors, ...httpErrors };
+
+export type ErrorCode = keyof typeof errorCatalogue;
