@@ -80,8 +80,15 @@ export type RunSummary = {
   readonly unreadable?: string;
 };
 
-/** Formats of a workspace. `copy`: the name of the former database, in the same folder; null if nothing had to be done. */
-export type MigrationReport = { readonly from: number; readonly to: number; readonly copy: string | null };
+/** The formats of a workspace before and after. */
+export type MigrationReport = {
+  readonly from: number;
+  readonly to: number;
+  /** The build that had written to it last. */
+  readonly writtenBy: string | null;
+  /** The name of the former database, in the same folder; null if nothing had to be done. */
+  readonly copy: string | null;
+};
 
 /** One cell's own files. Paths are relative to the cell's `outputs/`; any other path is `file_refused`. */
 export interface CellFolder {

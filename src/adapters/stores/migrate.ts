@@ -34,11 +34,12 @@ export const migrateDatabase = (
   if (meta === undefined)
     throw new CloisterError('store_failed', `The workspace in ${folder} is empty or half written.`);
   const from = Number(meta.format);
-  if (from === newest) return { from, to: newest, copy: null };
+  const report = { from, to: newest, writtenBy: meta.writer ?? null };
+  if (from === newest) return { ...report, copy: null };
   const way = findWay(steps, from, newest);
   if (way === undefined) throw otherFormat(meta);
   try {
-    return { from, to: newest, copy: replaceDatabase(path, { way, from, build }) };
+    return { ...report, copy: replaceDatabase(path, { way, from, build }) };
   } catch (error) {
     const { code, failure } = storeError(error);
     if (code !== 'store_busy') throw storeError(error);

@@ -248,7 +248,7 @@ export const definitionErrors = {
     'config',
     false,
     'The workspace has a format that this build cannot read.',
-    'Use the build that wrote it, or another folder with --workspace. `cloister migrate` migrates earlier formats.',
+    'Use the build that wrote it, or another folder with --workspace. `cloister migrate` migrates earlier released formats.',
   ),
   run_format: errorEntry(
     'config',

@@ -7,9 +7,11 @@ import { sanitizeLine } from './sanitize-text.ts';
 
 export const migrateCommand = async (request: MigrateRequest, { world, output }: CommandContext): Promise<ExitCode> => {
   const report = await world.migrate(request.workspace);
-  const { from, to, copy } = report;
+  const { from, to, writtenBy, copy } = report;
+  const writer = writtenBy === null ? '' : `, last written by ${sanitizeLine(writtenBy)}`;
   if (request.json) output.json(report);
-  else if (copy === null) output.out.print(`The workspace has format ${to}, the newest one. Nothing was changed.`);
+  else if (copy === null)
+    output.out.print(`The workspace has format ${to}, the newest one${writer}. Nothing was changed.`);
   else
     output.out.print(
       `Migrated from format ${from} to format ${to}.`,

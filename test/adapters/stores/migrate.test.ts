@@ -39,7 +39,12 @@ const framesIn = (folder: string, name = 'cloister.db'): readonly unknown[] => {
 test('a workspace of the newest format is left alone, byte for byte', async () => {
   const { folder } = await newWorkspace();
   const before = readFileSync(join(folder, 'cloister.db'));
-  expect(await migrateWorkspace(folder, { build: 'test' })).toEqual({ from: 3, to: 3, copy: null });
+  expect(await migrateWorkspace(folder, { build: 'test' })).toEqual({
+    from: 3,
+    to: 3,
+    writtenBy: 'unknown',
+    copy: null,
+  });
   expect(readFileSync(join(folder, 'cloister.db'))).toEqual(before);
   expect(readdirSync(folder)).toEqual(['cloister.db']);
 });
@@ -47,7 +52,12 @@ test('a workspace of the newest format is left alone, byte for byte', async () =
 test('steps run in the order of formats, and the former database is kept and readable', async () => {
   const { folder, run } = await newWorkspace();
   const before = framesIn(folder);
-  expect(await migrateWorkspace(folder, options)).toEqual({ from: 3, to: 5, copy: 'cloister.db.format-3' });
+  expect(await migrateWorkspace(folder, options)).toEqual({
+    from: 3,
+    to: 5,
+    writtenBy: 'unknown',
+    copy: 'cloister.db.format-3',
+  });
   expect(metaIn(folder)).toMatchObject({ cloister: '5', 'written-by': 'cloister 9.9.9' });
   expect(framesIn(folder)).toEqual(before);
   expect(framesIn(folder, 'cloister.db.format-3')).toEqual(before);
@@ -63,7 +73,12 @@ test('a second migration does nothing', async () => {
   const { folder } = await newWorkspace();
   await migrateWorkspace(folder, options);
   const files = readdirSync(folder);
-  expect(await migrateWorkspace(folder, options)).toEqual({ from: 5, to: 5, copy: null });
+  expect(await migrateWorkspace(folder, options)).toEqual({
+    from: 5,
+    to: 5,
+    writtenBy: 'cloister 9.9.9',
+    copy: null,
+  });
   expect(readdirSync(folder)).toEqual(files);
 });
 

@@ -59,7 +59,7 @@ export const template = '---\ndescription: Leads the research.\nmaxRetries: 2 # 
 export const fileWorld = (over: Partial<FileWorld> = {}): FileWorld => ({
   check: async () => checkReport(),
   init: async (folder) => ({ folder: `/work/${folder}`, files: ['lead.ai', 'scout.ai', '.ai-agent.json'] }),
-  migrate: async () => ({ from: 3, to: 3, copy: null }),
+  migrate: async () => ({ from: 3, to: 3, writtenBy: null, copy: null }),
   agentHelp: async () => ({
     name: 'lead',
     description: 'Leads the research.',
