@@ -216,6 +216,11 @@ const receiveChain = (
   const requestedMs = args['timeout_ms'];
   const ms = typeof requestedMs === 'number' ? Math.min(requestedMs, timeoutMaxMs) : timeoutDefaultMs;
   const nth = session.cell.nextOutputNumber(call.name);
+  const { runtime, isResident } = session.cell;
+  // Somebody waits for this session's answer, so the time in which it waits for mail counts. Nobody waits for a resident.
+  const counts = !isResident;
+  const began = { now: runtime.now, downMs: runtime.downMs };
+  const leftMs = Math.min(session.workClock.untilDeadlineMs(), counts ? session.workClock.timeoutMs(ms) : ms);
   return {
     begin: [
       {
@@ -223,11 +228,13 @@ const receiveChain = (
         name: `tool:${call.name}`,
         about: stepAbout(session, call),
         filter: wanted,
-        timeoutMs: Math.max(1, Math.min(ms, session.workClock.untilDeadlineMs())),
+        timeoutMs: Math.max(1, Math.min(ms, leftMs)),
       },
     ],
     onSettled: (_place, settled, no) => {
       const seqs = settled.ok ? (settled.value as unknown as ReceiveResult).messages : [];
+      const waitedMs = runtime.now - began.now - (runtime.downMs - began.downMs);
+      if (counts) session.workClock.add({ at: runtime.now, ms: waitedMs });
       noteMailRead(session, seqs);
       const shownMax = shownBytesMax(session.cell.limits);
       const all = receivedText(seqs.map((seq) => crossingAt(session, seq)));

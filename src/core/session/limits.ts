@@ -10,7 +10,10 @@ export const limitFailure = (name: keyof Limits): Failure => ({
 
 type Span = { readonly from: number; readonly to: number };
 
-/** Measures working time: while at least one of the cell's own steps runs. Waiting for children, slots or a back-off does not count. */
+/**
+ * Measures working time: while at least one of the cell's own steps runs, or it waits for mail although somebody waits for its
+ * answer. Waiting for children, slots or a back-off does not count.
+ */
 export class WorkClock {
   readonly #cell: Cell;
   #workedMs = 0;
