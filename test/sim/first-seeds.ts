@@ -51,6 +51,8 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['mail leaves the mailbox when a receive begins, not when it settles', 1_968],
   ['settlements are delivered in the order begun, not in the order recorded', 2_658],
   ['a namesake gets the mail of another agent', 3_269],
+  ['the log does not show that a hold was granted later', 1_349],
+  ['a step that is stopped while it waits for its hold still gets it', 1_349],
   ['a failure blocks direct dependents but not indirect ones', 1_155],
   ['ready tasks are forgotten when the rest is skipped', 1_155],
   ['a retried task does not get its messages', 1_180],
