@@ -1,12 +1,13 @@
-// Replaces the matches of a machine. Overlapping matches form one region, so nothing is left of two secrets that overlap.
+// Replaces the matches of some machines. Overlapping matches form one region, so nothing is left of two secrets that overlap.
 import { scan } from './redact-machine.ts';
 import type { Cursor, Machine } from './redact-machine.ts';
 
 export type Region = { start: number; end: number };
 
-export const replaceAll = (machine: Machine, text: string, mark: string): string => {
+export const replaceAll = (machines: readonly Machine[], text: string, mark: string): string => {
   const regions: Region[] = [];
-  scan(machine, text, { state: 0, at: 0 }, (start, end) => addMatch(regions, start, end));
+  const cursors = machines.map((): Cursor => ({ state: 0, at: 0 }));
+  for (const { start, end } of scanAll(machines, text, cursors)) addMatch(regions, start, end);
   if (regions.length === 0) return text;
   let shown = '';
   let done = 0;
@@ -22,7 +23,7 @@ export const replaceAll = (machine: Machine, text: string, mark: string): string
  * because a stream that holds back only what begins like a secret gives it away, character by character.
  */
 export class RegionStream {
-  readonly #machine: Machine;
+  readonly #machines: readonly Machine[];
   readonly #mark: string;
   /** All positions are relative to the start of the held text. */
   #held = '';
@@ -32,11 +33,12 @@ export class RegionStream {
   /** The length of the word that is being written, and how much of it is held back: rounded, so that no length of a secret shows. */
   #word = 0;
   readonly #wordMax: number;
-  readonly #cursor: Cursor = { state: 0, at: 0 };
+  readonly #cursors: readonly Cursor[];
 
-  constructor(machine: Machine, mark: string) {
-    this.#machine = machine;
-    this.#wordMax = 2 ** Math.ceil(Math.log2(Math.max(wordUnitsMin, machine.longest)));
+  constructor(machines: readonly Machine[], mark: string) {
+    this.#machines = machines;
+    this.#cursors = machines.map(() => ({ state: 0, at: 0 }));
+    this.#wordMax = 2 ** Math.ceil(Math.log2(Math.max(wordUnitsMin, ...machines.map(({ longest }) => longest))));
     this.#mark = mark;
   }
 
@@ -44,19 +46,18 @@ export class RegionStream {
     this.#held += piece;
     const last = lastWordUnits(piece);
     this.#word = last === piece.length ? this.#word + last : last;
-    scan(this.#machine, this.#held, this.#cursor, (start, end) => {
+    for (const { start, end } of scanAll(this.#machines, this.#held, this.#cursors))
       if (start < this.#covered) {
         this.#regions = [];
         this.#covered = end;
       } else addMatch(this.#regions, start, end);
-    });
-    const begun = this.#machine.depth[this.#cursor.state]!;
+    const begun = Math.max(...this.#machines.map(({ depth }, index) => depth[this.#cursors[index]!.state]!));
     // probe: stream-held-back
-    return this.#handOut(this.#cursor.at - Math.max(begun, Math.min(this.#word, this.#wordMax)));
+    return this.#handOut(this.#held.length - Math.max(begun, Math.min(this.#word, this.#wordMax)));
   }
 
   end(): string {
-    this.#cursor.state = 0;
+    for (const cursor of this.#cursors) cursor.state = 0;
     this.#word = 0;
     const rest = this.#handOut(this.#held.length);
     this.#covered = 0;
@@ -82,13 +83,21 @@ export class RegionStream {
   #forget(units: number): void {
     this.#held = this.#held.slice(units);
     this.#covered = Math.max(0, this.#covered - units);
-    this.#cursor.at -= units;
+    for (const cursor of this.#cursors) cursor.at -= units;
     for (const region of this.#regions) {
       region.start -= units;
       region.end -= units;
     }
   }
 }
+
+/** The matches of all machines, in the order of their ends. */
+const scanAll = (machines: readonly Machine[], text: string, cursors: readonly Cursor[]): readonly Region[] => {
+  const matches: Region[] = [];
+  for (const [index, machine] of machines.entries())
+    scan(machine, text, cursors[index]!, (start, end) => matches.push({ start, end }));
+  return machines.length === 1 ? matches : matches.sort((one, other) => one.end - other.end);
+};
 
 const wordUnitsMin = 512;
 

@@ -16,8 +16,11 @@ export const secretCharsMin = patternUnitsMin;
 
 const mark = '[redacted]';
 
+/** The machines for a set of secrets: one for text, and one for bytes. */
+export type SecretPatterns = { readonly text: Machine; bytes(): Machine };
+
 /** Null if there is nothing to search for. */
-export const makeRedact = (secrets: readonly string[]): Redact | null => {
+export const compileSecrets = (secrets: readonly string[]): SecretPatterns | null => {
   const values = [...new Set(secrets)].filter((secret) => secret.length >= secretCharsMin);
   // A value that contains the mark is searched for in its parts: see R3.
   const forms = values.flatMap(encodedForms).flatMap((form) => form.split(mark));
@@ -25,35 +28,46 @@ export const makeRedact = (secrets: readonly string[]): Redact | null => {
   // probe: redact-nothing
   if (patterns.length === 0) return null;
 
-  const machine = buildMachine(patterns);
-  const text = (whole: string): string => redactText(machine, whole);
-  const byteMachine = lazy(() => (patterns.every(isAscii) ? machine : buildMachine(patterns.map(unitPerByte))));
+  const text = buildMachine(patterns);
+  const bytes = lazy(() => (patterns.every(isAscii) ? text : buildMachine(patterns.map(unitPerByte))));
+  return { text, bytes };
+};
+
+export const makeRedact = (secrets: readonly string[]): Redact | null => redactPatterns([compileSecrets(secrets)]);
+
+/** Searches for all these sets at once, so that nothing is left of two secrets that overlap. Null if all sets are empty. */
+export const redactPatterns = (given: readonly (SecretPatterns | null)[]): Redact | null => {
+  const patterns = given.filter((one) => one !== null);
+  if (patterns.length === 0) return null;
+  const machines = patterns.map(({ text }) => text);
+  const text = (whole: string): string => redactText(machines, whole);
+  const byteMachines = lazy(() => patterns.map(({ bytes }) => bytes()));
   return Object.freeze({
     text,
     json: <T extends Json>(value: T): T => redactJson(value, text),
-    bytes: (bytes: Uint8Array): Uint8Array => redactBytes(byteMachine(), bytes),
-    stream: () => openStream(machine),
+    bytes: (bytes: Uint8Array): Uint8Array => redactBytes(byteMachines(), bytes),
+    stream: () => openStream(machines),
   });
 };
 
-const redactText = (machine: Machine, text: string): string => {
+const redactText = (machines: readonly Machine[], text: string): string => {
   if (text.length < patternUnitsMin) return text;
-  if (!text.includes(mark)) return replaceAll(machine, text, mark);
+  if (!text.includes(mark)) return replaceAll(machines, text, mark);
   return text
     .split(mark)
-    .map((part) => replaceAll(machine, part, mark))
+    .map((part) => replaceAll(machines, part, mark))
     .join(mark);
 };
 
 /** Byte by byte, so that invalid UTF-8 is searched too and stays unchanged. */
-const redactBytes = (machine: Machine, bytes: Uint8Array): Uint8Array => {
+const redactBytes = (machines: readonly Machine[], bytes: Uint8Array): Uint8Array => {
   const before = unitsOf(bytes);
-  const after = redactText(machine, before);
+  const after = redactText(machines, before);
   return after === before ? bytes : new Uint8Array(Buffer.from(after, 'latin1'));
 };
 
-const openStream = (machine: Machine): ReturnType<Redact['stream']> => {
-  const regions = new RegionStream(machine, mark);
+const openStream = (machines: readonly Machine[]): ReturnType<Redact['stream']> => {
+  const regions = new RegionStream(machines, mark);
   let tail = '';
   return {
     push: (piece) => {

@@ -4,18 +4,22 @@
 //   W1. What a cell's redactor replaces is a function of its agent's own definition and overlay, and of values that nobody can
 //       guess. So no cell can test a guess of what another agent holds.
 import type { Agent, Redact } from '#contracts';
-import { makeRedact } from './redact.ts';
+import { compileSecrets, redactPatterns } from './redact.ts';
+import type { SecretPatterns } from './redact.ts';
 
 export class Redactors {
   readonly #strong = new Set<string>();
   #byAgent = new WeakMap<Agent, Map<string, Redact | null>>();
   #bySecrets = new Map<string, Redact | null>();
+  /** Compiled once for all agents: there may be many keys. */
+  #strongPatterns: SecretPatterns | null | undefined;
 
   /** Adds values to what is redacted everywhere. */
   add(strong: readonly string[]): void {
     for (const value of strong) this.#strong.add(value);
     this.#byAgent = new WeakMap();
     this.#bySecrets = new Map();
+    this.#strongPatterns = undefined;
   }
 
   /** Null when there is nothing to redact. */
@@ -38,7 +42,11 @@ export class Redactors {
     const weak = [...new Set(own)].filter((value) => !this.#strong.has(value)).sort();
     const key = JSON.stringify(weak);
     let redact = this.#bySecrets.get(key);
-    if (redact === undefined) this.#bySecrets.set(key, (redact = makeRedact([...this.#strong, ...weak])));
+    if (redact === undefined) {
+      if (this.#strongPatterns === undefined) this.#strongPatterns = compileSecrets([...this.#strong]);
+      redact = redactPatterns([this.#strongPatterns, compileSecrets(weak)]);
+      this.#bySecrets.set(key, redact);
+    }
     return redact;
   }
 }

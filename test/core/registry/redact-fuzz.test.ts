@@ -1,8 +1,8 @@
 // Redaction compared with a naive model and with the encoders that programs use.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Redact } from '#contracts';
-import { makeRedact } from '#core/registry';
+import type { Agent, Redact } from '#contracts';
+import { Redactors, makeRedact } from '#core/registry';
 
 const mark = '[redacted]';
 
@@ -83,6 +83,22 @@ test('a stream cut anywhere gives the same result as the whole text', () => {
       expect(inPieces(redact, text.split(''))).toBe(whole);
     }),
     { numRuns: 1500 },
+  );
+});
+
+test('the secrets of everyone and those of one agent are searched for as one set', () => {
+  const agent = { name: 'any' } as Agent;
+  fc.assert(
+    fc.property(tightCase, fc.nat(3), ({ secrets, text }, count) => {
+      const redactors = new Redactors();
+      redactors.add(secrets.slice(0, count));
+      const redact = redactors.forAgent(agent, [], () => secrets.slice(count));
+      const whole = redactorOf(secrets).text(text);
+      expect(redact?.text(text)).toBe(whole);
+      expect(inPieces(redact!, text.split(''))).toBe(whole);
+      expect(redactors.forAgent(agent, [], () => [])).toBe(redact);
+    }),
+    { numRuns: 500 },
   );
 });
 
