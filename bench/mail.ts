@@ -67,7 +67,8 @@ export const sendThroughLedger = async (text: string): Promise<void> => {
         do: 'post',
         name: 'tool:send_message',
         decide: (at) => {
-          const draft = { id: `m-${nth}`, type: 'message', text, correlation: null, hops: 1 } as const;
+          const id = `m-${nth}`;
+          const draft = { id, type: 'message', text, correlation: null, chain: id } as const;
           return { state: sendTo(cell, to, draft, at) };
         },
       });

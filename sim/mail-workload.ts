@@ -81,7 +81,7 @@ const planLimits = (plain: Limits, random: Random): Limits => ({
   maxToolTurns: random.int(3, 6),
   maxOutputTokens: random.int(600, 1_500),
   parallelToolCalls: random.int(1, 4),
-  ...(random.chance(0.15) ? { maxHops: random.int(1, 4) } : {}),
+  ...(random.chance(0.15) ? { maxHops: random.int(1, 4) - 1 } : {}),
   ...(random.chance(0.1) ? { answersPerMinute: random.int(1, 3) } : {}),
 });
 

@@ -1,8 +1,9 @@
-// A message crosses once to each of its recipients, with the true names of both ends and a true hop count.
+// A message crosses once to each of its recipients, with the true names of both ends and its true chain.
 import type { CellId } from '#base';
 import type { DeadLetter, CrossingEnd, Frame, Mail } from '#contracts';
+import type { RunHistory } from '../history.ts';
 import type { Judge, ReportProblem } from './judge.ts';
-import { recordedArgs, hasMail, isExpired, mailName, walkMail } from './mail-walk.ts';
+import { agentPlans, recordedArgs, hasMail, isExpired, mailName, walkMail } from './mail-walk.ts';
 import type { Delivery, MailCell, MailStep } from './mail-walk.ts';
 import { answerEnd, Works } from './works.ts';
 import type { Work } from './works.ts';
@@ -19,7 +20,7 @@ export const mail: Judge = {
       walkMail(run, (step) => {
         checks += step.deliveries.length;
         const { frame } = step;
-        const reader = readers.get(frame.cell) ?? { shown: 0, handed: 0 };
+        const reader = readers.get(frame.cell) ?? { shown: [], since: [], written: 0 };
         readers.set(frame.cell, reader);
         const work = works.of(step);
         for (const delivery of step.deliveries) {
@@ -28,11 +29,12 @@ export const mail: Judge = {
           if (crossed.has(key)) report(`${key} to cross once`, `it crosses again in frame ${frame.no}`);
           crossed.add(key);
           judgeEnds(step, delivery, delivery.mail, report);
-          judgeHops(step, delivery.mail, { ...reader, work }, report);
+          judgeChain(step, delivery, reader, report);
         }
         judgePost(step, work, report);
         judgeWork(step, work, report);
-        updateReader(step, reader);
+        judgeLoop(step, readers, run, report);
+        updateReader(step, reader, work);
         works.update(step);
       });
     }
@@ -40,16 +42,23 @@ export const mail: Judge = {
   },
 };
 
-/** The highest hop count of what a cell had read at its last model request, and of everything received since it was woken. */
-type Reader = { shown: number; handed: number };
+type Read = { readonly from: CrossingEnd; readonly chain: string };
 
-const updateReader = ({ frame, received }: MailStep, reader: Reader): void => {
-  if (frame.attempt !== undefined) reader.shown = reader.handed;
+/** What a cell has read since it was woken, up to its last model request and since; and how often it has written at all. */
+type Reader = { shown: readonly Read[]; since: readonly Read[]; written: number };
+
+const updateReader = ({ frame, received, deliveries }: MailStep, reader: Reader, { deferred }: Work): void => {
+  if (frame.record.type === 'post' && deliveries.length > 0) reader.written++;
+  if (frame.attempt !== undefined) Object.assign(reader, { shown: [...reader.shown, ...reader.since], since: [] });
   if (received === null || received.value === null) return;
-  const isWoken = received.receive.name === 'wait';
-  if (isWoken) reader.handed = 0;
-  for (const { mail: one } of received.deliveries) reader.handed = Math.max(reader.handed, one?.hops ?? 0);
-  if (isWoken) reader.shown = reader.handed;
+  const reads = received.deliveries.flatMap(({ from, mail: one }) =>
+    one === null ? [] : [{ from, chain: one.chain }],
+  );
+  if (received.receive.name !== 'wait') reader.since = [...reader.since, ...reads];
+  else {
+    const earlier = deferred.map(({ chain }) => ({ from: 'outside' as const, chain }));
+    Object.assign(reader, { shown: [...earlier, ...reads], since: [] });
+  }
 };
 
 /** A piece of work is for one sender, who waited longest. All its mail is there, and nobody else's. */
@@ -60,7 +69,7 @@ const judgeWork = ({ frame, received, live }: MailStep, { deferred }: Work, repo
   if ((value.deferred ?? []).join() !== deferred.map(({ seq }) => seq).join())
     report(
       `${where} to answer what it read before (${deferred.map(({ id }) => id).join(', ')})`,
-      JSON.stringify(value.deferred),
+      JSON.stringify(value.deferred ?? []),
     );
   const [first] = taken;
   if (first === undefined) return;
@@ -119,20 +128,40 @@ const mayMessage = ({ birth, plan }: MailCell, { birth: other }: MailCell): bool
       name === other.agent,
   );
 
-/** One more than the highest hop count of what it has read; what it is receiving right now may count or not. */
-const judgeHops = (
+/** The chain of what its recipient wrote, or of the newest message read; what the cell is receiving right now may count or not. */
+const judgeChain = (
   { frame }: MailStep,
-  { id, hops, message_type: type }: Mail,
-  { shown, handed, work: { asker } }: Reader & { readonly work: Work },
+  { to, mail: one, kind }: Delivery,
+  { shown, since }: Reader,
   report: ReportProblem,
 ): void => {
-  const [least, most] =
-    frame.record.type === 'mail'
-      ? [0, 0]
-      : type === 'answer'
-        ? [(asker?.hops ?? 0) + 1, (asker?.hops ?? 0) + 1]
-        : [shown + 1, handed + 1];
-  if (hops < least || hops > most) report(`${id} in frame ${frame.no} to have ${least} to ${most} hops`, `${hops}`);
+  if (one === null) return;
+  const reads = frame.record.type === 'mail' ? [] : [...shown, ...since];
+  const chains = Array.from({ length: since.length + 1 }, (_, more) => {
+    const known = reads.slice(0, shown.length + more);
+    const own = kind === 'broadcast' ? undefined : known.findLast(({ from }) => from === to);
+    return own?.chain ?? known.at(-1)?.chain ?? one.id;
+  });
+  if (!chains.includes(one.chain))
+    report(`${one.id} in frame ${frame.no} to be in the chain ${chains.join(' or ')}`, one.chain);
+};
+
+/** An agent that ends because of a loop has itself written as often as its limits allow. */
+const judgeLoop = (
+  { frame: { cell, record, no }, live }: MailStep,
+  readers: ReadonlyMap<CellId, Reader>,
+  run: RunHistory,
+  report: ReportProblem,
+): void => {
+  const ended =
+    record.type === 'close' ? { cell, outcome: record.outcome } : record.type === 'settle' ? record.ended : undefined;
+  if (ended?.outcome.failure?.code !== 'mail_loop') return;
+  const agent = live.get(ended.cell)?.birth.agent ?? '';
+  const { maxHops = 100, answersPerMinute = 60 } = agentPlans(run).get(agent)?.limits ?? {};
+  const { written = 0 } = readers.get(ended.cell) ?? {};
+  const least = Math.min(maxHops, answersPerMinute);
+  if (written < least)
+    report(`${ended.cell} to write ${least} times before it is in a loop`, `${written}, frame ${no}`);
 };
 
 const judgePost = (step: MailStep, work: Work, report: ReportProblem): void => {
@@ -207,7 +236,7 @@ const judgeAnswer = ({ frame, deliveries }: MailStep, record: Post, work: Work, 
   const to = asker !== null && written.has(asker.from) ? null : answerEnd(work);
   const where = `frame ${frame.no} to answer ${to ?? 'nobody'}`;
   if (work.isAnswered) report(`${where} once`, 'it answers the same work again');
-  if (record.about?.['to'] !== to) report(where, `it says ${JSON.stringify(record.about?.['to'])}`);
+  if (record.about?.['to'] !== to) report(where, `it says ${JSON.stringify(record.about?.['to'] ?? null)}`);
   for (const { to: reader, mail: one } of deliveries) {
     if (reader !== to) report(where, `it answers ${reader}`);
     if (one?.correlation_id !== (asker?.id ?? null) || one.message_type !== (asker === null ? 'message' : 'answer'))

@@ -22,7 +22,7 @@ export type Limits = {
   readonly parallelToolCalls?: number;
   readonly maxOutputTokens?: number;
   readonly contextTokensMax?: number;
-  /** How many messages in a row may trigger one another before that counts as a loop. */
+  /** How often it may write in reply to the same agent, within one chain of messages, before that counts as a loop. */
   readonly maxHops?: number;
   /** How often it may reply to the same agent in one minute. */
   readonly answersPerMinute?: number;

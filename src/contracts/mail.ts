@@ -15,8 +15,8 @@ export type Mail = {
   readonly at: number;
   /** If it has not been read by then, it expires. */
   readonly expires_at?: number;
-  /** The length of the chain of messages that led to it, including itself. */
-  readonly hops: number;
+  /** The message that started the chain which led to this one; its own id if it starts one. */
+  readonly chain: string;
   readonly text: string;
 };
 
@@ -110,7 +110,8 @@ export type MailReport = {
   readonly recipient_id: string;
   readonly topic: string | null;
   readonly correlation_id: string | null;
-  readonly hops: number;
+  /** The message that started the chain it belongs to; null if it did not cross, or is no message. */
+  readonly chain: string | null;
   readonly bytes: number;
   readonly sha256: Hash | null;
   readonly state: MailState;

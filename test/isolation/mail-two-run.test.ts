@@ -1,5 +1,6 @@
 // What members of a team that exchanges messages are shown does not depend on another's private content.
 import { expect, test } from 'vitest';
+import { compareAskers } from './askers-two-run.ts';
 import { comparePairs } from './mail-two-run.ts';
 
 test('what one agent receives never depends on another’s private content', async () => {
@@ -7,4 +8,12 @@ test('what one agent receives never depends on another’s private content', asy
   expect(differences).toEqual([]);
   expect(pairs).toBe(225);
   expect(observations).toBeGreaterThan(1_500);
+});
+
+test('what an agent is shown, and how it ends, never depends on who else asks the agent that it asks', async () => {
+  const { differences, observations, loops } = await compareAskers(25, 7);
+  expect(differences).toEqual([]);
+  expect(observations).toBeGreaterThan(150);
+  // In some pairs, the agent itself writes so often that this is the end of it.
+  expect(loops).toBeGreaterThan(3);
 });

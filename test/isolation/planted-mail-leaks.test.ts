@@ -3,20 +3,21 @@ import { afterAll, expect, test } from 'vitest';
 import type { IsolationReport } from '#testkit';
 import { chosen } from '../planted/chosen.ts';
 import { plantAll } from '../planted/plant-all.ts';
-import { mailLeaks as all } from './planted-mail-leaks.ts';
+import { askerLeaks as allAskerLeaks, mailLeaks as allMailLeaks } from './planted-mail-leaks.ts';
 import type { MailLeak } from './planted-mail-leaks.ts';
 
-const mailLeaks = chosen(all);
+const [mailLeaks, askerLeaks] = [chosen(allMailLeaks), chosen(allAskerLeaks)];
 const untouched: MailLeak = { name: 'nothing', edits: [] };
-const plants = plantAll(
-  [untouched, ...mailLeaks].map(({ name, edits }) => ({
+const plants = plantAll([
+  ...[untouched, ...mailLeaks].map(({ name, edits }) => ({
     name,
     edits,
     entry: 'test/isolation/check-mail-pairs.ts',
     // More pairs are compared elsewhere.
     args: [edits.length === 0 ? '20' : '150', '7'],
   })),
-);
+  ...askerLeaks.map((leak) => ({ ...leak, entry: 'test/isolation/check-asker-pairs.ts', args: ['60', '7'] })),
+]);
 
 afterAll(() => plants.remove());
 
@@ -29,7 +30,7 @@ test('the unmodified code shows no difference', { timeout }, async () => {
   expect((JSON.parse(stdout) as IsolationReport).differences).toEqual([]);
 });
 
-test.each(mailLeaks.map(({ name }) => name))('a leak is caught: %s', { timeout }, async (name) => {
+test.each([...mailLeaks, ...askerLeaks].map(({ name }) => name))('a leak is caught: %s', { timeout }, async (name) => {
   const { exit, stderr } = await plants.of(name);
   // 3: the comparison found a difference. Any other code means that the planted code did not even run.
   expect({ exit, stderr }).toEqual({ exit: 3, stderr: '' });

@@ -5,13 +5,43 @@ export type MailLeak = { readonly name: string; readonly edits: readonly Edit[] 
 
 const leak = (name: string, probe: string, put: string): MailLeak => ({ name, edits: [{ probe, put }] });
 
+/** Leaks to Bob of what others ask, or are answered by, the agent that he asks too. */
+export const askerLeaks: readonly MailLeak[] = [
+  leak('a piece of work is for all that wrote', 'mailbox-one-work', 'const $(declarations.0.id) = wanted;'),
+  leak(
+    'a message fetched during the work decides who gets its answer',
+    'mail-read-asker',
+    'session.asker = { from, id };',
+  ),
+  leak(
+    'whoever waits for an answer also gets the one before',
+    'answer-send',
+    `$(whole)
+  const { directory } = cell.runtime.liveRun.mail;
+  for (const { from } of directory.get(cell.runtime.cellId)?.mailbox.unread ?? []) {
+    const reader = from === 'outside' ? undefined : directory.get(from);
+    if (reader !== undefined) sendTo(cell, reader, { id: id + from, type, text, correlation, chain }, at);
+  }`,
+  ),
+  leak('the chain of another asker decides when a reader ends', 'mail-chain', 'return reads.at(-1)?.chain ?? id;'),
+  leak(
+    'message ids count what their sender wrote to others',
+    'mail-id',
+    'const $(declarations.0.id) = `${session.cell.runtime.cellId} mail ${[...counts.values()].join()}`;',
+  ),
+];
+
 export const mailLeaks: readonly MailLeak[] = [
   leak(
     'a message carries the size of its sender’s window',
     'mail-text',
     '$(whole) + (cell.runtime.view?.view.length ?? 0)',
   ),
-  leak('message ids count the steps of their sender', 'mail-id', '$(whole) + ` ${session.cell.steps}`'),
+  leak(
+    'message ids count the steps of their sender',
+    'mail-id',
+    'const $(declarations.0.id) = $(declarations.0.init) + ` ${session.cell.steps}`;',
+  ),
   leak('an answer ends with its cost', 'answer-text', '`${$(whole)} (${cell.runtime.account.spent(0).outputTokens})`'),
   leak(
     'the first message of a spawned agent ends with its parent’s latest segment',

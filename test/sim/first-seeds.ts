@@ -36,7 +36,7 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['a restore to the end of a turn changes nothing', 1_111],
   ['conversation history is in wall-clock order', 1_116],
   ['a checkpoint mixes two moments', 1_192],
-  ['mail read with a tool does not count as a hop', 1_285],
+  ['mail read with a tool is not part of the chain', 1_440],
   ['mail that is delivered twice is received twice', 1_300],
   ['a child that starts after the stop keeps running', 1_306],
   ['the spawn rate is checked before earlier spawns are counted', 1_353],
@@ -59,4 +59,5 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['a task is skipped as soon as one of its dependencies was skipped', 1_250],
   ['a skipped task blocks its dependents', 1_250],
   ['messages wait for a blocked task', 6_300],
+  ['a person’s message that was read with a tool is not answered', 5_700],
 ]);

@@ -65,7 +65,7 @@ export const mailCorruptions: Readonly<Record<string, readonly Corruption[]>> = 
   'messages cross once, with true names': [
     { to: sent, change: inHead(/"agent_id":"[^"]*"/u, '"agent_id":"the system"') },
     { to: sent, change: inHead(/"recipient_id":"[^"]*"/u, '"recipient_id":"another"') },
-    { to: sent, change: inHead(/"hops":\d+/u, '"hops":77') },
+    { to: sent, change: inHead(/"chain":"[^"]*"/u, '"chain":"m-77"') },
     { to: sent, change: inHead(/"at":\d+/u, '"at":1') },
     { to: sent, change: inHead(/\n[\s\S]*/u, '\nother words') },
     { to: sent, change: (history) => sentIn(history).contents.push({ ...sentIn(history).contents[0] }) },

@@ -42,18 +42,18 @@ export const mailBugs: readonly Bug[] = [
   bug('a waiting agent is not told to finish', 'mailbox-close-serve', ''),
   bug('nobody gets the result of a spawned agent', 'post-tell-end', ''),
 
-  // Senders, recipients and hop counts.
+  // Senders, recipients and chains.
   bug(
     'the sender is taken from the text of the message',
     'mail-sender',
     '$(key): /^Message from ([\\w.:-]+) /u.exec(text)?.[1] ?? $(value)',
   ),
   bug('an answer reaches an agent that its sender may not message', 'mail-may-pass', 'return true;'),
-  bug('mail read with a tool does not count as a hop', 'mail-read-hops', ''),
+  bug('mail read with a tool is not part of the chain', 'mail-read-chain', ''),
 
   // Each piece of work is for one asker, who alone gets the answer.
   bug('a piece of work gets the mail of all senders', 'mailbox-one-work', 'const $(declarations.0.id) = wanted;'),
-  bug('mail read with a tool makes its sender the asker', 'mail-read-asker', 'session.asker = sender;'),
+  bug('mail read with a tool makes its sender the asker', 'mail-read-asker', 'session.asker = { from, id };'),
   bug('a person’s message that was read with a tool is not answered', 'mail-read-asker', 'if ($(test)) $(consequent)'),
   bug(
     'an answer also goes to the next one that waits',
@@ -62,7 +62,7 @@ export const mailBugs: readonly Bug[] = [
   const { directory } = cell.runtime.liveRun.mail;
   const next = directory.get(cell.runtime.cellId)?.mailbox.unread.at(-1)?.from;
   const reader = next === undefined || next === 'outside' ? undefined : directory.get(next);
-  if (reader !== undefined) sendTo(cell, reader, { id: id + '0', type, text, correlation, hops }, at);`,
+  if (reader !== undefined) sendTo(cell, reader, { id: id + '0', type, text, correlation, chain }, at);`,
   ),
   bug('the end of an agent tells its caller what it wrote for others', 'outcome-text', 'session.latestText'),
 

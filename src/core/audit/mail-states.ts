@@ -94,7 +94,7 @@ const markHandedOn = (
 const blank = {
   topic: null,
   correlation_id: null,
-  hops: 0,
+  chain: null,
   state: 'queued',
   deliveredAt: null,
   readAt: null,
@@ -130,7 +130,7 @@ const createReport = (frame: Frame, crossing: CrossingContent, state: State): Mu
       recipient_id: recipient,
       topic,
       correlation_id: correlation,
-      hops,
+      chain,
     } = decodeMessage(content) as Mail;
     return {
       ...blank,
@@ -144,7 +144,7 @@ const createReport = (frame: Frame, crossing: CrossingContent, state: State): Mu
       recipient_id: recipient,
       topic: topic ?? null,
       correlation_id: correlation,
-      hops,
+      chain,
     };
   }
   if (kind !== 'result' || from === 'outside' || !state.spawned.has(from)) return null;

@@ -21,6 +21,8 @@ type Work = {
   readonly written: Set<CrossingEnd>;
   /** A person's messages that it read while it worked for another. */
   deferred: readonly { readonly seq: number; readonly id: string }[];
+  /** The chains of all messages that it has received. */
+  readonly chains: Set<string>;
   /** Its latest texts for the caller that started it. Two, because the newest one may have exceeded its budget. */
   texts: readonly string[];
 };
@@ -70,6 +72,7 @@ const firstWork = (caller: CrossingEnd): Work => ({
   isAnswered: false,
   written: new Set(),
   deferred: [],
+  chains: new Set(),
   texts: [],
 });
 
@@ -94,6 +97,7 @@ const beginWork = (check: CheckContext, { messages, deferred, closing }: Receive
   const { cell, work, report } = check;
   if (closing === true) return;
   const received = messages.map((seq) => readMessage(cell, seq));
+  for (const { chain } of received) work.chains.add(chain);
   const askers = received.filter(({ asks }) => asks);
   const senders = new Set((askers.length > 0 ? received : []).map(({ from }) => from));
   if (senders.size > 1) report('its work is for several senders at once');
@@ -110,18 +114,25 @@ const beginWork = (check: CheckContext, { messages, deferred, closing }: Receive
 /** Mail that is read during the work makes nobody an asker. */
 const readDuringWork = ({ cell, work }: CheckContext, { messages }: ReceiveResult): void => {
   for (const seq of messages) {
-    const { from, id, asks } = readMessage(cell, seq);
+    const { from, id, asks, chain } = readMessage(cell, seq);
+    work.chains.add(chain);
     if (asks && from === work.asker?.from) work.asker = { from, id };
     else if (asks && from === 'outside') work.deferred = [...work.deferred, { seq, id }];
   }
 };
 
-type ReceivedMessage = { readonly from: CrossingEnd; readonly id: string; readonly asks: boolean };
+type ReceivedMessage = {
+  readonly from: CrossingEnd;
+  readonly id: string;
+  readonly chain: string;
+  readonly asks: boolean;
+};
 
 const readMessage = ({ received }: CellRecords, seq: number): ReceivedMessage => {
   const { entry, content = '{}\n' } = received.get(seq) ?? {};
-  const { id = '', message_type: type } = (entry?.kind === 'message' ? decodeMessage(content) : {}) as Partial<Mail>;
-  return { from: entry?.other ?? 'outside', id, asks: type === 'message' };
+  const isMail = entry?.kind === 'message' || entry?.kind === 'broadcast';
+  const { id = '', chain = '', message_type: type } = (isMail ? decodeMessage(content) : {}) as Partial<Mail>;
+  return { from: entry?.other ?? 'outside', id, chain, asks: type === 'message' };
 };
 
 const verifyPost = ({ frame, cell, work, report }: CheckContext): void => {
@@ -130,6 +141,8 @@ const verifyPost = ({ frame, cell, work, report }: CheckContext): void => {
   const sent = contents
     .filter(({ kind, from }) => kind === 'message' && from === frame.cell)
     .map(({ to, content }) => ({ to, ...(decodeMessage(content) as Mail) }));
+  for (const { id, chain } of sent)
+    if (chain !== id && !work.chains.has(chain)) report(`${id} is in a chain that its sender never read`);
   if (record.name !== 'mail:answer') {
     if (sent.some((one) => one.message_type === 'answer')) report('an answer crosses before the work is done');
     for (const { to } of sent) work.written.add(to);

@@ -92,7 +92,7 @@ const deliver = (
     ...(topic === undefined ? {} : { topic }),
     correlation_id: null,
     at,
-    hops: 0,
+    chain: id,
   };
   const grants = [{ name: kind, kind, from: 'outside', to: member.cell } as const];
   const content = encodeMessage(head, text);

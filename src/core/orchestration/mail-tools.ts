@@ -11,6 +11,7 @@ import { cross } from '#core/crossings';
 import { isTopic } from '#core/registry';
 import { exceedsPreview, outputName, receivedText } from '#core/rules';
 import {
+  chainTo,
   crossingAt,
   mailLoopFailure,
   mailBytesMax,
@@ -49,22 +50,20 @@ export const mailToolValue = (reply: MailToolReply, facts: PostValue = {}): Json
 const sendMessage: StartChain = (call, args, session) => {
   const { cell } = session;
   const [name, message, replyTo] = [asText(args['to']), asText(args['message']), args['reply_to']];
-  const id = newMailId(session);
-  const hops = session.hops + 1;
+  const id = newMailId(session, `to ${name.slice(0, 80)}`);
   const problem = messageProblem(message);
   if (problem !== null) return postChain(call, session, () => mailToolValue(problem));
-  const loop = mailLoopFailure(session, [name], hops);
+  const loop = mailLoopFailure(session, name);
   if (loop !== null) return { stop: loop };
   const expires = args['expires_ms'];
   const draft = {
     id,
     type: 'message',
     text: message,
-    hops,
     ...(typeof expires === 'number' ? { expiresMs: expires } : {}),
   } as const;
   const correlation = typeof replyTo === 'string' ? replyTo.slice(0, 80) : null;
-  const chain = postChain(call, session, (at) => {
+  const sending = postChain(call, session, (at) => {
     const self = senderIdentity(cell);
     const lookup = cell.runtime.liveRun.mail.directory.lookup(self, name);
     if (lookup.found === null && lookup.hidden !== undefined) recordRefusal(cell, lookup.hidden, message, at);
@@ -74,7 +73,8 @@ const sendMessage: StartChain = (call, args, session) => {
         dead: [{ to: name.slice(0, 80), reason: deadReason(lookup) }],
       });
     const recipient = lookup.as ?? lookup.found.name;
-    const reason = sendTo(cell, lookup.found, { ...draft, correlation, recipient: lookup.as }, at);
+    const chain = chainTo(session, lookup.found.cell, id);
+    const reason = sendTo(cell, lookup.found, { ...draft, correlation, chain, recipient: lookup.as }, at);
     if (reason !== null)
       return mailToolValue(mailRefusals.undelivered(recipient, reason), { id, dead: [{ to: recipient, reason }] });
     return {
@@ -82,7 +82,7 @@ const sendMessage: StartChain = (call, args, session) => {
       to: lookup.found.cell,
     };
   });
-  return onChainValue(chain, (settled) => {
+  return onChainValue(sending, (settled) => {
     const to = (settled as { readonly to?: string } | null)?.to;
     if (to !== undefined) session.recipients = [...session.recipients, to as never];
   });
@@ -133,18 +133,18 @@ const subscribe: StartChain = (call, args, session) =>
 const publish: StartChain = (call, args, session) => {
   const { cell } = session;
   const [topic, message] = [asText(args['topic']), asText(args['message'])];
-  const id = newMailId(session);
-  const hops = session.hops + 1;
+  const id = newMailId(session, `on ${topic.slice(0, 80)}`);
   const problem = messageProblem(message);
   if (problem !== null) return postChain(call, session, () => mailToolValue(problem));
-  const loop = mailLoopFailure(session, [`topic ${topic}`], hops);
+  const loop = mailLoopFailure(session, `topic ${topic}`);
   if (loop !== null) return { stop: loop };
   return postChain(call, session, (at) => {
     const self = senderIdentity(cell);
     const { say } = self.topics;
     if (!isTopic(topic)) return mailToolValue(mailRefusals.topic(topic, 'is not a valid topic name', say));
     if (!say.includes(topic)) return mailToolValue(mailRefusals.topic(topic, 'is not a topic you can publish on', say));
-    const draft = { id, type: 'broadcast', text: message, topic, correlation: null, hops } as const;
+    const chain = chainTo(session, null, id);
+    const draft = { id, type: 'broadcast', text: message, topic, correlation: null, chain } as const;
     const { directory, outsideTopics } = cell.runtime.liveRun.mail;
     if (outsideTopics.has(topic)) sendTo(cell, 'outside', draft, at);
     const dead = directory

@@ -85,7 +85,7 @@ const crossMessage = (
     recipient_id: recipient,
     correlation_id: null,
     at: door.at,
-    hops: 0,
+    chain: id,
   };
   cross({ kind: 'message', from: runtime.cellId, to, content: encodeMessage(head, content), labels: [] }, door);
 };

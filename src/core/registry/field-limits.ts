@@ -67,7 +67,7 @@ export const limitFields: readonly FrontmatterField[] = [
   }),
   limitField('maxHops', {
     kind: countKind(0),
-    description: 'Maximum length of a reply chain before it counts as a loop.',
+    description: 'How often it may reply to the same agent within one chain of messages before that counts as a loop.',
     example: 100,
     default: 100,
   }),

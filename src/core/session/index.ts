@@ -9,7 +9,7 @@ export { plainTool } from './plain-tool.ts';
 export { requestShutdown, shutdownGraceMs } from './shut-down-spawned.ts';
 export { isMailTool, mailSchemas } from './mail-schemas.ts';
 export { noteMailRead, crossingAt } from './read-mail.ts';
-export { mailLoopFailure, mailBytesMax, newMailId, senderIdentity, sendTo } from './send-mail.ts';
+export { chainTo, mailLoopFailure, mailBytesMax, newMailId, senderIdentity, sendTo } from './send-mail.ts';
 export { runSession } from './session.ts';
 export type {
   LazyOperation,

@@ -5,7 +5,7 @@ import { shownBytesMax } from '#core/cells';
 import { isLongMail, mailOutputName, mailBody } from '#core/rules';
 import type { ResolvedSource } from '#core/rules';
 import { mailBytesMax } from './send-mail.ts';
-import type { Asker, Session } from './state.ts';
+import type { Asker, DeferredMessage, Session } from './state.ts';
 
 export const crossingAt = ({ cell }: Session, seq: number): Extract<ResolvedSource, { from: 'crossing' }> => {
   const { kind, content } = cell.runtime.receivedCrossings.at(seq)!;
@@ -25,8 +25,9 @@ export const showMail = (session: Session, seqs: readonly number[]): void => {
     // probe: mail-show
     window.add({ rule: 'mail@1', of, with: [shownMax, nth] }, 'DIALOG');
   }
-  session.asker = askersOf(session, seqs).at(-1) ?? null;
-  countHops(session, seqs);
+  const newest = askersOf(session, seqs).at(-1);
+  session.asker = newest === undefined ? null : { from: newest.from, id: newest.id };
+  noteReads(session, seqs);
   for (const seq of seqs) cell.runtime.receivedCrossings.forgetMail(seq);
 };
 
@@ -35,10 +36,10 @@ export const showDeferred = (session: Session): void => {
   const { deferred, window } = session;
   const of = deferred.map(({ seq }): Source => ({ from: 'crossing', seq }));
   window.add({ rule: 'deferred@1', of }, 'DIALOG');
-  const { id, hops } = deferred.at(-1)!;
-  session.asker = { from: 'outside', id, hops };
+  const { id, chain } = deferred.at(-1)!;
+  session.asker = { from: 'outside', id };
+  session.reads = [{ from: 'outside', chain, isFollowed: false }];
   session.deferred = [];
-  session.hops = Math.max(...deferred.map((one) => one.hops));
   for (const { seq } of deferred) session.cell.runtime.receivedCrossings.forgetMail(seq);
 };
 
@@ -47,30 +48,32 @@ export const showDeferred = (session: Session): void => {
  * this work. A person's message is answered with the next work, because an agent cannot write to a person otherwise.
  */
 export const noteMailRead = (session: Session, seqs: readonly number[]): void => {
-  for (const { seq, ...sender } of askersOf(session, seqs)) {
+  for (const { seq, from, id, chain } of askersOf(session, seqs)) {
     // probe: mail-read-asker
-    if (sender.from === session.asker?.from) session.asker = sender;
-    else if (sender.from === 'outside')
-      session.deferred = [...session.deferred, { seq, id: sender.id, hops: sender.hops }];
+    if (from === session.asker?.from) session.asker = { from, id };
+    else if (from === 'outside') session.deferred = [...session.deferred, { seq, id, chain }];
   }
-  // probe: mail-read-hops
-  countHops(session, seqs);
+  // probe: mail-read-chain
+  noteReads(session, seqs);
 };
 
-/** Messages the session sends from now on are one hop further than those it has read. */
-const countHops = (session: Session, seqs: readonly number[]): void => {
+/** What the session writes from now on is in the chain of what it has read. The result of a child belongs to no chain. */
+const noteReads = (session: Session, seqs: readonly number[]): void => {
   for (const seq of seqs) {
     const { kind, content } = crossingAt(session, seq);
-    if (kind !== 'result') session.hops = Math.max(session.hops, (decodeMessage(content) as Mail).hops);
+    const from = session.cell.runtime.receivedCrossings.at(seq)?.from;
+    if (kind === 'result' || from === undefined) continue;
+    const { chain } = decodeMessage(content) as Mail;
+    session.reads = [...session.reads.filter((read) => read.from !== from), { from, chain, isFollowed: false }];
   }
 };
 
 /** The senders of plain messages: an answer, a result or a broadcast awaits no reply. */
 const askersOf = (session: Session, seqs: readonly number[]) =>
-  seqs.flatMap((seq): readonly (Asker & { readonly seq: number; readonly id: string })[] => {
+  seqs.flatMap((seq): readonly (DeferredMessage & Pick<Asker, 'from'>)[] => {
     const { kind, content } = crossingAt(session, seq);
     const from = session.cell.runtime.receivedCrossings.at(seq)?.from;
     if (kind !== 'message' || from === undefined) return [];
-    const { id, message_type: type, hops } = decodeMessage(content) as Mail;
-    return type === 'message' ? [{ from, id, hops, seq }] : [];
+    const { id, message_type: type, chain } = decodeMessage(content) as Mail;
+    return type === 'message' ? [{ from, id, chain, seq }] : [];
   });

@@ -11,7 +11,7 @@ import type { Cell } from '#core/cells';
 import { answerEnd, shutdownOutcome, stoppedOutcome, textForCaller } from './session-outcome.ts';
 import { WorkClock } from './limits.ts';
 import { showDeferred, showMail } from './read-mail.ts';
-import { mailLoopFailure, newMailId, sendTo } from './send-mail.ts';
+import { chainTo, mailLoopFailure, newMailId, sendTo } from './send-mail.ts';
 import type { DeferredMessage, Session } from './state.ts';
 
 type RunTurns = (session: Session) => Promise<Outcome>;
@@ -61,7 +61,7 @@ const wake = (session: Session, { messages, deferred, closing }: ReceiveResult):
   session.workClock = new WorkClock(cell);
   session.resultText = session.latestText = textForCaller(session);
   session.recipients = [];
-  session.hops = 0;
+  session.reads = [];
   session.missing = [];
   session.hasRepaired = false;
   if (deferred === undefined) showMail(session, messages);
@@ -81,30 +81,31 @@ const endsResident = ({ status, failure }: Outcome, { cell }: Session): boolean 
 const answerAsker = (session: Session, outcome: Outcome): Failure | null => {
   const { asker, cell } = session;
   const to = asker !== null && session.recipients.includes(asker.from) ? null : answerEnd(session);
-  const hops = (asker?.hops ?? session.hops) + 1;
-  const loop = to === null ? null : mailLoopFailure(session, [to], hops);
+  const loop = to === null ? null : mailLoopFailure(session, to);
   if (loop !== null) return loop;
   const { status, failure } = outcome;
-  const id = to === null ? '' : newMailId(session);
+  const id = to === null ? '' : newMailId(session, `answer ${to}`);
   cell.runtime.begin({
     do: 'post',
     name: 'mail:answer',
     about: { status, ...(failure === null ? {} : { error: failure.code }), to },
     decide: (at) => {
-      const dead = to === null ? null : sendAnswer(session, to, { id, outcome, hops, at });
+      const dead = to === null ? null : sendAnswer(session, to, { id, outcome, at });
       return dead === null ? {} : { dead: [dead] };
     },
   });
   return null;
 };
 
-type AnswerDraft = { readonly id: string; readonly outcome: Outcome; readonly hops: number; readonly at: number };
+type AnswerDraft = { readonly id: string; readonly outcome: Outcome; readonly at: number };
 
 const sendAnswer = (
-  { asker, cell }: Session,
+  session: Session,
   end: CrossingEnd,
-  { id, outcome: { status, output, failure }, hops, at }: AnswerDraft,
+  { id, outcome: { status, output, failure }, at }: AnswerDraft,
 ): (DeadLetter & { readonly id: string }) | null => {
+  const { asker, cell } = session;
+  const chain = chainTo(session, end, id);
   // After a failure the output is from earlier work, so it is not a reply to this message.
   const hasAnswer = (status === 'completed' || status === 'partial') && output !== '';
   const text = hasAnswer ? /* probe: answer-text */ output : `(no answer: ${failure?.code ?? status})`;
@@ -113,7 +114,7 @@ const sendAnswer = (
   const correlation = asker?.id ?? null;
   const to = end === 'outside' ? ('outside' as const) : cell.runtime.liveRun.mail.directory.get(end);
   // probe: answer-send
-  const reason = to === undefined ? 'ended' : sendTo(cell, to, { id, type, text, correlation, hops }, at);
+  const reason = to === undefined ? 'ended' : sendTo(cell, to, { id, type, text, correlation, chain }, at);
   return reason === null
     ? null
     : { id, to: to === undefined || to === 'outside' ? end : to.name, reason, type, correlation };

@@ -1,13 +1,16 @@
 // Sends a session's mail. The runtime builds each message, and it crosses in the record of the operation that sends it.
 //
 //   N1. The sender is set here, so a model cannot forge it.
-//   N2. Each message counts the messages that led to it. A session that exceeds the limit is in a loop, and ends.
+//   N2. Each message names the chain of messages that led to it. A session that keeps writing in reply to the same sender, in one
+//       chain, is in a loop and ends. It counts only messages that it read and wrote itself: a session must not end because of
+//       what others, whom it may not know, write to each other.
+//   N3. The id of a message depends only on its sender, its recipient, and how many messages went from one to the other.
 import { CloisterError, encodeMessage, sha256, utf8Bytes } from '#base';
 import type { CellId, Failure } from '#base';
 import type { DeadReason, CrossingEnd, Grant, Mail } from '#contracts';
 import { cross } from '#core/crossings';
 import type { Cell, Member } from '#core/cells';
-import type { Session } from './state.ts';
+import type { MailRead, Session } from './state.ts';
 
 export const mailBytesMax = 256_000;
 
@@ -21,12 +24,25 @@ export type MailDraft = {
   readonly expiresMs?: number;
   /** The intended recipient, if the receiving cell accepts mail on its behalf. */
   readonly recipient?: string | undefined;
-  readonly hops: number;
+  readonly chain: string;
 };
 
-/** An opaque id that reveals nothing about its sender. */
-export const newMailId = (session: Session): string =>
-  `m-${sha256(/* probe: mail-id */ `${session.cell.runtime.cellId} mail ${session.sentCount++}`).slice(0, 12)}`;
+/** An opaque id that reveals nothing about its sender. `to`: the recipient, as the session knows it. */
+export const newMailId = (session: Session, to: string): string => {
+  const counts = (session.sentCounts ??= new Map<string, number>());
+  const count = counts.get(to) ?? 0;
+  counts.set(to, count + 1);
+  // probe: mail-id
+  const source = `${session.cell.runtime.cellId} mail ${count} ${to}`;
+  return `m-${sha256(source).slice(0, 12)}`;
+};
+
+/** The chain of a message: that of the recipient's own message, or of the newest one read, or a new one. */
+export const chainTo = ({ reads }: Session, to: CrossingEnd | null, id: string): string => {
+  const own = reads.findLast(({ from }) => from === to);
+  // probe: mail-chain
+  return own?.chain ?? reads.at(-1)?.chain ?? id;
+};
 
 /** The sender's entry in the directory. */
 export const senderIdentity = ({ runtime }: Cell): Member => {
@@ -39,7 +55,7 @@ export const senderIdentity = ({ runtime }: Cell): Member => {
 export const sendTo = (cell: Cell, to: Member | 'outside', draft: MailDraft, at: number): DeadReason | null => {
   const self = senderIdentity(cell);
   const kind = draft.type === 'broadcast' ? 'broadcast' : 'message';
-  const { id, type, text, topic, correlation, expiresMs, recipient, hops } = draft;
+  const { id, type, text, topic, correlation, expiresMs, recipient, chain } = draft;
   const head: Omit<Mail, 'text'> = {
     id,
     message_type: type,
@@ -50,7 +66,7 @@ export const sendTo = (cell: Cell, to: Member | 'outside', draft: MailDraft, at:
     correlation_id: correlation,
     at,
     ...(expiresMs === undefined ? {} : { expires_at: at + expiresMs }),
-    hops,
+    chain,
   };
   const content = encodeMessage(head, /* probe: mail-text */ text);
   // An answer always fits: there is at most one for each message that its reader sent.
@@ -83,19 +99,36 @@ const mailGrant = (kind: 'message' | 'broadcast', from: CellId, to: CrossingEnd)
   to,
 });
 
-/** Why no further answer may be sent: agents have been answering each other for too long, or too fast. */
-export const mailLoopFailure = (session: Session, to: readonly string[], hops: number): Failure | null => {
+/** Counts that the session writes, and says why it may not: agents have been answering each other for too long, or too fast. */
+export const mailLoopFailure = (session: Session, to: string): Failure | null => {
   const { limits, runtime } = session.cell;
-  if (hops > limits.maxHops)
+  const longest = Math.max(0, ...session.reads.map((read) => countRound(session, read)));
+  const isReply = session.reads.some(({ from, chain }) => from !== 'outside' && chain !== null);
+  session.reads = session.reads.map((read) => ({ ...read, isFollowed: true }));
+  if (longest > limits.maxHops)
     return {
       code: 'mail_loop',
-      detail: `The chain of replies is ${hops} messages long; the limit is ${limits.maxHops}.`,
+      detail: `It replied to the same agent ${longest} times in one chain of messages; the limit is ${limits.maxHops}.`,
     };
-  if (hops < 2) return null;
+  if (!isReply) return null;
   const recent = session.recentAnswers.filter(({ at }) => at > runtime.now - 60_000);
-  session.recentAnswers = [...recent, ...to.map((one) => ({ to: one, at: runtime.now }))];
-  const isTooOften = to.some((one) => recent.filter((answer) => answer.to === one).length >= limits.answersPerMinute);
-  return isTooOften
+  session.recentAnswers = [...recent, { to, at: runtime.now }];
+  return recent.filter((answer) => answer.to === to).length >= limits.answersPerMinute
     ? { code: 'mail_loop', detail: `More than ${limits.answersPerMinute} replies to the same agent within a minute.` }
     : null;
 };
+
+/** How often the session has written after it read from that sender in that chain. A person is no part of a loop. */
+const countRound = (session: Session, { from, chain, isFollowed }: MailRead): number => {
+  if (from === 'outside' || isFollowed) return 0;
+  const rounds = (session.rounds ??= new Map<string, number>());
+  const key = `${chain} ${from}`;
+  const count = (rounds.get(key) ?? 0) + 1;
+  // The newest last, so that the oldest chain is forgotten first.
+  rounds.delete(key);
+  rounds.set(key, count);
+  if (rounds.size > roundsMax) rounds.delete(rounds.keys().next().value!);
+  return count;
+};
+
+const roundsMax = 1_000;

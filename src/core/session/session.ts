@@ -87,6 +87,7 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
     ports.sources.length === 0 ? none : ports.sources.map((use) => new SourceSession(/* probe: source-use */ use));
   const window = new ContextWindow(cell);
   cell.runtime.view = window;
+  const caller = cell.parent ?? 'outside';
   return {
     cell,
     window,
@@ -104,12 +105,13 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
     turn: 0,
     stepsAtWake: 0,
     spawnedChildren: none,
-    asker: { from: cell.parent ?? 'outside', id: null, hops: 0 },
+    asker: { from: caller, id: null },
     deferred: none,
     recipients: none,
-    hops: 0,
+    reads: [{ from: caller, chain: null, isFollowed: false }],
+    rounds: null,
     recentAnswers: none,
-    sentCount: 0,
+    sentCounts: null,
     recentSpawns: none,
     latestModel: null,
     hasRepaired: false,

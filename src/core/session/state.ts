@@ -89,12 +89,14 @@ export type Session = {
   deferred: readonly DeferredMessage[];
   /** Whom it has written to since it was woken. */
   recipients: readonly CrossingEnd[];
-  /** The highest hop count of what it has read since it was woken. */
-  hops: number;
+  /** The newest message of each sender that it has read since it was woken, in the order of reading. */
+  reads: readonly MailRead[];
+  /** By chain and sender: how often it wrote after it had read a message of that sender in that chain. */
+  rounds: Map<string, number> | null;
   /** Its answers of the last minute. */
   recentAnswers: readonly { readonly to: string; readonly at: number }[];
-  /** How many messages it has sent. */
-  sentCount: number;
+  /** How many messages it has sent, by recipient. */
+  sentCounts: Map<string, number> | null;
   /** When it spawned agents recently. */
   recentSpawns: readonly number[];
   /** The model that gave the latest reply. */
@@ -112,9 +114,17 @@ export type SpawnedChild = {
 };
 
 /** Whom a piece of work is for, and the newest message that it answers; null: the goal. */
-export type Asker = { readonly from: CrossingEnd; readonly id: string | null; readonly hops: number };
+export type Asker = { readonly from: CrossingEnd; readonly id: string | null };
 
-export type DeferredMessage = { readonly seq: number; readonly id: string; readonly hops: number };
+export type DeferredMessage = { readonly seq: number; readonly id: string; readonly chain: string };
+
+export type MailRead = {
+  readonly from: CrossingEnd;
+  /** Null: the goal, which belongs to no chain. */
+  readonly chain: string | null;
+  /** Whether the session has written anything since. */
+  readonly isFollowed: boolean;
+};
 
 export type ToolCall = Extract<ReplyPart, { type: 'call' }>;
 

@@ -98,8 +98,8 @@ const messageDetails = (message: MailReport): readonly string[] => {
 const sizeDetail = ({ sha256, bytes }: MailReport): readonly string[] =>
   sha256 === null ? [] : [`${count(bytes)} bytes`];
 
-const verboseDetails = ({ hops, from, to, sha256 }: MailReport): readonly string[] => [
-  `hops ${hops}`,
+const verboseDetails = ({ chain, from, to, sha256 }: MailReport): readonly string[] => [
+  ...(chain === null ? [] : [`chain ${sanitizeLine(chain)}`]),
   `from ${from}`,
   ...(to === null ? [] : [`to ${to}`]),
   ...(sha256 === null ? [] : [`sha256 ${sha256.slice(0, 12)}…`]),

@@ -348,7 +348,7 @@ describe('the end', () => {
   });
 
   test('caused by a loop is named mail_loop', async () => {
-    await begin(lead({ limits: { maxHops: 4, maxToolTurns: 50 } }));
+    await begin(lead({ limits: { maxHops: 1, maxToolTurns: 50 } }));
     await spawn({ agent_id: 'ann' });
     for (let round = 0; round < 3 && stage.pending.includes('lead'); round++) {
       await stage.say('lead', { calls: [{ tool: 'send_message', args: { to: 'ann', message: 'Ping' } }] });

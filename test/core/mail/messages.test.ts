@@ -152,6 +152,65 @@ describe('a message loop', () => {
     );
     expect(codes.map(({ status, failure }) => `${status} ${failure?.code}`)).toContain('limit mail_loop');
   });
+
+  const endsWithLoop = (): readonly string[] =>
+    stage.frames.flatMap(({ record }) =>
+      record.type === 'settle' && record.ended?.outcome.failure?.code === 'mail_loop' ? [record.ended.cell] : [],
+    );
+
+  const starts = async (...names: readonly string[]): Promise<void> => {
+    for (const name of names) await spawn('lead', name);
+  };
+
+  test('of three agents, each of which writes only to the next, ends as mail_loop', async () => {
+    await begin(family({ limits: { maxHops: 2, maxToolTurns: 100 } }));
+    await starts('ann', 'bob', 'cid');
+    for (const name of ['ann', 'bob', 'cid']) await stage.say(name, { text: 'Ready.' });
+    await result('lead', 'send_message', { to: 'ann', message: 'Pass it on.' });
+    let rounds = 0;
+    for (; rounds < 10 && endsWithLoop().length === 0; rounds++)
+      for (const [name, next] of Object.entries({ ann: 'bob', bob: 'cid', cid: 'ann' })) {
+        if (!stage.pending.includes(name)) break;
+        await stage.say(name, { calls: [{ tool: 'send_message', args: { to: next, message: 'Pass it on.' } }] });
+        if (stage.pending.includes(name)) await stage.say(name, { text: 'Passed on.' });
+      }
+    expect(endsWithLoop()).toEqual([expect.stringMatching(/^(?:ann|bob|cid)-/u)]);
+    expect(rounds).toBeLessThan(10);
+  });
+
+  test('does not include an agent that answers once, however long others have written to each other', async () => {
+    await begin(family({ limits: { maxHops: 6, maxToolTurns: 100 } }));
+    await starts('ann', 'bob', 'cid');
+    for (let round = 0; round < 5; round++) {
+      await result('ann', 'send_message', { to: 'bob', message: 'Ping' });
+      await result('bob', 'receive_message');
+      await result('bob', 'send_message', { to: 'ann', message: 'Pong' });
+      await result('ann', 'receive_message');
+    }
+    await result('bob', 'send_message', { to: 'cid', message: 'They talk and talk.' });
+    for (let round = 0; round < 5; round++) await result('cid', 'send_message', { to: 'bob', message: 'I see.' });
+    await stage.say('cid', { text: 'I am done.' });
+    expect(endsWithLoop()).toEqual([]);
+  });
+
+  test('is not what an agent is in that gets one task after the other', async () => {
+    stage = new Stage([family({ limits: { maxHops: 1, maxToolTurns: 100 } })], true);
+    await stage.settle();
+    await starts('ann');
+    await stage.say('ann', { text: 'Ready.' });
+    await stage.say('lead', { text: 'Ready.' });
+    if (stage.pending.includes('lead')) await stage.say('lead', { text: 'Ann is ready.' });
+    for (let task = 0; task < 5; task++) {
+      stage.live.send(`Task ${task}`);
+      await stage.settle();
+      await result('lead', 'send_message', { to: 'ann', message: `Do ${task}.` });
+      await stage.say('ann', { text: `Done ${task}.` });
+      expect(await result('lead', 'receive_message')).toContain(`Done ${task}.`);
+      await stage.say('lead', { text: `Ann has done ${task}.` });
+    }
+    expect(endsWithLoop()).toEqual([]);
+    expect(stage.live.members()).toHaveLength(2);
+  });
 });
 
 describe('the failure of one agent', () => {

@@ -101,6 +101,11 @@ export class Stage {
     return JSON.stringify(this.#pending.get(agent)?.options.prompt ?? []);
   }
 
+  /** The newest user message in an agent's pending request, as JSON. */
+  shownLast(agent: string): string {
+    return JSON.stringify(this.#pending.get(agent)?.options.prompt.findLast(({ role }) => role === 'user') ?? null);
+  }
+
   /** Simulates a crash: a new process resumes the run from the log. */
   async crash(): Promise<void> {
     this.#incarnation++;

@@ -29,9 +29,9 @@ test('every message is shown with sender, recipient, state and times, and messag
   ]);
 });
 
-test('--verbose adds the cells, the hops and the hash; --json prints everything as one value', async () => {
+test('--verbose adds the cells, the chain and the hash; --json prints everything as one value', async () => {
   const { stdout } = await cli(['show', 'last', '--mail', '--verbose']);
-  expect(stdout).toMatch(/hops 0 · from outside · to lead-ab12cd34ef56\s+·?\s*sha256 abababababab…\n/u);
+  expect(stdout).toMatch(/chain m-0123456789ab · from outside · to lead-ab12cd34ef56\s+·?\s*sha256 abababababab…\n/u);
   const json = await cli(['show', 'last', '--mail', '--json']);
   expect(JSON.parse(json.stdout)).toEqual(mailOf(scene()));
 });

@@ -34,7 +34,7 @@ const letter = (given: Scene, over: Partial<MailReport>): MailReport => ({
   recipient_id: given.agent,
   topic: null,
   correlation_id: null,
-  hops: 0,
+  chain: 'm-0123456789ab',
   bytes: 234,
   sha256: 'ab'.repeat(32) as Hash,
   state: 'read',
