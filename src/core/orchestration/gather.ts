@@ -2,7 +2,7 @@
 import type { JsonObject } from '#base';
 import type { Agent, Settlement, Source, ToolSchema } from '#contracts';
 import { shownBytesMax } from '#core/cells';
-import { gatheredBytes, exceedsPreview, numberDuplicates, outputName } from '#core/rules';
+import { bytesForEach, exceedsPreview, numberDuplicates, outputName } from '#core/rules';
 import { limitFailure } from '#core/session';
 import type { LazyOperation, CallEnd, ToolCallChain, ChainStep, Session, ToolRunner } from '#core/session';
 import { beginChild, hasAnswered, readChildResult, reasonSchema } from './agent-tool.ts';
@@ -124,7 +124,7 @@ class GatherChain implements ToolCallChain {
       of.push({ from: 'operation', no }, ...(result === null ? [] : [result.source]));
       (hasAnswered(result?.envelope) ? present : missing).push(this.#names[index]!);
       const text = result?.envelope.output ?? '';
-      if (exceedsPreview(text, gatheredBytes(shownMax, this.#agents.length)))
+      if (exceedsPreview(text, bytesForEach(shownMax, this.#agents.length)))
         cell.storeOutput(outputName(this.#agents[index]!, this.#outputNumbers[index]!, 'txt'), { text });
     });
     return { show: { rule: 'gather@1', of, with: [shownMax, ...this.#outputNumbers] }, missing, present };

@@ -9,7 +9,7 @@ import { shownBytesMax } from '#core/cells';
 import type { Cell, Member } from '#core/cells';
 import { cross } from '#core/crossings';
 import { isTopic } from '#core/registry';
-import { exceedsPreview, outputName, receivedText } from '#core/rules';
+import { bytesForEach, isLongMail, mailBody, outputName } from '#core/rules';
 import {
   chainTo,
   crossingAt,
@@ -215,7 +215,6 @@ const receiveChain = (
 ): ToolCallChain => {
   const requestedMs = args['timeout_ms'];
   const ms = typeof requestedMs === 'number' ? Math.min(requestedMs, timeoutMaxMs) : timeoutDefaultMs;
-  const nth = session.cell.nextOutputNumber(call.name);
   const { runtime, isResident } = session.cell;
   // Somebody waits for this session's answer, so the time in which it waits for mail counts. Nobody waits for a resident.
   const counts = !isResident;
@@ -236,12 +235,20 @@ const receiveChain = (
       const waitedMs = runtime.now - began.now - (runtime.downMs - began.downMs);
       if (counts) session.workClock.add({ at: runtime.now, ms: waitedMs });
       noteMailRead(session, seqs);
-      const shownMax = shownBytesMax(session.cell.limits);
-      const all = receivedText(seqs.map((seq) => crossingAt(session, seq)));
-      if (exceedsPreview(all, shownMax)) session.cell.storeOutput(outputName(call.name, nth, 'txt'), { text: all });
+      const { cell } = session;
+      const shownMax = shownBytesMax(cell.limits);
+      const numbers = seqs.map((seq) => {
+        const crossing = crossingAt(session, seq);
+        const nth = cell.nextOutputNumber(call.name);
+        if (isLongMail(crossing, bytesForEach(shownMax, seqs.length)))
+          cell.storeOutput(outputName(call.name, nth, 'txt'), { text: mailBody(crossing) });
+        return nth;
+      });
       const crossings = seqs.map((seq) => ({ from: 'crossing', seq }) as const);
       return {
-        end: { show: { rule: 'received@1', of: [{ from: 'operation', no }, ...crossings], with: [shownMax, nth] } },
+        end: {
+          show: { rule: 'received@1', of: [{ from: 'operation', no }, ...crossings], with: [shownMax, ...numbers] },
+        },
       };
     },
   };

@@ -7,7 +7,7 @@ import { readEnvelope, envelopeErrorText, operationFailure, splitIfLong } from '
 import { sourceCall, failureText, toolMessage } from './dialog.ts';
 import { mergedBlocks, numberDuplicates } from './merge-results.ts';
 import type { NamedAnswer } from './merge-results.ts';
-import { outputName } from './preview.ts';
+import { bytesForEach, outputName } from './preview.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 
 /** Sources: the call, then for each task its child operation and, unless refused, its crossing. Numbers: most bytes shown, then the number of each task's output. */
@@ -24,7 +24,7 @@ export const gatherRule: Rule = ([call, ...rest], [bytesMax = 0, ...numbers]) =>
     if (envelope.status !== 'completed') missing.push(`- ${by}: ${envelope.status}.${envelopeErrorText(envelope)}`);
     if (envelope.output.trim() === '') return;
     const output = outputName(agents[index]!, numbers[index] ?? 1, 'txt');
-    const shown = splitIfLong(envelope.output, gatheredBytes(bytesMax, agents.length), output);
+    const shown = splitIfLong(envelope.output, bytesForEach(bytesMax, agents.length), output);
     answers.push({ heading: `### Found by ${by}`, by, ...shown });
   });
   const isEmpty = answers.length === 0;
@@ -34,9 +34,6 @@ export const gatherRule: Rule = ([call, ...rest], [bytesMax = 0, ...numbers]) =>
     value: [gatherHeading(names, missing), ...blocks].join('\n\n'),
   });
 };
-
-/** The most bytes shown of one of so many answers. */
-export const gatheredBytes = (bytesMax: number, answers: number): number => Math.floor(bytesMax / answers);
 
 type Answer = { readonly operation: ResolvedSource; readonly crossing: ResolvedSource | undefined };
 

@@ -54,13 +54,12 @@ export const rules = {
 export type KnownRule = keyof typeof rules;
 
 export { exceedsPreview } from './child-result.ts';
-export { isLongMail, mailOutputName, mailBody, receivedText } from './mail.ts';
+export { isLongMail, mailOutputName, mailBody } from './mail.ts';
 export { fillDate, usesDateVariables } from './dates.ts';
 export { dataFrame } from './data-frame.ts';
-export { gatheredBytes } from './gather.ts';
 export { normaliseText } from './findings.ts';
 export { numberDuplicates } from './merge-results.ts';
-export { cutBytes, outputName, preview, previewBytesMax } from './preview.ts';
+export { bytesForEach, cutBytes, outputName, preview, previewBytesMax } from './preview.ts';
 export {
   readDependency,
   dependencyOutputName,

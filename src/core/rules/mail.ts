@@ -4,7 +4,7 @@ import type { Envelope, Mail, ReceiveResult, RoutedMessages } from '#contracts';
 import { exceedsPreview, previewIfLong } from './child-result.ts';
 import { dataFrame, toOneLine } from './data-frame.ts';
 import { sourceCall, failureText, sourceText, toolMessage, userMessage } from './dialog.ts';
-import { outputName } from './preview.ts';
+import { bytesForEach, outputName } from './preview.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 
 /** mail@1. Source: the crossing of a message that woke its reader. Numbers: most bytes shown, number of the output. */
@@ -15,15 +15,23 @@ export const mailRule: Rule = ([crossing], [bytesMax = 0, nth = 1]) => {
   return userMessage(body === '' ? heading : dataFrame(heading, previewIfLong(body, bytesMax, mailOutputName(nth))));
 };
 
-/** received@1. Sources: the call, the receive operation, and the crossings it returned. Numbers: most bytes shown, number of the output. */
-export const receivedRule: Rule = ([call, operation, ...crossings], [bytesMax = 0, nth = 1]) => {
+/**
+ * received@1. Sources: the call, the receive operation, and the crossings it returned. Numbers: most bytes shown, then the number
+ * of each message's output. Each message is cut by itself: none can displace another, and a page of one holds no words of another.
+ */
+export const receivedRule: Rule = ([call, operation, ...crossings], [bytesMax = 0, ...numbers]) => {
   const { id, name } = sourceCall(call);
   if (operation?.from !== 'operation') throw new TypeError('received@1 needs an operation');
   if (!operation.settled.ok)
     return toolMessage(id, name, { type: 'error-text', value: failureText(operation.settled.failure) });
   const value = operation.settled.value as unknown as ReceiveResult;
-  const all = receivedText(crossings);
-  const lines = [headline(value), ...(all === '' ? [] : [previewIfLong(all, bytesMax, outputName(name, nth, 'txt'))])];
+  const shownMax = bytesForEach(bytesMax, crossings.length);
+  const messages = crossings.map((crossing, index) => {
+    const { heading, body } = parseMail(crossing);
+    const output = outputName(name, numbers[index] ?? 1, 'txt');
+    return body === '' ? heading : dataFrame(heading, previewIfLong(body, shownMax, output));
+  });
+  const lines = [headline(value), ...(messages.length === 0 ? [] : [messages.join('\n\n')])];
   return toolMessage(id, name, { type: value.unknown === undefined ? 'text' : 'error-text', value: lines.join('\n') });
 };
 
@@ -34,13 +42,6 @@ export const deferredRule: Rule = (crossings) => {
     `Now answer the user's ${ids.length === 1 ? 'message' : 'messages'} ${ids.join(', ')}, which you read while you worked on something else.`,
   );
 };
-
-/** All received messages, each framed as data, in order. */
-export const receivedText = (crossings: readonly ResolvedSource[]): string =>
-  crossings
-    .map(parseMail)
-    .map(({ heading, body }) => (body === '' ? heading : dataFrame(heading, body)))
-    .join('\n\n');
 
 export const mailOutputName = (nth: number): string => outputName('mail', nth, 'txt');
 

@@ -27,6 +27,10 @@ export const splitPreview = (text: string, name: string, shownBytes: number): { 
   };
 };
 
+/** The most bytes shown of each of several texts. It depends on their number, not on how long the others are. */
+export const bytesForEach = (bytesMax: number, count: number): number =>
+  Math.max(Math.min(bytesMax, 80), Math.floor(bytesMax / Math.max(1, count)));
+
 /** `<tool>_001.<ext>`: the n-th output of that tool in its cell. */
 export const outputName = (tool: string, nth: number, extension: string): string =>
   `${tool}_${String(nth).padStart(3, '0')}.${extension}`;
