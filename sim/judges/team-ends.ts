@@ -95,5 +95,14 @@ const finalResults = (tasks: readonly ModelTask[], isWhole: boolean): string => 
   const done = tasks.filter(({ status }) => status === 'completed');
   const last = done.filter(({ id }) => !done.some(({ dependsOn }) => dependsOn.includes(id)));
   if (last.length === 1 && isWhole) return last[0]!.result!;
-  return last.map(({ title, assignee, result }) => `## ${title} (by ${assignee})\n\n${result}`).join('\n\n');
+  return last
+    .map(({ title, assignee, result }) => `## ${title} (by ${assignee})\n\n${escapeHeadings(result ?? '')}`)
+    .join('\n\n');
 };
+
+/** No line of a result looks like the heading of another: the runtime puts a backslash before it. */
+const escapeHeadings = (result: string): string =>
+  result
+    .split(/(?<=[\n\r\v\f\u0085\u2028\u2029])/u)
+    .map((line) => (/^\s*#{1,6}.*\(by\b/iu.test(line) ? line.replace('#', String.raw`\#`) : line))
+    .join('');

@@ -1,4 +1,5 @@
 // All results of a team, for the coordinator's final answer. The runtime writes it; no task sees it while the team works.
+import { escapeHeadings } from './team-texts.ts';
 
 type TaskResult = { readonly title: string; readonly assignee: string | null; readonly result: string };
 
@@ -17,7 +18,7 @@ export class SharedMemory {
     const parts: string[] = [];
     for (const [id, { title, assignee, result }] of this.#results)
       if (wanted === null || wanted.has(id))
-        parts.push(`### ${title} (by ${assignee === null ? 'unknown' : oneLine(assignee)})\n${result}`);
+        parts.push(`### ${title} (by ${assignee === null ? 'unknown' : oneLine(assignee)})\n${escapeHeadings(result)}`);
     return parts.join('\n\n');
   }
 }

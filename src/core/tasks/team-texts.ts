@@ -27,9 +27,16 @@ export type TeamTexts = {
 
 const oneLine = (text: string): string => text.replace(/\s+/gu, ' ').trim();
 
+/** In a text that stands under the name of its author, a line cannot look like the heading of another author's text. */
+export const escapeHeadings = (result: string): string =>
+  result.replace(authorHeading, String.raw`$<start>\$<heading>`);
+
+const authorHeading =
+  /(?<start>(?:^|[\n\r\v\f\u0085\u2028\u2029])[\t\p{Zs}\p{Default_Ignorable_Code_Point}]*)(?<heading>#{1,6}[^\n\r\v\f\u0085\u2028\u2029]*\(by\b)/giu;
+
 const teamTexts1: TeamTexts = {
   taskGoal: (title, description) => `# Task: ${title}\n\n${description}`,
-  result: (title, assignee, text) => `## ${oneLine(title)} (by ${assignee ?? 'unknown'})\n\n${text}`,
+  result: (title, assignee, text) => `## ${oneLine(title)} (by ${assignee ?? 'unknown'})\n\n${escapeHeadings(text)}`,
   missing: (lines) => `\n\nMissing from this answer:\n${lines.join('\n')}`,
   missingTask: ({ title, assignee, status, reason }) =>
     `- ${oneLine(title)}${assignee === null ? '' : ` (by ${assignee})`}: ${status}${reason === null ? '' : `, ${reason.text}`}`,
