@@ -17,6 +17,7 @@ import { serveBenchmark } from './serve/serve.ts';
 import { sqliteBenchmark } from './sqlite.ts';
 import { teamsBenchmark } from './teams.ts';
 import { turnsBenchmark } from './turns.ts';
+import { stallsBenchmark } from './stalls.ts';
 import { windowBenchmark } from './window.ts';
 
 const benchmarks: readonly Benchmark[] = [
@@ -34,6 +35,7 @@ const benchmarks: readonly Benchmark[] = [
   checkpointBenchmark,
   mailBenchmark,
   teamsBenchmark,
+  stallsBenchmark,
   serveBenchmark,
 ];
 

@@ -13,7 +13,7 @@ import { resolveAgentResources, launchEnvironment } from './resolve-resources.ts
 import { LocalCloister } from './local-cloister.ts';
 import { buildName } from './package-folder.ts';
 import { StallMonitor } from './stall-monitor.ts';
-import { systemClock, systemIds, systemStallClock } from './system-world.ts';
+import { systemClock, systemIds, systemPauses, systemStallClock } from './system-world.ts';
 
 export const openCloister = async (options: CloisterOptions): Promise<Cloister> => {
   checkCloisterOptions(options);
@@ -51,6 +51,7 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
     recordedBy: { format: recordFormats.newest, build: buildName() },
     conversationSettings,
     stalls: stallMonitor(options, now),
+    openPauses: systemPauses,
   });
 };
 

@@ -17,18 +17,23 @@ import {
   explainCell,
   readRunMail,
   protocolEvents,
-  reportRun,
+  reportRunInPieces,
   readRunTasks,
   windowReport,
 } from '#core/audit';
 import { parseRunId } from './conversations/check-options.ts';
 import { deadLetters } from './dead-letters.ts';
 
+/** For work on one log: returns a function that says whether it is time for a pause, and makes it. */
+export type OpenPauses = () => () => Promise<void> | undefined;
+
 export class RunReader {
   protected readonly store: Store;
+  readonly #openPauses: OpenPauses | undefined;
 
-  constructor(store: Store) {
+  constructor(store: Store, openPauses?: OpenPauses) {
     this.store = store;
+    this.#openPauses = openPauses;
   }
 
   async mail(run: string): Promise<readonly MailReport[]> {
@@ -66,7 +71,13 @@ export class RunReader {
       this.store.read(parseRunId(run)),
       this.store.list({ runs: [parseRunId(run)] }),
     ]);
-    return reportRun(frames, found?.state ?? 'interrupted');
+    const pause = this.#openPauses?.();
+    const pieces = reportRunInPieces(frames, found?.state ?? 'interrupted');
+    for (;;) {
+      const { done, value } = pieces.next();
+      if (done === true) return value;
+      await pause?.();
+    }
   }
 
   async explain(run: string, cell: string, { find }: { find?: string } = {}) {
@@ -79,7 +90,12 @@ export class RunReader {
 
   async audit(run: string) {
     const { frames, problems } = await this.store.inspect(parseRunId(run));
-    const report = await auditRun(frames, { readBlob: (ref) => this.store.getBlob(ref), damaged: problems });
+    const pause = this.#openPauses?.();
+    const report = await auditRun(frames, {
+      readBlob: (ref) => this.store.getBlob(ref),
+      damaged: problems,
+      ...(pause && { pause }),
+    });
     // If all records are lost, the log does not know its run id.
     return { ...report, run: parseRunId(run) };
   }

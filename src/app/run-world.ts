@@ -22,6 +22,7 @@ import type { AgentResources } from './agents/agent-resources.ts';
 import { ResourcePool } from './resource-pool.ts';
 import type { ConversationSettings } from './conversations/conversation-settings.ts';
 import type { LiveSession } from './live-session.ts';
+import type { OpenPauses } from './run-reader.ts';
 import type { StallMonitor } from './stall-monitor.ts';
 
 /** What all runs of one Cloister share. */
@@ -39,8 +40,9 @@ export type SharedPorts = SchemaProblems & {
   readonly recordedBy: RecordedBy;
   /** How conversations and checkpoints are stored; by default without files. */
   readonly conversationSettings?: ConversationSettings;
-  /** Absent where there is no real time. */
+  /** Both absent where there is no real time. */
   readonly stalls?: StallMonitor | undefined;
+  readonly openPauses?: OpenPauses | undefined;
 };
 
 /** What belongs to one run, and the agents as currently registered. */

@@ -3,6 +3,7 @@ import { randomFillSync } from 'node:crypto';
 import { homedir } from 'node:os';
 import type { Clock, Ids } from '#contracts';
 import type { LaunchEnvironment } from './agents/launch-environment.ts';
+import type { OpenPauses } from './run-reader.ts';
 import type { StallClock } from './stall-monitor.ts';
 
 /** With a longer delay, setTimeout would fire immediately. */
@@ -24,6 +25,22 @@ export const systemStallClock: StallClock = {
     const timer = setInterval(tick, ms).unref();
     return () => clearInterval(timer);
   },
+};
+
+/** Work on a log pauses for one turn of the loop whenever it has taken this long. */
+const pauseAfterMs = 10;
+
+export const systemPauses: OpenPauses = () => {
+  let last = performance.now();
+  return () => {
+    if (performance.now() - last < pauseAfterMs) return undefined;
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        last = performance.now();
+        resolve();
+      });
+    });
+  };
 };
 
 const idBytes = 6;

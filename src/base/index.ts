@@ -1,7 +1,7 @@
 import './node-version.ts';
 
 export { PromptlyReleasingMap } from './promptly-releasing-map.ts';
-export { canonicalJson, deepFreeze, omitUndefined, frozenCopy, isObject } from './json.ts';
+export { canonicalJson, deepFreeze, omitUndefined, frozenCopy, isObject, isSameJson } from './json.ts';
 export { extractJson } from './extract-json.ts';
 export { encodeMessage, decodeMessage } from './encode-message.ts';
 export { sha256, utf8Bytes, zeroHash } from './hash.ts';

@@ -25,6 +25,23 @@ export const canonicalJson = (value: Json | undefined): string => {
   return `{${text}}`;
 };
 
+/** Deep equality, regardless of key order. An undefined value counts as absent. Faster than comparing canonical texts. */
+export const isSameJson = (one: unknown, other: unknown): boolean => {
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  if (Array.isArray(one) !== Array.isArray(other)) return false;
+  if (Array.isArray(one)) {
+    const list = other as readonly unknown[];
+    return one.length === list.length && one.every((item, index) => isSameJson(item, list[index]));
+  }
+  const [left, right] = [one as Record<string, unknown>, other as Record<string, unknown>];
+  const ownValue = (object: Record<string, unknown>, key: string): unknown =>
+    Object.hasOwn(object, key) ? object[key] : undefined;
+  for (const key of Object.keys(left)) if (!isSameJson(left[key], ownValue(right, key))) return false;
+  for (const key of Object.keys(right)) if (right[key] !== undefined && ownValue(left, key) === undefined) return false;
+  return true;
+};
+
 /** Freezes a JSON value recursively and returns it. */
 export const deepFreeze = <T>(value: T): T => {
   if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {

@@ -133,6 +133,10 @@ export type StepContext = {
   reportCost(cost: Cost): void;
   /** Removes secrets from text that is about to be stored or truncated. A step's return value is always redacted. */
   redact(text: string): string;
+  /** The same for text of any length: a long one is searched in pieces, and other cells have their turn in between. */
+  redactInPieces(text: string): Promise<string>;
+  /** Lets other cells have their turn. Rejects if the step was stopped meanwhile. */
+  breathe(): Promise<void>;
   /** Whether there are any secrets to redact. */
   readonly redacts: boolean;
   /** Stores a large value and returns a reference to it. */

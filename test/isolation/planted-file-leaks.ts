@@ -192,7 +192,7 @@ export const fileLeaks: readonly FileLeak[] = [
     check: redaction,
     seenIn: /^closed: runs\/…\/lead-…\/outputs\/kit__long_001\.txt$/u,
     edits: [
-      { probe: 'tool-text', put: '$(arguments.0)' },
+      { probe: 'tool-text', put: 'text' },
       { probe: 'step-keep', put: 'return $(argument.callee)($(argument.arguments.0.right));' },
     ],
   },

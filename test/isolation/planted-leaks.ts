@@ -150,7 +150,7 @@ export const leaks: readonly Leak[] = [
             const again = kept.has(said);
             kept.add(said);
             return again ? '(stored once) ' + said : said;
-          })(((cell.runtime.liveRun as any).planted ??= new Set()), $(arguments.0))`,
+          })(((cell.runtime.liveRun as any).planted ??= new Set()), $(whole))`,
       },
     ],
   },

@@ -48,11 +48,12 @@ const inspectAll = (rows: LogRows, run: RunId): Pick<CheckedLog, 'frames' | 'pro
   return { frames, problems: listed ? problems : [...problems, unlistedProblem(run)] };
 };
 
-const chunkFrames = 250;
+/** A chunk ends with whichever comes first: a long log may have many frames, or few with megabytes of text. */
+const [chunkFrames, chunkChars] = [250, 1_000_000];
 
 /**
- * Stored frames do not change, so a snapshot can be read in chunks. Undefined for a short log, and for one with any problem:
- * then the log is read in one go, which describes the problem.
+ * Stored frames do not change, so a snapshot can be read in chunks. Undefined for a log with any problem: then the log is
+ * read in one go, which describes the problem.
  */
 const readInChunks = async (
   rows: LogRows,
@@ -62,12 +63,16 @@ const readInChunks = async (
   if (rows.tails === undefined || rows.chunk === undefined) return undefined;
   const acknowledged = rows.acknowledged?.(run) ?? { tails: [], problems: [] };
   const { last, listed } = rows.tails(run);
-  if (last === undefined || listed?.no !== last.no || last.no < chunkFrames || acknowledged.problems.length > 0)
-    return undefined;
+  if (last === undefined || listed?.no !== last.no || acknowledged.problems.length > 0) return undefined;
   const check = new ChainCheck(run, acknowledged.tails);
-  for (let from = 0; from <= last.no; from += chunkFrames) {
-    if (from > 0) await pause();
-    for (const row of readChunk(rows, run, from, last.no)) check.add(row);
+  // From below 0, because a record with an impossible number is a problem too.
+  for (let from = Number.MIN_SAFE_INTEGER; from <= last.no;) {
+    const chunk = readChunk(rows, run, from, last.no);
+    if (chunk.length === 0) return undefined;
+    for (const row of chunk) check.add(row);
+    from = Number(chunk.at(-1)!.no) + 1;
+    // Also after the last chunk, because whoever reads a long log has work to do with it.
+    if (from <= last.no || chunk.length < from) await pause();
   }
   const found = check.finish(listed);
   return found.problems.length === 0 ? found : undefined;
@@ -76,7 +81,7 @@ const readInChunks = async (
 /** Unreadable frames count as missing; reading the whole log tells why. */
 const readChunk = (rows: LogRows, run: RunId, from: number, last: number): readonly FrameRow[] => {
   try {
-    return rows.chunk?.(run, from, Math.min(chunkFrames, last + 1 - from)) ?? [];
+    return rows.chunk?.(run, from, Math.min(chunkFrames, last + 1 - from), chunkChars) ?? [];
   } catch (error) {
     const failure = storeError(error);
     if (failure.code !== 'store_damaged') throw failure;

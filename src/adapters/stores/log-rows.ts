@@ -25,8 +25,8 @@ export type LogRows = {
   log<T>(run: RunId, read: (rows: Iterable<FrameRow>, end: Tail | undefined) => T): T;
   /** For logs that are read in chunks. */
   tails?(run: RunId): RunTails;
-  /** At most `count` frames of a run in order, starting at frame `from`. */
-  chunk?(run: RunId, from: number, count: number): readonly FrameRow[];
+  /** At most `count` frames of a run in order, starting at frame `from`; fewer if they are longer than `charsMax` together. */
+  chunk?(run: RunId, from: number, count: number, charsMax?: number): readonly FrameRow[];
   /** What was acknowledged for a run according to the heads files, if there are any. */
   acknowledged?(run: RunId): AcknowledgedHeads;
   /** All heads files. */

@@ -69,7 +69,7 @@ export const openLogStore = (ports: LogStorePorts): LogStore => {
       throw refused === undefined ? ackError(ack) : new CloisterError('run_owned', `Owner: ${refused.owner}.`);
     },
     read: async (run) => readAllFrames(openReader(), run, pause),
-    inspect: async (run) => openReader().inspect(run),
+    inspect: async (run) => openReader().inspectInChunks(run, pause),
     list: async (query) => openReader().list(query),
     async rebuild(run) {
       mustBeOpen();

@@ -91,13 +91,10 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows =
         () => ({ last: undefined, listed: undefined }),
         (database) => readTails(database, run),
       ),
-    chunk: (run, from, count) =>
+    chunk: (run, from, count, charsMax = Infinity) =>
       reading(
         () => [],
-        (database) =>
-          database
-            .prepare('SELECT no, body, hash FROM frames WHERE run = ? AND no >= ? ORDER BY no LIMIT ?')
-            .all(run, from, count) as unknown as FrameRow[],
+        (database) => takeChars(database.prepare(chunkQuery).iterate(run, from, count) as Iterable<FrameRow>, charsMax),
       ),
     tailAt: (run, frames) =>
       reading(
@@ -116,6 +113,20 @@ export const openSqliteRows = (folder: string, busyTimeoutMs: number): LogRows =
       ),
     close,
   };
+};
+
+const chunkQuery = 'SELECT no, body, hash FROM frames WHERE run = ? AND no >= ? ORDER BY no LIMIT ?';
+
+/** At least one row, if there is one. */
+const takeChars = (rows: Iterable<FrameRow>, charsMax: number): readonly FrameRow[] => {
+  const taken: FrameRow[] = [];
+  let chars = 0;
+  for (const row of rows) {
+    taken.push(row);
+    chars += String(row.body).length;
+    if (chars >= charsMax) break;
+  }
+  return taken;
 };
 
 type Read<T> = (rows: Iterable<FrameRow>, end: Tail | undefined) => T;

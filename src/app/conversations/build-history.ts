@@ -2,6 +2,7 @@
 import { CloisterError, utf8Bytes } from '#base';
 import type { RunId } from '#base';
 import type { Agent, Entry, History, HistoryEntry, DialogMessage } from '#contracts';
+import { cutBytes } from '#core/rules';
 import type { ConversationState } from './workspace-state.ts';
 import type { TurnNode } from './turn-chain.ts';
 
@@ -95,11 +96,7 @@ const toHistoryEntry = (
 const shorten = (text: string, bytesMax: number): string => {
   const bytes = utf8Bytes(text);
   if (bytes <= bytesMax) return text;
-  const beginning = Buffer.from(text)
-    .subarray(0, Math.max(0, bytesMax - 60))
-    .toString()
-    .replace(/\uFFFD+$/u, '');
-  return `${beginning} … [shortened from ${bytes} bytes]`;
+  return `${cutBytes(text, Math.max(0, bytesMax - 60))} … [shortened from ${bytes} bytes]`;
 };
 
 /** Turns a dialog that a caller sent, and that is not stored here, into entries of a conversation. */

@@ -22,10 +22,15 @@ export type AuditSources = {
   readonly readBlob: (ref: string) => Promise<Uint8Array>;
   /** Descriptions of records that the store itself could not read. */
   readonly damaged: readonly string[];
+  /** Awaited after each frame, so that other work can be done in between; undefined: no need. */
+  readonly pause?: () => Promise<void> | undefined;
 };
 
 /** `frames`: one run in log order. */
-export const auditRun = async (frames: readonly Frame[], { readBlob, damaged }: AuditSources): Promise<AuditReport> => {
+export const auditRun = async (
+  frames: readonly Frame[],
+  { readBlob, damaged, pause }: AuditSources,
+): Promise<AuditReport> => {
   const problems = startProblems();
   for (const description of damaged)
     problems.add('record-damaged', description, 'the record was changed after it was written');
@@ -47,7 +52,9 @@ export const auditRun = async (frames: readonly Frame[], { readBlob, damaged }: 
     (frame) => accounts.next(frame),
     verifyOutcomes(records, problems),
   ];
-  for (const frame of frames)
+  for (const frame of frames) {
+    const paused = pause?.();
+    if (paused !== undefined) await paused;
     for (const check of checks)
       try {
         check(frame);
@@ -58,6 +65,7 @@ export const auditRun = async (frames: readonly Frame[], { readBlob, damaged }: 
           error instanceof Error ? error.message : 'it cannot be read',
         );
       }
+  }
   crossings.finish();
   accounts.finish();
   await verifyOutputs(records, readBlob, problems);

@@ -3,7 +3,7 @@
 //   D1. Times, ids and the run's name are ignored. So are the ids that a provider gives to calls, and the order in which
 //       several children answer.
 //   D2. The descriptions of the two sides are never the same text.
-import { canonicalJson, isObject } from '#base';
+import { canonicalJson, isObject, isSameJson } from '#base';
 import type { CellId, Hash, Json } from '#base';
 import type { CellDiff, Outcome } from '#contracts';
 import type { CellRecords, OperationRecord } from './records.ts';
@@ -22,8 +22,9 @@ export const compareCells = (one: CellRecords, other: CellRecords): CellDiff['pa
       operationFingerprint(left, hashesComparable),
       operationFingerprint(right, hashesComparable),
     ];
-    if (leftPrint !== rightPrint) return { op, ...describeDifference([left, right], [leftPrint, rightPrint]) };
-    hashesComparable &&= canonicalJson(left?.settle?.value) === canonicalJson(right?.settle?.value);
+    if (!isSameJson(leftPrint, rightPrint))
+      return { op, ...describeDifference([left, right], [printText(leftPrint), printText(rightPrint)]) };
+    hashesComparable &&= isSameJson(left?.settle?.value ?? null, right?.settle?.value ?? null);
   }
   return null;
 };
@@ -49,10 +50,10 @@ export const outcomeFingerprint = (outcome: Outcome | undefined): Json => {
  * The hash of a prompt covers call ids and crossing numbers. If those differed earlier, the hashes cannot be compared, so the
  * view changes are compared instead. The content they are made from has been compared already.
  */
-const operationFingerprint = (operation: Side, hashesComparable: boolean): string => {
-  if (operation === undefined) return '';
+const operationFingerprint = (operation: Side, hashesComparable: boolean): Json | undefined => {
+  if (operation === undefined) return undefined;
   const { begin, attempt, settle, goal } = operation;
-  return canonicalJson({
+  return {
     goal,
     do: begin.do,
     name: begin.name,
@@ -68,8 +69,10 @@ const operationFingerprint = (operation: Side, hashesComparable: boolean): strin
       failure: settle.failure,
       ended: outcomeFingerprint(settle.ended?.outcome),
     },
-  });
+  };
 };
+
+const printText = (print: Json | undefined): string => (print === undefined ? '' : canonicalJson(print));
 
 /** A reply without the provider's ids. Null for a child, whose value is only the number of a crossing. */
 const comparableValue = ({ begin, attempt, settle }: OperationRecord): Json => {

@@ -2,8 +2,8 @@
 //
 //   R1. Reads frames only; an incomplete log is compared as far as it goes.
 //   R2. A run equals itself, and swapping the two runs swaps the sides and nothing else.
-import { canonicalJson } from '#base';
-import type { CellId, RunId } from '#base';
+import { isSameJson } from '#base';
+import type { CellId, Json, RunId } from '#base';
 import type { CellDiff, CellSide, Frame, LedgerEntry, RunDiff } from '#contracts';
 import { cellNames, pairCells } from './pair-cells.ts';
 import type { CellPair } from './pair-cells.ts';
@@ -59,31 +59,29 @@ const findFork = (frames: readonly Frame[], origin: RunId): RunDiff['fork'] => {
 };
 
 const sameFrames = (one: readonly Frame[], other: readonly Frame[]): number => {
-  const firstDifference = one.findIndex((frame, index) => frameText(frame) !== frameText(other[index]));
+  const firstDifference = one.findIndex(
+    (frame, index) => other[index] === undefined || !isSameJson({ ...frame, run: '' }, { ...other[index], run: '' }),
+  );
   return firstDifference === -1 ? one.length : firstDifference;
 };
-
-const frameText = (frame: Frame | undefined): string =>
-  canonicalJson(frame === undefined ? null : { ...frame, run: '' });
 
 const diffCells = ({ place, one, other }: CellPair, left: RunView, right: RunView): CellDiff => {
   const sides = { one: cellSide(one, left), other: cellSide(other, right) };
   if (one === undefined || other === undefined) return { place, ...sides, same: false, parts: null };
   const parts = compareCells(one, other);
-  const same = parts === null && cellFingerprint(one, left) === cellFingerprint(other, right);
+  const same = parts === null && isSameJson(cellFingerprint(one, left), cellFingerprint(other, right));
   return { place, ...sides, same, parts };
 };
 
 /** Everything that is compared besides the operations: the definition, the crossings and the outcome. */
-const cellFingerprint = ({ birth, end }: CellRecords, run: RunView): string =>
-  canonicalJson({
-    definition: birth.digest,
-    end: outcomeFingerprint(end?.outcome),
-    // Sorted, because simultaneous crossings may be recorded in any order.
-    crossings: cellLedger(birth.cell, run)
-      .map((entry) => `${describeCrossing(entry, run)} ${entry.grant ?? ''} ${entry.sha256} ${entry.labels.join(' ')}`)
-      .sort(),
-  });
+const cellFingerprint = ({ birth, end }: CellRecords, run: RunView): Json => ({
+  definition: birth.digest,
+  end: outcomeFingerprint(end?.outcome),
+  // Sorted, because simultaneous crossings may be recorded in any order.
+  crossings: cellLedger(birth.cell, run)
+    .map((entry) => `${describeCrossing(entry, run)} ${entry.grant ?? ''} ${entry.sha256} ${entry.labels.join(' ')}`)
+    .sort(),
+});
 
 const cellSide = (cell: CellRecords | undefined, run: RunView): CellSide | null => {
   if (cell === undefined) return null;

@@ -11,12 +11,26 @@ import { toSpent, sumTally } from './tally.ts';
 
 /** `frames`: one run in log order. `state`: what the store knows of the run's owner. */
 export const reportRun = (frames: readonly Frame[], state: RunSummary['state']): RunReport => {
+  const pieces = reportRunInPieces(frames, state);
+  for (;;) {
+    const { done, value } = pieces.next();
+    if (done === true) return value;
+  }
+};
+
+/** Yields after each frame, so that other work can be done in between. */
+export function* reportRunInPieces(
+  frames: readonly Frame[],
+  state: RunSummary['state'],
+): Generator<undefined, RunReport> {
   const records = startRecords();
   const fold = projectEvents();
-  const events = frames.flatMap((frame) => {
+  const events: DurableEvent[] = [];
+  for (const frame of frames) {
     readFrame(records, frame);
-    return fold.next(frame);
-  });
+    for (const event of fold.next(frame)) events.push(event);
+    yield;
+  }
   const { root } = records;
   const [first, last] = [frames[0], frames.at(-1)];
   if (root === undefined || first === undefined || last === undefined)
@@ -43,7 +57,7 @@ export const reportRun = (frames: readonly Frame[], state: RunSummary['state']):
     cells,
     events,
   };
-};
+}
 
 /** For a team: its goal, or the number of its tasks. */
 const readGoal = ({ birth, received }: CellRecords, { definitions }: RunRecords): string => {

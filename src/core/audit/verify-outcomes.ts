@@ -1,5 +1,5 @@
 // Checks that each outcome matches the log: the figures, the envelope that crossed, and the answer. Runs after the frame is read.
-import { canonicalJson, publicFailure } from '#base';
+import { isSameJson, publicFailure } from '#base';
 import type { CellId, Json } from '#base';
 import type { Envelope, Frame, Outcome } from '#contracts';
 import { problemLocation } from './problems.ts';
@@ -58,11 +58,11 @@ const verifyEnvelope = (frame: Frame, { cell, outcome }: EndedCell, { isTeam, pr
   const { status, output, failure, missing, data } = outcome;
   const expected: Envelope = { status, output, error: failure === null ? null : publicFailure(failure), missing };
   const { agent_id: _name, ...crossed } = JSON.parse(content.content) as Envelope;
-  if (canonicalJson(expected) !== canonicalJson(crossed))
+  if (!isSameJson(expected, crossed))
     problems.add('outcome-envelope', problemLocation(frame, cell), 'the outcome differs from the result that crossed');
   // A team's data are its tasks.
   const parsed = data === null || isTeam ? undefined : parseJson(output);
-  if (parsed !== undefined && canonicalJson(parsed) !== canonicalJson(data))
+  if (parsed !== undefined && !isSameJson(parsed, data))
     problems.add('outcome-envelope', problemLocation(frame, cell), 'its data does not match its output');
 };
 

@@ -3,6 +3,7 @@
 //   Y1. Nothing outside is touched: settlements of steps and sleeps, times and random ids come from the log.
 //   Y2. Everything else is decided again: which operation begins, its prompt, its hold, what crosses, how a cell ends.
 //   Y3. A cell that deviates continues as recorded while it can. Otherwise it stops there, and the other cells continue.
+import { isSameJson } from '#base';
 import type { CellId } from '#base';
 import type { Attempt, CrossingContent, Frame, FrameRecord, Operation, ReplayDifference } from '#contracts';
 import type { UnsealedEntries } from '#core/crossings';
@@ -123,13 +124,13 @@ const differencesIn = (frame: Frame, { record, attempt, ids, crossed }: Replayed
   const parts = differingKeys(frame.record, record);
   if (parts.length > 0) differences.push(describeDifference(frame.record, record, parts));
   if (frame.attempt?.prompt !== attempt?.prompt) differences.push('its model would be shown a different prompt');
-  else if (!isSame(frame.attempt, attempt)) differences.push('its attempt would be recorded differently');
-  if (!isSame(frame.ids ?? [], ids ?? [])) differences.push('it would draw different ids');
+  else if (!isSameJson(frame.attempt, attempt)) differences.push('its attempt would be recorded differently');
+  if (!isSameJson(frame.ids ?? [], ids ?? [])) differences.push('it would draw different ids');
   // What was sent depends on which cells were live, so it is taken as recorded.
   if (frame.record.type === 'post') return differences;
-  if (!isSame(recordedDecisions(frame), replayedDecisions(crossed)))
+  if (!isSameJson(recordedDecisions(frame), replayedDecisions(crossed)))
     differences.push('different crossings would be decided');
-  else if (!isSame(recordedContents(frame), crossed.contents.map(contentOf)))
+  else if (!isSameJson(recordedContents(frame), crossed.contents.map(contentOf)))
     differences.push('different content would cross');
   return differences;
 };
@@ -148,22 +149,7 @@ const describeDifference = (was: FrameRecord, is: FrameRecord, parts: readonly s
 
 const differingKeys = (was: FrameRecord, is: FrameRecord): readonly string[] => {
   const [one, other] = [was as Record<string, unknown>, is as Record<string, unknown>];
-  return [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((key) => !isSame(one[key], other[key]));
-};
-
-/** Deep equality, regardless of key order. An undefined value counts as absent. */
-const isSame = (one: unknown, other: unknown): boolean => {
-  if (one === other) return true;
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
-  if (Array.isArray(one) !== Array.isArray(other)) return false;
-  if (Array.isArray(one)) {
-    const list = other as readonly unknown[];
-    return one.length === list.length && one.every((item, index) => isSame(item, list[index]));
-  }
-  const [left, right] = [one as Record<string, unknown>, other as Record<string, unknown>];
-  for (const key in left) if (!isSame(left[key], right[key])) return false;
-  for (const key in right) if (right[key] !== undefined && left[key] === undefined) return false;
-  return true;
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((key) => !isSameJson(one[key], other[key]));
 };
 
 /** Without numbers and times: those also depend on what other cells did meanwhile. */

@@ -286,11 +286,31 @@ export class StepRunner implements StepContext {
     return this.#redact?.text(text) ?? text;
   }
 
+  async redactInPieces(text: string): Promise<string> {
+    const redact = this.#redact;
+    if (redact === null || text.length <= pieceChars) return this.redact(text);
+    const stream = redact.stream();
+    let safe = '';
+    for (let at = 0; at < text.length; at += pieceChars) {
+      await this.breathe();
+      safe += stream.push(text.slice(at, at + pieceChars));
+    }
+    return safe + stream.end();
+  }
+
+  async breathe(): Promise<void> {
+    await new Promise<void>((resolve) => void this.#ports.clock.timer(0, resolve));
+    if (this.#isSettled) throw new CloisterError('cancelled');
+  }
+
   storeBlob(bytes: Uint8Array): Promise<string> {
     // probe: step-keep
     return this.#ports.storeBlob(this.#redact?.bytes(bytes) ?? bytes);
   }
 }
+
+/** How much text is searched for secrets in one piece. */
+const pieceChars = 1_000_000;
 
 /** Turns a thrown value into a failure. A foreign error's own message becomes the detail. */
 const toFailure = (error: unknown): Failure => {

@@ -1,6 +1,5 @@
 // Replays a whole run offline from its log, to see what today's code and agents would decide.
-import { canonicalJson, CloisterError } from '#base';
-import type { Json } from '#base';
+import { CloisterError, isSameJson } from '#base';
 import type { Agent, AgentDefinition, Frame, ReplayReport, RunLog } from '#contracts';
 import { LocalRun, readRecordedRun, ReplayComparison } from '#core/cells';
 import type { RunChild } from '#core/cells';
@@ -64,13 +63,10 @@ const reportChangedDefinitions = (frames: readonly Frame[], agent: Agent, compar
     record.type === 'open' && definitions.find(({ digest }) => digest === record.birth.digest)?.definition;
   if (!recorded || record.birth.digest === agent.digest) return;
   const parts = (Object.keys(recorded) as (keyof AgentDefinition)[]).filter(
-    (key) => !isSameJson(recorded[key], agent.definition[key]),
+    (key) => !isSameJson(recorded[key] ?? null, agent.definition[key] ?? null),
   );
   comparison.addDifference(0, rootLocation(frames[0]!, agent), `its definition has changed: ${parts.join(', ')}`);
 };
-
-const isSameJson = (one: unknown, other: unknown): boolean =>
-  canonicalJson((one ?? null) as Json) === canonicalJson((other ?? null) as Json);
 
 /** Every side effect throws. */
 const unreachableWorld = (

@@ -36,8 +36,10 @@ export const operationFailure = (source: ResolvedSource | undefined) => {
 };
 
 /** Whether a text, framed as data, is too long to be shown whole. */
-export const exceedsPreview = (text: string, bytesMax: number): boolean =>
-  Buffer.byteLength(text) + 2 * (text.match(lineBreak)?.length ?? 0) > bytesMax;
+export const exceedsPreview = (text: string, bytesMax: number): boolean => {
+  const bytes = Buffer.byteLength(text);
+  return bytes > bytesMax || bytes + 2 * (text.match(lineBreak)?.length ?? 0) > bytesMax;
+};
 
 /** The text, or its preview if it is too long to be shown whole. */
 export const previewIfLong = (text: string, bytesMax: number, name: string): string =>

@@ -69,6 +69,13 @@ export const normaliseText = (text: string): string =>
 
 /** A URL in the form a browser normalises it to. */
 const normaliseSource = (source: string): string => {
-  const plain = source.trim().replace(/[.,;]+$/u, '');
+  const plain = trimEnd(source.trim(), '.,;');
   return URL.canParse(plain) ? new URL(plain).href : plain;
+};
+
+/** Removes such characters at the end. `/…+$/` would try each of them anew wherever many stand in a row. */
+const trimEnd = (text: string, unwanted: string): string => {
+  let end = text.length;
+  while (end > 0 && unwanted.includes(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
 };

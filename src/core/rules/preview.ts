@@ -2,7 +2,8 @@
 
 /** Cuts by UTF-8 bytes without splitting a character. */
 export const cutBytes = (text: string, bytesMax: number): string => {
-  const bytes = Buffer.from(text);
+  // A character has at least one byte, so what comes later cannot be shown. It may be megabytes.
+  const bytes = Buffer.from(text.length > bytesMax ? text.slice(0, bytesMax + 1) : text);
   if (bytes.length <= bytesMax) return text;
   let end = bytesMax;
   while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end--;

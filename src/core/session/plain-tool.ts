@@ -29,7 +29,10 @@ export const plainTool = (tool: ToolDefinition): ToolRunner => ({
         work: async (world) => {
           const output = await tool.execute(args, { signal: world.signal, key: world.key });
           const { text, extension } = outputText(output);
-          return toolValue(/* probe: tool-text */ world.redact(text), {
+          // Megabytes take some time in each of these steps, so other cells may work in between.
+          if (checkSize(text) > pieceBytes) await world.breathe();
+          const safe = await world.redactInPieces(text);
+          return toolValue(/* probe: tool-text */ safe, {
             world,
             shownMax: shownBytesMax(cell.limits),
             name: () => outputName(tool.name, nth, extension),
@@ -45,14 +48,25 @@ type Offload = { readonly world: StepContext; readonly shownMax: number; name():
 
 /** The text itself if it is short; otherwise a preview, with the full text stored by reference. */
 const toolValue = async (text: string, offload: Offload): Promise<Json> => {
-  const bytes = utf8Bytes(text);
-  if (bytes > outputBytesMax)
-    throw new CloisterError('tool_too_large', `The output is ${bytes} bytes; the maximum is ${outputBytesMax}.`);
+  const bytes = checkSize(text);
   if (bytes <= offload.shownMax) return { text } satisfies ToolResultValue;
-  const ref = await offload.world.storeBlob(Buffer.from(text));
+  const { world } = offload;
+  if (bytes > pieceBytes) await world.breathe();
+  const encoded = Buffer.from(text);
+  if (bytes > pieceBytes) await world.breathe();
+  const ref = await world.storeBlob(encoded);
   const shown = Math.min(previewBytesMax, offload.shownMax);
   const output = { name: offload.name(), ref, bytes, chars: text.length, shown };
   return { text: preview(text, output.name, output.shown), output } satisfies ToolResultValue;
+};
+
+const pieceBytes = 1_000_000;
+
+/** Before any work on it, and again after: redacting can make a text longer. */
+const checkSize = (text: string): number => {
+  const bytes = utf8Bytes(text);
+  if (bytes <= outputBytesMax) return bytes;
+  throw new CloisterError('tool_too_large', `The output is ${bytes} bytes; the maximum is ${outputBytesMax}.`);
 };
 
 const storeOffloaded = ({ cell }: Session, settled: Settlement<Json>): void => {

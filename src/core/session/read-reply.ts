@@ -12,7 +12,8 @@ type Block = {
   meta: SharedV4ProviderMetadata | undefined;
 };
 
-const replyCharsMax = 16_000_000;
+/** Text, reasoning and the input of tool calls together: four times what the largest models can write. It bounds every later step. */
+const replyCharsMax = 2_000_000;
 const partsMax = 1_000_000;
 
 export const readReply = async (
@@ -67,7 +68,9 @@ class ReplyDraft {
         return false;
       case 'tool-call': {
         const { toolCallId: id, toolName: name, input, providerMetadata: meta } = part;
-        this.#parts.push({ type: 'call', id, name, input: inputText(input), ...(meta && { meta }) });
+        const call = { type: 'call', id, name, input: inputText(input), ...(meta && { meta }) } as const;
+        this.#countChars(call.input);
+        this.#parts.push(call);
         return false;
       }
       case 'finish':
@@ -104,14 +107,18 @@ class ReplyDraft {
     delta,
     providerMetadata,
   }: Extract<LanguageModelV4StreamPart, { type: 'text-delta' | 'reasoning-delta' }>): void {
-    this.#chars += delta.length;
-    if (this.#chars > replyCharsMax)
-      throw new CloisterError('model_server', `The reply exceeded ${replyCharsMax} characters.`);
+    this.#countChars(delta);
     const block = this.#open.find((one) => one.id === id);
     if (block === undefined) throw new CloisterError('model_cut', 'A stream part arrived before its start.');
     block.text += delta;
     if (providerMetadata !== undefined) block.meta = providerMetadata;
     this.#emit?.({ type, text: delta });
+  }
+
+  #countChars({ length }: string): void {
+    this.#chars += length;
+    if (this.#chars > replyCharsMax)
+      throw new CloisterError('model_server', `The reply exceeded ${replyCharsMax} characters.`);
   }
 
   #end(id: string, meta: SharedV4ProviderMetadata | undefined): void {

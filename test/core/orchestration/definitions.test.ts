@@ -272,7 +272,7 @@ test('an agent without a model is rejected, and so is one whose child has none',
 
 test.for<[title: string, prompt: string, code: string, limits: object]>([
   ['an empty goal', ' ', 'The goal is empty.', {}],
-  ['a goal of 10 MB', 'x'.repeat(10_000_000), 'The goal is too large.', { contextTokensMax: 20_000_000 }],
+  ['a goal of 1.5 MB', 'x'.repeat(1_500_000), 'The goal is too large.', { contextTokensMax: 20_000_000 }],
 ])(
   'a child with %s is not started; its parent is informed and its sibling continues',
   async ([, prompt, words, limits]) => {
@@ -294,9 +294,9 @@ test.for<[title: string, prompt: string, code: string, limits: object]>([
   },
 );
 
-test('a 10 MB goal for a child is refused, and becomes one line in the window of its parent', async () => {
+test('a 1.5 MB goal for a child is refused, and becomes one line in the window of its parent', async () => {
   const { outcome, requests } = await ask(agent('lead', { agents: [agent('child')] }), {
-    says: [...lines({ lead: [cheap(call('child', { prompt: 'x'.repeat(10_000_000) }))] }), always('Done.')],
+    says: [...lines({ lead: [cheap(call('child', { prompt: 'x'.repeat(1_500_000) }))] }), always('Done.')],
   });
   expect(outcome).toMatchObject({ status: 'partial', output: 'Done.', missing: ['child'] });
   expect(requests.at(-1)!.text).toMatch(/- child: Error \(config\): The goal is too large/u);

@@ -215,3 +215,10 @@ test('only the task with an empty goal is refused', async () => {
   expect(shown.text).toContain('INCOMPLETE: 1 of 2');
   expect(shown.text).toContain('- ada 1: Error (config): The goal is empty.');
 });
+
+// A regular expression took time with the square of the length.
+test('very many full stops after a source are merged like any other finding', async () => {
+  const source = `https://a.example/${'.'.repeat(200_000)}a`;
+  const { shown } = await askAll({ ada: cheap({ text: `- Tea is hot: ${source}` }), ben: '- Tea is hot.' });
+  expect(shown.text).toContain('| - Tea is hot: https://a.example/');
+});

@@ -221,3 +221,19 @@ test('a failing run does not disturb another one in the same process', async () 
   expect(two).toMatchObject({ status: 'completed', output: 'Fine.', spent: { ms: 100 } });
   for (const { run } of runs) expect(await cloister.audit(run)).toMatchObject({ ok: true });
 });
+
+test('a reply has at most two million characters, those of tool calls included', async () => {
+  const long = 'x'.repeat(2_000_001);
+  for (const reply of [{ pieces: [long] }, call('good', { text: long })]) {
+    const { outcome } = await ask(
+      agent('solo', { tools: [tool('good', () => 'I am well')], limits: { maxRetries: 0 } }),
+      {
+        says: [always({ ...reply, usage: { input: 1, output: 1 } })],
+      },
+    );
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      failure: { code: 'model_server', detail: 'The reply exceeded 2000000 characters.' },
+    });
+  }
+});
