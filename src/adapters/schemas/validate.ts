@@ -34,8 +34,9 @@ export const validate: Validate = (schema, value, shared) => {
 const noProblems: readonly string[] = [];
 
 const tooCostly = (why: string): string => `the value: too costly to check against the schema: ${why}`;
-const checkText = `it takes more than ${checkStepsMax} steps; send a smaller value`;
-const turnText = 'it and the other values checked in this turn take too many steps; send fewer or smaller ones at once';
+const checkText = `it takes more than ${checkStepsMax} checking steps; send a smaller value`;
+const turnText =
+  'it and the other values checked in this turn take too many checking steps; send fewer or smaller ones at once';
 
 type PreparedSchema = { readonly steps: number } & ({ readonly nodes: SchemaNodes } | { readonly problem: string });
 
