@@ -96,6 +96,10 @@ export const regressionSeeds: readonly { readonly seed: number; readonly why: st
     why: 'a team decided after reading only some of the ended tasks: its log showed other ends than the team reported',
   },
   {
+    seed: 920_488_805,
+    why: 'while a tree was being stopped, a waiting hold was refused before its own cell was stopped: a replay ended differently',
+  },
+  {
     seed: 892_997_950,
     why: 'the judge of queues counted messages that people would send later, and repeated deliveries, as waiting in the runtime',
   },

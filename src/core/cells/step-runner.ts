@@ -112,7 +112,8 @@ export class StepRunner implements StepContext {
   /** The answer to a hold that waited. */
   readonly #answerHold = (held: boolean): void => {
     this.#waiting = undefined;
-    if (!held) return this.#fail({ code: 'budget_refused' });
+    // Later, because this may happen while a whole tree of cells is being stopped, and this cell is next.
+    if (!held) return queueMicrotask(() => this.#fail({ code: 'budget_refused' }));
     this.#held = true;
     // probe: step-record-held
     this.#recordHeld();
