@@ -4,6 +4,7 @@ import { defineAgent, openCloister } from 'cloister';
 import type { RunEvent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import type { Frame } from '#contracts';
+import { testRuns } from '../test-seed.ts';
 import { FrameReader } from '../../src/app/frame-reader.ts';
 import { temporaryFolder } from '../isolation/temporary-folder.ts';
 import { collectAll } from './serve/collect-all.ts';
@@ -82,61 +83,57 @@ const drain = async (log: ReturnType<typeof open>): Promise<readonly Item[]> => 
 };
 
 describe('a reader', () => {
-  test(
-    'gets everything recorded once and in order, and is told where live pieces are missing',
-    { timeout: 60_000 },
-    () =>
-      fc.assert(
-        fc.asyncProperty(fc.array(step, { maxLength: 20, size: 'max' }), async (steps) => {
-          const log = open();
-          const seen: Item[] = [];
-          let said = 0;
-          const taking = { pending: false };
-          const take = async (): Promise<void> => {
-            if (taking.pending) return;
-            taking.pending = true;
-            const { value } = await log.take();
-            if (value !== undefined) seen.push(value);
-            taking.pending = false;
-          };
-          for (const { do: what, times } of steps) {
-            for (let time = 0; time < times; time++) {
-              if (what === 'write') log.write();
-              else if (what === 'say') {
-                said += 1;
-                log.say(10);
-              } else if (what === 'read') log.letRead();
-              else {
-                void take();
-                await Promise.resolve();
-              }
+  test('gets everything recorded once and in order, and is told where live pieces are missing', () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 20, size: 'max' }), async (steps) => {
+        const log = open();
+        const seen: Item[] = [];
+        let said = 0;
+        const taking = { pending: false };
+        const take = async (): Promise<void> => {
+          if (taking.pending) return;
+          taking.pending = true;
+          const { value } = await log.take();
+          if (value !== undefined) seen.push(value);
+          taking.pending = false;
+        };
+        for (const { do: what, times } of steps) {
+          for (let time = 0; time < times; time++) {
+            if (what === 'write') log.write();
+            else if (what === 'say') {
+              said += 1;
+              log.say(10);
+            } else if (what === 'read') log.letRead();
+            else {
+              void take();
+              await Promise.resolve();
             }
-            await new Promise((resolve) => setImmediate(resolve));
           }
-          log.end();
-          while (taking.pending) {
-            log.letRead();
-            await new Promise((resolve) => setImmediate(resolve));
-          }
-          seen.push(...(await drain(log)));
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        log.end();
+        while (taking.pending) {
+          log.letRead();
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        seen.push(...(await drain(log)));
 
-          const recorded = seen.flatMap((item) => (item !== 'lag' && 'no' in item ? [item.no] : []));
-          expect(recorded).toEqual(Array.from({ length: log.written() }, (_, no) => no));
-          let last = 0;
-          let lagged = false;
-          for (const item of seen) {
-            if (item === 'lag') lagged = true;
-            else if ('live' in item) {
-              expect(item.live).toBeGreaterThan(last);
-              if (item.live !== last + 1) expect(lagged).toBe(true);
-              [last, lagged] = [item.live, false];
-            }
+        const recorded = seen.flatMap((item) => (item !== 'lag' && 'no' in item ? [item.no] : []));
+        expect(recorded).toEqual(Array.from({ length: log.written() }, (_, no) => no));
+        let last = 0;
+        let lagged = false;
+        for (const item of seen) {
+          if (item === 'lag') lagged = true;
+          else if ('live' in item) {
+            expect(item.live).toBeGreaterThan(last);
+            if (item.live !== last + 1) expect(lagged).toBe(true);
+            [last, lagged] = [item.live, false];
           }
-          if (last !== said) expect(lagged).toBe(true);
-        }),
-        { numRuns: 150 },
-      ),
-  );
+        }
+        if (last !== said) expect(lagged).toBe(true);
+      }),
+      { numRuns: testRuns(150) },
+    ));
 
   test('is told that live pieces are missing if they came while the log was being read for it', async () => {
     const log = open();
@@ -250,7 +247,7 @@ describe('a reader of large items', () => {
           );
         },
       ),
-      { numRuns: 200 },
+      { numRuns: testRuns(200) },
     ));
 
   test('gets live pieces only while everything waiting fits that bound', async () => {
@@ -270,7 +267,7 @@ describe('a reader of large items', () => {
 });
 
 describe.each(['memory', 'SQLite'])('events of a run in a store of kind %s', (kind) => {
-  test('are the same for readers that start late, read slowly or read at the end', { timeout: 60_000 }, async () => {
+  test('are the same for readers that start late, read slowly or read at the end', async () => {
     await using folder = await temporaryFolder();
     const calls = Array.from({ length: 40 }, (_, place) => ({ tool: 'nod', args: { place } }));
     const model = rehearse([

@@ -5,6 +5,7 @@ import { sha256 } from '#base';
 import { defineAgent, openCloister } from 'cloister';
 import type { Cloister } from 'cloister';
 import { countingIds, rehearse } from '#testkit';
+import { testRuns } from '../test-seed.ts';
 
 /** One event that happens in both worlds: only private texts differ. */
 type Act =
@@ -119,7 +120,7 @@ test('the content of a conversation, whether kept, restored, branched or deleted
         expect(await observeWorld(acts, `one ${one}`)).toEqual(await observeWorld(acts, `other ${other}`));
       },
     ),
-    { numRuns: 120 },
+    { numRuns: testRuns(120) },
   ));
 
 test('an attached agent is shown that conversation and no other', async () => {

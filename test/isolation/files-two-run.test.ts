@@ -1,6 +1,6 @@
 import * as cloister from 'cloister';
 import { expect, test } from 'vitest';
-import { testSeed } from '../test-seed.ts';
+import { testRuns, testSeed } from '../test-seed.ts';
 import { cellNames } from './agent-folder.ts';
 import { stdioServersFor } from './files-stdio-servers.ts';
 import { watchTeam } from './files-run.ts';
@@ -9,9 +9,6 @@ import type { Groups } from './files-two-run.ts';
 import { plainState } from './files-vary.ts';
 import type { Kind, Shape } from './files-vary.ts';
 import { temporaryFolder } from './temporary-folder.ts';
-
-/** A busy machine is slow, not wrong. */
-const timeout = 300_000;
 
 const again = testSeed();
 
@@ -22,14 +19,15 @@ test.each<[string, Kind, Groups]>([
   ['the file, the tools or the variables of a cell hold', 'module', { groups: 22, runs: 5 }],
   ['the MCP server of a cell says over HTTP', 'web', { groups: 4, runs: 4 }],
   ['the MCP server of a cell says over pipes', 'stdio', { groups: 3, runs: 5 }],
-])('whatever %s, the other cells see the same', { timeout }, async (_, kind, { groups, runs }) => {
+])('whatever %s, the other cells see the same', async (_, kind, { groups: all, runs }) => {
+  const groups = testRuns(all);
   const report = await compareTeams(cloister, kind, { groups, runs, ...again });
   expect(filesDifferenceText(report)).toBe('no difference');
   if (again.path === undefined) expect(report.runs).toBe(groups * runs);
   expect(report.sights / report.runs).toBeGreaterThan(sightsMin);
 });
 
-test('the comparison covers every way in which a cell made from files receives something', { timeout }, async () => {
+test('the comparison covers every way in which a cell made from files receives something', async () => {
   await using folder = await temporaryFolder();
   const root = folder.path;
   const shape: Shape = {

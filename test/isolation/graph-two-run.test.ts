@@ -1,9 +1,11 @@
 // What a task is shown does not depend on results outside its dependencies.
 import { expect, test } from 'vitest';
+import { testRuns } from '../test-seed.ts';
 import { comparePairs } from './graph-two-run.ts';
 
 test('what a task is shown follows from its own text, the results that it depends on and its messages', async () => {
-  const reports = await comparePairs(400, 7, 2);
+  const all = 4 * testRuns(100);
+  const reports = await comparePairs(all, 7, 2);
   expect(reports.flatMap(({ differences }) => differences)).toEqual([]);
   expect(reports.map(({ ok, agent }) => [agent, ok])).toEqual([
     ['talking', true],
@@ -11,12 +13,12 @@ test('what a task is shown follows from its own text, the results that it depend
     ['wide', true],
     ['open', true],
   ]);
-  expect(reports.reduce((sum, { pairs }) => sum + pairs, 0)).toBeGreaterThanOrEqual(400);
+  expect(reports.reduce((sum, { pairs }) => sum + pairs, 0)).toBeGreaterThanOrEqual(all);
   // Less would mean that the cells hardly did anything.
-  expect(reports.reduce((sum, { sights: observations }) => sum + observations, 0)).toBeGreaterThan(5_000);
+  expect(reports.reduce((sum, { sights: observations }) => sum + observations, 0)).toBeGreaterThan(12 * all);
   const handed = reports.map(({ notes }) => /(\d+) results and (\d+) messages/u.exec(notes.join(' '))!);
   for (const [, results, messages] of handed) {
-    expect(Number(results)).toBeGreaterThan(500);
-    expect(Number(messages)).toBeGreaterThan(20);
+    expect(Number(results)).toBeGreaterThan(all);
+    expect(Number(messages)).toBeGreaterThan(all / 20);
   }
 });

@@ -19,16 +19,13 @@ const plants = plantAll(
 
 afterAll(() => plants.remove());
 
-/** A busy machine is slow, not wrong. */
-const timeout = 300_000;
-
-test('the unmodified code shows no difference', { timeout }, async () => {
+test('the unmodified code shows no difference', async () => {
   const { exit, stdout, stderr } = await plants.of('nothing');
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
   expect(JSON.parse(stdout)).toEqual({ pairs: 10, failed: false });
 });
 
-test.each(serveLeaks.map(({ name }) => name))('a leak is caught: %s', { timeout }, async (name) => {
+test.each(serveLeaks.map(({ name }) => name))('a leak is caught: %s', async (name) => {
   const { exit, stderr } = await plants.of(name);
   // 3: the comparison found a difference. Any other code means that the planted code did not even run.
   expect({ exit, stderr }).toEqual({ exit: 3, stderr: '' });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { testRuns } from '../test-seed.ts';
 import { act, observeWorld } from './serve-two-run.ts';
 
 test('no byte that a caller gets, or that its model is shown, depends on what another caller does', () =>
@@ -12,5 +13,5 @@ test('no byte that a caller gets, or that its model is shown, depends on what an
         expect(await observeWorld(acts, one)).toEqual(await observeWorld(acts, other));
       },
     ),
-    { numRuns: 100 },
+    { numRuns: testRuns(100) },
   ));

@@ -1,7 +1,8 @@
 // The first seed to try for bugs that show in few seeds: shortly before one that is known to show the bug. If workloads change, a
 // bug may show elsewhere; the number of seeds tried is the same in any case.
 export const firstSeeds: ReadonlyMap<string, number> = new Map([
-  ['settled tool calls are repeated after a crash', 1_014],
+  ['the last spawned agent is left running when its parent ends', 1_034],
+  ['settled tool calls are repeated after a crash', 1_036],
   ['a run is taken over from a live process', 1_022],
   ['a spawned agent is not stopped with its parent', 1_023],
   ['a tool that is not safe to retry runs again after a crash', 1_033],
@@ -15,7 +16,7 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['an interrupted turn is resumed while the next one starts', 1_049],
   ['a result crosses back although no grant allows it', 1_053],
   ['frames are appended after a gap', 1_060],
-  ['a refreshed share is copied completely each time', 1_066],
+  ['a refreshed share is copied completely each time', 1_297],
   ['a conversation is restored during a turn', 1_066],
   ['a hold is taken only in the cell’s own account', 1_068],
   ['more children are started than the budget allows', 1_068],
@@ -23,8 +24,8 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['a waiting agent is not told to finish', 1_071],
   ['unread mail is lost in a crash', 1_071],
   ['nobody gets the result of a spawned agent', 1_071],
-  ['subscriptions are lost in a crash', 1_078],
-  ['the sender is taken from the text of the message', 1_078],
+  ['subscriptions are lost in a crash', 2_127],
+  ['the sender is taken from the text of the message', 1_166],
   ['a mailbox counts as full too early', 1_078],
   ['an answer reaches an agent that its sender may not message', 1_078],
   ['a spawn counts only after its turn, so others in the same turn exceed the limit', 1_078],
@@ -41,7 +42,7 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['a child that starts after the stop keeps running', 1_306],
   ['the spawn rate is checked before earlier spawns are counted', 1_353],
   ['a call is made after its step has ended, because opening its source took long', 1_359],
-  ['entries that a restore removed are still in the history', 1_378],
+  ['entries that a restore removed are still in the history', 1_446],
   ['only one of two simultaneous shutdowns of an agent waits for it', 1_413],
   ['an old tool result is dropped without its call', 1_522],
   ['a branch continues with later entries of its origin', 1_541],

@@ -1,4 +1,5 @@
 // The first half, in a file of its own so that both halves run in parallel.
+import { testRuns } from '../test-seed.ts';
 import { seedsPass } from './seeds.ts';
 
-seedsPass(0, 900);
+seedsPass(0, testRuns(2_500));

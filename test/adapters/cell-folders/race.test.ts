@@ -89,11 +89,9 @@ test('a folder or file swapped for a link in the middle of an operation leads no
 
   const race = startSwapper(world);
   const tally: Tally = { read: 0, written: 0, listed: 0, refused: 0, missing: 0 };
-  // The deadline only stops a machine that is far too slow for this test.
-  const until = performance.now() + 30_000;
   let attempts = 0;
   const lane = async (): Promise<void> => {
-    while (attempts < attemptsMax && performance.now() < until) await attempt(world, attempts++, tally);
+    while (attempts < attemptsMax) await attempt(world, attempts++, tally);
   };
   await Promise.all(Array.from({ length: 8 }, lane));
   const swaps = await race.stop();
@@ -103,6 +101,5 @@ test('a folder or file swapped for a link in the middle of an operation leads no
   expect(descriptorsBelow(world.top)).toBe(0);
   // Otherwise nothing was tried.
   expect(swaps).toBeGreaterThan(100);
-  expect(attempts).toBe(attemptsMax);
   expect(Object.entries(tally).filter(([, count]) => count === 0)).toEqual([]);
 });

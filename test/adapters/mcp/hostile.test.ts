@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mcpSource } from '#adapters/mcp';
 import type { ListedTools } from '#contracts';
 import { callText, callTool, eventually, failureOf, unabortedSignal } from '../../conformance/tool-source.ts';
+import { neverMs, slowdown } from '../../slow-machine.ts';
 import { stdioServer } from './peers.ts';
 import { isAlive, membersOf } from './processes.ts';
 
@@ -106,13 +107,13 @@ describe('a server process that', () => {
 });
 
 describe.concurrent('connecting to a server process that', () => {
-  const list = async (mode: string, connectTimeoutMs = 30_000): Promise<ListedTools> =>
+  const list = async (mode: string, connectTimeoutMs = neverMs): Promise<ListedTools> =>
     mcpSource(stdioServer('hostile-stdio.ts', [mode], { connectTimeoutMs })).list({ signal: unabortedSignal() });
 
   test.each(['end-at-the-unknown', 'silent-at-the-unknown'])(
     'only speaks the older protocol works: %s',
     async (mode) => {
-      const listed = await list(mode, 6_000);
+      const listed = await list(mode, 6_000 * slowdown());
       expect(await callTool(listed, 'echo', { text: 'hello' })).toBe('hello');
       await listed.close?.();
     },

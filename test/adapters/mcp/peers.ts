@@ -18,6 +18,7 @@ import type { WebSocket } from 'ws';
 import { mcpSource } from '#adapters/mcp';
 import type { ResolvedServer } from '#contracts';
 import { compileCache } from '../../compile-cache.ts';
+import { neverMs } from '../../slow-machine.ts';
 import type { Peer } from '../../conformance/tool-source.ts';
 import { newState, peerServer } from './peer-server.ts';
 import { isAlive } from './processes.ts';
@@ -35,6 +36,7 @@ export const stdioServer = (
   args: [fileURLToPath(new URL(script, import.meta.url)), ...args],
   env: compileCache(),
   cwd: tmpdir(),
+  connectTimeoutMs: neverMs,
   ...extra,
 });
 

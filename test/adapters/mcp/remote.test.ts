@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import { callTool, failureOf } from '../../conformance/tool-source.ts';
+import { neverMs } from '../../slow-machine.ts';
 import { listRemote, oneTool, startScriptedServer } from './scripted-server.ts';
 import { closed, listen } from './peers.ts';
 
@@ -29,7 +30,7 @@ test('no idle stream is held open over HTTP', async () => {
 });
 
 describe.each(['http', 'sse', 'websocket'] as const)('over %s', (type) => {
-  const list = async (url: string, connectTimeoutMs = 30_000) =>
+  const list = async (url: string, connectTimeoutMs = neverMs) =>
     failureOf(listRemote(type === 'websocket' ? url.replace('http', 'ws') : url, { headers, connectTimeoutMs }, type));
 
   test('an unreachable server is named only by its origin', async () => {

@@ -9,6 +9,7 @@ import { checkChain, noTail, openSqliteStore, recordHash } from '#adapters/store
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Frame } from '#contracts';
+import { testRuns } from '../../test-seed.ts';
 import { framesOf, newRun } from '../../conformance/store.ts';
 import { newFolder, openStore, startProcess, writeRun } from './fixture.ts';
 
@@ -116,7 +117,7 @@ describe('after a crash, what was acknowledged is there or is reported as missin
         seen.whole += whole;
         seen.named += named.length;
       }),
-      { numRuns: 300 },
+      { numRuns: testRuns(300) },
     );
     expect(seen.whole).toBeGreaterThan(0);
     expect(seen.named).toBeGreaterThan(0);
@@ -221,7 +222,7 @@ describe('heads give a lower bound of what was there', () => {
       fc.asyncProperty(older, async (kept) => {
         expect((await check(writeImage(image, { [name]: kept }), written)).named).toEqual([]);
       }),
-      { numRuns: 100 },
+      { numRuns: testRuns(100) },
     );
     expect((await check(writeImage(image, { [name]: undefined }), written)).named).toEqual([]);
   });
@@ -240,7 +241,7 @@ describe('heads give a lower bound of what was there', () => {
           expect(words).toMatch(/^heads\/\S+ has an unreadable line that may be about run \S+: /u);
         all.push(...named);
       }),
-      { numRuns: 150 },
+      { numRuns: testRuns(150) },
     );
     expect(all.length).toBeGreaterThan(0);
   });

@@ -4,6 +4,7 @@ import { crowdAgent, ownerOf, tokensFor, wordsIn } from './crowd-agent.ts';
 import { Visitor } from './crowd-visitor.ts';
 import { RecentIds } from './crowd-world.ts';
 import type { Crowd } from './crowd-world.ts';
+import { patientLimits } from '../../slow-machine.ts';
 import { seededRng } from './seeded-rng.ts';
 import { overSocket } from './over-socket.ts';
 
@@ -34,8 +35,7 @@ export const runCrowd = async ({ callers, answers, seed }: CrowdOptions): Promis
     tokens: tokens.map(({ entry }) => entry),
     clients: { tools: true },
     slots: { running: 500, runningPerAgent: 500, waiting: 2 * callers },
-    // Client and server share one thread here: on a busy machine one may have to wait long for the other.
-    limits: { headersTimeoutMs: 300_000, requestTimeoutMs: 300_000, stallMs: 300_000, idleMs: 300_000 },
+    limits: patientLimits({}),
   });
   const { url } = await server.listen();
   const problems: string[] = [];

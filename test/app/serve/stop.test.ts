@@ -132,7 +132,7 @@ describe('a server that is stopped', () => {
     expect(await states(cloister)).toEqual(['ended completed']);
   });
 
-  test('leaves runs that another process has resumed', { timeout: 60_000 }, async () => {
+  test('leaves runs that another process has resumed', async () => {
     await using folder = await temporaryFolder();
     const script = fileURLToPath(new URL('stopped-server.ts', import.meta.url));
     const child = spawn(process.execPath, ['--conditions=cloister-source', script, folder.path], {

@@ -3,6 +3,7 @@ import { assert, asyncProperty, constantFrom, nat } from 'fast-check';
 import { expect, test } from 'vitest';
 import { auditRun } from '#core/audit';
 import type { Frame } from '#contracts';
+import { testRuns } from '../../test-seed.ts';
 import { goodRun } from './frames.ts';
 
 type Leaf = { readonly path: string; readonly keys: readonly (string | number)[]; readonly value: string | number };
@@ -63,7 +64,7 @@ test('changing any single character is detected', () =>
     asyncProperty(constantFrom(...leaves), nat(), async (leaf, at) => {
       expect(await isFound(leaf, at % Math.max(1, String(leaf.value).length))).toBe(true);
     }),
-    { numRuns: 400 },
+    { numRuns: testRuns(400) },
   ));
 
 test('each kind of field that may change undetected occurs in the run', () => {

@@ -8,6 +8,7 @@ import type { CellId, Hash, Json } from '#base';
 import type { Category, History, ReplyPart, Segment, Settlement, SharedMessage } from '#contracts';
 import type { Cell } from '#core/cells';
 import { fitWindow, defaultTokensPerByte, shareableContext, showReceived, ContextWindow } from '#core/memory';
+import { testRuns } from '../../test-seed.ts';
 
 type AddedContent = { readonly kind: 'share' | 'history' | 'note'; readonly content: string };
 type Turn = { readonly text: string; readonly reasoning: string | null; readonly outputs: readonly string[] };
@@ -128,7 +129,7 @@ describe('for any messages and any window size', () => {
         if (fits) expect(window.bytes * defaultTokensPerByte).toBeLessThanOrEqual(tokens);
         expect(bytesOf(window.view)).toBe(window.bytes);
       }),
-      { numRuns: 2_000 },
+      { numRuns: testRuns(2_000) },
     ));
 
   test('SYSTEM and the goal are whole and in place, calls have their results, order and attribution hold', () =>
@@ -151,7 +152,7 @@ describe('for any messages and any window size', () => {
           expect(ids).toEqual([...ids].sort((one, other) => one - other));
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: testRuns(1_000) },
     ));
 
   test('reasoning that is still shown keeps its original signature', () => {

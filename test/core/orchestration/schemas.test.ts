@@ -6,6 +6,7 @@ import type { Agent } from 'cloister';
 import type { Json, JsonObject } from '#base';
 import { validate } from '#adapters/schemas';
 import { rehearse } from '#testkit';
+import { testRuns } from '../../test-seed.ts';
 import { agent, always, tool } from '../session/driver.ts';
 
 const open = (...agents: readonly Agent[]) =>
@@ -76,7 +77,7 @@ describe('in gather', () => {
           seen.add(fits);
           expect(validate(gather, { tasks: [{ agent: `child${at}`, input }] }).length === 0).toBe(fits);
         }),
-        { numRuns: 200 },
+        { numRuns: testRuns(200) },
       );
       expect(seen.size).toBe(2);
     },

@@ -6,6 +6,7 @@ import type { Frontmatter } from '#contracts';
 import { parseYaml } from '#adapters/yaml';
 import { frontmatterTemplate, parseAgentFile } from '#core/registry';
 import { codePoint } from '../../code-point.ts';
+import { testRuns } from '../../test-seed.ts';
 import { frontmatters, written } from './frontmatter-files.ts';
 
 const prototypes = [Object.prototype, Array.prototype, Function.prototype, String.prototype, Map.prototype];
@@ -60,12 +61,12 @@ const seeds = (): readonly string[] => {
   ];
 };
 
-test('6,000 damaged files', () =>
+test('damaged files', () =>
   fc.assert(
     fc.property(fc.constantFrom(...seeds()), edits, (text, changes) => {
       expect(defectIn(damaged(text, changes))).toBeNull();
     }),
-    { numRuns: 6_000 },
+    { numRuns: testRuns(6_000) },
   ));
 
 test('10,000 frontmatters made of YAML fragments', () =>

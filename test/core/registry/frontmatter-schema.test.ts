@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import type { Json, JsonObject } from '#base';
 import { validate } from '#adapters/schemas';
 import { frontmatterFields, frontmatterSchema, parseFrontmatter } from '#core/registry';
+import { testRuns } from '../../test-seed.ts';
 import { frontmatters, written } from './frontmatter-files.ts';
 
 const schema = frontmatterSchema();
@@ -151,5 +152,5 @@ test('the parser and the schema reject the same mistakes', () =>
         expect(disagreement(changed as JsonObject)).toBeNull();
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: testRuns(1_000) },
   ));

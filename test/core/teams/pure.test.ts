@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineTeam } from 'cloister';
 import type { DurableEvent, Task, TaskSpec } from 'cloister';
+import { testRuns } from '../../test-seed.ts';
 import { TeamStage } from './stage.ts';
 
 type Case = {
@@ -187,6 +188,6 @@ test('every prompt equals the pure function, every task ends once, none starts t
         reports.map(({ id, status, result, attempts, assignee }) => ({ id, status, result, attempts, assignee })),
       ).toEqual(all.map(({ id, status, result, attempts, assignee }) => ({ id, status, result, attempts, assignee })));
     }),
-    { numRuns: 120 },
+    { numRuns: testRuns(120) },
   );
 });

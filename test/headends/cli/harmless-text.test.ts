@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CloisterError } from '#base';
+import { testRuns } from '../../test-seed.ts';
 import { cli, escape, interruptedSummary, scene } from './driver.ts';
 import type { Behaviour, Scene } from './driver.ts';
 
@@ -98,7 +99,7 @@ test('no foreign text can send a control character to the terminal', () =>
       const { stdout, stderr } = await cli(args, given, { behaviour: behaviourFor(args, given) });
       expect(stdout + stderr).not.toMatch(forbidden);
     }),
-    { numRuns: 400 },
+    { numRuns: testRuns(400) },
   ));
 
 test('only the CLI’s own cursor moves and colours reach a terminal', () =>
@@ -112,7 +113,7 @@ test('only the CLI’s own cursor moves and colours reach a terminal', () =>
       expect(screen.replaceAll(ours, '').replaceAll('\r', '')).not.toMatch(forbidden);
       expect(screen).not.toMatch(new RegExp(String.raw`\r(?!${escape}| {2}cell)`, 'u'));
     }),
-    { numRuns: 400 },
+    { numRuns: testRuns(400) },
   ));
 
 const named: readonly (readonly string[])[] = [
@@ -135,7 +136,7 @@ test('foreign text in arguments is sanitized in errors', () =>
       const { stdout, stderr } = await cli([...before, name]);
       expect(stdout + stderr).not.toMatch(forbidden);
     }),
-    { numRuns: 200 },
+    { numRuns: testRuns(200) },
   ));
 
 test('there is no colour without a terminal, or when colour is off', async () => {

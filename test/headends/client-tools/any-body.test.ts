@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { AgentRequest, CallResult, ClientRules } from '#contracts';
+import { testRuns } from '../../test-seed.ts';
 import { parseMessagesRequest } from '../../../src/headends/anthropic/parse-message.ts';
 import { parseChat } from '../../../src/headends/openai/parse-chat.ts';
 import { parseResponse } from '../../../src/headends/openai/parse-response.ts';
@@ -124,7 +125,7 @@ test('all protocols find the same unanswered results and the same new input', ()
       }
       seen[results.length === 0 ? 'asked' : isAsked ? 'both' : 'results']++;
     }),
-    { numRuns: 2_000 },
+    { numRuns: testRuns(2_000) },
   );
   expect(Math.min(...Object.values(seen))).toBeGreaterThan(50);
 });
@@ -162,7 +163,7 @@ test.each(Object.entries(protocols))('%s: any malformed body is a client error',
         seen.refused++;
       }
     }),
-    { numRuns: 5_000 },
+    { numRuns: testRuns(5_000) },
   );
   expect(Math.min(...Object.values(seen))).toBeGreaterThan(250);
 });

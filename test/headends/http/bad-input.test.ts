@@ -5,6 +5,7 @@ import type { ServerLine, ServerOptions } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { slowdown } from '../../slow-machine.ts';
 import { serveAgents } from './driver.ts';
 import { expectSecurityHeaders } from './error-formats.ts';
 import { sendOnce, encodeHead, openRawConnection } from './raw-client.ts';
@@ -347,7 +348,8 @@ test('100 Continue is sent only for a body that will be read', async () => {
 });
 
 test('a connection that sends slowly, partially or not at all is closed, and others do not wait for it', async () => {
-  const opened = await startServer({ headersTimeoutMs: 300, requestTimeoutMs: 600, idleMs: 300, stallMs: 2_000 });
+  const ms = 300 * slowdown();
+  const opened = await startServer({ headersTimeoutMs: ms, requestTimeoutMs: 2 * ms, idleMs: ms, stallMs: 7 * ms });
   const { url, right } = opened;
   const [silent, half, slow, stuck, idle] = await Promise.all(Array.from({ length: 5 }, () => openRawConnection(url)));
   half!.write('GET /v1 HTTP/1.1\r\nhost: ');

@@ -3,6 +3,7 @@ import { array, assert as check, asyncProperty, constantFrom, integer, oneof, re
 import { defineAgent } from 'cloister';
 import { rehearse, virtualClock } from 'cloister/testkit';
 import { expect, test } from 'vitest';
+import { slowdown } from '../../slow-machine.ts';
 import { serveTestRoutes } from './test-server.ts';
 import type { TestServerOptions } from './test-server.ts';
 import { serveAgents } from './driver.ts';
@@ -186,7 +187,8 @@ test('over real sockets, an announced body is refused before any byte, an unanno
 });
 
 test('a body that arrives too slowly is released at its timeout', async () => {
-  const { url, bodies } = await serve({ limits: { ...limits, headersTimeoutMs: 200, requestTimeoutMs: 300 } });
+  const ms = 200 * slowdown();
+  const { url, bodies } = await serve({ limits: { ...limits, headersTimeoutMs: ms, requestTimeoutMs: 1.5 * ms } });
   const peers = await Promise.all([begin(url, 'ann', 100, ' '.repeat(80)), begin(url, 'bob', 100, ' ')]);
   await until(() => bodies.bytes === 81);
   for (const peer of peers) expect(await peer.ended).toMatch(/^HTTP\/1\.1 408 /u);

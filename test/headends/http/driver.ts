@@ -2,6 +2,7 @@
 import { onTestFinished } from 'vitest';
 import { openCloister, openServer } from 'cloister';
 import type { Agent, Cloister, Server, ServerOptions } from 'cloister';
+import { patientLimits } from '../../slow-machine.ts';
 
 export type ServedAgents = {
   readonly url: string;
@@ -22,7 +23,8 @@ export type ServeOptions = Omit<ServerOptions, 'agents'> & {
 export const serveAgents = async ({ agents, workspace, ...options }: ServeOptions): Promise<ServedAgents> => {
   const storage = workspace === undefined ? ({ store: 'memory' } as const) : { workspace };
   const cloister = await openCloister({ agents, ...storage });
-  const server = await openServer(cloister, { port: 0, ...options });
+  const limits = patientLimits(options.limits ?? {});
+  const server = await openServer(cloister, { port: 0, ...options, limits });
   const { url } = await server.listen();
   const token = server.token ?? '';
   let closed = false;

@@ -5,6 +5,7 @@ import type { Json } from '#base';
 import type { Clock, HttpRoute, RouteReply, SocketRoute, PlainRoute } from '#contracts';
 import { BodyBudget, buildApp, defaultLimits, Gate, listen, socketUpgrade } from '#headends/http';
 import type { AnsweredRequest, HttpLimits } from '#headends/http';
+import { patientLimits } from '../../slow-machine.ts';
 
 export const realClock: Clock = {
   now: () => performance.now(),
@@ -34,7 +35,7 @@ export const serveTestRoutes = async (options: TestServerOptions) => {
     admit: () => undefined,
   });
   const formatError: HttpRoute['formatError'] = ({ code }) => ({ code });
-  const all = { ...defaultLimits, ...limits };
+  const all = { ...defaultLimits, ...(clock === realClock ? patientLimits(limits) : limits) };
   const bodies = new BodyBudget(all);
   const answered: AnsweredRequest[] = [];
   /** The responses of all requests, in order. */

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { Json } from '#base';
+import { testRuns } from '../../test-seed.ts';
 import { call, me, run, serve } from './driver.ts';
 
 /** Close enough to valid bodies to reach every branch. */
@@ -136,7 +137,7 @@ test.each(['POST /v1/chat/completions', 'POST /v1/responses'])(
         expect(asked?.budget).toBeUndefined();
         if (asked?.schema !== undefined) expect(asked.schema).toBeTypeOf('object');
       }),
-      { numRuns: 8000 },
+      { numRuns: testRuns(8_000) },
     );
     expect(seen.begun).toBeGreaterThan(300);
     expect(seen.refused).toBeGreaterThan(300);
@@ -161,7 +162,7 @@ test('an id that was never issued is unknown, whatever it looks like', () =>
         await expect(call(served, 'POST /v1/responses', { body })).rejects.toMatchObject({ code: 'run_unknown' });
       },
     ),
-    { numRuns: 300 },
+    { numRuns: testRuns(300) },
   ));
 
 test('another caller’s responses are unknown', async () => {

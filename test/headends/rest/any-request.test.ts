@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { Agent, AgentRequest } from '#contracts';
+import { testRuns } from '../../test-seed.ts';
 import { parseMailBody } from '../../../src/headends/rest/live-agent-routes.ts';
 import { budgetFieldNames, parseBody } from '../../../src/headends/rest/parse-body.ts';
 import type { bodyFieldNames } from '../../../src/headends/rest/parse-body.ts';
@@ -12,7 +13,7 @@ import { parseQuery, queryParameterNames } from '../../../src/headends/rest/pars
 import type { ParsedRunRequest } from '../../../src/headends/rest/parsed-run-request.ts';
 import { counter, writer } from './fake-service.ts';
 
-const runsMax = 20_000;
+const runsMax = testRuns(20_000);
 const agents: readonly Agent[] = [writer, counter];
 const agent = fc.constantFrom(...agents);
 
