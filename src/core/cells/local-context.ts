@@ -358,5 +358,3 @@ export class LocalContext implements CellRuntime {
     if (isSame && operation.do === 'child') this.startChild(started as InFlightOperation<ChildOperation>, frame.at);
   }
 }
-
-type WaitableOperation = Exclude<Operation, PostOperation>;

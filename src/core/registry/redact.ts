@@ -17,7 +17,7 @@ export const secretCharsMin = patternUnitsMin;
 const mark = '[redacted]';
 
 /** The machines for a set of secrets: one for text, and one for bytes. */
-export type SecretPatterns = { readonly text: Machine; bytes(): Machine };
+export type SecretPatterns = { readonly text: Machine; readonly bytes: () => Machine };
 
 /** Null if there is nothing to search for. */
 export const compileSecrets = (secrets: readonly string[]): SecretPatterns | null => {
