@@ -67,6 +67,6 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
   ]),
   leak('live text shows how far a word agrees with the key of an agent', [
     'stream-held-back',
-    'return this.#handOut(this.#cursor.at - begun);',
+    'return this.#handOut(this.#held.length - begun);',
   ]),
 ];
