@@ -9,6 +9,7 @@ const childLimits = {
   max_output_files: 10,
   max_output_size_bytes: 1_000_000,
   timeout_ms: 60_000,
+  mailTimeout: 600_000,
 };
 
 /** A root is limited only by its budget, but the shown part of one result is bounded here too. */
@@ -18,6 +19,7 @@ const rootLimits = {
   max_output_files: Infinity,
   max_output_size_bytes: Infinity,
   timeout_ms: Infinity,
+  mailTimeout: Infinity,
 };
 
 const sessionLimits = {

@@ -102,7 +102,8 @@ export class LocalContext implements CellRuntime {
     const recorded = this.#recorded?.begins.get(started.no);
     if (recorded !== undefined) this.#replay(started, recorded);
     else if (this.liveRun.replaying === null && operation.do === 'post') this.#post(started, operation);
-    else if (this.liveRun.replaying === null) this.#start(started as InFlightOperation<WaitableOperation>);
+    else if (this.liveRun.replaying === null)
+      this.#start(started as InFlightOperation<Exclude<Operation, PostOperation>>);
     // On replay, the log ends before this operation or took another path. The operation never settles.
     else this.liveRun.reportUnexpected({ cell: this.cellId, agent: this.agent.name, op: started.no }, operation);
     return started as unknown as PendingOperation<O>;
@@ -239,7 +240,7 @@ export class LocalContext implements CellRuntime {
   }
 
   /** Writes the begin record; `waits` says that its hold has not been granted. */
-  #writeBegin({ operation, no }: InFlightOperation<WaitableOperation>, waits = false): Frame {
+  #writeBegin({ operation, no }: InFlightOperation<Exclude<Operation, PostOperation>>, waits = false): Frame {
     const at = this.liveRun.time();
     if (operation.do === 'child') this.account.countSpawn();
     this.#countStep(operation);
@@ -252,7 +253,7 @@ export class LocalContext implements CellRuntime {
     return frame;
   }
 
-  #start(started: InFlightOperation<WaitableOperation>): void {
+  #start(started: InFlightOperation<Exclude<Operation, PostOperation>>): void {
     const { operation } = started;
     if (operation.do === 'step' && this.#halted === null)
       return new StepRunner(this, this.liveRun.ports, started as InFlightOperation<StepOperation>).begin((waits) =>

@@ -42,6 +42,7 @@ const limitKeys = [
   'maxToolTurns',
   'llmTimeout',
   'toolTimeout',
+  'mailTimeout',
   'maxRetries',
   'maxToolCallsPerTurn',
   'parallelToolCalls',

@@ -215,11 +215,8 @@ const receiveChain = (
 ): ToolCallChain => {
   const requestedMs = args['timeout_ms'];
   const ms = typeof requestedMs === 'number' ? Math.min(requestedMs, timeoutMaxMs) : timeoutDefaultMs;
-  const { runtime, isResident } = session.cell;
-  // Somebody waits for this session's answer, so the time in which it waits for mail counts. Nobody waits for a resident.
-  const counts = !isResident;
+  const { runtime } = session.cell;
   const began = { now: runtime.now, downMs: runtime.downMs };
-  const leftMs = Math.min(session.workClock.untilDeadlineMs(), counts ? session.workClock.timeoutMs(ms) : ms);
   return {
     begin: [
       {
@@ -227,13 +224,13 @@ const receiveChain = (
         name: `tool:${call.name}`,
         about: stepAbout(session, call),
         filter: wanted,
-        timeoutMs: Math.max(1, Math.min(ms, leftMs)),
+        timeoutMs: session.workClock.waitMs(ms),
       },
     ],
     onSettled: (_place, settled, no) => {
       const seqs = settled.ok ? (settled.value as unknown as ReceiveResult).messages : [];
       const waitedMs = runtime.now - began.now - (runtime.downMs - began.downMs);
-      if (counts) session.workClock.add({ at: runtime.now, ms: waitedMs });
+      session.workClock.addWait({ at: runtime.now, ms: waitedMs });
       noteMailRead(session, seqs);
       const { cell } = session;
       const shownMax = shownBytesMax(cell.limits);

@@ -95,6 +95,16 @@ export const limitFields: readonly FrontmatterField[] = [
     { kind: { is: 'duration' }, description: 'Timeout of the whole session.', example: 60_000 },
     '60000',
   ),
+  cellLimit(
+    'mailTimeout',
+    {
+      kind: { is: 'duration' },
+      description:
+        'How long it may wait for messages in total. Agents that were spawned may wait as long as they ask to.',
+      example: 600_000,
+    },
+    '600000',
+  ),
   limitField('maxTurns', {
     kind: countKind(0),
     description: 'Alias of `maxToolTurns`.',

@@ -8,39 +8,39 @@ export const limitFailure = (name: keyof Limits): Failure => ({
   detail: `AgentLimitExceeded("${name}")`,
 });
 
-type Span = { readonly from: number; readonly to: number };
-
 /**
- * Measures working time: while at least one of the cell's own steps runs, or it waits for mail although somebody waits for its
- * answer. Waiting for children, slots or a back-off does not count.
+ * Measures working time: while at least one of the cell's own steps runs. Waiting for children, slots or a back-off does not count.
+ * Waiting for mail does not count either, but in a cell whose answer somebody waits for, it is measured and limited by itself.
  */
 export class WorkClock {
   readonly #cell: Cell;
-  #workedMs = 0;
-  /** The time spans of the newest steps, merged and in order. */
-  #spans: Span[] = noSpans;
+  readonly #worked = new MergedSpans();
+  readonly #waited = new MergedSpans();
 
   constructor(cell: Cell) {
     this.#cell = cell;
   }
 
   /** Adds a settled operation. Operations come in the order in which they ended. */
-  add({ at, ms = 0 }: { readonly at: number; readonly ms?: number }): void {
-    if (ms === 0) return;
-    let from = at - ms;
-    let spans = this.#spans.length;
-    for (; spans > 0 && this.#spans[spans - 1]!.to >= from; spans--) {
-      const { from: earlier, to } = this.#spans[spans - 1]!;
-      from = Math.min(from, earlier);
-      this.#workedMs -= to - earlier;
-    }
-    this.#spans = [...this.#spans.slice(Math.max(0, spans - spansMax), spans), { from, to: at }];
-    this.#workedMs += at - from;
+  add(settled: TimeSpan): void {
+    this.#worked.add(settled);
+  }
+
+  /** Adds a wait for mail. */
+  addWait(settled: TimeSpan): void {
+    this.#waited.add(settled);
   }
 
   /** The given timeout, or what is left of the working time if that is less. */
   timeoutMs(timeoutMs: number): number {
-    return Math.min(timeoutMs, this.#cell.limits.timeout_ms - this.#workedMs);
+    return Math.min(timeoutMs, this.#cell.limits.timeout_ms - this.#worked.totalMs);
+  }
+
+  /** How long a wait for mail may last. Nobody waits for a resident, so it may wait as long as it asks to. */
+  waitMs(requestedMs: number): number {
+    const { isResident, limits } = this.#cell;
+    const leftMs = isResident ? Infinity : limits.mailTimeout - this.#waited.totalMs;
+    return Math.max(1, Math.min(requestedMs, leftMs, this.untilDeadlineMs()));
   }
 
   untilDeadlineMs(): number {
@@ -50,10 +50,36 @@ export class WorkClock {
 
   /** The limit that has been reached, if any. */
   limitReached(): Failure | null {
-    const { runtime, deadlineNow: deadline, limits } = this.#cell;
+    const { runtime, deadlineNow: deadline, limits, isResident } = this.#cell;
     if (deadline !== 0 && runtime.now >= deadline) return { code: 'deadline_passed' };
-    if (this.#workedMs >= limits.timeout_ms) return limitFailure('timeout_ms');
+    if (this.#worked.totalMs >= limits.timeout_ms) return limitFailure('timeout_ms');
+    if (!isResident && this.#waited.totalMs >= limits.mailTimeout) return limitFailure('mailTimeout');
     return null;
+  }
+}
+
+/** When something ended, and how long it took. */
+type TimeSpan = { readonly at: number; readonly ms?: number };
+
+type Span = { readonly from: number; readonly to: number };
+
+/** How much time spans cover together. */
+class MergedSpans {
+  totalMs = 0;
+  /** The newest spans, merged and in order. */
+  #spans: Span[] = noSpans;
+
+  add({ at, ms = 0 }: TimeSpan): void {
+    if (ms === 0) return;
+    let from = at - ms;
+    let spans = this.#spans.length;
+    for (; spans > 0 && this.#spans[spans - 1]!.to >= from; spans--) {
+      const { from: earlier, to } = this.#spans[spans - 1]!;
+      from = Math.min(from, earlier);
+      this.totalMs -= to - earlier;
+    }
+    this.#spans = [...this.#spans.slice(Math.max(0, spans - spansMax), spans), { from, to: at }];
+    this.totalMs += at - from;
   }
 }
 

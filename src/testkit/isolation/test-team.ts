@@ -114,6 +114,7 @@ const generousLimits = (limits: Limits = {}): Limits => {
     timeout_ms: 1e9,
     llmTimeout: 1e9,
     toolTimeout: 1e9,
+    mailTimeout: 1e9,
     maxToolTurns: 1_000,
     max_steps: 1e5,
     max_output_files: 1e5,

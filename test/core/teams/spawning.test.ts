@@ -50,14 +50,14 @@ test('agents that spawn in every turn end with their turns, after as many spawns
   expect({ sound, isQuick: ms < 6_000 }).toEqual({ sound: true, isQuick: true });
 });
 
-test('members that wait for mail that never comes end with `timeout_ms`, not after ten waits of ten minutes', async () => {
+test('members that wait for mail that never comes end with `mailTimeout`, not after ten waits of ten minutes', async () => {
   const { outcome, ms, members, sound } = await runTeam((request) => (isAsked(request) ? spawn : wait));
   expect(outcome.failure?.code).toBe('agent_limit');
   expect(members.map(({ outcome: end }) => end?.failure?.detail)).toEqual([
-    'AgentLimitExceeded("timeout_ms")',
-    'AgentLimitExceeded("timeout_ms")',
+    'AgentLimitExceeded("mailTimeout")',
+    'AgentLimitExceeded("mailTimeout")',
   ]);
-  expect({ sound, isQuick: ms < 66_000 }).toEqual({ sound: true, isQuick: true });
+  expect({ sound, isQuick: ms < 606_000 }).toEqual({ sound: true, isQuick: true });
 });
 
 test('when members end, agents that are busy on two levels below them get one grace period, not one for each level', async () => {
@@ -69,14 +69,14 @@ test('when members end, agents that are busy on two levels below them get one gr
   expect({ sound, isQuick: ms < 6_000 }).toEqual({ sound: true, isQuick: true });
 });
 
-test('a long-lived agent may wait for mail longer than its `timeout_ms`: nobody waits for it', async () => {
+test('a long-lived agent may wait for mail longer than its `mailTimeout`: nobody waits for it', async () => {
   const scout = defineAgent({
     name: 'scout',
     description: 'Scouts',
     prompt: 'Scout.',
     models: ['sim/m'],
     tools: ['receive_message'],
-    limits: { timeout_ms: 1_000, llmTimeout: 1_000 },
+    limits: { timeout_ms: 1_000, llmTimeout: 1_000, mailTimeout: 1_000 },
   });
   const lead = defineAgent({
     name: 'lead',
