@@ -100,6 +100,10 @@ export const regressionSeeds: readonly { readonly seed: number; readonly why: st
     why: 'while a tree was being stopped, a waiting hold was refused before its own cell was stopped: a replay ended differently',
   },
   {
+    seed: 20_262_257,
+    why: 'the judge of events expected none from a process that read a resumed run and died at its own first record',
+  },
+  {
     seed: 892_997_950,
     why: 'the judge of queues counted messages that people would send later, and repeated deliveries, as waiting in the runtime',
   },

@@ -113,7 +113,7 @@ export class StepRunner implements StepContext {
   readonly #answerHold = (held: boolean): void => {
     this.#waiting = undefined;
     // Later, because this may happen while a whole tree of cells is being stopped, and this cell is next.
-    if (!held) return queueMicrotask(() => this.#fail({ code: 'budget_refused' }));
+    if (!held) return void Promise.resolve().then(() => this.#fail({ code: 'budget_refused' }));
     this.#held = true;
     // probe: step-record-held
     this.#recordHeld();

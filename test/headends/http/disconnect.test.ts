@@ -232,7 +232,8 @@ test('a client that disconnects while it waits leaves the queue', async () => {
 /** Streams text until it is stopped. */
 const endlessModel = () => {
   const stopped = Promise.withResolvers<void>();
-  const text = 'x'.repeat(16 * 1024);
+  // Small pieces, each framed by itself: the client's buffers are full long before the reply is too long.
+  const text = 'x'.repeat(16);
   async function* parts(signal: AbortSignal): AsyncGenerator<LanguageModelV4StreamPart> {
     yield { type: 'stream-start', warnings: [] };
     yield { type: 'text-start', id: '1' };
