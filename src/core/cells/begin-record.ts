@@ -3,6 +3,9 @@ import type { CellId, Json } from '#base';
 import type { ChildOperation, FrameRecord, Operation, PostOperation, Settlement } from '#contracts';
 import type { SettleExtras } from './step-runner.ts';
 
+/** All but posts, which have a record of their own. */
+export type BeginOperation = Exclude<Operation, PostOperation>;
+
 export type BeginRecord = Extract<FrameRecord, { type: 'begin' }>;
 export type SettleRecord = Extract<FrameRecord, { type: 'settle' }>;
 
@@ -21,12 +24,7 @@ export const operationName = (operation: Operation): string => {
   }
 };
 
-export const beginRecord = (
-  operation: Exclude<Operation, PostOperation>,
-  op: number,
-  at: number,
-  parent: Parent,
-): BeginRecord => {
+export const beginRecord = (operation: BeginOperation, op: number, at: number, parent: Parent): BeginRecord => {
   switch (operation.do) {
     case 'step': {
       const { name, repeat, hold, about } = operation;

@@ -28,7 +28,7 @@ import type {
 import type { Account } from './account.ts';
 import { ReceivedCrossings } from './received-crossings.ts';
 import { beginRecord, settleRecord } from './begin-record.ts';
-import type { BeginRecord } from './begin-record.ts';
+import type { BeginOperation, BeginRecord } from './begin-record.ts';
 import { endChild } from './end-child.ts';
 import { resumeOperation } from './resume-operation.ts';
 import { InFlight } from './in-flight.ts';
@@ -102,8 +102,7 @@ export class LocalContext implements CellRuntime {
     const recorded = this.#recorded?.begins.get(started.no);
     if (recorded !== undefined) this.#replay(started, recorded);
     else if (this.liveRun.replaying === null && operation.do === 'post') this.#post(started, operation);
-    else if (this.liveRun.replaying === null)
-      this.#start(started as InFlightOperation<Exclude<Operation, PostOperation>>);
+    else if (this.liveRun.replaying === null) this.#start(started as InFlightOperation<BeginOperation>);
     // On replay, the log ends before this operation or took another path. The operation never settles.
     else this.liveRun.reportUnexpected({ cell: this.cellId, agent: this.agent.name, op: started.no }, operation);
     return started as unknown as PendingOperation<O>;
@@ -240,7 +239,7 @@ export class LocalContext implements CellRuntime {
   }
 
   /** Writes the begin record; `waits` says that its hold has not been granted. */
-  #writeBegin({ operation, no }: InFlightOperation<Exclude<Operation, PostOperation>>, waits = false): Frame {
+  #writeBegin({ operation, no }: InFlightOperation<BeginOperation>, waits = false): Frame {
     const at = this.liveRun.time();
     if (operation.do === 'child') this.account.countSpawn();
     this.#countStep(operation);
@@ -253,7 +252,7 @@ export class LocalContext implements CellRuntime {
     return frame;
   }
 
-  #start(started: InFlightOperation<Exclude<Operation, PostOperation>>): void {
+  #start(started: InFlightOperation<BeginOperation>): void {
     const { operation } = started;
     if (operation.do === 'step' && this.#halted === null)
       return new StepRunner(this, this.liveRun.ports, started as InFlightOperation<StepOperation>).begin((waits) =>

@@ -139,7 +139,7 @@ test('its commented examples are valid when uncommented', () => {
   const read = parse(all, 'Work.');
   expect(read).toMatchObject({ gather: { timeoutMs: 120_000 }, budget: { usd: 0.5, ms: 600_000 }, agentsAtOnce: 2 });
   expect(read).toMatchObject({ spawns: { agents: ['./fighter.ai', 'self'] }, topics: ['party-chat'] });
-  expect(Object.keys(read.limits!)).toHaveLength(15);
+  expect(Object.keys(read.limits!)).toHaveLength(16);
 });
 
 const noteOf = (args: TemplateArgs, key: string): string => {
