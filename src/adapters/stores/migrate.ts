@@ -29,10 +29,10 @@ export const migrateDatabase = (
   { build, steps = migrations, newest = workspaceFormat }: MigrationOptions,
 ): MigrationReport => {
   const path = databasePath(resolve(folder));
-  if (!existsSync(path)) throw new CloisterError('store_failed', `There is no workspace in ${folder}.`);
+  if (!existsSync(path)) throw new CloisterError('options_invalid', `workspace: there is no workspace in ${folder}.`);
   const meta = readMetaUntouched(path);
   if (meta === undefined)
-    throw new CloisterError('store_failed', `The workspace in ${folder} is empty or half written.`);
+    throw new CloisterError('store_failed', `cloister.db in ${folder} is empty, half written or not a database.`);
   const from = Number(meta.format);
   const report = { from, to: newest, writtenBy: meta.writer ?? null };
   if (from === newest) return { ...report, copy: null };

@@ -121,7 +121,10 @@ test('without a way to the newest format, the workspace is refused and nothing c
   ])
     await expect(migrateWorkspace(folder, given)).rejects.toMatchObject({ code: 'workspace_format' });
   expect(readFileSync(join(folder, 'cloister.db'))).toEqual(before);
-  await expect(migrateWorkspace(newFolder(), options)).rejects.toThrow(/no workspace/u);
+  await expect(migrateWorkspace(newFolder(), options)).rejects.toMatchObject({
+    code: 'options_invalid',
+    message: expect.stringMatching(/no workspace/u),
+  });
 });
 
 test('a workspace that another process has open is refused, and works on', async () => {
