@@ -278,7 +278,7 @@ describe('a file', () => {
     [
       'a schema that refers to nothing',
       "output: { format: json, schema: { $ref: '#/$defs/x' } }",
-      /^lead\.ai:4 output\.schema: This is not a JSON Schema: \/\$ref: there is no schema at/u,
+      /^lead\.ai:4 output\.schema: This schema cannot be used: \/\$ref: there is no schema at/u,
     ],
     [
       'a schema for answers as text',

@@ -16,7 +16,8 @@ import { describeValue } from './values.ts';
 export const schemaProblem = (schema: unknown): string | null => {
   const { problem, unchecked } = scanSchema(schema);
   if (problem !== null || unchecked.length === 0) return problem;
-  return `${unchecked[0]!} It cannot be checked in bounded time: rewrite it, or remove it.`;
+  const more = unchecked.length === 1 ? '' : ` (The schema has ${unchecked.length} such patterns.)`;
+  return `${unchecked[0]!} It cannot be checked in bounded time: rewrite it, or remove it.${more}`;
 };
 
 /** The same for the schema of a tool, which checks its arguments itself: a pattern that cannot be checked is left to it. */

@@ -97,7 +97,7 @@ const readSchema = (
     return undefined;
   }
   const problem = reader.checkSchema?.(value) ?? null;
-  if (problem !== null) reader.report(path, `This is not a JSON Schema: ${problem}`);
+  if (problem !== null) reader.report(path, `This schema cannot be used: ${problem}`);
   return problem === null ? value : undefined;
 };
 

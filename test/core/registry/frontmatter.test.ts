@@ -330,7 +330,7 @@ test('an invalid schema is reported with the reason', () => {
   const checkSchema = (schema: JsonObject) => (schema['type'] === 'strnig' ? '`type` is no type.' : null);
   const text = `---\ndescription: x\nusage: x\noutput:\n  format: json\n  schema: { type: strnig }\n---\n`;
   expect(parseAgentFile('a.ai', text, { parseYaml, checkSchema }).problems).toMatchObject([
-    { line: 6, key: 'output.schema', message: 'This is not a JSON Schema: `type` is no type.' },
+    { line: 6, key: 'output.schema', message: 'This schema cannot be used: `type` is no type.' },
   ]);
 });
 
