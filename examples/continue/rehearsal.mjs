@@ -15,11 +15,12 @@ const known = ({ goal, messages }) => {
     .filter(({ role }) => role === 'tool')
     .flatMap(({ content }) => [...textOf(content).matchAll(/Finding of part (\d+): ([^\n]*)/gu)])
     .map(([, number, finding]) => `- part ${number}: ${finding}`);
-  return [...(goal.match(/- part \d+: [^\n]*/gu) ?? []), ...own];
+  return [...new Set([...(goal.match(/- part \d+: [^\n]*/gu) ?? []), ...own])];
 };
 
+/** What is left to read; the whole report, if the goal names no parts. */
 const left = ({ goal }) => {
-  const [, from, to] = /parts (\d+) to (\d+)/u.exec(goal);
+  const [, from, to] = /parts (\d+) to (\d+)/u.exec(goal) ?? [null, 1, 6];
   return { from: Number(from), to: Number(to) };
 };
 
