@@ -24,6 +24,6 @@ export type ExpectedTeamRun = {
   readonly answered: { readonly cell: CellFacts; readonly envelope: Envelope | null } | null;
   /** Whether it was stopped. */
   readonly stopped: boolean;
-  /** Whether its deadline had passed when it ended. */
+  /** Whether its deadline had passed when its tasks had ended. */
   readonly late: boolean;
 };

@@ -60,7 +60,7 @@ const compare = (where: string, tasks: readonly ModelTask[], seen: readonly Seen
 };
 
 const judgeOutcome = (run: RunHistory, story: ExpectedTeamRun, outcome: Outcome, report: ReportProblem): void => {
-  const { model, request, answered, stopped } = story;
+  const { model, request, answered, stopped, late } = story;
   if (model.tasks.length === 0 && request.tasks === null) return;
   const missing = model.tasks.filter(({ status, code }) => status !== 'completed' && code !== 'condition');
   const ids = missing.slice(0, 100).map(({ id }) => id);
@@ -83,8 +83,9 @@ const judgeOutcome = (run: RunHistory, story: ExpectedTeamRun, outcome: Outcome,
   const isAnswered = !request.answer || answer?.status === 'completed';
   // If it was cancelled between its last task and its end, either status is valid.
   const isCancelled = outcome.status === 'cancelled' && run.frames.some(({ record }) => record.type === 'cancel');
-  if (!isCancelled && (outcome.status === 'completed') !== (isWhole && isAnswered && !stopped && !story.late))
-    report(`run ${run.run} to end ${isWhole ? 'completed' : 'not completed'}`, outcome.status);
+  const isCompleted = isWhole && isAnswered && !stopped && !late;
+  if (!isCancelled && (outcome.status === 'completed') !== isCompleted)
+    report(`run ${run.run} to end ${isCompleted ? 'completed' : 'not completed'}`, outcome.status);
 };
 
 const usable = (envelope: Envelope | null): Envelope | null =>

@@ -62,6 +62,7 @@ class Walk {
   /** The frame in which it was asked to finish. */
   #closedIn = -1;
   #stopped = false;
+  #late = false;
 
   constructor(run: RunHistory, team: TeamPlan, root: CellFacts, report: ReportProblem) {
     this.#run = run;
@@ -85,7 +86,7 @@ class Walk {
       planned: this.#planned,
       answered: this.#answered,
       stopped: this.#stopped,
-      late: this.#leftMs() === 0,
+      late: this.#late,
     };
   }
 
@@ -101,7 +102,12 @@ class Walk {
       if (this.#inFlight.size === 0 && this.#inbox?.settle?.ok !== true) break;
       this.#settle();
     }
-    this.#answer();
+    // It ends its last receive itself, which takes time too if the run was resumed in between.
+    if (this.#inbox?.settle?.ok === false && this.#inbox.settle.halted === undefined)
+      this.#nowIn = this.#inbox.settledIn;
+    // An answer counts even if it comes after the deadline, because the clock was set meanwhile.
+    this.#late = this.#leftMs() === 0;
+    if (!this.#late) this.#answer();
     this.#expectNothingMore();
     this.#judgeUnread();
   }
@@ -240,7 +246,7 @@ class Walk {
   #answer(): void {
     const { coordinator } = this.#team;
     const has = this.#model.tasks.some(({ status }) => status === 'completed');
-    if (!this.#request.answer || coordinator === null || this.#leftMs() === 0 || !has) return;
+    if (!this.#request.answer || coordinator === null || !has) return;
     if (!this.#mayStart(coordinator.grants)) return;
     const operation = this.#begin('answering', ({ begin }) => begin.birth?.task?.part === 'answer');
     const cell = this.#startedCell(operation)!;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { judges, runJudges, runSeed } from '../../sim/index.ts';
 import type { History } from '../../sim/index.ts';
 import { mailCorruptions } from './mail-corruptions.ts';
-import { teamCorruptions } from './team-corruptions.ts';
+import { lateAnswer, teamCorruptions } from './team-corruptions.ts';
 
 /** An untyped copy, so that tests can change anything. */
 type Loose = any;
@@ -438,4 +438,11 @@ test.each(judges)('$name: reports the corruption', async (judge) => {
     expect(problems.length, String(change)).toBeGreaterThan(0);
     expect(problems.every((problem) => problem.judge === judge.name)).toBe(true);
   }
+});
+
+test('a team whose answer comes after its deadline may end completed', async () => {
+  const history = structuredClone(await historyFor(lateAnswer.to));
+  lateAnswer.change(history);
+  const about = judges.filter(({ name }) => name in teamCorruptions);
+  expect(runJudges(about, history).problems).toEqual([]);
 });

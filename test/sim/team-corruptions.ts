@@ -27,6 +27,8 @@ const completed = (history: History): boolean => outcomeIn(history)?.status === 
 const partial = (history: History): boolean => outcomeIn(history)?.missing.length > 0;
 const answered = (history: History): boolean =>
   completed(history) && framesIn(history).some(({ record }) => record.birth?.task?.part === 'answer');
+const hadDeadline = (history: History): boolean => framesIn(history)[0]?.record.birth.deadline > 0;
+const answeredInTime = (history: History): boolean => answered(history) && hadDeadline(history);
 const retried = (history: History): boolean => framesIn(history).some(isPause);
 /** A retry whose pause was not shortened by the deadline. */
 const retriedAfterFullPause = (history: History): boolean =>
@@ -46,6 +48,21 @@ const asked = (history: Loose): Loose => {
   return history.modelCalls.find(({ agent }: Loose) => cells.has(agent));
 };
 const wasAsked = (history: History): boolean => worked(history) && asked(history) !== undefined;
+
+/** Lets the deadline pass just before the last frame of the team itself that fits. */
+const passDeadline = (history: Loose, fits: (record: Loose) => boolean): void => {
+  const frames = framesIn(history);
+  const from = frames.findLastIndex(({ record, cell }) => cell === frames[0].cell && fits(record));
+  for (const frame of frames.slice(from)) frame.at += 1e9;
+};
+/** When nothing is left to do, a team ends its last receive. */
+const isEndOfMail = (record: Loose): boolean => record.type === 'settle' && record.failure?.code === 'cancelled';
+
+/** Not a corruption: the clock is set while the answer is being written. */
+export const lateAnswer: Corruption = {
+  to: (history) => answeredInTime(history),
+  change: (history) => passDeadline(history, ({ ended }) => ended !== undefined),
+};
 
 /** Removes one kind of content from all cells that are created for tasks. */
 const without =
@@ -111,6 +128,11 @@ export const teamCorruptions: Readonly<Record<string, readonly Corruption[]>> = 
     { to: completed, change: (history) => (outcomeIn(history).status = 'partial') },
     { to: partial, change: (history) => (outcomeIn(history).missing = []) },
     { to: answered, change: (history) => (outcomeIn(history).output = 'another answer') },
+    { to: answeredInTime, change: (history) => passDeadline(history, isEndOfMail) },
+    {
+      to: (history) => completed(history) && !answered(history) && hadDeadline(history),
+      change: (history) => passDeadline(history, isEndOfMail),
+    },
     {
       to: (history) => completed(history) && !answered(history),
       change: (history) => (outcomeIn(history).output += '!'),
