@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { Observer } from './observer.ts';
 import type { Observation } from './observer.ts';
-import { call, taskOf, tool, turnCounter, World } from './fake-world.ts';
+import { brokenCall, call, taskOf, tool, turnCounter, World } from './fake-world.ts';
 import type { Call, Cloister, Fault, Reply } from './fake-world.ts';
 import { envName, words } from './parent-varies.ts';
 
@@ -265,7 +265,7 @@ const actCall = ({ kind, text, delayMs }: Act): Call => {
     case 'helper':
       return call('helper', { prompt: `Help with ${text}` });
     case 'broken':
-      return { name: 'jot', input: `{"text": ${text}` };
+      return brokenCall('jot', text);
     case 'jot':
     case 'burst':
     case 'fail':

@@ -24,6 +24,9 @@ export type Fault = { readonly fault: { readonly status: number; readonly words:
 
 export const call = (name: string, args: object): Call => ({ name, input: JSON.stringify(args) });
 
+/** Arguments that are not JSON, whatever the text is: a drawn text could complete what is only cut off. */
+export const brokenCall = (name: string, text: string): Call => ({ name, input: `{"text": ,${text}` });
+
 export class World {
   readonly drawn = new Set<string>();
   readonly clock: { now(): number; timer(ms: number, due: () => void): () => void };
@@ -83,6 +86,7 @@ export class World {
 
   #timer(ms: number, due: () => void): () => void {
     const timer = { at: this.#now + ms, due };
+    if (Number.isNaN(timer.at)) throw new Error(`A timer needs a time; got ${ms}.`);
     const place = this.#timers.findIndex(({ at }) => at > timer.at);
     this.#timers.splice(place < 0 ? this.#timers.length : place, 0, timer);
     return () => {

@@ -2,6 +2,7 @@
 // in private, asks its children the same things and ends the same way.
 import { hash } from 'node:crypto';
 import type { CellName } from './agent-folder.ts';
+import { brokenCall } from './fake-world.ts';
 import type { ChatCall, ChatReply, Sent } from './fake-wire.ts';
 import { guesses } from './files-vary.ts';
 import type { Act, Shape, State } from './files-vary.ts';
@@ -136,7 +137,7 @@ const actCalls = ({ kind, text }: Act, { cell, shape, hasStdioServer }: Role): C
     case 'twin':
       return additionalCall(cell, shape, `Something else: ${text}`);
     case 'broken':
-      return [{ name: 'kit__jot', input: `{"text": ${text}` }];
+      return [brokenCall('kit__jot', text)];
     case 'look':
       return [
         ...(shape.web ? [call('web__echo', { mark: text })] : []),

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { Observer } from './observer.ts';
 import type { Observation } from './observer.ts';
-import { call, taskOf, tool, turnCounter, World } from './fake-world.ts';
+import { brokenCall, call, taskOf, tool, turnCounter, World } from './fake-world.ts';
 import type { Call, Cloister, Fault, Reply, Tool } from './fake-world.ts';
 
 /** Occurs in every goal whose cell is watched, and nowhere else. */
@@ -289,7 +289,7 @@ const actCall = ({ kind, text, delayMs }: Act, label: string, state: ParentState
     case 'twin':
       return call('child', { prompt: `Something else, ${label}: ${text}` });
     case 'broken':
-      return { name: 'jot', input: `{"text": ${text}` };
+      return brokenCall('jot', text);
     case 'ghost':
     case 'jot':
     case 'burst':

@@ -2,6 +2,8 @@ import * as cloister from 'cloister';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { testRuns, testSeed } from '../test-seed.ts';
+import { childState, watchParent } from './child-varies.ts';
+import { World } from './fake-world.ts';
 import { parentState, watchChild } from './parent-varies.ts';
 import { firstDifference } from './observer.ts';
 import { comparePairs, differenceText } from './two-run.ts';
@@ -25,6 +27,21 @@ test('a child, its tools and its own child see the same bytes whatever the paren
 test('a parent and a sibling see the same bytes whatever a child keeps private', async () => {
   const { pairs, sights: observations } = await compare('up', testRuns(150));
   expect(observations / pairs).toBeGreaterThan(10);
+});
+
+// The arguments were JSON then, and the tool waited for a time that was not a number: until its step timed out.
+test('arguments that are not JSON stay so whatever text they contain', async () => {
+  const [state] = fc.sample(childState, { numRuns: 1, seed: 1 });
+  const fixed = { ending: { kind: 'answer', answer: 'Tea.' }, viaGather: false } as const;
+  const seenWith = async (...texts: readonly string[]) => {
+    const acts = texts.map((text) => ({ kind: 'broken', text, delayMs: 1 }) as const);
+    return watchParent(cloister, fixed, {
+      ...state!,
+      turns: acts.map((act) => ({ text: '', acts: [act], delayMs: 1 })),
+    });
+  };
+  expect(firstDifference(await seenWith(), await seenWith('6}', '"x"}', ''))).toBeNull();
+  await expect(new World(1, 0).sleep(Number.NaN)).rejects.toThrow('A timer needs a time');
 });
 
 test('the comparison covers every way in which a cell receives something', async () => {
