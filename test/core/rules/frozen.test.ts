@@ -1,7 +1,7 @@
 // What was recorded stays readable: what rules, estimates and texts give for fixed inputs does not change within a format.
 //
-// This counts from the end of the issue "The house" on, when the first release is made. Until then a format may still change:
-// raise its number and record its hashes anew. From then on nothing that a released format uses may change.
+// This counts from the first release on. Until then a format may still change: raise its number and record its hashes anew. From
+// then on nothing that a released format uses may change.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { recordFormats } from '#base';
@@ -15,7 +15,7 @@ const formats = readdirSync(folder).map((name) => Number.parseInt(name, 10));
 
 const whatToDo = (names: readonly string[], format: number): string => `
 Runs of format ${format} depend on: ${names.join(', ')}.
-  Nothing released yet (until the end of "The house"): raise \`recordFormats\` in src/base/record-format.ts, then \`npm run fixtures\`.
+  Nothing released yet: raise \`recordFormats\` in src/base/record-format.ts, then \`npm run fixtures\`.
   Released: undo the change, and add a new version beside the old one.
     a rule            add e.g. goal@2 to src/core/rules/index.ts, name it where the window adds it, and list
                       { 'goal@2': 'goal@1' } under \`earlierRules\` of every earlier format in recorded-versions.ts
