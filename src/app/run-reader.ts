@@ -17,7 +17,7 @@ import {
   explainCell,
   readRunMail,
   protocolEvents,
-  reportRunInPieces,
+  reportRun,
   readRunTasks,
   windowReport,
 } from '#core/audit';
@@ -71,13 +71,7 @@ export class RunReader {
       this.store.read(parseRunId(run)),
       this.store.list({ runs: [parseRunId(run)] }),
     ]);
-    const pause = this.#openPauses?.();
-    const pieces = reportRunInPieces(frames, found?.state ?? 'interrupted');
-    for (;;) {
-      const { done, value } = pieces.next();
-      if (done === true) return value;
-      await pause?.();
-    }
+    return reportRun(frames, found?.state ?? 'interrupted', this.#openPauses?.());
   }
 
   async explain(run: string, cell: string, { find }: { find?: string } = {}) {

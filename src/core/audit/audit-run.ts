@@ -22,7 +22,7 @@ export type AuditSources = {
   readonly readBlob: (ref: string) => Promise<Uint8Array>;
   /** Descriptions of records that the store itself could not read. */
   readonly damaged: readonly string[];
-  /** Awaited after each frame, so that other work can be done in between; undefined: no need. */
+  /** Awaited before each frame, so that other work can be done in between; undefined: no need. */
   readonly pause?: () => Promise<void> | undefined;
 };
 

@@ -7,7 +7,7 @@ export { projectEvents } from './project-events.ts';
 export type { EventFold } from './project-events.ts';
 export { protocolEvents } from './protocol-events.ts';
 export type { ProtocolFold } from './protocol-events.ts';
-export { reportRun, reportRunInPieces } from './report-run.ts';
+export { reportRun } from './report-run.ts';
 export { windowReport } from './window-report.ts';
 export { writtenFiles } from './written-files.ts';
 export type { CellFiles, WrittenFile } from './written-files.ts';

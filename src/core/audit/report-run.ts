@@ -9,27 +9,23 @@ import { readFrame, startRecords } from './records.ts';
 import type { CellRecords, RunRecords } from './records.ts';
 import { toSpent, sumTally } from './tally.ts';
 
-/** `frames`: one run in log order. `state`: what the store knows of the run's owner. */
-export const reportRun = (frames: readonly Frame[], state: RunSummary['state']): RunReport => {
-  const pieces = reportRunInPieces(frames, state);
-  for (;;) {
-    const { done, value } = pieces.next();
-    if (done === true) return value;
-  }
-};
-
-/** Yields after each frame, so that other work can be done in between. */
-export function* reportRunInPieces(
+/**
+ * `frames`: one run in log order. `state`: what the store knows of the run's owner. `pause`: awaited before each frame, so that
+ * other work can be done in between; undefined: no need.
+ */
+export const reportRun = async (
   frames: readonly Frame[],
   state: RunSummary['state'],
-): Generator<undefined, RunReport> {
+  pause?: () => Promise<void> | undefined,
+): Promise<RunReport> => {
   const records = startRecords();
   const fold = projectEvents();
   const events: DurableEvent[] = [];
   for (const frame of frames) {
+    const paused = pause?.();
+    if (paused !== undefined) await paused;
     readFrame(records, frame);
     for (const event of fold.next(frame)) events.push(event);
-    yield;
   }
   const { root } = records;
   const [first, last] = [frames[0], frames.at(-1)];
@@ -57,7 +53,7 @@ export function* reportRunInPieces(
     cells,
     events,
   };
-}
+};
 
 /** For a team: its goal, or the number of its tasks. */
 const readGoal = ({ birth, received }: CellRecords, { definitions }: RunRecords): string => {

@@ -25,7 +25,7 @@ const sizes = (into: string, out: string) => ({
 });
 
 const { frames } = goodRun();
-const report = reportRun(frames, 'ended');
+const report = await reportRun(frames, 'ended');
 
 test('a run is reported with its goal, status, output and cells', () => {
   expect(report).toMatchObject({
@@ -73,40 +73,40 @@ test('figures count requests, tools and agents by name, for the cell alone and i
   });
 });
 
-test('an attempt repeated after a crash counts as a request of its own, with unknown usage', () => {
+test('an attempt repeated after a crash counts as a request of its own, with unknown usage', async () => {
   const log = new FrameWriter();
   log.open(birthOf(lead, null, definitions.lead, {}), definitions.lead, goals.lead);
   const asked = log.attempt(lead, 1, [{ add: [...fromDefinition(definitions.lead), fromGoal(goals.lead)] }]);
   log.write(lead, { type: 'again', op: asked, uncertain: { tokens: 5_000 } });
   log.reply(lead, asked, [{ type: 'text', text: 'Done.' }], usage(100, 10));
-  const { events, cells } = reportRun(log.frames, 'running');
+  const { events, cells } = await reportRun(log.frames, 'running');
   expect(events.slice(2).map(({ type }) => type)).toEqual(['model-start', 'model-end', 'model-start', 'model-end']);
   expect(events[3]).toMatchObject({ ok: false, uncertain: 5_000, ms: 0, error: { code: 'indeterminate' } });
   expect(cells[0]!.figures.own.requests).toMatchObject({ calls: 2, failed: 1, ms: 10 });
   expect(cells[0]!.own).toMatchObject({ inputTokens: 100, uncertain: 5_000 });
 });
 
-test('an unknown price makes the total unknown for the cell and its ancestors only', () => {
+test('an unknown price makes the total unknown for the cell and its ancestors only', async () => {
   const unpriced = frames.map((frame) =>
     frame.cell === researcher && frame.record.type === 'settle' && frame.record.cost !== undefined
       ? { ...frame, record: { ...frame.record, cost: { ...frame.record.cost, nanoUsd: null } } }
       : frame,
   );
-  const [parent, child] = reportRun(unpriced, 'ended').cells;
+  const [parent, child] = (await reportRun(unpriced, 'ended')).cells;
   expect([parent!.spent.usd, child!.spent.usd, parent!.own.usd]).toEqual([null, null, 0.00032]);
 });
 
-test('a run without an end is running or interrupted, and has used time up to its newest frame', () => {
+test('a run without an end is running or interrupted, and has used time up to its newest frame', async () => {
   const part = frames.slice(0, 12);
-  expect(reportRun(part, 'running')).toMatchObject({ status: 'running', endedAt: null, output: '' });
-  const { status, cells, spent } = reportRun(part, 'interrupted');
+  expect(await reportRun(part, 'running')).toMatchObject({ status: 'running', endedAt: null, output: '' });
+  const { status, cells, spent } = await reportRun(part, 'interrupted');
   expect(status).toBe('interrupted');
   expect(cells.map((cell) => cell.status)).toEqual([null, null]);
   expect(spent.ms).toBe(part.at(-1)!.at - part[0]!.at);
 });
 
-test('a log without a beginning cannot be reported', () => {
-  expect(() => reportRun([], 'ended')).toThrow('start of a run');
+test('a log without a beginning cannot be reported', async () => {
+  await expect(reportRun([], 'ended')).rejects.toThrow('start of a run');
 });
 
 test('events describe the run in order, each with its own id', () => {

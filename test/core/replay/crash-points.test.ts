@@ -301,7 +301,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
       expect(outcome.status, `crash after frame ${point - 1}`).toBe('partial');
       if (never.length === 0) expect(outcome.output, `crash after frame ${point - 1}`).toBe(whole.outcome.output);
       const all = [...prefix, ...frames];
-      expectSums(reportRun(all, 'ended'));
+      expectSums(await reportRun(all, 'ended'));
       // Context that was added later is not added again.
       const gaveAll = whole.frames.slice(point).every(({ record }) => record.type !== 'give');
       if (never.length === 0 && gaveAll)
@@ -340,7 +340,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
         expect(outcome.output, `crashes after frames ${point - 1} and ${point + more.length - 1}`).toBe(
           whole.outcome.output,
         );
-      expectSums(reportRun(all, 'ended'));
+      expectSums(await reportRun(all, 'ended'));
       const audit = await auditRun(all, { readBlob: async () => Buffer.from('l'.repeat(40_000)), damaged: [] });
       expect(audit.problems, `crashes after frames ${point - 1} and ${point + more.length - 1}`).toEqual([]);
     }
@@ -424,7 +424,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
         expect({ ...outcome, spent: null }, where).toEqual({ ...whole, spent: null });
         expect(wired.effects, where).toEqual({ tools: [], models: [] });
         const all = [...frames.slice(0, point), ...more];
-        expectSums(reportRun(all, 'ended'));
+        expectSums(await reportRun(all, 'ended'));
         const audit = await auditRun(all, { readBlob: async () => Buffer.from('l'.repeat(40_000)), damaged: [] });
         expect(audit.problems, where).toEqual([]);
       }
