@@ -1,10 +1,10 @@
 // Finds out whose work keeps the event loop to itself.
 //
-//   M1. A piece of work that the runtime starts and ends itself is put to the cell it was for, exactly.
+//   M1. A piece of work that the runtime starts and ends itself is attributed to the cell it was for, exactly.
 //   M2. Between two such marks, a regular tick shows that the loop is free. What ran since the newest tick or mark belongs to
 //       the cell whose work ends next: a tool that awaits something, then blocks, then returns.
 //   M3. If a tick is late and no mark came before it, the stall belongs to the only cell that has a tool at work. If there are
-//       several, or none, it is counted but put to no cell.
+//       several, or none, it is counted but attributed to no cell.
 //   M4. The loop is watched only while a step is at work, and shortly after.
 import type { CellId, RunId } from '#base';
 import type { CellStalls, StallMeter, StallReport } from '#contracts';

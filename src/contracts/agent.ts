@@ -7,7 +7,10 @@ import type { TeamRules } from './team.ts';
 import type { Model } from './model.ts';
 import type { BuiltinTool, ToolDefinition, ToolSource } from './tool.ts';
 
-/** Fixed caps on a session. Exceeding `mailTimeout` or a snake_case limit ends the session with `limit`; child cells have defaults for those, root cells have none. */
+/**
+ * Fixed caps on a session. Exceeding `mailTimeout` or a snake_case limit ends the session with `limit`; child cells have defaults
+ * for those, root cells have none.
+ */
 export type Limits = {
   readonly max_steps?: number;
   readonly max_tokens_per_step?: number;

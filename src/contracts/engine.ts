@@ -136,7 +136,7 @@ export type StepContext = {
   /** The same for text of any length: a long one is searched in pieces, and other cells have their turn in between. */
   redactInPieces(text: string): Promise<string>;
   /** Lets other cells have their turn. Rejects if the step was stopped meanwhile. */
-  breathe(): Promise<void>;
+  yieldToOthers(): Promise<void>;
   /** Whether there are any secrets to redact. */
   readonly redacts: boolean;
   /** Stores a large value and returns a reference to it. */

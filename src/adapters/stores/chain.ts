@@ -16,8 +16,8 @@ export type FrameRow = { readonly no: unknown; readonly body: unknown; readonly 
 export type CheckedLog = { readonly frames: readonly Frame[]; readonly problems: readonly string[] };
 
 /**
- * Checks rows in order of `no`. Throws `run_format` if the first record has a format that this build cannot read. `end` is the tail stored with the last write, if known; `acknowledged` are frames that must
- * be there.
+ * Checks rows in order of `no`. Throws `run_format` if the first record has a format that this build cannot read. `end` is the
+ * tail stored with the last write, if known; `acknowledged` are frames that must be there.
  */
 export const checkChain = (
   run: RunId,

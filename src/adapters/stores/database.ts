@@ -48,7 +48,7 @@ export type WritingOptions = {
 
 export const openForWriting = (folder: string, { busyTimeoutMs, build }: WritingOptions): DatabaseSync => {
   makeFolder(folder);
-  refuseUntouched(folder);
+  checkFormatUntouched(folder);
   const database = new DatabaseSync(databasePath(folder), { timeout: busyTimeoutMs });
   try {
     if (isEmpty(database)) createSchema(database, build);
@@ -64,7 +64,7 @@ export const openForWriting = (folder: string, { busyTimeoutMs, build }: Writing
 
 /** Undefined while nobody has finished creating it. */
 export const openForReading = (folder: string, busyTimeoutMs: number): DatabaseSync | undefined => {
-  refuseUntouched(folder);
+  checkFormatUntouched(folder);
   const database = new DatabaseSync(databasePath(folder), { readOnly: true, timeout: busyTimeoutMs });
   try {
     if (!isEmpty(database)) return database;
@@ -78,7 +78,7 @@ export const openForReading = (folder: string, busyTimeoutMs: number): DatabaseS
 };
 
 /** Throws what `isEmpty` would throw, but leaves the folder as it is. */
-const refuseUntouched = (folder: string): void => {
+const checkFormatUntouched = (folder: string): void => {
   const path = databasePath(folder);
   if (existsSync(path)) checkFormat(readMetaUntouched(path));
 };

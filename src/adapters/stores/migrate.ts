@@ -15,7 +15,7 @@ import { storeError } from './store-error.ts';
 export type Migration = { readonly from: number; readonly to: number; change(database: DatabaseSync): void };
 
 /** Nothing has been released yet, so there is no format to migrate from. */
-export const migrations: readonly Migration[] = [];
+const migrations: readonly Migration[] = [];
 
 export type MigrationOptions = {
   readonly build: string;

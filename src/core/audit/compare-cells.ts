@@ -18,12 +18,15 @@ export const compareCells = (one: CellRecords, other: CellRecords): CellDiff['pa
   let hashesComparable = true;
   for (const op of [...numbers].sort((left, right) => left - right)) {
     const [left, right] = [operationSide(one, op, oneGoals), operationSide(other, op, otherGoals)];
-    const [leftPrint, rightPrint] = [
+    const [leftFingerprint, rightFingerprint] = [
       operationFingerprint(left, hashesComparable),
       operationFingerprint(right, hashesComparable),
     ];
-    if (!isSameJson(leftPrint, rightPrint))
-      return { op, ...describeDifference([left, right], [printText(leftPrint), printText(rightPrint)]) };
+    if (!isSameJson(leftFingerprint, rightFingerprint))
+      return {
+        op,
+        ...describeDifference([left, right], [fingerprintText(leftFingerprint), fingerprintText(rightFingerprint)]),
+      };
     hashesComparable &&= isSameJson(left?.settle?.value ?? null, right?.settle?.value ?? null);
   }
   return null;
@@ -72,7 +75,8 @@ const operationFingerprint = (operation: Side, hashesComparable: boolean): Json 
   };
 };
 
-const printText = (print: Json | undefined): string => (print === undefined ? '' : canonicalJson(print));
+const fingerprintText = (fingerprint: Json | undefined): string =>
+  fingerprint === undefined ? '' : canonicalJson(fingerprint);
 
 /** A reply without the provider's ids. Null for a child, whose value is only the number of a crossing. */
 const comparableValue = ({ begin, attempt, settle }: OperationRecord): Json => {

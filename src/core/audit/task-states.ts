@@ -99,7 +99,7 @@ const follow = (frame: Frame, state: State): void => {
 };
 
 const teamTextsIn = (format: number | undefined): TeamTexts =>
-  (format === undefined ? undefined : teamTextsByVersion[recordedVersions(format).teamTexts]) ?? newestTeamTexts;
+  format === undefined ? newestTeamTexts : teamTextsByVersion[recordedVersions(format).teamTexts]!;
 
 const contentKey = ({ cell, seq }: Pick<CrossingContent, 'cell' | 'seq'>): string => `${cell}/${seq}`;
 

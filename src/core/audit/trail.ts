@@ -1,5 +1,6 @@
 // Follows a segment back to where its text came from, through crossings into other cells.
 import { decodeMessage } from '#base';
+import { isMadeBy } from '#core/rules';
 import type { DependencyHead, CrossingEnd, LedgerEntry, Source, TrailStep } from '#contracts';
 import type { PromptState } from './rebuild-prompt.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
@@ -14,10 +15,10 @@ export const buildTrail = (
   const visit = (segment: number): void => {
     if (visited.has(segment)) return;
     visited.add(segment);
-    const { rule, of = [] } = prompt.segments.get(segment)?.record.origin ?? {};
-    for (const source of of) {
+    const origin = prompt.segments.get(segment)?.record.origin;
+    for (const source of origin?.of ?? []) {
       const found =
-        rule === 'shared-system@1' && source.from === 'crossing'
+        isMadeBy(origin!.rule, 'shared-system') && source.from === 'crossing'
           ? callerPromptSteps(source.seq, cell, records)
           : trailSteps(source, { prompt, cell, records });
       for (const step of found) steps.set(JSON.stringify(step), step);

@@ -101,7 +101,10 @@ export type RunPorts = {
   readonly ids: Ids;
   /** The build that records, and the format of the runs it starts. Default: the newest format, and a build without a name. */
   readonly recordedBy?: RecordedBy;
-  /** What the cells of an agent may not record; null: what nobody may. `models`: those that forks gave it. Null when that is nothing. */
+  /**
+   * Removes what the cells of an agent may not record; without an agent, what no cell may. `models`: those that forks gave the
+   * agent. Null when there is nothing to remove.
+   */
   redactFor?(agent: Agent | null, models?: readonly string[]): Redact | null;
   /** Absent where there is no real time. */
   readonly stalls?: StallMeter | undefined;

@@ -33,7 +33,10 @@ export const postRecord = (
   halted,
 });
 
-/** The record that a replay produces. The outcome of a post and the wait for a hold depend on other cells, so they are taken from the log. */
+/**
+ * The record that a replay produces. The outcome of a post and the wait for a hold depend on other cells, so they are taken from
+ * the log.
+ */
 export const replayedRecord = (
   operation: Operation,
   no: number,

@@ -293,13 +293,13 @@ export class StepRunner implements StepContext {
     const stream = redact.stream();
     let safe = '';
     for (let at = 0; at < text.length; at += pieceChars) {
-      await this.breathe();
+      await this.yieldToOthers();
       safe += stream.push(text.slice(at, at + pieceChars));
     }
     return safe + stream.end();
   }
 
-  async breathe(): Promise<void> {
+  async yieldToOthers(): Promise<void> {
     await new Promise<void>((resolve) => void this.#ports.clock.timer(0, resolve));
     if (this.#isSettled) throw new CloisterError('cancelled');
   }

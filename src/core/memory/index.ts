@@ -1,5 +1,5 @@
 export { fitWindow, findOldTurns, defaultTokensPerByte, bytesToTokens } from './fit-window.ts';
 export type { WindowRoom } from './fit-window.ts';
-export { ownPrompt, shareableContext, shareableInCrossing, shareablePrompt, showReceived } from './show-received.ts';
+export { shareableContext, shareableInCrossing, shareablePrompt, showReceived } from './show-received.ts';
 export type { ModelRequest } from './segment.ts';
 export { ContextWindow } from './context-window.ts';

@@ -60,7 +60,10 @@ type PreparedDefinition = ModelRequest & {
 
 const preparedByAgent = new WeakMap<Agent, PreparedDefinition>();
 
-/** The segments every session of an agent begins with. Built once per agent and shared as frozen objects; a prompt with date variables is built per session, and so is one of an earlier format. */
+/**
+ * The segments every session of an agent begins with. Built once per agent and shared as frozen objects; a prompt with date
+ * variables is built per session, and so is one of an earlier format.
+ */
 export const definitionSegments = (
   agent: Agent,
   { startedAt, format }: { readonly startedAt: number; readonly format: number },

@@ -40,12 +40,10 @@ export const shareablePrompt = (
   share: readonly ShareName[],
 ): readonly SharedMessage[] => {
   // probe: shared-prompt
-  const text = ownPrompt(definition.prompt, startedAt);
+  const text = fillDate(definition.prompt, startedAt);
   if (!share.includes('system') || text.trim() === '') return [];
   return [{ category: definition.promptBy === 'model' ? 'CONTEXT' : 'SYSTEM', text }];
 };
-
-export const ownPrompt = (prompt: string, startedAt: number): string => fillDate(prompt, startedAt);
 
 /** The CONTEXT messages, if they are to be shared, oldest first. */
 export const shareableContext = (context: readonly Segment[], share: readonly ShareName[]): readonly SharedMessage[] =>

@@ -14,7 +14,7 @@ import type {
 import type { LiveCell, LocalRun, Member } from '#core/cells';
 import { mayWrite } from '#core/bus';
 import { cross } from '#core/crossings';
-import { ownPrompt } from '#core/memory';
+import { fillDate, isMadeBy } from '#core/rules';
 import { mailBytesMax } from '#core/session';
 import { sessionHandle } from './spawn-agent.ts';
 
@@ -174,8 +174,8 @@ const chooseParts = (
     .flatMap(({ category, part, origin }) => {
       const text =
         category === 'SYSTEM'
-          ? systemText(origin, ownPrompt(agent.definition.prompt, liveRun.startedAt))
-          : origin.rule === 'note@1'
+          ? systemText(origin, fillDate(agent.definition.prompt, liveRun.startedAt))
+          : isMadeBy(origin.rule, 'note')
             ? ''
             : partText(part);
       return text === '' ? [] : [{ category, text }];

@@ -16,7 +16,7 @@ import type { Cell } from '#core/cells';
 import { cross } from '#core/crossings';
 import type { Door } from '#core/crossings';
 import { recordedVersions, truncateHandover } from '#core/rules';
-import { newestTeamTexts, teamTextsByVersion } from '#core/tasks';
+import { teamTextsByVersion } from '#core/tasks';
 import type { TeamTexts } from '#core/tasks';
 import { createChild, depthMax } from './agent-tool.ts';
 
@@ -36,7 +36,7 @@ export type TeamChildInput = {
 
 /** In the version that the run uses. */
 export const teamTextsOf = ({ runtime }: Cell): TeamTexts =>
-  teamTextsByVersion[recordedVersions(runtime.liveRun.format).teamTexts] ?? newestTeamTexts;
+  teamTextsByVersion[recordedVersions(runtime.liveRun.format).teamTexts]!;
 
 /** The operation that starts the cell, or why it cannot start. The crossings are recorded in its begin frame. */
 export const createTeamChild = (cell: Cell, agent: Agent, input: TeamChildInput): ChildOperation | Failure => {

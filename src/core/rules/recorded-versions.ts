@@ -10,7 +10,7 @@ export type RecordedVersions = {
   readonly earlierRules: Readonly<Partial<Record<RuleName, RuleName>>>;
   /** Which estimate of what an attempt may cost: see `holdEstimates`. */
   readonly holdEstimate: number;
-  /** Which texts about tasks, in the answers and goals of teams: see `teamTexts`. */
+  /** Which texts about tasks, in the answers and goals of teams: see `teamTextsByVersion`. */
   readonly teamTexts: number;
 };
 

@@ -30,7 +30,7 @@ export const plainTool = (tool: ToolDefinition): ToolRunner => ({
           const output = await tool.execute(args, { signal: world.signal, key: world.key });
           const { text, extension } = outputText(output);
           // Megabytes take some time in each of these steps, so other cells may work in between.
-          if (checkSize(text) > pieceBytes) await world.breathe();
+          if (checkSize(text) > pieceBytes) await world.yieldToOthers();
           const safe = await world.redactInPieces(text);
           return toolValue(/* probe: tool-text */ safe, {
             world,
@@ -51,9 +51,9 @@ const toolValue = async (text: string, offload: Offload): Promise<Json> => {
   const bytes = checkSize(text);
   if (bytes <= offload.shownMax) return { text } satisfies ToolResultValue;
   const { world } = offload;
-  if (bytes > pieceBytes) await world.breathe();
+  if (bytes > pieceBytes) await world.yieldToOthers();
   const encoded = Buffer.from(text);
-  if (bytes > pieceBytes) await world.breathe();
+  if (bytes > pieceBytes) await world.yieldToOthers();
   const ref = await world.storeBlob(encoded);
   const shown = Math.min(previewBytesMax, offload.shownMax);
   const output = { name: offload.name(), ref, bytes, chars: text.length, shown };
