@@ -40,10 +40,11 @@ const unique = (reader: KeywordReader): Keyword | null => {
   });
 };
 
-/** Draft 7 has the first items in `items`, and `additionalItems` for the rest. */
+/** Draft 7 has the first items in `items`, and `additionalItems` for the rest. If a schema has both lists, `prefixItems` decides. */
 const items = (reader: KeywordReader): Keyword | null => {
   const old = Array.isArray(reader.schema['items']);
-  const first = [...(reader.list('prefixItems') ?? []), ...(old ? (reader.list('items') ?? []) : [])];
+  const prefix = reader.list('prefixItems') ?? [];
+  const first = [...prefix, ...(old ? (reader.list('items') ?? []).slice(prefix.length) : [])];
   const rest = reader.node(old ? 'additionalItems' : 'items');
   if (first.length === 0 && rest === null) return null;
   return onlyFor(isList, (value, place, run, seen) => {

@@ -39,7 +39,7 @@ test('a pattern matches the same texts as in JavaScript', () => {
         expect(compiled.matches(one), `${JSON.stringify(source)} on ${JSON.stringify(one)}`).toBe(expected);
       }
     }),
-    { numRuns: 1_000, seed: 18 },
+    { numRuns: 1_000 },
   );
   expect(matched).toBeGreaterThan(500);
 });

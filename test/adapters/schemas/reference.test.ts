@@ -81,7 +81,7 @@ test('every verdict is that of the reference', () => {
         expect(validate(schema, one).length === 0, JSON.stringify([schema, one])).toBe(expected);
       }
     }),
-    { numRuns: 1_500, seed: 18 },
+    { numRuns: 1_500 },
   );
   expect(Math.min(valid, invalid)).toBeGreaterThan(1_000);
 });

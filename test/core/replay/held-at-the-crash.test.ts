@@ -26,6 +26,11 @@ const begin = (op: number, tokens: number): FrameRecord => ({
   name: 'model:m',
   hold: { tokens },
 });
+const open = (tokens: number): FrameRecord => ({
+  type: 'open',
+  recordedBy: { format: recordFormats.newest, build: 'test' },
+  birth: birth('root', null, { tokens }),
+});
 /** An attempt whose hold is not granted when it begins. */
 const wait = (op: number, tokens: number): FrameRecord => ({ ...begin(op, tokens), waits: true }) as FrameRecord;
 const held = (op: number): FrameRecord => ({ type: 'held', op });
@@ -39,14 +44,7 @@ const child = (op: number, cell: string): FrameRecord => ({
 
 test('two attempts in flight are both uncertain, so a third does not fit', () => {
   const frames = framesOf([
-    [
-      'root',
-      {
-        type: 'open',
-        recordedBy: { format: recordFormats.newest, build: 'test' },
-        birth: birth('root', null, { tokens: 12_000 }),
-      },
-    ],
+    ['root', open(12_000)],
     ['root', child(0, 'a')],
     ['root', child(1, 'b')],
     ['a', begin(0, 5_000)],
@@ -61,14 +59,7 @@ test('two attempts in flight are both uncertain, so a third does not fit', () =>
 
 test('an attempt that was still waiting for its hold has used nothing', () => {
   const frames = framesOf([
-    [
-      'root',
-      {
-        type: 'open',
-        recordedBy: { format: recordFormats.newest, build: 'test' },
-        birth: birth('root', null, { tokens: 9_000 }),
-      },
-    ],
+    ['root', open(9_000)],
     ['root', child(0, 'a')],
     ['root', child(1, 'b')],
     ['a', begin(0, 5_000)],
@@ -82,14 +73,7 @@ test('an attempt that was still waiting for its hold has used nothing', () => {
 test('an attempt that got its hold when another settled was in flight', () => {
   const cost = { usage: { inputTokens: 100, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }, nanoUsd: null };
   const frames = framesOf([
-    [
-      'root',
-      {
-        type: 'open',
-        recordedBy: { format: recordFormats.newest, build: 'test' },
-        birth: birth('root', null, { tokens: 9_000 }),
-      },
-    ],
+    ['root', open(9_000)],
     ['root', child(0, 'a')],
     ['root', child(1, 'b')],
     ['a', begin(0, 5_000)],
@@ -105,14 +89,7 @@ test('an attempt that got its hold when another settled was in flight', () => {
 test('an attempt that is stopped while it waits for its hold does not hide one that runs afterwards', () => {
   const cost = { usage: { inputTokens: 100, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }, nanoUsd: 0 };
   const frames = framesOf([
-    [
-      'root',
-      {
-        type: 'open',
-        recordedBy: { format: recordFormats.newest, build: 'test' },
-        birth: birth('root', null, { tokens: 12_000 }),
-      },
-    ],
+    ['root', open(12_000)],
     ['root', child(0, 'a')],
     ['root', child(1, 'b')],
     ['root', child(2, 'c')],
@@ -136,14 +113,7 @@ const fork: FrameRecord = {
 
 describe('a run forked at a cut', () => {
   const untilCut: readonly [cell: string, record: FrameRecord][] = [
-    [
-      'root',
-      {
-        type: 'open',
-        recordedBy: { format: recordFormats.newest, build: 'test' },
-        birth: birth('root', null, { tokens: 9_000 }),
-      },
-    ],
+    ['root', open(9_000)],
     ['root', child(0, 'a')],
     ['root', child(1, 'b')],
     ['a', begin(0, 5_000)],
