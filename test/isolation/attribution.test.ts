@@ -1,10 +1,11 @@
 // One agent's words never stand under another's name, whatever the agents write.
 import { expect, test } from 'vitest';
 import { normaliseText } from '#core/rules';
+import { testSeed } from '../test-seed.ts';
 import { findMisattribution, misattributions, shownByGather, shownToCoordinator } from './attribution.ts';
 
 test('every word under an agent’s name was written by it, and nothing it wrote is lost', async () => {
-  expect(await findMisattribution(1_500, 42)).toEqual([]);
+  expect(await findMisattribution(1_500, testSeed().seed)).toEqual([]);
 });
 
 /** An injected member cites the page of a trusted one. */

@@ -1,19 +1,19 @@
 // What members of a team that exchanges messages are shown does not depend on another's private content.
 import { expect, test } from 'vitest';
-import { testRuns } from '../test-seed.ts';
+import { testRuns, testSeed } from '../test-seed.ts';
 import { compareAskers } from './askers-two-run.ts';
 import { comparePairs } from './mail-two-run.ts';
 
 test('what one agent receives never depends on another’s private content', async () => {
   const pairsPerTeam = testRuns(75);
-  const { differences, sights: observations, pairs } = await comparePairs(pairsPerTeam, 7);
+  const { differences, sights: observations, pairs } = await comparePairs(pairsPerTeam, testSeed().seed);
   expect(differences).toEqual([]);
   expect(pairs).toBe(3 * pairsPerTeam);
   expect(observations).toBeGreaterThan(20 * pairsPerTeam);
 });
 
 test('what an agent is shown, and how it ends, never depends on who else asks the agent that it asks', async () => {
-  const { differences, observations, loops } = await compareAskers(25, 7);
+  const { differences, observations, loops } = await compareAskers(25, testSeed().seed);
   expect(differences).toEqual([]);
   expect(observations).toBeGreaterThan(150);
   // In some pairs, the agent itself writes so often that this is the end of it.
