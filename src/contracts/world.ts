@@ -24,7 +24,7 @@ export interface StallMeter {
   start(): void;
   /** What has run since the last call of `start` or `end`, for any run, was this cell's work. */
   end(cell: CellId): void;
-  /** A step of this cell is at work until `stepEnded`. `isTool`: it runs code of which the runtime sees only the two ends. */
+  /** A step of this cell is at work until `stepEnded`. `isTool`: it runs code that the runtime sees only start and end. */
   stepStarted(cell: CellId, isTool: boolean): void;
   stepEnded(isTool: boolean): void;
   /** The stalls since the last call. */

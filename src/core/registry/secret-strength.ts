@@ -1,7 +1,7 @@
 // Which values nobody can guess. Only those may be redacted where others can watch: whoever sees that a text is replaced has
 // confirmed a guess, so a value that can be guessed would be given away by its own redaction.
 //
-//   S1. A value is judged in parts, each by itself: lines, words, the fields of a URL, of JSON and of `name=value` lists. Who
+//   S1. A value is judged in parts, each by itself: lines, words, the fields of a URL, of JSON and of `name=value` lists. Whoever
 //       knows all parts but one has only that one left to guess.
 //   S2. A part is strong if it has at least 20 characters and an estimated 64 bits.
 //   S3. A strong part consists of printable ASCII characters without spaces. Streams rely on this: they hold back the word that

@@ -73,7 +73,7 @@ const normaliseSource = (source: string): string => {
   return URL.canParse(plain) ? new URL(plain).href : plain;
 };
 
-/** Removes such characters at the end. `/…+$/` would try each of them anew wherever many stand in a row. */
+/** Removes such characters at the end. `/…+$/` would start again at each of them where there are many in a row. */
 const trimEnd = (text: string, unwanted: string): string => {
   let end = text.length;
   while (end > 0 && unwanted.includes(text.charAt(end - 1))) end--;

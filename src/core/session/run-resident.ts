@@ -77,7 +77,7 @@ const endsResident = ({ status, failure }: Outcome, { cell }: Session): boolean 
   return cell.parent !== null || status !== 'failed' || failure?.code === 'defect';
 };
 
-/** Records where the answer went, also if it went to nobody. If the asker has ended meanwhile, it is recorded as undeliverable. */
+/** Records where the answer went, even if it went to nobody. If the asker has ended meanwhile, it is recorded as undeliverable. */
 const answerAsker = (session: Session, outcome: Outcome): Failure | null => {
   const { asker, cell } = session;
   const to = asker !== null && session.recipients.includes(asker.from) ? null : answerEnd(session);

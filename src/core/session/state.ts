@@ -102,7 +102,7 @@ export type Session = {
   /** The model that gave the latest reply. */
   latestModel: Model | null;
   hasRepaired: boolean;
-  /** For checking the arguments of the current turn's calls. They are checked anew on a replay, so it is not recorded. */
+  /** For checking the arguments of the current turn's calls. They are checked again on a replay, so it is not recorded. */
   checkSteps: CheckSteps;
 };
 
