@@ -31,6 +31,9 @@ export type Keyword = (value: Json, place: Place, run: CheckRun, seen: SeenKeys 
 /** The value is refused, since it would take too long to say more about it. */
 export class TooCostly extends Error {}
 
+/** Written out at the end, because most problems are those of a branch that is not needed. */
+type Problem = { readonly place: Place; readonly text: () => string };
+
 const depthMax = 400;
 const problemsMax = 100;
 
@@ -45,7 +48,7 @@ export class CheckRun {
   #left: number;
   #depth = 0;
   #quiet = 0;
-  readonly #problems: string[] = [];
+  readonly #problems: Problem[] = [];
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -58,7 +61,10 @@ export class CheckRun {
   }
 
   get problems(): readonly string[] {
-    return [...new Set(this.#problems)];
+    const shown = new Map<Place, string>([[null, '']]);
+    return [
+      ...new Set(this.#problems.map(({ place, text }) => `${showPlace(place, shown) || 'the value'}: ${text()}`)),
+    ];
   }
 
   /** Called before the work is done. */
@@ -130,14 +136,18 @@ export class CheckRun {
   }
 
   report(place: Place, text: () => string): typeof invalid {
-    if (this.#quiet === 0 && this.#problems.length < problemsMax) this.#problems.push(`${showPlace(place)}: ${text()}`);
+    if (this.#quiet === 0 && this.#problems.length < problemsMax) this.#problems.push({ place, text });
     return invalid;
   }
 }
 
-const showPlace = (place: Place): string => {
-  const keys: string[] = [];
-  for (let at = place; at !== null; at = at.above)
-    keys.unshift(truncateChars(String(at.key)).replaceAll('~', '~0').replaceAll('/', '~1'));
-  return keys.length === 0 ? 'the value' : `/${keys.join('/')}`;
+/** `shown`: the places that were written before; many problems have a place above them in common. */
+const showPlace = (place: Place, shown: Map<Place, string>): string => {
+  let text = shown.get(place);
+  if (text === undefined) {
+    const { above, key } = place!;
+    text = `${showPlace(above, shown)}/${truncateChars(String(key)).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    shown.set(place, text);
+  }
+  return text;
 };

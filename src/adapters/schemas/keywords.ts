@@ -1,7 +1,6 @@
 // What the value of each JSON Schema keyword must look like, and where it contains other schemas. Unlisted keywords may
 // have any value.
 import { isObject } from '#base';
-import { patternSyntaxProblem } from './pattern.ts';
 import { describeValue } from './values.ts';
 
 /** Returns what is wrong with a keyword's value; null when it is valid. */
@@ -38,8 +37,6 @@ const type: Check = (value) => {
   return wrong.length === 0 ? null : `${describeValue(wrong[0])} is not a type; the types are ${typeNames.join(', ')}`;
 };
 
-const pattern: Check = (value) => text(value) ?? patternSyntaxProblem(value as string);
-
 const namesByName: Check = (value) => {
   if (!isObject(value)) return `expected an object of name lists, got ${describeValue(value)}`;
   for (const one of Object.values(value)) if (names(one) !== null) return names(one);
@@ -56,6 +53,7 @@ export const checks: ReadonlyMap<string, Check> = new Map([
   ...entriesOf(
     text,
     'format',
+    'pattern',
     '$schema',
     '$id',
     '$ref',
@@ -75,7 +73,6 @@ export const checks: ReadonlyMap<string, Check> = new Map([
   ...entriesOf(names, 'required'),
   ...entriesOf(namesByName, 'dependentRequired'),
   ...entriesOf(type, 'type'),
-  ...entriesOf(pattern, 'pattern'),
 ]);
 
 export const nestings: ReadonlyMap<string, Nesting> = new Map([

@@ -1,5 +1,7 @@
 /** Exact for the decimal numbers that were written: 19.99 is a multiple of 0.01. */
 export const isMultipleOf = (value: number, divisor: number): boolean => {
+  // JSON can contain 1e400, which is read as Infinity.
+  if (!Number.isFinite(value)) return false;
   if (Number.isInteger(value) && Number.isInteger(divisor)) return value % divisor === 0;
   const [one, other] = [decimal(value), decimal(divisor)];
   const exponent = Math.min(one.exponent, other.exponent);

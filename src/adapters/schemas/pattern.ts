@@ -1,11 +1,11 @@
 // Patterns on an engine whose time is linear in the text, so that no text can stall the process.
 import { createRequire } from 'node:module';
 import type * as Library from 're2js';
-import { translatePattern } from './translate-pattern.ts';
+import { propertyCost, translatePattern } from './translate-pattern.ts';
 import type { CountedLength, Translation } from './translate-pattern.ts';
 
 /** Compiling takes some microseconds for each unit of cost. */
-const patternCostMax = 4_000;
+export const patternCostMax = 4_000;
 
 let loaded: typeof Library | undefined;
 
@@ -46,9 +46,12 @@ export const countChars = (text: string): number => {
   return count;
 };
 
+/** What a pattern costs at least, known without reading it: its length, and the tables of Unicode that it names. */
+export const readingCost = (source: string): number =>
+  source.length + (source.match(/\\p\{/giu)?.length ?? 0) * propertyCost;
+
 /** Translates a valid pattern, which is quick. `refused`: why it cannot be used here, as in "the pattern uses a look-ahead". */
 export const readPattern = (source: string): Translation => {
-  if (source.length > patternCostMax) return { refused: tooLarge };
   const translated = translatePattern(source);
   return 'cost' in translated && translated.cost > patternCostMax ? { refused: tooLarge } : translated;
 };
@@ -62,7 +65,7 @@ export const compilePattern = (translated: Translation): Pattern | { readonly re
   }
 };
 
-const tooLarge = `is too large: its length, with repetitions written out, is limited to ${patternCostMax}`;
+export const tooLarge = `is too large: its length, with repetitions written out, is limited to ${patternCostMax}`;
 
 /** What is wrong with a pattern whatever the engine; null when it is valid. */
 export const patternSyntaxProblem = (source: string): string | null => {

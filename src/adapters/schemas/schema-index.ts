@@ -1,7 +1,7 @@
 // Finds what a schema refers to and the patterns it uses, in one pass over its values, before anything is checked.
 import { isObject } from '#base';
 import { nestings } from './keywords.ts';
-import { compilePattern, patternSyntaxProblem, readPattern } from './pattern.ts';
+import { compilePattern, patternCostMax, patternSyntaxProblem, readingCost, readPattern, tooLarge } from './pattern.ts';
 import type { Pattern } from './pattern.ts';
 import type { Translation } from './translate-pattern.ts';
 import { describeValue } from './values.ts';
@@ -11,8 +11,13 @@ export type SchemaObject = Readonly<Record<string, unknown>>;
 /** The address of schemas without one. Nothing is ever fetched. */
 const rootAddress = 'https://schema.invalid/';
 
+/** Each address is parsed, copied and compared again for every reference and anchor below it. */
+const addressCharsMax = 500;
+
 /** For all patterns of a schema. Compiling takes some microseconds for each. */
 const patternsCostMax = 8_000;
+/** The same for reading them, also those that turn out to be of no use here. */
+const readingCostMax = 20_000;
 const oneTooMany = 'is one too many: the patterns of a schema are limited in size';
 
 /** Keywords whose values are data: nothing in them is a schema. */
@@ -27,8 +32,10 @@ export class SchemaIndex {
   readonly #targets = new Map<SchemaObject, unknown>();
   readonly #translations = new Map<string, Translation>();
   readonly #patterns = new Map<string, Pattern | { readonly refused: string }>();
+  readonly #syntaxProblems = new Map<string, string>();
   readonly #references: SchemaObject[] = [];
   #patternsCost = 0;
+  #readingCost = 0;
 
   constructor(schema: unknown) {
     if (isObject(schema)) this.#addresses.set(rootAddress, schema);
@@ -56,14 +63,34 @@ export class SchemaIndex {
     return compiled;
   }
 
+  /** What is wrong with the syntax of a pattern; null when it is valid, or when it is refused without being read. */
+  syntaxProblem(source: string): string | null {
+    return this.#syntaxProblems.get(source) ?? null;
+  }
+
   /** Which patterns are too many depends on their order in the schema, not on which is needed first. */
   #read(source: string): void {
-    if (this.#translations.has(source) || patternSyntaxProblem(source) !== null) return;
+    if (this.#translations.has(source)) return;
+    const translated = this.#translate(source);
+    this.#translations.set(source, translated);
+    if ('cost' in translated) this.#patternsCost += translated.cost;
+  }
+
+  /** JavaScript's own check of a pattern takes long for some, so the costs are known before. */
+  #translate(source: string): Translation {
+    if (source.length > patternCostMax) return { refused: tooLarge };
+    const cost = readingCost(source);
+    if (cost > patternCostMax) return { refused: tooLarge };
+    if (this.#readingCost + cost > readingCostMax) return { refused: oneTooMany };
+    this.#readingCost += cost;
+    const problem = patternSyntaxProblem(source);
+    if (problem !== null) {
+      this.#syntaxProblems.set(source, problem);
+      return { refused: 'is not valid' };
+    }
     const translated = readPattern(source);
-    const cost = 'cost' in translated ? translated.cost : 0;
-    const isOneTooMany = this.#patternsCost + cost > patternsCostMax;
-    this.#translations.set(source, isOneTooMany ? { refused: oneTooMany } : translated);
-    if (!isOneTooMany) this.#patternsCost += cost;
+    const isOneTooMany = 'cost' in translated && this.#patternsCost + translated.cost > patternsCostMax;
+    return isOneTooMany ? { refused: oneTooMany } : translated;
   }
 
   #scan(root: unknown, rootBase: string): void {
@@ -91,8 +118,7 @@ export class SchemaIndex {
       else if (url.hash.length > 1) this.#addAddress(url.href, schema);
       else {
         url.hash = '';
-        base = url.href;
-        this.#addAddress(base, schema);
+        if (this.#addAddress(url.href, schema)) base = url.href;
       }
     }
     for (const anchor of [$anchor, $dynamicAnchor])
@@ -100,19 +126,27 @@ export class SchemaIndex {
     return base;
   }
 
-  #addAddress(address: string, schema: SchemaObject): void {
+  /** False if the address is too long to be used. */
+  #addAddress(address: string, schema: SchemaObject): boolean {
+    if (address.length > addressCharsMax) {
+      this.problem ??= `The address ${describeValue(address)} has more than ${addressCharsMax} characters.`;
+      return false;
+    }
     const known = this.#addresses.get(address);
     if (known !== undefined && known !== schema) this.problem ??= `Duplicate address ${describeValue(address)}.`;
     else this.#addresses.set(address, schema);
+    return true;
   }
 
   #follow(schema: SchemaObject): void {
     const reference = schema['$ref'] as string;
     if (reference === '') return;
     const base = this.#bases.get(schema)!;
-    const address = reference.startsWith('#') ? `${base}${reference}` : URL.parse(reference, base)?.href;
+    const isLocal = reference.startsWith('#');
+    const address = isLocal ? reference : URL.parse(reference, base)?.href;
     if (address === undefined) return;
-    const [resource = '', fragment = ''] = splitOnce(address, '#');
+    const [before = '', fragment = ''] = splitOnce(address, '#');
+    const resource = isLocal ? base : before;
     const target =
       fragment === '' || fragment.startsWith('/')
         ? this.#walk(this.#addresses.get(resource), fragment)

@@ -6,7 +6,6 @@
 import { isObject } from '#base';
 import { hasCycle } from './has-cycle.ts';
 import { checks, inPlace, nestings } from './keywords.ts';
-import { patternSyntaxProblem } from './pattern.ts';
 import { childPointer, measureSchema, problemAt } from './schema-bounds.ts';
 import { SchemaIndex } from './schema-index.ts';
 import type { SchemaObject } from './schema-index.ts';
@@ -68,7 +67,7 @@ class SchemaScan {
     this.#seen.add(schema);
     for (const [key, value] of Object.entries(schema)) {
       if (value === undefined) continue;
-      const wrong = checks.get(key)?.(value) ?? null;
+      const wrong = checks.get(key)?.(value) ?? (key === 'pattern' ? this.#index.syntaxProblem(value as string) : null);
       if (wrong !== null) return problemAt(childPointer(path, key), wrong);
       const nested = this.#nested(schema, key, childPointer(path, key));
       if (nested !== null) return nested;
@@ -94,7 +93,7 @@ class SchemaScan {
     if (!isList && !isObject(value))
       return problemAt(path, `expected an object of schemas, got ${describeValue(value)}`);
     for (const [name, part] of Object.entries(value as object)) {
-      const wrong = key === 'patternProperties' ? patternSyntaxProblem(name) : null;
+      const wrong = key === 'patternProperties' ? this.#index.syntaxProblem(name) : null;
       if (wrong !== null) return problemAt(childPointer(path, name), wrong);
       if (key === 'patternProperties') this.#checkPattern(name, childPointer(path, name));
       const isNames = nesting === 'map-or-names' && Array.isArray(part);

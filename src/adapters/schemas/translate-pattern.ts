@@ -120,7 +120,7 @@ type Atom = { readonly code: number } | { readonly set: string };
 /** An assertion and a bracket have no size of their own. */
 type Group = { total: number; latest: number };
 
-const propertyCost = 40;
+export const propertyCost = 40;
 const repeatsMax = 1_000;
 
 class PatternTranslator {

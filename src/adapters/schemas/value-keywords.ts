@@ -119,10 +119,11 @@ const pattern = (reader: KeywordReader): Keyword | null => {
 
 const format = (reader: KeywordReader): Keyword | null => {
   const name = reader.value('format');
-  const matches = name === undefined ? undefined : formatNamed(name);
-  if (matches === undefined) return null;
+  const known = name === undefined ? undefined : formatNamed(name);
+  if (known === undefined) return null;
+  const { matches, steps } = known;
   return onlyFor(isText, (value, place, run) => {
-    run.take(value.length);
+    run.take(steps(value));
     return reportUnless(matches(value), place, run, () => `does not match the format "${name}"`);
   });
 };

@@ -1,7 +1,7 @@
 // Checks are bounded by steps: schemas that would take practically unlimited time get an answer, the same one every time.
 import { defineAgent } from 'cloister';
 import { expectResumable, rehearse } from 'cloister/testkit';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Json, JsonObject } from '#base';
 import { schemaProblem, toolSchemaProblem, uncheckedPatterns, validate } from '#adapters/schemas';
 import { agent, ask, calls, call, lastResults, lines, ofType, tool } from '../../core/session/driver.ts';
@@ -61,6 +61,49 @@ describe('a value that is too costly to check is refused, the same way every tim
     expect(refusals[0]).toEqual([expect.stringMatching(words)]);
     expect(refusals).toEqual([refusals[0], refusals[0], refusals[0]]);
   });
+});
+
+test('problems of branches that are not needed are not written out', () => {
+  const schema: JsonObject = {
+    additionalProperties: { $ref: '#' },
+    items: { anyOf: [...Array.from({ length: 20 }, () => false), true] },
+  };
+  let value: Json = Array.from({ length: 2_000 }, () => 1);
+  for (let level = 0; level < 100; level++) value = { [`k/${level}`]: value };
+  const escapes = vi.spyOn(String.prototype, 'replaceAll');
+  expect(validate(schema, value)).toEqual([]);
+  expect(escapes.mock.calls.length).toBeLessThan(1_000);
+  escapes.mockRestore();
+});
+
+test('an address that every reference would be compared with is limited in length', () => {
+  const long = `https://x.example/${'a'.repeat(500)}`;
+  for (const schema of [{ $id: long }, { $defs: { a: { $anchor: long } } }])
+    for (const problem of [schemaProblem(schema), toolSchemaProblem(schema)])
+      expect(problem).toMatch(/^The address ".*" has more than 500 characters\.$/u);
+});
+
+test('a pattern that names many tables of Unicode is refused before JavaScript reads it', () => {
+  const pattern = `${String.raw`\p{L}`.repeat(200)}(`;
+  expect(schemaProblem({ pattern })).toMatch(/^\/pattern: the pattern is too large/u);
+  expect(schemaProblem({ patternProperties: { [pattern]: true } })).toMatch(/the pattern is too large/u);
+  expect(toolSchemaProblem({ pattern })).toBeNull();
+  const many = Array.from({ length: 20 }, (_, at) => ({ pattern: `(?=${at})${String.raw`\p{L}`.repeat(80)}` }));
+  expect(uncheckedPatterns({ allOf: many }).at(0)).toMatch(/look-ahead/u);
+  expect(uncheckedPatterns({ allOf: many }).at(-1)).toMatch(/one too many/u);
+});
+
+test.each([
+  ['names many tables of Unicode', String.raw`\p{L}`.repeat(400)],
+  ['lists many characters', `[${'ab'.repeat(50_000)}]`],
+])('a regular expression that %s is too costly to be checked as a value', (_, text) => {
+  expect(validate({ format: 'regex' }, text)).toEqual([expect.stringMatching(/too costly/u)]);
+  expect(validate({ format: 'regex' }, String.raw`^[\p{L}\d]+$`)).toEqual([]);
+});
+
+test('a number that is too large for JavaScript is a multiple of nothing', () => {
+  for (const text of ['1e400', '-1e400'])
+    expect(validate({ multipleOf: 0.5 }, JSON.parse(text) as Json)).toEqual(['the value: expected a multiple of 0.5']);
 });
 
 test('ordinary patterns and references validate correctly', () => {
