@@ -35,8 +35,8 @@ export const migrateDatabase = (
     throw new CloisterError('store_failed', `cloister.db in ${folder} is empty, half written or not a database.`);
   const from = Number(meta.format);
   const report = { from, to: newest, writtenBy: meta.writer ?? null };
-  if (from === newest) return { ...report, copy: null };
-  const way = findWay(steps, from, newest);
+  if (meta.format === String(newest)) return { ...report, copy: null };
+  const way = meta.format === String(from) ? findWay(steps, from, newest) : undefined;
   if (way === undefined) throw otherFormat(meta);
   try {
     return { ...report, copy: replaceDatabase(path, { way, from, build }) };

@@ -14,4 +14,8 @@ export const commonPairs: ReadonlySet<string> = new Set(
   ),
 );
 
-export const keyboardRows = ['1234567890', 'qwertyuiop', 'asdfghjkl', 'zxcvbnm', 'qwertzuiop', 'yxcvbnm', 'azerty'];
+/** Also the columns, with and without Shift: `1qaz2wsx` is among the first guesses. */
+export const keyboardRows = (
+  '1234567890 qwertyuiop asdfghjkl zxcvbnm qwertzuiop yxcvbnm azerty ' +
+  '1qaz 2wsx 3edc 4rfv 5tgb 6yhn 7ujm !qaz @wsx #edc $rfv %tgb ^yhn &ujm'
+).split(' ');

@@ -122,6 +122,9 @@ const guessedPositions = (part: string): ReadonlySet<number> => {
     const three = lower.slice(at - 2, at + 1);
     if (seen.has(three)) add(at, 1);
     if (isSequence(three)) add(at - 2, 3);
+    // Two sequences in turn: `a1b2c3`.
+    const [even, odd] = [0, 1].map((first) => [4, 2, 0].map((back) => lower.charAt(at - back - first)).join(''));
+    if (at >= 5 && isSequence(even!) && isSequence(odd!)) add(at - 5, 6);
     seen.add(three);
   }
   return guessed;
@@ -132,7 +135,14 @@ const isWord = (run: string): boolean => {
   const letters = run.normalize('NFD').replaceAll(/\p{M}/gu, '');
   // No generator of keys uses letters beyond ASCII.
   if (!/^[a-z]*$/iu.test(letters)) return true;
-  return /^(?:[A-Z]+|[A-Z]?[a-z]+(?:[A-Z][a-z]+)*)$/u.test(letters) && commonShare(letters.toLowerCase()) > 0.7;
+  return hasUsualCapitals(letters) && commonShare(letters.toLowerCase()) > 0.7;
+};
+
+/** As in a word, a title, or a sentence in which some words are shouted. */
+const hasUsualCapitals = (letters: string): boolean => {
+  if (/^(?:[A-Z]+|[A-Z]?[a-z]+(?:[A-Z][a-z]+)*)$/u.test(letters)) return true;
+  const changes = letters.match(/[a-z](?=[A-Z])|[A-Z](?=[a-z])/gu)?.length ?? 0;
+  return letters.length >= 12 && changes * 4 <= letters.length;
 };
 
 const commonShare = (letters: string): number => {

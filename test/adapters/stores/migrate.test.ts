@@ -49,6 +49,17 @@ test('a workspace of the newest format is left alone, byte for byte', async () =
   expect(readdirSync(folder)).toEqual(['cloister.db']);
 });
 
+test('a format that is not written as a number of this build is refused, as everywhere else', async () => {
+  for (const format of ['3.0', ' 3', 'three']) {
+    const { folder } = await newWorkspace();
+    const path = join(folder, 'cloister.db');
+    const database = new DatabaseSync(path);
+    database.prepare("UPDATE meta SET value = ? WHERE key = 'cloister'").run(format);
+    database.close();
+    await expect(migrateWorkspace(folder, { build: 'test' })).rejects.toMatchObject({ code: 'workspace_format' });
+  }
+});
+
 test('steps run in the order of formats, and the former database is kept and readable', async () => {
   const { folder, run } = await newWorkspace();
   const before = framesIn(folder);
