@@ -59,9 +59,9 @@ export const answerEnd = ({ asker, cell }: Session): CrossingEnd | null =>
 
 /** The end of a session is told to the caller that started it, so it holds nothing that was written for another. */
 export const textForCaller = (session: Session): string =>
-  /* probe: outcome-text */ answerEnd(session) === (session.cell.parent ?? 'outside')
-    ? session.latestText
-    : session.resultText;
+  /* probe: outcome-text */ worksForCaller(session) ? session.latestText : session.resultText;
+
+const worksForCaller = (session: Session): boolean => answerEnd(session) === (session.cell.parent ?? 'outside');
 
 const successStatus = ({ missing }: Session): Status => (missing.length > 0 ? 'partial' : 'completed');
 
@@ -91,7 +91,8 @@ const outcome = (
     output,
     data: details?.data ?? null,
     failure: details?.failure ?? null,
-    missing: session.missing,
+    // As with the text: what was missing in work for another is not told to the caller.
+    missing: worksForCaller(session) ? session.missing : [],
     // Time during which the run was down does not count.
     spent: runtime.account.spent(runtime.now - createdAt - runtime.downMs),
   });

@@ -171,6 +171,39 @@ test('the end of an agent tells its caller nothing that it wrote for others', as
   expect(ends.map(({ outcome }) => outcome.output)).toEqual(['Open.']);
 });
 
+test('the end of an agent does not name what was missing in its work for others', async () => {
+  shown = [];
+  const helper = agent('helper');
+  const desk = agent('desk', {
+    tools: [...talk],
+    messages: ['parent', 'ann'],
+    agents: [helper],
+    gather: { timeoutMs: 1_000 },
+  });
+  const ann = agent('ann', { tools: [...talk], messages: ['parent', 'desk'] });
+  const lead = agent('lead', { tools: [...talk, 'spawn_agent', 'shutdown_agent'], spawns: { agents: [desk, ann] } });
+  stage = new Stage([lead], false, ({ agent: name, options }) =>
+    shown.push({ agent: name, prompt: JSON.stringify(options.prompt) }),
+  );
+  await stage.settle();
+  for (const name of ['desk', 'ann'])
+    await result('lead', 'spawn_agent', { agent_id: name, initial_message: 'Begin.' });
+  await stage.say('desk', { text: 'Open.' });
+  await writes('ann', 'My PIN?');
+  await stage.say('desk', {
+    calls: [{ tool: 'gather', args: { tasks: [{ agent: 'helper', prompt: 'Look.', reason: 'Why not.' }] } }],
+  });
+  await stage.say('helper', { fault: 400 });
+  await stage.say('desk', { text: '4711.' });
+  await stage.say('lead', { calls: [{ tool: 'shutdown_agent', args: { sub_agent_id: 'desk' } }] });
+  const ends = stage.frames.flatMap(({ record, cell }) =>
+    record.type === 'settle' && record.ended && cell.startsWith('lead-') ? [record.ended] : [],
+  );
+  expect(ends.map(({ outcome: { output, missing } }) => ({ output, missing }))).toEqual([
+    { output: 'Open.', missing: [] },
+  ]);
+});
+
 test('a failure while it works for the caller does not tell what it wrote for others before', async () => {
   await begin();
   await writes('ann', 'My PIN?');
