@@ -29,10 +29,22 @@ const oneLine = (text: string): string => text.replace(/\s+/gu, ' ').trim();
 
 /** In a text that stands under the name of its author, a line cannot look like the heading of another author's text. */
 export const escapeHeadings = (result: string): string =>
-  result.replace(authorHeading, String.raw`$<start>\$<heading>`);
+  escapeUnderlines(result.replace(authorHeading, String.raw`$<start>\$<heading>`));
 
 const authorHeading =
-  /(?<start>(?:^|[\n\r\v\f\u0085\u2028\u2029])[\t\p{Zs}\p{Default_Ignorable_Code_Point}]*)(?<heading>#{1,6}[^\n\r\v\f\u0085\u2028\u2029]*\(by\b)/giu;
+  /(?<start>(?:^|[\n\r\v\f\u0085\u2028\u2029])[\t\p{Zs}\p{Default_Ignorable_Code_Point}]*)(?<heading>#{1,6}[^\n\r\v\f\u0085\u2028\u2029]*\([\p{Zs}\p{Default_Ignorable_Code_Point}]*by\b)/giu;
+
+/** In Markdown, a line of `-` or `=` makes the line above it a heading. */
+const escapeUnderlines = (text: string): string => {
+  const parts = text.split(/(\r\n|\n|\r)/u);
+  return parts
+    .map((line, at) =>
+      /^[\t ]*(?:-+|=+)[\t ]*$/u.test(line) && authorMark.test(parts[at - 2] ?? '') ? `\\${line}` : line,
+    )
+    .join('');
+};
+
+const authorMark = /\([\p{Zs}\p{Default_Ignorable_Code_Point}]*by\b/iu;
 
 const teamTexts1: TeamTexts = {
   taskGoal: (title, description) => `# Task: ${title}\n\n${description}`,
