@@ -22,12 +22,17 @@ export const watchInterrupts = (world: CliWorld): Interrupts => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const restores = new Set<() => void>();
   let stop: (() => void) | undefined;
-  let lastAt: number | undefined;
+  let isSameKey = false;
+  let stopTimer = (): void => undefined;
   let seen = false;
-  const close = world.onInterrupt(() => {
-    const at = world.now();
-    if (lastAt !== undefined && Math.abs(at - lastAt) < sameKeyMs) return;
-    lastAt = at;
+  const stopListening = world.onInterrupt(() => {
+    if (isSameKey) return;
+    isSameKey = true;
+    // Two timers, because the event loop reads signals between them: one that came while a busy machine did not let this
+    // process run still belongs to the same key press.
+    stopTimer = world.timer(sameKeyMs, () => {
+      stopTimer = world.timer(0, () => void (isSameKey = false));
+    });
     const first = !seen;
     seen = true;
     if (first && stop !== undefined) stop();
@@ -51,6 +56,9 @@ export const watchInterrupts = (world: CliWorld): Interrupts => {
     leave: () => {
       for (const restore of restores) restore();
     },
-    close,
+    close: () => {
+      stopTimer();
+      stopListening();
+    },
   };
 };

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import { CloisterError, errorCatalogue } from '#base';
 import type { ErrorClass, ErrorCode } from '#base';
 import type { Status } from '#contracts';
+import type { CliWorld } from '../../../src/headends/cli/cli-world.ts';
+import { watchInterrupts } from '../../../src/headends/cli/interrupts.ts';
 import { cli, emulate, scene, settle, startCli } from './driver.ts';
 
 const statusCodes: readonly (readonly [Status, number])[] = [
@@ -104,6 +106,30 @@ test('one key press that arrives as two signals stops cleanly', async () => {
   run.interrupt();
   expect(await run.code).toBe(130);
   expect(run.stderr()).toContain('Summary');
+});
+
+test('two signals that a stalled process reads late, but together, are one key press', () => {
+  let now = 0;
+  let interrupt = (): void => undefined;
+  const timers: (() => void)[] = [];
+  const stops: string[] = [];
+  const world = {
+    now: () => now,
+    timer: (_: number, due: () => void) => (timers.push(due), () => undefined),
+    onInterrupt: (listener: () => void) => ((interrupt = listener), () => undefined),
+  };
+  const interrupts = watchInterrupts(world as unknown as CliWorld);
+  interrupts.onFirst(() => stops.push('first'));
+  interrupt();
+  // It was not run for a second. A timer that is due comes before the signals.
+  now += 1_000;
+  timers.shift()?.();
+  interrupts.reset();
+  interrupt();
+  expect(stops).toEqual(['first']);
+  timers.shift()?.();
+  interrupt();
+  expect(stops).toEqual(['first', 'first']);
 });
 
 test('Ctrl-C before the run starts prevents it', async () => {
