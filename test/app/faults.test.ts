@@ -19,7 +19,7 @@ test.each([
     'lead.ai': ai().replace('output: { format: text }', `output: { format: json, schema: ${schema} }`),
   });
   expect(problemLines(await load(folders, 'lead.ai'))).toEqual([
-    expect.stringMatching(/^lead\.ai:4 output\.schema: .*not a JSON Schema/u),
+    expect.stringMatching(/^lead\.ai:4 output\.schema: This schema cannot be used: /u),
   ]);
 });
 

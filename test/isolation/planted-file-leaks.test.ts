@@ -1,13 +1,13 @@
 // The comparison of agents that are files, and the search for secrets, are only worth what they catch.
 import { afterAll, expect, test } from 'vitest';
-import { chosen } from '../planted/chosen.ts';
+import { chosen, triesAll } from '../planted/chosen.ts';
 import { plantAll } from '../planted/plant-all.ts';
 import { fileLeaks as all, untouchedChecks } from './planted-file-leaks.ts';
 
 const fileLeaks = chosen(all);
 const untouched = { name: 'nothing', edits: [], checks: untouchedChecks };
 const plants = plantAll(
-  [untouched, ...fileLeaks.map(({ check, ...leak }) => ({ ...leak, checks: [check] }))].map(
+  [...(triesAll ? [untouched] : []), ...fileLeaks.map(({ check, ...leak }) => ({ ...leak, checks: [check] }))].map(
     ({ name, edits, checks }) => ({
       name,
       edits,
@@ -18,7 +18,7 @@ const plants = plantAll(
 );
 afterAll(() => plants.remove());
 
-test('in the unmodified code nothing differs and no secret is found', async () => {
+test.runIf(triesAll)('in the unmodified code nothing differs and no secret is found', async () => {
   expect(await plants.of(untouched.name)).toMatchObject({ exit: 0, stdout: '[]\n' });
 });
 

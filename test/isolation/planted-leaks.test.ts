@@ -1,6 +1,6 @@
 // The two-run comparison is only worth what it catches: it must report every planted leak, and nothing in the unmodified code.
 import { afterAll, expect, test } from 'vitest';
-import { chosen } from '../planted/chosen.ts';
+import { chosen, triesAll } from '../planted/chosen.ts';
 import { plantAll } from '../planted/plant-all.ts';
 import { leaks as all } from './planted-leaks.ts';
 import type { Leak } from './planted-leaks.ts';
@@ -14,7 +14,7 @@ const seed = 20_261;
 const leaks = chosen(all);
 const untouched: Leak = { name: 'nothing', seenBy: 'child', edits: [] };
 const plants = plantAll(
-  [untouched, ...leaks].map(({ name, edits, seenBy }) => ({
+  [...(triesAll ? [untouched] : []), ...leaks].map(({ name, edits, seenBy }) => ({
     name,
     edits,
     entry: 'test/isolation/check-pairs.ts',
@@ -29,7 +29,7 @@ const resultOf = async ({ name }: Leak) => {
   return { exit, stderr, report: stdout === '' ? null : (JSON.parse(stdout) as Report) };
 };
 
-test('the unmodified code shows no difference', async () => {
+test.runIf(triesAll)('the unmodified code shows no difference', async () => {
   const { exit, report, stderr } = await resultOf(untouched);
   expect({ exit, difference: report?.difference, stderr }).toEqual({ exit: 0, difference: null, stderr: '' });
 });

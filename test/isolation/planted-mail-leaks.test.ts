@@ -1,7 +1,7 @@
 // The comparison of teams that exchange messages is only worth what it catches: it must report every planted leak.
 import { afterAll, expect, test } from 'vitest';
 import type { IsolationReport } from '#testkit';
-import { chosen } from '../planted/chosen.ts';
+import { chosen, triesAll } from '../planted/chosen.ts';
 import { plantAll } from '../planted/plant-all.ts';
 import { askerLeaks as allAskerLeaks, mailLeaks as allMailLeaks } from './planted-mail-leaks.ts';
 import type { MailLeak } from './planted-mail-leaks.ts';
@@ -9,7 +9,7 @@ import type { MailLeak } from './planted-mail-leaks.ts';
 const [mailLeaks, askerLeaks] = [chosen(allMailLeaks), chosen(allAskerLeaks)];
 const untouched: MailLeak = { name: 'nothing', edits: [] };
 const plants = plantAll([
-  ...[untouched, ...mailLeaks].map(({ name, edits }) => ({
+  ...[...(triesAll ? [untouched] : []), ...mailLeaks].map(({ name, edits }) => ({
     name,
     edits,
     entry: 'test/isolation/check-mail-pairs.ts',
@@ -21,7 +21,7 @@ const plants = plantAll([
 
 afterAll(() => plants.remove());
 
-test('the unmodified code shows no difference', async () => {
+test.runIf(triesAll)('the unmodified code shows no difference', async () => {
   const { exit, stdout, stderr } = await plants.of('nothing');
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
   expect((JSON.parse(stdout) as IsolationReport).differences).toEqual([]);
