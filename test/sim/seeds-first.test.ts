@@ -2,4 +2,4 @@
 import { testRuns } from '../test-seed.ts';
 import { seedsPass } from './seeds.ts';
 
-seedsPass(0, testRuns(1_650));
+seedsPass(0, testRuns(1_200));
