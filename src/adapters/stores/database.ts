@@ -46,6 +46,8 @@ export type WritingOptions = {
   readonly build: string;
 };
 
+export const syncEveryCommit = (database: DatabaseSync): void => database.exec('PRAGMA synchronous = FULL');
+
 export const openForWriting = (folder: string, { busyTimeoutMs, build }: WritingOptions): DatabaseSync => {
   makeFolder(folder);
   checkFormatUntouched(folder);
@@ -53,7 +55,7 @@ export const openForWriting = (folder: string, { busyTimeoutMs, build }: Writing
   try {
     if (isEmpty(database)) createSchema(database, build);
     enterWal(database, busyTimeoutMs);
-    database.exec('PRAGMA synchronous = FULL');
+    syncEveryCommit(database);
     recordWriter(database, build);
     return database;
   } catch (error) {

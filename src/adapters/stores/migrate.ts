@@ -8,7 +8,14 @@ import { basename, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { CloisterError } from '#base';
 import type { MigrationReport } from '#contracts';
-import { databasePath, readMeta, readMetaUntouched, otherFormat, workspaceFormat } from './database.ts';
+import {
+  databasePath,
+  readMeta,
+  readMetaUntouched,
+  otherFormat,
+  workspaceFormat,
+  syncEveryCommit,
+} from './database.ts';
 import { storeError } from './store-error.ts';
 
 /** Changes the tables from one format to the next. Frames are never rewritten: a run keeps the format of its records. */
@@ -82,7 +89,8 @@ const replaceDatabase = (path: string, { way, from, build }: Plan): string => {
 
 const applySteps = (path: string, way: readonly Migration[], build: string): void => {
   using database = new DatabaseSync(path);
-  database.exec('PRAGMA synchronous = FULL; BEGIN IMMEDIATE');
+  syncEveryCommit(database);
+  database.exec('BEGIN IMMEDIATE');
   const setMeta = database.prepare('INSERT OR REPLACE INTO meta(key, value) VALUES (?, ?)');
   for (const step of way) {
     step.change(database);
