@@ -176,6 +176,34 @@ describe('a resident session', () => {
     expect(shownTo('ann')).not.toContain('At six.');
   });
 
+  test('has room for each sender, however much another has written', async () => {
+    const busy = Promise.withResolvers<string>();
+    const think = { name: 'think', description: 'Thinks.', inputSchema: {}, execute: () => busy.promise };
+    const one = (name: string, options: Partial<AgentOptions>) =>
+      defineAgent({ name, description: 'Helps.', prompt: `You are called ${name}.`, ...options });
+    const limits = { max_steps: 1_000, maxToolCallsPerTurn: 101 };
+    const visitors = ['ann', 'bob'].map((name) =>
+      one(name, { tools: ['send_message'], messages: ['parent', 'desk'], limits }),
+    );
+    const desk = one('desk', { tools: [think], messages: ['parent', 'ann', 'bob'] });
+    const letter = { tool: 'send_message', args: { to: 'desk', message: 'Hi.' } };
+    const { cloister } = await open({
+      says: [
+        { when: ({ lastText }) => lastText.includes('flood'), times: 1, reply: { calls: Array(101).fill(letter) } },
+      ],
+      lead: { spawns: { agents: [desk, ...visitors] } },
+    });
+    const session = await cloister.spawn('lead');
+    for (const name of ['desk', 'ann', 'bob']) await session.ask(`spawn_agent {"agent_id":"${name}"}`);
+    session.send('think {}', { to: 'desk' });
+    const flood = await session.ask('flood', { to: 'ann' });
+    expect(flood.text.match(/"queued"|"MAILBOX_FULL"/gu)).toEqual([...Array(100).fill('"queued"'), '"MAILBOX_FULL"']);
+    const letterOfBob = await session.ask('send_message {"to":"desk","message":"Hi."}', { to: 'bob' });
+    expect(letterOfBob.text).toContain('"queued"');
+    busy.resolve('Well.');
+    await endAndAudit(cloister, session);
+  });
+
   test('answers messages it read in the middle of other work together with that work', async () => {
     const { cloister } = await open({ says: [{ when: { text: 'one' }, times: 1, reply: calls('receive_message') }] });
     const session = await cloister.spawn('lead');
