@@ -50,6 +50,7 @@ export const showLines = (
     '',
     ...treeLines(reportRows(report), columns, paint),
     ...(tasks.length === 0 ? [] : ['', ...tasks]),
+    ...limitLines(report, printer),
     ...stallLines(report, printer),
     ...(report.status === 'interrupted' ? ['', ...interruptedLines(report, workspace, printer)] : []),
     ...(refused.length === 0 ? [] : ['', paint('bold', 'Refused:'), ...refused]),
@@ -100,6 +101,15 @@ const reportRows = (report: RunReport): readonly TreeRow[] =>
     usd: cell.own.usd,
     ms: cell.spent.ms,
   }));
+
+/** The limits that ended cells below the root; that of the root is among its errors. */
+const limitLines = ({ cells }: RunReport, { paint }: Printer): readonly string[] => {
+  const lines = cells.flatMap((cell) => {
+    const [, limit] = /^AgentLimitExceeded\("(\w+)"\)$/u.exec(cell.outcome?.failure?.detail ?? '') ?? [];
+    return cell.parent === null || limit === undefined ? [] : [`${cellName(cell)}  ${limit}`];
+  });
+  return lines.length === 0 ? [] : ['', paint('bold', 'Ended by a limit:'), ...lines];
+};
 
 /** The cells whose work held up everything else in the process. */
 const stallLines = ({ cells }: RunReport, { paint }: Printer): readonly string[] => {

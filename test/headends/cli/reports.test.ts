@@ -146,6 +146,13 @@ test('show prints the cells by the ids that explain takes, the answer, and event
   expect((await cli(['show', 'last', '--verbose'])).stdout).toContain('tool search {"query":');
 });
 
+test('show names the limit that ended a cell', async () => {
+  const failure = { code: 'agent_limit', detail: 'AgentLimitExceeded("mailTimeout")' } as const;
+  const { stdout } = await cli(['show', 'last'], scene({ childFailure: failure }));
+  expect(stdout).toContain(`\nEnded by a limit:\n${childId}  mailTimeout\n`);
+  expect((await cli(['show', 'last'], scene())).stdout).not.toContain('Ended by a limit');
+});
+
 test('show says which cells blocked the process, and only then', async () => {
   const blocked = await cli(['show', 'last'], scene({ stalls: { count: 2, longestMs: 5_012 } }));
   expect(blocked.stdout).toContain(`\nBlocked the process:\n${leadId}  2 times above 100 ms, 5.0 s at most\n`);

@@ -48,6 +48,7 @@ export type Scene = {
   readonly model: string;
   readonly status: Status;
   readonly failure: Failure | null;
+  readonly childFailure: Failure | null;
   readonly usd: number | null;
   readonly uncertain: number;
   readonly refused: boolean;
@@ -68,6 +69,7 @@ export const scene = (over: Partial<Scene> = {}): Scene => ({
   model: 'rehearsal',
   status: 'completed',
   failure: null,
+  childFailure: null,
   usd: 0.0123,
   uncertain: 0,
   refused: false,
@@ -226,7 +228,10 @@ export const reportOf = (given: Scene): RunReport => {
     },
     stalls: parent === null ? given.stalls : noStalls,
     models: [given.model],
-    outcome: parent === null ? outcomeOf(given) : null,
+    outcome:
+      parent === null
+        ? outcomeOf(given)
+        : given.childFailure && { ...outcomeOf(given), status: 'limit', failure: given.childFailure },
   });
   return {
     run: runId,
