@@ -189,7 +189,11 @@ describe('a resident session', () => {
     const letter = { tool: 'send_message', args: { to: 'desk', message: 'Hi.' } };
     const { cloister } = await open({
       says: [
-        { when: ({ lastText }) => lastText.includes('flood'), times: 1, reply: { calls: Array(101).fill(letter) } },
+        {
+          when: ({ lastText }) => lastText.includes('flood'),
+          times: 1,
+          reply: { calls: Array.from({ length: 101 }, () => letter) },
+        },
       ],
       lead: { spawns: { agents: [desk, ...visitors] } },
     });
@@ -197,7 +201,10 @@ describe('a resident session', () => {
     for (const name of ['desk', 'ann', 'bob']) await session.ask(`spawn_agent {"agent_id":"${name}"}`);
     session.send('think {}', { to: 'desk' });
     const flood = await session.ask('flood', { to: 'ann' });
-    expect(flood.text.match(/"queued"|"MAILBOX_FULL"/gu)).toEqual([...Array(100).fill('"queued"'), '"MAILBOX_FULL"']);
+    expect(flood.text.match(/"queued"|"MAILBOX_FULL"/gu)).toEqual([
+      ...Array.from({ length: 100 }, () => '"queued"'),
+      '"MAILBOX_FULL"',
+    ]);
     const letterOfBob = await session.ask('send_message {"to":"desk","message":"Hi."}', { to: 'bob' });
     expect(letterOfBob.text).toContain('"queued"');
     busy.resolve('Well.');
