@@ -31,6 +31,8 @@ export type ModelCall = {
   readonly prompt: string;
   readonly tools: string;
   readonly onDisk: DiskLengths;
+  /** The provider refused it and did no work. */
+  refused: boolean;
   /** The true cost, whatever usage the provider reported. */
   tokens: number;
   nanoUsd: number;

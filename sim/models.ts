@@ -40,7 +40,8 @@ type ModelContext = {
 
 const modelFaults = {
   rate: 3,
-  server: 3,
+  server: 2,
+  gateway: 1,
   request: 1,
   auth: 0.5,
   refused: 2,
@@ -84,14 +85,19 @@ const sendRequest = (
     prompt,
     tools,
     onDisk: world.onDisk(),
+    refused: false,
     tokens: 0,
     nanoUsd: 0,
   };
   world.modelCalls.push(call);
   world.trace.note(`model ${plan.id} called by ${process.no} for ${call.goal}: ${shown} ${fault ?? ''}`);
-  const refusal = createRefusal(fault, world.random.int(0, 3));
+  const nth = world.random.int(0, 3);
+  const refusal = createRefusal(fault, nth);
   const latencyMs = world.random.log(1, plan.msMax) * (fault === 'slow' ? 100 : 1);
-  if (refusal !== null) return answerLater(options, context, latencyMs, () => Promise.reject(refusal));
+  if (refusal !== null) {
+    call.refused = true;
+    return answerLater(options, context, latencyMs, () => Promise.reject(refusal));
+  }
 
   const reply = fault === 'empty' ? emptyReply : decideReply(shown, options, agent);
   const bounded = boundReply(reply, options.maxOutputTokens ?? 0, plan.density);
@@ -99,13 +105,16 @@ const sendRequest = (
   recordCost(call, usage, plan.price);
   if (!process.touch('model answer')) return never();
   if (fault === 'hang') return answerLater<LanguageModelV4StreamResult>(options, context, Infinity, never);
-  if (fault === 'server')
-    return answerLater(options, context, latencyMs, () => Promise.reject(apiError('overloaded', 500)));
+  // The provider did the work; something in between lost the reply.
+  if (fault === 'gateway')
+    return answerLater(options, context, latencyMs, () => Promise.reject(apiError('bad gateway', nth < 2 ? 502 : 504)));
   if (fault === 'reset')
     return answerLater(options, context, latencyMs, () => Promise.reject(networkError('ECONNRESET')));
   const finish: Finish = { reason: finishReason(fault, bounded), usage: reportedUsage(fault, usage) };
   const wait = (): number => (plan.pieces === 2 && world.random.chance(0.2) ? world.random.log(1, plan.msMax / 4) : 0);
   const pieces = applyStreamFault(piecesOf(bounded.reply, finish, plan.pieces, wait), fault, world.random.unit());
+  // An error instead of a reply is a refusal too, although the response was open.
+  if (fault === 'error part' && pieces.length === 1) Object.assign(call, { refused: true, tokens: 0, nanoUsd: 0 });
   const careless = world.random.chance(0.2);
   return answerLater(options, context, latencyMs, () =>
     Promise.resolve({ stream: streamOf(pieces, process, careless) }),
@@ -139,6 +148,8 @@ const createRefusal = (fault: Kind | null, nth: number): Error | null => {
         429,
         [{}, { 'retry-after-ms': '40' }, { 'retry-after': '2' }, { 'retry-after': '9000' }][nth],
       );
+    case 'server':
+      return apiError('overloaded', [500, 503, 529, 529][nth]!);
     case 'request':
       return apiError('bad request', 400);
     case 'auth':

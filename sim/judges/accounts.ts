@@ -1,4 +1,5 @@
-// The accounts of a run never show less than the true cost of each attempt, which the providers know.
+// The accounts of a run never show less than the true cost of each attempt, which the providers know, and nothing for an
+// attempt that the provider refused.
 import type { Amounts } from '#contracts';
 import { attemptOnDisk, callingCell, hasAmbiguousCaller, framesOnDisk } from './facts.ts';
 import type { OperationFacts } from './facts.ts';
@@ -10,6 +11,7 @@ export const accounts: Judge = {
   name: 'booked cost ≥ true cost',
   check: (history, report) => {
     const truth = new Map<OperationFacts, Sums>();
+    const refused = new Map<OperationFacts, boolean>();
     for (const call of history.modelCalls) {
       const { tokens, nanoUsd, onDisk } = call;
       const cell = callingCell(history, call);
@@ -17,6 +19,7 @@ export const accounts: Judge = {
       if (attempt === undefined || hasAmbiguousCaller(call)) continue;
       const sums = truth.get(attempt) ?? { tokens: 0, nanoUsd: 0 };
       truth.set(attempt, { tokens: sums.tokens + tokens, nanoUsd: sums.nanoUsd + nanoUsd });
+      refused.set(attempt, call.refused && refused.get(attempt) !== false);
     }
     for (const [attempt, cost] of truth) {
       const booked = bookedCost(attempt);
@@ -26,10 +29,19 @@ export const accounts: Judge = {
             `at least ${cost[key]} ${key} booked for ${attempt.cell.birth.cell}/${attempt.begin.op}`,
             `${booked[key]}`,
           );
+      if (refused.get(attempt) === true && heardRefusal(attempt) && attempt.settle?.uncertain !== undefined)
+        report(
+          `nothing booked for ${attempt.cell.birth.cell}/${attempt.begin.op}, which was refused`,
+          `${attempt.settle.uncertain.tokens} uncertain tokens`,
+        );
     }
-    return truth.size * 2;
+    return truth.size * 3;
   },
 };
+
+/** False if it was stopped, or timed out, before the refusal arrived. */
+const heardRefusal = ({ settle }: OperationFacts): boolean =>
+  ['model_rate', 'model_server', 'model_request', 'model_auth', 'model_network'].includes(settle?.failure?.code ?? '');
 
 /** The cost, the uncertain amount, and the uncertain amounts of earlier tries. */
 const bookedCost = ({ cell, begin, settle }: OperationFacts): Sums => {

@@ -29,6 +29,16 @@ const cancelled = (history: History): boolean =>
   ended(history) && history.sessions.some((one) => one.cancelledAt !== null && one.endedAt !== null);
 const read = (history: History): boolean => ended(history) && history.sessions.some((one) => one.readAll);
 
+/** The record of a request that was refused, in the only attempt of its cell. */
+const refusalIn = (history: Loose): Loose => {
+  const refused = history.modelCalls.filter((call: Loose) => call.refused && call.goal !== '');
+  return history.runs
+    .filter(({ goal, frames }: Loose) => frames.length > 0 && refused.some((call: Loose) => call.goal === goal))
+    .flatMap(({ frames }: Loose) => frames.map(({ record }: Loose) => record))
+    .find(({ type, failure }: Loose) => type === 'settle' && failure?.code === 'model_rate');
+};
+const withRefusal = (history: History): boolean => ended(history) && refusalIn(history) !== undefined;
+
 const slept = (history: History): boolean =>
   ended(history) &&
   !history.clockWasSet &&
@@ -175,7 +185,10 @@ const corruptions: Readonly<Record<string, readonly Corruption[]>> = {
   'true cost ≤ cap': [
     { to: withBudget, change: ({ modelCalls }) => modelCalls.forEach((one: Loose) => (one.tokens = 1e9)) },
   ],
-  'booked cost ≥ true cost': [{ to: ended, change: ({ modelCalls }) => (modelCalls[0].tokens += 1e6) }],
+  'booked cost ≥ true cost': [
+    { to: ended, change: ({ modelCalls }) => (modelCalls[0].tokens += 1e6) },
+    { to: withRefusal, change: (history) => (refusalIn(history).uncertain = { tokens: 9 }) },
+  ],
   'budgets refuse only what does not fit': [
     {
       to: ended,

@@ -57,6 +57,13 @@ export const bugs: readonly Bug[] = [
   bug('the cost of an attempt is not booked', 'account-settle-hold', 'if ($(test)) $(consequent)'),
   bug('a hold is taken only in the cell’s own account', 'account-take-hold', 'for ($(left) of [this]) $(body)'),
   bug('a hold is not released', 'step-give-back-hold', ''),
+  bug(
+    'a request that the provider refused counts as its whole hold',
+    'model-refusals',
+    'status >= 400 && status < 500',
+  ),
+  bug('a request that a gateway lost counts as nothing', 'model-refusals', 'status >= 400'),
+  bug('an error in the middle of a reply counts as nothing', 'model-refused', '$(right)'),
   bug('a hold with unknown usage counts as unused', 'account-settle-hold', 'if (!($(test))) $(alternate)'),
   bug('holds that were in flight at a crash count as unused', 'account-load-under-way', ''),
   bug('the log does not show that a hold was granted later', 'step-record-held', ''),

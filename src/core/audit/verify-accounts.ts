@@ -133,7 +133,10 @@ const settledAmounts = (settle: SettleFrameRecord): Amounts => {
   };
 };
 
-/** The cost must equal the usage that the reply reported, and an uncertain amount must not exceed the hold. */
+/**
+ * The cost must equal the usage that the reply reported, and an uncertain amount must not exceed the hold. The cost of
+ * a reply that broke off is not known.
+ */
 const verifyCost = (
   { begin, attempt }: OperationRecord,
   settle: SettleFrameRecord,
@@ -142,7 +145,10 @@ const verifyCost = (
   const { uncertain = {}, cost } = settle;
   if (keys.some((key) => (uncertain[key] ?? 0) > (begin.hold?.[key] ?? 0)))
     problems.add('uncertain-amount', where, 'more is uncertain than was held');
-  if (attempt === undefined || !settle.ok) return;
+  if (attempt === undefined) return;
+  if (settle.failure?.code === 'model_cut' && cost !== undefined)
+    problems.add('cost-usage', where, 'it has a cost, although its reply broke off');
+  if (!settle.ok) return;
   const { usage } = settle.value as unknown as ModelReply;
   if (usage !== null && cost !== undefined && canonicalJson(usage) !== canonicalJson(cost.usage))
     problems.add('cost-usage', where, 'the cost differs from the usage that the reply reported');

@@ -11,28 +11,40 @@ type ApiError = {
   readonly responseHeaders?: Record<string, string>;
 };
 
-/** `streaming`: the provider had already started its reply. */
-export const modelFailure = (error: unknown, streaming: boolean): ModelFailure => {
+/**
+ * How far a request got. `sent`: nothing has come back. `accepted`: the response is open. `replying`: a part of the reply
+ * arrived. The opening event counts as a part: with it, Anthropic already reports usage.
+ */
+export type RequestStage = 'sent' | 'accepted' | 'replying';
+
+export const modelFailure = (error: unknown, stage: RequestStage): ModelFailure => {
   if (error instanceof CloisterError)
     return { failure: error.failure, refusedUnprocessed: error.code === 'model_unscripted' };
   const { message, statusCode, responseHeaders } = (
     typeof error === 'object' && error !== null ? error : { message: String(error) }
   ) as ApiError;
   const detail = typeof message !== 'string' || message === '' ? {} : { detail: message };
-  const code = failureCode(error, statusCode, streaming);
+  const code = failureCode(error, statusCode, stage);
   const retryAfterMs =
     code === 'model_rate' || code === 'model_server' ? parseRetryAfterMs(responseHeaders) : undefined;
   return {
     failure: { code, ...detail, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
     refusedUnprocessed:
-      !streaming &&
-      ((code === 'model_network' && neverConnected(error)) ||
-        (statusCode !== undefined && statusCode >= 400 && statusCode < 500)),
+      // probe: model-refused
+      stage !== 'replying' &&
+      (statusCode === undefined ? code === 'model_network' && neverConnected(error) : isRefusal(statusCode)),
   };
 };
 
-const failureCode = (error: unknown, status: number | undefined, streaming: boolean): Failure['code'] => {
-  if (status === undefined && streaming) return 'model_cut';
+/**
+ * Whether the provider itself refused the request. Other statuses of 500 and above, such as 502 and 504, come from something in
+ * between, and the provider may have done the work.
+ */
+const isRefusal = (status: number): boolean =>
+  /* probe: model-refusals */ (status >= 400 && status < 500) || status === 500 || status === 503 || status === 529;
+
+const failureCode = (error: unknown, status: number | undefined, stage: RequestStage): Failure['code'] => {
+  if (status === undefined && stage !== 'sent') return 'model_cut';
   if (status === undefined) return isConnectionError(error) ? 'model_network' : 'model_server';
   if (status === 401 || status === 403) return 'model_auth';
   if (status === 404) return 'model_unknown';
@@ -52,6 +64,9 @@ const connectErrorCodes = [
   'UND_ERR_CONNECT_TIMEOUT',
 ];
 
+/** A certificate that was not accepted: the connection ends before anything is sent. */
+const certificateError = /^(?:CERT_|ERR_TLS_CERT|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/u;
+
 /** Either the SDK's error without a status, or fetch's own: a TypeError with a cause. */
 const isConnectionError = (error: unknown): boolean =>
   error instanceof Error &&
@@ -64,7 +79,7 @@ const neverConnected = (error: unknown): boolean => {
     const { code } = cause as { code?: unknown };
     if (typeof code === 'string') codes.push(code);
   }
-  return codes.length === 0 || codes.some((code) => connectErrorCodes.includes(code));
+  return codes.length === 0 || codes.some((code) => connectErrorCodes.includes(code) || certificateError.test(code));
 };
 
 const parseRetryAfterMs = (headers: Record<string, string> | undefined): number | undefined => {

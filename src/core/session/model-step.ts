@@ -7,6 +7,7 @@ import { noCost } from '#core/cells';
 import type { ModelRequest } from '#core/memory';
 import { costNanoUsd, outputTokensMax } from './budget.ts';
 import { modelFailure } from './model-failure.ts';
+import type { RequestStage } from './model-failure.ts';
 import { readReply } from './read-reply.ts';
 import { redactReply } from './redact-reply.ts';
 import type { Session } from './state.ts';
@@ -37,17 +38,20 @@ export class ModelStep implements StepOperation {
   async work(world: StepContext): Promise<Json> {
     const { runtime } = this.#session.cell;
     if (runtime.hasLiveListeners) world.emit({ type: 'text-reset' });
-    let streaming = false;
+    let stage: RequestStage = 'sent';
     try {
       const { stream } = await this.#send(world);
-      streaming = true;
-      const read = await readReply(stream, world, runtime.hasLiveListeners);
+      stage = 'accepted';
+      const read = await readReply(stream, world, {
+        isLive: runtime.hasLiveListeners,
+        onBegin: () => (stage = 'replying'),
+      });
       const reply = world.redacts ? redactReply(read, (text) => world.redact(text)) : read;
       if (reply.usage !== null)
         world.reportCost({ usage: reply.usage, nanoUsd: costNanoUsd(this.#model.price, reply.usage) });
       return reply;
     } catch (error) {
-      const { failure, refusedUnprocessed } = modelFailure(error, streaming);
+      const { failure, refusedUnprocessed } = modelFailure(error, stage);
       if (refusedUnprocessed) world.reportCost(noCost);
       const { code, detail, retryAfterMs } = failure;
       throw new CloisterError(

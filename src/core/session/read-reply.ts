@@ -16,18 +16,26 @@ type Block = {
 const replyCharsMax = 2_000_000;
 const partsMax = 1_000_000;
 
+/** `onBegin` is called when the first part of the reply arrives. */
+type ReadOptions = { readonly isLive: boolean; readonly onBegin: () => void };
+
 export const readReply = async (
   stream: ReadableStream<LanguageModelV4StreamPart>,
   world: StepContext,
-  isLive: boolean,
+  { isLive, onBegin }: ReadOptions,
 ): Promise<ModelReply> => {
   const reader = stream.getReader();
   const draft = new ReplyDraft(isLive ? (event) => world.emit(event) : undefined);
   const cancelRead = (): void => void reader.cancel().catch(() => undefined);
   world.onStop(cancelRead);
+  let hasBegun = false;
   try {
     for (let parts = 0; parts < partsMax; parts++) {
       const { done, value } = await reader.read();
+      if (!hasBegun && !done && isOfReply(value)) {
+        hasBegun = true;
+        onBegin();
+      }
       if (done || draft.take(value)) return draft.reply();
     }
     throw new CloisterError('model_server', `The stream exceeded ${partsMax} parts.`);
@@ -36,6 +44,10 @@ export const readReply = async (
     throw error;
   }
 };
+
+/** The others tell of the connection, not of the reply. */
+const isOfReply = ({ type }: LanguageModelV4StreamPart): boolean =>
+  type !== 'stream-start' && type !== 'raw' && type !== 'error';
 
 class ReplyDraft {
   readonly #emit: Listener;

@@ -211,3 +211,19 @@ const formats: Record<Format, (content: ReplyContent) => Events> = {
   messages,
   gemini,
 };
+
+/** How a provider that is overloaded says so in an open response. */
+export const errorEvent = (format: Format): string => {
+  const message = 'The server is overloaded.';
+  switch (format) {
+    case 'responses':
+      return event({ type: 'error', sequence_number: 1, code: 'server_error', message, param: null } as never);
+    case 'chat':
+    case 'openrouter':
+      return data({ error: { message, type: 'server_error', param: null, code: 503 } });
+    case 'messages':
+      return event({ type: 'error', error: { type: 'overloaded_error', message } } as never);
+    case 'gemini':
+      return data({ error: { code: 503, message, status: 'UNAVAILABLE' } });
+  }
+};

@@ -157,6 +157,17 @@ const tamperings: readonly Tampering[] = [
   ['a cost was above its hold', 'overdraft', 'frame 11', (frames) => (frames[10].record.hold.tokens = 100)],
   ['an uncertain amount was above its hold', 'uncertain-amount', 'frame 2', (f) => (f[1].record.hold.tokens = 4_999)],
   ['a cost is not the usage', 'cost-usage', 'frame 6', (f) => f[6].record.cost.usage.cacheReadTokens++],
+  [
+    'a reply that broke off counts as nothing',
+    'cost-usage',
+    'frame 2',
+    (f) =>
+      Object.assign(f[2].record, {
+        failure: { code: 'model_cut' },
+        uncertain: undefined,
+        cost: { usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }, nanoUsd: 0 },
+      }),
+  ],
   ['a cost is removed', 'outcome-spent', `frame 19, cell ${lead}`, (frames) => delete frames[6].record.cost],
   ['a price is changed', 'outcome-spent', researcher, (frames) => frames[15].record.cost.nanoUsd++],
   ['an outcome’s figures are changed', 'outcome-spent', lead, (f) => f[19].record.outcome.spent.inputTokens--],

@@ -1,3 +1,4 @@
+import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openCloister } from 'cloister';
@@ -32,7 +33,7 @@ const askPriced = async (
 /** An attempt's hold becomes visible when its usage stays unknown: the whole hold is then uncertain. */
 const holdOf = async (goal: string, options: Options = {}, settings: Settings = {}) => {
   const { clock } = world();
-  const model = rehearse({ lines: [always({ fault: 500 })], ...settings }, { clock });
+  const model = rehearse({ lines: [always({ fault: 502 })], ...settings }, { clock });
   const { outcome } = await ask(agent('solo', { limits: { maxRetries: 0 }, ...options }), {
     clock,
     goal,
@@ -96,12 +97,12 @@ test('the hold of a later turn builds on reported usage, and is recomputed in fu
   const [one, two] = [
     rehearse(
       {
-        lines: lines({ solo: [{ ...call('long'), usage: { input: 40_000, output: 10 } }, { fault: 500 }] }),
+        lines: lines({ solo: [{ ...call('long'), usage: { input: 40_000, output: 10 } }, { fault: 502 }] }),
         modelId: 'one',
       },
       { clock },
     ),
-    rehearse({ lines: [always({ fault: 500 })], modelId: 'two' }, { clock }),
+    rehearse({ lines: [always({ fault: 502 })], modelId: 'two' }, { clock }),
   ];
   const limits = { maxRetries: 0, maxOutputTokens: 50_000 };
   const { events } = await ask(agent('solo', { tools: [long], limits }), {
@@ -142,8 +143,12 @@ test.for<[fault: ScriptedFault, counted: 'nothing' | 'uncertain']>([
   [404, 'nothing'],
   [429, 'nothing'],
   ['network', 'nothing'],
-  [500, 'uncertain'],
-  [503, 'uncertain'],
+  [500, 'nothing'],
+  [503, 'nothing'],
+  [529, 'nothing'],
+  [502, 'uncertain'],
+  [504, 'uncertain'],
+  [524, 'uncertain'],
   ['timeout', 'uncertain'],
   ['cut', 'uncertain'],
   ['end', 'uncertain'],
@@ -155,6 +160,58 @@ test.for<[fault: ScriptedFault, counted: 'nothing' | 'uncertain']>([
   expect(end!.uncertain).toBe(outcome.spent.uncertain);
   if (counted === 'nothing') expect(outcome.spent.uncertain).toBe(0);
   else expect(outcome.spent.uncertain).toBeGreaterThan(8_192);
+});
+
+type Sent = 'no response' | 'an open response' | 'the opening of a reply' | 'a token';
+const plainError = new Error('Something broke.');
+const statusError = (statusCode: number) => Object.assign(new Error('overloaded'), { statusCode });
+const lostConnection = new TypeError('fetch failed', {
+  cause: Object.assign(new Error('reset'), { code: 'ECONNRESET' }),
+});
+const badCertificate = new TypeError('fetch failed', {
+  cause: Object.assign(new Error('expired'), { code: 'CERT_HAS_EXPIRED' }),
+});
+
+test.for<[sent: Sent, what: string, error: Error, counted: 'nothing' | 'uncertain']>([
+  ['no response', 'a certificate that is not accepted', badCertificate, 'nothing'],
+  ['no response', 'a lost connection', lostConnection, 'uncertain'],
+  ['no response', "an error of the model's own code", plainError, 'uncertain'],
+  ['an open response', 'status 400', statusError(400), 'nothing'],
+  ['an open response', 'status 503', statusError(503), 'nothing'],
+  ['an open response', 'status 529', statusError(529), 'nothing'],
+  ['an open response', 'status 502', statusError(502), 'uncertain'],
+  ['an open response', 'a lost connection', lostConnection, 'uncertain'],
+  ['an open response', 'an error of its own code', plainError, 'uncertain'],
+  ['the opening of a reply', 'status 529', statusError(529), 'uncertain'],
+  ['the opening of a reply', 'status 400', statusError(400), 'uncertain'],
+  ['a token', 'status 503', statusError(503), 'uncertain'],
+])('after %s, %s makes a request count %s', async ([sent, , error, counted]) => {
+  const parts: LanguageModelV4StreamPart[] = [{ type: 'stream-start', warnings: [] }];
+  if (sent === 'the opening of a reply') parts.push({ type: 'response-metadata', id: 'msg_1' });
+  if (sent === 'a token') parts.push({ type: 'text-start', id: '1' }, { type: 'text-delta', id: '1', delta: 'Half' });
+  const language: LanguageModelV4 = {
+    specificationVersion: 'v4',
+    provider: 'own',
+    modelId: 'own',
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(error),
+    doStream: async () => {
+      if (sent === 'no response') throw error;
+      return { stream: ReadableStream.from([...parts, { type: 'error' as const, error }]) };
+    },
+  };
+  const { outcome } = await ask(agent('solo', { limits: { maxRetries: 0 } }), { models: [{ language }] });
+  expect(outcome.status).toBe('failed');
+  if (counted === 'nothing') expect(outcome.spent.uncertain).toBe(0);
+  else expect(outcome.spent.uncertain).toBeGreaterThan(8_192);
+});
+
+test('each attempt counts by itself: an overloaded provider does not use up the budget of its retries', async () => {
+  const says = lines({ solo: [{ fault: 503 }, { fault: 529 }, { fault: 502 }, 'Done.'] });
+  const limits = { maxRetries: 3 };
+  const { outcome, events } = await askPriced(says, { limits }, { tokens: 21_000 });
+  expect(outcome).toMatchObject({ status: 'completed', output: 'Done.' });
+  expect(ofType(events, 'model-end').map(({ uncertain }) => uncertain > 0)).toEqual([false, false, true, false]);
 });
 
 test('a reply without usage is uncertain, and uncertain amounts count against the cap', async () => {
