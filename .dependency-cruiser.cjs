@@ -6,11 +6,11 @@ const coreArrows = {
   rules: [],
   registry: [],
   tasks: [],
-  cells: ['crossings', 'bus'],
+  cells: ['crossings', 'bus', 'registry'],
   memory: ['crossings', 'cells', 'rules'],
   session: ['crossings', 'cells', 'memory', 'rules'],
   orchestration: ['crossings', 'bus', 'cells', 'memory', 'rules', 'registry', 'session', 'tasks'],
-  audit: ['crossings', 'rules', 'tasks'],
+  audit: ['crossings', 'rules', 'registry', 'tasks'],
 };
 
 const only = (name, comment, from, to) => ({

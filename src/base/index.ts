@@ -14,8 +14,16 @@ export { nearestName } from './nearest-name.ts';
 export { unknownNameText, unknownAgentError } from './unknown-agent.ts';
 export { isName } from './ids.ts';
 export type { CellId, Hash, RunId } from './ids.ts';
-export { CloisterError, errorCatalogue, errorText1, publicFailure } from './errors/index.ts';
-export type { ErrorClass, ErrorCode, Failure, PublicFailure } from './errors/index.ts';
+export {
+  CloisterError,
+  errorCatalogue,
+  errorText1,
+  limitBehind,
+  limitNames,
+  limitSentence,
+  publicFailure,
+} from './errors/index.ts';
+export type { ErrorClass, ErrorCode, Failure, LimitName, PublicFailure } from './errors/index.ts';
 export { parseStrictJson } from './strict-json.ts';
 export type { StrictJson } from './strict-json.ts';
 export { checkRecordFormat, readRecordedBy, recordFormatProblem, recordFormats } from './record-format.ts';

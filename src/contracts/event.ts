@@ -107,6 +107,8 @@ export type DurableEvent = Base &
         /** Whether its caller received an answer, complete or partial. */
         readonly ok: boolean;
         readonly status: Status;
+        /** Why it did not complete, and which limit ended it. */
+        readonly error: PublicFailure | null;
         readonly ms: number;
       } & Sizes)
     | { readonly type: 'wait-start'; readonly op: number; readonly ms: number }

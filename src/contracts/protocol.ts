@@ -1,5 +1,5 @@
 // Spawn protocol events: a projection of a run's log, not a second mechanism.
-import type { CellId, ErrorCode } from '#base';
+import type { CellId, ErrorCode, LimitName } from '#base';
 
 /** Matched by `correlation_id`, which is the child's id. */
 export type ProtocolEvent = {
@@ -34,4 +34,6 @@ export type SpawnResult = {
   readonly success: boolean;
   readonly result: string;
   readonly error: ErrorCode | null;
+  /** The limit that ended it; null if it ended for another reason. */
+  readonly limit: LimitName | null;
 };

@@ -2,7 +2,7 @@
 //
 //   R1. A route is reached only after the gate has checked host, origin, token, rate and body.
 //   R2. A route returns data; only the HTTP headend turns it into bytes.
-import type { ErrorClass, ErrorCode, Json, JsonObject, StrictJson } from '#base';
+import type { ErrorClass, ErrorCode, Json, JsonObject, LimitName, StrictJson } from '#base';
 import type { Caller } from './agent-service.ts';
 
 /** A request that has passed the gate. */
@@ -78,6 +78,8 @@ export type ClientFailure = {
   /** Whether the same request may succeed later. */
   readonly retryable: boolean;
   readonly retryAfterMs?: number;
+  /** The limit that was reached. */
+  readonly limit?: LimitName;
 };
 
 /** Formats a failure for one protocol. */

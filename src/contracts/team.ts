@@ -1,5 +1,5 @@
 // A team works through a task graph; each task runs in its own cell.
-import type { CellId, ErrorCode } from '#base';
+import type { CellId, ErrorCode, LimitName } from '#base';
 import type { Status } from './session.ts';
 
 /**
@@ -69,6 +69,8 @@ export type TaskReason = {
   /** How its own work ended. */
   readonly status?: Status;
   readonly error?: ErrorCode;
+  /** The limit that ended its work. */
+  readonly limit?: LimitName;
   /** For people. */
   readonly text: string;
 };

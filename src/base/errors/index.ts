@@ -2,15 +2,25 @@
 import { errorCatalogue } from './catalogue.ts';
 import type { ErrorCode } from './catalogue.ts';
 import type { ErrorClass } from './error-entry.ts';
+import { limitBehind } from './limit-name.ts';
+import type { LimitName } from './limit-name.ts';
 import { errorText1 } from './recorded-text.ts';
 
 export { errorCatalogue } from './catalogue.ts';
 export type { ErrorCode } from './catalogue.ts';
 export type { ErrorClass } from './error-entry.ts';
+export { limitBehind, limitNames, limitSentence } from './limit-name.ts';
+export type { LimitName } from './limit-name.ts';
 export { errorText1 } from './recorded-text.ts';
 
 /** A failure as data. `detail` is what the outside world reported; it never leaves the cell that received it. */
-export type Failure = { readonly code: ErrorCode; readonly detail?: string; readonly retryAfterMs?: number };
+export type Failure = {
+  readonly code: ErrorCode;
+  readonly detail?: string;
+  readonly retryAfterMs?: number;
+  /** Set where the code alone does not say which limit was reached. */
+  readonly limit?: LimitName;
+};
 
 /** The part of a failure that another cell may see, as it is recorded. */
 export type PublicFailure = {
@@ -18,11 +28,14 @@ export type PublicFailure = {
   readonly class: ErrorClass;
   readonly summary: string;
   readonly suggestion: string;
+  /** Absent: the failure has another cause. */
+  readonly limit?: LimitName;
 };
 
 export const publicFailure = (failure: Failure): PublicFailure => {
   const { class: kind, summary, suggestion } = errorText1(failure.code);
-  return { code: failure.code, class: kind, summary, suggestion };
+  const limit = limitBehind(failure);
+  return { code: failure.code, class: kind, summary, suggestion, ...(limit === undefined ? {} : { limit }) };
 };
 
 export class CloisterError extends Error {

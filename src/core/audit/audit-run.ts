@@ -9,6 +9,7 @@ import { readFrame, startRecords } from './records.ts';
 import { AccountsCheck } from './verify-accounts.ts';
 import { verifyCrossings } from './verify-crossings.ts';
 import { verifyLedger } from './verify-ledger.ts';
+import { verifyLimits } from './verify-limits.ts';
 import { verifyLog } from './verify-log.ts';
 import { verifyMail } from './verify-mail.ts';
 import { verifyOutcomes } from './verify-outcomes.ts';
@@ -51,6 +52,7 @@ export const auditRun = async (
     verifyTasks(records, problems),
     (frame) => accounts.next(frame),
     verifyOutcomes(records, problems),
+    verifyLimits(records, problems),
   ];
   for (const frame of frames) {
     const paused = pause?.();

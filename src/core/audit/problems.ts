@@ -54,7 +54,8 @@ export type ProblemCode =
   | 'cost-usage'
   | 'outcome-spent'
   | 'outcome-envelope'
-  | 'outcome-answer';
+  | 'outcome-answer'
+  | 'outcome-limit';
 
 export type AuditProblems = {
   readonly list: readonly AuditProblem[];

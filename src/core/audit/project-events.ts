@@ -305,6 +305,7 @@ const childEnd = (
     tool: calledName(begin.name),
     ok: ok && (status === 'completed' || status === 'partial'),
     status,
+    error: publicError(ended?.outcome.failure ?? failure),
     ms: at - started.at,
     ...trafficSizes(goal, textSize(contentFor(frame, cell, 'result'))),
   };

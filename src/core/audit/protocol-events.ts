@@ -2,8 +2,10 @@
 //
 //   Q1. Only a projection: a child's begin frame is the request and its execution, and its settlement is the result.
 //   Q2. The result contains only what crossed to the parent.
-import type { CellId, Hash } from '#base';
+import { limitBehind } from '#base';
+import type { CellId, Failure, Hash } from '#base';
 import type { AgentDefinition, Envelope, Frame, ProtocolEvent } from '#contracts';
+import { resolveLimits } from '#core/registry';
 import type { BeginFrameRecord, SettleFrameRecord } from './records.ts';
 
 export type ProtocolFold = { next(frame: Frame): readonly ProtocolEvent[] };
@@ -23,9 +25,6 @@ export const protocolEvents = (): ProtocolFold => {
   };
 };
 
-/** For agents without a timeout of their own. */
-const timeoutDefaultMs = 60_000;
-
 const spawnEvents = (
   frame: Frame,
   { cell: child, digest, agent }: NonNullable<BeginFrameRecord['birth']>,
@@ -38,7 +37,7 @@ const spawnEvents = (
     agent_id: agent,
     goal: contentFor(frame, child, 'goal') ?? '',
     tools: (definition?.tools ?? []).map(({ name }) => name),
-    timeout_ms: definition?.limits.timeout_ms ?? timeoutDefaultMs,
+    timeout_ms: resolveLimits(definition ?? { limits: {} }, false).timeout_ms,
   };
   const base = { type: 'spawn_request', correlation_id: child, at: frame.at, payload } as const;
   return [
@@ -58,7 +57,11 @@ const resultEvents = (
   const payload = {
     ...ids,
     ...(content === undefined
-      ? { success: false, result: '', error: end?.outcome.failure?.code ?? failure?.code ?? 'crossing_refused' }
+      ? {
+          success: false,
+          result: '',
+          ...refusedPayload(end?.outcome.failure ?? failure ?? { code: 'crossing_refused' }),
+        }
       : resultPayload(JSON.parse(content) as Envelope)),
   };
   return [{ id: eventId(frame), topic: 'agent.result', type: 'spawn_result', correlation_id: child, at, payload }];
@@ -68,7 +71,10 @@ const resultPayload = ({ status, output, error }: Envelope) => ({
   success: status === 'completed' || status === 'partial',
   result: output,
   error: error?.code ?? null,
+  limit: error?.limit ?? null,
 });
+
+const refusedPayload = (failure: Failure) => ({ error: failure.code, limit: limitBehind(failure) ?? null });
 
 const contentFor = ({ contents = [] }: Frame, to: CellId, of: 'goal' | 'result'): string | undefined =>
   contents.find(({ cell, kind }) => cell === to && kind === of)?.content;

@@ -2,9 +2,9 @@
 import { utf8Bytes } from '#base';
 import type { CellId, Json, RunId } from '#base';
 import type { Agent, Settlement, ToolResultValue, CellFolder, CellFolders } from '#contracts';
+import type { CellLimits } from '#core/registry';
 import type { CellRuntime } from './cell-runtime.ts';
-import { resolveLimits } from './limits.ts';
-import type { CellLimits } from './limits.ts';
+import { limitsOf } from './limits.ts';
 
 /** An output the cell can read back by name: stored bytes, or a crossing's text. */
 export type StoredOutputRef = { readonly ref: string } | { readonly text: string };
@@ -47,7 +47,7 @@ export class Cell {
     this.createdAt = options.createdAt;
     this.ancestry = options.ancestry;
     this.groupTokens = options.groupTokens;
-    this.limits = resolveLimits(runtime.agent, options.parent === null);
+    this.limits = limitsOf(runtime.agent, options.parent === null);
     this.#run = options.run;
     this.#workspaces = options.workspaces;
   }

@@ -1,6 +1,6 @@
 // The outcome of a team: its results, and the names of the tasks that are missing.
-import { deepFreeze } from '#base';
-import type { Failure, Json } from '#base';
+import { deepFreeze, omitUndefined } from '#base';
+import type { ErrorCode, Failure, Json } from '#base';
 import type { Envelope, Outcome, Status, Task } from '#contracts';
 import type { Cell } from '#core/cells';
 import { missingTasks, missingSection, resultsText, taskSummary } from '#core/tasks';
@@ -33,9 +33,7 @@ const answerText = ({ agent }: Cell, { output }: Envelope, section: string): str
 /** The coordinator could not answer, so the output is the results it would have answered from. */
 export const unansweredTeamOutcome = (cell: Cell, queue: TaskQueue, why: Envelope | Failure): Outcome => {
   const failure: Failure =
-    'code' in why
-      ? why
-      : { code: why.error?.code ?? 'defect', detail: `The coordinator returned no answer (${why.status}).` };
+    'code' in why ? why : failureLike(why.error, 'defect', `The coordinator returned no answer (${why.status}).`);
   const status = 'code' in why ? statusOfFailure(why) : why.status === 'failed' ? 'partial' : why.status;
   return outcome(cell, status === 'completed' ? 'partial' : status, {
     output: resultsText(queue),
@@ -68,15 +66,25 @@ const toPlanTask = ({ id, title, description, assignee, dependsOn, priority, mem
 });
 
 const tasksFailure = (missing: readonly Task[]): Failure => {
-  const first = missing.find(({ reason }) => reason?.error !== undefined)?.reason?.error;
+  const first = missing.find(({ reason }) => reason?.error !== undefined)?.reason;
   const words = missing.slice(0, 5).map(({ title, status, reason }) => `${title} (${status}: ${reason?.text ?? ''})`);
   const more = missing.length > 5 ? ` and ${missing.length - 5} more` : '';
-  return { code: first ?? 'tasks_incomplete', detail: `Not completed: ${words.join('; ')}${more}.` };
+  const error = first?.error === undefined ? null : { code: first.error, ...omitUndefined({ limit: first.limit }) };
+  return failureLike(error, 'tasks_incomplete', `Not completed: ${words.join('; ')}${more}.`);
 };
 
-const answerFailure = (answer: Envelope | undefined): Failure => ({
-  code: answer?.error?.code ?? 'tasks_incomplete',
-  detail: answer === undefined ? 'There were no tasks.' : `The coordinator's answer is ${answer.status}.`,
+const answerFailure = (answer: Envelope | undefined): Failure =>
+  failureLike(
+    answer?.error ?? null,
+    'tasks_incomplete',
+    answer === undefined ? 'There were no tasks.' : `The coordinator's answer is ${answer.status}.`,
+  );
+
+/** The team failed as one of its cells did. */
+const failureLike = (error: Pick<Failure, 'code' | 'limit'> | null, otherwise: ErrorCode, detail: string): Failure => ({
+  code: error?.code ?? otherwise,
+  detail,
+  ...omitUndefined({ limit: error?.limit }),
 });
 
 const statusOf = (hasResult: boolean, missing: readonly Task[]): Status => {

@@ -25,7 +25,7 @@ export const limitFields: readonly FrontmatterField[] = [
   }),
   limitField('llmTimeout', {
     kind: { is: 'duration' },
-    description: 'Timeout of one model request.',
+    description: 'Timeout of one model request. A shorter `timeout_ms` shortens its default.',
     example: 120_000,
     default: 120_000,
   }),
@@ -92,8 +92,13 @@ export const limitFields: readonly FrontmatterField[] = [
   ),
   cellLimit(
     'timeout_ms',
-    { kind: { is: 'duration' }, description: 'Timeout of the whole session.', example: 60_000 },
-    '60000',
+    {
+      kind: { is: 'duration' },
+      description:
+        'Working time of the whole session, without waiting for others. A longer `llmTimeout` lengthens its default.',
+      example: 600_000,
+    },
+    '600000',
   ),
   cellLimit(
     'mailTimeout',

@@ -3,6 +3,7 @@ import type { Json } from '#base';
 import type { AgentReference, Frontmatter } from '#contracts';
 import type { PlainOrBlock, FrontmatterField, FieldGroup } from './field-kinds.ts';
 import { frontmatterFields } from './fields.ts';
+import { resolveLimits } from './limits.ts';
 import { mergeDefaults } from './parse-frontmatter.ts';
 import { columnsMax, flowText, yamlLines } from './template-yaml.ts';
 
@@ -82,8 +83,14 @@ const fieldLines = (field: FrontmatterField, indent: number, context: TemplateCo
     return valueLines(field.key, field.default, indent, 'default');
   if (field.group === 'required' && field.key !== 'schema')
     return valueLines(field.key, field.example, indent, 'required: write your own');
-  const otherwise = field.otherwise ?? `${flowText(field.default!)}, within timeout_ms`;
+  const otherwise = defaultText(field, context);
   return withComment(`${' '.repeat(indent)}# ${field.key}: ${flowText(field.example)}`, `default: ${otherwise}`);
+};
+
+const defaultText = ({ key, otherwise, default: value }: FrontmatterField, { values }: TemplateContext): string => {
+  if (otherwise === undefined) return `${flowText(value!)}, within timeout_ms`;
+  const { timeout_ms: ms } = resolveLimits({ limits: values.limits ?? {} }, false);
+  return key === 'timeout_ms' ? otherwise.replace(/^\d+/u, String(ms)) : otherwise;
 };
 
 /** The built-in default of `llmTimeout` is not valid if `timeout_ms` is shorter. */

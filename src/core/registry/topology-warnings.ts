@@ -1,12 +1,12 @@
 // Warnings about settings that are allowed but probably not intended.
 import type { TopologyAgent, Warning } from '#contracts';
 import type { AgentGraph } from './topology-graph.ts';
+import { resolveLimits } from './limits.ts';
 import { findExposurePaths } from './topology-exposure.ts';
 import type { ExposurePath } from './topology-exposure.ts';
 
 /** A shorter description can hardly say when to call the agent. */
 const descriptionCharsMin = 20;
-const childTimeoutMs = 60_000;
 
 /** Grouped by kind, each in the order of the agents. */
 export const agentWarnings = (graph: AgentGraph, levelsMax: number): readonly Warning[] => [
@@ -70,7 +70,7 @@ const childWarnings = ({ agents, above }: AgentGraph): readonly Warning[] => {
     ...warn('timeout-not-set', ({ name, explicit, limits }) =>
       explicit.timeout
         ? null
-        : `\`${name}\` sets no timeout, so it runs for at most ${limits.timeout_ms ?? childTimeoutMs} ms: set \`timeout_ms\``,
+        : `\`${name}\` sets no timeout, so it runs for at most ${resolveLimits({ limits }, false).timeout_ms} ms: set \`timeout_ms\``,
     ),
     ...warn('description-vague', (agent) =>
       descriptionProblem(agent, byDescription.get(normalizeText(agent.description)) ?? []),

@@ -18,18 +18,11 @@
 //       cycles the paths are followed one by one; if there are too many, the bound assumes that it could be started.
 //   W2. The computation is proportional to agents, references and levels.
 import type { TopologyAgent, WorstCase } from '#contracts';
+import { resolveLimits } from './limits.ts';
 import { isCyclic } from './topology-graph.ts';
 import type { AgentGraph } from './topology-graph.ts';
 
-/** Copies of the defaults in `core/cells` and `core/session`, which this folder cannot import; a test compares them. */
-const limitDefaults = {
-  maxToolTurns: 10,
-  maxRetries: 2,
-  maxToolCallsPerTurn: 50,
-  maxOutputTokens: 0,
-  contextTokensMax: 0,
-};
-const childStepsDefault = 20;
+/** Copies of the defaults in `core/session`, which this folder cannot import; a test compares them. */
 const windowTokensDefault = 128_000;
 const outputTokensDefault = 8_192;
 /** The tasks that one call of `gather` may contain. */
@@ -83,7 +76,7 @@ type OwnUsage = {
 
 /** `wakeUps`: how often it works; a spawned agent works again for every message. */
 const ownUsage = (agent: TopologyAgent, isRoot: boolean, wakeUps = 1): OwnUsage => {
-  const limits = { ...limitDefaults, max_steps: isRoot ? Infinity : childStepsDefault, ...agent.limits };
+  const limits = resolveLimits(agent, isRoot);
   const { budget } = agent;
   const steps = Math.ceil(limits.max_steps);
   const toolTurns = Math.floor(limits.maxToolTurns);

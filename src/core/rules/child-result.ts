@@ -1,5 +1,5 @@
 // Renders a child's answer for its parent's model: framed as data, with the sender set by the runtime.
-import { errorText1 } from '#base';
+import { errorText1, limitSentence } from '#base';
 import type { Json } from '#base';
 import type { Envelope, Settlement } from '#contracts';
 import { dataFrame, lineBreak } from './data-frame.ts';
@@ -55,6 +55,6 @@ export const splitIfLong = (text: string, bytesMax: number, name: string): { tex
 export const envelopeErrorText = ({ error }: Envelope): string =>
   error === null
     ? ''
-    : ` Error (${error.class}): ${errorText1(error.code).summary} ${errorText1(error.code).suggestion}`;
+    : ` Error (${error.class}): ${errorText1(error.code).summary}${limitSentence(error)} ${errorText1(error.code).suggestion}`;
 
 const missingText = ({ missing }: Envelope): string => (missing.length === 0 ? '' : ` Missing: ${missing.join(', ')}.`);

@@ -1,5 +1,5 @@
 // Renders mail for a model: as data, with the sender set by the runtime.
-import { decodeMessage, errorText1 } from '#base';
+import { decodeMessage, errorText1, limitSentence } from '#base';
 import type { Envelope, Mail, ReceiveResult, RoutedMessages } from '#contracts';
 import { exceedsPreview, previewIfLong } from './child-result.ts';
 import { dataFrame, toOneLine } from './data-frame.ts';
@@ -91,7 +91,7 @@ const readResultMail = ({
   error,
   agent_id: sender = 'An agent',
 }: Envelope & { agent_id?: string }): ReadableMail => {
-  const why = error === null ? '' : ` Error (${error.class}): ${errorText1(error.code).summary}`;
+  const why = error === null ? '' : ` Error (${error.class}): ${errorText1(error.code).summary}${limitSentence(error)}`;
   return {
     heading: `${toOneLine(sender)} has ended (message_type: result, status: ${status}).${why}`,
     body: output,

@@ -1,7 +1,7 @@
 // Asks the model for one turn's reply, with retries and fallback. Each attempt has its own operation, hold and prompt hash.
 import { errorCatalogue, sha256 } from '#base';
 import type { Failure, Hash, Json } from '#base';
-import type { Agent, Amounts, Model, PendingOperation, ModelReply, Settlement, Source } from '#contracts';
+import type { Agent, Amounts, Model, PendingOperation, ModelReply, Settlement, Source, WindowLimit } from '#contracts';
 import { fitWindow, bytesToTokens } from '#core/memory';
 import { isMadeBy } from '#core/rules';
 import { holdFor, isOverdrawn } from './budget.ts';
@@ -39,8 +39,9 @@ export const askModel = async (session: Session, turn: number): Promise<TurnRepl
       failure = workClock.limitReached() ?? result.failure;
       if (endsSession(failure)) return { failure };
       if (!errorCatalogue[failure.code].retryable) break;
-      // The provider asks to wait longer than one request may take, so the next model is tried instead.
-      if ((failure.retryAfterMs ?? 0) > cell.limits.llmTimeout) break;
+      // The provider asks to wait longer than one request may take, so the next model is tried instead. Waiting is no working
+      // time, so a short `timeout_ms` does not count here.
+      if ((failure.retryAfterMs ?? 0) > (cell.agent.limits.llmTimeout ?? retryAfterMaxMs)) break;
     }
   }
   return { failure };
@@ -59,7 +60,7 @@ const beginAttempt = (
   showNewContext(session, 'by now');
   const limit = windowLimit(session, model);
   const room = roomFor(session, model, limit);
-  if (!fitWindow(window, room)) return { failure: windowFull(bytesToTokens(window.bytes, room), room.tokens) };
+  if (!fitWindow(window, room)) return { failure: windowFull(bytesToTokens(window.bytes, room), room.tokens, limit) };
 
   const hold = holdFor(session, model);
   const settings = settingsHash(cell.agent, model);
@@ -125,8 +126,9 @@ const settingsHash = (agent: Agent, model: Model): Hash => {
 
 const settingsHashes = new WeakMap<Agent, WeakMap<Model, Hash>>();
 
-const windowFull = (needed: number, tokens: number): Failure => ({
+const windowFull = (needed: number, tokens: number, { by }: WindowLimit): Failure => ({
   code: 'window_full',
+  ...(by === 'given' ? { limit: 'contextTokensMax' } : {}),
   detail: `The prompt, tools and task need about ${needed} tokens; the window has room for ${tokens}.`,
 });
 
@@ -146,6 +148,7 @@ const partType = (settled: Settlement<Json> | undefined, part: number): string |
   settled?.ok === true ? (settled.value as unknown as ModelReply).parts[part]?.type : undefined;
 
 const backOffMs = 500;
+const retryAfterMaxMs = 120_000;
 
 const backOff = async ({ cell, workClock }: Session, failure: Failure, attempt: number): Promise<void> => {
   const ms = failure.retryAfterMs ?? backOffMs * 2 ** (attempt - 1);

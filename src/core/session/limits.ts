@@ -1,10 +1,10 @@
 // The limits that end a session: working time, the deadline, and the names under which they are reported.
-import type { Failure } from '#base';
-import type { Limits } from '#contracts';
+import type { Failure, LimitName } from '#base';
 import type { Cell } from '#core/cells';
 
-export const limitFailure = (name: keyof Limits): Failure => ({
+export const limitFailure = (name: LimitName): Failure => ({
   code: 'agent_limit',
+  limit: name,
   detail: `AgentLimitExceeded("${name}")`,
 });
 

@@ -108,13 +108,18 @@ export const mailLoopFailure = (session: Session, to: string): Failure | null =>
   if (longest > limits.maxHops)
     return {
       code: 'mail_loop',
+      limit: 'maxHops',
       detail: `It replied to the same agent ${longest} times in one chain of messages; the limit is ${limits.maxHops}.`,
     };
   if (!isReply) return null;
   const recent = session.recentAnswers.filter(({ at }) => at > runtime.now - 60_000);
   session.recentAnswers = [...recent, { to, at: runtime.now }];
   return recent.filter((answer) => answer.to === to).length >= limits.answersPerMinute
-    ? { code: 'mail_loop', detail: `More than ${limits.answersPerMinute} replies to the same agent within a minute.` }
+    ? {
+        code: 'mail_loop',
+        limit: 'answersPerMinute',
+        detail: `More than ${limits.answersPerMinute} replies to the same agent within a minute.`,
+      }
     : null;
 };
 

@@ -14,15 +14,18 @@ export const resultReason = (
   if ('code' in ended)
     return { skips: false, reason: { code: 'failed', error: ended.code, text: reasons.failed(ended.code) } };
   const { status, error, output } = ended;
-  const errorField = error === null ? {} : { error: error.code };
+  const errorField = error === null ? {} : { error: error.code, ...limitField(error) };
   // The budget refused the task before it produced any output.
   if (status === 'budget' && output === '' && error?.code === 'budget_refused')
     return { skips: true, reason: { code: 'budget', status, ...errorField, text: reasons.budget } };
   if (status === 'cancelled')
     return { skips: true, reason: { code: 'aborted', status, ...errorField, text: reasons.cancelled } };
-  const cause = error === null ? status : `${status}: ${error.code}`;
+  const cause = error === null ? status : `${status}: ${error.limit ?? error.code}`;
   return { skips: false, reason: { code: 'failed', status, ...errorField, text: reasons.notCompleted(cause) } };
 };
+
+const limitField = ({ limit }: Pick<TaskReason, 'limit'>): Pick<TaskReason, 'limit'> =>
+  limit === undefined ? {} : { limit };
 
 /** The name of the operation that records that a task could not begin. */
 export const taskRefusedOperation = 'task:refused';

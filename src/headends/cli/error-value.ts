@@ -1,6 +1,6 @@
 // A failure as the command line reports it: one JSON value, or lines for people.
-import { CloisterError, errorCatalogue } from '#base';
-import type { Failure } from '#base';
+import { CloisterError, errorCatalogue, limitBehind, omitUndefined } from '#base';
+import type { Failure, LimitName } from '#base';
 import { sanitizeLine } from './sanitize-text.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -9,11 +9,14 @@ export type ErrorValue = {
   readonly class: string;
   readonly message: string;
   readonly suggestion: string;
+  readonly limit?: LimitName;
 };
 
-export const cliFailureJson = ({ code, detail }: Failure): ErrorValue => {
+export const cliFailureJson = (failure: Failure): ErrorValue => {
+  const { code, detail } = failure;
   const { class: kind, summary, suggestion } = errorCatalogue[code];
-  return { code, class: kind, message: detail === undefined ? summary : `${summary} ${detail}`, suggestion };
+  const message = detail === undefined ? summary : `${summary} ${detail}`;
+  return { code, class: kind, message, suggestion, ...omitUndefined({ limit: limitBehind(failure) }) };
 };
 
 export const errorValue = (error: unknown): ErrorValue => {

@@ -1,5 +1,6 @@
 // One plain line for each durable event worth showing.
-import type { CellId } from '#base';
+import { limitSentence } from '#base';
+import type { CellId, PublicFailure } from '#base';
 import type { DurableEvent } from '#contracts';
 import { describeAmendment } from './describe-amendment.ts';
 import { toolNameOf, crossingEndName } from './run-progress.ts';
@@ -42,7 +43,7 @@ const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, v
     case 'child-end':
       return isCoveredByTask(event.cell, runProgress, verbose)
         ? null
-        : `← ${event.childAgent}  ${event.status} ${duration(event.ms)}${sizeSuffix(event, verbose)}`;
+        : `← ${event.childAgent}  ${event.status} ${duration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error)}`;
     case 'wait-start':
       return `waiting ${duration(event.ms)}`;
     case 'crossing':
@@ -125,5 +126,5 @@ const sizeSuffix = ({ bytesIn, charsIn, bytesOut, charsOut }: Sizes, verbose: bo
     ? `, ${count(bytesIn)} bytes (${count(charsIn)} characters) in, ${count(bytesOut)} (${count(charsOut)}) out`
     : '';
 
-const errorSuffix = (error: { readonly summary: string } | null): string =>
-  error === null ? '' : `: ${error.summary}`;
+const errorSuffix = (error: PublicFailure | null): string =>
+  error === null ? '' : `: ${error.summary}${limitSentence(error)}`;

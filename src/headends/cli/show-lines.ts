@@ -1,4 +1,5 @@
 // Formats one run: its cells, usage, progress and answer.
+import { limitBehind } from '#base';
 import type { RecordedBy } from '#base';
 import type { CellReport, RunReport, TaskReport } from '#contracts';
 import { refusalLines } from './audit-lines.ts';
@@ -105,7 +106,8 @@ const reportRows = (report: RunReport): readonly TreeRow[] =>
 /** The limits that ended cells below the root; that of the root is among its errors. */
 const limitLines = ({ cells }: RunReport, { paint }: Printer): readonly string[] => {
   const lines = cells.flatMap((cell) => {
-    const [, limit] = /^AgentLimitExceeded\("(\w+)"\)$/u.exec(cell.outcome?.failure?.detail ?? '') ?? [];
+    const failure = cell.outcome?.failure ?? null;
+    const limit = failure === null ? undefined : limitBehind(failure);
     return cell.parent === null || limit === undefined ? [] : [`${cellName(cell)}  ${limit}`];
   });
   return lines.length === 0 ? [] : ['', paint('bold', 'Ended by a limit:'), ...lines];

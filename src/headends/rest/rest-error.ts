@@ -9,11 +9,12 @@ export const restError: ErrorFormatter = (failure) => ({ error: { ...publicField
 /** The failure in an outcome, without the detail, which only the failed cell may know. */
 export const restFailureJson = (failure: Failure): JsonObject => publicFields(clientFailure(failure));
 
-const publicFields = ({ code, class: kind, message, suggestion }: ClientFailure) => ({
+const publicFields = ({ code, class: kind, message, suggestion, limit }: ClientFailure) => ({
   code,
   class: kind,
   message,
   suggestion,
+  ...(limit === undefined ? {} : { limit }),
 });
 
 const retryField = ({ retryAfterMs }: ClientFailure) => (retryAfterMs === undefined ? {} : { retryAfterMs });

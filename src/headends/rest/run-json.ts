@@ -1,5 +1,6 @@
 // Runs as JSON. An outcome has the same shape as in `cloister run --json`.
 import { clientFailure } from '#headends/shared';
+import { limitBehind, omitUndefined } from '#base';
 import type { Failure, JsonObject } from '#base';
 import type { Answer, CellReport, RouteReply, RunOutcome, RunReport, RunSummary } from '#contracts';
 import { restFailureJson } from './rest-error.ts';
@@ -86,5 +87,5 @@ const cellJson = ({ outcome, stalls: _stalls, ...cell }: CellReport): JsonObject
 const withoutDetail = (failure: Failure | null): JsonObject | null => {
   if (failure === null) return null;
   const { code, retryAfterMs } = failure;
-  return { code, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return { code, ...omitUndefined({ retryAfterMs, limit: limitBehind(failure) }) };
 };

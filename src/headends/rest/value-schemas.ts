@@ -1,5 +1,5 @@
 // JSON Schemas of REST requests and responses.
-import { errorCatalogue } from '#base';
+import { errorCatalogue, limitNames } from '#base';
 import type { JsonObject } from '#base';
 import { schemaRef } from './operation-parts.ts';
 import { answerFormats } from './parsed-run-request.ts';
@@ -30,12 +30,15 @@ const closedRecord = (required: readonly string[], properties: JsonObject): Json
 });
 
 const statuses = ['completed', 'partial', 'failed', 'cancelled', 'limit', 'budget', 'timeout'];
-const failureSchema = record({
-  code: { enum: Object.keys(errorCatalogue) },
-  class: { enum: [...new Set(Object.values(errorCatalogue).map((entry) => entry.class))] },
-  message: text,
-  suggestion: text,
-});
+const failureSchema = record(
+  {
+    code: { enum: Object.keys(errorCatalogue) },
+    class: { enum: [...new Set(Object.values(errorCatalogue).map((entry) => entry.class))] },
+    message: text,
+    suggestion: text,
+  },
+  { limit: { enum: limitNames, description: 'The limit that was reached.' } },
+);
 const nullOr = (schema: JsonObject): JsonObject => ({ anyOf: [schema, { type: 'null' }] });
 const form = record({ format: { enum: answerFormats } }, { schema: { type: 'object' } });
 

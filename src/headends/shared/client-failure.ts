@@ -1,5 +1,5 @@
 // Failures as an HTTP client sees them: a status, and the texts of the catalogue.
-import { CloisterError, errorCatalogue } from '#base';
+import { CloisterError, errorCatalogue, limitBehind, omitUndefined } from '#base';
 import type { ErrorClass, ErrorCode, Failure } from '#base';
 import type { ClientFailure } from '#contracts';
 
@@ -69,8 +69,9 @@ export const clientError = (error: unknown): ClientFailure => {
 };
 
 /** How a run failed, without the detail: that stays in the cell where the failure happened. */
-export const clientFailure = ({ code, retryAfterMs }: Failure): ClientFailure => {
+export const clientFailure = (failure: Failure): ClientFailure => {
+  const { code, retryAfterMs } = failure;
   const { class: kind, summary, suggestion, retryable } = errorCatalogue[code];
-  const retryAfter = retryAfterMs === undefined ? {} : { retryAfterMs };
-  return { status: httpStatus(code), code, class: kind, message: summary, suggestion, retryable, ...retryAfter };
+  const more = omitUndefined({ retryAfterMs, limit: limitBehind(failure) });
+  return { status: httpStatus(code), code, class: kind, message: summary, suggestion, retryable, ...more };
 };

@@ -6,7 +6,7 @@
 import { utf8Bytes } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, AgentOptions, Budget, Limits, ToolDefinition, ToolSource } from '#contracts';
-import { resolveLimits } from '#core/cells';
+import { resolveLimits } from '#core/registry';
 import type { CellLimits } from '#core/cells';
 import { buildAgent, splitServer } from '#core/orchestration';
 import { usesDateVariables } from '#core/rules';

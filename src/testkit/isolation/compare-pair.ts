@@ -5,6 +5,7 @@
 //   N2. Every byte that reaches another cell's models, tools, files, environment and clients is compared. Ids are compared by
 //       the place they stand for.
 //   N3. A pair depends only on its seed.
+import { limitBehind } from '#base';
 import type { ErrorCode } from '#base';
 import { Rng } from './rng.ts';
 import { groupOfSeed } from './case-size.ts';
@@ -116,7 +117,8 @@ const collectEndings = (run: ObservedRun, isVaried: (state: CellState) => boolea
     const code = failure?.code ?? null;
     if (!expectedCodes[state.plan.ending].includes(code))
       return `"${state.planned.place}" ended with ${code ?? 'an answer'}`;
-    ended.push(JSON.stringify([state.planned.place, status, code, missing]));
+    const limit = failure === null ? undefined : limitBehind(failure);
+    ended.push(JSON.stringify([state.planned.place, status, code, limit, missing]));
   }
   return ended.sort();
 };

@@ -124,6 +124,16 @@ const falsifications: readonly (readonly [title: string, code: ProblemCode, lie:
     },
   ],
   ['an answer is not the model’s reply', 'outcome-answer', { outcome: { output: 'Finished.' } }],
+  [
+    'a limit that was not reached is named',
+    'outcome-limit',
+    { outcome: { status: 'limit', failure: { code: 'agent_limit', limit: 'timeout_ms' } } },
+  ],
+  [
+    'the limit that ended a cell has no name',
+    'outcome-limit',
+    { outcome: { status: 'limit', failure: { code: 'agent_limit' } } },
+  ],
   ['the data differ from the output', 'outcome-envelope', { outcome: { output: '{"a":1}', data: { a: 2 } } }],
   [
     'a child is created above the cap',

@@ -7,7 +7,6 @@ import { readFileSync } from 'node:fs';
 import { defineAgent } from 'cloister';
 import type { JsonObject } from '#base';
 import { parseYaml } from '#adapters/yaml';
-import { resolveLimits } from '#core/cells';
 import {
   frontmatterFields,
   mergeDefaults,
@@ -16,6 +15,7 @@ import {
   parseAgentFile,
   parseDefaults,
   parseDuration,
+  resolveLimits,
 } from '#core/registry';
 import type { FrontmatterField, FieldKind } from '#core/registry';
 import { frontmatters, written } from './frontmatter-files.ts';

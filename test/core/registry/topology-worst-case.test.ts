@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Budget, Limits, TopologyAgent, TopologySpawns, WorstCase } from '#contracts';
-import { resolveLimits } from '#core/cells';
-import { checkTopology } from '#core/registry';
+import { checkTopology, resolveLimits } from '#core/registry';
 import type { Agent } from 'cloister';
 import { agent as define, always, ask } from '../session/driver.ts';
 import { agent, fileOf, model } from './topology-agents.ts';

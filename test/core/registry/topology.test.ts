@@ -316,7 +316,7 @@ test('of many such pairs fifty are shown, and how many more there are', () => {
 
 test.each<[code: Warning['code'], over: Partial<TopologyAgent>, message: RegExp]>([
   ['tools-not-named', { explicit: { tools: false, timeout: true } }, /^`helper` lists no tools, so it has none/u],
-  ['timeout-not-set', { explicit: { tools: true, timeout: false } }, /^`helper` sets no timeout, .* 60000 ms/u],
+  ['timeout-not-set', { explicit: { tools: true, timeout: false } }, /^`helper` sets no timeout, .* 600000 ms/u],
   [
     'timeout-not-set',
     { explicit: { tools: true, timeout: false }, limits: { timeout_ms: 5_000 } },

@@ -33,11 +33,12 @@ const askAs = async (
   return { ...asked, cell, limited: cell.outcome!, shown };
 };
 
+const write = (path: string, content: string) => ({ tool: 'write_file', args: { path, content } });
 const echo = tool('echo', () => 'heard');
 const endless = Array.from({ length: 30 }, () => call('echo'));
 const exceeded = (name: string) => ({
   status: 'limit',
-  failure: { code: 'agent_limit', detail: `AgentLimitExceeded("${name}")` },
+  failure: { code: 'agent_limit', limit: name, detail: `AgentLimitExceeded("${name}")` },
 });
 const takes = (clock: ReturnType<typeof world>['clock'], ms: number) =>
   tool('take', () => new Promise((resolve) => clock.timer(ms, () => resolve('taken'))));
@@ -91,6 +92,32 @@ test('a child has 20 steps and a root any number, unless set', async () => {
   expect(root.limited).toMatchObject({ status: 'completed', output: 'All thirty.', spent: { steps: 30 } });
 });
 
+const endings: Readonly<Record<string, readonly [options: Options, replies: readonly (string | ScriptedReply)[]]>> = {
+  max_steps: [{ tools: [echo], limits: { max_steps: 1 } }, endless],
+  max_output_files: [{ tools: ['write_file'], limits: { max_output_files: 0 } }, [calls(write('a', '1'))]],
+  max_output_size_bytes: [{ tools: ['write_file'], limits: { max_output_size_bytes: 0 } }, [calls(write('a', '1'))]],
+  timeout_ms: [{ limits: { timeout_ms: 1_000 } }, [{ fault: 'timeout' }]],
+  mailTimeout: [{ tools: ['receive_message'], limits: { mailTimeout: 10 } }, [call('receive_message')]],
+  maxToolTurns: [{ tools: [echo], limits: { maxToolTurns: 1 } }, [call('echo'), 'Partly.']],
+  llmTimeout: [{ limits: { llmTimeout: 1_000, maxRetries: 0 } }, [{ fault: 'timeout' }]],
+  contextTokensMax: [{ prompt: 'Much. '.repeat(500), limits: { contextTokensMax: 50 } }, ['never said']],
+  budget: [{ budget: { tokens: 10 } }, ['never said']],
+  deadline: [{ budget: { ms: 1_000 } }, [{ fault: 'timeout' }]],
+};
+
+test.for(Object.keys(endings))(
+  '%s that ended a child is named to its parent’s model, in events, in agent.result and in the report',
+  async (limit) => {
+    const { requests, events, cloister, report, limited } = await askAs('child', ...endings[limit]!);
+    expect(limited.failure).not.toBeNull();
+    expect(requests.at(-1)!.text).toContain(`Limit: ${limit}.`);
+    const ends = [...ofType(events, 'child-end'), ...ofType(events, 'session-end')];
+    expect(ends.map(({ error }) => error?.limit)).toEqual([limit, limit, undefined]);
+    const protocol = await cloister.protocol(report.run);
+    expect(protocol.at(-1)).toMatchObject({ topic: 'agent.result', payload: { limit, error: limited.failure!.code } });
+  },
+);
+
 test.for(['max_steps', 'max_tokens_per_step', 'timeout_ms', 'llmTimeout', 'toolTimeout', 'maxToolTurns'] as const)(
   'a limit set to undefined (%s) is the default, not unlimited',
   async (name) => {
@@ -128,8 +155,6 @@ test('the shown part of a result respects max_tokens_per_step, however small, ap
   const [result] = lastResults(shown);
   expect(result!.text.replace(/\n\[5000 bytes total.*\]$/u, '').length).toBeLessThanOrEqual(200);
 });
-
-const write = (path: string, content: string) => ({ tool: 'write_file', args: { path, content } });
 
 test.for<[name: string, limits: Options['limits'], written: readonly ReturnType<typeof write>[], kept: number]>([
   ['max_output_files', { max_output_files: 2 }, [write('a', '1'), write('b', '2'), write('c', '3')], 2],
@@ -183,10 +208,35 @@ test.for(['root', 'child'] as const)('a %s that works longer than timeout_ms end
 });
 
 test('a model that does not answer within timeout_ms ends the cell, without a retry', async () => {
-  const { limited, cell, shown } = await askAs('child', {}, [{ fault: 'timeout' }, 'never said']);
+  const limits = { timeout_ms: 60_000 };
+  const { limited, cell, shown } = await askAs('child', { limits }, [{ fault: 'timeout' }, 'never said']);
   expect(limited).toMatchObject(exceeded('timeout_ms'));
   expect(cell.outcome!.spent.ms).toBe(60_000);
   expect(shown).toHaveLength(1);
+});
+
+test.for<[what: string, limits: Options['limits'], worksMs: number, end: object]>([
+  ['600 s by default', {}, 600_000, exceeded('timeout_ms')],
+  ['as long as a longer llmTimeout', { llmTimeout: 900_000 }, 900_000, exceeded('timeout_ms')],
+  ['600 s with a shorter llmTimeout', { llmTimeout: 300_000 }, 600_000, exceeded('timeout_ms')],
+])('the working time of a child is %s', async ([, limits, worksMs, end]) => {
+  const patient = { ...limits, toolTimeout: 10_000_000 };
+  const { limited, cell } = await askAs('child', (clock) => ({ tools: [takes(clock, 200_000)], limits: patient }), [
+    ...Array.from({ length: 9 }, () => call('take')),
+    'never said',
+  ]);
+  expect(limited).toMatchObject(end);
+  expect(cell.outcome!.spent.ms).toBe(worksMs);
+});
+
+test.for<[what: string, limits: Options['limits'], tookMs: number]>([
+  ['an llmTimeout of 120 s is not cut by the default timeout_ms', { llmTimeout: 120_000 }, 120_000],
+  ['an llmTimeout above the default timeout_ms lengthens it', { llmTimeout: 700_000 }, 700_000],
+  ['the default llmTimeout is 120 s', {}, 120_000],
+])('%s', async ([, limits, tookMs]) => {
+  const { limited, cell } = await askAs('child', { limits: { ...limits, maxRetries: 0 } }, [{ fault: 'timeout' }]);
+  expect(cell.outcome!.spent.ms).toBe(tookMs);
+  expect(['model_timeout', 'agent_limit']).toContain(limited.failure?.code);
 });
 
 test('timeout_ms 0 leaves no time', async () => {

@@ -147,7 +147,7 @@ test('show prints the cells by the ids that explain takes, the answer, and event
 });
 
 test('show names the limit that ended a cell', async () => {
-  const failure = { code: 'agent_limit', detail: 'AgentLimitExceeded("mailTimeout")' } as const;
+  const failure = { code: 'agent_limit', limit: 'mailTimeout' } as const;
   const { stdout } = await cli(['show', 'last'], scene({ childFailure: failure }));
   expect(stdout).toContain(`\nEnded by a limit:\n${childId}  mailTimeout\n`);
   expect((await cli(['show', 'last'], scene())).stdout).not.toContain('Ended by a limit');

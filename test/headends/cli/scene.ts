@@ -155,6 +155,7 @@ export const eventsOf = (given: Scene): readonly DurableEvent[] => {
           tool: childAgent,
           ok: true,
           status: 'completed',
+          error: null,
           ms: 1500,
           ...toolSizes,
         }) as const,

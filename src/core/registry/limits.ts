@@ -1,0 +1,49 @@
+// The limits of a session: the defaults, how they fit together, and what agents inherit from the agent that spawned them.
+import type { Limits } from '#contracts';
+
+export type CellLimits = Required<Limits>;
+
+/** The seed document's defaults for child cells, but with time for a model request of the default `llmTimeout`. */
+const childLimits = {
+  max_steps: 20,
+  max_tokens_per_step: 2_000,
+  max_output_files: 10,
+  max_output_size_bytes: 1_000_000,
+  timeout_ms: 600_000,
+  mailTimeout: 600_000,
+};
+
+/** A root is limited only by its budget, but the shown part of one result is bounded here too. */
+const rootLimits = {
+  max_steps: Infinity,
+  max_tokens_per_step: 4_000,
+  max_output_files: Infinity,
+  max_output_size_bytes: Infinity,
+  timeout_ms: Infinity,
+  mailTimeout: Infinity,
+};
+
+const sessionLimits = {
+  maxToolTurns: 10,
+  llmTimeout: 120_000,
+  toolTimeout: 60_000,
+  maxRetries: 2,
+  maxToolCallsPerTurn: 50,
+  parallelToolCalls: 4,
+  maxHops: 100,
+  answersPerMinute: 60,
+  /** 0: the model's own maximum, or 8,192 if it has none. */
+  maxOutputTokens: 0,
+  /** 0: the model's own window. */
+  contextTokensMax: 0,
+};
+
+/**
+ * The values in effect. They depend on the definition alone, never on a balance or on another cell. Where only one of
+ * `timeout_ms` and `llmTimeout` is written, it moves the other's default if the two would contradict each other.
+ */
+export const resolveLimits = ({ limits: written }: { readonly limits: Limits }, isRoot: boolean): CellLimits => {
+  const limits: CellLimits = { ...sessionLimits, ...(isRoot ? rootLimits : childLimits), ...written };
+  const timeoutMs = written.timeout_ms ?? Math.max(limits.timeout_ms, written.llmTimeout ?? 0);
+  return { ...limits, timeout_ms: timeoutMs, llmTimeout: Math.min(limits.llmTimeout, timeoutMs) };
+};
