@@ -1,7 +1,9 @@
 // Draws the replies of simulated models in a team: valid and invalid plans, answers that conditions test, and messages.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { JsonObject } from '#base';
+import type { TaskSpec } from '#contracts';
 import { drawTasks } from './draw-tasks.ts';
+import { idFromTitle } from './judges/team-texts.ts';
 import type { RolePlan } from './plan.ts';
 import type { Random } from './random.ts';
 
@@ -21,8 +23,24 @@ export const drawCoordinatorReply = (
 };
 
 const goodPlan = (members: readonly string[], random: Random): string => {
-  const text = JSON.stringify({ tasks: drawTasks(random, members, { most: 5, isPlan: true }) });
+  const drawn = drawTasks(random, members, { most: 5, isPlan: true });
+  const tasks = random.chance(0.3) ? withoutIds(drawn, random) : drawn;
+  const text = JSON.stringify(random.chance(0.3) ? tasks : { tasks });
   return random.chance(0.3) ? `\`\`\`json\n${text}\n\`\`\`` : text;
+};
+
+/** Some tasks lose their ids; others then name them by their titles, or by the ids that are made of these. */
+const withoutIds = (tasks: readonly TaskSpec[], random: Random): readonly TaskSpec[] => {
+  const names = new Map<string, string>();
+  const left = tasks.map(({ id, ...task }): TaskSpec => {
+    if (random.chance(0.3)) return { id: id!, ...task };
+    names.set(id!, random.chance(0.5) ? task.title : idFromTitle(task.title));
+    return task;
+  });
+  return left.map(({ dependsOn, ...task }) => ({
+    ...task,
+    ...(dependsOn === undefined ? {} : { dependsOn: dependsOn.map((id) => names.get(id) ?? id) }),
+  }));
 };
 
 const badPlan = (members: readonly string[], random: Random): string => {

@@ -1,6 +1,6 @@
 // Helpers for the team judges: read operations, messages and plans in a log.
 import type { CellId } from '#base';
-import type { Frame, Mail } from '#contracts';
+import type { Frame, Mail, TaskSpec } from '#contracts';
 import type { OperationFacts } from './facts.ts';
 
 /** Describes an operation in a report. */
@@ -19,5 +19,21 @@ export const parseMail = (content: string): Mail => {
   return { ...(JSON.parse(content.slice(0, end)) as Omit<Mail, 'text'>), text: content.slice(end + 1) };
 };
 
-/** Parses JSON with or without a code fence. */
-export const parsePlan = (text: string): unknown => JSON.parse(text.replace(/^```json\n|\n```$/gu, '')) as unknown;
+/** The tasks of a good plan, each with its id, and its dependencies by id. */
+export const parsePlan = (text: string): readonly TaskSpec[] => {
+  const plan = JSON.parse(text.replace(/^```json\n|\n```$/gu, '')) as Plan;
+  const tasks = 'tasks' in plan ? plan.tasks : plan;
+  const ids = new Map<string, string>(
+    tasks.flatMap(({ id, title }) => (id === undefined ? [[title, idFromTitle(title)] as const] : [])),
+  );
+  return tasks.map((task) => ({
+    ...task,
+    id: task.id ?? idFromTitle(task.title),
+    ...(task.dependsOn === undefined ? {} : { dependsOn: task.dependsOn.map((name) => ids.get(name) ?? name) }),
+  }));
+};
+
+type Plan = readonly TaskSpec[] | { readonly tasks: readonly TaskSpec[] };
+
+/** Titles in a simulation are words of letters and digits, and no two are equal. */
+export const idFromTitle = (title: string): string => title.toLowerCase().match(/\w+/gu)!.join('-');

@@ -122,7 +122,7 @@ class Walk {
     this.#planned = this.#startedCell(operation);
     const envelope = this.#readResult(operation);
     if (envelope?.status !== 'completed') return false;
-    return this.#model.add((parsePlan(envelope.output) as { tasks: readonly TaskSpec[] }).tasks, this.#names);
+    return this.#model.add(parsePlan(envelope.output), this.#names);
   }
 
   #startNext(): boolean {

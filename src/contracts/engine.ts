@@ -69,7 +69,7 @@ export type ChildOperation = {
   readonly floor?: Amounts | undefined;
   /** For a cell of a team: its part. */
   readonly task?: TeamPart | undefined;
-  /** Additional checks of its answer, beyond its output schema; returns the problems. */
+  /** Checks its JSON answer instead of its output schema; returns the problems. */
   readonly check?: ((value: Json) => readonly string[]) | undefined;
   /** Names of the agents above it, root first, its own last. Used to refuse cycles, never shown. */
   readonly ancestry: readonly string[];

@@ -23,6 +23,7 @@ import {
   resultReason,
   skipRestOperation,
   newestTeamTexts,
+  readPlan,
   TaskQueue,
   teamTextsByVersion,
 } from '#core/tasks';
@@ -151,7 +152,7 @@ const endPart = (frame: Frame, cell: CellId, { parts }: State): void => {
   const content = frame.contents?.find(({ kind, from }) => kind === 'result' && from === cell)?.content;
   const ended = content === undefined ? ({ code: 'crossing_refused' } as const) : (JSON.parse(content) as Envelope);
   if (part.part === 'plan' && !('code' in ended) && ended.status === 'completed')
-    tryChange(() => team.queue.add(readPlan(ended.output)));
+    tryChange(() => team.queue.add(plannedTasks(ended.output)));
   if (part.part === 'task') tryChange(() => endTask(team.queue, part.task, ended));
 };
 
@@ -173,8 +174,10 @@ const endTask = (queue: TaskQueue, id: string, ended: Parameters<typeof resultRe
   else queue.fail(id, reason);
 };
 
-const readPlan = (output: string): readonly TaskSpec[] =>
-  ((extractJson(output) as { readonly tasks?: unknown } | undefined)?.tasks ?? []) as readonly TaskSpec[];
+const plannedTasks = (output: string): readonly TaskSpec[] => {
+  const plan = readPlan(extractJson(output));
+  return 'problem' in plan ? [] : (plan.tasks as readonly TaskSpec[]);
+};
 
 const takeMail = (team: TeamState, key: string, { mail }: State): void => {
   const content = mail.get(key);

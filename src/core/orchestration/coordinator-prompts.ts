@@ -1,8 +1,7 @@
 // The coordinator's prompts: one for the plan, one for the answer. It sees the goal and the members' descriptions, and later all results.
-import { extractJson } from '#base';
 import type { Failure, Json, JsonObject } from '#base';
 import type { Agent, Envelope, OutputFormat, Task, TeamRules } from '#contracts';
-import { missingLines } from '#core/tasks';
+import { checkTasks, missingLines, readPlan } from '#core/tasks';
 import type { TeamTexts } from '#core/tasks';
 
 /** The output format of a plan. It includes the possible assignees and the maximum number of tasks. */
@@ -18,7 +17,10 @@ export const planFormat = ({ members, planTasksMax, planMayAskForAll }: TeamRule
         items: {
           type: 'object',
           properties: {
-            id: { type: 'string', description: 'Short and unique: letters, digits, dot, dash, underscore.' },
+            id: {
+              type: 'string',
+              description: 'Short and unique: letters, digits, dot, dash, underscore. Made from the title by default.',
+            },
             title: { type: 'string' },
             description: { type: 'string', description: 'The complete task. The assignee does not see the goal.' },
             assignee: { type: 'string', enum: Object.keys(members) },
@@ -34,7 +36,7 @@ export const planFormat = ({ members, planTasksMax, planMayAskForAll }: TeamRule
             // probe: plan-scope
             ...(planMayAskForAll ? allScope : {}),
           },
-          required: ['id', 'title', 'description'],
+          required: ['title', 'description'],
           additionalProperties: false,
         },
       },
@@ -80,15 +82,20 @@ export const answerGoal = (goal: string | null, missing: readonly Task[], texts:
 
 const oneLine = (text: string): string => text.replace(/\s+/gu, ' ').trim();
 
-/** The tasks of a plan; undefined if the answer is not a plan. */
-export const readPlanTasks = (value: Json | undefined): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject)['tasks'] : undefined;
+/** The whole check of a plan; its schema only tells the coordinator what to write. */
+export const planProblems = (
+  value: Json | undefined,
+  { members, planTasksMax, planDepthMax, planMayAskForAll }: TeamRules,
+): readonly string[] => {
+  const plan = readPlan(value);
+  if ('problem' in plan) return [plan.problem];
+  // probe: plan-limits
+  const limits = { tasksMax: planTasksMax, depthMax: planDepthMax, allowAll: planMayAskForAll };
+  return checkTasks(plan.tasks, undefined, { assignees: Object.keys(members), ...limits });
+};
 
 /** Why there is no plan: the problems of the last attempt, or the failure of the coordinator. */
-export const planFailure = ({ status, error, output }: Envelope, problems: readonly string[]): Failure =>
+export const planFailure = ({ status, error }: Envelope, problems: readonly string[]): Failure =>
   error?.code === 'answer_schema' || error === null
-    ? {
-        code: 'plan_invalid',
-        detail: extractJson(output) === undefined ? 'The answer is not JSON.' : problems.slice(0, 5).join(' '),
-      }
+    ? { code: 'plan_invalid', detail: problems.join(' ') }
     : { code: error.code, detail: `The coordinator returned no plan (${status}).` };

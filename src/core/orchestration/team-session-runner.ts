@@ -22,9 +22,9 @@ import type { TeamGoal, TeamRules } from '#contracts';
 import type { Cell } from '#core/cells';
 import {
   abortedReason,
-  checkTasks,
   isFinal,
   missingTasks,
+  readPlan,
   refusalReason,
   taskRefusedOperation,
   resultReason,
@@ -33,7 +33,7 @@ import {
   TaskQueue,
 } from '#core/tasks';
 import { teamMember, teamRoster } from './define-team.ts';
-import { answerGoal, planFailure, planGoal, readPlanTasks } from './coordinator-prompts.ts';
+import { answerGoal, planFailure, planGoal, planProblems } from './coordinator-prompts.ts';
 import { TaskIntake } from './task-intake.ts';
 import { createTeamChild, teamTextsOf } from './team-cell.ts';
 import type { TeamChildInput } from './team-cell.ts';
@@ -93,22 +93,17 @@ export class TeamSessionRunner {
     const { coordinator } = this.#cell.agent;
     if (coordinator === null) return { code: 'team_invalid', detail: 'The team has no coordinator to plan.' };
     const prompt = planGoal(goal ?? '', teamRoster(this.#cell.agent), this.#rules);
-    const input: TeamChildInput = { part: { part: 'plan' }, goal: prompt, check: (value) => this.#planProblems(value) };
+    const input: TeamChildInput = {
+      part: { part: 'plan' },
+      goal: prompt,
+      check: (value) => planProblems(value, this.#rules),
+    };
     const ended = await this.#runPart(this.#createChild(coordinator.plans, input));
     if ('code' in ended) return ended;
-    if (ended.status !== 'completed') return planFailure(ended, this.#planProblems(extractJson(ended.output)));
-    return this.#addTasks(readPlanTasks(extractJson(ended.output)));
-  }
-
-  #planProblems(value: Parameters<typeof readPlanTasks>[0]): readonly string[] {
-    const { members, planTasksMax, planDepthMax, planMayAskForAll } = this.#rules;
-    // probe: plan-limits
-    const limits = { tasksMax: planTasksMax, depthMax: planDepthMax, allowAll: planMayAskForAll };
-    return checkTasks(
-      readPlanTasks(value),
-      { ...this.intake.knownTasks(), size: 0 },
-      { assignees: Object.keys(members), ...limits },
-    );
+    const value = extractJson(ended.output);
+    const plan = readPlan(value);
+    if (ended.status !== 'completed' || 'problem' in plan) return planFailure(ended, planProblems(value, this.#rules));
+    return this.#addTasks(plan.tasks);
   }
 
   #addTasks(tasks: unknown): Failure | null {

@@ -116,8 +116,9 @@ const checkAnswer = async (session: Session, text: string): Promise<AnswerCheck>
   } as const;
   const problemsOf = (): readonly string[] => {
     if (value === undefined) return ['The answer is not JSON.'];
-    const problems = schema === undefined ? [] : ports.world.validate(schema, value);
-    return (problems.length > 0 ? problems : (ports.checkAnswer?.(value) ?? [])).slice(0, 10);
+    const checkAgainstSchema = (): readonly string[] =>
+      schema === undefined ? [] : ports.world.validate(schema, value);
+    return (ports.checkAnswer?.(value) ?? checkAgainstSchema()).slice(0, 10);
   };
   const pending = await cell.runtime.first([
     cell.runtime.begin({ ...check, work: async (): Promise<Json> => problemsOf() }),

@@ -31,7 +31,7 @@ export type SessionPorts = {
   readonly tools: ReadonlyMap<string, ToolRunner>;
   /** Sources whose tools are known only after asking them. */
   readonly sources: readonly SourceUse[];
-  /** Problems of an answer that the output schema does not cover. */
+  /** Checks a JSON answer instead of the output schema, which then only tells the model what to write. Returns the problems. */
   checkAnswer?(value: Json): readonly string[];
   /** The operation that summarises this text in its own cell; null if that is not possible. */
   compact?(session: Session, text: string): Operation | null;

@@ -1,7 +1,7 @@
 // Validates a list of tasks before any of it runs: returns its problems, or the parsed list.
 //
 //   T1. A list is accepted as a whole or not at all.
-//   T2. A given id stays; a missing id is made from the title.
+//   T2. A given id stays; a missing id is made from the title, and such a task may also be named by its title.
 //   T3. For any list, the time is linear in its tasks and dependencies, and nothing is recursive.
 import { CloisterError } from '#base';
 import { didYouMean } from './nearest-name.ts';
@@ -54,6 +54,7 @@ export const parseGraph = (specs: unknown, existing: KnownTasks, limits: TaskLim
   const drafts = readDrafts(specs, existing, limits, problems);
   if (drafts.length === 0) return invalidGraph(problems);
   const ids = fillIds(drafts, existing);
+  nameById(drafts, ids, problems);
   const { edges, floors } = connect(drafts, ids, existing, problems);
   const ordered = orderTasks(ids, edges, floors, problems.report);
   if (ordered.order.length === ids.length) checkDepth(ids, ordered.depths, limits.depthMax ?? Infinity, problems);
@@ -112,6 +113,26 @@ const fillIds = (drafts: readonly TaskDraft[], existing: KnownTasks): readonly s
   return drafts.map(({ id, title }) => id ?? idFor(title ?? ''));
 };
 
+/** Replaces titles of tasks that have no id of their own: whoever wrote the list may not know the ids that were made. */
+const nameById = (drafts: readonly TaskDraft[], ids: readonly string[], problems: TaskProblems): void => {
+  const titled = new Map<string, string | null>();
+  drafts.forEach(({ id, title }, index) => {
+    if (id === undefined && title !== undefined) titled.set(title, titled.has(title) ? null : ids[index]!);
+  });
+  if (titled.size === 0) return;
+  const known = new Set(ids);
+  const idOf = (name: string): string => (known.has(name) ? name : (titled.get(name) ?? name));
+  drafts.forEach((draft, index) => {
+    const named = new Set<string>();
+    for (const id of draft.dependsOn.map(idOf)) {
+      if (named.has(id)) problems.report(() => `${taskLabel(index, draft)}: dependsOn names ${showValue(id)} twice.`);
+      named.add(id);
+    }
+    draft.dependsOn = Object.freeze([...named]);
+    if (draft.when !== undefined) draft.when = Object.freeze({ ...draft.when, task: idOf(draft.when.task) });
+  });
+};
+
 type GraphEdges = { readonly edges: readonly (readonly number[])[]; readonly floors: readonly number[] };
 
 const connect = (
@@ -141,7 +162,7 @@ const connect = (
       else
         problems.report(
           () =>
-            `${taskLabel(index, draft)}: it depends on ${showValue(id)}, which does not exist.${suggestId(id, ids, existing)}`,
+            `${taskLabel(index, draft)}: it depends on ${showValue(id)}, ${unknownDependency(id, drafts, ids, existing)}`,
         );
     }
     floors.push(floor);
@@ -151,9 +172,18 @@ const connect = (
 };
 
 /** Also tries the name as a title: the usual mistake is a title in place of an id. */
-const suggestId = (name: string, ids: readonly string[], existing: KnownTasks): string => {
+const unknownDependency = (
+  name: string,
+  drafts: readonly TaskDraft[],
+  ids: readonly string[],
+  existing: KnownTasks,
+): string => {
+  const first = drafts.findIndex(({ title }) => title === name);
+  if (first >= 0 && drafts.some(({ title }, index) => index > first && title === name))
+    return 'which is the title of several tasks. Give them ids.';
+  if (first >= 0) return `which is a title. Use the id ${showValue(ids[first])}.`;
   const all = [...ids, ...existing.keys()];
-  return didYouMean(name, all) || didYouMean(slugify(name), all);
+  return `which does not exist.${didYouMean(name, all) || didYouMean(slugify(name), all)}`;
 };
 
 const checkDepth = (

@@ -44,6 +44,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   model_unpriced: 422,
   // Not 5xx: clients retry those by themselves, and would repeat a whole run.
   answer_schema: 422,
+  plan_invalid: 422,
   // These are problems of the operator, not mistakes of the client.
   model_missing: 500,
   store_failed: 500,
@@ -65,13 +66,17 @@ export const clientError = (error: unknown): ClientFailure => {
   // Clients must not see the details of an internal failure. `server_stopping` is a 503 but not an internal failure.
   const isInside = shown.status >= 500 && failure.code !== 'server_stopping';
   if (isInside || failure.detail === undefined) return shown;
-  return { ...shown, message: `${shown.message} ${failure.detail}` };
+  return { ...shown, message: `${errorCatalogue[failure.code].summary} ${failure.detail}` };
 };
 
-/** How a run failed, without the detail: that stays in the cell where the failure happened. */
+/** Failures whose detail the runtime writes about the run's own answer. Nothing in it comes from a service of the operator. */
+const toldInDetail: ReadonlySet<ErrorCode> = new Set(['plan_invalid']);
+
+/** How a run failed. Most details stay in the cell where the failure happened. */
 export const clientFailure = (failure: Failure): ClientFailure => {
-  const { code, retryAfterMs } = failure;
+  const { code, detail = '', retryAfterMs } = failure;
   const { class: kind, summary, suggestion, retryable } = errorCatalogue[code];
+  const message = toldInDetail.has(code) && detail !== '' ? `${summary} ${detail}` : summary;
   const more = omitUndefined({ retryAfterMs, limit: limitBehind(failure) });
-  return { status: httpStatus(code), code, class: kind, message: summary, suggestion, retryable, ...more };
+  return { status: httpStatus(code), code, class: kind, message, suggestion, retryable, ...more };
 };

@@ -1,5 +1,5 @@
 // How the coordinator plans and answers: its requests, which of its output is accepted, and how missing results are reported.
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { defineTeam } from 'cloister';
 import type { TeamOptions } from 'cloister';
 import { task, TeamStage } from './stage.ts';
@@ -35,35 +35,141 @@ test('a plan in a code fence with text around it is accepted', async () => {
   ]);
 });
 
-const bad = {
-  prose: 'I would first think about it.',
-  'an empty plan': planText([]),
-  'a cycle': planText([task('a', ['b']), task('b', ['a'])]),
-  'a task that depends on itself': planText([task('a', ['a'])]),
-  'an agent that does not exist': planText([task('a', [], { assignee: 'zoe' })]),
-  'an unknown dependency': planText([task('a', ['nowhere'])]),
-  'the same id twice': planText([task('a'), task('a')]),
-  '201 tasks': planText(Array.from({ length: 201 }, (_, index) => task(`t${index}`))),
-  '10,000 tasks': planText(Array.from({ length: 10_000 }, (_, index) => task(`t${index}`))),
-  'a chain of 21 tasks': planText(
-    Array.from({ length: 21 }, (_, index) => task(`t${index}`, index === 0 ? [] : [`t${index - 1}`])),
-  ),
-  'memoryScope all, which the team does not allow': planText([task('a', [], { memoryScope: 'all' })]),
-  'an unknown key': planText([{ ...task('a'), budget: 1_000_000 }]),
+const untitled = (title: string, dependsOn: readonly string[] = [], more: object = {}) => ({
+  title,
+  description: `Do: ${title}`,
+  ...(dependsOn.length === 0 ? {} : { dependsOn }),
+  ...more,
+});
+
+const idsOf = ({ session }: Awaited<ReturnType<typeof runLed>>) =>
+  [...session.queue.tasks()].map(({ id, dependsOn }) => [id, ...dependsOn]);
+
+describe('a plan', () => {
+  test('may be a bare list of tasks', async () => {
+    const { tasks } = JSON.parse(good) as { tasks: unknown };
+    const led = await runLed([JSON.stringify(tasks)]);
+    expect(led.outcome).toMatchObject({ status: 'completed', output: 'The answer.' });
+    expect(led.stage.requests.filter(({ agent }) => agent === 'lead')).toHaveLength(2);
+    expect(idsOf(led)).toEqual([['a'], ['b', 'a']]);
+    // A reader of the log alone finds the same tasks.
+    expect((await led.cloister.tasks(led.session.run)).map(({ id, status }) => [id, status])).toEqual([
+      ['a', 'completed'],
+      ['b', 'completed'],
+    ]);
+  });
+
+  test('may leave out ids: they are made of the titles, each once', async () => {
+    const led = await runLed([
+      planText([
+        untitled('Étude no. 2'),
+        untitled('Facts'),
+        untitled('Facts'),
+        untitled('事実'),
+        untitled('!?'),
+        { ...untitled('Other'), id: 'facts-2' },
+        untitled('Page', ['etude-no-2', 'facts-3', 'task-2', 'facts-2']),
+      ]),
+    ]);
+    expect(led.outcome.status).toBe('completed');
+    expect(idsOf(led)).toEqual([
+      ['etude-no-2'],
+      ['facts'],
+      ['facts-3'],
+      ['task'],
+      ['task-2'],
+      ['facts-2'],
+      ['page', 'etude-no-2', 'facts-3', 'task-2', 'facts-2'],
+    ]);
+  });
+
+  test('may name a task without an id by its title', async () => {
+    const when = { task: 'Review: the facts', is: 'yes' };
+    const led = await runLed(
+      [planText([untitled('Review: the facts'), untitled('Page', ['Review: the facts'])])],
+      {},
+      () => 'yes',
+    );
+    expect(led.outcome.status).toBe('completed');
+    expect(idsOf(led)).toEqual([['review-the-facts'], ['page', 'review-the-facts']]);
+    const stage = new TeamStage(() => 'yes');
+    const ran = await stage.run(stage.team(['ann']), [
+      untitled('Review: the facts'),
+      untitled('Page', ['Review: the facts'], { when }),
+    ]);
+    expect(ran.tasks.map(({ id, when: condition }) => [id, condition?.task])).toEqual([
+      ['review-the-facts', undefined],
+      ['page', 'review-the-facts'],
+    ]);
+  });
+});
+
+/** Each with words of the problem that the operator is told. */
+const bad: Readonly<Record<string, readonly [plan: string, problem: string]>> = {
+  prose: ['I would first think about it.', 'The answer is not JSON.'],
+  'a text': [
+    '"First the facts."',
+    'The plan must be a list of tasks, or an object with "tasks"; got "First the facts.".',
+  ],
+  'an empty object': ['{}', 'The plan has no "tasks".'],
+  'an empty plan': [planText([]), 'The list of tasks is empty.'],
+  'an empty list': ['[]', 'The list of tasks is empty.'],
+  'tasks that are no list': [planText('a, b'), 'Tasks must be a list; got "a, b".'],
+  'a key beside the tasks': [
+    JSON.stringify({ tasks: [task('a')], budget: 7 }),
+    'The plan has an unknown key "budget"; only "tasks" is allowed.',
+  ],
+  'a cycle': [planText([task('a', ['b']), task('b', ['a'])]), 'a → b → a'],
+  'a task that depends on itself': [planText([task('a', ['a'])]), 'Task 1 (a): it depends on itself.'],
+  'an agent that does not exist': [planText([task('a', [], { assignee: 'zoe' })]), 'there is no member "zoe"'],
+  'an unknown dependency': [planText([task('a', ['nowhere'])]), 'it depends on "nowhere", which does not exist.'],
+  'a title that two tasks have, as a dependency': [
+    planText([untitled('Facts!'), untitled('Facts!'), task('c', ['Facts!'])]),
+    'Task 3 (c): it depends on "Facts!", which is the title of several tasks. Give them ids.',
+  ],
+  'the title of a task that has an id, as a dependency': [
+    planText([task('a'), task('c', ['Title a'])]),
+    'Task 2 (c): it depends on "Title a", which is a title. Use the id "a".',
+  ],
+  'the same task twice as a dependency, by id and by title': [
+    planText([untitled('Facts!'), task('c', ['facts', 'Facts!'])]),
+    'Task 2 (c): dependsOn names "facts" twice.',
+  ],
+  'the same id twice': [planText([task('a'), task('a')]), 'task 1 also has the id "a".'],
+  'a task without a title': [planText([{ description: 'Do it.' }]), 'Task 1: title is missing.'],
+  '201 tasks': [
+    planText(Array.from({ length: 201 }, (_, index) => task(`t${index}`))),
+    'The list has 201 tasks; at most 200 are allowed.',
+  ],
+  '10,000 tasks': [
+    planText(Array.from({ length: 10_000 }, (_, index) => task(`t${index}`))),
+    'The list has 10000 tasks; at most 200 are allowed.',
+  ],
+  'a chain of 21 tasks': [
+    planText(Array.from({ length: 21 }, (_, index) => task(`t${index}`, index === 0 ? [] : [`t${index - 1}`]))),
+    'has 21 tasks and ends with "t20"; at most 20 are allowed',
+  ],
+  'memoryScope all, which the team does not allow': [
+    planText([task('a', [], { memoryScope: 'all' })]),
+    'memoryScope "all" is not allowed here',
+  ],
+  'an unknown key': [planText([{ ...task('a'), budget: 1_000_000 }]), 'Task 1 (a): unknown key "budget".'],
 };
 
-for (const [what, plan] of Object.entries(bad)) {
+for (const [what, [plan, problem]] of Object.entries(bad)) {
   test(`${what}: the coordinator gets the errors once, and its second plan is accepted`, async () => {
     const { outcome, stage } = await runLed([plan, good]);
     expect(outcome.status).toBe('completed');
     const repair = stage.requests[1]!;
     expect(repair.agent).toBe('lead');
     expect(repair.prompt).toContain('Your answer is not valid:');
+    expect(repair.prompt).toContain(problem);
   });
 
   test(`${what}, twice: nothing is run, and the run reports why`, async () => {
     const { outcome, stage, session, cloister } = await runLed([plan, plan]);
     expect(outcome).toMatchObject({ status: 'failed', output: '', failure: { code: 'plan_invalid' } });
+    expect(outcome.failure?.detail).toContain(problem);
     expect(stage.requests.map(({ agent }) => agent)).toEqual(['lead', 'lead']);
     // The coordinator's failure is recorded.
     const { cells } = await cloister.show(session.run);

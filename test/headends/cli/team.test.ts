@@ -107,6 +107,20 @@ describe('a goal', () => {
     expect(stderr).not.toMatch(/→ (?:ann|bob)/u);
   });
 
+  test('without a usable plan ends with what was wrong with the last one, in text and in JSON', async () => {
+    const tasks = [{ title: 'Facts' }, { title: 'Page', description: 'Write it.', dependsOn: ['fact'] }];
+    const says: readonly ScriptLine[] = [{ reply: JSON.stringify(tasks) }];
+    const problems =
+      'Task 1 ("Facts"): description is missing. Task 2 ("Page"): it depends on "fact", which does not exist. Did you mean "facts"?';
+    const text = await done(['team', 'crew.yaml', 'Bees'], { says });
+    expect(text.code).toBe(5);
+    expect(text.stderr).toContain(problems);
+    const json = await done(['team', 'crew.yaml', 'Bees', '--json'], { says });
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      error: { code: 'plan_invalid', message: expect.stringContaining(problems) as string },
+    });
+  });
+
   test('can come from stdin, and a team file can replace the command', async () => {
     const stdin = async (): Promise<string> => 'Bees\n';
     for (const args of [['team', 'crew.yaml'], ['crew.yaml'], ['crew.yaml', '-'], ['./crew.yml']]) {

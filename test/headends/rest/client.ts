@@ -1,6 +1,6 @@
 // A REST client over real HTTP, and agents that follow orders in their input.
 import { createHash } from 'node:crypto';
-import { defineAgent } from 'cloister';
+import { defineAgent, defineTeam } from 'cloister';
 import type { Agent } from 'cloister';
 import type { JsonObject } from '#base';
 import { rehearse } from '#testkit';
@@ -50,6 +50,7 @@ export const obedientAgents = (): readonly Agent[] => {
       spawns: { agents: [scout] },
     }),
     defineAgent({ ...common, name: 'judge', description: 'Gives JSON.', output: { format: 'json', schema: points } }),
+    defineTeam({ name: 'crew', description: 'Plans badly.', agents: [scout], coordinator: scout }),
     defineAgent({ ...common, name: 'broken', description: 'Its key is wrong.' }),
   ];
 };

@@ -42,6 +42,17 @@ describe('a run', () => {
     }
   });
 
+  test('of a team without a usable plan is answered with what was wrong with the plan, not to be retried', async () => {
+    const { ana } = await serveTwoCallers();
+    const { status, body, headers } = await ana.post('/v1/crew', { input: 'look' });
+    expect(body.error).toMatchObject({
+      code: 'plan_invalid',
+      message: 'The coordinator did not produce a usable plan. The answer is not JSON.',
+    });
+    expect([status, headers.get('x-should-retry')]).toEqual([422, 'false']);
+    expect((await ana.get(`/v1/runs/${body.run}`)).body.error).toEqual(body.error);
+  });
+
   test('can have a format that its agent does not define', async () => {
     const { ana } = await serveTwoCallers();
     const schema = { type: 'object', properties: { points: { type: 'integer' } } };
