@@ -4,7 +4,7 @@ import { withChildren } from '../agents.ts';
 import { runFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
 
-const goesDown: readonly string[] = ['goal', 'share', 'history', 'dependency'];
+const goesDown: readonly string[] = ['goal', 'share', 'history', 'file', 'dependency'];
 
 export const grants: Judge = {
   name: 'only granted crossings happen',
@@ -19,8 +19,8 @@ export const grants: Judge = {
           const plan = plans.get(agent);
           // Other judges check mail, and notes about unread mail.
           if (kind === 'message' || kind === 'broadcast' || (kind === 'note' && record.type === 'settle')) return true;
-          // The caller may give the history to the root.
-          if (kind === 'history') return cell === run.frames[0]?.cell;
+          // The caller may give the history and the files of the conversation to the root.
+          if (kind === 'history' || kind === 'file') return cell === run.frames[0]?.cell;
           // Another judge checks which results tasks get.
           if (kind === 'dependency') return [...plans.values()].some(({ team }) => team !== null);
           return kind === 'share'

@@ -1,7 +1,17 @@
 // Runs that are running in this process.
 import { CloisterError, PromptlyReleasingMap } from '#base';
 import type { RunId } from '#base';
-import type { Agent, Budget, ConversationRef, Frame, History, RunLog, RunOutcome, TeamSession } from '#contracts';
+import type {
+  Agent,
+  Budget,
+  ConversationRef,
+  Frame,
+  History,
+  InheritedFiles,
+  RunLog,
+  RunOutcome,
+  TeamSession,
+} from '#contracts';
 import { resumeRun, startRun } from '#core/orchestration';
 import type { RunHandle, RunWorldPorts } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
@@ -20,6 +30,7 @@ export type NewRun = {
   readonly resident?: { readonly topics: readonly string[] } | undefined;
   readonly budget?: Budget | undefined;
   readonly history?: History | undefined;
+  readonly files?: InheritedFiles | undefined;
   readonly conversation?: ConversationRef | undefined;
   readonly caller?: string | undefined;
   /** Set if the run is already owned. */
@@ -121,8 +132,8 @@ export class LiveRuns {
 
   #startOrResume(start: RunStart, world: RunWorldPorts): RunHandle {
     if ('frames' in start) return resumeRun(start.frames, (name) => this.#agents.findInTree(name), world);
-    const { agent, goal, budget, conversation, history, resident, caller } = start;
-    return startRun(agent, goal, budget, world, { conversation, history, resident, caller });
+    const { agent, goal, budget, conversation, history, files, resident, caller } = start;
+    return startRun(agent, goal, budget, world, { conversation, history, files, resident, caller });
   }
 
   #findRoot(start: RunStart): { readonly agent: Agent | undefined; readonly resident: boolean } {

@@ -179,9 +179,10 @@ export class LocalCloister extends RunReader implements Cloister {
         'history: cannot be combined with `conversation`, which has its own history.',
       );
     const bytesMax = this.#requests.historyBytes(agent);
-    const { run, log, history } = await this.#conversationService.beginTurn({ agent, conversation, context, bytesMax });
+    const turn = await this.#conversationService.beginTurn({ agent, conversation, context, bytesMax });
+    const { run, log, history, files } = turn;
     try {
-      return this.#runs.start(run, { agent, goal, log, history, conversation, ...startOptions }, signal);
+      return this.#runs.start(run, { agent, goal, log, history, files, conversation, ...startOptions }, signal);
     } catch (error) {
       await log.close();
       throw error;

@@ -87,6 +87,7 @@ export class RunReader {
     const pause = this.#openPauses?.();
     const report = await auditRun(frames, {
       readBlob: (ref) => this.store.getBlob(ref),
+      readRun: (other) => this.store.read(other).catch(() => null),
       damaged: problems,
       ...(pause && { pause }),
     });

@@ -37,6 +37,30 @@ export type HistoryEntry = {
   readonly text: string;
 };
 
+/**
+ * The files that a turn takes over from its agent's turn before, in the same conversation: the content of a `file` crossing, as
+ * JSON. The contents are in the store, under their hashes.
+ */
+export type InheritedFiles = {
+  /** The turn that left them, and how many of its frames counted. */
+  readonly run: RunId;
+  readonly frames: number;
+  /** Sorted by path. */
+  readonly files: readonly InheritedFile[];
+  /** Outputs that were too long to show, oldest first; `read_output` finds them by name. */
+  readonly outputs: readonly InheritedOutput[];
+};
+
+export type InheritedFile = { readonly path: string; readonly bytes: number; readonly sha256: Hash };
+
+/** `framed`: text that had crossed into the cell, so that it is shown as data. */
+export type InheritedOutput = {
+  readonly name: string;
+  readonly bytes: number;
+  readonly sha256: Hash;
+  readonly framed?: true;
+};
+
 export type ConversationSummary = ConversationRef & {
   /** Other agents that may read and write it. */
   readonly attached: readonly string[];
@@ -128,7 +152,8 @@ export type WorkspaceRecord =
     }
   /**
    * A conversation that starts with the entries of another one; `entries` is where they are stored. `before`: how many of them are
-   * from before its run began; the others are from the run itself. Absent: all are from before.
+   * from before its run began; the others are from the run itself. Absent: all are from before. `turns`: the newest turn of each
+   * agent at the checkpoint; the agent's next turn takes over its files.
    */
   | {
       readonly type: 'branch';
@@ -136,7 +161,11 @@ export type WorkspaceRecord =
       readonly conversation: ConversationRef | null;
       readonly entries: string | null;
       readonly before?: number;
+      readonly turns?: readonly TurnRef[];
       readonly run: RunId | null;
     };
+
+/** A turn of an agent, and how many of its frames count; null: all of them. */
+export type TurnRef = { readonly agent: string; readonly run: RunId; readonly frames: number | null };
 
 export type WorkspaceEntry = { readonly no: number; readonly at: number; readonly record: WorkspaceRecord };

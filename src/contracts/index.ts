@@ -62,6 +62,10 @@ export type {
   Entry,
   History,
   HistoryEntry,
+  InheritedFile,
+  InheritedFiles,
+  InheritedOutput,
+  TurnRef,
   Retention,
   RunEnd,
 } from './conversation.ts';

@@ -4,13 +4,14 @@
 //       the record is refused if another one came first, and earlier runs are locked meanwhile.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Agent, ConversationRef, History, RunLog } from '#contracts';
+import type { Agent, ConversationRef, History, InheritedFiles, RunLog } from '#contracts';
 import { conversationKey } from './workspace-state.ts';
 import type { WorkspaceState, ConversationState } from './workspace-state.ts';
 import { describeConversation } from './conversation-names.ts';
 import { checkMayReadConversation, buildHistory } from './build-history.ts';
 import { retryOnConflict } from './conversation-ports.ts';
 import type { ConversationPorts } from './conversation-ports.ts';
+import { inheritFiles } from './inherit-files.ts';
 import { newestEntries } from './newest-entries.ts';
 import { RunLocks } from './active-runs.ts';
 
@@ -22,7 +23,12 @@ export type TurnRequest = {
   readonly bytesMax: number;
 };
 
-export type StartedTurn = { readonly run: RunId; readonly log: RunLog; readonly history: History | undefined };
+export type StartedTurn = {
+  readonly run: RunId;
+  readonly log: RunLog;
+  readonly history: History | undefined;
+  readonly files: InheritedFiles | undefined;
+};
 
 export const beginTurn = async (request: TurnRequest, ports: ConversationPorts): Promise<StartedTurn> => {
   const { agent, conversation: ref, context, bytesMax } = request;
@@ -35,10 +41,11 @@ export const beginTurn = async (request: TurnRequest, ports: ConversationPorts):
       const found = await checkMayTakeTurn(state, request, { reader, locks });
       const newest = found === undefined ? { entries: [] } : await newestEntries(found, bytesMax, reader);
       const history = buildHistory({ conversation: ref.name, ...newest, context, bytesMax });
+      const files = found === undefined ? undefined : await inheritFiles(found, agent.name, store);
       log ??= await store.acquireRun(run);
       // probe: turn-note-page
       await store.appendRecord({ type: 'turn', conversation: ref, agent: agent.name, run }, state.lastEntryNo);
-      return { run, log, history };
+      return { run, log, history, files };
     });
   } catch (error) {
     await log?.close();

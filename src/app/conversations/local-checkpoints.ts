@@ -4,7 +4,17 @@
 //   C2. A restore or a branch is one record: nothing changes before it is appended, and everything else follows from it.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Checkpoint, CheckpointDiff, Checkpoints, ConversationRef, Entry, Frame, RunSession } from '#contracts';
+import type {
+  Checkpoint,
+  CheckpointDiff,
+  Checkpoints,
+  ConversationRef,
+  Entry,
+  Frame,
+  RunSession,
+  Store,
+  TurnRef,
+} from '#contracts';
 import { cutFrames } from '#core/orchestration';
 import { checkOptionType, checkOptions, parseRunId } from './check-options.ts';
 import { conversationKey } from './workspace-state.ts';
@@ -15,6 +25,7 @@ import { describeConversation } from './conversation-names.ts';
 import { diffCheckpoints } from './diff-checkpoints.ts';
 import { exportCheckpoint, removeCheckpoints } from './export-checkpoint.ts';
 import { updateConversationFile } from './update-conversation-file.ts';
+import { newestTurns } from './inherit-files.ts';
 import { findCheckpoint, readCut } from './find-checkpoint.ts';
 import { checkMayContinueTurn } from './build-history.ts';
 import { readWorkspaceState, retryOnConflict } from './conversation-ports.ts';
@@ -24,7 +35,7 @@ import { OwnedRun } from './owned-run.ts';
 import { expiredCheckpoints } from './retention.ts';
 import { RunLocks, runStates } from './active-runs.ts';
 import { takeCheckpoint } from './take-checkpoint.ts';
-import { isSameChain, restoredChain, turnsAt } from './turn-chain.ts';
+import { isSameChain, linkTurns, restoredChain, turnsAt } from './turn-chain.ts';
 
 const labelCharsMax = 200;
 
@@ -115,10 +126,11 @@ export class LocalCheckpoints implements Checkpoints {
         const { entries: copied, ...before } = await this.#entriesAtCheckpoint(checkpoint, plan, state);
         // probe: branch-keep-said
         const entries = copied.length === 0 ? null : await store.putBlob(Buffer.from(JSON.stringify(copied)));
+        const turns = await turnsToContinue(checkpoint, plan, { store, state });
         if (continuesRun) await owned.acquire();
         const run = continuesRun ? owned.run : null;
         await store.appendRecord(
-          { type: 'branch', checkpoint: checkpoint.id, conversation, entries, ...before, run },
+          { type: 'branch', checkpoint: checkpoint.id, conversation, entries, ...before, turns, run },
           state.lastEntryNo,
         );
         return { conversation, session: await this.#startContinuation(owned, continued, conversation) };
@@ -231,6 +243,18 @@ export class LocalCheckpoints implements Checkpoints {
     }
   }
 }
+
+/** The newest turn of each agent at the checkpoint, each as far as it counts. */
+const turnsToContinue = async (
+  checkpoint: Checkpoint,
+  { origin }: BranchPlan,
+  { store, state: { newestTurnByCheckpoint } }: { readonly store: Store; readonly state: WorkspaceState },
+): Promise<readonly TurnRef[]> => {
+  const { id, agent, run, frames } = checkpoint;
+  if (origin === null) return [{ agent, run, frames }];
+  const turns = turnsAt(checkpoint, origin.node, newestTurnByCheckpoint.get(id) ?? null);
+  return newestTurns({ newest: linkTurns(turns), branched: origin.conversation.branched }, store);
+};
 
 const hasEnded = (frames: readonly Frame[]): boolean => frames.at(-1)?.record.type === 'close';
 

@@ -5,7 +5,7 @@
 //   S2. A purged conversation and its checkpoints are gone; its name can be reused.
 //   S3. A checkpoint covers its whole conversation: the newest turn at that time, and how far each turn had progressed.
 import type { RunId } from '#base';
-import type { WorkspaceEntry, WorkspaceRecord, Checkpoint, ConversationRef, RunEnd } from '#contracts';
+import type { WorkspaceEntry, WorkspaceRecord, Checkpoint, ConversationRef, RunEnd, TurnRef } from '#contracts';
 import { restoredChain, turnsAt, listTurns } from './turn-chain.ts';
 import type { TurnNode } from './turn-chain.ts';
 
@@ -16,6 +16,8 @@ export type BranchInfo = {
   readonly entries: string | null;
   /** How many of them precede the run that continues in the branch; the others were added during that run. */
   readonly before: number;
+  /** The newest turn of each agent at the checkpoint. */
+  readonly turns: readonly TurnRef[];
   /** Whether the entries come from another agent's conversation. */
   readonly foreign: boolean;
 };
@@ -207,14 +209,15 @@ const applyRestore = (draft: StateDraft, record: Extract<WorkspaceRecord, { type
 };
 
 const applyBranch = (draft: StateDraft, record: Extract<WorkspaceRecord, { type: 'branch' }>, at: number): void => {
-  const { conversation, entries, run } = record;
+  const { conversation, entries, run, turns = [] } = record;
   const from = draft.checkpoints.get(record.checkpoint);
   if (conversation === null || from === undefined) return;
   const origin = from.conversation;
-  const before = origin === null ? undefined : draft.conversations.get(conversationKey(origin));
-  const foreign = (origin?.agent ?? from.agent) !== conversation.agent || before?.branched?.foreign === true;
+  const originState = origin === null ? undefined : draft.conversations.get(conversationKey(origin));
+  const foreign = (origin?.agent ?? from.agent) !== conversation.agent || originState?.branched?.foreign === true;
   const conversationState = getOrCreate(draft, conversation, at);
-  conversationState.branched = { checkpoint: from.id, origin, entries, before: record.before ?? Infinity, foreign };
+  const before = record.before ?? Infinity;
+  conversationState.branched = { checkpoint: from.id, origin, entries, before, turns, foreign };
   // probe: branch-first-turn
   if (run !== null) addTurn(conversationState, { run, agent: from.agent, at, previous: null, from, frames: null });
 };

@@ -8,6 +8,8 @@ import { problemLocation, startProblems } from './problems.ts';
 import { readFrame, startRecords } from './records.ts';
 import { AccountsCheck } from './verify-accounts.ts';
 import { verifyCrossings } from './verify-crossings.ts';
+import { verifyFiles } from './verify-files.ts';
+import type { FileSources } from './verify-files.ts';
 import { verifyLedger } from './verify-ledger.ts';
 import { verifyLimits } from './verify-limits.ts';
 import { verifyLog } from './verify-log.ts';
@@ -19,8 +21,7 @@ import { verifyShares } from './verify-shares.ts';
 import { verifyTasks } from './verify-tasks.ts';
 import { verifyWork } from './verify-work.ts';
 
-export type AuditSources = {
-  readonly readBlob: (ref: string) => Promise<Uint8Array>;
+export type AuditSources = FileSources & {
   /** Descriptions of records that the store itself could not read. */
   readonly damaged: readonly string[];
   /** Awaited before each frame, so that other work can be done in between; undefined: no need. */
@@ -30,7 +31,7 @@ export type AuditSources = {
 /** `frames`: one run in log order. */
 export const auditRun = async (
   frames: readonly Frame[],
-  { readBlob, damaged, pause }: AuditSources,
+  { damaged, pause, ...sources }: AuditSources,
 ): Promise<AuditReport> => {
   const problems = startProblems();
   for (const description of damaged)
@@ -70,7 +71,8 @@ export const auditRun = async (
   }
   crossings.finish();
   accounts.finish();
-  await verifyOutputs(records, readBlob, problems);
+  await verifyOutputs(records, sources.readBlob, problems);
+  await verifyFiles(frames, sources, problems);
   if (frames.length === 0) problems.add('run-start', 'frame 0', 'the log has no frames');
 
   return {

@@ -10,6 +10,8 @@ export type { ProtocolFold } from './protocol-events.ts';
 export { reportRun } from './report-run.ts';
 export { windowReport } from './window-report.ts';
 export { writtenFiles } from './written-files.ts';
+export { inheritedBy, turnFiles } from './turn-files.ts';
+export type { TurnFiles } from './turn-files.ts';
 export type { CellFiles, WrittenFile } from './written-files.ts';
 export { followMail, readRunMail } from './mail-states.ts';
 export { followTasks, readRunTasks } from './task-states.ts';

@@ -4,7 +4,7 @@
 //   A4. A segment that cannot be rebuilt has no part; nothing is guessed.
 import { zeroHash } from '#base';
 import type { Hash } from '#base';
-import type { Attempt, AgentDefinition, PromptPart, SegmentRecord, Source, ViewChange } from '#contracts';
+import type { Attempt, AgentDefinition, Origin, PromptPart, SegmentRecord, Source, ViewChange } from '#contracts';
 import { rules } from '#core/rules';
 import type { ResolvedSource } from '#core/rules';
 import { replyParts, toSettlement } from './records.ts';
@@ -112,12 +112,8 @@ const rebuildPart = (
   const failWith = (problem: string) => ({ part: undefined, problem });
   const rule = Object.hasOwn(rules, origin.rule) ? rules[origin.rule as keyof typeof rules] : undefined;
   if (rule === undefined) return failWith(`unknown rule ${origin.rule}`);
-  const resolved: ResolvedSource[] = [];
-  for (const source of origin.of) {
-    const result = resolveSource(prompt, source, sources);
-    if (typeof result === 'string') return failWith(result);
-    resolved.push(result);
-  }
+  const resolved = resolveOrigin(prompt, origin, sources);
+  if (typeof resolved === 'string') return failWith(resolved);
   try {
     return { part: rule(resolved, origin.with ?? []), problem: undefined };
   } catch (error) {
@@ -125,6 +121,21 @@ const rebuildPart = (
       `${origin.rule} cannot be applied to its sources: ${error instanceof Error ? error.message : 'it threw'}`,
     );
   }
+};
+
+/** The records that an origin refers to, or why one of them is missing. */
+export const resolveOrigin = (
+  prompt: PromptState,
+  { of }: Origin,
+  sources: CellSources,
+): readonly ResolvedSource[] | string => {
+  const resolved: ResolvedSource[] = [];
+  for (const source of of) {
+    const result = resolveSource(prompt, source, sources);
+    if (typeof result === 'string') return result;
+    resolved.push(result);
+  }
+  return resolved;
 };
 
 /** The record that a source refers to, or why there is none. */

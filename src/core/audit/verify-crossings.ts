@@ -85,12 +85,12 @@ const verifyGrant = (
       problems.add('crossing-ends', where, `entry ${entry.seq}: ${from} and ${to} are not parent and child`);
   } else if (granted && !allowed[direction].includes(entry.kind))
     problems.add('crossing-grant', where, `entry ${entry.seq}: no grant lets a ${entry.kind} cross ${direction}`);
-  // A caller may always pass in its own history.
-  const isCallersHistory = entry.kind === 'history' && from === 'outside';
+  // A caller may always pass in its own history, and the files that the agent wrote in the same conversation.
+  const isCallersOwn = (entry.kind === 'history' || entry.kind === 'file') && from === 'outside';
   if (
     granted &&
     direction !== undefined &&
-    !isCallersHistory &&
+    !isCallersOwn &&
     !mayCross(records, direction === 'down' ? to : from, entry.kind)
   )
     problems.add('crossing-grant', where, `entry ${entry.seq}: its agent's definition does not grant ${entry.kind}`);
@@ -122,7 +122,7 @@ const mayCross = ({ cells, definitions }: RunRecords, lower: CrossingEnd, kind: 
 
 type Direction = 'down' | 'up';
 const allowed: Record<Direction, readonly CrossingKind[]> = {
-  down: ['goal', 'note', 'share', 'history'],
+  down: ['goal', 'note', 'share', 'history', 'file'],
   up: ['result', 'note'],
 };
 
@@ -137,13 +137,14 @@ const familyDirection = ({ cells, root }: RunRecords, from: CrossingEnd, to: Cro
   return parentOf(from) === to ? 'up' : undefined;
 };
 
-/** A goal crosses in the frame that creates its cell, a result in the frame that ends it. */
+/** A goal crosses in the frame that creates its cell, a result in the frame that ends it, and files in the first frame of a turn. */
 const isInRightRecord = (
   { cell, record }: Frame,
   kind: CrossingKind,
   { from, to }: { from: CrossingEnd; to: CrossingEnd },
 ): boolean => {
   if (kind === 'goal') return (record.type === 'open' || record.type === 'begin') && record.birth?.cell === to;
+  if (kind === 'file') return record.type === 'open' && record.birth.cell === to && record.conversation !== undefined;
   if (kind === 'share' || kind === 'history')
     return (
       (record.type === 'give' && record.to === to) ||

@@ -1,13 +1,14 @@
 // What one session owns. A cell holds no reference to another cell.
 import { utf8Bytes } from '#base';
 import type { CellId, Json, RunId } from '#base';
-import type { Agent, Settlement, ToolResultValue, CellFolder, CellFolders } from '#contracts';
+import type { Agent, InheritedFiles, Settlement, ToolResultValue, CellFolder, CellFolders } from '#contracts';
 import type { CellLimits } from '#core/registry';
 import type { CellRuntime } from './cell-runtime.ts';
+import { inheritedFolder } from './inherited-folder.ts';
 import { limitsOf } from './limits.ts';
 
-/** An output the cell can read back by name: stored bytes, or a crossing's text. */
-export type StoredOutputRef = { readonly ref: string } | { readonly text: string };
+/** An output the cell can read back by name: stored bytes, or a crossing's text. `framed`: the bytes are such a text too. */
+export type StoredOutputRef = { readonly ref: string; readonly framed?: true } | { readonly text: string };
 
 export type CellOptions = {
   readonly parent: CellId | null;
@@ -16,8 +17,11 @@ export type CellOptions = {
   readonly ancestry: readonly string[];
   readonly groupTokens: number | undefined;
   readonly run: RunId;
-  readonly workspaces: CellFolders;
+  readonly world: CellWorld;
 };
+
+/** Where a cell's files are, and what the turn before left to it. */
+export type CellWorld = { readonly workspaces: CellFolders; readBlob(ref: string): Promise<Uint8Array> };
 
 export class Cell {
   readonly runtime: CellRuntime;
@@ -30,7 +34,7 @@ export class Cell {
   /** The smallest window of its budget group when the cell was created. */
   readonly groupTokens: number | undefined;
   readonly #run: RunId;
-  readonly #workspaces: CellFolders;
+  readonly #world: CellWorld;
   #workspace: CellFolder | undefined;
 
   #journal: Map<number, Settlement<Json>> | undefined;
@@ -49,7 +53,7 @@ export class Cell {
     this.groupTokens = options.groupTokens;
     this.limits = limitsOf(runtime.agent, options.parent === null);
     this.#run = options.run;
-    this.#workspaces = options.workspaces;
+    this.#world = options.world;
   }
 
   /** Epoch milliseconds; 0 when there is none. */
@@ -76,7 +80,19 @@ export class Cell {
   }
 
   get workspace(): CellFolder {
-    return (this.#workspace ??= this.#workspaces.open(this.#run, /* probe: workspace-cell */ this.runtime.cellId));
+    return (this.#workspace ??= this.#openWorkspace());
+  }
+
+  #openWorkspace(): CellFolder {
+    const own = this.#world.workspaces.open(this.#run, /* probe: workspace-cell */ this.runtime.cellId);
+    const { files } = this.#inherited;
+    return files.length === 0 ? own : inheritedFolder(own, files, (ref) => this.#world.readBlob(ref));
+  }
+
+  /** What its agent's turn before, in the same conversation, left to it. */
+  get #inherited(): Pick<InheritedFiles, 'files' | 'outputs'> {
+    const crossed = this.runtime.receivedCrossings.addedContext('at creation').find(({ kind }) => kind === 'file');
+    return crossed === undefined ? nothingInherited : (JSON.parse(crossed.content) as InheritedFiles);
   }
 
   /** Stores one of the cell's settled operations. */
@@ -112,17 +128,23 @@ export class Cell {
   /** Numbers the outputs of one tool; the number is part of the output's name. */
   nextOutputNumber(tool: string): number {
     // probe: cell-count-output
-    const nth = (this.#outputCounts?.get(tool) ?? 0) + 1;
-    (this.#outputCounts ??= new Map()).set(tool, nth);
+    const counts = (this.#outputCounts ??= countOutputs(this.#inherited.outputs));
+    const nth = (counts.get(tool) ?? 0) + 1;
+    counts.set(tool, nth);
     return nth;
   }
 
   storeOutput(name: string, readable: StoredOutputRef): void {
-    (this.#outputs ??= new Map()).set(name, readable);
+    (this.#outputs ??= this.#inheritedOutputs()).set(name, readable);
   }
 
   output(name: string): StoredOutputRef | undefined {
-    return this.#outputs?.get(name);
+    return (this.#outputs ??= this.#inheritedOutputs()).get(name);
+  }
+
+  #inheritedOutputs(): Map<string, StoredOutputRef> {
+    const { outputs } = this.#inherited;
+    return new Map(outputs.map(({ name, sha256: ref, framed }) => [name, framed === true ? { ref, framed } : { ref }]));
   }
 
   /** The limit that writing this file would exceed, if any. Otherwise counts the file; `undo` takes that back. */
@@ -138,6 +160,18 @@ export class Cell {
     return { undo: () => void (before === undefined ? files.delete(path) : files.set(path, before)) };
   }
 }
+
+const nothingInherited: Pick<InheritedFiles, 'files' | 'outputs'> = { files: [], outputs: [] };
+
+/** The highest number of each tool's outputs. */
+const countOutputs = (outputs: InheritedFiles['outputs']): Map<string, number> => {
+  const counts = new Map<string, number>();
+  for (const { name } of outputs) {
+    const { tool = '', nth = '0' } = /^(?<tool>.+)_(?<nth>\d{3,})\.[a-z]+$/u.exec(name)?.groups ?? {};
+    counts.set(tool, Math.max(counts.get(tool) ?? 0, Number(nth)));
+  }
+  return counts;
+};
 
 /** The stored settlement, plus its offloaded output. */
 const settlementBytes = (settled: Settlement<Json>): number => {

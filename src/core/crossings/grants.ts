@@ -7,8 +7,8 @@ export const createGrants = ({ grants, share }: Agent, cell: CellId, requester: 
   return share.length === 0 ? created : [...created, createGrant('share', cell, requester)];
 };
 
-/** A grant has the name of the one kind of crossing it allows. */
-export const createGrant = (name: GrantName, cell: CellId, requester: CrossingEnd): Grant =>
+/** A grant has the name of the one kind of crossing it allows. No definition can list `file`. */
+export const createGrant = (name: GrantName | 'file', cell: CellId, requester: CrossingEnd): Grant =>
   name === 'result' || name === 'note'
     ? { name, kind: name, from: cell, to: requester }
     : { name, kind: name, from: requester, to: cell };

@@ -124,15 +124,14 @@ export class RootRun implements RunHandle {
     const halt = (): void => this.#runtime.halt();
     run.onBroken = halt;
     const { deadline } = birth;
-    const { run: id, workspaces } = world;
     const cell = new Cell(this.#runtime, {
       parent: null,
       deadline,
       createdAt,
       ancestry: [agentIdentity(agent)],
       groupTokens: birth.groupTokens,
-      run: id,
-      workspaces,
+      run: world.run,
+      world,
     });
     this.#teamRunner = agent.team === null || goal === null ? null : new TeamSessionRunner(cell, world);
     // Not one async function, so that a waiting run holds no more memory than its session.
@@ -306,8 +305,8 @@ const resultRefused = (ended: Outcome, reason: string): Outcome => ({
 export const runChild: RunChild<RunWorldPorts> = async (operation, runtime, world) => {
   const { agent, deadline, ancestry, groupTokens } = operation;
   const { parent } = runtime;
-  const { run, workspaces } = world;
-  const cell = new Cell(runtime, { parent, deadline, createdAt: runtime.now, ancestry, groupTokens, run, workspaces });
+  const { run } = world;
+  const cell = new Cell(runtime, { parent, deadline, createdAt: runtime.now, ancestry, groupTokens, run, world });
   const outcome = await (agent.team === null
     ? runSession(cell, childPorts(operation, runtime, world))
     : new TeamSessionRunner(cell, world).run());

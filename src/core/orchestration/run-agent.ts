@@ -9,6 +9,7 @@ import type {
   Crossed,
   Frame,
   History,
+  InheritedFiles,
   CrossingRefusal,
   SpawnIdentity,
   TeamGoal,
@@ -28,6 +29,8 @@ import type { RunHandle, RootCellSeed, RunWorldPorts } from './root-run.ts';
 export type RunInput = {
   readonly conversation?: ConversationRef | undefined;
   readonly history?: History | undefined;
+  /** What its agent's turn before left to it. */
+  readonly files?: InheritedFiles | undefined;
   /** A resident receives mail until it is asked to shut down. It may start without a goal. */
   readonly resident?: { readonly topics?: readonly string[] } | undefined;
   /** The caller, when served over a headend. */
@@ -39,7 +42,7 @@ export const startRun = (
   goal: string | null,
   budget: Budget | undefined,
   world: RunWorldPorts,
-  { conversation, history, resident, caller }: RunInput = {},
+  { conversation, history, files, resident, caller }: RunInput = {},
 ): RunHandle => {
   const at = world.clock.now();
   const run = new LocalRun(world, runChild as RunChild, at);
@@ -61,6 +64,7 @@ export const startRun = (
     goal === null ? null : crossGoal(/* probe: run-goal */ run.redactFor(agent)?.text(goal) ?? goal, cell, door);
   if (history !== undefined)
     crossHistory(history, cell, { ...door, grants: [createGrant('history', cell, 'outside')] });
+  if (files !== undefined) crossFiles(files, cell, { ...door, grants: [createGrant('file', cell, 'outside')] });
   const { started } = world;
   const record = {
     type: 'open',
@@ -79,6 +83,11 @@ const crossGoal = (content: string, cell: CellId, door: Door): CrossingPass<'goa
 /** The caller grants this crossing, because the history is the caller's own. */
 const crossHistory = (history: History, cell: CellId, door: Door): void => {
   cross({ kind: 'history', from: 'outside', to: cell, content: JSON.stringify(history), labels: [] }, door);
+};
+
+/** The conversation grants this crossing, because its agent wrote the files in it. */
+const crossFiles = (files: InheritedFiles, cell: CellId, door: Door): void => {
+  cross({ kind: 'file', from: 'outside', to: cell, content: JSON.stringify(files), labels: [] }, door);
 };
 
 type RootBirthInput = {

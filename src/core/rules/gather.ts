@@ -37,14 +37,14 @@ export const gatherRule: Rule = ([call, ...rest], [bytesMax = 0, ...numbers]) =>
 
 type Answer = { readonly operation: ResolvedSource; readonly crossing: ResolvedSource | undefined };
 
-const pairAnswers = (sources: readonly ResolvedSource[]): readonly Answer[] =>
+export const pairAnswers = (sources: readonly ResolvedSource[]): readonly Answer[] =>
   sources.flatMap((source, index) => {
     if (source.from !== 'operation') return [];
     const next = sources[index + 1];
     return [{ operation: source, crossing: next?.from === 'crossing' ? next : undefined }];
   });
 
-const requestedAgents = (input: string): readonly string[] => {
+export const requestedAgents = (input: string): readonly string[] => {
   const { tasks } = JSON.parse(input) as { tasks: readonly { agent: string }[] };
   return tasks.map(({ agent }) => agent);
 };

@@ -56,9 +56,11 @@ const chainsByTool: Record<FileTool, ToolRunner['createChain']> = {
     if (readable === undefined)
       return failingChain(call, session, 'file_missing', `No output is named "${textArg(args, 'name').slice(0, 80)}".`);
     return step(call, session, async () => {
-      if ('ref' in readable) return slice(await session.ports.world.readBlob(readable.ref), args, session);
+      const bytes = 'ref' in readable ? await session.ports.world.readBlob(readable.ref) : Buffer.from(readable.text);
+      const page = slice(bytes, args, session);
       // Crossed content stays framed as data, on every page.
-      return dataFrame(`From ${textArg(args, 'name')}.`, slice(Buffer.from(readable.text), args, session));
+      const isFramed = 'text' in readable || readable.framed === true;
+      return isFramed ? dataFrame(`From ${textArg(args, 'name')}.`, page) : page;
     });
   },
   read_file: (call, args, session) => {

@@ -1,0 +1,63 @@
+// Checks what a turn of a conversation took over: it is what its agent's turn before left, and the store has all of it unchanged.
+import { isSameJson, sha256 } from '#base';
+import type { RunId } from '#base';
+import type { Frame, InheritedFiles } from '#contracts';
+import { problemLocation } from './problems.ts';
+import type { AuditProblems } from './problems.ts';
+import { inheritedBy, turnFiles } from './turn-files.ts';
+
+export type FileSources = {
+  readonly readBlob: (ref: string) => Promise<Uint8Array>;
+  /** The frames of another run; null if they cannot be read. Absent: other runs are not read. */
+  readonly readRun?: (run: RunId) => Promise<readonly Frame[] | null>;
+};
+
+export const verifyFiles = async (
+  frames: readonly Frame[],
+  { readBlob, readRun }: FileSources,
+  problems: AuditProblems,
+): Promise<void> => {
+  const [open] = frames;
+  if (open === undefined) return;
+  const where = problemLocation(open);
+  if ((open.contents ?? []).filter(({ kind }) => kind === 'file').length > 1)
+    problems.add('crossing-content', where, 'it took over files twice');
+  const inherited = readInherited(frames, where, problems);
+  if (inherited === null) return;
+  const { files, outputs, run, frames: count } = inherited;
+  for (const { name, sha256: hash, bytes } of [
+    ...files.map(({ path, ...file }) => ({ name: path, ...file })),
+    ...outputs,
+  ]) {
+    const stored = await readBlob(hash).catch(() => undefined);
+    if (stored === undefined) problems.add('output-missing', where, `the inherited file ${name} is not in the store`);
+    else if (sha256(stored) !== hash || stored.byteLength !== bytes)
+      problems.add('output-changed', where, `the inherited file ${name} was changed`);
+  }
+  const before = (await readRun?.(run)) ?? null;
+  if (before !== null && !isLeftBy(before.slice(0, count), inherited, open))
+    problems.add('crossing-content', where, `its files are not those that run ${run} left to "${agentOf(open)}"`);
+};
+
+const readInherited = (frames: readonly Frame[], where: string, problems: AuditProblems): InheritedFiles | null => {
+  try {
+    const inherited = inheritedBy(frames);
+    if (inherited === null || (Array.isArray(inherited.files) && Array.isArray(inherited.outputs))) return inherited;
+  } catch {
+    // Not JSON: reported below.
+  }
+  problems.add('crossing-content', where, 'the list of its files cannot be read');
+  return null;
+};
+
+const isLeftBy = (before: readonly Frame[], { files, outputs, frames }: InheritedFiles, open: Frame): boolean => {
+  if (before.length !== frames || agentOf(before[0]) !== agentOf(open)) return false;
+  try {
+    const left = turnFiles(before);
+    return isSameJson(files, left.files) && isSameJson(outputs, left.outputs);
+  } catch {
+    return false;
+  }
+};
+
+const agentOf = (open: Frame | undefined): string => (open?.record.type === 'open' ? open.record.birth.agent : '');
