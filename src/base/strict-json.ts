@@ -24,9 +24,9 @@ export const parseStrictJson = (text: string, depthMax: number): StrictJson => {
 type OpenContainers = (Set<string> | null)[];
 
 /** Counts every `{`, `[` and `,`. */
-const valuesMax = 100_000;
+export const jsonValuesMax = 100_000;
 
-const tooMany = `More than ${valuesMax} values.`;
+const tooMany = `More than ${jsonValuesMax} values.`;
 
 /** Assumes nothing about the text: JSON.parse refuses invalid JSON afterwards. */
 const scan = (text: string, depthMax: number): string | null => {
@@ -37,11 +37,11 @@ const scan = (text: string, depthMax: number): string | null => {
       case brace:
       case bracket:
         if (open.length >= depthMax) return `Nested deeper than ${depthMax} levels.`;
-        if (++values > valuesMax) return tooMany;
+        if (++values > jsonValuesMax) return tooMany;
         open.push(text.charCodeAt(at) === brace ? new Set() : null);
         break;
       case comma:
-        if (++values > valuesMax) return tooMany;
+        if (++values > jsonValuesMax) return tooMany;
         break;
       case braceEnd:
       case bracketEnd:
@@ -65,7 +65,7 @@ const [brace, braceEnd, bracket, bracketEnd] = [0x7b, 0x7d, 0x5b, 0x5d];
 const [quote, backslash, colon, comma] = [0x22, 0x5c, 0x3a, 0x2c];
 
 /** The position of the closing quote, or the length of the text if there is none. */
-const endOfString = (text: string, start: number): number => {
+export const endOfString = (text: string, start: number): number => {
   for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
     let slashes = 0;
     while (text.charCodeAt(at - 1 - slashes) === backslash) slashes++;
@@ -74,13 +74,14 @@ const endOfString = (text: string, start: number): number => {
   return text.length;
 };
 
-const isKey = (text: string, end: number): boolean => {
+export const isKey = (text: string, end: number): boolean => {
   let at = end + 1;
   while (' \t\n\r'.includes(text[at] ?? 'x')) at++;
   return text.charCodeAt(at) === colon;
 };
 
-const addKey = (keys: Set<string>, quoted: string): string | null => {
+/** The problem with this key of an object, if there is one. */
+export const addKey = (keys: Set<string>, quoted: string): string | null => {
   const key = quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
   if (key === '__proto__') return '`__proto__` cannot be a key.';
   if (keys.has(key)) return `Duplicate key ${JSON.stringify(key.slice(0, 80))}.`;

@@ -212,7 +212,7 @@ test('a JSON agent from a file is called with its own schema, and its answer is 
   ];
   const { cloister, model } = await open(folders, ['.'], { says });
   const { output } = await cloister.run('lead', 'Go').outcome;
-  expect(output).toContain('| {"people": 300000}');
+  expect(output).toContain('| {"people":300000}');
   expect(model.requests[0]!.tools?.[0]).toMatchObject({
     name: 'expert',
     inputSchema: { required: ['city'], properties: { city: { type: 'string' }, reason: { type: 'string' } } },

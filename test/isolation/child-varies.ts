@@ -17,7 +17,9 @@ export type Ending = {
     | 'refused'
     | 'limit'
     | 'last turn'
-    | 'helper missing';
+    | 'helper missing'
+    | 'json'
+    | 'no json';
   readonly answer: string;
 };
 
@@ -31,6 +33,8 @@ export const ending: fc.Arbitrary<Ending> = fc.record({
     'limit',
     'last turn',
     'helper missing',
+    'json',
+    'no json',
   ),
   answer: words.map((text) => `Tea. ${text}`),
 });
@@ -197,6 +201,7 @@ const defineChild = ({ defineAgent }: Cloister, world: World, end: Ending, state
       'list_files',
     ],
     agents: [helper],
+    ...(end.kind === 'json' || end.kind === 'no json' ? { output: { format: 'json', schema: answerSchema } } : {}),
     settings: state.settings,
     limits: {
       maxRetries: 2,
@@ -207,6 +212,13 @@ const defineChild = ({ defineAgent }: Cloister, world: World, end: Ending, state
     },
   });
 };
+
+const answerSchema = {
+  type: 'object',
+  properties: { drink: { type: 'string' } },
+  required: ['drink'],
+  additionalProperties: false,
+} as const;
 
 /** Its private turns, with what the ending needs. Where the newest text becomes the answer, it says nothing before. */
 const actsOf = ({ kind }: Ending, { turns, words: text }: ChildState): readonly (readonly Act[])[] => {
@@ -235,6 +247,9 @@ const childReply = (end: Ending, state: ChildState) => {
   };
 };
 
+/** With a brace of its own, the text around a value would hide where the value begins, and it would end otherwise. */
+const withoutBraces = (text: string): string => text.replaceAll(/[[\]{}]/gu, '');
+
 /** The answer, or the way it fails. */
 const lastReply = ({ kind, answer }: Ending, state: ChildState, turn: number): Reply | Fault => {
   const write = (path: string) => call('write_file', { path, content: state.words.padEnd(1_500, '.') });
@@ -243,6 +258,13 @@ const lastReply = ({ kind, answer }: Ending, state: ChildState, turn: number): R
     case 'last turn':
     case 'helper missing':
       return { turn, text: answer };
+    case 'json':
+      return {
+        turn,
+        text: `${withoutBraces(state.words)}: ${JSON.stringify({ drink: answer })}\n${withoutBraces(state.prompt)}`,
+      };
+    case 'no json':
+      return { turn, text: `${state.words}: {"drink":"${state.seed}","other":"${state.seed}"}` };
     case 'long answer':
       return { turn, text: `${answer}\n`.padEnd(3_000, 'tea ') };
     case 'cut answer':

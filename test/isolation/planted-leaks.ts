@@ -287,4 +287,14 @@ export const leaks: readonly Leak[] = [
       },
     ],
   },
+  {
+    name: 'what a child wrote around its JSON value',
+    seenBy: above,
+    edits: [{ probe: 'json-answer-value', put: 'if ($(test)) return { json: text };' }],
+  },
+  {
+    name: 'the text of a child whose JSON does not fit',
+    seenBy: above,
+    edits: [{ probe: 'json-latest-text', put: 'true' }],
+  },
 ];

@@ -33,6 +33,10 @@ export const bugs: readonly Bug[] = [
   bug('the key of a call changes after a crash', 'step-key', 'return `${$(argument)}@${this.#workStartedAt}`;'),
   bug('a call is made after its step has ended, because opening its source took long', 'source-opened-late', ''),
 
+  // A JSON answer is its value.
+  bug('a duplicate key of an answer is dropped in silence', 'json-answer-problems', ''),
+  bug('a JSON answer is passed on with the text around it', 'json-answer-value', 'if ($(test)) return { json: text };'),
+
   // Order and records.
   bug(
     'settlements are delivered in the order begun, not in the order recorded',

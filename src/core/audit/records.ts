@@ -40,6 +40,8 @@ export type CellRecords = {
   readonly drawnIds: Set<CellId>;
   readonly own: Tally;
   lastReply: OperationRecord | undefined;
+  /** The JSON value that was found in that reply, as text. */
+  lastJson: string | undefined;
   end: { readonly at: number; readonly outcome: Outcome; readonly total: Tally } | undefined;
 };
 
@@ -102,6 +104,7 @@ const createCell = (records: RunRecords, birth: Birth, at: number): CellRecords 
     drawnIds: new Set(),
     own: emptyTally(),
     lastReply: undefined,
+    lastJson: undefined,
     end: undefined,
   };
   records.cells.set(birth.cell, cell);
@@ -131,9 +134,25 @@ const readSettle = (
     operation.settle = settle;
     operation.settledAt = frame.at;
     addSettle(cell.own, settle);
-    if (settle.ok && operation.attempt !== undefined) cell.lastReply = operation;
+    readAnswer(cell, operation);
   }
   if (settle.ended !== undefined) endCell(records.cells.get(settle.ended.cell), frame.at, settle.ended.outcome);
+};
+
+const readAnswer = (cell: CellRecords, operation: OperationRecord): void => {
+  if (operation.settle?.ok !== true) return;
+  if (operation.attempt !== undefined) {
+    cell.lastReply = operation;
+    cell.lastJson = undefined;
+  } else if (isAnswerCheck(operation)) cell.lastJson = checkedJson(operation);
+};
+
+export const isAnswerCheck = ({ begin }: OperationRecord): boolean => begin.name === 'check:answer';
+
+/** The value that a check of an answer found in it, as text. */
+export const checkedJson = ({ settle }: OperationRecord): string | undefined => {
+  const { json } = (settle?.value ?? {}) as { readonly json?: unknown };
+  return typeof json === 'string' ? json : undefined;
 };
 
 const endCell = (cell: CellRecords | undefined, at: number, outcome: Outcome): void => {
@@ -168,6 +187,13 @@ export const replyText = (operation: OperationRecord | undefined): string =>
   (operation === undefined ? [] : replyParts(operation))
     .map((part) => (part.type === 'text' ? part.text : ''))
     .join('');
+
+/** Whether the cell's model gave this answer last. Of an agent that answers in JSON, only the value in its reply is the answer. */
+export const isLastAnswer = ({ definitions }: RunRecords, cell: CellRecords, text: string): boolean =>
+  answersInJson(definitions, cell) ? text === cell.lastJson : holdsText(replyText(cell.lastReply), text);
+
+export const answersInJson = (definitions: RunRecords['definitions'], { birth }: CellRecords): boolean =>
+  definitions.get(birth.digest)?.output.format === 'json';
 
 /** Ignores white space, because an answer is trimmed and joined from its parts. */
 export const holdsText = (text: string, part: string): boolean => withoutSpaces(text).includes(withoutSpaces(part));

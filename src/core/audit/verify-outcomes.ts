@@ -1,10 +1,10 @@
 // Checks that each outcome matches the log: the figures, the envelope that crossed, and the answer. Runs after the frame is read.
-import { isSameJson, publicFailure } from '#base';
+import { isSameJson, publicFailure, readJsonAnswer } from '#base';
 import type { CellId, Json } from '#base';
 import type { Envelope, Frame, Outcome } from '#contracts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
-import { holdsText, replyText } from './records.ts';
+import { answersInJson, checkedJson, isAnswerCheck, isLastAnswer, replyText } from './records.ts';
 import type { CellRecords, RunRecords } from './records.ts';
 import type { Tally } from './tally.ts';
 
@@ -12,7 +12,10 @@ export const verifyOutcomes =
   (records: RunRecords, problems: AuditProblems) =>
   (frame: Frame): void => {
     const { record } = frame;
-    if (record.type === 'settle') verifyChildValue(frame, records, problems);
+    if (record.type === 'settle') {
+      verifyChildValue(frame, records, problems);
+      verifyCheckedAnswer(frame, records, problems);
+    }
     const ended = endedCell(frame);
     const cell = ended && records.cells.get(ended.cell);
     if (ended === undefined || cell?.end === undefined) return;
@@ -22,7 +25,7 @@ export const verifyOutcomes =
     const isTeam = records.definitions.get(cell.birth.digest)?.team !== undefined;
     verifyEnvelope(frame, ended, { isTeam, problems });
     // A team's outcome is checked with its tasks, a resident's with its work.
-    if (!isTeam && cell.birth.spawned === undefined && !hasAnswered(cell, ended.outcome))
+    if (!isTeam && cell.birth.spawned === undefined && !hasAnswered(records, cell, ended.outcome))
       problems.add('outcome-answer', where, "its output is not its model's last answer");
   };
 
@@ -74,9 +77,26 @@ const parseJson = (text: string): Json | undefined => {
   }
 };
 
-const hasAnswered = ({ lastReply }: CellRecords, { status, output }: Outcome): boolean => {
-  if (status !== 'completed' && status !== 'partial') return true;
-  return output.trim() !== '' && holdsText(replyText(lastReply), output);
+const hasAnswered = (records: RunRecords, cell: CellRecords, { status, output }: Outcome): boolean => {
+  if (status === 'completed' || status === 'partial')
+    return output.trim() !== '' && isLastAnswer(records, cell, output);
+  // What does not fit stays in the cell, except for a plan, which no model is shown.
+  return output === '' || !answersInJson(records.definitions, cell) || cell.birth.task?.part === 'plan';
+};
+
+/** The value must stand in the model's reply. A secret that became readable when the value was written again is removed from it. */
+const verifyCheckedAnswer = (frame: Frame, { cells }: RunRecords, problems: AuditProblems): void => {
+  const { record } = frame;
+  const cell = cells.get(frame.cell);
+  const operation = record.type === 'settle' ? cell?.operations.get(record.op) : undefined;
+  const json = operation === undefined || !isAnswerCheck(operation) ? undefined : checkedJson(operation);
+  if (json === undefined || json.includes('[redacted]')) return;
+  if (!readJsonAnswer(replyText(cell?.lastReply)).some(({ text }) => text === json))
+    problems.add(
+      'operation-record',
+      problemLocation(frame, frame.cell, operation!.begin.op),
+      "its value is not in the model's reply",
+    );
 };
 
 /** A child's value must name the entry of its envelope, which crossed in this frame. */

@@ -7,7 +7,7 @@ import type { CellId } from '#base';
 import type { CrossingEnd, Frame, Mail, ModelReply, ReceiveResult } from '#contracts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
-import { holdsText, replyText } from './records.ts';
+import { answersInJson, checkedJson, holdsText, isAnswerCheck, isLastAnswer, replyText } from './records.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
 
 type Asker = { readonly from: CrossingEnd; readonly id: string | null };
@@ -31,6 +31,7 @@ type CheckContext = {
   readonly frame: Frame;
   readonly cell: CellRecords;
   readonly work: Work;
+  readonly records: RunRecords;
   readonly report: (message: string) => void;
 };
 
@@ -47,7 +48,7 @@ export const verifyWork = (records: RunRecords, problems: AuditProblems): ((fram
     if (cell !== undefined && isResident(cell, records)) {
       const report = (message: string): void =>
         problems.add('operation-record', problemLocation(frame, frame.cell), message);
-      const check = { frame, cell, work: workOf(cell), report };
+      const check = { frame, cell, work: workOf(cell), records, report };
       if (record.type === 'settle') readSettled(check, cell.operations.get(record.op));
       if (record.type === 'post') verifyPost(check);
     }
@@ -79,18 +80,26 @@ const firstWork = (caller: CrossingEnd): Work => ({
 const readSettled = (check: CheckContext, operation: OperationRecord | undefined): void => {
   const { record } = check.frame;
   if (operation === undefined || record.type !== 'settle' || !record.ok) return;
-  if (operation.attempt !== undefined) readText(check.work, operation);
+  readText(check, operation);
   if (operation.begin.do !== 'receive') return;
   const value = record.value as unknown as ReceiveResult;
   if (operation.begin.name === 'wait') beginWork(check, value);
   else readDuringWork(check, value);
 };
 
-const readText = (work: Work, operation: OperationRecord): void => {
+const readText = ({ work, cell, records }: CheckContext, operation: OperationRecord): void => {
+  const text = answersInJson(records.definitions, cell) ? jsonText(operation) : plainText(operation);
+  if (text.trim() !== '' && answerEnd(work) === work.caller) work.texts = [...work.texts.slice(-1), text];
+};
+
+const jsonText = (operation: OperationRecord): string =>
+  isAnswerCheck(operation) ? (checkedJson(operation) ?? '') : '';
+
+const plainText = (operation: OperationRecord): string => {
   const { finish } = (operation.settle?.value ?? {}) as Partial<ModelReply>;
-  const text = replyText(operation);
-  if (text.trim() === '' || finish === 'error' || finish === 'content-filter') return;
-  if (answerEnd(work) === work.caller) work.texts = [...work.texts.slice(-1), text];
+  return operation.attempt === undefined || finish === 'error' || finish === 'content-filter'
+    ? ''
+    : replyText(operation);
 };
 
 const beginWork = (check: CheckContext, { messages, deferred, closing }: ReceiveResult): void => {
@@ -135,7 +144,7 @@ const readMessage = ({ received }: CellRecords, seq: number): ReceivedMessage =>
   return { from: entry?.other ?? 'outside', id, chain, asks: type === 'message' };
 };
 
-const verifyPost = ({ frame, cell, work, report }: CheckContext): void => {
+const verifyPost = ({ frame, cell, work, records, report }: CheckContext): void => {
   const { record, contents = [] } = frame;
   if (record.type !== 'post') return;
   const sent = contents
@@ -158,7 +167,7 @@ const verifyPost = ({ frame, cell, work, report }: CheckContext): void => {
   for (const one of sent)
     if (one.to !== to || one.message_type !== type || one.correlation_id !== (asker?.id ?? null))
       report(`an answer crosses to ${one.to}, but the work was for ${to}`);
-    else if (!one.text.startsWith('(no answer: ') && !holdsText(replyText(cell.lastReply), one.text))
+    else if (!one.text.startsWith('(no answer: ') && !isLastAnswer(records, cell, one.text))
       report("its answer is not its model's last text");
 };
 

@@ -65,7 +65,7 @@ export const lastTurnRule: Rule = () =>
 /** repair@1. Source: the operation that checked the answer. */
 export const repairRule: Rule = ([operation]) => {
   if (operation?.from !== 'operation' || !operation.settled.ok) throw new TypeError('repair@1 needs a check');
-  const problems = operation.settled.value as readonly string[];
+  const { problems } = operation.settled.value as { readonly problems: readonly string[] };
   return userMessage(
     `Your answer is not valid:\n${problems.map((problem) => `- ${problem}`).join('\n')}\nReply again with only the JSON value.`,
   );

@@ -95,7 +95,8 @@ const acceptReply = (session: Session, model: Model, no: number, hold: Amounts):
     return { failure: { code: 'model_server', detail: 'The model ended its reply with an error.' } };
   if (reply.finish === 'content-filter') return { failure: { code: 'model_refused' } };
   if (calls.length === 0 && isBlank(text)) return { failure: { code: 'model_empty' } };
-  if (!isBlank(text)) session.latestText = text;
+  // Of an agent that answers in JSON, only a value that fits is a result.
+  if (!isBlank(text) && /* probe: json-latest-text */ cell.agent.output.format !== 'json') session.latestText = text;
   return { no, reply, calls, text };
 };
 

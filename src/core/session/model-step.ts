@@ -9,6 +9,7 @@ import { costNanoUsd, outputTokensMax } from './budget.ts';
 import { modelFailure } from './model-failure.ts';
 import type { RequestStage } from './model-failure.ts';
 import { readReply } from './read-reply.ts';
+import type { LiveListener } from './read-reply.ts';
 import { redactReply } from './redact-reply.ts';
 import type { Session } from './state.ts';
 
@@ -43,7 +44,7 @@ export class ModelStep implements StepOperation {
       const { stream } = await this.#send(world);
       stage = 'accepted';
       const read = await readReply(stream, world, {
-        isLive: runtime.hasLiveListeners,
+        emit: this.#liveListener(world),
         onBegin: () => (stage = 'replying'),
       });
       const reply = world.redacts ? redactReply(read, (text) => world.redact(text)) : read;
@@ -60,6 +61,14 @@ export class ModelStep implements StepOperation {
         retryAfterMs === undefined ? { cause: error } : { cause: error, retryAfterMs },
       );
     }
+  }
+
+  /** JSON is shown once it fits, in one piece: text around it could not be taken back. */
+  #liveListener(world: StepContext): LiveListener {
+    const { runtime, agent } = this.#session.cell;
+    if (!runtime.hasLiveListeners) return undefined;
+    if (agent.output.format !== 'json') return (event) => world.emit(event);
+    return (event) => void (event.type === 'text-delta' || world.emit(event));
   }
 
   #send(world: StepContext) {

@@ -3,7 +3,7 @@ import { CloisterError } from '#base';
 import type { LiveEvent, ModelReply, ReplyPart, StepContext, Usage } from '#contracts';
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage, SharedV4ProviderMetadata } from '@ai-sdk/provider';
 
-type Listener = ((event: LiveEvent) => void) | undefined;
+export type LiveListener = ((event: LiveEvent) => void) | undefined;
 type Block = {
   readonly id: string;
   readonly at: number;
@@ -17,15 +17,15 @@ const replyCharsMax = 2_000_000;
 const partsMax = 1_000_000;
 
 /** `onBegin` is called when the first part of the reply arrives. */
-type ReadOptions = { readonly isLive: boolean; readonly onBegin: () => void };
+type ReadOptions = { readonly emit: LiveListener; readonly onBegin: () => void };
 
 export const readReply = async (
   stream: ReadableStream<LanguageModelV4StreamPart>,
   world: StepContext,
-  { isLive, onBegin }: ReadOptions,
+  { emit, onBegin }: ReadOptions,
 ): Promise<ModelReply> => {
   const reader = stream.getReader();
-  const draft = new ReplyDraft(isLive ? (event) => world.emit(event) : undefined);
+  const draft = new ReplyDraft(emit);
   const cancelRead = (): void => void reader.cancel().catch(() => undefined);
   world.onStop(cancelRead);
   let hasBegun = false;
@@ -50,14 +50,14 @@ const isOfReply = ({ type }: LanguageModelV4StreamPart): boolean =>
   type !== 'stream-start' && type !== 'raw' && type !== 'error';
 
 class ReplyDraft {
-  readonly #emit: Listener;
+  readonly #emit: LiveListener;
   readonly #parts: (ReplyPart | Block)[] = [];
   #open: Block[] = [];
   #chars = 0;
   #finish: string | null = null;
   #usage: Usage | null = null;
 
-  constructor(emit: Listener) {
+  constructor(emit: LiveListener) {
     this.#emit = emit;
   }
 

@@ -1,25 +1,33 @@
 // Ends a session with an outcome. There is no success without a final answer.
-import { deepFreeze, errorCatalogue, extractJson } from '#base';
+import { deepFreeze, errorCatalogue, extractJson, readJsonAnswer } from '#base';
 import type { Failure, Json } from '#base';
-import type { CrossingEnd, Outcome, Status } from '#contracts';
+import type { CrossingEnd, Outcome, Status, StepContext } from '#contracts';
 import { askModel, addReplyToWindow } from './ask-model.ts';
 import type { TurnReply } from './ask-model.ts';
 import type { Session } from './state.ts';
 
 /** The outcome, or null if the answer must be repaired in one more turn. */
 export const finishWithAnswer = async (session: Session, turnReply: TurnReply): Promise<Outcome | null> => {
-  if (turnReply.reply.finish === 'length' || turnReply.reply.finish === 'interrupted')
-    return outcome(session, 'partial', turnReply.text);
-  const { format } = session.cell.agent.output;
-  if (format !== 'json') return outcome(session, successStatus(session), turnReply.text);
+  const isCut = turnReply.reply.finish === 'length' || turnReply.reply.finish === 'interrupted';
+  const status = isCut ? 'partial' : successStatus(session);
+  if (session.cell.agent.output.format !== 'json') return outcome(session, status, turnReply.text);
   const checked = await checkAnswer(session, turnReply.text);
-  if ('value' in checked) return outcome(session, successStatus(session), turnReply.text, { data: checked.value });
-  if (session.hasRepaired || checked.unusable)
+  if ('json' in checked) return jsonOutcome(session, status, checked);
+  if (session.hasRepaired || isCut || checked.unusable) {
+    // A plan is read by the runtime, which says what is wrong with it. No model is shown it.
+    if (session.ports.checkAnswer !== undefined) session.latestText = turnReply.text;
     return stoppedOutcome(session, { code: 'answer_schema', detail: checked.problems.join('; ') });
+  }
   session.hasRepaired = true;
   addReplyToWindow(session, turnReply);
   session.window.add({ rule: 'repair@1', of: [{ from: 'operation', no: checked.no }] }, 'DIALOG');
   return null;
+};
+
+/** The value alone is the result: whatever the model wrote around it stays in the cell. */
+const jsonOutcome = (session: Session, status: Status, { json, data }: FittingAnswer, failure?: Failure): Outcome => {
+  session.latestText = json;
+  return outcome(session, status, session.latestText, { data, ...(failure === undefined ? {} : { failure }) });
 };
 
 /** No turns are left: runs one more without tools, to get an answer from what the model has so far. */
@@ -33,10 +41,10 @@ export const runLastTurn = async (session: Session, turn: number): Promise<Outco
   if ('failure' in turnReply) return retryTurnOrStop(session, turnReply.failure);
   if (turnReply.text.trim() === '') return stoppedOutcome(session, { code: 'turns_used' });
   if (session.cell.isResident && turnReply.calls.length === 0) addReplyToWindow(session, turnReply);
-  const { format, schema } = session.cell.agent.output;
-  const json = format === 'json' ? extractJson(turnReply.text) : undefined;
-  const fits = json !== undefined && (schema === undefined || session.ports.world.validate(schema, json).length === 0);
-  return outcome(session, 'partial', turnReply.text, { failure: { code: 'turns_used' }, data: fits ? json : null });
+  const failure: Failure = { code: 'turns_used' };
+  if (session.cell.agent.output.format !== 'json') return outcome(session, 'partial', turnReply.text, { failure });
+  const checked = await checkAnswer(session, turnReply.text);
+  return 'json' in checked ? jsonOutcome(session, 'partial', checked, failure) : stoppedOutcome(session, failure);
 };
 
 /** The session stopped before an answer: its latest text, and the failure. */
@@ -98,33 +106,57 @@ const outcome = (
   });
 };
 
+/** The value as text with its keys in the order given, and as data. */
+type FittingAnswer = { readonly json: string; readonly data: Json };
+
 type AnswerCheck =
-  | { readonly value: Json }
+  | FittingAnswer
   | { readonly problems: readonly string[]; readonly no: number; readonly unusable: boolean };
 
-/** Validates the answer as a recorded operation, because its problems are shown to the model. */
+/** Checks the answer as a recorded operation: its problems are shown to the model, and its value is the result. */
 const checkAnswer = async (session: Session, text: string): Promise<AnswerCheck> => {
-  const { cell, ports } = session;
-  const { schema } = cell.agent.output;
-  const value = extractJson(text);
+  const { cell } = session;
   const check = {
     do: 'step',
     name: 'check:answer',
     repeat: 'free',
     timeoutMs: cell.limits.toolTimeout,
     timeoutCode: 'tool_timeout',
+    work: async (world: StepContext): Promise<Json> => {
+      const found = findValue(session, text);
+      if ('json' in found && cell.runtime.hasLiveListeners) world.emit({ type: 'text-delta', text: found.json });
+      return found;
+    },
   } as const;
-  const problemsOf = (): readonly string[] => {
-    if (value === undefined) return ['The answer is not JSON.'];
-    const checkAgainstSchema = (): readonly string[] =>
-      schema === undefined ? [] : ports.world.validate(schema, value);
-    return (ports.checkAnswer?.(value) ?? checkAgainstSchema()).slice(0, 10);
-  };
-  const pending = await cell.runtime.first([
-    cell.runtime.begin({ ...check, work: async (): Promise<Json> => problemsOf() }),
-  ]);
+  const pending = await cell.runtime.first([cell.runtime.begin(check)]);
   const settled = pending.settled!;
   cell.record(pending.no, settled);
-  const problems = settled.ok ? (settled.value as readonly string[]) : ['the output schema is invalid'];
-  return problems.length === 0 && value !== undefined ? { value } : { problems, no: pending.no, unusable: !settled.ok };
+  if (!settled.ok) return { problems: ['the output schema is invalid'], no: pending.no, unusable: true };
+  const found = settled.value as ReturnType<typeof findValue>;
+  if ('problems' in found) return { ...found, no: pending.no, unusable: false };
+  const data = extractJson(found.json);
+  // Only a secret that was written as a number can end here.
+  return data === undefined
+    ? { problems: ['a secret was removed'], no: pending.no, unusable: true }
+    : { ...found, data };
+};
+
+/** The one value in the answer that fits, or why there is none. */
+const findValue = (
+  { cell, ports }: Session,
+  text: string,
+): { readonly json: string } | { readonly problems: readonly string[] } => {
+  const { schema } = cell.agent.output;
+  const values = readJsonAnswer(text).map((found) => {
+    // probe: json-answer-problems
+    if (found.problems.length > 0) return found;
+    const checkAgainstSchema = (): readonly string[] =>
+      schema === undefined ? [] : ports.world.validate(schema, found.value);
+    return { ...found, problems: ports.checkAnswer?.(found.value) ?? checkAgainstSchema() };
+  });
+  const fitting = values.filter(({ problems }) => problems.length === 0);
+  // probe: json-answer-value
+  if (fitting.length === 1) return { json: fitting[0]!.text };
+  if (fitting.length > 1) return { problems: ['The answer holds more than one JSON value.'] };
+  return { problems: (values[0]?.problems ?? ['The answer is not JSON.']).slice(0, 10) };
 };

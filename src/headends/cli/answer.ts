@@ -8,9 +8,13 @@ import { sanitizeBlock } from './sanitize-text.ts';
 export const printAnswer = (outcome: Pick<Outcome, 'output' | 'data'>, { world, output }: CommandContext): void => {
   if (world.stdout.isTTY === true) output.out.print('');
   // If JSON was requested, print nothing but JSON: a program reads it.
-  if (outcome.data !== null) return output.out.print(JSON.stringify(outcome.data, null, 2));
+  if (outcome.data !== null) return output.out.print(jsonLines(outcome));
   if (outcome.output !== '') output.out.print(sanitizeBlock(outcome.output).trimEnd());
 };
+
+/** On several lines, unless that would change the order of keys: JavaScript moves keys such as "2" and "10" to the front. */
+const jsonLines = ({ output, data }: Pick<Outcome, 'output' | 'data'>): string =>
+  JSON.stringify(data) === output ? JSON.stringify(data, null, 2) : output;
 
 export const cliOutcomeJson = ({ run, status, output, data, failure, spent, missing }: RunOutcome) => ({
   run,

@@ -111,6 +111,7 @@ const buildEnding = (state: CellState, shown: ModelView, turnsLeft: number): Tes
     usage: drawUsage(rng),
   };
   const message = rng.words();
+  const isJson = planned.testAgent.agent.output.format === 'json';
   switch (plan.ending) {
     case 'cut answer':
       return { ...reply, finish: 'length' };
@@ -123,16 +124,17 @@ const buildEnding = (state: CellState, shown: ModelView, turnsLeft: number): Tes
     case 'limit':
       return turnsLeft > 0 && shown.tools.length > 0 ? buildTurn(state, rng, limitExceedingCalls(state, shown)) : reply;
     case 'unfitting':
-      return { ...reply, text: state.repairs++ === 0 ? `No: ${message}` : 'No, not even now.' };
+      return { ...reply, text: `No: ${message}` };
     case 'answer':
     case 'last turn':
     case 'unlisted':
       // Whether the answer needs a repair first is private.
-      if (planned.testAgent.agent.output.format === 'json' && turnsLeft > 1 && state.repairs === 0 && rng.percent(25)) {
+      if (isJson && turnsLeft > 1 && state.repairs === 0 && rng.percent(25)) {
         state.repairs++;
         return { ...reply, text: `Not yet: ${message}` };
       }
-      return reply;
+      // So is what stands around the value.
+      return isJson && rng.percent(40) ? { ...reply, text: `Found by ${message}: ${reply.text}\n(${message})` } : reply;
   }
 };
 
