@@ -61,6 +61,7 @@ export class RunRequestChecker {
   historyFor({ agent, dialog, context }: ValidatedRequest): History | undefined {
     return buildHistory({
       conversation: '',
+      agent: agent.name,
       entries: dialogEntries(agent, dialog),
       context,
       bytesMax: dialog.length === 0 ? 0 : this.historyBytes(agent),

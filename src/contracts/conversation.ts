@@ -33,9 +33,14 @@ export type History = {
 /** `agent`: an agent's name; null: the user. */
 export type HistoryEntry = {
   readonly agent: string | null;
-  readonly category: Entry['category'];
+  readonly category: Exclude<Category, 'SYSTEM'>;
   readonly text: string;
+  /** For TOOLS: the call that the text is the result of. Only the agent that made the call gets such an entry. */
+  readonly call?: EarlierCall;
 };
+
+/** A tool call of an earlier turn. `input`: as the model wrote it, shortened if it was long. */
+export type EarlierCall = { readonly name: string; readonly input: string; readonly failed?: true };
 
 /**
  * The files that a turn takes over from its agent's turn before, in the same conversation: the content of a `file` crossing, as

@@ -62,6 +62,7 @@ export type {
   Entry,
   History,
   HistoryEntry,
+  EarlierCall,
   InheritedFile,
   InheritedFiles,
   InheritedOutput,

@@ -451,7 +451,7 @@ test('what a turn is shown: the newest entries of each kind that fit, in order, 
               message_type: one.agent_id === 'person' ? 'message' : 'result',
             }) as unknown as Entry,
         );
-        const history = buildHistory({ conversation: 'c', entries, context, bytesMax });
+        const history = buildHistory({ conversation: 'c', agent: 'lead', entries, context, bytesMax });
         if (history === undefined) {
           expect(entries.length + context.length).toBe(0);
           return;

@@ -42,7 +42,7 @@ describe('the history a turn is shown', () => {
     expect(entries.length).toBe(29);
     for (const bytesMax of [10, 120, 300, 500, 800, 1_200, 2_000, 5_000]) {
       const found = await newestEntries(conversation, bytesMax, newReader());
-      const request = { conversation: 'main', context: ['Now.'], bytesMax };
+      const request = { conversation: 'main', agent: 'lead', context: ['Now.'], bytesMax };
       expect(buildHistory({ ...request, ...found })).toEqual(buildHistory({ ...request, entries }));
     }
   });

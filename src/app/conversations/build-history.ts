@@ -4,6 +4,8 @@ import type { RunId } from '#base';
 import type { Agent, Entry, History, HistoryEntry, DialogMessage } from '#contracts';
 import { cutBytes } from '#core/rules';
 import type { ConversationState } from './workspace-state.ts';
+import { isPublic } from './entries.ts';
+import type { TurnEntry } from './entries.ts';
 import type { TurnNode } from './turn-chain.ts';
 
 /** An attachment, or the agent's own grant, lets it read other agents' entries. Throws `conversation_refused`. */
@@ -30,7 +32,9 @@ export const checkMayResumeRun = (conversation: ConversationState, node: TurnNod
 
 export type HistoryInput = {
   readonly conversation: string;
-  readonly entries: readonly Entry[];
+  /** The name of the agent that gets it. */
+  readonly agent: string;
+  readonly entries: readonly TurnEntry[];
   /** How many older entries there are. */
   readonly older?: number;
   /** Context added to this turn. */
@@ -39,25 +43,29 @@ export type HistoryInput = {
 };
 
 /**
- * The newest context and the newest dialog, each within `bytesMax`, and all context of this turn. If the history does not fit the
- * window, it is reduced there. Undefined when there is no history.
+ * The newest context, the newest dialog and the newest tool calls of the agent itself, each within `bytesMax`, and all context of
+ * this turn. If the history does not fit the window, it is reduced there. Undefined when there is no history.
  */
 export const buildHistory = ({
   conversation,
+  agent,
   entries,
   older = 0,
   context,
   bytesMax,
 }: HistoryInput): History | undefined => {
-  if (entries.length + context.length === 0) return undefined;
-  const chosen = new Set([
-    ...newestThatFit(entries, 'CONTEXT', bytesMax),
-    ...newestThatFit(entries, 'DIALOG', bytesMax),
-  ]);
+  const messages = entries.filter(isPublic);
+  if (messages.length + context.length === 0) return undefined;
+  const dialog = newestThatFit(messages, 'DIALOG', bytesMax);
+  // Calls are shown with the messages of their turn: those of turns that are left out are not even read.
+  const turns = new Set(dialog.map(({ correlation }) => correlation));
+  const calls = entries.filter(({ agent_id: by, correlation }) => by === agent && turns.has(correlation));
+  const shown = [...newestThatFit(messages, 'CONTEXT', bytesMax), ...dialog];
+  const chosen = new Set([...shown, ...newestThatFit(calls, 'TOOLS', bytesMax)]);
   const given = context.map((text): HistoryEntry => ({ agent: null, category: 'CONTEXT', text }));
   return {
     conversation,
-    leftOut: older + entries.length - chosen.size,
+    leftOut: older + messages.length - shown.length,
     entries: [
       ...entries.filter((entry) => chosen.has(entry)).map((entry) => toHistoryEntry(entry, bytesMax)),
       ...given,
@@ -66,8 +74,12 @@ export const buildHistory = ({
   };
 };
 
-const newestThatFit = (entries: readonly Entry[], category: Entry['category'], bytesMax: number): readonly Entry[] => {
-  const fit: Entry[] = [];
+const newestThatFit = (
+  entries: readonly TurnEntry[],
+  category: TurnEntry['category'],
+  bytesMax: number,
+): readonly TurnEntry[] => {
+  const fit: TurnEntry[] = [];
   let bytes = 0;
   for (const entry of entries.toReversed()) {
     if (entry.category !== category) continue;
@@ -79,18 +91,19 @@ const newestThatFit = (entries: readonly Entry[], category: Entry['category'], b
 };
 
 /** How much of `bytesMax` the entry uses. */
-export const historyEntryBytes = (entry: Entry, bytesMax: number): number =>
+export const historyEntryBytes = (entry: TurnEntry, bytesMax: number): number =>
   utf8Bytes(JSON.stringify(toHistoryEntry(entry, bytesMax))) + 1;
 
 /** One message may use at most a quarter of the space, so that it does not push out all earlier ones. */
 const toHistoryEntry = (
-  { agent_id: agent, message_type: type, category, text }: Entry,
+  { agent_id: agent, message_type: type, category, text, call }: TurnEntry,
   bytesMax: number,
 ): HistoryEntry => ({
   // `message` entries come from a person and `result` entries from an agent, whatever the agent's name.
   agent: type === 'message' ? null : agent,
   category,
   text: category === 'CONTEXT' ? text : shorten(text, Math.floor(bytesMax / 4)),
+  ...(call === undefined ? {} : { call }),
 });
 
 const shorten = (text: string, bytesMax: number): string => {

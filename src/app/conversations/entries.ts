@@ -1,16 +1,25 @@
 // The entries of a conversation: requests, context and answers, from the logs of its turns.
 import { decodeMessage } from '#base';
-import type { CrossingContent, Entry, Frame, History, Mail } from '#contracts';
+import type { CrossingContent, Entry, Frame, History, HistoryEntry, Mail } from '#contracts';
+import { shownCalls } from '#core/audit';
 
-/** The entries of a run, or of its first frames, numbered in the order of its log. */
-export const entriesOfRun = (frames: readonly Frame[]): readonly Entry[] => {
+/** An entry, or a tool call, which only the agent that made it gets again. */
+export type TurnEntry = Omit<Entry, 'category'> & Pick<HistoryEntry, 'category' | 'call'>;
+
+/** What people and other agents see of a conversation. */
+export const isPublic = (entry: TurnEntry): entry is Entry => entry.category !== 'TOOLS';
+
+/** The entries of a run, or of its first frames, in the order of its log. Public ones are numbered. */
+export const entriesOfRun = (frames: readonly Frame[]): readonly TurnEntry[] => {
   const [first] = frames;
   if (first?.record.type !== 'open') return [];
   const { run } = first;
   const { cell, agent, spawned } = first.record.birth;
-  const entries: Entry[] = [];
-  const add = (entry: Omit<Entry, 'id' | 'correlation'>): void =>
-    void entries.push({ id: `${run}/${entries.length + 1}`, correlation: run, ...entry });
+  const entries: TurnEntry[] = [];
+  let count = 0;
+  const add = (entry: Omit<TurnEntry, 'id' | 'correlation'>): void =>
+    void entries.push({ id: `${run}/${entry.category === 'TOOLS' ? '' : ++count}`, correlation: run, ...entry });
+  const calls = shownCalls(frames);
   for (const frame of frames) {
     const { at, record, contents = [] } = frame;
     const request = { agent_id: 'person', recipient_id: agent, message_type: 'message', at } as const;
@@ -21,6 +30,8 @@ export const entriesOfRun = (frames: readonly Frame[]): readonly Entry[] => {
       if (kind === 'goal') add({ ...request, category: 'DIALOG', text: content });
     for (const { kind, content } of received)
       if (kind === 'message') add({ ...request, category: 'DIALOG', text: decodeMail(content).text });
+    const called = { agent_id: agent, recipient_id: agent, message_type: 'result', category: 'TOOLS', at } as const;
+    for (const call of calls.get(frame.no) ?? []) add({ ...called, ...call });
     const answer = { agent_id: agent, recipient_id: 'person', message_type: 'result', at } as const;
     for (const text of findAnswers(frame, cell)) add({ ...answer, category: 'DIALOG', text });
     // A resident has already answered each message before it ends.
@@ -51,7 +62,10 @@ const givenContext = (content: string): readonly string[] => {
  * The entries that a branch started with, then those of its turns, sorted by time. Where the workspace log determines the order,
  * it overrides the clock: an agent takes one turn after the other, and no turn begins before an earlier one.
  */
-export const orderEntries = (initial: readonly Entry[], turns: readonly (readonly Entry[])[]): readonly Entry[] => {
+export const orderEntries = (
+  initial: readonly TurnEntry[],
+  turns: readonly (readonly TurnEntry[])[],
+): readonly TurnEntry[] => {
   const ends = new Map<string, number>();
   let begun = 0;
   const timed = turns.flatMap((entries) => {
@@ -68,10 +82,10 @@ export const orderEntries = (initial: readonly Entry[], turns: readonly (readonl
 };
 
 /** The agent whose turn the entry belongs to. */
-const turnAgent = ({ message_type: type, agent_id: from, recipient_id: to }: Entry): string =>
+const turnAgent = ({ message_type: type, agent_id: from, recipient_id: to }: TurnEntry): string =>
   type === 'message' ? to : from;
 
 /** Groups entries by turn, in the order in which the turns began. */
-export const groupByTurn = (entries: readonly Entry[]): readonly (readonly Entry[])[] => [
+export const groupByTurn = (entries: readonly TurnEntry[]): readonly (readonly TurnEntry[])[] => [
   ...Map.groupBy(entries, ({ correlation }) => correlation).values(),
 ];

@@ -4,7 +4,8 @@ import type { ErrorCode, RunId } from '#base';
 import type { ConversationRef, Entry, RunEnd, Store } from '#contracts';
 import type { ConversationState } from './workspace-state.ts';
 import { describeConversation } from './conversation-names.ts';
-import { groupByTurn, entriesOfRun, orderEntries } from './entries.ts';
+import { groupByTurn, entriesOfRun, isPublic, orderEntries } from './entries.ts';
+import type { TurnEntry } from './entries.ts';
 import { listTurns } from './turn-chain.ts';
 import type { TurnNode } from './turn-chain.ts';
 
@@ -14,7 +15,7 @@ const rememberedMax = 1_000;
 export type RecordedEnd = { readonly frames: number; readonly end: RunEnd };
 
 /** `end` is set for whole runs only. */
-type SettledEntries = { readonly entries: readonly Entry[]; readonly end?: RecordedEnd };
+type SettledEntries = { readonly entries: readonly TurnEntry[]; readonly end?: RecordedEnd };
 
 export class EntryReader {
   readonly #store: Store;
@@ -25,13 +26,18 @@ export class EntryReader {
     this.#store = store;
   }
 
-  entries(conversation: ConversationState): Promise<readonly Entry[]> {
+  /** What people see of it. */
+  async publicEntries(conversation: ConversationState): Promise<readonly Entry[]> {
+    return (await this.entries(conversation)).filter(isPublic);
+  }
+
+  entries(conversation: ConversationState): Promise<readonly TurnEntry[]> {
     return this.entriesOf(conversation, listTurns(conversation));
   }
 
   /** The entries of these turns, each as far as it counts. */
-  async entriesOf(conversation: ConversationState, nodes: readonly TurnNode[]): Promise<readonly Entry[]> {
-    const turns: (readonly Entry[])[] = [];
+  async entriesOf(conversation: ConversationState, nodes: readonly TurnNode[]): Promise<readonly TurnEntry[]> {
+    const turns: (readonly TurnEntry[])[] = [];
     for (const node of nodes) turns.push(await this.turnEntries(node));
     const { branched } = conversation;
     const initial = await this.branchEntries(conversation);
@@ -40,7 +46,7 @@ export class EntryReader {
   }
 
   /** The entries of a run, or of its first `frames` frames. */
-  async runEntries(run: RunId, frames?: number): Promise<readonly Entry[]> {
+  async runEntries(run: RunId, frames?: number): Promise<readonly TurnEntry[]> {
     const key = frames === undefined ? run : `${run}/${frames}`;
     const known = this.#settled.get(key);
     if (known !== undefined) return known.entries;
@@ -80,7 +86,7 @@ export class EntryReader {
   }
 
   /** The entries of a turn, as far as it counts. */
-  async turnEntries({ run, from, frames }: TurnNode): Promise<readonly Entry[]> {
+  async turnEntries({ run, from, frames }: TurnNode): Promise<readonly TurnEntry[]> {
     try {
       if (frames !== 0) return await this.runEntries(run, frames ?? undefined);
     } catch (error) {
@@ -91,13 +97,13 @@ export class EntryReader {
   }
 
   /** The entries that a branch started with. */
-  async branchEntries({ ref: of, branched }: ConversationState): Promise<readonly Entry[]> {
+  async branchEntries({ ref: of, branched }: ConversationState): Promise<readonly TurnEntry[]> {
     const ref = branched?.entries ?? null;
     if (branched === null || ref === null) return [];
     const known = this.#settled.get(ref);
     if (known !== undefined) return known.entries;
     try {
-      const initial = JSON.parse(Buffer.from(await this.#store.getBlob(ref)).toString()) as readonly Entry[];
+      const initial = JSON.parse(Buffer.from(await this.#store.getBlob(ref)).toString()) as readonly TurnEntry[];
       this.#remember(ref, { entries: initial });
       return initial;
     } catch (error) {
@@ -114,9 +120,9 @@ export class EntryReader {
   }
 }
 
-const describeEnd = (entries: readonly Entry[], at: number): RunEnd => ({
+const describeEnd = (entries: readonly TurnEntry[], at: number): RunEnd => ({
   at,
-  entries: entries.length,
+  entries: entries.filter(isPublic).length,
   context: entries.filter(({ category }) => category === 'CONTEXT').length,
 });
 

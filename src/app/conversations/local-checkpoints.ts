@@ -9,7 +9,6 @@ import type {
   CheckpointDiff,
   Checkpoints,
   ConversationRef,
-  Entry,
   Frame,
   RunSession,
   Store,
@@ -23,6 +22,7 @@ import { planBranch } from './branch.ts';
 import type { BranchPlan } from './branch.ts';
 import { describeConversation } from './conversation-names.ts';
 import { diffCheckpoints } from './diff-checkpoints.ts';
+import type { TurnEntry } from './entries.ts';
 import { exportCheckpoint, removeCheckpoints } from './export-checkpoint.ts';
 import { updateConversationFile } from './update-conversation-file.ts';
 import { newestTurns } from './inherit-files.ts';
@@ -165,7 +165,7 @@ export class LocalCheckpoints implements Checkpoints {
     checkpoint: Checkpoint,
     { origin, continuesRun }: BranchPlan,
     { newestTurnByCheckpoint }: WorkspaceState,
-  ): Promise<{ readonly entries: readonly Entry[]; readonly before?: number }> {
+  ): Promise<{ readonly entries: readonly TurnEntry[]; readonly before?: number }> {
     const { reader } = this.#ports;
     const { id, run, frames } = checkpoint;
     if (origin === null) return { entries: continuesRun ? [] : await reader.runEntries(run, frames) };

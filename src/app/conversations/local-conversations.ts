@@ -42,7 +42,7 @@ export class LocalConversations implements Conversations {
     const found = findConversation(await readWorkspaceState(store), ref);
     return {
       ...conversationSummary(found, await runStates(store, unfinishedRuns(found))),
-      entries: await reader.entries(found),
+      entries: await reader.publicEntries(found),
     };
   }
 
@@ -64,7 +64,7 @@ export class LocalConversations implements Conversations {
     if (found === undefined) return;
     const conversation = {
       ...conversationSummary(found, await runStates(store, unfinishedRuns(found))),
-      entries: await reader.entries(found),
+      entries: await reader.publicEntries(found),
     };
     await exportConversation(conversation, files, defaultAgent);
   }

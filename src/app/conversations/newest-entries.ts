@@ -2,16 +2,17 @@
 //
 //   N1. Turns that are not read ended before the first entry that is read, so the order is the same as for the whole.
 //   N2. Context entries are read however old they are.
-import type { Entry, RunEnd } from '#contracts';
+import type { RunEnd } from '#contracts';
 import type { ConversationState } from './workspace-state.ts';
 import { orderEntries } from './entries.ts';
+import type { TurnEntry } from './entries.ts';
 import type { EntryReader } from './entry-reader.ts';
 import { historyEntryBytes } from './build-history.ts';
 import { listTurns } from './turn-chain.ts';
 import type { TurnNode } from './turn-chain.ts';
 
 export type NewestEntries = {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly TurnEntry[];
   /** How many entries were not read. */
   readonly older: number;
 };
@@ -27,7 +28,7 @@ export const newestEntries = async (
     return { entries: await reader.entries(conversation), older: 0 };
   const nodes = listTurns(conversation);
   const ends = latestEnds(nodes, ended);
-  const read: (readonly Entry[])[] = [];
+  const read: (readonly TurnEntry[])[] = [];
   let [bytes, earliest] = [0, Infinity];
   while (read.length < nodes.length && !(bytes > bytesMax && ends[nodes.length - read.length]! <= earliest)) {
     const entries = await reader.turnEntries(nodes[nodes.length - read.length - 1]!);
@@ -59,8 +60,8 @@ const contextOf = async (
   nodes: readonly TurnNode[],
   ended: ReadonlyMap<string, RunEnd>,
   reader: EntryReader,
-): Promise<readonly Entry[]> => {
-  const turns: (readonly Entry[])[] = [];
+): Promise<readonly TurnEntry[]> => {
+  const turns: (readonly TurnEntry[])[] = [];
   for (const node of nodes) if (ended.get(node.run)!.context > 0) turns.push(await reader.turnEntries(node));
   return orderEntries([], turns).filter(({ category }) => category === 'CONTEXT');
 };

@@ -18,7 +18,7 @@ export const updateConversationFile = async (ref: ConversationRef, ports: Conver
     if (found === undefined || found.deletedAt !== null) return await removeConversationFile(ref, files);
     const conversation = {
       ...conversationSummary(found, await runStates(store, unfinishedRuns(found))),
-      entries: await reader.entries(found),
+      entries: await reader.publicEntries(found),
     };
     await exportConversation(conversation, files, defaultAgent);
   } catch {

@@ -213,11 +213,17 @@ const applyBranch = (draft: StateDraft, record: Extract<WorkspaceRecord, { type:
   const from = draft.checkpoints.get(record.checkpoint);
   if (conversation === null || from === undefined) return;
   const origin = from.conversation;
-  const originState = origin === null ? undefined : draft.conversations.get(conversationKey(origin));
-  const foreign = (origin?.agent ?? from.agent) !== conversation.agent || originState?.branched?.foreign === true;
+  const before = origin === null ? undefined : draft.conversations.get(conversationKey(origin));
+  const foreign = (origin?.agent ?? from.agent) !== conversation.agent || before?.branched?.foreign === true;
   const conversationState = getOrCreate(draft, conversation, at);
-  const before = record.before ?? Infinity;
-  conversationState.branched = { checkpoint: from.id, origin, entries, before, turns, foreign };
+  conversationState.branched = {
+    checkpoint: from.id,
+    origin,
+    entries,
+    before: record.before ?? Infinity,
+    turns,
+    foreign,
+  };
   // probe: branch-first-turn
   if (run !== null) addTurn(conversationState, { run, agent: from.agent, at, previous: null, from, frames: null });
 };

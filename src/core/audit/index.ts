@@ -8,6 +8,7 @@ export type { EventFold } from './project-events.ts';
 export { protocolEvents } from './protocol-events.ts';
 export type { ProtocolFold } from './protocol-events.ts';
 export { reportRun } from './report-run.ts';
+export { shownCalls } from './shown-calls.ts';
 export { windowReport } from './window-report.ts';
 export { writtenFiles } from './written-files.ts';
 export { inheritedBy, turnFiles } from './turn-files.ts';

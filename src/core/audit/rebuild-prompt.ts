@@ -104,7 +104,8 @@ const rebuildSegment = (prompt: PromptState, record: SegmentRecord, sources: Cel
   return { rebuilt, fault };
 };
 
-const rebuildPart = (
+/** The part that a segment shows, or why it cannot be rebuilt. */
+export const rebuildPart = (
   prompt: PromptState,
   { origin }: SegmentRecord,
   sources: CellSources,

@@ -78,7 +78,9 @@ const readContinuedBy = ([first, ...rest]: readonly Frame[]): readonly string[] 
 /** The history that the root cell received at its start. */
 const readHistory = ({ received }: CellRecords): RunReport['history'] => {
   const content = [...received.values()].find(({ entry }) => entry.kind === 'history')?.content;
-  return content === undefined ? [] : (JSON.parse(content) as History).entries;
+  return content === undefined
+    ? []
+    : (JSON.parse(content) as History).entries.filter(({ category }) => category !== 'TOOLS');
 };
 
 type CellCounts = { readonly own: ReadonlyMap<CellId, Counts>; readonly total: ReadonlyMap<CellId, Counts> };

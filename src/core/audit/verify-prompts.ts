@@ -17,6 +17,9 @@ type CheckedPrompt = PromptState & {
   chars: number;
   readonly charsOf: Map<number, number>;
   readonly unattributed: Set<number>;
+  /** The segments in view that offer a tool, and those that show a tool call of an earlier turn as such. */
+  readonly tools: Set<number>;
+  readonly earlierCalls: Set<number>;
   newest: OperationRecord | undefined;
 };
 
@@ -48,6 +51,8 @@ const startCheckedPrompt = (): CheckedPrompt => ({
   chars: 0,
   charsOf: new Map(),
   unattributed: new Set(),
+  tools: new Set(),
+  earlierCalls: new Set(),
   newest: undefined,
 });
 
@@ -69,6 +74,18 @@ const verifyAttempt = (prompt: CheckedPrompt, attempt: Attempt, { cell, records,
   }
   verifyHash(prompt, attempt, { change, problem });
   verifySizes(prompt, attempt, { change, problem });
+  verifyEarlierCalls(prompt, { change, problem });
+};
+
+/** Vendors refuse calls in a request without tools. */
+const verifyEarlierCalls = ({ tools, earlierCalls }: CheckedPrompt, { change, problem }: AttemptCheck): void => {
+  for (const { record, part } of change.added) {
+    if (part !== undefined && 'tool' in part) tools.add(record.id);
+    if (isMadeBy(record.origin.rule, 'history') && (record.origin.with?.[2] ?? 0) > 0) earlierCalls.add(record.id);
+  }
+  for (const id of change.removed) for (const ids of [tools, earlierCalls]) ids.delete(id);
+  if (earlierCalls.size > 0 && tools.size === 0)
+    problem('prompt-view', 'it shows tool calls of earlier turns as calls, but offers no tools');
 };
 
 const segmentFault = (
@@ -90,14 +107,17 @@ const segmentFault = (
   return undefined;
 };
 
-/** Only a model's own messages may be shown to it as its own. */
+/** Only a model's own messages may be shown to it as its own, and of tool calls only its own. */
 const hasRightSpeaker = ({ origin, category }: SegmentRecord, { birth, received }: CellRecords): boolean => {
   const [source] = origin.of;
   const content = source?.from === 'crossing' ? received.get(source.seq)?.content : undefined;
   if (content === undefined) return false;
   const [place = 0, own = 0] = origin.with ?? [];
   const entry = (JSON.parse(content) as History).entries[place];
-  return entry?.category === category && (own === 1) === (entry.agent === birth.agent && category === 'DIALOG');
+  const isOwn = entry?.agent === birth.agent;
+  return (
+    entry?.category === category && (own === 1) === (isOwn && category === 'DIALOG') && (isOwn || category !== 'TOOLS')
+  );
 };
 
 /** A result must be shown under the name of the tool that produced it. */

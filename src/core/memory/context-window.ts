@@ -59,6 +59,11 @@ export class ContextWindow {
     return this.#cuts;
   }
 
+  /** Whether the request offers tools. */
+  get hasTools(): boolean {
+    return this.#tools.length > 0;
+  }
+
   get view(): readonly Segment[] {
     return this.#view;
   }

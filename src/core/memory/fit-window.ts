@@ -1,7 +1,7 @@
 // Makes room in a window: what is reduced, and in which order.
 //
 //   V1. SYSTEM and the goal are never reduced. The newest turn is reduced last.
-//   V2. The order: tool outputs, then dialog, then context; within each, the oldest first.
+//   V2. The order: tool calls of earlier turns, tool outputs, then dialog, then context; within each, the oldest first.
 //   V3. A category is first reduced to its share of the window, and below that only when all others are at theirs.
 //   V4. A call and its result stay together: an output is shortened in place, and a turn is compacted as a whole.
 //   V5. Outputs and dialog are reduced until half of the window is free, so that this does not happen every turn.
@@ -29,6 +29,7 @@ export const bytesToTokens = (bytes: number, { tokensPerByte }: Pick<WindowRoom,
 
 /** Returns true if the view fits, and false if SYSTEM and the goal alone do not fit. */
 export const fitWindow = (window: ContextWindow, room: WindowRoom): boolean => {
+  dropEarlierCalls(window, room);
   const bytesMax = Math.floor(room.tokens / room.tokensPerByte);
   if (window.bytes <= bytesMax) return true;
   const fixed = totalBytes(window.view.filter(isFixed));
@@ -43,6 +44,23 @@ export const fitWindow = (window: ContextWindow, room: WindowRoom): boolean => {
         });
   if (window.bytes > bytesMax) reduceNewestTurn(window, bytesMax);
   return window.bytes <= bytesMax;
+};
+
+/** Drops tool calls of earlier turns, if the view does not fit: until half of the window is free, a call with its result. No room: all. */
+export const dropEarlierCalls = (window: ContextWindow, room?: WindowRoom): void => {
+  const bytesMax = room === undefined ? 0 : Math.floor(room.tokens / room.tokensPerByte);
+  if (window.bytes <= bytesMax) return;
+  const bytesToFree = window.bytes - Math.floor(bytesMax / 2);
+  for (let freed = 0; freed < bytesToFree;) {
+    const { view } = window;
+    const first = view.findIndex(isEarlierCall);
+    if (first < 0) return;
+    let last = first;
+    const continues = (next: Segment | undefined): boolean =>
+      next !== undefined && isEarlierCall(next) && (freed < bytesToFree || isResult(next.part));
+    for (freed += view[first]!.bytes; continues(view[last + 1]); last++) freed += view[last + 1]!.bytes;
+    window.drop(first, last, 'trim@1');
+  }
 };
 
 /** The positions of the old turns that would be compacted now; null if there is room or nothing to gain. */
@@ -194,6 +212,8 @@ const fixed = [...goals, 'synthesis', 'last-turn', 'repair'];
 /** Whether a segment may be compacted. */
 const isCompactable = (segment: Segment): boolean =>
   (segment.category === 'DIALOG' || segment.category === 'TOOLS') && !isFixed(segment);
+const isEarlierCall = ({ category, origin }: Segment): boolean =>
+  category === 'TOOLS' && isMadeBy(origin.rule, 'history');
 const isReply = ({ origin }: Segment): boolean => isMadeBy(origin.rule, 'reply');
 const isResult = (part: Segment['part']): boolean => 'message' in part && part.message.role === 'tool';
 

@@ -1,4 +1,4 @@
-export { fitWindow, findOldTurns, defaultTokensPerByte, bytesToTokens } from './fit-window.ts';
+export { dropEarlierCalls, fitWindow, findOldTurns, defaultTokensPerByte, bytesToTokens } from './fit-window.ts';
 export type { WindowRoom } from './fit-window.ts';
 export { shareableContext, shareableInCrossing, shareablePrompt, showReceived } from './show-received.ts';
 export type { ModelRequest } from './segment.ts';

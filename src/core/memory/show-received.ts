@@ -24,9 +24,13 @@ export const showReceived = (window: ContextWindow, { kind, seq, content }: Rece
   if (kind !== 'history') return;
   const { entries, leftOut } = JSON.parse(content) as History;
   if (leftOut > 0) window.add({ rule: 'left-out@1', of }, 'DIALOG');
-  entries.forEach((entry, index) =>
-    window.add({ rule: 'history@1', of, with: isOwnEntry(entry, agent) ? [index, 1] : [index] }, entry.category),
-  );
+  // Vendors refuse calls in a request without tools.
+  const shownParts = window.hasTools ? [1, 2] : [0];
+  entries.forEach((entry, index) => {
+    if (entry.category === 'TOOLS')
+      for (const shown of shownParts) window.add({ rule: 'history@1', of, with: [index, 0, shown] }, 'TOOLS');
+    else window.add({ rule: 'history@1', of, with: isOwnEntry(entry, agent) ? [index, 1] : [index] }, entry.category);
+  });
 };
 
 /** Whether the reader wrote the entry itself: such entries are shown as assistant messages. */

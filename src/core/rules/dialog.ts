@@ -117,7 +117,7 @@ const replyContent = (part: ReplyPart): AssistantContent => {
 };
 
 /** Providers require an object here; any other input is passed back as the original text. */
-const callInput = (input: string): Json => {
+export const callInput = (input: string): Json => {
   try {
     const value = JSON.parse(input) as Json;
     if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value;

@@ -1,15 +1,34 @@
 // Renders what a cell received besides its goal, with the sender set by the runtime: as data, except the prompt of its caller.
-import type { History, HistoryEntry, SharedMessage } from '#contracts';
+import type { EarlierCall, History, HistoryEntry, SharedMessage } from '#contracts';
 import { dataFrame } from './data-frame.ts';
-import { sourceText, userMessage } from './dialog.ts';
+import { callInput, sourceText, toolMessage, userMessage } from './dialog.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
 
-/** history@1. Source: the crossing. Numbers: index of the entry in it; 1 if the entry is the reader's own. */
-export const historyRule: Rule = ([crossing], [place = 0, own = 0]) => {
-  const { agent, category, text } = historyEntry(crossing, place);
+/**
+ * history@1. Source: the crossing. Numbers: index of the entry in it; 1 if the entry is the reader's own message; for a tool call,
+ * what of it is shown: 1: the call, 2: its result, otherwise both, as text.
+ */
+export const historyRule: Rule = ([crossing], [place = 0, own = 0, shown = 0]) => {
+  const { agent, category, text, call } = historyEntry(crossing, place);
+  if (call !== undefined) return earlierCall(call, text, { id: `earlier_${place}`, shown });
   if (own === 1) return { message: { role: 'assistant', content: [{ type: 'text', text }] } };
   if (category === 'CONTEXT') return userMessage(dataFrame(`Context${agent === null ? '' : ` from ${agent}`}:`, text));
   return userMessage(agent === null ? text : dataFrame(`Message from ${agent}:`, text));
+};
+
+/** Without what the model thought then: a signature is valid only in its own turn. */
+const earlierCall = (
+  { name, input, failed }: EarlierCall,
+  text: string,
+  { id, shown }: { readonly id: string; readonly shown: number },
+): ReturnType<Rule> => {
+  if (shown === 1) {
+    const content = { type: 'tool-call', toolCallId: id, toolName: name, input: callInput(input) } as const;
+    return { message: { role: 'assistant', content: [content] } };
+  }
+  if (shown === 2) return toolMessage(id, name, { type: failed === true ? 'error-text' : 'text', value: text });
+  const result = { note: failed === true ? 'It failed:' : 'It returned:' };
+  return userMessage(dataFrame('You called a tool earlier:', [{ data: `${name} ${input}` }, result, { data: text }]));
 };
 
 /** left-out@1. Source: the crossing. Says how many older entries are not shown. */

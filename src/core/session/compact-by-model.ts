@@ -3,13 +3,15 @@
 //   M1. The summary comes back as a crossing, so it has an origin like everything else.
 //   M2. The summary is optional: if it fails or is too long, code makes room instead.
 import type { ChildResultRef, Envelope, Model, Segment } from '#contracts';
-import { findOldTurns } from '#core/memory';
+import { dropEarlierCalls, findOldTurns } from '#core/memory';
 import type { Session } from './state.ts';
 import { roomFor, windowLimit } from './window-limit.ts';
 
 export const compactByModel = async (session: Session, model: Model): Promise<void> => {
   const { cell, window, ports } = session;
-  const range = findOldTurns(window, roomFor(session, model, windowLimit(session, model)));
+  const room = roomFor(session, model, windowLimit(session, model));
+  dropEarlierCalls(window, room);
+  const range = findOldTurns(window, room);
   if (range === null) return;
   const [first, last] = range;
   const old = window.view.slice(first, last + 1);

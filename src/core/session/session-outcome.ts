@@ -2,6 +2,7 @@
 import { deepFreeze, errorCatalogue, extractJson, readJsonAnswer } from '#base';
 import type { Failure, Json } from '#base';
 import type { CrossingEnd, Outcome, Status, StepContext } from '#contracts';
+import { dropEarlierCalls } from '#core/memory';
 import { askModel, addReplyToWindow } from './ask-model.ts';
 import type { TurnReply } from './ask-model.ts';
 import type { Session } from './state.ts';
@@ -35,7 +36,10 @@ export const runLastTurn = async (session: Session, turn: number): Promise<Outco
   const { window } = session;
   const tools = window.view.filter(({ part }) => 'tool' in part).length;
   // A resident needs its tools for the next message.
-  if (tools > 0 && !session.cell.isResident) window.drop(1, tools, 'last-turn@1');
+  if (tools > 0 && !session.cell.isResident) {
+    dropEarlierCalls(window);
+    window.drop(1, tools, 'last-turn@1');
+  }
   window.add({ rule: 'last-turn@1', of: [] }, 'DIALOG');
   const turnReply = await askModel(session, turn);
   if ('failure' in turnReply) return retryTurnOrStop(session, turnReply.failure);
