@@ -52,6 +52,12 @@ export const runtimeErrors = {
     'Raise llmTimeout, or use a faster model.',
   ),
   model_empty: errorEntry('model', true, 'The model returned an empty response.', 'Retry, or use another model.'),
+  model_length: errorEntry(
+    'limit',
+    false,
+    "The model's reply reached its output limit.",
+    'Raise maxOutputTokens, lower reasoning, or ask for less.',
+  ),
   model_refused: errorEntry(
     'model',
     false,
@@ -95,6 +101,12 @@ export const runtimeErrors = {
     false,
     'Too many tool calls in one turn; this call was not executed.',
     'Call fewer tools at once.',
+  ),
+  tool_call_cut: errorEntry(
+    'tool',
+    false,
+    'The reply reached its output limit in this tool call; the call was not executed.',
+    'Call the tool again with shorter arguments, or call fewer tools at once.',
   ),
   file_refused: errorEntry(
     'tool',

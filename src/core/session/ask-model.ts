@@ -4,7 +4,7 @@ import type { Failure, Hash, Json } from '#base';
 import type { Agent, Amounts, Model, PendingOperation, ModelReply, Settlement, Source, WindowLimit } from '#contracts';
 import { fitWindow, bytesToTokens } from '#core/memory';
 import { isMadeBy } from '#core/rules';
-import { holdFor, isOverdrawn } from './budget.ts';
+import { holdFor, isOverdrawn, outputTokensMax } from './budget.ts';
 import { compactByModel } from './compact-by-model.ts';
 import { countPromptTokens } from './count-tokens.ts';
 import { showNewContext } from './show-new-context.ts';
@@ -17,6 +17,8 @@ export type TurnReply = {
   readonly reply: ModelReply;
   readonly calls: readonly ToolCall[];
   readonly text: string;
+  /** Why the end of the reply is missing; null: it is complete. */
+  readonly cut: Failure | null;
 };
 
 export const askModel = async (session: Session, turn: number): Promise<TurnReply | { failure: Failure }> => {
@@ -94,10 +96,29 @@ const acceptReply = (session: Session, model: Model, no: number, hold: Amounts):
   if (reply.finish === 'error')
     return { failure: { code: 'model_server', detail: 'The model ended its reply with an error.' } };
   if (reply.finish === 'content-filter') return { failure: { code: 'model_refused' } };
-  if (calls.length === 0 && isBlank(text)) return { failure: { code: 'model_empty' } };
+  if (calls.length === 0 && isBlank(text))
+    return { failure: reply.finish === 'length' ? lengthFailure(session, model, reply) : { code: 'model_empty' } };
   // Of an agent that answers in JSON, only a value that fits is a result.
   if (!isBlank(text) && /* probe: json-latest-text */ cell.agent.output.format !== 'json') session.latestText = text;
-  return { no, reply, calls, text };
+  return { no, reply, calls, text, cut: cutFailure(session, model, reply) };
+};
+
+/** Why the end of the reply is missing, if it is. */
+const cutFailure = (session: Session, model: Model, reply: ModelReply): Failure | null => {
+  if (reply.finish === 'length') return lengthFailure(session, model, reply);
+  return reply.finish === 'interrupted' ? { code: 'model_cut' } : null;
+};
+
+const lengthFailure = ({ cell }: Session, model: Model, { parts, usage }: ModelReply): Failure => {
+  const max = outputTokensMax(cell.limits, model);
+  const used = usage === null ? `at most ${max} tokens` : `${usage.outputTokens} tokens, of at most ${max}`;
+  const hasText = parts.some((part) => part.type === 'call' || (part.type === 'text' && !isBlank(part.text)));
+  const reasons =
+    parts.some(({ type }) => type === 'reasoning') || (cell.agent.settings.reasoning ?? 'none') !== 'none';
+  return {
+    code: 'model_length',
+    detail: `${modelName(model)} ${hasText ? 'was cut off after' : 'wrote no text in'} ${used}.${reasons ? ' Its reasoning counts towards them.' : ''}`,
+  };
 };
 
 /** Adds a reply to the window, for the next turn. */

@@ -24,7 +24,9 @@ type OpenChain = { readonly index: number; readonly chain: ToolCallChain; readon
 /** Null when every call has its result in the window; otherwise the failure that ends the session. */
 export const callTools = async (session: Session, turnReply: TurnReply): Promise<Failure | null> => {
   const { cell } = session;
-  const { calls, no, reply } = turnReply;
+  const { calls, no, reply, cut } = turnReply;
+  // The arguments of the last call may be incomplete, and still be JSON: packages send `{}` for arguments that never came.
+  const cutCall = cut !== null && reply.parts.at(-1)?.type === 'call' ? calls.length - 1 : -1;
   const ends: CallEnd[] = [];
   const open = new Map<PendingOperation, readonly OpenChain[]>();
   let next = 0;
@@ -71,7 +73,7 @@ export const callTools = async (session: Session, turnReply: TurnReply): Promise
 
   for (;;) {
     while (stop === null && next < calls.length && running < cell.limits.parallelToolCalls) {
-      const started = startCall(session, calls[next]!, next);
+      const started = startCall(session, calls[next]!, { index: next, isCut: next === cutCall });
       if ('stop' in started) stop = started.stop;
       else apply({ index: next, chain: started, pending: [] }, started);
       next++;
@@ -108,10 +110,17 @@ const spawnedChild = (pending: PendingOperation<ChildOperation>, at: number): Sp
 /** Failures after which the run itself cannot continue. */
 const endsRun = ({ code }: Failure): boolean => code === 'store_failed' || code === 'replay_differs';
 
-const startCall = (session: Session, call: ToolCall, index: number): ToolCallChain | { readonly stop: Failure } => {
+type CallPosition = { readonly index: number; readonly isCut: boolean };
+
+const startCall = (
+  session: Session,
+  call: ToolCall,
+  { index, isCut }: CallPosition,
+): ToolCallChain | { readonly stop: Failure } => {
   const { cell, tools } = session;
   if (cell.steps - session.stepsAtWake >= cell.limits.max_steps) return { stop: limitFailure('max_steps') };
   if (index >= cell.limits.maxToolCallsPerTurn) return failingChain(call, session, 'tool_calls_many');
+  if (isCut) return failingChain(call, session, 'tool_call_cut');
   const runner = tools.get(call.name);
   if (runner === undefined)
     return failingChain(

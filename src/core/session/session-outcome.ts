@@ -9,14 +9,16 @@ import type { Session } from './state.ts';
 
 /** The outcome, or null if the answer must be repaired in one more turn. */
 export const finishWithAnswer = async (session: Session, turnReply: TurnReply): Promise<Outcome | null> => {
-  const isCut = turnReply.reply.finish === 'length' || turnReply.reply.finish === 'interrupted';
-  const status = isCut ? 'partial' : successStatus(session);
-  if (session.cell.agent.output.format !== 'json') return outcome(session, status, turnReply.text);
-  const checked = await checkAnswer(session, turnReply.text);
-  if ('json' in checked) return jsonOutcome(session, status, checked);
-  if (session.hasRepaired || isCut || checked.unusable) {
+  const { text, cut } = turnReply;
+  const status = cut === null ? successStatus(session) : 'partial';
+  if (session.cell.agent.output.format !== 'json')
+    return outcome(session, status, text, cut === null ? {} : { failure: cut });
+  const checked = await checkAnswer(session, text);
+  if ('json' in checked) return jsonOutcome(session, status, checked, cut ?? undefined);
+  if (cut !== null) return stoppedOutcome(session, cut);
+  if (session.hasRepaired || checked.unusable) {
     // A plan is read by the runtime, which says what is wrong with it. No model is shown it.
-    if (session.ports.checkAnswer !== undefined) session.latestText = turnReply.text;
+    if (session.ports.checkAnswer !== undefined) session.latestText = text;
     return stoppedOutcome(session, { code: 'answer_schema', detail: checked.problems.join('; ') });
   }
   session.hasRepaired = true;

@@ -126,7 +126,7 @@ const collectEndings = (run: ObservedRun, isVaried: (state: CellState) => boolea
 /** The codes that each ending may have. A cell stopped by anything else would return its latest text, which is private. */
 const expectedCodes: Record<PlannedEnding, readonly (ErrorCode | null)[]> = {
   answer: [null, 'turns_used'],
-  'cut answer': [null, 'turns_used'],
+  'cut answer': ['model_length', 'turns_used'],
   'last turn': [null, 'turns_used'],
   refused: ['model_request'],
   limit: ['agent_limit'],

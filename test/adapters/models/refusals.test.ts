@@ -1,11 +1,11 @@
-// What a failed request costs, over real HTTP and in each vendor's own format of errors.
+// What a failed request costs, and how it is named, over real HTTP and in each vendor's own format of errors.
 import { createServer } from 'node:http';
 import { defineAgent, openCloister } from 'cloister';
 import { afterEach, expect, test } from 'vitest';
 import { connectModel } from '#adapters/models';
 import { listen, providers, resolved } from './peer.ts';
 import type { Provider } from './peer.ts';
-import { errorEvent, eventsFor } from './wire.ts';
+import { cutEvents, errorEvent, eventsFor } from './wire.ts';
 
 const all = Object.entries(providers as Record<string, Provider>);
 const servers: ReturnType<typeof createServer>[] = [];
@@ -66,6 +66,11 @@ test.each(all)(
     expect(torn).toEqual({ code: 'model_server', uncertain: true });
   },
 );
+
+test.each(all)('%s: a reply that ended for length without text is an error that says so', async (_, provider) => {
+  const { code, uncertain } = await uncertainAfter(provider, { events: cutEvents(provider.format) });
+  expect({ code, uncertain }).toEqual({ code: 'model_length', uncertain: false });
+});
 
 test('Anthropic: an error after the opening event is uncertain, because that event reports usage', async () => {
   const [opening] = eventsFor('messages', { text: 'Rows', end: 'early' });

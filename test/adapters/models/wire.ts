@@ -227,3 +227,21 @@ export const errorEvent = (format: Format): string => {
       return data({ error: { code: 503, message, status: 'UNAVAILABLE' } });
   }
 };
+
+/** A reply without text that reached its output limit: reasoning took all of it. */
+export const cutEvents = (format: Format): string[] => {
+  const { begin, end } = formats[format]({
+    pieces: [],
+    reasoning: undefined,
+    calls: [],
+    usage: { inputTokens: 10, outputTokens: 8, cacheReadTokens: 0, cacheWriteTokens: 0 },
+  });
+  const cut = (frame: string): string =>
+    frame
+      .replace('"type":"response.completed"', '"type":"response.incomplete"')
+      .replace('"incomplete_details":null', '"incomplete_details":{"reason":"max_output_tokens"}')
+      .replace('"finish_reason":"stop"', '"finish_reason":"length"')
+      .replace('"stop_reason":"end_turn"', '"stop_reason":"max_tokens"')
+      .replace('"finishReason":"STOP"', '"finishReason":"MAX_TOKENS"');
+  return [...begin, ...end].map(cut);
+};
