@@ -23,7 +23,7 @@ const sendPlanned = (live: SessionInProcess, watched: FollowedSession, plan: Sen
   const { process, session } = live;
   const { random } = process.world;
   if (watched.endedAt !== null || !process.alive) return;
-  const there = plan.to === 'any' ? session.agents() : [];
+  const there = plan.to === 'any' ? session.agents().filter(({ mailbox }) => mailbox) : [];
   const one = there.length === 0 ? undefined : random.pick(there);
   const name = one && (random.chance(0.7) ? one.sub_agent_id : one.session_id);
   if (plan.what === 'finish') return one === undefined ? undefined : finish(live, watched, name);

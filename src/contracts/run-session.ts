@@ -78,6 +78,8 @@ export type LiveAgent = {
   readonly metadata: Readonly<Record<string, string>>;
   readonly spawned_at: number;
   readonly status: 'waiting' | 'running';
+  /** Whether it can receive messages. */
+  readonly mailbox: boolean;
 };
 
 /** A team's run in progress. */

@@ -5,7 +5,8 @@ export type RetrySafety = 'free' | 'keyed' | 'never';
 
 export type ToolOutput =
   | string
-  | { readonly type: 'text'; readonly value: string }
+  /** `mediaType`, such as `text/html`, decides the extension of the file if the text is too long to show. */
+  | { readonly type: 'text'; readonly value: string; readonly mediaType?: string }
   | { readonly type: 'json'; readonly value: Json };
 
 /** A tool. It knows nothing about cells, operations or other agents. */

@@ -12,10 +12,16 @@ export const renderResult = (result: CallToolResult): ToolOutput => {
   const text = content.map(partText).join('\n');
   if (result.isError === true)
     throw new CloisterError('tool_failed', text === '' ? jsonText(structuredContent) || undefined : text);
-  if (structuredContent === undefined || content.some(hasText)) return text;
+  if (structuredContent === undefined || content.some(hasText)) return withType(text, content);
   if (content.length === 0) return { type: 'json', value: structuredContent as Json };
   return `${jsonText(structuredContent)}\n${text}`;
 };
+
+/** A single resource says what its text is. */
+const withType = (text: string, [only, ...others]: readonly ContentBlock[]): ToolOutput =>
+  only?.type === 'resource' && 'text' in only.resource && others.length === 0 && only.resource.mimeType !== undefined
+    ? { type: 'text', value: text, mediaType: only.resource.mimeType }
+    : text;
 
 const hasText = (part: ContentBlock): boolean =>
   part.type === 'text' || (part.type === 'resource' && 'text' in part.resource);

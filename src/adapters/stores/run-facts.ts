@@ -87,9 +87,10 @@ const describeGoal = (frame: Frame, { cell, digest }: Birth): string => {
 export const findGoal = (frame: Frame, cell: string): string =>
   frame.contents?.find((crossed) => crossed.cell === cell && crossed.kind === 'goal')?.content ?? '';
 
-/** Cuts between characters, never inside a surrogate pair. */
+/** Counts code points, so that no character is cut in half. */
 export const firstChars = (text: string, charsMax: number): string => {
   if (text.length <= charsMax) return text;
-  const last = text.charCodeAt(charsMax - 1);
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? charsMax - 1 : charsMax);
+  let end = 0;
+  for (let chars = 0; chars < charsMax && end < text.length; chars++) end += text.codePointAt(end)! > 0xffff ? 2 : 1;
+  return text.slice(0, end);
 };

@@ -48,11 +48,14 @@ const projectFrame = (frame: Frame): void => {
   }
 };
 
-/** The run may have been started by another process; its open steps are in the log. */
+/** The run may have been started by another process, which may have died before it wrote its files: they are written again. */
 const foldUpTo = (frame: Frame): StepFold => {
   const fold = openStepFold();
   if (frame.no === 0) return fold;
-  for (const body of committer.connection()?.bodies(frame.run, frame.no) ?? []) fold(JSON.parse(body) as Frame);
+  const earlier = new Map<string, StepFile>();
+  for (const body of committer.connection()?.bodies(frame.run, frame.no) ?? [])
+    for (const file of fold(JSON.parse(body) as Frame)) earlier.set(`${file.cell}/${file.folder}/${file.name}`, file);
+  for (const file of earlier.values()) writeFile(frame.run, file);
   return fold;
 };
 

@@ -5,8 +5,10 @@
 import { closeSync, constants, lstatSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCatalogue, isName } from '#base';
-import type { CellId, Failure, Json, RunId } from '#base';
+import type { CellId, Failure, Json, JsonObject, RunId } from '#base';
 import type { Frame, FrameRecord, StoredOutput } from '#contracts';
+import { minimalArgs } from './minimal-args.ts';
+import { openMailFold } from './received-mail.ts';
 import { firstChars, findGoal } from './run-facts.ts';
 
 export type StepFile = {
@@ -35,8 +37,10 @@ export const projectSteps = (frames: readonly Frame[]): readonly StepFile[] => {
 
 export const openStepFold = (): StepFold => {
   const openSteps = new Map<string, Step>();
+  const mail = openMailFold();
   return (frame) => {
     const { record } = frame;
+    const received = mail(frame);
     if (record.type === 'begin') {
       const step = beginStep(frame, record);
       if (step === undefined) return [];
@@ -49,7 +53,7 @@ export const openStepFold = (): StepFold => {
     const step = openSteps.get(key);
     if (step === undefined) return [];
     openSteps.delete(key);
-    return step.child ? [historyFile(frame.cell, endChild(step, record))] : endTool(frame, step, record);
+    return step.child ? [historyFile(frame.cell, endChild(step, record))] : endTool(frame, step, record, received);
   };
 };
 
@@ -84,7 +88,7 @@ type Step = {
   readonly no: number;
   readonly child: boolean;
   readonly toolName: string;
-  readonly args: Json;
+  readonly args: JsonObject;
   readonly observation: string;
   readonly outcomeRef: string | null;
   readonly success: boolean;
@@ -99,13 +103,19 @@ const beginStep = (frame: Frame, record: Begin): Step | undefined => {
   const { birth } = record;
   if (record.do === 'child' && birth !== undefined) {
     const goal = firstChars(findGoal(frame, birth.cell), goalCharsMax);
-    const observation = `Spawned ${birth.agent} with goal: ${goal}`;
+    const observation =
+      goal === '' ? `Spawned ${birth.agent}, which waits for messages` : `Spawned ${birth.agent} with goal: ${goal}`;
     const args = { child_id: birth.cell };
     return { ...start, child: true, toolName: 'agent:spawn', args, observation, outcomeRef: birth.cell };
   }
   const tool = record.about?.['tool'];
   const toolName = typeof tool === 'string' ? tool : record.name;
-  return { ...start, child: false, toolName, args: record.about?.['args'] ?? {} };
+  return {
+    ...start,
+    child: false,
+    toolName,
+    args: minimalArgs(record.about?.['args'], record.about?.['argsChars'] !== undefined),
+  };
 };
 
 const endChild = (step: Step, record: Settle): Step => {
@@ -116,11 +126,11 @@ const endChild = (step: Step, record: Settle): Step => {
   return { ...step, success: record.ok && answered, error };
 };
 
-const endTool = (frame: Frame, step: Step, record: Settle): readonly StepFile[] => {
+const endTool = (frame: Frame, step: Step, record: Settle, received?: string): readonly StepFile[] => {
   const { text, output } = toolValue(record.value);
   const ended = historyFile(frame.cell, {
     ...step,
-    observation: firstChars(text, observationCharsMax),
+    observation: firstChars(received ?? text, observationCharsMax),
     outcomeRef: output === undefined ? null : `outputs/${output.name}`,
     success: record.ok,
     error: record.failure === undefined ? null : failureText(record.failure),

@@ -47,6 +47,7 @@ export interface CellRuntime extends CellContext {
     /** The run's recorded log, on resume and replay. */
     readonly recorded: Pick<RecordedRun, 'cells'> | null;
   };
+  readonly createdAt: number;
   /** The number of the frame whose time is `now`. */
   readonly nowFrame: number;
   /** For how long the run was down between the cell's creation and `now`. */

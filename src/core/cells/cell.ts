@@ -39,6 +39,7 @@ export class Cell {
 
   #journal: Map<number, Settlement<Json>> | undefined;
   #steps = 0;
+  #uncalledSteps = 0;
   #journalBytes = 0;
   #outputCounts: Map<string, number> | undefined;
   #outputs: Map<string, StoredOutputRef> | undefined;
@@ -115,6 +116,7 @@ export class Cell {
     return this.runtime.spawned !== null;
   }
 
+  /** Its tool calls so far. Agents that the runtime started for it are not counted. */
   get steps(): number {
     // probe: cell-steps
     return this.#steps;
@@ -122,7 +124,12 @@ export class Cell {
 
   nextStepNumber(): number {
     // probe: cell-count-step
-    return ++this.#steps;
+    return ++this.#steps + this.#uncalledSteps;
+  }
+
+  /** Numbers a step that no tool call asked for: an agent that the runtime starts. */
+  nextUncalledStep(): number {
+    return this.#steps + ++this.#uncalledSteps;
   }
 
   /** Numbers the outputs of one tool; the number is part of the output's name. */

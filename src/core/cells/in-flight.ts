@@ -1,5 +1,6 @@
 // One cell's operations in flight, and the caller that waits for one of them.
 import type { Failure } from '#base';
+import type { Operation } from '#contracts';
 import type { InFlightOperation } from './step-runner.ts';
 
 type Waiter = {
@@ -13,9 +14,11 @@ export class InFlight {
   #waiter: Waiter | null = null;
   #onEmpty: (() => void) | null = null;
 
-  add(started: InFlightOperation): void {
+  add(no: number, operation: Operation): InFlightOperation {
+    const started = { no, operation, settled: undefined, result: undefined, order: 0, stop: undefined };
     if (this.#started.length === 0) this.#started = [started];
     else this.#started.push(started);
+    return started;
   }
 
   wait(waiter: Waiter): void {

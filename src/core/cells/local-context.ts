@@ -49,6 +49,7 @@ export class LocalContext implements CellRuntime {
   readonly account: Account;
   readonly liveRun: LocalRun;
   readonly receivedCrossings: ReceivedCrossings;
+  readonly createdAt: number;
   now: number;
   nowFrame = 0;
   view: CellRuntime['view'] = null;
@@ -76,7 +77,7 @@ export class LocalContext implements CellRuntime {
     this.parent = seed.parent;
     this.spawned = seed.spawned;
     this.task = seed.task ?? null;
-    this.now = seed.createdAt;
+    this.createdAt = this.now = seed.createdAt;
     this.account = account;
     this.#recorded = run.recorded?.cells.get(seed.cell);
     const createdInFrame = (this.#createdInFrame = this.#recorded?.createdInFrame ?? run.nextFrame - 1);
@@ -90,15 +91,7 @@ export class LocalContext implements CellRuntime {
   }
 
   begin<O extends Operation>(operation: O): PendingOperation<O> {
-    const started: InFlightOperation = {
-      no: this.#nextOperation++,
-      operation,
-      settled: undefined,
-      result: undefined,
-      order: 0,
-      stop: undefined,
-    };
-    this.#inFlight.add(started);
+    const started = this.#inFlight.add(this.#nextOperation++, operation);
     const recorded = this.#recorded?.begins.get(started.no);
     if (recorded !== undefined) this.#replay(started, recorded);
     else if (this.liveRun.replaying === null && operation.do === 'post') this.#post(started, operation);
@@ -294,7 +287,7 @@ export class LocalContext implements CellRuntime {
     void this.liveRun.runChild(operation, child).then((outcome) => endChild(this, started, outcome, recorded));
   }
 
-  get #haltedBy(): { readonly at: number; readonly failure: Failure } | undefined {
+  get #haltedBy(): HaltedBy | undefined {
     // probe: cell-halted-by
     return this.#halted === null ? undefined : { at: this.#haltedTime, failure: this.#halted };
   }
@@ -358,3 +351,5 @@ export class LocalContext implements CellRuntime {
     if (isSame && operation.do === 'child') this.startChild(started as InFlightOperation<ChildOperation>, frame.at);
   }
 }
+
+type HaltedBy = { readonly at: number; readonly failure: Failure };

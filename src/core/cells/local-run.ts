@@ -158,6 +158,10 @@ export class LocalRun {
     return this.#liveCells?.get(cell);
   }
 
+  get liveCells(): Iterable<LiveCell> {
+    return this.#liveCells?.values() ?? [];
+  }
+
   addLiveCell(child: LiveCell): void {
     (this.#liveCells ??= new Map()).set(child.cellId, child);
   }

@@ -10,5 +10,7 @@ export const beginCompactor = (agent: Agent, session: Session, text: string): Ch
   const content = dataFrame("Summarise the agent's work so far:", text);
   if (session.cell.runtime.depth >= depthMax || utf8Bytes(content) > goalBytesMax) return null;
   const created = createChild(agent, content, session.cell);
-  return 'code' in created ? null : { ...created.child, about: { why: 'compaction' } };
+  return 'code' in created
+    ? null
+    : { ...created.child, about: { step: session.cell.nextUncalledStep(), tool: 'agent:spawn', why: 'compaction' } };
 };

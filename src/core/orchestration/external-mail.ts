@@ -120,19 +120,41 @@ export const findMember = (run: LocalRun, name: string | undefined, root: CellId
   );
 };
 
-export const listMembers = (run: LocalRun): readonly LiveAgent[] =>
-  [...run.mail.directory.all].map(({ cell, parent, agent, name, spawned, subscriptions, createdAt, mailbox }) => ({
-    cell,
-    parent,
-    agent,
-    sub_agent_id: name,
-    session_id: sessionHandle(cell),
-    workflow_id: spawned?.workflow ?? null,
-    subscriptions: [...subscriptions],
-    metadata: spawned?.metadata ?? {},
-    spawned_at: createdAt,
-    status: mailbox.idle ? 'waiting' : 'running',
-  }));
+/** Every live agent of the run; those that a model called can receive no messages, unless their definition says so. */
+export const listAgents = (run: LocalRun, root: LiveCell): readonly LiveAgent[] => {
+  const members = run.usesMail ? [...run.mail.directory.all] : [];
+  const known = new Set(members.map(({ cell }) => cell));
+  const called = [root, ...run.liveCells].filter(({ cellId }) => !known.has(cellId));
+  return [...members.map(describeMember), ...called.map(describeCalled)];
+};
+
+const describeMember = (member: Member): LiveAgent => ({
+  cell: member.cell,
+  parent: member.parent,
+  agent: member.agent,
+  sub_agent_id: member.name,
+  session_id: sessionHandle(member.cell),
+  workflow_id: member.spawned?.workflow ?? null,
+  subscriptions: [...member.subscriptions],
+  metadata: member.spawned?.metadata ?? {},
+  spawned_at: member.createdAt,
+  status: member.mailbox.idle ? 'waiting' : 'running',
+  mailbox: true,
+});
+
+const describeCalled = ({ cellId: cell, parent, agent: { name }, createdAt }: LiveCell): LiveAgent => ({
+  cell,
+  parent,
+  agent: name,
+  sub_agent_id: name,
+  session_id: sessionHandle(cell),
+  workflow_id: null,
+  subscriptions: [],
+  metadata: {},
+  spawned_at: createdAt,
+  status: 'running',
+  mailbox: false,
+});
 
 /** Sends chosen messages from one live cell's window to another, if both definitions list each other. Returns their number. */
 export const routeTo = (run: LocalRun, from: LiveCell, to: LiveCell, choice: RouteChoice): number => {

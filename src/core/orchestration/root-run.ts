@@ -29,7 +29,7 @@ import type { SharedMemory, TaskQueue } from '#core/tasks';
 import { agentIdentity } from './agent-tool.ts';
 import { beginCompactor } from './compactor.ts';
 import { TeamSessionRunner } from './team-session-runner.ts';
-import { listMembers, findMember, routeTo, deliverFromOutside, sendTasks, sendToMember } from './external-mail.ts';
+import { listAgents, findMember, routeTo, deliverFromOutside, sendTasks, sendToMember } from './external-mail.ts';
 import { toolRunners } from './tool-runners.ts';
 
 /** The ports through which one run reaches the outside. */
@@ -66,7 +66,7 @@ export type RunHandle = {
   send(text: string, target?: MessageTarget): string;
   /** Sends chosen messages of one cell's window to other cells. Returns how many crossed. */
   route(from: string, to: readonly string[], choice: RouteChoice): number;
-  /** The agents of the run that can receive messages. */
+  /** The live agents of the run. */
   members(): readonly LiveAgent[];
   /** From now on, messages published on the topic are sent outside too. */
   forwardTopic(topic: string): void;
@@ -203,7 +203,7 @@ export class RootRun implements RunHandle {
   }
 
   members(): readonly LiveAgent[] {
-    return this.#hasEnded ? [] : listMembers(this.#run);
+    return this.#hasEnded ? [] : listAgents(this.#run, this.#runtime);
   }
 
   forwardTopic(topic: string): void {

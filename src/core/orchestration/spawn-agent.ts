@@ -15,7 +15,7 @@ import type {
   SpawnRules,
 } from '#contracts';
 import { isTopic } from '#core/registry';
-import { requestShutdown, shutdownGraceMs, mailBytesMax, mailSchemas, stepAbout } from '#core/session';
+import { requestShutdown, shutdownGraceMs, mailBytesMax, mailSchemas, callAbout, stepAbout } from '#core/session';
 import type { ToolCall, ToolCallChain, Session, SpawnedChild, ToolRunner } from '#core/session';
 import { createChild, inputProblems } from './agent-tool.ts';
 import { withDepth, withShare } from './define-agent.ts';
@@ -35,12 +35,17 @@ const spawnAgent: ToolRunner['createChain'] = (call, args, session) => {
     begin: [
       () => {
         decided = decideSpawn(args, session);
-        return 'child' in decided ? { ...decided.child, about: { agent: decided.as.name } } : null;
+        if (!('child' in decided)) return null;
+        return {
+          ...decided.child,
+          about: { ...stepAbout(session, call, 'agent:spawn'), agent: decided.as.name },
+        };
       },
       () => ({
         do: 'post',
         name: `tool:${call.name}`,
-        about: stepAbout(session, call),
+        // The start of the agent is the step; a refusal is one by itself.
+        about: decided !== undefined && 'child' in decided ? callAbout(call) : stepAbout(session, call),
         decide: () =>
           mailToolValue(
             decided === undefined || 'reply' in decided ? (decided?.reply ?? couldNotStart) : spawnReply(decided),

@@ -55,7 +55,11 @@ export const createTeamChild = (cell: Cell, agent: Agent, input: TeamChildInput)
   };
   for (const one of results) crossResult(one, child.cell, cell, widerDoor);
   for (const message of messages) crossMessage(message, child.cell, cell, widerDoor);
-  const about = part.part === 'task' ? { task: part.task, title: task!.title } : { part: part.part };
+  const about = {
+    step: cell.nextUncalledStep(),
+    tool: 'agent:spawn',
+    ...(part.part === 'task' ? { task: part.task, title: task!.title } : { part: part.part }),
+  };
   const groupTokens = cell.runtime.liveRun.recorded?.cells.get(child.cell)?.birth.groupTokens ?? input.groupTokens;
   return { ...child, grants: widerDoor.grants, task: part, check, about, groupTokens };
 };

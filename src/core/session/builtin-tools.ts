@@ -8,6 +8,7 @@ import { failingChain, stepAbout, stepChain } from './tool-call-chain.ts';
 import type { ToolCall, Session, ToolRunner } from './state.ts';
 import { limitFailure } from './limits.ts';
 import { mailSchemas } from './mail-schemas.ts';
+import { outputExtensions } from './output-extension.ts';
 
 const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({
   type: 'object',
@@ -117,9 +118,11 @@ const formatFileList = (files: readonly { path: string; bytes: number }[], bytes
 
 /** Offloaded outputs are stored in the same folder. The agent can neither use nor see their names. */
 const isToolOutput = (path: string, { tools }: Session): boolean => {
-  const tool = /^(.+)_\d{3,}\.(?:txt|json)$/u.exec(path.split('/')[0] ?? '')?.[1];
+  const tool = outputShape.exec(path.split('/')[0] ?? '')?.[1];
   return tool !== undefined && tools.has(tool);
 };
+
+const outputShape = new RegExp(`^(.+)_\\d{3,}\\.(?:${outputExtensions.join('|')})$`, 'u');
 
 const step = (call: ToolCall, session: Session, read: () => Promise<string>, repeat: RetrySafety = 'free') => {
   const operation: StepOperation = {

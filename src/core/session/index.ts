@@ -1,6 +1,6 @@
 export { windowTokensDefault } from './window-limit.ts';
 export { builtinSchemas, builtinTool } from './builtin-tools.ts';
-export { failingStep, stepAbout, stepChain } from './tool-call-chain.ts';
+export { callAbout, failingStep, stepAbout, stepChain } from './tool-call-chain.ts';
 export { toToolName, sourceToolName } from './source-session.ts';
 export { holdEstimates, thinkingTokens } from './hold-estimate.ts';
 export type { HoldInput } from './hold-estimate.ts';

@@ -4,6 +4,8 @@ import type { Json } from '#base';
 import type { Settlement, StepContext, ToolDefinition, ToolOutput, ToolResultValue } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import { outputName, preview, previewBytesMax } from '#core/rules';
+import { textExtension } from './output-extension.ts';
+import type { OutputExtension } from './output-extension.ts';
 import { stepAbout, stepChain } from './tool-call-chain.ts';
 import type { Session, ToolRunner } from './state.ts';
 
@@ -76,14 +78,19 @@ const storeOffloaded = ({ cell }: Session, settled: Settlement<Json>): void => {
 
 /** The text and its file extension. A result that is neither text nor JSON is the tool's error. */
 const outputText = (output: ToolOutput): { text: string; extension: string } => {
-  if (typeof output === 'string') return { text: output.toWellFormed(), extension: 'txt' };
+  if (typeof output === 'string') return withExtension(output, undefined);
   const value: unknown = isTyped(output) ? output.value : output;
   if (isTyped(output) && output.type === 'text' && typeof value === 'string')
-    return { text: value.toWellFormed(), extension: 'txt' };
+    return withExtension(value, output.mediaType);
   const json = stringify(value);
   if (json === undefined)
     throw new CloisterError('tool_output', `It returned ${value === null ? 'null' : typeof value}.`);
   return { text: json, extension: 'json' };
+};
+
+const withExtension = (value: string, mediaType: unknown): { text: string; extension: OutputExtension } => {
+  const text = value.toWellFormed();
+  return { text, extension: textExtension(text, typeof mediaType === 'string' ? mediaType : undefined) };
 };
 
 const isTyped = (output: ToolOutput): output is Exclude<ToolOutput, string> =>

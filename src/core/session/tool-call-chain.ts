@@ -32,10 +32,15 @@ export const failingChain = (call: ToolCall, session: Session, code: ErrorCode, 
 
 const argsCharsMax = 500;
 
-/** A call as people read it: step number, tool and arguments; if the arguments are shortened, also their length. */
-export const stepAbout = (session: Session, { name, input }: ToolCall, tool = name): JsonObject => {
-  const step = session.cell.nextStepNumber();
-  if (input.length <= argsCharsMax) return { step, tool, args: input };
+/** A call as people read it, with the number of its step. */
+export const stepAbout = (session: Session, call: ToolCall, tool = call.name): JsonObject => ({
+  step: session.cell.nextStepNumber(),
+  ...callAbout(call, tool),
+});
+
+/** Tool and arguments; if the arguments are shortened, also their length. */
+export const callAbout = ({ name, input }: ToolCall, tool = name): JsonObject => {
+  if (input.length <= argsCharsMax) return { tool, args: input };
   const args = `${input.slice(0, argsCharsMax)}…`;
-  return { step, tool, args, argsBytes: utf8Bytes(input), argsChars: input.length };
+  return { tool, args, argsBytes: utf8Bytes(input), argsChars: input.length };
 };

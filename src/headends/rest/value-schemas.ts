@@ -168,6 +168,7 @@ export const valueSchemas: Readonly<Record<string, JsonObject>> = {
     metadata: { type: 'object', additionalProperties: text },
     spawned_at: time,
     status: { enum: ['waiting', 'running'] },
+    mailbox: { type: 'boolean', description: 'Whether it can receive messages.' },
   }),
   Message: closedRecord(['text'], {
     text,

@@ -131,6 +131,21 @@ test('a child that has not ended already has its step file', () => {
   expect(file!.content).toContain('"success": true');
 });
 
+test('arguments that are no object are under the key `input`', () => {
+  const make = framesOf(newRun());
+  const files = [
+    ['not JSON', { input: 'not JSON' }],
+    ['[1]', { input: '[1]' }],
+    ['', {}],
+  ].map(([args, expected]) => {
+    const frames = [make.open(), make.next(toolBegin(0, { step: 1, tool: 'look', args: args as Json }))];
+    const settled = make.next({ type: 'settle', op: 0, ok: true, value: { text: '' } });
+    const [file] = projectSteps([...frames, settled]);
+    return [(JSON.parse(file!.content as string) as { minimal_args: Json }).minimal_args, expected];
+  });
+  for (const [shown, expected] of files) expect(shown).toEqual(expected);
+});
+
 test('removed folders are rebuilt byte for byte', async () => {
   const folder = newFolder();
   const run = await writeSteps(await openStore(folder));

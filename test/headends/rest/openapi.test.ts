@@ -166,6 +166,7 @@ const session = {
       metadata: {},
       spawned_at: 1,
       status: 'waiting',
+      mailbox: true,
     },
   ],
   cancel: () => undefined,
