@@ -10,7 +10,7 @@ const search = {
   description: 'Searches.',
   inputSchema: { type: 'object' as const },
   repeat: 'free' as const,
-  execute: ({ size = 0 }) => `found ${'word '.repeat(Number(size))}`,
+  execute: ({ size = 0 }) => `found ${'word '.repeat(size)}`,
 };
 const withSearch: Partial<AgentOptions> = { tools: [search, 'write_file'] };
 
