@@ -43,6 +43,9 @@ const mayShare = (test: string): boolean =>
 
 const shared = globSync('test/{adapters,app,core,deep,e2e,headends,isolation,testkit}/**/*.test.ts').filter(mayShare);
 
+/** `npm run test:clients` loads large client libraries, which takes longer than what they are tested with. */
+const slowClients = process.env['CLIENTS'] === 'all' ? [] : ['test/clients/**'];
+
 // This file is read once per project; the first time decides.
 if (process.env['TEST_SEED'] === 'fresh') {
   const seed = String(randomInt(2 ** 31));
@@ -58,7 +61,8 @@ export default defineConfig({
   test: {
     setupFiles: ['test/setup.ts'],
     // Tests that bundle run at the same time as others: more threads for each would only wait for each other.
-    env: { RAYON_NUM_THREADS: '1' },
+    // LangChain must not report to anybody.
+    env: { RAYON_NUM_THREADS: '1', LANGCHAIN_TRACING_V2: 'false', LANGSMITH_TRACING: 'false' },
     // The only time limit of the tests, for what hangs: a busy machine is slow, not wrong.
     testTimeout: hangsMs,
     hookTimeout: hangsMs,
@@ -67,7 +71,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'apart', include: ['test/**/*.test.ts'], exclude: ['test/.planted/**', ...shared] },
+        test: {
+          name: 'apart',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/.planted/**', ...slowClients, ...shared],
+        },
       },
       { extends: true, test: { name: 'shared', include: shared, isolate: false } },
     ],

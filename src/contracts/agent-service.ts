@@ -41,7 +41,13 @@ export type AgentRequest = {
 export type ClientTool = { readonly name: string; readonly description: string; readonly inputSchema: JsonObject };
 
 /** A call to one of the client's tools. The id is random, and only the caller knows it. */
-export type ClientCall = { readonly id: string; readonly name: string; readonly args: JsonObject };
+export type ClientCall = {
+  readonly id: string;
+  readonly name: string;
+  readonly args: JsonObject;
+  /** The arguments as text, if they are an agent's answer: its keys have an order. */
+  readonly json?: string;
+};
 
 export type CallResult = {
   /** The id of the call. */
@@ -136,6 +142,8 @@ export type ServedRun = {
 
 export type ClientToolPause = {
   readonly calls: readonly ClientCall[];
+  /** The run has ended without finishing, and the call is its partial answer. */
+  readonly partial?: boolean;
   /** Since the previous request. */
   readonly spent: SpentTokens;
 };

@@ -2,7 +2,7 @@
 //
 //   T1. The child gets its goal and nothing else from its caller; `reason` goes to the log only.
 //   T2. The child's caps and deadline come from definitions: its own and its ancestors'.
-import { isObject, utf8Bytes } from '#base';
+import { isObject, refersToRoot, utf8Bytes } from '#base';
 import type { Failure, Json, JsonObject } from '#base';
 import type {
   Agent,
@@ -24,7 +24,6 @@ import { exceedsPreview, outputName } from '#core/rules';
 import { failingStep, stepAbout } from '#core/session';
 import { noteSmallerWindow, shareWith } from './share.ts';
 import type { ToolCall, CallEnd, Session, ToolRunner } from '#core/session';
-import { refersToRoot } from './embed-schema.ts';
 import { answerReserve } from './answer-reserve.ts';
 
 export const depthMax = 3;

@@ -1,4 +1,5 @@
 // Calls several sub-agents in parallel, waits for all of them or the timeout, and merges their findings.
+import { embedSchema } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, Settlement, Source, ToolSchema } from '#contracts';
 import { shownBytesMax } from '#core/cells';
@@ -7,7 +8,6 @@ import { limitFailure } from '#core/session';
 import type { LazyOperation, CallEnd, ToolCallChain, ChainStep, Session, ToolRunner } from '#core/session';
 import { beginChild, hasAnswered, readChildResult, reasonSchema } from './agent-tool.ts';
 import type { ChildGoal } from './agent-tool.ts';
-import { embedSchema } from './embed-schema.ts';
 
 const tasksMax = 16;
 

@@ -1,7 +1,7 @@
 // The routes for Anthropic's clients: each agent is a model.
 import type { Json } from '#base';
 import type { AdmittedRequest, HttpRoute, RouteReply, AgentService } from '#contracts';
-import { startOrContinue, servedAgent } from '#headends/shared';
+import { answerAsCall, startOrContinue, servedAgent } from '#headends/shared';
 import { anthropicError } from './anthropic-error.ts';
 import { estimateTokens } from './count-tokens.ts';
 import { listModels, modelInfo } from './list-models.ts';
@@ -55,17 +55,16 @@ const isAnthropicClient = (headers: Headers): boolean => headers.has('anthropic-
 
 /** Everything that can be refused is refused before the stream starts. */
 const answerMessage = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
-  const { request, results, userTexts, hasNewInput, stream, activity } = parseMessagesRequest(
-    call.body,
-    service.clients,
-  );
+  const parsed = parseMessagesRequest(call.body, service.clients);
+  const { request, results, userTexts, hasNewInput, stream, activity } = parsed;
   const newRequest = stream || activity ? { ...request, stream: true } : request;
-  const run = await startOrContinue(
+  const started = await startOrContinue(
     service,
     call.caller,
     { results, userTexts, newRequest: hasNewInput ? () => newRequest : null },
     call.signal,
   );
+  const run = answerAsCall(started, parsed.answerTool);
   if (!stream) return okReply(await messageReply(run, activity));
   return { events: messageEvents(run, { activity, request: call.id }) };
 };

@@ -5,7 +5,7 @@
 import { clientError } from '#headends/shared';
 import type { JsonObject } from '#base';
 import type { AnswerPiece, ClientCall, ServedRun, ServerEvent } from '#contracts';
-import { awaitAnswerEnd } from '#headends/shared';
+import { awaitAnswerEnd, callArguments } from '#headends/shared';
 import { anthropicError } from './anthropic-error.ts';
 import { callBlock, messageHead, stopReason, anthropicUsage } from './message-reply.ts';
 
@@ -57,7 +57,7 @@ const blockEvents = async function* (run: ServedRun, activity: boolean): AsyncGe
 
 const callEvents = function* (call: ClientCall, index: number): Generator<ServerEvent> {
   yield event('content_block_start', { index, content_block: callBlock(call) });
-  const delta = { type: 'input_json_delta', partial_json: JSON.stringify(call.args) };
+  const delta = { type: 'input_json_delta', partial_json: callArguments(call) };
   yield event('content_block_delta', { index, delta });
   yield event('content_block_stop', { index });
 };

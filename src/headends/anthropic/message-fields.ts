@@ -6,10 +6,12 @@ import { operatorHints } from '#headends/shared';
 import type { BodyFields } from '#headends/shared';
 
 /** Throws `request_invalid` for an unknown field, and `request_unsupported` for a known field that is not supported. */
-export const checkMessageFields = (fields: BodyFields, { tools }: ClientRules): void => {
+export const checkMessageFields = (fields: BodyFields, { tools }: ClientRules, isForced: boolean): void => {
   fields.allowOnly([...parsedFields, ...ignoredFields, ...Object.keys(refusedFields), 'tools', 'tool_choice']);
   for (const [name, reason] of Object.entries(refusedFields))
     if (!isEmpty(fields.value[name])) fields.refuse(name, reason);
+  // The client's only tool stands for a schema.
+  if (isForced) return;
   if (!tools && !isEmpty(fields.value['tools'])) fields.refuse('tools', noClientTools);
   checkToolChoice(fields, tools);
 };

@@ -44,8 +44,8 @@ export const messageHead = (run: ServedRun): JsonObject => ({
 
 /** `max_tokens` is the only reason in the protocol that fits a partial answer. */
 export const stopReason = ({ calls, answer }: AnswerEnd): string => {
-  if (calls.length > 0) return 'tool_use';
-  return answer.whole ? 'end_turn' : 'max_tokens';
+  if (!answer.whole) return 'max_tokens';
+  return calls.length > 0 ? 'tool_use' : 'end_turn';
 };
 
 /** The usage of the whole run. Anthropic counts cache reads and cache writes separately from the input. */

@@ -73,7 +73,7 @@ export const messageOperation = ({ tools }: ClientRules): JsonObject => ({
     'The last message is the request; the messages before it are the history. With `stream`, the answer is sent as server-sent events.',
   requestBody: { required: true, content: jsonContent(messageRequest(tools)) },
   responses: responses('The answer.', {
-    ...jsonContent(messageSchema(tools)),
+    ...jsonContent(messageSchema),
     'text/event-stream': {
       schema: {
         type: 'string',

@@ -4,10 +4,18 @@
 //   A2. `max_tokens` is required and has no effect. It bounds one reply of a model, while an answer here is the work of many replies,
 //       each bounded by its agent's own `maxOutputTokens`. Clients fill in a default that nobody chose, so it must not cut an answer.
 //   A3. A client's system prompt becomes context for the agent, if the operator allows it; else it is refused.
-import { CloisterError } from '#base';
+import { CloisterError, isObject } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { AgentRequest, Budget, CallResult, ClientRules } from '#contracts';
-import { splitDialog, BodyFields, operatorHints, separateResults, parseTool } from '#headends/shared';
+import type { AgentRequest, Budget, CallResult, ClientRules, ClientTool } from '#contracts';
+import {
+  splitDialog,
+  BodyFields,
+  operatorHints,
+  refuseTwoFormats,
+  requestArguments,
+  separateResults,
+  parseTool,
+} from '#headends/shared';
 import { checkMessageFields } from './message-fields.ts';
 import { parseDialog } from './parse-dialog.ts';
 import type { ParsedDialog } from './parse-dialog.ts';
@@ -18,6 +26,8 @@ export type ParsedMessagesRequest = {
   readonly userTexts: readonly string[];
   /** False: the request holds only results of calls that a run waits for. */
   readonly hasNewInput: boolean;
+  /** The tool whose arguments the answer is; null: the answer is text. */
+  readonly answerTool: string | null;
   readonly stream: boolean;
   /** Whether the client sees what sub-agents and tools do. */
   readonly activity: boolean;
@@ -41,8 +51,9 @@ export const parseCount = (body: Json | undefined, clients: ClientRules): AgentR
 const parseShared = (
   fields: BodyFields,
   clients: ClientRules,
-): Pick<ParsedMessagesRequest, 'request' | 'results' | 'userTexts' | 'hasNewInput'> => {
-  checkMessageFields(fields, clients);
+): Pick<ParsedMessagesRequest, 'request' | 'results' | 'userTexts' | 'hasNewInput' | 'answerTool'> => {
+  const forced = parseForcedTool(fields);
+  checkMessageFields(fields, clients, forced !== null);
   const agent = fields.text('model');
   const parsed = parseDialog(fields, clients);
   const context = systemContext(parsed.system, clients);
@@ -50,29 +61,43 @@ const parseShared = (
   const { input, history } = hasNewInput ? splitDialog(dialog, 'messages') : { input: '', history: dialog };
   if (hasNewInput && input.trim() === '')
     throw new CloisterError('request_invalid', 'messages: the last message is empty.');
+  const output = parseOutput(fields);
+  refuseTwoFormats(forced, output, 'output_config.format');
   const request = {
     agent,
     input,
     ...(history.length === 0 ? {} : { history }),
     ...(context.length === 0 ? {} : { context }),
-    ...parseClientTools(fields, clients),
-    ...parseOutput(fields),
+    ...(forced === null ? parseClientTools(fields, clients) : {}),
+    ...output,
+    ...(forced === null ? {} : requestArguments(forced)),
   };
-  return { request, results, userTexts, hasNewInput };
+  return { request, results, userTexts, hasNewInput, answerTool: forced?.name ?? null };
 };
 
 /** Only tools that the client runs itself: tools of a provider do not exist here. */
 const parseClientTools = (fields: BodyFields, clients: ClientRules): Pick<AgentRequest, 'tools' | 'oneCall'> => {
   if (!clients.tools || !fields.has('tools')) return {};
-  const tools = fields.items('tools').map((tool) => {
-    const type = tool.optionalText('type') ?? 'custom';
-    if (type === 'custom') return parseTool(tool, 'input_schema');
-    const reason = `only custom tools are supported, not ${JSON.stringify(type.slice(0, 40))}.`;
-    throw new CloisterError('request_unsupported', `${tool.path('type')}: ${reason}`);
-  });
+  const tools = fields.items('tools').map(parseCustomTool);
   const choice = fields.optionalObject('tool_choice') ?? {};
   if (tools.length === 0 || choice['type'] === 'none') return {};
   return { tools, ...(choice['disable_parallel_tool_use'] === true ? { oneCall: true } : {}) };
+};
+
+const parseCustomTool = (tool: BodyFields): ClientTool => {
+  const type = tool.optionalText('type') ?? 'custom';
+  if (type === 'custom') return parseTool(tool, 'input_schema');
+  const reason = `only custom tools are supported, not ${JSON.stringify(type.slice(0, 40))}.`;
+  throw new CloisterError('request_unsupported', `${tool.path('type')}: ${reason}`);
+};
+
+/** The client's only tool, if the client forces the model to call it; else null. */
+const parseForcedTool = (fields: BodyFields): ClientTool | null => {
+  const { tools, tool_choice: choice } = fields.value;
+  if (!Array.isArray(tools) || tools.length !== 1 || !isObject(choice)) return null;
+  if (choice['type'] !== 'any' && choice['type'] !== 'tool') return null;
+  const [tool = null] = fields.items('tools').map(parseCustomTool);
+  return choice['type'] === 'any' || choice['name'] === tool?.name ? tool : null;
 };
 
 const systemContext = (system: ParsedDialog['system'], clients: ClientRules): readonly string[] => {

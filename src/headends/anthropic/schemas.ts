@@ -89,15 +89,21 @@ const requestProperties = (tools: boolean): Readonly<Record<string, JsonObject>>
   ),
   output_format: formatSchema,
   thinking: { type: 'object', description: 'With type `disabled`, the activity of sub-agents and tools is not shown.' },
-  ...(tools
-    ? {
-        tools: {
-          ...arrayOf(toolSchema),
-          maxItems: 128,
-          description: 'Tools of the client that the agent may call in addition to its own.',
-        },
-      }
-    : {}),
+  tools: {
+    ...arrayOf(toolSchema),
+    ...(tools
+      ? { maxItems: 128, description: 'Tools of the client that the agent may call in addition to its own.' }
+      : {
+          maxItems: 1,
+          description:
+            'Only a tool that `tool_choice` forces: the answer is then a call of it. Other client tools are not allowed.',
+        }),
+  },
+  tool_choice: objectSchema(
+    { type: { type: 'string', enum: ['auto', 'none', 'any', 'tool'] }, name: textSchema },
+    ['type'],
+    'A call can be forced only if there is one tool.',
+  ),
 });
 
 export const countRequest = (tools: boolean): JsonObject =>
@@ -128,24 +134,23 @@ const usageSchema = objectSchema(
   'Usage of the agent and all of its sub-agents.',
 );
 
-export const messageSchema = (tools: boolean): JsonObject =>
-  objectSchema(
-    {
-      id: { type: 'string', description: '`msg_` followed by the id of the run.' },
-      type: { const: 'message' },
-      role: { const: 'assistant' },
-      model: textSchema,
-      content: arrayOf({ oneOf: [textBlock, thinkingBlock, ...(tools ? [toolUseBlock] : [])] }),
-      stop_reason: {
-        type: 'string',
-        enum: ['end_turn', 'max_tokens', ...(tools ? ['tool_use'] : [])],
-        description: '`max_tokens`: the answer is incomplete.',
-      },
-      stop_sequence: { type: 'null' },
-      usage: usageSchema,
+export const messageSchema: JsonObject = objectSchema(
+  {
+    id: { type: 'string', description: '`msg_` followed by the id of the run.' },
+    type: { const: 'message' },
+    role: { const: 'assistant' },
+    model: textSchema,
+    content: arrayOf({ oneOf: [textBlock, thinkingBlock, toolUseBlock] }),
+    stop_reason: {
+      type: 'string',
+      enum: ['end_turn', 'max_tokens', 'tool_use'],
+      description: '`max_tokens`: the answer is incomplete.',
     },
-    ['id', 'type', 'role', 'model', 'content', 'stop_reason', 'usage'],
-  );
+    stop_sequence: { type: 'null' },
+    usage: usageSchema,
+  },
+  ['id', 'type', 'role', 'model', 'content', 'stop_reason', 'usage'],
+);
 
 export const modelSchema = objectSchema(
   {

@@ -2,7 +2,7 @@
 //
 //   A1. `format` and `schema` are placed beside the agent's own fields only if that does not affect those fields; else the agent's own
 //       fields go under `input`.
-//   A2. A tool with an output schema always returns data that matches it, so it accepts no other format or schema.
+//   A2. A tool with an output schema always returns data that matches it, so it accepts no other format; a `schema` adds to it.
 import type { Tool } from '@modelcontextprotocol/server';
 import { isObject } from '#base';
 import type { JsonObject } from '#base';
@@ -70,8 +70,9 @@ const formatProperties = (agent: Agent): JsonObject => {
         default: 'json',
         description: 'Format of the answer; it matches outputSchema.',
       },
+      schema: { type: 'object', description: 'JSON Schema that the answer must match as well.' },
     };
-  const needed = format === 'json' ? 'instead of the agent’s own' : 'required for the format json';
+  const needed = format === 'json' ? 'in addition to the agent’s own, if it has one' : 'required for the format json';
   return {
     format: {
       type: 'string',

@@ -1,5 +1,5 @@
 // Turns the arguments of a tool call into a request for an agent. Errors name the argument and what to do.
-import { CloisterError } from '#base';
+import { bothSchemas, CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, AgentRequest, OutputFormat } from '#contracts';
 import { BodyFields } from '#headends/shared';
@@ -38,15 +38,13 @@ const readAnswerFormat = (agent: Agent, fields: BodyFields): Pick<AgentRequest, 
   const schema = fields.optionalObject('schema');
   const own = agent.output;
   if (toolOutputSchema(agent) !== null) {
-    if (schema !== undefined)
-      throw unsupported('schema', 'remove it; the answer always matches the outputSchema of this tool.');
     if (format !== undefined && format !== 'json') throw unsupported('format', 'this tool only returns json.');
-    return {};
+    return schema === undefined ? {} : { format: 'json', schema: withOwnSchema(agent, schema) };
   }
   if (schema !== undefined) {
     if (format !== undefined && format !== 'json')
       throw new CloisterError('request_invalid', 'arguments.schema: only allowed with the format json.');
-    return { format: 'json', schema };
+    return { format: 'json', schema: withOwnSchema(agent, schema) };
   }
   if (format === 'json' && own.schema === undefined)
     throw new CloisterError(
@@ -55,6 +53,10 @@ const readAnswerFormat = (agent: Agent, fields: BodyFields): Pick<AgentRequest, 
     );
   return format === undefined ? {} : { format };
 };
+
+/** The answer must fit the schema of the call and the agent's own. */
+const withOwnSchema = ({ output }: Agent, schema: JsonObject): JsonObject =>
+  output.schema === undefined ? schema : bothSchemas(output.schema, schema);
 
 const unsupported = (name: string, reason: string): CloisterError =>
   new CloisterError('request_unsupported', `arguments.${name}: ${reason}`);

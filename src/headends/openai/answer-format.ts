@@ -1,5 +1,6 @@
 // Parses the answer format that a client requests.
-import type { AgentRequest } from '#contracts';
+import type { AgentRequest, AgentService, Caller } from '#contracts';
+import { servedAgent } from '#headends/shared';
 import type { BodyFields } from '#headends/shared';
 
 /** `inner`: the field in which chat completions nest the schema; responses keep it next to the type. */
@@ -16,3 +17,15 @@ export const parseFormat = (format: BodyFields, inner?: string): Pick<AgentReque
       throw format.invalid('type', 'text, json_object or json_schema');
   }
 };
+
+/** JSON without a schema is any object, unless the agent has a schema of its own. */
+export const withObjectFormat = <R extends Pick<AgentRequest, 'agent' | 'format' | 'schema'>>(
+  request: R,
+  service: AgentService,
+  caller: Caller,
+): R =>
+  request.format === 'json' &&
+  request.schema === undefined &&
+  servedAgent(service, caller, request.agent).output.schema === undefined
+    ? { ...request, schema: { type: 'object' } }
+    : request;

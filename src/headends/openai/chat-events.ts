@@ -4,7 +4,7 @@
 import { clientError } from '#headends/shared';
 import type { JsonObject } from '#base';
 import type { ClientCall, ServedRun, ServerEvent } from '#contracts';
-import { answerName, awaitAnswerEnd } from '#headends/shared';
+import { answerName, awaitAnswerEnd, callArguments } from '#headends/shared';
 import type { AnswerEnd } from '#headends/shared';
 import { completionId, epochSeconds } from './ids.ts';
 import { openaiError } from './openai-error.ts';
@@ -45,15 +45,15 @@ export async function* chatEvents(run: ServedRun, options: ChatStreamOptions): A
   }
 }
 
-export const chatToolCall = ({ id, name, args }: ClientCall): JsonObject => ({
-  id,
+export const chatToolCall = (call: ClientCall): JsonObject => ({
+  id: call.id,
   type: 'function',
-  function: { name, arguments: JSON.stringify(args) },
+  function: { name: call.name, arguments: callArguments(call) },
 });
 
 export const finishReason = ({ calls, answer }: AnswerEnd): string => {
-  if (calls.length > 0) return 'tool_calls';
-  return answer.whole ? 'stop' : 'length';
+  if (!answer.whole) return 'length';
+  return calls.length > 0 ? 'tool_calls' : 'stop';
 };
 
 const event = (data: JsonObject): ServerEvent => ({ data: JSON.stringify(data) });

@@ -51,10 +51,19 @@ const tools: JsonObject = {
   description: 'Functions of the client that the agent may call in addition to its own tools.',
 };
 
-const noTools: JsonObject = {
-  type: 'array',
-  maxItems: 0,
-  description: 'Client tools are not allowed; the agent has its own.',
+const oneTool: JsonObject = {
+  ...tools,
+  maxItems: 1,
+  description:
+    'Only a function that `tool_choice` forces: the answer is then a call of it. Other client tools are not allowed.',
+};
+
+const toolChoice: JsonObject = {
+  anyOf: [
+    enumOf('none', 'auto', 'required'),
+    objectOf({ type: enumOf('function'), function: objectOf({ name: stringSchema }) }),
+  ],
+  description: 'A call can be forced only if there is one tool.',
 };
 
 const responseFormat: JsonObject = {
@@ -62,7 +71,7 @@ const responseFormat: JsonObject = {
     objectOf({ type: enumOf('text') }),
     {
       ...objectOf({ type: enumOf('json_object') }),
-      description: 'For agents that define an output schema.',
+      description: 'Any JSON object, or what the agent’s own output schema describes.',
     },
     objectOf({
       type: enumOf('json_schema'),
@@ -86,47 +95,47 @@ const request = (withTools: boolean): JsonObject =>
       stream_options: objectOf({ include_usage: { type: 'boolean' } }, []),
       response_format: responseFormat,
       n: { type: 'integer', enum: [1] },
-      tools: withTools ? tools : noTools,
+      tools: withTools ? tools : oneTool,
+      tool_choice: toolChoice,
     },
     ['model', 'messages'],
   );
 
-const completion = (withTools: boolean): JsonObject =>
-  objectOf({
-    id: { ...stringSchema, description: '`chatcmpl-` followed by the id of the run.' },
-    object: enumOf('chat.completion'),
-    created: wholeNumberSchema,
-    model: agentNameSchema,
-    choices: arraySchema(
-      objectOf({
-        index: wholeNumberSchema,
-        message: objectOf(
-          {
-            role: enumOf('assistant'),
-            content: withTools ? nullable(stringSchema) : stringSchema,
-            ...(withTools ? { tool_calls: calls } : {}),
-            refusal: { type: 'null' },
-            reasoning_content: {
-              ...stringSchema,
-              description: 'What sub-agents and tools did, if the operator shows it.',
-            },
+const completion: JsonObject = objectOf({
+  id: { ...stringSchema, description: '`chatcmpl-` followed by the id of the run.' },
+  object: enumOf('chat.completion'),
+  created: wholeNumberSchema,
+  model: agentNameSchema,
+  choices: arraySchema(
+    objectOf({
+      index: wholeNumberSchema,
+      message: objectOf(
+        {
+          role: enumOf('assistant'),
+          content: nullable(stringSchema),
+          tool_calls: calls,
+          refusal: { type: 'null' },
+          reasoning_content: {
+            ...stringSchema,
+            description: 'What sub-agents and tools did, if the operator shows it.',
           },
-          ['role', 'content', 'refusal'],
-        ),
-        logprobs: { type: 'null' },
-        finish_reason: {
-          ...enumOf('stop', 'length', ...(withTools ? ['tool_calls'] : [])),
-          description: '`length`: the answer is incomplete.',
         },
-      }),
-    ),
-    usage: objectOf({
-      prompt_tokens: wholeNumberSchema,
-      completion_tokens: wholeNumberSchema,
-      total_tokens: wholeNumberSchema,
-      prompt_tokens_details: objectOf({ cached_tokens: wholeNumberSchema, cache_write_tokens: wholeNumberSchema }),
+        ['role', 'content', 'refusal'],
+      ),
+      logprobs: { type: 'null' },
+      finish_reason: {
+        ...enumOf('stop', 'length', 'tool_calls'),
+        description: '`length`: the answer is incomplete.',
+      },
     }),
-  });
+  ),
+  usage: objectOf({
+    prompt_tokens: wholeNumberSchema,
+    completion_tokens: wholeNumberSchema,
+    total_tokens: wholeNumberSchema,
+    prompt_tokens_details: objectOf({ cached_tokens: wholeNumberSchema, cache_write_tokens: wholeNumberSchema }),
+  }),
+});
 
 export const chatOperation = ({ tools: withTools }: ClientRules): JsonObject => ({
   operationId: 'openaiCreateChatCompletion',
@@ -138,7 +147,7 @@ export const chatOperation = ({ tools: withTools }: ClientRules): JsonObject => 
     200: {
       description: 'The answer. The usage covers the agent and all of its sub-agents.',
       content: jsonOrEventsBody(
-        completion(withTools),
+        completion,
         'Chunks of the answer, each a `chat.completion.chunk` object, then `[DONE]`.',
       ),
     },

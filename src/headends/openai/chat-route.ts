@@ -1,7 +1,8 @@
 // Chat completions: takes the dialog so far and returns one answer, complete or streamed.
 import type { JsonObject } from '#base';
 import type { HttpRoute, ServedRun, AgentService } from '#contracts';
-import { answerName, startOrContinue, awaitAnswerEnd, collectPieces } from '#headends/shared';
+import { answerAsCall, answerName, startOrContinue, awaitAnswerEnd, collectPieces } from '#headends/shared';
+import { withObjectFormat } from './answer-format.ts';
 import { chatToolCall, chatEvents, finishReason } from './chat-events.ts';
 import { chatOperation } from './chat-operation.ts';
 import { completionId, epochSeconds } from './ids.ts';
@@ -16,10 +17,11 @@ export const chatRoute = (service: AgentService): HttpRoute => ({
   operation: chatOperation(service.clients),
   answer: async ({ caller, id, body, signal }) => {
     const { clients } = service;
-    const { request, stream, withUsage, results, userTexts } = parseChat(body, clients);
+    const { request, stream, withUsage, results, userTexts, answerTool } = parseChat(body, clients);
     const read = stream || clients.activity;
-    const newRequest = request === null ? null : () => ({ ...request, stream: read });
-    const run = await startOrContinue(service, caller, { results, userTexts, newRequest }, signal);
+    const newRequest = request === null ? null : () => withObjectFormat({ ...request, stream: read }, service, caller);
+    const started = await startOrContinue(service, caller, { results, userTexts, newRequest }, signal);
+    const run = answerAsCall(started, answerTool);
     if (stream) return { events: chatEvents(run, { request: id, withUsage, activity: clients.activity }) };
     return { status: 200, body: await chatCompletion(run, clients.activity) };
   },

@@ -1,10 +1,10 @@
 // Parses the body of a chat completion request.
 import type { Json } from '#base';
 import type { AgentRequest, CallResult, ClientRules, DialogMessage } from '#contracts';
-import { splitDialog, BodyFields, separateResults } from '#headends/shared';
+import { splitDialog, BodyFields, refuseTwoFormats, requestArguments, separateResults } from '#headends/shared';
 import { parseFormat } from './answer-format.ts';
 import { parseDialogMessage } from './message.ts';
-import { parseResult, parseTools } from './parse-tools.ts';
+import { parseForcedFunction, parseResult, parseTools } from './parse-tools.ts';
 import { contextFromSystemPrompt } from './system-prompt.ts';
 import { refuseUnsupported, unsupportedInChat } from './unsupported-fields.ts';
 
@@ -13,6 +13,8 @@ export type ParsedChatRequest = {
   readonly request: AgentRequest | null;
   readonly results: readonly CallResult[];
   readonly userTexts: readonly string[];
+  /** The function whose arguments the answer is; null: the answer is text. */
+  readonly answerTool: string | null;
   readonly stream: boolean;
   /** Whether the stream ends with the usage. */
   readonly withUsage: boolean;
@@ -22,19 +24,22 @@ export type ParsedChatRequest = {
 export const parseChat = (json: Json | undefined, rules: ClientRules): ParsedChatRequest => {
   const body = new BodyFields(json);
   const agent = body.text('model');
-  refuseUnsupported(body, unsupportedInChat(rules));
+  const forced = parseForcedFunction(body, 'function');
+  refuseUnsupported(body, unsupportedInChat(rules, forced !== null));
   const { turns, context } = parseMessages(body, rules);
   const { dialog, results, userTexts, hasNewInput } = separateResults(turns, ({ by }) => by === 'agent');
+  const format = body.has('response_format') ? parseFormat(body.fields('response_format'), 'json_schema') : {};
+  refuseTwoFormats(forced, format, 'response_format');
   const common = {
     agent,
     ...(context.length === 0 ? {} : { context }),
-    ...parseTools(body, rules, 'function'),
-    ...(body.has('response_format') ? parseFormat(body.fields('response_format'), 'json_schema') : {}),
+    ...(forced === null ? { ...parseTools(body, rules, 'function'), ...format } : requestArguments(forced)),
   };
   return {
     request: hasNewInput ? { ...common, ...inputAndHistory(dialog) } : null,
     results,
     userTexts,
+    answerTool: forced?.name ?? null,
     stream: body.flag('stream'),
     withUsage: body.has('stream_options') && body.fields('stream_options').flag('include_usage'),
   };

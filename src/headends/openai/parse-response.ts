@@ -2,11 +2,11 @@
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { AgentRequest, CallResult, ClientRules, DialogMessage } from '#contracts';
-import { BodyFields, separateResults } from '#headends/shared';
+import { BodyFields, refuseTwoFormats, requestArguments, separateResults } from '#headends/shared';
 import { parseFormat } from './answer-format.ts';
 import { isCallItemId, isReasoningId, runFromMessageId, runFromResponseId } from './ids.ts';
 import { parseDialogMessage } from './message.ts';
-import { parseResult, parseTools } from './parse-tools.ts';
+import { parseForcedFunction, parseResult, parseTools } from './parse-tools.ts';
 import { contextFromSystemPrompt } from './system-prompt.ts';
 import { refuseUnsupported, unsupportedInResponses } from './unsupported-fields.ts';
 
@@ -18,6 +18,8 @@ export type ParsedResponseRequest = {
   readonly userTexts: readonly string[];
   /** The run whose answer this request continues. */
   readonly previous: string | null;
+  /** The function whose arguments the answer is; null: the answer is text. */
+  readonly answerTool: string | null;
   readonly stream: boolean;
   /** The requested answer format, as the client sent it. */
   readonly format: JsonObject;
@@ -32,7 +34,8 @@ export type ResponseTurn = DialogMessage | { readonly answerOfRun: string };
 export const parseResponse = (json: Json | undefined, rules: ClientRules): ParsedResponseRequest => {
   const body = new BodyFields(json);
   const agent = body.text('model');
-  refuseUnsupported(body, unsupportedInResponses(rules));
+  const forced = parseForcedFunction(body);
+  refuseUnsupported(body, unsupportedInResponses(rules, forced !== null));
   const { turns, context: inputContext } = parseInput(body, rules);
   const { dialog, results, userTexts, hasNewInput } = separateResults(
     turns,
@@ -42,11 +45,12 @@ export const parseResponse = (json: Json | undefined, rules: ClientRules): Parse
   const context = [...instructions, ...inputContext];
   const text = body.has('text') ? body.fields('text') : new BodyFields({}, 'text');
   const previous = body.optionalText('previous_response_id');
+  const format = text.has('format') ? parseFormat(text.fields('format')) : {};
+  refuseTwoFormats(forced, format, 'text.format');
   const common = {
     agent,
     ...(context.length === 0 ? {} : { context }),
-    ...parseTools(body, rules),
-    ...(text.has('format') ? parseFormat(text.fields('format')) : {}),
+    ...(forced === null ? { ...parseTools(body, rules), ...format } : requestArguments(forced)),
   };
   return {
     request: hasNewInput ? common : null,
@@ -54,9 +58,10 @@ export const parseResponse = (json: Json | undefined, rules: ClientRules): Parse
     results,
     userTexts,
     previous: previous === undefined ? null : runFromResponseId(previous, 'previous_response_id'),
+    answerTool: forced?.name ?? null,
     stream: body.flag('stream'),
     format: text.optionalObject('format') ?? { type: 'text' },
-    tools: rules.tools && body.has('tools') ? body.list('tools') : [],
+    tools: (rules.tools || forced !== null) && body.has('tools') ? body.list('tools') : [],
   };
 };
 

@@ -1,6 +1,6 @@
-// Parses a client's functions and their results, if the operator allows client tools.
-import { CloisterError } from '#base';
-import type { AgentRequest, CallResult, ClientRules } from '#contracts';
+// Parses a client's functions and their results, if the operator allows client tools, and a function that stands for a schema.
+import { CloisterError, isObject } from '#base';
+import type { AgentRequest, CallResult, ClientRules, ClientTool } from '#contracts';
 import { parseTool } from '#headends/shared';
 import type { BodyFields } from '#headends/shared';
 import { dialogText } from './message.ts';
@@ -12,7 +12,13 @@ export const parseTools = (
   inner?: string,
 ): Pick<AgentRequest, 'tools' | 'oneCall'> => {
   if (!rules.tools || !body.has('tools')) return {};
-  const tools = body.items('tools').map((tool) => {
+  const tools = parseFunctions(body, inner);
+  if (tools.length === 0 || body.value['tool_choice'] === 'none') return {};
+  return { tools, ...(body.value['parallel_tool_calls'] === false ? { oneCall: true } : {}) };
+};
+
+const parseFunctions = (body: BodyFields, inner: string | undefined): readonly ClientTool[] =>
+  body.items('tools').map((tool) => {
     const type = tool.text('type');
     if (type !== 'function')
       throw new CloisterError(
@@ -21,8 +27,16 @@ export const parseTools = (
       );
     return parseTool(inner === undefined ? tool : tool.fields(inner), 'parameters');
   });
-  if (tools.length === 0 || body.value['tool_choice'] === 'none') return {};
-  return { tools, ...(body.value['parallel_tool_calls'] === false ? { oneCall: true } : {}) };
+
+/** The client's only function, if the client forces the model to call it; else null. */
+export const parseForcedFunction = (body: BodyFields, inner?: string): ClientTool | null => {
+  const { tools, tool_choice: choice } = body.value;
+  const isNamed = isObject(choice) && choice['type'] === 'function';
+  if (!Array.isArray(tools) || tools.length !== 1 || (choice !== 'required' && !isNamed)) return null;
+  const [tool = null] = parseFunctions(body, inner);
+  if (!isNamed) return tool;
+  const named = inner === undefined ? choice : choice[inner];
+  return isObject(named) && named['name'] === tool?.name ? tool : null;
 };
 
 /** The result of one call. `id` and `content`: the fields that hold the id of the call and the result. */

@@ -36,7 +36,8 @@ export async function* responseEvents(
     const pause = await run.pause?.();
     const outcome = pause === undefined || pause === null ? await run.outcome : null;
     spent = (outcome ?? pause)?.spent;
-    const status = outcome === null || answerFromOutcome(outcome).whole ? 'completed' : 'incomplete';
+    const isWhole = outcome === null ? pause?.partial !== true : answerFromOutcome(outcome).whole;
+    const status = isWhole ? 'completed' : 'incomplete';
     yield* items.end(status).map(event);
     for (const call of pause?.calls ?? []) yield* items.call(call).map(event);
     yield responseEvent(status, { status, output: items.done, ...withSpent(spent) });

@@ -2,6 +2,7 @@
 import type { ClientFailure } from '#contracts';
 import type { Json, JsonObject } from '#base';
 import type { ClientCall, SpentTokens } from '#contracts';
+import { callArguments } from '#headends/shared';
 import { callItemId, messageId, reasoningId, responseId, epochSeconds } from './ids.ts';
 import { openaiCode, openaiMessage } from './openai-error.ts';
 import { responseUsage } from './usage.ts';
@@ -73,13 +74,13 @@ export const reasoningItem = (run: string, index: number, text: string): JsonObj
 
 export const summaryPart = (text: string): JsonObject => ({ type: 'summary_text', text });
 
-export const callItem = ({ id, name, args }: ClientCall, status: string): JsonObject => ({
-  id: callItemId(id),
+export const callItem = (call: ClientCall, status: string): JsonObject => ({
+  id: callItemId(call.id),
   type: 'function_call',
   status,
-  call_id: id,
-  name,
-  arguments: status === 'in_progress' ? '' : JSON.stringify(args),
+  call_id: call.id,
+  name: call.name,
+  arguments: status === 'in_progress' ? '' : callArguments(call),
 });
 
 const responseError = (failure: ClientFailure): JsonObject => ({

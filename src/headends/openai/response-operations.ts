@@ -65,10 +65,25 @@ const tools: JsonObject = {
   description: 'Functions of the client that the agent may call in addition to its own tools.',
 };
 
+const oneTool: JsonObject = {
+  ...tools,
+  maxItems: 1,
+  description:
+    'Only a function that `tool_choice` forces: the answer is then a call of it. Other client tools are not allowed.',
+};
+
+const toolChoice: JsonObject = {
+  anyOf: [enumOf('none', 'auto', 'required'), objectOf({ type: enumOf('function'), name: stringSchema })],
+  description: 'A call can be forced only if there is one tool.',
+};
+
 const format: JsonObject = {
   oneOf: [
     objectOf({ type: enumOf('text') }),
-    { ...objectOf({ type: enumOf('json_object') }), description: 'For agents that define an output schema.' },
+    {
+      ...objectOf({ type: enumOf('json_object') }),
+      description: 'Any JSON object, or what the agent’s own output schema describes.',
+    },
     objectOf(
       { type: enumOf('json_schema'), name: stringSchema, schema: { type: 'object' }, strict: { type: 'boolean' } },
       ['type', 'schema'],
@@ -91,7 +106,8 @@ const request = (withTools: boolean): JsonObject =>
           },
         ],
       },
-      ...(withTools ? { tools } : {}),
+      tools: withTools ? tools : oneTool,
+      tool_choice: toolChoice,
       instructions: { ...stringSchema, description: 'Refused unless the operator allows it.' },
       previous_response_id: { ...stringSchema, description: 'Continue from this response.' },
       stream: { type: 'boolean', default: false },
@@ -100,45 +116,44 @@ const request = (withTools: boolean): JsonObject =>
     ['model', 'input'],
   );
 
-const response = (withTools: boolean): JsonObject =>
-  objectOf({
-    id: { ...stringSchema, description: '`resp_` followed by the id of the run.' },
-    object: enumOf('response'),
-    created_at: wholeNumberSchema,
-    status: enumOf('in_progress', 'completed', 'incomplete', 'failed', 'cancelled'),
-    error: nullable(objectOf({ code: stringSchema, message: stringSchema })),
-    incomplete_details: nullable(objectOf({ reason: stringSchema })),
-    model: agentNameSchema,
-    output: arraySchema({
-      anyOf: [
-        objectOf({
-          id: stringSchema,
-          type: enumOf('message'),
-          role: enumOf('assistant'),
-          status: enumOf('in_progress', 'completed', 'incomplete'),
-          content: arraySchema(
-            objectOf({ type: enumOf('output_text'), text: stringSchema, annotations: { type: 'array' } }),
-          ),
-        }),
-        objectOf({
-          id: stringSchema,
-          type: enumOf('reasoning'),
-          summary: arraySchema(objectOf({ type: enumOf('summary_text'), text: stringSchema })),
-        }),
-        ...(withTools ? [call] : []),
-      ],
-    }),
-    previous_response_id: nullable(stringSchema),
-    usage: nullable(
+const response: JsonObject = objectOf({
+  id: { ...stringSchema, description: '`resp_` followed by the id of the run.' },
+  object: enumOf('response'),
+  created_at: wholeNumberSchema,
+  status: enumOf('in_progress', 'completed', 'incomplete', 'failed', 'cancelled'),
+  error: nullable(objectOf({ code: stringSchema, message: stringSchema })),
+  incomplete_details: nullable(objectOf({ reason: stringSchema })),
+  model: agentNameSchema,
+  output: arraySchema({
+    anyOf: [
       objectOf({
-        input_tokens: wholeNumberSchema,
-        input_tokens_details: objectOf({ cached_tokens: wholeNumberSchema, cache_write_tokens: wholeNumberSchema }),
-        output_tokens: wholeNumberSchema,
-        output_tokens_details: objectOf({ reasoning_tokens: wholeNumberSchema }),
-        total_tokens: wholeNumberSchema,
+        id: stringSchema,
+        type: enumOf('message'),
+        role: enumOf('assistant'),
+        status: enumOf('in_progress', 'completed', 'incomplete'),
+        content: arraySchema(
+          objectOf({ type: enumOf('output_text'), text: stringSchema, annotations: { type: 'array' } }),
+        ),
       }),
-    ),
-  });
+      objectOf({
+        id: stringSchema,
+        type: enumOf('reasoning'),
+        summary: arraySchema(objectOf({ type: enumOf('summary_text'), text: stringSchema })),
+      }),
+      call,
+    ],
+  }),
+  previous_response_id: nullable(stringSchema),
+  usage: nullable(
+    objectOf({
+      input_tokens: wholeNumberSchema,
+      input_tokens_details: objectOf({ cached_tokens: wholeNumberSchema, cache_write_tokens: wholeNumberSchema }),
+      output_tokens: wholeNumberSchema,
+      output_tokens_details: objectOf({ reasoning_tokens: wholeNumberSchema }),
+      total_tokens: wholeNumberSchema,
+    }),
+  ),
+});
 
 export const createResponseOperation = ({ tools: withTools }: ClientRules): JsonObject => ({
   operationId: 'openaiCreateResponse',
@@ -150,7 +165,7 @@ export const createResponseOperation = ({ tools: withTools }: ClientRules): Json
     200: {
       description: 'The answer. The usage covers the agent and all of its sub-agents.',
       content: jsonOrEventsBody(
-        response(withTools),
+        response,
         'Events from `response.created` to `response.completed`, `response.incomplete` or `response.failed`.',
       ),
     },
@@ -168,5 +183,5 @@ export const readResponseOperation = ({ tools: withTools }: ClientRules): JsonOb
       }
     : {}),
   parameters: [openaiPathParameter('response', 'The id of a response to the same caller.')],
-  responses: withErrorResponse({ 200: { description: 'The response.', content: jsonBody(response(withTools)) } }),
+  responses: withErrorResponse({ 200: { description: 'The response.', content: jsonBody(response) } }),
 });

@@ -2,7 +2,15 @@
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { AgentRequest, Caller, HttpRoute, ServedRun, AgentService } from '#contracts';
-import { answerName, splitDialog, startOrContinue, awaitAnswerEnd, collectPieces } from '#headends/shared';
+import {
+  answerAsCall,
+  answerName,
+  splitDialog,
+  startOrContinue,
+  awaitAnswerEnd,
+  collectPieces,
+} from '#headends/shared';
+import { withObjectFormat } from './answer-format.ts';
 import { readResponse } from './stored-response.ts';
 import { openaiError } from './openai-error.ts';
 import { parseResponse } from './parse-response.ts';
@@ -21,10 +29,12 @@ export const responseRoutes = (service: AgentService): readonly HttpRoute[] => [
     operation: createResponseOperation(service.clients),
     answer: async ({ caller, body, signal }) => {
       const { clients } = service;
-      const { stream, format, previous, tools, results, userTexts, request, dialog } = parseResponse(body, clients);
+      const parsed = parseResponse(body, clients);
+      const { stream, format, previous, tools, results, userTexts, request, dialog } = parsed;
       const read = stream || clients.activity;
       const newRequest = request && (() => completeRequest(service, caller, { request, previous, dialog }, read));
-      const run = await startOrContinue(service, caller, { results, userTexts, newRequest }, signal);
+      const started = await startOrContinue(service, caller, { results, userTexts, newRequest }, signal);
+      const run = answerAsCall(started, parsed.answerTool);
       const head = { run: answerName(run), agent: run.agent, startedAt: run.startedAt, previous, format, tools };
       if (stream) return { events: responseEvents(run, head, clients.activity) };
       return { status: 200, body: await completeResponse(run, head, clients.activity) };
@@ -56,7 +66,8 @@ const completeRequest = async (
   stream: boolean,
 ): Promise<AgentRequest> => {
   const { input, history } = splitDialog(await resolveEarlierResponses(service, caller, { previous, dialog }), 'input');
-  return { ...request, input, ...(history.length === 0 ? {} : { history }), stream };
+  const complete = { ...request, input, ...(history.length === 0 ? {} : { history }), stream };
+  return withObjectFormat(complete, service, caller);
 };
 
 const completeResponse = async (run: ServedRun, head: ResponseHead, shown: boolean): Promise<JsonObject> => {

@@ -48,13 +48,14 @@ const inBoth: UnsupportedFields = {
   moderation: { accepted: [], reason: 'moderation is not supported.' },
 };
 
-export const unsupportedInChat = ({ tools }: ClientRules): UnsupportedFields => ({
-  ...(tools ? choiceInBoth : toolsInBoth),
+/** `isForced`: the client's only tool stands for a schema. */
+export const unsupportedInChat = ({ tools }: ClientRules, isForced: boolean): UnsupportedFields => ({
+  ...(isForced ? {} : tools ? choiceInBoth : toolsInBoth),
   ...inChat,
 });
 
-export const unsupportedInResponses = ({ tools }: ClientRules): UnsupportedFields => ({
-  ...(tools ? choiceInBoth : toolsInBoth),
+export const unsupportedInResponses = ({ tools }: ClientRules, isForced: boolean): UnsupportedFields => ({
+  ...(isForced ? {} : tools ? choiceInBoth : toolsInBoth),
   ...inResponses,
 });
 

@@ -26,7 +26,7 @@ export type AnswerEnd = {
 /** Call it after reading the pieces, if they are read at all. Throws if there is no answer. */
 export const awaitAnswerEnd = async (run: ServedRun): Promise<AnswerEnd> => {
   const pause = (await run.pause?.()) ?? null;
-  if (pause !== null) return { ...pause, answer: { text: '', whole: true } };
+  if (pause !== null) return { ...pause, answer: { text: '', whole: pause.partial !== true } };
   const outcome = await run.outcome;
   return { spent: outcome.spent, answer: answerFromOutcome(outcome), calls: [] };
 };

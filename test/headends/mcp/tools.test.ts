@@ -77,7 +77,9 @@ describe('the input of a tool', () => {
     expect(agentAsTool(agent).outputSchema).toEqual(placeSchema);
     expect(agentAsTool(agent).inputSchema.properties!['format']).toMatchObject({ enum: ['json'] });
     expect(() => readArguments(agent, { town: 'x', format: 'text' })).toThrow(/format: this tool only returns json/u);
-    expect(() => readArguments(agent, { town: 'x', schema: {} })).toThrow(/schema: remove it/u);
+    const { request } = readArguments(agent, { town: 'x', schema: { maxProperties: 1 } });
+    expect(request).toMatchObject({ format: 'json', schema: { allOf: [placeSchema, { maxProperties: 1 }] } });
+    expect(readArguments(agent, { town: 'x', schema: placeSchema }).request.schema).toEqual(placeSchema);
   });
 });
 

@@ -132,15 +132,6 @@ describe('chat completions', () => {
     await expect(asked).rejects.toMatchObject({ code: 'answer_schema', type: 'invalid_request_error' });
   });
 
-  test('JSON without a schema needs an agent that defines one', async () => {
-    const client = await clientOf();
-    const response_format = { type: 'json_object' as const };
-    const { choices } = await client.chat.completions.create({ model: 'globe', messages, response_format });
-    expect(JSON.parse(choices[0]?.message.content ?? '')).toEqual({ city: 'Lisbon', people: 545_796 });
-    const refused = client.chat.completions.create({ model: 'atlas', messages, response_format });
-    await expect(refused).rejects.toBeInstanceOf(OpenAI.BadRequestError);
-  });
-
   test('an agent with JSON input receives it as text', async () => {
     const client = await clientOf();
     const ask = (content: string) =>

@@ -1,6 +1,6 @@
 // Embeds one JSON Schema in another. References to its root must be rewritten, because the root is now another schema.
-import { isObject } from '#base';
-import type { Json, JsonObject } from '#base';
+import { isObject, isSameJson } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
 
 /** The schema rewritten for `place`, a JSON pointer into the outer schema; `prefix` keeps its anchors distinct from others. */
 export const embedSchema = (schema: JsonObject, place: string, prefix: string): JsonObject => {
@@ -20,6 +20,12 @@ export const embedSchema = (schema: JsonObject, place: string, prefix: string): 
   const { $schema: _schema, $id, id: _id, ...rest } = rebuild(schema, change);
   return base === null && $id !== undefined ? { $id, ...rest } : rest;
 };
+
+/** A schema that a value fits if it fits both. */
+export const bothSchemas = (one: JsonObject, other: JsonObject): JsonObject =>
+  isSameJson(one, other)
+    ? one
+    : { allOf: [embedSchema(one, '/allOf/0', 'one.'), embedSchema(other, '/allOf/1', 'other.')] };
 
 /** Whether some part of the schema refers to the whole schema. */
 export const refersToRoot = (schema: JsonObject): boolean => {
