@@ -122,6 +122,8 @@ const planSpawns = (agent: AgentPlan, random: Random, { depth, createAgent }: Pl
     share: random.chance(0.3) ? random.pick(shares) : [],
     template: random.chance(0.2) ? templateOf(agent, random) : null,
     graceMs: random.log(10, 4_000),
+    onEnd: random.chance(0.25) ? 'stop' : 'wait',
+    waitMs: random.chance(0.7) ? 600_000 : random.log(10, 20_000),
   };
 };
 

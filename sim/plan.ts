@@ -119,6 +119,8 @@ export type SpawnPlan = {
   /** The agent that its model defines inline, if it does. */
   readonly template: AgentPlan | null;
   readonly graceMs: number;
+  readonly onEnd: 'wait' | 'stop';
+  readonly waitMs: number;
 };
 
 /** A resident: a session that continues until it is asked to finish. */

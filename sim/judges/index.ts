@@ -30,6 +30,7 @@ import { refusals } from './refusals.ts';
 import { replay } from './replay.ts';
 import { settledOnce } from './settled-once.ts';
 import { shares } from './shares.ts';
+import { spawnedWork } from './spawned-work.ts';
 import { spawns } from './spawns.ts';
 import { teamEnds } from './team-ends.ts';
 import { teamPrompts } from './team-prompts.ts';
@@ -76,6 +77,7 @@ export const judges: readonly Judge[] = [
   mailboxes,
   mailShown,
   spawns,
+  spawnedWork,
   teams,
   teamPrompts,
   teamEnds,

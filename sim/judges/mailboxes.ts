@@ -92,7 +92,8 @@ const judgeReceived = (
 /** While a cell waits, matching mail does not stay in its mailbox. */
 const judgeWoken = ({ frame, live, resumedAt }: MailStep, { receive }: Received, report: ReportProblem): void => {
   const { name, args, frame: begin } = receive;
-  if (args?.from !== undefined || args?.topics !== undefined) return;
+  // A session that has answered reads no more mail: it waits for others to finish.
+  if (name === 'wait:spawned' || args?.from !== undefined || args?.topics !== undefined) return;
   const late = live.get(frame.cell)?.mailbox.find((delivery) => {
     const { kind, frame: put } = delivery;
     const isWanted = name === 'wait' || (kind === 'broadcast') === (name === 'tool:receive_broadcast');

@@ -62,6 +62,8 @@ class Accounts {
     const { begin, cell } = operation;
     if (begin.do === 'child') for (const one of selfAndAncestors(cell)) this.#used.get(one)!.spawns++;
     if (begin.birth?.task?.part === 'answer') this.#floors.delete(cell);
+    // It has answered, and makes no more requests.
+    if (begin.name === 'wait:spawned') this.#floors.delete(cell);
     if (begin.hold === undefined) return;
     this.#floors.set(cell, begin.hold);
     if (begin.waits !== true) this.hold(operation);

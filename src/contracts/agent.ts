@@ -102,6 +102,10 @@ export type SpawnOptions = {
   readonly pool?: Readonly<Record<string, number>>;
   /** How long children may take to finish after a shutdown request. */
   readonly graceMs?: number;
+  /** What happens to children that still work after its last answer: it waits for them (the default), or they are stopped. */
+  readonly onEnd?: 'wait' | 'stop';
+  /** How long it waits for them at most. Default: 10 minutes. */
+  readonly waitMs?: number;
 };
 
 /** A validated, frozen definition. Only `defineAgent` creates one. */

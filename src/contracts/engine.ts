@@ -92,8 +92,8 @@ export type ReceiveOperation = {
   readonly do: 'receive';
   readonly name: string;
   readonly about?: JsonObject;
-  /** Called when the operation begins, and again after a crash. */
-  filter(): MailFilter | { readonly settle: ReceiveResult };
+  /** Called when the operation begins, and again after a crash. `idle below`: until all agents below the cell only wait for mail. */
+  filter(): MailFilter | 'idle below' | { readonly settle: ReceiveResult };
   /** 0: no timeout. */
   readonly timeoutMs: number;
 };

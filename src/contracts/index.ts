@@ -160,7 +160,7 @@ export type {
   ViewChange,
   WindowLimit,
 } from './segment.ts';
-export type { ChildResultRef, Envelope, Outcome, RunOutcome, Status } from './session.ts';
+export type { ChildResultRef, Envelope, Outcome, RunOutcome, SpawnedOutcome, Status } from './session.ts';
 export type {
   DependencyHead,
   MemoryScope,

@@ -50,6 +50,10 @@ export type SpawnRules = {
   readonly templates: { readonly tools: readonly string[] } | null;
   readonly pool: Readonly<Record<string, number>>;
   readonly graceMs: number;
+  /** When the agent has given its last answer, and agents that it spawned still work: wait for them, or stop them at once. */
+  readonly onEnd: 'wait' | 'stop';
+  /** How long it waits for them at most. */
+  readonly waitMs: number;
 };
 
 export type TopicRules = { readonly hear: readonly string[]; readonly say: readonly string[] };
@@ -77,6 +81,8 @@ export type ReceiveResult = {
   readonly deferred?: readonly number[];
   /** The agent has been asked to finish. */
   readonly closing?: true;
+  /** It was asked to finish while somebody still awaited an answer to a message that it had not read. */
+  readonly unread?: true;
   readonly timedOut?: true;
   /** Names of the senders it waited for that have not written. */
   readonly missing?: readonly string[];

@@ -10,9 +10,24 @@ export type Outcome = {
   /** For an agent with JSON output: the parsed answer. For a team: a summary of its tasks, or its plan. */
   readonly data: Json;
   readonly failure: Failure | null;
-  /** Names of the children whose answers are missing or incomplete. */
+  /** Names of the children whose answers are missing or incomplete, and of spawned agents that did not finish their work. */
   readonly missing: readonly string[];
+  /** Spawned agents that did not finish, or whose last words the session has not read. They are no part of `output`. */
+  readonly spawned?: readonly SpawnedOutcome[];
   readonly spent: Spent;
+};
+
+/** How an agent that the session spawned ended. */
+export type SpawnedOutcome = {
+  readonly agent: string;
+  /** The report of this cell holds the whole output. */
+  readonly cell: CellId;
+  readonly status: Status;
+  /** Why it is in `missing`; null if it finished its work. */
+  readonly why: string | null;
+  /** What it wrote for the session. If `bytes` is set, only the beginning of that many bytes. */
+  readonly output: string;
+  readonly bytes?: number;
 };
 
 /** Everything a parent learns about a child: the content of its `result` crossing, as JSON. */
@@ -21,6 +36,8 @@ export type Envelope = {
   readonly output: string;
   readonly error: PublicFailure | null;
   readonly missing: readonly string[];
+  /** Outside, all of it; to a parent, names and statuses only: no grant leads from them to the parent's parent. */
+  readonly spawned?: readonly (Pick<SpawnedOutcome, 'agent' | 'status'> & Partial<SpawnedOutcome>)[];
   /** For a spawned agent: the name its parent uses for it. */
   readonly agent_id?: string;
 };

@@ -24,9 +24,9 @@ const inRequest = (fields: string): Edit => ({ probe: 'model-request-fields', pu
 /** Changes what a cell has to say, in whatever leaves it. */
 const inResult = (output: string): Edit => ({
   probe: 'result-envelope',
-  put: `export const $(declaration.declarations.0.id) = (outcome: any) => {
+  put: `export const $(declaration.declarations.0.id) = (outcome: any, caller: any) => {
   const { output, failure, spent } = outcome;
-  return { ...($(declaration.declarations.0.init))(outcome), output: ${output} };
+  return { ...($(declaration.declarations.0.init))(outcome, caller), output: ${output} };
 };`,
 });
 

@@ -51,6 +51,17 @@ export const mailBugs: readonly Bug[] = [
   bug('an answer reaches an agent that its sender may not message', 'mail-may-pass', 'return true;'),
   bug('mail read with a tool is not part of the chain', 'mail-read-chain', ''),
 
+  // A parent that has answered waits for the work of its agents, and takes nothing from them meanwhile.
+  bug('a parent that has answered does not wait for its agents', 'spawned-wait', ''),
+  bug(
+    'a parent waits only for the agents that it spawned itself',
+    'directory-idle-below',
+    'for (const { mailbox } of this.#byParent.get(cell) ?? []) if (!mailbox.idle) return false;',
+  ),
+  bug('a parent that waits still reserves its next request', 'spawned-wait-floor', ''),
+  bug('a parent that waits reserves its next request after a crash', 'account-load-spawned-wait', ''),
+  bug('the words of spawned agents cross to their parent’s parent', 'envelope-spawned', 'spawned'),
+
   // Each piece of work is for one asker, who alone gets the answer.
   bug('a piece of work gets the mail of all senders', 'mailbox-one-work', 'const $(declarations.0.id) = wanted;'),
   bug('mail read with a tool makes its sender the asker', 'mail-read-asker', 'session.asker = { from, id };'),

@@ -18,6 +18,7 @@ import { verifyOutcomes } from './verify-outcomes.ts';
 import { verifyOutputs } from './verify-outputs.ts';
 import { verifyPrompts } from './verify-prompts.ts';
 import { verifyShares } from './verify-shares.ts';
+import { verifySpawned } from './verify-spawned.ts';
 import { verifyTasks } from './verify-tasks.ts';
 import { verifyWork } from './verify-work.ts';
 
@@ -54,6 +55,7 @@ export const auditRun = async (
     (frame) => accounts.next(frame),
     verifyOutcomes(records, problems),
     verifyLimits(records, problems),
+    verifySpawned(records, problems),
   ];
   for (const frame of frames) {
     const paused = pause?.();

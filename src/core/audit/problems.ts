@@ -55,7 +55,8 @@ export type ProblemCode =
   | 'outcome-spent'
   | 'outcome-envelope'
   | 'outcome-answer'
-  | 'outcome-limit';
+  | 'outcome-limit'
+  | 'outcome-spawned';
 
 export type AuditProblems = {
   readonly list: readonly AuditProblem[];

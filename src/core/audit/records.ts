@@ -51,6 +51,14 @@ export type RunRecords = {
   root: CellRecords | undefined;
 };
 
+/** The cell that a frame ends. */
+export type EndedCell = { readonly cell: CellId; readonly outcome: Outcome };
+
+export const endedCell = ({ cell, record }: Frame): EndedCell | undefined => {
+  if (record.type === 'close') return { cell, outcome: record.outcome };
+  return record.type === 'settle' ? record.ended : undefined;
+};
+
 export const startRecords = (): RunRecords => ({ cells: new Map(), definitions: new Map(), root: undefined });
 
 /** Reads the next frame of the run. */

@@ -1,11 +1,11 @@
 // Checks that each outcome matches the log: the figures, the envelope that crossed, and the answer. Runs after the frame is read.
 import { isSameJson, publicFailure, readJsonAnswer } from '#base';
-import type { CellId, Json } from '#base';
-import type { Envelope, Frame, Outcome } from '#contracts';
+import type { Json } from '#base';
+import type { CrossingEnd, Envelope, Frame, Outcome, SpawnedOutcome } from '#contracts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
-import { answersInJson, checkedJson, isAnswerCheck, isLastAnswer, replyText } from './records.ts';
-import type { CellRecords, RunRecords } from './records.ts';
+import { answersInJson, checkedJson, endedCell, isAnswerCheck, isLastAnswer, replyText } from './records.ts';
+import type { CellRecords, EndedCell, RunRecords } from './records.ts';
 import type { Tally } from './tally.ts';
 
 export const verifyOutcomes =
@@ -29,13 +29,6 @@ export const verifyOutcomes =
       problems.add('outcome-answer', where, "its output is not its model's last answer");
   };
 
-type EndedCell = { readonly cell: CellId; readonly outcome: Outcome };
-
-const endedCell = ({ cell, record }: Frame): EndedCell | undefined => {
-  if (record.type === 'close') return { cell, outcome: record.outcome };
-  return record.type === 'settle' ? record.ended : undefined;
-};
-
 const countedKeys = [
   'inputTokens',
   'cacheReadTokens',
@@ -58,8 +51,14 @@ type CheckContext = { readonly isTeam: boolean; readonly problems: AuditProblems
 const verifyEnvelope = (frame: Frame, { cell, outcome }: EndedCell, { isTeam, problems }: CheckContext): void => {
   const content = frame.contents?.find(({ kind, from }) => kind === 'result' && from === cell);
   if (content === undefined) return;
-  const { status, output, failure, missing, data } = outcome;
-  const expected: Envelope = { status, output, error: failure === null ? null : publicFailure(failure), missing };
+  const { status, output, failure, missing, data, spawned } = outcome;
+  const expected: Envelope = {
+    status,
+    output,
+    error: failure === null ? null : publicFailure(failure),
+    missing,
+    ...(spawned === undefined ? {} : { spawned: spawnedFor(content.to, spawned) }),
+  };
   const { agent_id: _name, ...crossed } = JSON.parse(content.content) as Envelope;
   if (!isSameJson(expected, crossed))
     problems.add('outcome-envelope', problemLocation(frame, cell), 'the outcome differs from the result that crossed');
@@ -68,6 +67,10 @@ const verifyEnvelope = (frame: Frame, { cell, outcome }: EndedCell, { isTeam, pr
   if (parsed !== undefined && !isSameJson(parsed, data))
     problems.add('outcome-envelope', problemLocation(frame, cell), 'its data does not match its output');
 };
+
+/** What spawned agents wrote goes to whoever asked for the run, never to a parent's parent. */
+const spawnedFor = (to: CrossingEnd, spawned: readonly SpawnedOutcome[]): Envelope['spawned'] =>
+  to === 'outside' ? spawned : spawned.map(({ agent, status }) => ({ agent, status }));
 
 const parseJson = (text: string): Json | undefined => {
   try {

@@ -93,6 +93,17 @@ export class Directory {
     return this.#members.values();
   }
 
+  /**
+   * Whether all agents below a cell only wait for mail: none of them works, and none has unread mail. Cells without a mailbox need
+   * not be asked: while such a cell lives, its caller is not idle.
+   */
+  isIdleBelow(cell: CellId): boolean {
+    // probe: directory-idle-below
+    for (const { cell: child, mailbox } of this.#byParent.get(cell) ?? [])
+      if (!mailbox.idle || !this.isIdleBelow(child)) return false;
+    return true;
+  }
+
   subscribe(member: Member, topic: string): void {
     member.subscriptions.add(topic);
     addTo(this.#subscribers, topic, member);

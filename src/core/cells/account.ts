@@ -90,6 +90,12 @@ export class Account {
     return this.#totalMemoryBytes;
   }
 
+  /** The owner will make no more requests, so its descendants leave nothing free for it. */
+  releaseFloor(): void {
+    this.floor = noAmounts;
+    for (const account of this.#selfAndAncestors) account.#retryWaiting();
+  }
+
   countStep(): void {
     for (const account of this.#selfAndAncestors) account.#steps++;
   }

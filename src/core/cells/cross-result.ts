@@ -21,7 +21,7 @@ export const crossResult = (
   };
   const content = JSON.stringify({
     // probe: child-envelope
-    ...resultEnvelope(outcome),
+    ...resultEnvelope(outcome, 'parent'),
     ...(spawned === undefined ? {} : { agent_id: spawned.name }),
   });
   const passed = cross({ kind: 'result', from: cell, to, content, labels: [] }, door);

@@ -37,4 +37,6 @@ export const endChild = (
   liveRun.forgetCell(cell);
   if (spawned !== undefined && result.ok)
     liveRun.mail.notifyEnd(cellId, cell, (result.value as ChildResultRef).crossing);
+  // Not before its parent was told: that may be work for the parent.
+  if (liveRun.usesMail) liveRun.mail.noteIdle();
 };

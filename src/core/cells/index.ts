@@ -14,4 +14,5 @@ export { readRecordedRun } from './recorded-run.ts';
 export type { RecordedCell, RecordedRun } from './recorded-run.ts';
 export type { Member } from '#core/bus';
 export type { MailDelivery } from './mail-delivery.ts';
+export { spawnedWaitName } from './start-wait.ts';
 export { ReplayComparison } from './replay-comparison.ts';

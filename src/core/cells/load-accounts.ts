@@ -7,6 +7,7 @@
 import type { CellId } from '#base';
 import type { Birth, Frame } from '#contracts';
 import { Account } from './account.ts';
+import { spawnedWaitName } from './start-wait.ts';
 
 export type LoadedAccounts = {
   readonly accounts: Map<CellId, Account>;
@@ -23,6 +24,8 @@ export const loadAccounts = (frames: readonly Frame[]): LoadedAccounts => {
     if (record.type === 'begin') {
       if (record.birth !== undefined) openAccount(accounts, record.birth);
       if (typeof record.about?.['step'] === 'number') account?.countStep();
+      // probe: account-load-spawned-wait
+      if (record.do === 'receive' && record.name === spawnedWaitName) account?.releaseFloor();
       if (record.hold !== undefined) {
         if (account !== undefined) account.floor = record.hold;
         if (record.hold.bytes !== undefined) account?.setMemoryBytes(record.hold.bytes);
@@ -45,7 +48,7 @@ const openAccount = (accounts: Map<CellId, Account>, birth: Birth): void => {
   const account = new Account(parent, birth.caps);
   if (birth.floor !== undefined) account.floor = birth.floor;
   // The team reserved its floor for this answer, so the floor is released.
-  if (parent !== null && birth.task?.part === 'answer') parent.floor = {};
+  if (parent !== null && birth.task?.part === 'answer') parent.releaseFloor();
   accounts.set(birth.cell, account);
 };
 

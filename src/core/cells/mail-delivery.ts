@@ -27,6 +27,8 @@ export const messagesDefault: readonly string[] = ['parent', 'children'];
 export class MailDelivery {
   readonly directory: Directory;
   readonly #addresses = new Map<CellId, MailAddress>();
+  /** Cells that have answered and wait for the agents that they spawned. */
+  readonly #idleWaiters = new Map<CellId, () => void>();
   /** Topics that have subscribers outside the run. */
   readonly outsideTopics = new Set<string>();
 
@@ -90,6 +92,22 @@ export class MailDelivery {
       const content = `Your message ${id} to ${member!.name} was not read: that agent has ended.`;
       const grants = [{ name: 'note', kind: 'note', from: cell, to: from } as const];
       cross({ kind: 'note', from: cell, to: from, content, labels: [] }, { grants, ledger, at });
+    }
+  }
+
+  /** Calls back once, as soon as all agents below the cell only wait for mail. The returned function stops waiting. */
+  awaitIdleBelow(cell: CellId, onIdle: () => void): () => void {
+    this.#idleWaiters.set(cell, onIdle);
+    this.noteIdle();
+    return () => void this.#idleWaiters.delete(cell);
+  }
+
+  /** Call when a cell has begun to wait for mail, or has ended and its parent has been told. */
+  noteIdle(): void {
+    for (const [cell, onIdle] of this.#idleWaiters) {
+      if (!this.directory.isIdleBelow(cell)) continue;
+      this.#idleWaiters.delete(cell);
+      onIdle();
     }
   }
 

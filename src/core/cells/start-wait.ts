@@ -12,6 +12,9 @@ type WaitingCell = {
   settle(started: InFlightOperation, result: Settlement<Json>): void;
 };
 
+/** The wait of a session that has answered, for the work of the agents that it spawned. */
+export const spawnedWaitName = 'wait:spawned';
+
 /** Waits for matching mail, for at most that long; a timeout of 0 waits indefinitely. */
 export const startReceive = (owner: WaitingCell, started: InFlightOperation<ReceiveOperation>, ms: number): void => {
   const { timeoutMs } = started.operation;
@@ -24,15 +27,20 @@ export const startReceive = (owner: WaitingCell, started: InFlightOperation<Rece
     const late = expired.length === 0 ? {} : { expired };
     owner.settle(started, { at: owner.liveRun.time(), ok: true, value: { ...value, ...late } as unknown as Json });
   };
-  if ('settle' in wanted) return settle(wanted.settle);
-  const stopWaiting = mailbox.wait(wanted, ({ messages, closing }) =>
-    settle({ messages: seqNumbers(messages), ...(closing ? { closing: true } : {}) }),
-  );
+  if (typeof wanted === 'object' && 'settle' in wanted) return settle(wanted.settle);
+  const stopWaiting =
+    wanted === 'idle below'
+      ? owner.liveRun.mail.awaitIdleBelow(owner.cellId, () => settle({ messages: [] }))
+      : mailbox.wait(wanted, ({ messages, closing }) =>
+          settle({ messages: seqNumbers(messages), ...(closing ? closingValue(mailbox) : {}) }),
+        );
   if (started.result !== undefined) return;
+  owner.liveRun.mail.noteIdle();
   if (timeoutMs > 0)
     stopTimer = owner.liveRun.ports.clock.timer(ms, () => {
       stopWaiting();
       expired.push(...mailbox.expire(owner.liveRun.time()));
+      if (wanted === 'idle below') return settle({ messages: [], timedOut: true });
       const messages = mailbox.take(wanted);
       settle({ messages: seqNumbers(messages), timedOut: true, ...missingSenders(messages, wanted) });
     });
@@ -43,6 +51,11 @@ export const startReceive = (owner: WaitingCell, started: InFlightOperation<Rece
   };
   started.stop = stop;
 };
+
+const closingValue = ({ unread }: Member['mailbox']): Pick<ReceiveResult, 'closing' | 'unread'> => ({
+  closing: true,
+  ...(unread.some(({ asks }) => asks) ? { unread: true } : {}),
+});
 
 /** The named senders that have not written. */
 const missingSenders = (

@@ -40,9 +40,12 @@ const spawnKeys = [
   'templates',
   'pool',
   'graceMs',
+  'onEnd',
+  'waitMs',
 ] as const satisfies readonly (keyof SpawnOptions)[];
 
 const shareNames: readonly ShareName[] = ['system', 'context'];
+const endChoices: readonly NonNullable<SpawnOptions['onEnd']>[] = ['wait', 'stop'];
 
 const checkSpawns = (spawns: SpawnOptions, tools: readonly string[], reject: RejectField): void => {
   if (!isObject(spawns)) reject('spawns', 'an object, such as { agents: [fighter] }');
@@ -51,11 +54,12 @@ const checkSpawns = (spawns: SpawnOptions, tools: readonly string[], reject: Rej
   checkKeys(options, spawnKeys, 'spawns.', reject);
   const names = spawnNames(spawns.agents ?? [], reject);
   if (self !== undefined && self !== names.includes('self')) reject('spawns.self', '"self" in `spawns.agents`');
-  for (const key of ['children', 'perMinute', 'depth', 'graceMs'] as const) {
+  for (const key of ['children', 'perMinute', 'depth', 'graceMs', 'waitMs'] as const) {
     const expected = spawns[key] === undefined ? null : numberProblem(spawns[key], wholeNumber);
     if (expected !== null) reject(`spawns.${key}`, `${expected}; ${describeGot(spawns[key])}`);
   }
-  const { share = [], templates = false, pool = {} } = spawns;
+  const { share = [], templates = false, pool = {}, onEnd = 'wait' } = spawns;
+  if (!endChoices.includes(onEnd)) reject('spawns.onEnd', `one of ${endChoices.join(', ')}; ${describeGot(onEnd)}`);
   if (!Array.isArray(share)) reject('spawns.share', 'a list');
   for (const one of share)
     if (!shareNames.includes(one)) reject('spawns.share', `one of ${shareNames.join(', ')}; ${describeGot(one)}`);

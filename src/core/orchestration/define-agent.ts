@@ -18,7 +18,7 @@ import type {
   ToolSource,
 } from '#contracts';
 import { spawnCapsDefault } from '#core/registry';
-import { builtinSchemas, shutdownGraceMs, isMailTool, toToolName } from '#core/session';
+import { builtinSchemas, shutdownGraceMs, spawnedWaitMs, isMailTool, toToolName } from '#core/session';
 import { agentToolSchema } from './agent-tool.ts';
 import { checkAgentOptions } from './check-agent.ts';
 import { gatherSchema } from './gather.ts';
@@ -84,6 +84,7 @@ const isList = (topics: NonNullable<AgentOptions['topics']>): topics is readonly
 
 const toSpawnRules = (options: SpawnOptions, tools: NonNullable<AgentOptions['tools']>): SpawnRules => {
   const { agents = [], children, perMinute, depth, share = [], templates = false, pool = {}, graceMs } = options;
+  const { onEnd = 'wait', waitMs = spawnedWaitMs } = options;
   const own = tools.flatMap((tool) => (typeof tool === 'string' ? [tool] : 'list' in tool ? [] : [tool.name]));
   const templateTools = typeof templates === 'object' ? (templates.tools ?? own) : own;
   return deepFreeze({
@@ -97,6 +98,8 @@ const toSpawnRules = (options: SpawnOptions, tools: NonNullable<AgentOptions['to
       templates === false ? null : { tools: templateTools.filter((tool) => own.includes(tool) && !isMailTool(tool)) },
     pool: { ...pool },
     graceMs: graceMs ?? shutdownGraceMs,
+    onEnd,
+    waitMs,
   });
 };
 

@@ -27,14 +27,20 @@ export const runtimeGuidance = (agent: GuidanceFields, schemas: readonly ToolSch
 };
 
 /** Lists the agents it can start, so that the model does not have to guess names. */
-const spawnLines = ({ self }: SpawnRules, spawnable: readonly Agent[]): readonly string[] => {
+const spawnLines = ({ self, onEnd }: SpawnRules, spawnable: readonly Agent[]): readonly string[] => {
   const startable = [
     ...spawnable.map(({ name, description }) => `${name}: ${description}`),
     ...(self ? ['self: a copy of yourself with an empty context.'] : []),
   ];
   return startable.length === 0
     ? []
-    : ['Agents you can start with spawn_agent:', ...startable.map((line) => `- ${line}`)];
+    : [
+        'Agents you can start with spawn_agent:',
+        ...startable.map((line) => `- ${line}`),
+        onEnd === 'wait'
+          ? 'When you answer, agents that still work may finish, but you do not see their answers then: to use them, receive them first.'
+          : 'When you answer, agents that still work are stopped: to use their answers, receive them first.',
+      ];
 };
 
 /** Tools that came with a request are in the tool list, but never in the agent's prompt. */

@@ -268,7 +268,7 @@ export class RootRun implements RunHandle {
       createGrants(agent, this.cell, 'outside'),
       recorded?.no ?? this.#run.nextFrame,
     );
-    const content = JSON.stringify(resultEnvelope(ended));
+    const content = JSON.stringify(resultEnvelope(ended, 'outside'));
     const door = { grants, ledger: this.#run.ledger, at };
     const passed = cross({ kind: 'result', from: this.cell, to: 'outside', content, labels: [] }, door);
     const outcome = 'refused' in passed ? resultRefused(ended, passed.refused) : ended;

@@ -307,7 +307,7 @@ export class TeamSessionRunner {
     const missing = missingTasks(this.queue);
     if (results.length === 0) return teamOutcome(this.#cell, this.queue, {});
     // The reserved budget is for the answer.
-    this.#cell.runtime.account.floor = {};
+    this.#cell.runtime.account.releaseFloor();
     const input: TeamChildInput = {
       part: { part: 'answer' },
       goal: answerGoal(this.#request.goal, missing, this.queue.texts),

@@ -88,6 +88,22 @@ const spawns: BlockKind = {
       default: 5_000,
       into: ['graceMs'],
     }),
+    innerField('on_end', {
+      kind: { is: 'choice', of: ['wait', 'stop'] },
+      description:
+        'What happens to those that still work after its last answer: `wait` for them, or `stop` them at once.',
+      example: 'stop',
+      default: 'wait',
+      into: ['onEnd'],
+    }),
+    innerField('wait', {
+      kind: { is: 'duration' },
+      description:
+        'How long it waits for them at most. Those that still work then are stopped and named in the result.',
+      example: '2m',
+      default: 600_000,
+      into: ['waitMs'],
+    }),
   ],
 };
 

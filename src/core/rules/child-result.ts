@@ -14,7 +14,7 @@ export const childResultRule: Rule = ([call, operation, crossing], [bytesMax = 0
     return toolMessage(id, name, { type: 'error-text', value: failureText(operationFailure(operation)) });
   const envelope = readEnvelope(crossing);
   // probe: child-result-heading
-  const heading = `Result from ${name} (status: ${envelope.status}).${envelopeErrorText(envelope)}${missingText(envelope)}`;
+  const heading = `Result from ${name} (status: ${envelope.status}).${envelopeErrorText(envelope)}${missingText(envelope)}${spawnedText(envelope)}`;
   return toolMessage(id, name, {
     type: envelope.output === '' ? 'error-text' : 'text',
     value:
@@ -56,5 +56,11 @@ export const envelopeErrorText = ({ error }: Envelope): string =>
   error === null
     ? ''
     : ` Error (${error.class}): ${errorText1(error.code).summary}${limitSentence(error)} ${errorText1(error.code).suggestion}`;
+
+/** How the agents that it started ended, as far as its parent may know: their words are not for its caller. */
+export const spawnedText = ({ spawned = [] }: Envelope): string =>
+  spawned.length === 0
+    ? ''
+    : ` Agents it started: ${spawned.map(({ agent, status }) => `${agent} (${status})`).join(', ')}.`;
 
 const missingText = ({ missing }: Envelope): string => (missing.length === 0 ? '' : ` Missing: ${missing.join(', ')}.`);

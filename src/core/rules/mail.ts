@@ -1,7 +1,7 @@
 // Renders mail for a model: as data, with the sender set by the runtime.
 import { decodeMessage, errorText1, limitSentence } from '#base';
 import type { Envelope, Mail, ReceiveResult, RoutedMessages } from '#contracts';
-import { exceedsPreview, previewIfLong } from './child-result.ts';
+import { exceedsPreview, previewIfLong, spawnedText } from './child-result.ts';
 import { dataFrame, toOneLine } from './data-frame.ts';
 import { sourceCall, failureText, sourceText, toolMessage, userMessage } from './dialog.ts';
 import { bytesForEach, outputName } from './preview.ts';
@@ -76,8 +76,7 @@ type ReadableMail = { readonly heading: string; readonly body: string; readonly 
 
 const parseMail = (crossing: ResolvedSource | undefined): ReadableMail => {
   if (crossing?.from !== 'crossing') throw new TypeError('the rule needs a crossing');
-  if (crossing.kind === 'result')
-    return readResultMail(JSON.parse(crossing.content) as Envelope & { agent_id?: string });
+  if (crossing.kind === 'result') return readResultMail(JSON.parse(crossing.content) as Envelope);
   const { agent_id: sender, message_type: type, topic, id, text: body } = decodeMessage(crossing.content) as Mail;
   const from = sender === null ? 'the user' : toOneLine(sender);
   if (type === 'broadcast') return { heading: `${from} on topic ${topic} (message_id ${id}):`, body };
@@ -85,15 +84,11 @@ const parseMail = (crossing: ResolvedSource | undefined): ReadableMail => {
   return { heading, body, isOwn: sender === null };
 };
 
-const readResultMail = ({
-  status,
-  output,
-  error,
-  agent_id: sender = 'An agent',
-}: Envelope & { agent_id?: string }): ReadableMail => {
+const readResultMail = (envelope: Envelope & { agent_id?: string }): ReadableMail => {
+  const { status, output, error, agent_id: sender = 'An agent' } = envelope;
   const why = error === null ? '' : ` Error (${error.class}): ${errorText1(error.code).summary}${limitSentence(error)}`;
   return {
-    heading: `${toOneLine(sender)} has ended (message_type: result, status: ${status}).${why}`,
+    heading: `${toOneLine(sender)} has ended (message_type: result, status: ${status}).${why}${spawnedText(envelope)}`,
     body: output,
   };
 };

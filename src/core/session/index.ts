@@ -6,6 +6,7 @@ export { holdEstimates, thinkingTokens } from './hold-estimate.ts';
 export type { HoldInput } from './hold-estimate.ts';
 export { limitFailure } from './limits.ts';
 export { plainTool } from './plain-tool.ts';
+export { spawnedWaitMs } from './end-spawned.ts';
 export { requestShutdown, shutdownGraceMs } from './shut-down-spawned.ts';
 export { isMailTool, mailSchemas } from './mail-schemas.ts';
 export { noteMailRead, crossingAt } from './read-mail.ts';

@@ -25,7 +25,7 @@ const timeout: JsonObject = {
 export const mailSchemas = {
   spawn_agent: tool(
     'spawn_agent',
-    'Start another agent with an empty context, without waiting for it. It runs until you shut it down or you finish. Its replies and its final result arrive in your mailbox; read them with receive_message.',
+    'Start another agent with an empty context, without waiting for it. It runs until you shut it down, or until you have finished. Its replies and its final result arrive in your mailbox; read them with receive_message.',
     {
       agent_id: text('Agent to start; "self" starts a copy of yourself.'),
       workflow_id: text('Group name; the agent is then addressed as <workflow_id>:<agent_id>.'),

@@ -8,10 +8,11 @@ import { CloisterError } from '#base';
 import type { Failure } from '#base';
 import type { CrossingEnd, DeadLetter, Outcome, ReceiveResult } from '#contracts';
 import type { Cell } from '#core/cells';
-import { answerEnd, shutdownOutcome, stoppedOutcome, textForCaller } from './session-outcome.ts';
+import { answerEnd, shutdownOutcome, stoppedOutcome, textForCaller, worksForCaller } from './session-outcome.ts';
 import { WorkClock } from './limits.ts';
 import { showDeferred, showMail } from './read-mail.ts';
 import { chainTo, mailLoopFailure, newMailId, sendTo } from './send-mail.ts';
+import type { LatestWorks } from './session-outcome.ts';
 import type { DeferredMessage, Session } from './state.ts';
 
 type RunTurns = (session: Session) => Promise<Outcome>;
@@ -27,15 +28,17 @@ export const awaitFirstMail = async (cell: Cell): Promise<ReceiveResult | Failur
 };
 
 export const runResident = async (session: Session, work: RunTurns, first: ReceiveResult | null): Promise<Outcome> => {
+  let works: LatestWorks = { last: null, forCaller: null };
   // Without mail, the session starts with its goal.
-  if (first !== null && !wake(session, first)) return shutdownOutcome(session, false);
+  if (first !== null && !wake(session, first)) return shutdownOutcome(session, works, first.unread === true);
   for (;;) {
     const outcome = await work(session);
     if (endsResident(outcome, session)) return outcome;
+    works = { last: outcome, forCaller: worksForCaller(session) ? outcome : works.forCaller };
     const failure = answerAsker(session, outcome);
     if (failure !== null) return stoppedOutcome(session, failure);
     const next = await nextMail(session.cell, session.deferred);
-    if (!wake(session, next)) return shutdownOutcome(session, outcome.status !== 'failed');
+    if (!wake(session, next)) return shutdownOutcome(session, works, next.unread === true);
   }
 };
 

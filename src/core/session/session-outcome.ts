@@ -1,7 +1,7 @@
 // Ends a session with an outcome. There is no success without a final answer.
-import { deepFreeze, errorCatalogue, extractJson, readJsonAnswer } from '#base';
+import { CloisterError, deepFreeze, errorCatalogue, extractJson, readJsonAnswer } from '#base';
 import type { Failure, Json } from '#base';
-import type { CrossingEnd, Outcome, Status, StepContext } from '#contracts';
+import type { CrossingEnd, Outcome, Spent, Status, StepContext } from '#contracts';
 import { dropEarlierCalls } from '#core/memory';
 import { askModel, addReplyToWindow } from './ask-model.ts';
 import type { TurnReply } from './ask-model.ts';
@@ -63,9 +63,21 @@ export const retryTurnOrStop = (session: Session, failure: Failure): Outcome => 
   return stoppedOutcome(session, failure);
 };
 
-/** An idle resident was asked to finish. Its latest answer is its result, if it answered its latest mail. */
-export const shutdownOutcome = (session: Session, answered: boolean): Outcome =>
-  answered ? outcome(session, 'completed', textForCaller(session)) : stoppedOutcome(session, { code: 'shut_down' });
+/**
+ * A resident was asked to finish. Its result is its latest answer for its caller, and as complete as that answer was; it is not
+ * complete if messages are left that it had not read and that await an answer. `works`: its last work, and its last for its caller.
+ */
+export const shutdownOutcome = (session: Session, works: LatestWorks, leavesUnread: boolean): Outcome => {
+  const { last, forCaller } = works;
+  const failure: Failure = { code: 'shut_down' };
+  if (last?.status === 'failed' || (last === null && !leavesUnread)) return stoppedOutcome(session, failure);
+  const text = textForCaller(session);
+  if (leavesUnread) return outcome(session, 'partial', text, { failure });
+  if (forCaller?.status !== 'partial') return outcome(session, 'completed', text);
+  return { ...forCaller, output: text, data: null, spent: elapsedSpend(session) };
+};
+
+export type LatestWorks = { readonly last: Outcome | null; readonly forCaller: Outcome | null };
 
 /** Where the answer of the current work goes; null: to nobody. What a root says unasked goes to the person that started it. */
 export const answerEnd = ({ asker, cell }: Session): CrossingEnd | null =>
@@ -75,7 +87,7 @@ export const answerEnd = ({ asker, cell }: Session): CrossingEnd | null =>
 export const textForCaller = (session: Session): string =>
   /* probe: outcome-text */ worksForCaller(session) ? session.latestText : session.resultText;
 
-const worksForCaller = (session: Session): boolean => answerEnd(session) === (session.cell.parent ?? 'outside');
+export const worksForCaller = (session: Session): boolean => answerEnd(session) === (session.cell.parent ?? 'outside');
 
 const successStatus = ({ missing }: Session): Status => (missing.length > 0 ? 'partial' : 'completed');
 
@@ -99,7 +111,6 @@ const outcome = (
   output: string,
   details?: { failure?: Failure; data?: Json },
 ): Outcome => {
-  const { runtime, createdAt } = session.cell;
   return deepFreeze({
     status,
     output,
@@ -107,9 +118,18 @@ const outcome = (
     failure: details?.failure ?? null,
     // As with the text: what was missing in work for another is not told to the caller.
     missing: worksForCaller(session) ? session.missing : [],
-    // Time during which the run was down does not count.
-    spent: runtime.account.spent(runtime.now - createdAt - runtime.downMs),
+    spent: elapsedSpend(session),
   });
+};
+
+/** Time during which the run was down does not count. */
+export const elapsedSpend = ({ cell: { runtime, createdAt } }: Session): Spent =>
+  runtime.account.spent(runtime.now - createdAt - runtime.downMs);
+
+/** A defect stops only this session, and is reported as one. */
+export const failureFrom = (error: unknown): Failure => {
+  if (error instanceof CloisterError) return error.failure;
+  return { code: 'defect', detail: error instanceof Error ? error.message : String(error) };
 };
 
 /** The value as text with its keys in the order given, and as data. */

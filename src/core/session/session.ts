@@ -1,14 +1,12 @@
 // Runs one agent's session from its goal to its outcome.
-import { CloisterError } from '#base';
-import type { Failure } from '#base';
 import type { Outcome, ReceiveResult } from '#contracts';
 import type { Cell } from '#core/cells';
 import { ContextWindow } from '#core/memory';
 import { askModel, addReplyToWindow } from './ask-model.ts';
 import { callTools } from './call-tools.ts';
-import { finishWithAnswer, runLastTurn, stoppedOutcome, retryTurnOrStop } from './session-outcome.ts';
+import { endSpawned } from './end-spawned.ts';
+import { failureFrom, finishWithAnswer, runLastTurn, stoppedOutcome, retryTurnOrStop } from './session-outcome.ts';
 import { WorkClock } from './limits.ts';
-import { shutDownSpawned } from './shut-down-spawned.ts';
 import { showNewContext } from './show-new-context.ts';
 import { listSourceTools } from './list-tools.ts';
 import { SourceSession } from './source-session.ts';
@@ -29,8 +27,7 @@ const runFullSession = async (cell: Cell, ports: SessionPorts): Promise<Outcome>
   const session = openSession(cell, ports);
   const outcome =
     first !== null && 'code' in first ? stoppedOutcome(session, first) : await runOpenSession(session, first);
-  if (session.spawnedChildren.length > 0) await shutDownSpawned(session);
-  return outcome;
+  return session.spawnedChildren.length === 0 ? outcome : endSpawned(session, outcome);
 };
 
 const runOpenSession = async (session: Session, first: ReceiveResult | null): Promise<Outcome> => {
@@ -120,9 +117,3 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
 };
 
 const none: readonly never[] = [];
-
-/** A defect stops only this session, and is reported as one. */
-const failureFrom = (error: unknown): Failure => {
-  if (error instanceof CloisterError) return error.failure;
-  return { code: 'defect', detail: error instanceof Error ? error.message : String(error) };
-};

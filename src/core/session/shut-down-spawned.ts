@@ -1,44 +1,64 @@
 // Shuts down the agents that a session spawned: asks them to finish, then stops the rest. None is left running.
-import type { PendingOperation } from '#contracts';
+import type { CellId } from '#base';
+import type { ChildOperation, PendingOperation, PostOperation } from '#contracts';
 import type { Session } from './state.ts';
 
 export const shutdownGraceMs = 5_000;
 
-/** If the session itself was stopped, its spawned agents already were too. */
-export const shutDownSpawned = async (session: Session): Promise<void> => {
-  const { runtime, agent } = session.cell;
+/** The agents that have not ended; none if the session itself was stopped, because they were stopped with it. */
+export const openSpawned = ({ cell, spawnedChildren }: Session): readonly PendingOperation<ChildOperation>[] => {
   // probe: spawned-still-open
-  const unsettled = session.spawnedChildren.flatMap(({ pending }) => (pending.settled === undefined ? [pending] : []));
-  let open = runtime.stillRunning(unsettled);
-  if (open.length === 0) return;
-  try {
-    requestShutdown(session, open);
-    const grace: PendingOperation = runtime.begin({
-      do: 'sleep',
-      ms: agent.spawns?.graceMs ?? shutdownGraceMs,
-      why: 'time-out',
-    });
-    while (open.length > 0) {
-      const settled: PendingOperation = await runtime.first([...open, ...(grace.settled === undefined ? [grace] : [])]);
-      if (settled === grace) for (const pending of open) runtime.cancel(pending);
-      else open = open.filter((pending) => pending !== settled);
-    }
-    if (grace.settled === undefined) runtime.cancel(grace);
-  } catch {
-    // The session was stopped meanwhile, and its spawned agents with it.
+  const unsettled = spawnedChildren.flatMap(({ pending }) => (pending.settled === undefined ? [pending] : []));
+  return cell.runtime.stillRunning(unsettled);
+};
+
+export type ShutDown = {
+  /** The agents that were asked to finish. */
+  readonly asked: readonly CellId[];
+  /** Those of them whose last words the session has not read. */
+  readonly unheard: readonly CellId[];
+};
+
+/** Rejects if the session is stopped meanwhile, and its spawned agents with it. */
+export const shutDownSpawned = async (session: Session): Promise<ShutDown> => {
+  const { runtime, agent } = session.cell;
+  let open: readonly PendingOperation[] = openSpawned(session);
+  if (open.length === 0) return { asked: [], unheard: [] };
+  const request = requestShutdown(session, open);
+  const grace: PendingOperation = runtime.begin({
+    do: 'sleep',
+    ms: agent.spawns?.graceMs ?? shutdownGraceMs,
+    why: 'time-out',
+  });
+  while (open.length > 0) {
+    const settled: PendingOperation = await runtime.first([...open, ...(grace.settled === undefined ? [grace] : [])]);
+    if (settled === grace) for (const pending of open) runtime.cancel(pending);
+    else open = open.filter((pending) => pending !== settled);
   }
+  if (grace.settled === undefined) runtime.cancel(grace);
+  const { settled } = await runtime.first([request]);
+  return settled?.ok === true ? (settled.value as unknown as ShutDown) : { asked: [], unheard: [] };
 };
 
 /** Idle agents end immediately; the others end when they have finished their current work. */
-export const requestShutdown = ({ cell }: Session, children: readonly PendingOperation[]): void => {
+export const requestShutdown = (
+  { cell }: Session,
+  children: readonly PendingOperation[],
+): PendingOperation<PostOperation> => {
   const { runtime } = cell;
   const asked = children.flatMap(({ operation }) => (operation.do === 'child' ? [operation.cell] : []));
-  runtime.begin({
+  return runtime.begin({
     do: 'post',
     name: 'mail:close',
     decide: () => {
-      for (const one of asked) runtime.liveRun.mail.directory.get(one)?.mailbox.close();
-      return { asked };
+      const { directory } = runtime.liveRun.mail;
+      const unread = directory.get(runtime.cellId)?.mailbox.unread ?? [];
+      // Whoever still works may have more to say.
+      const unheard = asked.filter(
+        (one) => directory.get(one)?.mailbox.idle === false || unread.some(({ from }) => from === one),
+      );
+      for (const one of asked) directory.get(one)?.mailbox.close();
+      return { asked, unheard };
     },
   });
 };

@@ -3,7 +3,7 @@ import type { Json, RunId } from '#base';
 import type { Answer, Outcome, RunOutcome } from '#contracts';
 import type { CommandContext } from './command-context.ts';
 import { cliFailureJson } from './error-value.ts';
-import { sanitizeBlock } from './sanitize-text.ts';
+import { sanitizeBlock, sanitizeLine } from './sanitize-text.ts';
 
 export const printAnswer = (outcome: Pick<Outcome, 'output' | 'data'>, { world, output }: CommandContext): void => {
   if (world.stdout.isTTY === true) output.out.print('');
@@ -16,7 +16,7 @@ export const printAnswer = (outcome: Pick<Outcome, 'output' | 'data'>, { world, 
 const jsonLines = ({ output, data }: Pick<Outcome, 'output' | 'data'>): string =>
   JSON.stringify(data) === output ? JSON.stringify(data, null, 2) : output;
 
-export const cliOutcomeJson = ({ run, status, output, data, failure, spent, missing }: RunOutcome) => ({
+export const cliOutcomeJson = ({ run, status, output, data, failure, spent, missing, spawned = [] }: RunOutcome) => ({
   run,
   status,
   output,
@@ -24,7 +24,31 @@ export const cliOutcomeJson = ({ run, status, output, data, failure, spent, miss
   error: failure === null ? null : cliFailureJson(failure),
   spent,
   missing,
+  spawned,
 });
+
+/** The agents whose answers are missing; of spawned ones also why. */
+export const missingAgentLines = ({
+  missing,
+  spawned = [],
+}: Pick<Outcome, 'missing' | 'spawned'>): readonly string[] => {
+  const reasons = spawned.flatMap(({ agent, why }) => (why === null ? [] : [`- ${agent}: ${why}`]));
+  const lines = missing.length === 0 ? [] : [`no complete answer from: ${missing.join(', ')}`, ...reasons];
+  return lines.map((line) => sanitizeLine(line));
+};
+
+/** What spawned agents wrote that the agent did not read. It is no part of the answer, so it is not printed with it. */
+export const spawnedLines = ({ spawned = [] }: Pick<Outcome, 'spawned'>): readonly string[] =>
+  spawned.flatMap(({ agent, cell, output, bytes }) =>
+    output === ''
+      ? []
+      : [
+          '',
+          sanitizeLine(`from ${agent}, which the answer does not include:`),
+          sanitizeBlock(output).trimEnd(),
+          ...(bytes === undefined ? [] : [sanitizeLine(`(the beginning of ${bytes} bytes; all of it: cell ${cell})`)]),
+        ],
+  );
 
 /** The answer to one message of a session that continues. */
 export type AnswerReport = Answer & { readonly run: RunId; readonly data: Json };

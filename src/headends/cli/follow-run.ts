@@ -2,7 +2,7 @@
 import { CloisterError } from '#base';
 import type { JsonObject, RunId } from '#base';
 import type { AuditReport, Cloister, RunEvent, RunOutcome, RunReport, RunSession, TaskReport } from '#contracts';
-import { cliOutcomeJson, printAnswer } from './answer.ts';
+import { cliOutcomeJson, missingAgentLines, printAnswer, spawnedLines } from './answer.ts';
 import { auditLines } from './audit-lines.ts';
 import type { CommandContext } from './command-context.ts';
 import { errorLines, cliFailureJson } from './error-value.ts';
@@ -142,8 +142,8 @@ const showFigures = (
   const printer: Printer = isDemo === true ? output.out : output.err;
   printer.print('', ...summaryLines(report, printer, request.verbose));
   if (tasks.length > 0) printer.print('', ...taskLines(tasks, printer));
-  else if (outcome.missing.length > 0)
-    printer.print(`no complete answer from: ${sanitizeLine(outcome.missing.join(', '))}`);
+  else printer.print(...missingAgentLines(outcome));
+  printer.print(...spawnedLines(outcome));
   if (outcome.failure !== null) output.err.print(...errorLines(cliFailureJson(outcome.failure)));
   if (audit !== null) printer.print('', ...auditLines(audit, report.events, printer.paint));
   if (notices.length > 0) printer.print('', ...notices.map((line) => sanitizeLine(line)));

@@ -8,8 +8,13 @@ import { toolOutputSchema } from './agent-tool.ts';
 import { clientFailureText } from './rpc.ts';
 
 export const toToolResult = (agent: Agent, format: OutputFormat['format'], outcome: RunOutcome): CallToolResult => {
-  const { status, output, data, run } = outcome;
-  const _meta = { 'cloister/run': run, 'cloister/status': status };
+  const { status, output, data, run, missing, spawned = [] } = outcome;
+  const _meta = {
+    'cloister/run': run,
+    'cloister/status': status,
+    ...(missing.length === 0 ? {} : { 'cloister/missing': missing }),
+    ...(spawned.length === 0 ? {} : { 'cloister/spawned': spawned }),
+  };
   const failure = clientFailure(outcome.failure ?? { code: status === 'cancelled' ? 'cancelled' : 'defect' });
   if (output === '' || status === 'failed' || status === 'cancelled') return failedResult(failure, _meta);
 
@@ -17,17 +22,23 @@ export const toToolResult = (agent: Agent, format: OutputFormat['format'], outco
   const whole = status === 'completed';
   const content = [
     textContent(output),
-    ...(whole ? [] : [textContent(`The answer is incomplete: ${clientFailureText(failure)}`)]),
+    ...(whole ? [] : [textContent(`The answer is incomplete: ${incompleteText(outcome, failure)}`)]),
   ];
   // A tool with an output schema may return anything but data only as an error.
   const isError = toolOutputSchema(agent) !== null && !('structuredContent' in structured);
   return { content, ...structured, ...(isError ? { isError } : {}), _meta };
 };
 
+/** Agents can be missing without a failure of the agent that answered. */
+const incompleteText = ({ failure, missing }: RunOutcome, shown: ClientFailure): string =>
+  failure === null && missing.length > 0
+    ? `nothing complete came from ${missing.join(', ')}.`
+    : clientFailureText(shown);
+
 /** Why a call was not served. */
 export const errorResult = (error: unknown): CallToolResult => failedResult(clientError(error), {});
 
-const failedResult = (failure: ClientFailure, meta: Readonly<Record<string, string>>): CallToolResult => ({
+const failedResult = (failure: ClientFailure, meta: Readonly<Record<string, unknown>>): CallToolResult => ({
   content: [textContent(clientFailureText(failure))],
   isError: true,
   _meta: { ...meta, 'cloister/error': failure.code, 'cloister/retryable': failure.retryable },

@@ -13,6 +13,7 @@ export const restOutcomeJson = ({
   failure,
   spent,
   missing,
+  spawned = [],
 }: OutcomeOrState): JsonObject => ({
   run,
   status,
@@ -21,6 +22,7 @@ export const restOutcomeJson = ({
   error: failure === null ? null : restFailureJson(failure),
   spent,
   missing,
+  spawned,
 });
 
 /** An outcome, or the current state of a run that has none. */

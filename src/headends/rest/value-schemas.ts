@@ -49,7 +49,15 @@ const outcome = {
   data: { description: 'The answer as JSON, if JSON was requested.' },
   error: nullOr(schemaRef('Failure')),
   spent: schemaRef('Spent'),
-  missing: { ...texts, description: 'Sub-agents whose answers are missing or incomplete.' },
+  missing: {
+    ...texts,
+    description: 'Sub-agents whose answers are missing or incomplete, and spawned agents that did not finish.',
+  },
+  spawned: {
+    type: 'array',
+    items: schemaRef('SpawnedOutcome'),
+    description: 'Spawned agents that did not finish, or whose last words the agent had not read when it answered.',
+  },
 };
 
 export const valueSchemas: Readonly<Record<string, JsonObject>> = {
@@ -66,6 +74,16 @@ export const valueSchemas: Readonly<Record<string, JsonObject>> = {
         },
       }),
     },
+  ),
+  SpawnedOutcome: record(
+    {
+      agent: text,
+      cell: { type: 'string', description: 'Its cell: `cells` of the run has the whole output.' },
+      status: { enum: statuses },
+      why: { ...textOrNone, description: 'Why it is in `missing`; null if it finished its work.' },
+      output: { type: 'string', description: 'What it wrote. If `bytes` is present, only the beginning.' },
+    },
+    { bytes: { ...whole, description: 'The size of the whole output.' } },
   ),
   Error: record({ error: { allOf: [schemaRef('Failure')], properties: { retryAfterMs: whole } } }),
   Failure: failureSchema,

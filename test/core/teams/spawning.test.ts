@@ -13,12 +13,12 @@ const spawn: Reply = {
 const wait: Reply = { text: '', ms: 5, call: { tool: 'receive_message', args: { timeout_ms: 600_000 } } };
 
 /** Two members with one task each, with the default limits. */
-const runTeam = async (say: Say) => {
+const runTeam = async (say: Say, onEnd: 'wait' | 'stop' = 'wait') => {
   const stage = new TeamStage(say);
   const member = (name: string) =>
     stage.agent(name, {
       tools: ['spawn_agent', 'send_message', 'receive_message'],
-      spawns: { agents: ['self'] },
+      spawns: { agents: ['self'], onEnd },
       messages: ['parent', 'children'],
     });
   const team = defineTeam({ name: 'crew', agents: [member('ann'), member('bob')] });
@@ -64,8 +64,9 @@ test('when members end, agents that are busy on two levels below them get one gr
   const { outcome, ms, sound } = await runTeam((request) => {
     if (!isAsked(request)) return { text: 'Done.', ms: request.prompt.startsWith('# Task') ? 100 : 3_600_000 };
     return spawn;
-  });
-  expect(outcome.status).toBe('completed');
+  }, 'stop');
+  // Their tasks are not done: an answer that leaves spawned work behind is incomplete.
+  expect(outcome.status).toBe('failed');
   expect({ sound, isQuick: ms < 6_000 }).toEqual({ sound: true, isQuick: true });
 });
 
