@@ -115,7 +115,7 @@ export type TopologyAgent = {
     readonly untrustedText: boolean;
   }[];
   /** Whether the file itself sets these, not the defaults. */
-  readonly explicit: { readonly tools: boolean; readonly timeout: boolean };
+  readonly explicit: { readonly tools: boolean; readonly timeout: boolean; readonly limits?: Limits };
   readonly mail?: TopologyMail;
 };
 
@@ -186,10 +186,15 @@ export type Warning = {
   readonly message: string;
 };
 
+/** `changed`: those that are not the defaults. */
+export type EffectiveLimits = { readonly values: Limits; readonly changed: readonly (keyof Limits)[] };
+
 export type TopologyNode = {
   readonly name: string;
   readonly file: string;
   readonly agents: readonly TopologyNode[];
+  /** The limits in effect when it is started at this place, without those that are not limited. */
+  readonly limits?: EffectiveLimits;
   /** It is spawned: its caller does not wait for it. */
   readonly spawned?: true;
 };

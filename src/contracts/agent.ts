@@ -130,6 +130,10 @@ export type Agent = {
   /** The file it was read from; null if it was defined in code. */
   readonly file: string | null;
   readonly limits: Limits;
+  /** Agents that it spawns have at most this much: what its file or code sets, and what it inherited itself. Defaults are not inherited. */
+  readonly inheritable: Limits;
+  /** The deepest level at which it may start agents; the root is at level 0. */
+  readonly depth: number;
   readonly settings: ModelSettings;
   readonly budget: Budget;
   readonly grants: readonly GrantName[];
@@ -190,6 +194,10 @@ export type AgentDefinition = {
   /** Names of the tools that came with the request. Absent: there are none. */
   readonly given?: readonly string[];
   readonly limits: Limits;
+  /** Absent: the same as `limits`. */
+  readonly inheritable?: Limits;
+  /** Absent: 3 levels. */
+  readonly depth?: number;
   readonly settings: ModelSettings;
   readonly budget: Budget;
 };

@@ -89,6 +89,8 @@ export type DurableEvent = Base &
         /** The name of the offloaded output, if it was too long to show whole. */
         readonly output: string | null;
         readonly error: PublicFailure | null;
+        /** For the refused call of an agent: the agents from the root down to the one that was called. For people only: no model sees it. */
+        readonly path?: readonly string[];
       } & Sizes)
     | {
         readonly type: 'child-start';

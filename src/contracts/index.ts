@@ -14,6 +14,7 @@ export type {
   AgentReference,
   InvalidAgentFile,
   CheckReport,
+  EffectiveLimits,
   FileSpawns,
   Frontmatter,
   ParseYaml,

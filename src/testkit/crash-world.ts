@@ -103,8 +103,9 @@ export class CrashWorld {
               (tool) => this.#tool(tool, tool.name),
             ),
             agent.file,
+            agent,
           )
-        : buildTeam(teamOptions(agent, instrument), agent.file);
+        : buildTeam(teamOptions(agent, instrument), agent.file, agent);
     this.#agents.set(agent, made);
     return made;
   }

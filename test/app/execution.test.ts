@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { RunEvent } from 'cloister';
+import type { JsonObject } from '#base';
 import { virtualClock } from '#testkit';
 import type { ScriptedReply } from '#testkit';
 import { calls, runUntilSettled } from '../core/session/driver.ts';
@@ -62,21 +63,38 @@ test('depth 3, width 8, one model slot: all 585 sessions end, one request at a t
   expect(await cloister.audit(run)).toMatchObject({ ok: true, problems: [], cells: 585 });
 });
 
-test('one level deeper is refused, and the agent that asked is told', async () => {
-  const folders = createFolders({
-    'a.ai': ai('agents: b'),
-    'b.ai': ai('agents: c'),
-    'c.ai': ai('agents: d'),
-    'd.ai': ai('agents: e'),
-    'e.ai': ai(),
-  });
-  const ask = (name: string, next: string) => ({ when: { agent: name, turn: 1 }, reply: callRepeatedly(next, 1) });
-  const says = [ask('a', 'b'), ask('b', 'c'), ask('c', 'd'), ask('d', 'e'), { reply: '{{results}}' }];
-  const { cloister } = await open(folders, ['a.ai'], { says });
-  const { outcome, run } = cloister.run('a', 'Go');
-  expect((await outcome).output).toMatch(/Error \(policy\): The maximum nesting depth was reached\. The limit is 3\./u);
-  expect((await cloister.show(run)).cells.map(({ agent }) => agent)).toEqual(['a', 'b', 'c', 'd']);
-});
+test.for<[what: string, config: JsonObject, deepest: number]>([
+  ['three levels', {}, 3],
+  ['as many levels as the config allows', { spawns: { depth: 4 } }, 4],
+  ['as few levels as the config allows', { spawns: { depth: 1 } }, 1],
+])(
+  'agents can call each other over %s; the one that asks for more is told, and so is the operator',
+  async ([, config, deepest]) => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const folders = createFolders({
+      'a.ai': ai('agents: b'),
+      'b.ai': ai('agents: c'),
+      'c.ai': ai('agents: d'),
+      'd.ai': ai('agents: e'),
+      'e.ai': ai('agents: f'),
+      'f.ai': ai(),
+      '.ai-agent.json': config,
+    });
+    const ask = (name: string, next: string) => ({ when: { agent: name, turn: 1 }, reply: callRepeatedly(next, 1) });
+    const says = [...names.slice(1).map((next, index) => ask(names[index]!, next)), { reply: '{{results}}' }];
+    const { cloister } = await open(folders, ['a.ai'], { says });
+    const { outcome, run } = cloister.run('a', 'Go');
+    const words = `Error (policy): The maximum nesting depth was reached. The limit is ${deepest}.`;
+    expect((await outcome).output).toContain(words);
+    const { cells, events } = await cloister.show(run);
+    expect(cells.map(({ agent }) => agent)).toEqual(names.slice(0, deepest + 1));
+    const paths = events.flatMap((event) =>
+      event.type === 'tool-end' && event.path !== undefined ? [event.path] : [],
+    );
+    expect(paths).toEqual([names.slice(0, deepest + 2)]);
+    expect(await cloister.audit(run)).toMatchObject({ ok: true, problems: [] });
+  },
+);
 
 describe('tool calls of one turn', () => {
   const counting = `
@@ -167,7 +185,7 @@ describe('a child that is stopped', () => {
       'when its time is up',
       'budget: { time: 5s }',
       'timeout',
-      /Error \(timeout\): The deadline has passed\. Allow more time/u,
+      /Error \(timeout\): The deadline has passed\. Limit: deadline\. Allow more time/u,
     ],
     ['when it has worked too long', 'timeout_ms: 5s\nllmTimeout: 1s', 'limit', /Error \(limit\): .*Raise the limit/u],
   ])('%s, returns what it has, with that status', async (_, keys, status, words) => {

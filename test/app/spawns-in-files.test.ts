@@ -288,6 +288,33 @@ describe('the operator’s limits', () => {
     expect(problems[0]!.message).toMatch(words);
   });
 
+  test('are inherited only as far as files set them, and check shows what is in effect', async () => {
+    const folders = createFolders({
+      'gm.ai': spawning('[fighter]', '\nlimits: { max_steps: 4, timeout_ms: 30s }'),
+      'fighter.ai': ai('max_steps: 9\nllmTimeout: 20m\nmaxToolTurns: 8'),
+      'solo.ai': ai('agents: fighter\nlimits: { timeout_ms: 1m, llmTimeout: 1m }'),
+      '.ai-agent.json': { defaults: { limits: { maxToolTurns: 5 }, models: ['ollama/some'] } },
+    });
+    const report = await check(folders, ['.']);
+    const [gm, solo] = report.tree;
+    expect(gm!.limits).toEqual({
+      values: expect.objectContaining({ timeout_ms: 30_000, llmTimeout: 30_000, max_steps: 4 }),
+      changed: ['maxToolTurns', 'llmTimeout', 'max_steps', 'timeout_ms'],
+    });
+    expect(gm!.agents[0]!.limits!.values).toMatchObject({
+      max_steps: 4,
+      timeout_ms: 30_000,
+      llmTimeout: 30_000,
+      // The config's default is no limit of the parent's file.
+      maxToolTurns: 8,
+      mailTimeout: 600_000,
+    });
+    expect(solo!.agents[0]!.limits!.values).toMatchObject({ max_steps: 9, timeout_ms: 1_200_000, maxToolTurns: 8 });
+    const lines = checkLines(report, true, { paint: (_, text) => text, columns: 200 }).join('\n');
+    expect(lines).toContain('\n  fighter (spawned): maxToolTurns 8, llmTimeout 30000, max_steps 4, timeout_ms 30000\n');
+    expect((await loaded({ 'gm.ai': ai('max_steps: 4'), '.ai-agent.json': {} })).inheritable).toEqual({ max_steps: 4 });
+  });
+
   test('do not apply to agents in code', async () => {
     const spawns = { agents: ['self'], children: 1_000, perMinute: 500, depth: 50 } as const;
     const agent = defineAgent({ name: 'gm', description: 'Leads', prompt: '', tools: ['spawn_agent'], spawns });

@@ -21,6 +21,8 @@ export type Ending = {
     | 'json'
     | 'no json';
   readonly answer: string;
+  /** Which limit it exceeds, when it ends that way. Its parent is told. */
+  readonly limit: 'max_steps' | 'max_output_files' | 'max_output_size_bytes';
 };
 
 export const ending: fc.Arbitrary<Ending> = fc.record({
@@ -37,6 +39,7 @@ export const ending: fc.Arbitrary<Ending> = fc.record({
     'no json',
   ),
   answer: words.map((text) => `Tea. ${text}`),
+  limit: fc.constantFrom('max_steps', 'max_output_files', 'max_output_size_bytes'),
 });
 
 // ---- what the child keeps private
@@ -51,8 +54,6 @@ export type ChildState = {
   readonly words: string;
   readonly faults: number;
   readonly extraTools: readonly string[];
-  /** Which limit it exceeds, when it ends that way. */
-  readonly limit: 'max_steps' | 'max_output_files' | 'max_output_size_bytes';
   readonly usage: readonly [number, number];
   readonly settings: { readonly temperature?: number };
   readonly env: string;
@@ -75,7 +76,6 @@ export const childState: fc.Arbitrary<ChildState> = fc.record({
   words,
   faults: fc.integer({ min: 0, max: 2 }),
   extraTools: fc.uniqueArray(fc.stringMatching(/^x[a-z]{1,6}$/u), { maxLength: 3 }),
-  limit: fc.constantFrom('max_steps', 'max_output_files', 'max_output_size_bytes'),
   usage: fc.tuple(fc.nat(1_500), fc.nat(100)),
   settings: fc.record({ temperature: fc.constantFrom(0, 0.5) }, { requiredKeys: [] }),
   env: fc.stringMatching(/^[a-z0-9]{0,12}$/u),
@@ -205,9 +205,9 @@ const defineChild = ({ defineAgent }: Cloister, world: World, end: Ending, state
     settings: state.settings,
     limits: {
       maxRetries: 2,
-      max_steps: end.kind === 'limit' && state.limit === 'max_steps' ? actsOf(end, state).flat().length : 40,
-      max_output_files: end.kind === 'limit' && state.limit === 'max_output_files' ? 1 : 20,
-      max_output_size_bytes: end.kind === 'limit' && state.limit === 'max_output_size_bytes' ? 2_000 : 100_000,
+      max_steps: end.kind === 'limit' && end.limit === 'max_steps' ? actsOf(end, state).flat().length : 40,
+      max_output_files: end.kind === 'limit' && end.limit === 'max_output_files' ? 1 : 20,
+      max_output_size_bytes: end.kind === 'limit' && end.limit === 'max_output_size_bytes' ? 2_000 : 100_000,
       maxToolTurns: end.kind === 'last turn' ? Math.max(1, actsOf(end, state).length) : 10,
     },
   });

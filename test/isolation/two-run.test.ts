@@ -32,7 +32,7 @@ test('a parent and a sibling see the same bytes whatever a child keeps private',
 // The arguments were JSON then, and the tool waited for a time that was not a number: until its step timed out.
 test('arguments that are not JSON stay so whatever text they contain', async () => {
   const [state] = fc.sample(childState, { numRuns: 1, seed: 1 });
-  const fixed = { ending: { kind: 'answer', answer: 'Tea.' }, viaGather: false } as const;
+  const fixed = { ending: { kind: 'answer', answer: 'Tea.', limit: 'max_steps' }, viaGather: false } as const;
   const seenWith = async (...texts: readonly string[]) => {
     const acts = texts.map((text) => ({ kind: 'broken', text, delayMs: 1 }) as const);
     return watchParent(cloister, fixed, {

@@ -1,7 +1,9 @@
 // Builds agents from files: children first, then the agents that name them.
 //
 //   B1. The numbers in `spawns` may not exceed the operator's; where a file sets none, the operator's apply.
-//   B2. An agent contains the agents that it spawns, so two files cannot spawn each other; each can spawn itself.
+//   B2. Agents that an agent spawns inherit the limits that its file sets, not the config's defaults. The operator's depth
+//       holds for agents that are called, too.
+//   B3. An agent contains the agents that it spawns, so two files cannot spawn each other; each can spawn itself.
 import { CloisterError } from '#base';
 import type { Agent, AgentOptions, Frontmatter, Problem, SpawnCaps, SpawnOptions } from '#contracts';
 import { buildAgent, withOutputFormat } from '#core/orchestration';
@@ -63,7 +65,10 @@ const build = (
   try {
     return includeProblems.length + violations.length > 0
       ? null
-      : buildAgent(agentOptions(file.name, text, mergeDefaults(file.frontmatter, defaults), { children, caps }), path);
+      : buildAgent(agentOptions(file.name, text, mergeDefaults(file.frontmatter, defaults), { children, caps }), path, {
+          inheritable: file.frontmatter.limits ?? {},
+          depth: caps.depth,
+        });
   } catch (error) {
     if (!(error instanceof CloisterError)) throw error;
     const detail = error.failure.detail ?? error.message;

@@ -11,7 +11,6 @@ import type {
   Warning,
 } from '#contracts';
 import { modelFacts } from '#adapters/models';
-import { depthMax } from '#core/orchestration';
 import { isMailTool, thinkingTokens } from '#core/session';
 import { checkTopology, mergeDefaults, listVariables, withCaps } from '#core/registry';
 import type { Config } from './configs.ts';
@@ -125,7 +124,7 @@ const buildTopology = async ({ linked, roots, configs }: Registry) => {
   for (const one of linked.values()) agents.push(await topologyAgent(one, configs.forFile(one.path)));
   const named = new Set([...linked.values()].flatMap((one) => [...one.agents.map(({ path }) => path), ...one.spawns]));
   const topLevel = roots.filter((path) => linked.has(path) && !named.has(path));
-  const deepest = Math.max(depthMax, ...agents.map(({ mail }) => mail?.spawns?.depth ?? 0));
+  const deepest = Math.max(0, ...[...linked.keys()].map((path) => configs.forFile(path).resolved.spawns.depth));
   return withDisplayPaths(checkTopology(agents, topLevel.length > 0 ? topLevel : roots, { depthMax: deepest }), linked);
 };
 
@@ -216,6 +215,7 @@ const highestPrice = ({ tiers = [], ...base }: Price): { input: number; output: 
 const explicitSettings = ({ tools, limits, budget }: Frontmatter): TopologyAgent['explicit'] => ({
   tools: tools !== undefined,
   timeout: limits?.timeout_ms !== undefined || budget?.ms !== undefined,
+  limits: limits ?? {},
 });
 
 /** The tree with display paths. */

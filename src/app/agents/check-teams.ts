@@ -1,6 +1,6 @@
 // Adds teams to the topology of their agents.
 import type { Problem, Topology, TopologyNode } from '#contracts';
-import { mergeDefaults } from '#core/registry';
+import { effectiveLimits, mergeDefaults } from '#core/registry';
 import type { LinkedTeam } from './load-team.ts';
 import type { Registry } from './registry.ts';
 
@@ -8,17 +8,27 @@ import type { Registry } from './registry.ts';
  * Places teams above the agents that they name. How much work a team does depends on its tasks, so only its budget limits the
  * cost of a run.
  */
-export const addTeams = <T extends Topology>(found: T, { teams, linked }: Pick<Registry, 'teams' | 'linked'>): T => {
+export const addTeams = <T extends Topology>(
+  found: T,
+  { teams, linked, configs }: Pick<Registry, 'teams' | 'linked' | 'configs'>,
+): T => {
   if (teams.length === 0) return found;
   const { worstCase } = found;
   const display = (path: string): string => linked.get(path)?.file.path ?? path;
   const members = new Set(teams.flatMap((team) => teamFiles(team).map(display)));
   const byFile = new Map(found.tree.map((node) => [node.file, node]));
+  /** Agents that run as roots have other defaults than as members. */
+  const asMember = (node: TopologyNode, path: string): TopologyNode => {
+    const file = linked.get(path)?.file;
+    if (file === undefined) return node;
+    const { limits = {} } = mergeDefaults(file.frontmatter, configs.forFile(path).defaults);
+    return { ...node, limits: effectiveLimits(limits, false) };
+  };
   const nodes = teams.map((team): TopologyNode => ({
     name: team.file.name,
     file: team.file.path,
-    agents: teamFiles(team).map(
-      (path) => byFile.get(display(path)) ?? bare(display(path), linked.get(path)?.file.name),
+    agents: teamFiles(team).map((path) =>
+      asMember(byFile.get(display(path)) ?? bare(display(path), linked.get(path)?.file.name), path),
     ),
   }));
   const bound = (key: 'tokens' | 'usd', other: number | null): number | null => {

@@ -88,6 +88,8 @@ type TeamBuildContext = {
   /** Agents by the path of their file. */
   readonly agents: ReadonlyMap<string, Agent>;
   defaultsOf(path: string): Partial<Frontmatter>;
+  /** The operator's depth. */
+  depthOf(path: string): number;
   /** Overrides `parallel` in the files. */
   readonly parallel: number | undefined;
 };
@@ -133,7 +135,7 @@ const build = ({ path, file, members, coordinator }: LinkedTeam, context: TeamBu
     agents: found,
     ...(coordinators[0] === undefined ? {} : { coordinator: coordinators[0] }),
   };
-  return [buildTeam(options, path)];
+  return [buildTeam(options, path, { depth: context.depthOf(path) })];
 };
 
 type CoordinatorContext = { readonly coordinator: string | null; readonly context: TeamBuildContext };

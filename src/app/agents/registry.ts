@@ -84,6 +84,7 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   const { teams: builtTeams, problems: unbuiltTeams } = buildTeams(teams, {
     agents: built.agents,
     defaultsOf: (path) => configs.forFile(path).defaults,
+    depthOf: (path) => configs.forFile(path).resolved.spawns.depth,
     parallel: options.parallel,
   });
   problems.push(...configs.problems, ...built.problems, ...unbuiltTeams);

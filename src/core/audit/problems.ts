@@ -47,6 +47,7 @@ export type ProblemCode =
   | 'output-changed'
   | 'output-preview'
   | 'cap-widened'
+  | 'limit-widened'
   | 'cap-exceeded'
   | 'hold-record'
   | 'overdraft'

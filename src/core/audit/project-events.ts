@@ -243,7 +243,17 @@ const settleEvents = (frame: Frame, settle: SettleFrameRecord, state: State): re
   const value = ok ? (settle.value as ToolResultValue | null) : null;
   const sizes = trafficSizes(argsSize(begin), value === null ? noSize : (value.output ?? textSize(value.text ?? '')));
   const output = value?.output?.name ?? null;
-  return [{ type: 'tool-end', cell, op, tool, ok, ms, ...sizes, output, error: publicError(failure) }];
+  const end: EventBody = { type: 'tool-end', cell, op, tool, ok, ms, ...sizes, output, error: publicError(failure) };
+  const refused = begin.about?.['agent'];
+  return [typeof refused === 'string' ? { ...end, path: [...pathTo(cell, state), refused] } : end];
+};
+
+/** The agents from the root down to this cell's. */
+const pathTo = (cell: CellId, { agents, windows }: State): readonly string[] => {
+  const path: string[] = [];
+  for (let at: CellId | null = cell; at !== null; at = windows.get(at)?.parent ?? null)
+    path.unshift(agents.get(at) ?? 'unknown');
+  return path;
 };
 
 const modelEnd = (cell: CellId, settle: SettleFrameRecord, info: AttemptInfo): EventBody => {

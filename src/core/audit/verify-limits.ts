@@ -1,18 +1,22 @@
-// Checks limits from the log: whether the limit that an outcome names can have ended its cell.
+// Checks limits from the log: whether a spawned cell has no more than its parent may pass on, and whether the limit that an
+// outcome names can have ended its cell.
 import { limitBehind } from '#base';
-import type { ErrorCode, Failure, LimitName } from '#base';
-import type { Frame, Outcome } from '#contracts';
-import { resolveLimits } from '#core/registry';
+import type { ErrorCode, Failure, Hash, LimitName } from '#base';
+import type { Birth, Frame, Limits, Outcome } from '#contracts';
+import { lowerLimits, resolveLimits, spawnCapsDefault } from '#core/registry';
 import type { CellLimits } from '#core/registry';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
 import { replyParts } from './records.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
 
+const depthDefault = spawnCapsDefault.depth;
+
 export const verifyLimits =
   (records: RunRecords, problems: AuditProblems) =>
   (frame: Frame): void => {
     const { record } = frame;
+    if (record.type === 'begin' && record.birth !== undefined) verifyBirth(frame, record.birth, { records, problems });
     const ended =
       record.type === 'close'
         ? { cell: frame.cell, outcome: record.outcome }
@@ -25,6 +29,23 @@ export const verifyLimits =
     const fault = limitFault(ended.outcome, cell, resolveLimits(definition, cell.birth.parent === null));
     if (fault !== null) problems.add('outcome-limit', problemLocation(frame, ended.cell), fault);
   };
+
+type CheckContext = { readonly records: RunRecords; readonly problems: AuditProblems };
+
+const verifyBirth = (frame: Frame, birth: Birth, { records, problems }: CheckContext): void => {
+  const parent = records.definitions.get(records.cells.get(frame.cell)?.birth.digest ?? ('' as Hash));
+  const child = records.definitions.get(birth.digest);
+  if (parent === undefined || child === undefined) return;
+  const where = problemLocation(frame, birth.cell);
+  if ((child.depth ?? depthDefault) > (parent.depth ?? depthDefault))
+    problems.add('limit-widened', where, "it may start agents at deeper levels than its parent's");
+  if (birth.spawned === undefined) return;
+  const most = parent.inheritable ?? parent.limits;
+  const lowered = lowerLimits(child.limits, most);
+  const wider = (Object.keys(lowered) as (keyof Limits)[]).filter((key) => lowered[key] !== child.limits[key]);
+  if (wider.length > 0)
+    problems.add('limit-widened', where, `it has more ${wider.join(', ')} than its parent may pass on`);
+};
 
 /** Codes of failures that name their limit themselves, because there are several. */
 const namingCodes: readonly ErrorCode[] = ['agent_limit', 'mail_loop', 'window_full'];

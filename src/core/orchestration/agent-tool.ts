@@ -2,7 +2,7 @@
 //
 //   T1. The child gets its goal and nothing else from its caller; `reason` goes to the log only.
 //   T2. The child's caps and deadline come from definitions: its own and its ancestors'.
-import { isObject, refersToRoot, utf8Bytes } from '#base';
+import { utf8Bytes } from '#base';
 import type { Failure, Json, JsonObject } from '#base';
 import type {
   Agent,
@@ -14,7 +14,6 @@ import type {
   Operation,
   Settlement,
   Source,
-  ToolSchema,
 } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import type { Cell } from '#core/cells';
@@ -24,56 +23,11 @@ import { exceedsPreview, outputName } from '#core/rules';
 import { failingStep, stepAbout } from '#core/session';
 import { noteSmallerWindow, shareWith } from './share.ts';
 import type { ToolCall, CallEnd, Session, ToolRunner } from '#core/session';
+import { agentToolSchema, ownsReason } from './agent-tool-schema.ts';
 import { answerReserve } from './answer-reserve.ts';
+import { withinDepth } from './started-agent.ts';
 
-export const depthMax = 3;
 export const goalBytesMax = 1_000_000;
-
-export const agentToolSchema = (agent: Agent): ToolSchema => ({
-  name: agent.toolName,
-  description: agent.description,
-  inputSchema: agent.input.format === 'json' ? jsonInputSchema(agent.input.schema ?? {}) : textInputSchema,
-});
-
-export const reasonSchema: JsonObject = {
-  type: 'string',
-  description: 'Why you are calling the agent, for the log. The agent does not see this.',
-};
-
-const textInputSchema: JsonObject = {
-  type: 'object',
-  properties: {
-    prompt: { type: 'string', description: 'The complete task. The agent sees nothing else.' },
-    reason: reasonSchema,
-  },
-  required: ['prompt'],
-  additionalProperties: false,
-};
-
-/** The agent's own schema, with `reason` added where it can be. */
-const jsonInputSchema = (schema: JsonObject): JsonObject => ({
-  ...schema,
-  type: 'object',
-  ...(canAddReason(schema)
-    ? { properties: { reason: reasonSchema, ...(schema['properties'] as JsonObject | undefined) } }
-    : {}),
-});
-
-/** Whether `reason` belongs to the agent's own input instead of the log. */
-export const ownsReason = ({ input }: Agent): boolean => input.format === 'json' && !canAddReason(input.schema ?? {});
-
-/** Whether adding the property `reason` is safe: the name is free, and no keyword but `properties` constrains the object. */
-const canAddReason = (schema: JsonObject): boolean => {
-  const { properties = {}, required = [] } = schema;
-  const isFree = isObject(properties) && !Object.hasOwn(properties, 'reason');
-  const isRequired = Array.isArray(required) && required.includes('reason');
-  return isFree && !isRequired && !judgingKeywords.some((key) => schema[key] !== undefined) && !refersToRoot(schema);
-};
-
-const judgingKeywords = (
-  '$ref $recursiveRef $dynamicRef allOf anyOf oneOf not if const enum patternProperties propertyNames ' +
-  'unevaluatedProperties maxProperties dependentRequired dependentSchemas dependencies'
-).split(' ');
 
 export const agentTool = (agent: Agent): ToolRunner => ({
   schema: agentToolSchema(agent),
@@ -130,9 +84,9 @@ export const beginChild = (call: ToolCall, agent: Agent, request: ChildGoal, ses
   const { runtime } = session.cell;
   const goal = runtime.amendedGoal(request.goal);
   const refusal = refuseChild(agent, goal, session);
-  if (refusal !== null) return failingStep(call, session, refusal.code, refusal.detail);
+  if (refusal !== null) return refusedStart(call, agent, session, refusal);
   const created = createChild(agent, /* probe: child-goal */ goal, session.cell);
-  if ('code' in created) return failingStep(call, session, created.code, created.detail);
+  if ('code' in created) return refusedStart(call, agent, session, created);
   const { child, door } = created;
   const about: JsonObject = {
     ...stepAbout(session, call, 'agent:spawn'),
@@ -145,14 +99,21 @@ export const beginChild = (call: ToolCall, agent: Agent, request: ChildGoal, ses
   return { ...child, share, groupTokens, about };
 };
 
+/** The operator is told which agent was meant, and so the path to it; the model is not. */
+const refusedStart = (call: ToolCall, agent: Agent, session: Session, { code, detail }: Failure): Operation => {
+  const step = failingStep(call, session, code, detail);
+  return { ...step, about: { ...step.about, agent: agent.name } };
+};
+
 /** What every child starts with: an id, a goal that crossed, and caps and a deadline from its definition and its ancestors. */
 export const createChild = (
-  agent: Agent,
+  given: Agent,
   goal: string | null,
   cell: Cell,
   spawnsReserved = 0,
 ): { readonly child: ChildOperation; readonly door: Door } | Failure => {
   const { runtime } = cell;
+  const agent = withinDepth(given, cell.agent);
   const id = runtime.newCellId(agent.name, spawnsReserved);
   if (id === null) return { code: 'budget_refused', detail: 'No more agents can be started.' };
   const grants = runtime.liveRun.amendments.grants(
@@ -184,11 +145,16 @@ export const createChild = (
 /** Two files may define agents with the same name, so a file identifies its agent. An agent defined in code has only its name. */
 export const agentIdentity = ({ file, name }: Agent): string => file ?? name;
 
+/** Null if the cell may call agents. Spawning has a limit of its own. */
+export const depthFailure = ({ runtime, agent }: Cell): Failure | null =>
+  runtime.depth < agent.depth ? null : { code: 'depth_reached', detail: `The limit is ${agent.depth}.` };
+
 const refuseChild = (agent: Agent, goal: string, session: Session): Failure | null => {
   const { cell } = session;
   if (goal.trim() === '') return { code: 'goal_empty' };
   if (utf8Bytes(goal) > goalBytesMax) return { code: 'goal_too_large', detail: `The limit is ${goalBytesMax} bytes.` };
-  if (cell.runtime.depth >= depthMax) return { code: 'depth_reached', detail: `The limit is ${depthMax}.` };
+  const depthProblem = depthFailure(cell);
+  if (depthProblem !== null) return depthProblem;
   // Without the path: this cell must not learn the names of its ancestors.
   if (cell.ancestry.includes(agentIdentity(agent))) return { code: 'cycle_refused' };
   // Checked again without `reason`: the tool accepts more than the agent does.

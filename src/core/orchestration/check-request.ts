@@ -3,7 +3,8 @@ import { CloisterError, utf8Bytes } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { Agent, Budget, SessionResources, TeamGoal, Validate } from '#contracts';
 import { parseTasks } from '#core/tasks';
-import { goalBytesMax, ownsReason } from './agent-tool.ts';
+import { goalBytesMax } from './agent-tool.ts';
+import { ownsReason } from './agent-tool-schema.ts';
 import { checkBudget } from './check-agent.ts';
 
 export type RequestPorts = { readonly validate: Validate; resourcesFor(agent: Agent): SessionResources };

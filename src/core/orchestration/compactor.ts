@@ -3,12 +3,12 @@ import { utf8Bytes } from '#base';
 import type { Agent, ChildOperation } from '#contracts';
 import { dataFrame } from '#core/rules';
 import type { Session } from '#core/session';
-import { createChild, depthMax, goalBytesMax } from './agent-tool.ts';
+import { createChild, depthFailure, goalBytesMax } from './agent-tool.ts';
 
 /** Null if no child can be started: at the depth limit, without a spawn left, or if the text is too long. */
 export const beginCompactor = (agent: Agent, session: Session, text: string): ChildOperation | null => {
   const content = dataFrame("Summarise the agent's work so far:", text);
-  if (session.cell.runtime.depth >= depthMax || utf8Bytes(content) > goalBytesMax) return null;
+  if (depthFailure(session.cell) !== null || utf8Bytes(content) > goalBytesMax) return null;
   const created = createChild(agent, content, session.cell);
   return 'code' in created
     ? null

@@ -1,5 +1,5 @@
 // Defines an agent in code: validated, completed, frozen. Agent files are turned into the same object.
-import { canonicalJson, CloisterError, deepFreeze, omitUndefined, isName, sha256 } from '#base';
+import { canonicalJson, CloisterError, deepFreeze, omitUndefined, isName, isSameJson, sha256 } from '#base';
 import type { Json, JsonObject } from '#base';
 import type {
   Agent,
@@ -19,17 +19,22 @@ import type {
 } from '#contracts';
 import { spawnCapsDefault } from '#core/registry';
 import { builtinSchemas, shutdownGraceMs, spawnedWaitMs, isMailTool, toToolName } from '#core/session';
-import { agentToolSchema } from './agent-tool.ts';
+import { agentToolSchema, gatherSchema } from './agent-tool-schema.ts';
 import { checkAgentOptions } from './check-agent.ts';
-import { gatherSchema } from './gather.ts';
 import { fillPrompt, runtimeGuidance } from './guidance.ts';
+
+/** The deepest level at which agents are started, unless the operator sets another. */
+export const depthDefault = spawnCapsDefault.depth;
 
 const grantsDefault: readonly GrantName[] = ['goal', 'result', 'note'];
 
 export const defineAgent = (options: AgentOptions): Agent => buildAgent(options, null);
 
+/** What an agent file cannot set itself. Default: as in code. */
+export type OperatorSettings = Partial<Pick<Agent, 'inheritable' | 'depth'>>;
+
 /** `file`: the path of the agent file; null for an agent defined in code. */
-export const buildAgent = (options: AgentOptions, file: string | null): Agent => {
+export const buildAgent = (options: AgentOptions, file: string | null, operator: OperatorSettings = {}): Agent => {
   checkAgentOptions(options);
   const tools = options.tools ?? [];
   const names = tools.filter((tool) => typeof tool === 'string');
@@ -52,6 +57,8 @@ export const buildAgent = (options: AgentOptions, file: string | null): Agent =>
     caching: options.caching ?? 'none',
     file,
     limits: omitUndefined(options.limits),
+    inheritable: operator.inheritable ?? omitUndefined(options.limits),
+    depth: operator.depth ?? depthDefault,
     settings: omitUndefined(options.settings),
     budget: withoutInfinity(options.budget),
     grants: [...(options.grants ?? grantsDefault)],
@@ -107,12 +114,6 @@ const toSpawnRules = (options: SpawnOptions, tools: NonNullable<AgentOptions['to
 export const withShare = (agent: Agent, share: readonly ShareName[]): Agent =>
   completeDefinition({ ...agent, share: Object.freeze([...new Set([...agent.share, ...share])]) });
 
-/** The same agent, limited to the spawn depth of the agent that starts it. */
-export const withDepth = (agent: Agent, depth: number): Agent =>
-  agent.spawns === null || agent.spawns.depth <= depth
-    ? agent
-    : completeDefinition({ ...agent, spawns: Object.freeze({ ...agent.spawns, depth }) });
-
 /** An ordinary agent: the old turns are its goal, and the summary is its result. */
 const compactorFor = (name: string, model: NonNullable<AgentOptions['compaction']>, file: string | null): Agent =>
   buildAgent(
@@ -143,7 +144,7 @@ export type AgentFields = Omit<Agent, 'definition' | 'digest'>;
 
 export const completeDefinition = (fields: AgentFields): Agent => {
   const { input, output, grants, limits, settings, budget, share, budgetGroup, compactor } = fields;
-  const { spawns, messages, topics } = fields;
+  const { spawns, messages, topics, inheritable, depth } = fields;
   const schemas = toolSchemas(fields);
   const definition: AgentDefinition = deepFreeze({
     prompt: fillPrompt(fields),
@@ -163,6 +164,8 @@ export const completeDefinition = (fields: AgentFields): Agent => {
     ...(fields.team === null ? {} : { team: fields.team }),
     ...(fields.given === undefined ? {} : { given: fields.given }),
     limits,
+    ...(spawns === null || isSameJson(inheritable, limits) ? {} : { inheritable }),
+    ...(depth === depthDefault ? {} : { depth }),
     settings,
     budget,
   });

@@ -4,7 +4,8 @@ import type { Agent, TeamOptions, TeamRules } from '#contracts';
 import { checkKeys, describeGot } from './check-keys.ts';
 import type { RejectField } from './check-keys.ts';
 import { checkNumbers } from './check-agent.ts';
-import { completeDefinition, defineAgent, withReadOutput } from './define-agent.ts';
+import { buildAgent, completeDefinition, withReadOutput } from './define-agent.ts';
+import type { OperatorSettings } from './define-agent.ts';
 import { planFormat } from './coordinator-prompts.ts';
 
 const keys = [
@@ -26,11 +27,12 @@ const keys = [
 export const defineTeam = (options: TeamOptions): Agent => buildTeam(options, null);
 
 /** `file`: the path of the team file; null for a team defined in code. */
-export const buildTeam = (options: TeamOptions, file: string | null): Agent => {
+export const buildTeam = (options: TeamOptions, file: string | null, operator?: OperatorSettings): Agent => {
   checkTeamOptions(options);
   const rules = toTeamRules(options);
   const { name, description = `The team ${name}.`, agents, coordinator, budget } = options;
-  const base = defineAgent({ name, description, prompt: '', ...(budget === undefined ? {} : { budget }) });
+  const plain = { name, description, prompt: '', ...(budget === undefined ? {} : { budget }) };
+  const base = buildAgent(plain, file, operator);
   const pair = coordinator === undefined ? null : buildCoordinator(coordinator, rules);
   const team = deepFreeze({
     ...rules,
@@ -38,7 +40,6 @@ export const buildTeam = (options: TeamOptions, file: string | null): Agent => {
   });
   return completeDefinition({
     ...base,
-    file,
     team,
     // Each member also exists with `read_output`, for tasks whose results may be too long to show.
     // probe: team-members

@@ -1,56 +1,13 @@
 // Calls several sub-agents in parallel, waits for all of them or the timeout, and merges their findings.
-import { embedSchema } from '#base';
 import type { JsonObject } from '#base';
-import type { Agent, Settlement, Source, ToolSchema } from '#contracts';
+import type { Agent, Settlement, Source } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import { bytesForEach, exceedsPreview, numberDuplicates, outputName } from '#core/rules';
 import { limitFailure } from '#core/session';
 import type { LazyOperation, CallEnd, ToolCallChain, ChainStep, Session, ToolRunner } from '#core/session';
-import { beginChild, hasAnswered, readChildResult, reasonSchema } from './agent-tool.ts';
+import { beginChild, hasAnswered, readChildResult } from './agent-tool.ts';
 import type { ChildGoal } from './agent-tool.ts';
-
-const tasksMax = 16;
-
-export const gatherSchema = (agents: readonly Agent[]): ToolSchema => ({
-  name: 'gather',
-  description:
-    'Call several agents in parallel and return what each of them found, under its name; what several found is listed once.',
-  inputSchema: {
-    type: 'object',
-    properties: {
-      tasks: {
-        type: 'array',
-        minItems: 1,
-        maxItems: tasksMax,
-        items: agents.some(({ input }) => input.format === 'json')
-          ? { anyOf: agents.map((agent, index) => taskSchema([agent], index)) }
-          : taskSchema(agents, 0),
-      },
-    },
-    required: ['tasks'],
-    additionalProperties: false,
-  },
-});
-
-/** One task for one of these agents, which all have the same input format. */
-const taskSchema = (agents: readonly Agent[], index: number): JsonObject => {
-  const { input } = agents[0]!;
-  const place = `/properties/tasks/items/anyOf/${index}/properties/input`;
-  const requested: JsonObject =
-    input.format === 'json'
-      ? { input: { ...embedSchema(input.schema ?? {}, place, `task${index}.`), type: 'object' } }
-      : { prompt: { type: 'string', description: 'The complete task. The agent sees nothing else.' } };
-  return {
-    type: 'object',
-    properties: {
-      agent: { type: 'string', enum: agents.map(({ toolName }) => toolName) },
-      ...requested,
-      reason: reasonSchema,
-    },
-    required: ['agent', ...Object.keys(requested)],
-    additionalProperties: false,
-  };
-};
+import { gatherSchema } from './agent-tool-schema.ts';
 
 export const gatherTool = (agents: readonly Agent[], timeoutMs: number): ToolRunner => ({
   schema: gatherSchema(agents),

@@ -27,6 +27,7 @@ import { shutdownGraceMs, runSession } from '#core/session';
 import type { SessionPorts } from '#core/session';
 import type { SharedMemory, TaskQueue } from '#core/tasks';
 import { agentIdentity } from './agent-tool.ts';
+import { asSpawned } from './started-agent.ts';
 import { beginCompactor } from './compactor.ts';
 import { TeamSessionRunner } from './team-session-runner.ts';
 import { listAgents, findMember, routeTo, deliverFromOutside, sendTasks, sendToMember } from './external-mail.ts';
@@ -331,7 +332,7 @@ const sessionPorts = (agent: Agent, world: RunWorldPorts, runtime: CellRuntime):
   const tools = toolRunners(agent);
   for (const one of agent.spawnable) {
     const count = agent.spawns?.pool[one.name] ?? 0;
-    if (count > 0) world.warm?.(one, count);
+    if (count > 0) world.warm?.(asSpawned(one, agent), count);
   }
   try {
     // probe: session-ports

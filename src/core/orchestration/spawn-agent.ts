@@ -18,7 +18,8 @@ import { isTopic } from '#core/registry';
 import { requestShutdown, shutdownGraceMs, mailBytesMax, mailSchemas, callAbout, stepAbout } from '#core/session';
 import type { ToolCall, ToolCallChain, Session, SpawnedChild, ToolRunner } from '#core/session';
 import { createChild, inputProblems } from './agent-tool.ts';
-import { withDepth, withShare } from './define-agent.ts';
+import { withShare } from './define-agent.ts';
+import { asSpawned } from './started-agent.ts';
 import { withoutRequestTools } from './request-tools.ts';
 import { postChain, mailToolValue } from './mail-tools.ts';
 import { mailToolError, mailToolSuccess } from './mail-tool-replies.ts';
@@ -102,7 +103,7 @@ const findAgent = (
       ? findByName(name, self, rules)
       : agentFromTemplate(name, args['template'] as JsonObject, self, rules);
   if ('reply' in chosen) return chosen;
-  const agent = withDepth(chosen.agent, rules.depth);
+  const agent = asSpawned(chosen.agent, self);
   return { agent: shared === undefined || shared.length === 0 ? agent : withShare(agent, shared) };
 };
 

@@ -18,7 +18,7 @@ import type { Door } from '#core/crossings';
 import { recordedVersions, truncateHandover } from '#core/rules';
 import { teamTextsByVersion } from '#core/tasks';
 import type { TeamTexts } from '#core/tasks';
-import { createChild, depthMax } from './agent-tool.ts';
+import { createChild, depthFailure } from './agent-tool.ts';
 
 export type TeamChildInput = {
   readonly part: TeamPart;
@@ -43,7 +43,8 @@ export const createTeamChild = (cell: Cell, agent: Agent, input: TeamChildInput)
   const { part, task, results = [], messages = [], check } = input;
   // probe: team-part-goal
   const goal = input.goal ?? teamTextsOf(cell).taskGoal(task!.title, task!.description);
-  if (cell.runtime.depth >= depthMax) return { code: 'depth_reached', detail: `The limit is ${depthMax}.` };
+  const tooDeep = depthFailure(cell);
+  if (tooDeep !== null) return tooDeep;
   const created = createChild(agent, cell.runtime.amendedGoal(goal), cell, input.spawnsReserved);
   if ('code' in created) return created;
   const { child, door } = created;

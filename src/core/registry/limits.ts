@@ -1,5 +1,5 @@
 // The limits of a session: the defaults, how they fit together, and what agents inherit from the agent that spawned them.
-import type { Limits } from '#contracts';
+import type { EffectiveLimits, Limits } from '#contracts';
 
 export type CellLimits = Required<Limits>;
 
@@ -46,4 +46,38 @@ export const resolveLimits = ({ limits: written }: { readonly limits: Limits }, 
   const limits: CellLimits = { ...sessionLimits, ...(isRoot ? rootLimits : childLimits), ...written };
   const timeoutMs = written.timeout_ms ?? Math.max(limits.timeout_ms, written.llmTimeout ?? 0);
   return { ...limits, timeout_ms: timeoutMs, llmTimeout: Math.min(limits.llmTimeout, timeoutMs) };
+};
+
+/** The limits in effect, for reports. */
+export const effectiveLimits = (limits: Limits, isRoot: boolean): EffectiveLimits => {
+  const defaults = resolveLimits({ limits: {} }, isRoot);
+  const entries = entriesOf(resolveLimits({ limits }, isRoot)).filter(
+    ([key, value]) => value !== 0 || !openAtZero.has(key),
+  );
+  return {
+    values: Object.fromEntries(entries),
+    changed: entries.flatMap(([key, value]) => (value === defaults[key] ? [] : [key])),
+  };
+};
+
+/** 0 stands for the model's own maximum. */
+const openAtZero: ReadonlySet<string> = new Set(['maxOutputTokens', 'contextTokensMax']);
+
+const entriesOf = (limits: Limits): readonly (readonly [keyof Limits, number])[] =>
+  (Object.entries(limits) as [keyof Limits, number][]).filter(([, value]) => value !== Infinity);
+
+/** The limits of a sub-agent that may have at most `most` of each: only what would exceed that is changed. */
+export const lowerLimits = (limits: Limits, most: Limits): Limits => {
+  const inEffect = resolveLimits({ limits }, false);
+  const exceeded = entriesOf(most).filter(([key, value]) => {
+    const own = inEffect[key];
+    return value < (own === 0 && openAtZero.has(key) ? Infinity : own);
+  });
+  return exceeded.length === 0 ? limits : { ...limits, ...Object.fromEntries(exceeded) };
+};
+
+/** The lower of both, for every limit that one of them sets. */
+export const lowestOf = (one: Limits, other: Limits): Limits => {
+  const lower = entriesOf(other).filter(([key, value]) => value < (one[key] ?? Infinity));
+  return lower.length === 0 ? one : { ...one, ...Object.fromEntries(lower) };
 };

@@ -1,5 +1,6 @@
 // The tree of agents, for people and as JSON.
-import type { TopologyNode } from '#contracts';
+import type { EffectiveLimits, Limits, TopologyNode } from '#contracts';
+import { effectiveLimits, lowerLimits, lowestOf } from './limits.ts';
 import type { AgentGraph } from './topology-graph.ts';
 
 const nodesMax = 5_000;
@@ -9,7 +10,16 @@ type MutableNode = {
   readonly name: string;
   readonly file: string;
   readonly agents: MutableNode[];
+  readonly limits?: EffectiveLimits;
   readonly spawned?: true;
+};
+
+/** An agent at one place of the tree: its limits there, and what the agents that it spawns there have at most. */
+type Place = {
+  readonly index: number;
+  readonly level: number;
+  readonly node: MutableNode;
+  readonly inheritable: Limits;
 };
 
 /**
@@ -21,17 +31,20 @@ export const buildTree = (
   levelsMax: number,
 ): readonly TopologyNode[] => {
   const expanded = new Set<number>();
-  const queue: { readonly place: number; readonly level: number; readonly node: MutableNode }[] = [];
+  const queue: Place[] = [];
   let nodes = 0;
 
-  const expand = (indexes: readonly number[], level: number, parent?: number): MutableNode[] => {
+  const expand = (indexes: readonly number[], level: number, parent?: Place): MutableNode[] => {
     const shown = indexes.slice(0, Math.max(0, nodesMax - nodes));
     nodes += shown.length;
     const created = shown.map((index) => {
-      const { name, file } = agents[index]!;
-      const isSpawned = parent !== undefined && spawned[parent]!.includes(index) && !called[parent]!.includes(index);
-      const node: MutableNode = { name, file, agents: [], ...(isSpawned ? { spawned: true } : {}) };
-      queue.push({ place: index, level, node });
+      const { name, file, limits: own, explicit } = agents[index]!;
+      const isSpawned =
+        parent !== undefined && spawned[parent.index]!.includes(index) && !called[parent.index]!.includes(index);
+      const most = isSpawned ? parent.inheritable : {};
+      const limits = effectiveLimits(lowerLimits(own, most), parent === undefined);
+      const node: MutableNode = { name, file, agents: [], limits, ...(isSpawned ? { spawned: true } : {}) };
+      queue.push({ index, level, node, inheritable: lowestOf(explicit.limits ?? own, most) });
       return node;
     });
     const left = indexes.length - shown.length;
@@ -39,10 +52,11 @@ export const buildTree = (
   };
 
   const trees = expand(roots, 0);
-  for (const { place: index, level, node } of queue) {
+  for (const place of queue) {
+    const { index, level, node } = place;
     if (level >= levelsMax || expanded.has(index)) continue;
     expanded.add(index);
-    node.agents.push(...expand(below[index]!, level + 1, index));
+    node.agents.push(...expand(below[index]!, level + 1, place));
   }
   return trees;
 };

@@ -1,7 +1,7 @@
 // Formats the findings of an audit.
 import type { AuditReport, DurableEvent } from '#contracts';
 import { newRunProgress, applyEvent } from './run-progress.ts';
-import { describeRefusal } from './event-line.ts';
+import { describeRefusal, describeRefusedCall } from './event-line.ts';
 import { count, plural } from './format-numbers.ts';
 import type { Paint } from './output.ts';
 
@@ -23,11 +23,13 @@ export const auditLines = (report: AuditReport, events: readonly DurableEvent[],
   ];
 };
 
-/** Every refused crossing of a run: sender, receiver, kind and reason. */
+/** Every refused crossing of a run (sender, receiver, kind and reason), and every refused call of an agent with the path to it. */
 export const refusalLines = (events: readonly DurableEvent[], paint: Paint): readonly string[] => {
   const runProgress = newRunProgress();
   for (const event of events) applyEvent(runProgress, event);
-  return events.flatMap((event) =>
-    event.type === 'crossing-refused' ? [`  ${paint('yellow', describeRefusal(event, runProgress))}`] : [],
-  );
+  return events.flatMap((event) => {
+    if (event.type === 'crossing-refused') return [`  ${paint('yellow', describeRefusal(event, runProgress))}`];
+    const isRefusedCall = event.type === 'tool-end' && event.path !== undefined;
+    return isRefusedCall ? [`  ${paint('yellow', describeRefusedCall(event))}`] : [];
+  });
 };

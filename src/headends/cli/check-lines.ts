@@ -12,6 +12,7 @@ const nodesMax = 200;
 const cyclesMax = 20;
 const reachMax = 50;
 const warningsMax = 50;
+const limitsMax = 50;
 
 /** `resolved`: sub-agents were resolved, not only parsed. */
 export const checkLines = (report: CheckReport, resolved: boolean, screen: Screen): readonly string[] => {
@@ -26,6 +27,7 @@ export const checkLines = (report: CheckReport, resolved: boolean, screen: Scree
 
 const topologySections = (report: CheckReport, screen: Screen): readonly (readonly string[])[] => [
   treeLines(report.tree, screen),
+  limitLines(report.tree, screen),
   cycleLines(report.cycles, screen),
   worstCaseLines(report.worstCase, screen),
   reachLines(report.reach, screen),
@@ -60,6 +62,21 @@ const treeLines = (tree: readonly TopologyNode[], screen: Screen): readonly stri
     return file === '' ? name : `${name}${paint('dim', file)}`;
   });
   return [paint('bold', 'Agents'), ...withMore(lines, { more: nodes.length - nodesMax, what: 'agent' }, screen)];
+};
+
+/** Where defaults do not apply: set in the file or the config, inherited, or adapted to another limit. */
+const limitLines = (tree: readonly TopologyNode[], screen: Screen): readonly string[] => {
+  const { paint, columns } = screen;
+  const shown = flattenTree(tree).flatMap(({ node: { name, spawned, limits } }) => {
+    const values = limits?.changed.map((key) => `${key} ${limits.values[key]}`) ?? [];
+    const title = `  ${sanitizeLine(name)}${spawned === true ? ' (spawned)' : ''}: `;
+    return values.length === 0 ? [] : [wrapText(title, values.join(', '), columns, 4)];
+  });
+  if (shown.length === 0) return [];
+  return [
+    paint('bold', 'Limits in effect, if not the default'),
+    ...withMore(shown.slice(0, limitsMax).flat(), { more: shown.length - limitsMax, what: 'agent' }, screen),
+  ];
 };
 
 type PlacedNode = { readonly node: TopologyNode; readonly branch: string };

@@ -37,7 +37,7 @@ const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, v
     case 'tool-start':
       return verbose ? `tool ${event.tool} ${excerpt(event.args, excerptColumns)}` : null;
     case 'tool-end':
-      return `tool ${event.tool} ${event.ok ? 'ok' : 'failed'} ${duration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error)}`;
+      return `tool ${event.tool} ${event.ok ? 'ok' : 'failed'} ${duration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error)}${pathSuffix(event)}`;
     case 'child-start':
       return isCoveredByTask(event.cell, runProgress, verbose) ? null : `→ ${event.childAgent}  started`;
     case 'child-end':
@@ -125,6 +125,13 @@ const sizeSuffix = ({ bytesIn, charsIn, bytesOut, charsOut }: Sizes, verbose: bo
   verbose
     ? `, ${count(bytesIn)} bytes (${count(charsIn)} characters) in, ${count(bytesOut)} (${count(charsOut)}) out`
     : '';
+
+/** Describes the refused call of an agent: `a > b > a`. */
+export const describeRefusedCall = ({ path = [], error }: DurableEvent & { type: 'tool-end' }): string =>
+  `call refused: ${path.map(sanitizeLine).join(' > ')}: ${error?.summary ?? 'unknown reason'}`;
+
+const pathSuffix = ({ path }: DurableEvent & { type: 'tool-end' }): string =>
+  path === undefined ? '' : ` Path: ${path.map(sanitizeLine).join(' > ')}.`;
 
 const errorSuffix = (error: PublicFailure | null): string =>
   error === null ? '' : `: ${error.summary}${limitSentence(error)}`;

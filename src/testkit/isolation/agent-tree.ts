@@ -151,7 +151,7 @@ export class AgentTree {
   }
 
   #define(own: Agent, options: AgentOptions, givenChildren?: readonly TestAgent[], original?: TestAgent): TestAgent {
-    const agent = buildAgent(options, own.file);
+    const agent = buildAgent(options, own.file, { depth: own.depth });
     const children = givenChildren ?? agent.agents.map((child) => this.#all.get(child)!);
     const testAgent: TestAgent = {
       agent,

@@ -5,7 +5,6 @@ import type { JsonObject } from '#base';
 import type { Validate } from '#contracts';
 import { shownBytesMax } from '#core/cells';
 import type { CellLimits } from '#core/cells';
-import { depthMax } from '#core/orchestration';
 import { Rng } from './rng.ts';
 import type { CaseSize } from './case-size.ts';
 import { validSample } from './sample-schema.ts';
@@ -70,7 +69,7 @@ const planGroups = (cell: PlannedCell, scenario: Scenario, rng: Rng): Plan['grou
   const { testAgent, limits, cells } = cell;
   const callable = [...testAgent.children.keys()].filter((tool) => mayCall(cell, tool));
   // At the maximum depth, a call is refused; that is tried now and then.
-  if (callable.length === 0 || cells === 0 || (cell.depth >= depthMax && rng.percent(80))) return [];
+  if (callable.length === 0 || cells === 0 || (cell.depth >= testAgent.agent.depth && rng.percent(80))) return [];
   const count = Math.min(1 + rng.below(Math.min(cells, 3)), limits.max_steps, limits.maxToolCallsPerTurn);
   const children: ChildCall[] = [];
   for (let index = 0; index < count; index++) {

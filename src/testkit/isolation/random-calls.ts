@@ -3,7 +3,6 @@ import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import { isObject } from '#base';
 import type { JsonObject } from '#base';
 import type { Validate } from '#contracts';
-import { depthMax } from '#core/orchestration';
 import { isMailTool } from '#core/session';
 import type { Rng } from './rng.ts';
 import type { CaseSize } from './case-size.ts';
@@ -134,7 +133,7 @@ const mayCallExtra = (state: CellState, tool: string, { size }: PrivateCallOptio
   size.extraChildren &&
   !state.planned.isExtra &&
   state.extraCalls < 2 &&
-  state.planned.depth < depthMax &&
+  state.planned.depth < state.planned.testAgent.agent.depth &&
   state.groupsDone === 0 &&
   mayCall(state.planned, tool);
 

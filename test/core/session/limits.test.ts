@@ -343,3 +343,15 @@ test.for([
   expect(lastResults(shown)[0]).toMatchObject({ type: 'error-text', text: expect.stringContaining('Error (timeout)') });
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
+
+test('the path to a refused caller is told to the operator, not to the model', async () => {
+  const inner = agent('a', { description: 'Another agent of the same name.' });
+  const b = agent('b', { agents: [inner] });
+  const { events, requests } = await ask(agent('a', { agents: [b] }), {
+    says: [...lines({ a: [call('b', { prompt: 'Go.' })], b: [call('a', { prompt: 'Go.' })] }), always('Done.')],
+  });
+  expect(ofType(events, 'tool-end')).toMatchObject([
+    { ok: false, path: ['a', 'b', 'a'], error: { code: 'cycle_refused' } },
+  ]);
+  expect(requests.map(({ text }) => text).join()).not.toContain('a > b');
+});
