@@ -87,6 +87,7 @@ export const aboutFrame = ({ cell, record, attempt }: Frame): FrameAbout => {
     case 'fork':
     case 'give':
     case 'mail':
+    case 'delivered':
     case 'cancel':
     case 'close':
       return { cell, type: record.type };

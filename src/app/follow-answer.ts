@@ -49,8 +49,15 @@ const findAnswer = (frame: Frame, message: string | null, isNext: boolean): Answ
   const found =
     messages.find(({ correlation_id: of }) => of === message) ??
     (isNext ? messages.find((one) => one.message_type === 'answer') : undefined);
-  if (found === undefined) return null;
-  const { id, correlation_id, agent_id, text } = found;
+  return found === undefined ? null : readAnswer(found, record, at);
+};
+
+/** A message to the outside, from the record with which it was sent. */
+export const readAnswer = (
+  { id, correlation_id, agent_id, text }: Mail,
+  record: Extract<Frame['record'], { type: 'post' }>,
+  at: number,
+): Answer => {
   const { status, error = null } = (record.about ?? {}) as { status: Status; error?: ErrorCode };
   // Without an answer, the text is one that the runtime wrote; here the error code replaces it.
   const isAnswered = status === 'completed' || status === 'partial';

@@ -12,6 +12,7 @@ export type { TokenEntry } from './serve/token-registry.ts';
 export type {
   Agent,
   AgentOptions,
+  AgentMessage,
   Answer,
   CheckReport,
   AuditReport,

@@ -58,9 +58,9 @@ export class LiveRuns {
   start(run: RunId, start: RunStart, signal?: AbortSignal): TeamSession {
     if (this.#closed) throw new CloisterError('store_failed', 'This Cloister is closed.');
     const { store, ids } = this.#shared;
-    const framesSeen = 'frames' in start ? start.frames.length : 0;
+    const past = 'frames' in start ? start.frames : [];
     const mail = () => ({ ids, ...this.#findRoot(start) });
-    const session = new LiveSession(run, { store, framesSeen, mail }, (live) => this.#runToEnd(live, start));
+    const session = new LiveSession(run, { store, past, mail }, (live) => this.#runToEnd(live, start));
     this.#live.set(run, session);
     if (signal !== undefined) followSignal(session, signal);
     return session;

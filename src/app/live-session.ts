@@ -2,6 +2,7 @@
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
 import type {
+  AgentMessage,
   Answer,
   Frame,
   LiveEvent,
@@ -12,6 +13,7 @@ import type {
   RunEvent,
   RunOutcome,
   RunLog,
+  RunSession,
   MessageTarget,
   Store,
   Task,
@@ -25,15 +27,20 @@ import { checkOptionType, checkAddedContext, checkOptions } from './conversation
 import { followAnswer } from './follow-answer.ts';
 import { FrameReader, abortableIterator } from './frame-reader.ts';
 import type { FrameFold } from './frame-reader.ts';
+import { followMessages, isToOutside, OutsideMessages } from './outside-messages.ts';
 import { followTopic, SessionMail } from './session-mail.ts';
 import type { UseNextId, MailControls, SessionMailPorts } from './session-mail.ts';
 
-type Controls = Pick<RunHandle, 'cancel' | 'addContext' | 'refreshShare' | 'addTasks' | 'messagesFor' | 'team'> &
+type Controls = Pick<
+  RunHandle,
+  'cancel' | 'addContext' | 'refreshShare' | 'addTasks' | 'messagesFor' | 'team' | 'recordDelivered'
+> &
   MailControls;
 
 export type LiveSessionPorts = {
   readonly store: Store;
-  readonly framesSeen: number;
+  /** The frames that the run continues from. */
+  readonly past: readonly Frame[];
   mail(): Omit<SessionMailPorts, 'run'>;
 };
 
@@ -49,6 +56,7 @@ export class LiveSession implements TeamSession {
   /** Readers of something other than events. */
   #followers: Set<Pick<FrameReader<unknown>, 'frame' | 'end'>> | undefined;
   #mail: SessionMail | undefined;
+  #outside: OutsideMessages | undefined;
   /** Resolves when the run has started, or never will. */
   #startSettled: PromiseWithResolvers<void> | undefined;
   #framesSeen: number;
@@ -59,7 +67,8 @@ export class LiveSession implements TeamSession {
   constructor(run: RunId, ports: LiveSessionPorts, follow: (session: LiveSession) => Promise<RunOutcome>) {
     this.run = run;
     this.#ports = ports;
-    this.#framesSeen = ports.framesSeen;
+    this.#framesSeen = ports.past.length;
+    for (const frame of ports.past) this.#followOutside(frame);
     this.outcome = follow(this);
     // A caller that awaits the outcome, or iterates to the end, gets the rejection; a caller that does neither must not crash.
     this.outcome.catch(ignore);
@@ -74,6 +83,7 @@ export class LiveSession implements TeamSession {
     // If the run was cancelled before it started, no agent is left to receive anything.
     if (!this.cancelled) for (const text of early) controls.addContext(text);
     if (!this.cancelled) this.#mail?.attach(controls, useNextId);
+    this.#outside?.attach();
     this.#startSettled?.resolve();
   }
 
@@ -83,6 +93,7 @@ export class LiveSession implements TeamSession {
     this.#startSettled?.resolve();
     for (const reader of this.#readers ?? []) reader.end();
     for (const follower of this.#followers ?? []) follower.end();
+    this.#outside?.end();
   }
 
   /** A run starts shortly after it was requested; nothing is recorded before that. */
@@ -126,12 +137,13 @@ export class LiveSession implements TeamSession {
     return this.#openMail().send(text, target);
   }
 
-  async answer(message?: string, options: { readonly signal?: AbortSignal } = {}): Promise<Answer> {
-    checkOptions(options, { signal: 'signal' });
-    const { signal } = options;
+  async answer(message?: string, options: NonNullable<Parameters<RunSession['answer']>[1]> = {}): Promise<Answer> {
+    checkOptions(options, { signal: 'signal', confirm: 'flag' });
+    const { signal, confirm = true } = options;
     const isEarly = message !== undefined && this.#mail?.isEarly(message) === true;
     const fold = followAnswer(message ?? null);
-    const reader = this.#addFollower(fold);
+    const claim = this.#openOutside().claim(fold);
+    const reader = this.#addFollower(claim);
     const stop = (): void => reader.close();
     if (signal?.aborted === true) stop();
     signal?.addEventListener('abort', stop, { once: true });
@@ -141,11 +153,15 @@ export class LiveSession implements TeamSession {
           if (message !== undefined && !isEarly && !fold.isMessageKnown)
             throw new CloisterError('mail_unknown', `Run ${this.run} has no message "${message.slice(0, 80)}".`);
         } else if ('noAnswer' in found) throw new CloisterError('cell_ended', found.noAnswer);
-        else return found;
+        else {
+          if (confirm) this.confirm(found.id);
+          return found;
+        }
       }
     } finally {
       signal?.removeEventListener('abort', stop);
     }
+    claim.leave();
     if (signal?.aborted === true) throw new CloisterError('cancelled');
     const { status, failure } = await this.outcome;
     const detail = `Run ${this.run} ended (${status}) without answering the message.`;
@@ -156,14 +172,39 @@ export class LiveSession implements TeamSession {
     return this.answer(this.send(text, to === undefined ? {} : { to }));
   }
 
+  messages(): AsyncIterable<AgentMessage> {
+    const reader = this.#addFollower(followMessages(), () => this.#readRecorded());
+    return abortableIterator(this.#handOut(this.#untaken(reader)), () => this.#removeFollower(reader));
+  }
+
+  confirm(message: string): void {
+    checkOptionType('message', message, 'text');
+    this.#outside?.confirm(message);
+  }
+
+  async *#untaken(reader: FrameReader<AgentMessage>): AsyncGenerator<AgentMessage> {
+    for await (const message of this.#follow(reader)) {
+      if (message === caughtUp) continue;
+      await this.durable();
+      if (!reader.closed && (await this.#openOutside().isWaiting(message.id))) yield message;
+    }
+  }
+
+  /** Asking for the next item, or leaving, confirms the one before. */
+  async *#handOut<T extends { readonly id: string }>(items: AsyncGenerator<T>): AsyncGenerator<T> {
+    for await (const item of items)
+      try {
+        yield item;
+      } finally {
+        this.confirm(item.id);
+      }
+  }
+
   subscribe(topic: string): AsyncIterable<Mail> {
     this.#openMail().subscribe(topic);
     const reader = this.#addFollower(followTopic(topic));
     reader.catchUp([]);
-    return abortableIterator(this.#itemsOf(reader), () => {
-      reader.close();
-      this.#followers?.delete(reader);
-    });
+    return abortableIterator(this.#handOut(this.#itemsOf(reader)), () => this.#removeFollower(reader));
   }
 
   route(from: string, to: string | readonly string[], choice: RouteChoice): number {
@@ -218,10 +259,23 @@ export class LiveSession implements TeamSession {
     return (this.#mail ??= new SessionMail({ run: this.run, ...this.#ports.mail() }, this.#controls));
   }
 
-  #addFollower<T>(fold: FrameFold<T>): FrameReader<T> {
-    const reader = new FrameReader(fold);
+  #openOutside(): OutsideMessages {
+    return (this.#outside ??= new OutsideMessages(() => this.#controls));
+  }
+
+  #followOutside(frame: Frame): void {
+    if (this.#outside !== undefined || frame.contents?.some(isToOutside) === true) this.#openOutside().frame(frame);
+  }
+
+  #addFollower<T>(fold: FrameFold<T>, readRecorded?: () => Promise<readonly Frame[]>): FrameReader<T> {
+    const reader = new FrameReader(fold, readRecorded);
     (this.#followers ??= new Set()).add(reader);
     return reader;
+  }
+
+  #removeFollower(reader: FrameReader<never> | FrameReader<Mail> | FrameReader<AgentMessage>): void {
+    reader.close();
+    this.#followers?.delete(reader);
   }
 
   /** Yields the items of recorded frames, then `caughtUp`, then new items. */
@@ -246,6 +300,7 @@ export class LiveSession implements TeamSession {
 
   onFrame(frame: Frame): void {
     this.#framesSeen = frame.no + 1;
+    this.#followOutside(frame);
     if (this.#readers !== undefined) for (const reader of this.#readers) reader.frame(frame);
     if (this.#followers !== undefined) for (const follower of this.#followers) follower.frame(frame);
   }

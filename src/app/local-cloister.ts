@@ -193,6 +193,17 @@ export class LocalCloister extends RunReader implements Cloister {
     return this.#runs.opening(this.#resume(run, options));
   }
 
+  async resumeConversation(
+    agent: string,
+    options: Parameters<Cloister['resumeConversation']>[1] = {},
+  ): Promise<RunSession | null> {
+    const { conversation, ...rest } = options;
+    checkOptions(rest, { signal: 'signal' });
+    const { name } = this.#agents.get(agent);
+    const run = await this.#conversationService.findLeftSession(name, conversationRef(name, conversation));
+    return run === null ? null : this.resume(run, rest);
+  }
+
   async #resume(id: string, options: { signal?: AbortSignal; takeOver?: boolean }) {
     checkOptions(options, { signal: 'signal', takeOver: 'flag' });
     const { signal, takeOver = false } = options;

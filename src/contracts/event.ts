@@ -156,6 +156,10 @@ export type DurableEvent = Base &
         readonly correlation: string | null;
         readonly state: MailState;
         readonly reason: DeadReason | null;
+        /** For a message between an agent and you, when it is sent; otherwise null. */
+        readonly text: string | null;
+        /** A message to you that answers none of yours. */
+        readonly unasked: boolean;
       }
     /** A task of a team changed its state. */
     | {

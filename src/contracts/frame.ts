@@ -115,6 +115,8 @@ export type FrameRecord =
     }
   /** Mail from outside entered the mailbox of a live cell, or was refused. */
   | { readonly type: 'mail'; readonly to: CellId; readonly dead?: DeadLetter & { readonly id: string } }
+  /** These messages to the outside were handed out: whoever holds the run has taken them. */
+  | { readonly type: 'delivered'; readonly messages: readonly string[] }
   | { readonly type: 'cancel' }
   /** The run ends with its root cell. */
   | { readonly type: 'close'; readonly outcome: Outcome };

@@ -127,7 +127,15 @@ export type {
   MailFilter,
 } from './mail.ts';
 export type { ProtocolEvent, SpawnRequest, SpawnResult } from './protocol.ts';
-export type { Answer, LiveAgent, RouteChoice, RunSession, MessageTarget, TeamSession } from './run-session.ts';
+export type {
+  AgentMessage,
+  Answer,
+  LiveAgent,
+  RouteChoice,
+  RunSession,
+  MessageTarget,
+  TeamSession,
+} from './run-session.ts';
 export type { Cost, Model, Price, ModelReply, ReplyPart, Usage } from './model.ts';
 export type {
   AuditProblem,

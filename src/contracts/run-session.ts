@@ -26,11 +26,18 @@ export interface RunSession extends AsyncIterable<RunEvent> {
   /**
    * The answer to one of your messages or, without an id, to the message that the run was spawned with. If the message was read
    * during other work: the next answer to you. Rejects if no answer can come any more, and with `cancelled` if the signal is
-   * aborted.
+   * aborted. The answer is recorded as delivered, unless you set `confirm: false` and confirm it yourself.
    */
-  answer(message?: string, options?: { readonly signal?: AbortSignal }): Promise<Answer>;
+  answer(message?: string, options?: { readonly signal?: AbortSignal; readonly confirm?: boolean }): Promise<Answer>;
   /** `send`, then `answer`. */
   ask(text: string, options?: { readonly to?: string }): Promise<Answer>;
+  /**
+   * What its agents say to you: everything that was not handed out yet, also before a crash, then what comes. Answers that you
+   * wait for with `answer` are left out, and what follows them comes when they are confirmed. A message is recorded as delivered when you ask for the next one, or leave.
+   */
+  messages(): AsyncIterable<AgentMessage>;
+  /** Records a message to you as delivered: you have taken it. `answer`, `messages` and `subscribe` do so themselves. */
+  confirm(message: string): void;
   /** Everything that its agents publish on a topic from now on. Throws `mail_invalid` if none of them may publish there. */
   subscribe(topic: string): AsyncIterable<Mail>;
   /**
@@ -65,6 +72,9 @@ export type Answer = {
   readonly error: ErrorCode | null;
   readonly at: number;
 };
+
+/** What an agent says to you. `unasked`: it answers none of your messages. */
+export type AgentMessage = Answer & { readonly unasked: boolean };
 
 /** An agent of a run that can receive messages. */
 export type LiveAgent = {

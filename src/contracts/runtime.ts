@@ -104,6 +104,15 @@ export interface Cloister {
    * checked. Make sure that the owner is no longer alive.
    */
   resume(run: string, options?: { readonly signal?: AbortSignal; readonly takeOver?: boolean }): Promise<RunSession>;
+  /**
+   * Continues the long-lived session that an agent's newest turn in a conversation has left behind, after a crash or a kill: with
+   * the agents it had started, their windows, files and unread mail. Default conversation: `main`. Null if there is none, or if
+   * another process runs it.
+   */
+  resumeConversation(
+    agent: string,
+    options?: { readonly conversation?: string | ConversationRef; readonly signal?: AbortSignal },
+  ): Promise<RunSession | null>;
   /** Replays a run from its log, without any model, tool, key or network. */
   replay(run: string): Promise<ReplayReport>;
   /** Starts a new run that keeps another run's log up to an operation and continues with something changed. */

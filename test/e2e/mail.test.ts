@@ -93,6 +93,49 @@ test.concurrent('a chat that was killed while it waited is resumed by a program,
   expect(answers.text).toMatch(/^(?:(?:fighter|wizard|rogue): I .*\n){3}Stone grinds/u);
 });
 
+test.concurrent('a chat that was killed is taken up by the next one, with the agents that lived and what nobody had seen', async () => {
+  const cwd = newFolder();
+  const chat = startCloister(['chat', 'game-master', ...agents], { cwd });
+  chat.write('We go in.\n');
+  // Its agents are in the log: the request that came after them has waited for that.
+  await chat.printed(/broadcast game-master → #party-chat \(cave:rogue\)/u);
+  chat.kill('SIGKILL');
+  await chat.ended;
+  const [before] = await cloisterJson(['runs'], { cwd });
+  expect(before).toMatchObject({ state: 'interrupted' });
+
+  const again = startCloister(['chat', 'game-master', ...agents], { cwd });
+  await again.printed(/^continuing the session of .* with 3 agents: cave:fighter, cave:wizard, cave:rogue$/mu);
+  // The answer to the message that the killed chat had sent.
+  await again.printed(/^\[game-master, to an earlier message\] (?:fighter|wizard|rogue): I /mu);
+  again.write('We try the door.\n');
+  await again.printed(/What do you do\?\n[^]*What do you do\?\n$/u);
+  again.kill('SIGKILL');
+  await again.ended;
+
+  const last = await cloister(['chat', 'game-master', ...agents, '--json'], { cwd, input: 'We go on.\n' });
+  expect(last.code).toBe(0);
+  const lines = last.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.at(-1)).toMatchObject({ status: 'completed', agent: 'game-master', unasked: false });
+  // The second chat was killed when it had printed its answer, perhaps before that was in the log.
+  expect(new Set(lines.map(({ answers }) => answers)).size).toBe(lines.length);
+  expect(lines.length).toBeLessThanOrEqual(2);
+  const [run, ...others] = await cloisterJson(['runs'], { cwd });
+  expect(others).toEqual([]);
+  expect(run).toMatchObject({ run: before.run, status: 'completed', cells: 4 });
+  const mail = await cloisterJson(['show', 'last', '--mail'], { cwd });
+  expect(countStates(mail)).toMatchObject({ 'message read': 2, 'answer delivered': 3 });
+  expect(await cloisterJson(['audit', 'last'], { cwd })).toMatchObject({ ok: true, problems: [] });
+  expect(await cloisterJson(['replay', 'last', ...agents], { cwd })).toMatchObject({ ok: true, differences: [] });
+  const { entries } = await cloisterJson(['conversations', 'show', 'main'], { cwd });
+  expect(entries.map(({ agent_id }: any) => agent_id)).toEqual(
+    Array.from({ length: 6 }, (_, no) => (no % 2 === 0 ? 'person' : 'game-master')),
+  );
+});
+
 test.concurrent('an interrupted chat leaves no process behind', async () => {
   const cwd = newFolder();
   const chat = startCloister(['chat', 'game-master', ...agents], { cwd });

@@ -59,6 +59,7 @@ export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
     case 'give':
     case 'post':
     case 'mail':
+    case 'delivered':
     case 'cancel':
       return facts;
     // The frames before a fork belong to another run.

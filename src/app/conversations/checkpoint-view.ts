@@ -99,6 +99,7 @@ export class CheckpointView {
       case 'held':
       case 'resume':
       case 'mail':
+      case 'delivered':
       case 'fork':
       case 'give':
       case 'cancel':

@@ -1,6 +1,6 @@
 // Conversations, checkpoints and autosave on one store.
 import type { RunId } from '#base';
-import type { Agent, Checkpoints, Clock, Conversations, Ids, Store } from '#contracts';
+import type { Agent, Checkpoints, Clock, ConversationRef, Conversations, Ids, Store } from '#contracts';
 import { Autosave } from './autosave.ts';
 import { beginTurn } from './begin-turn.ts';
 import type { TurnRequest, StartedTurn } from './begin-turn.ts';
@@ -12,7 +12,9 @@ import { defaultConversationSettings } from './conversation-settings.ts';
 import type { ConversationSettings } from './conversation-settings.ts';
 import { LocalCheckpoints } from './local-checkpoints.ts';
 import { LocalConversations } from './local-conversations.ts';
-import { checkIdle } from './active-runs.ts';
+import { checkIdle, runStates } from './active-runs.ts';
+import { listTurns } from './turn-chain.ts';
+import { conversationKey } from './workspace-state.ts';
 
 export type ConversationServicePorts = {
   readonly store: Store;
@@ -53,6 +55,18 @@ export class ConversationService {
 
   beginTurn(request: TurnRequest): Promise<StartedTurn> {
     return beginTurn(request, this.#ports);
+  }
+
+  /** The run of the agent's newest turn, if it is a long-lived session that no process runs and that has not ended. */
+  async findLeftSession(agent: string, conversation: ConversationRef): Promise<RunId | null> {
+    const { store } = this.#ports;
+    const found = (await readWorkspaceState(store)).conversations.get(conversationKey(conversation));
+    const turn = found && listTurns(found).findLast((one) => one.agent === agent);
+    if (found === undefined || turn === undefined || turn.frames !== null || found.deletedAt !== null) return null;
+    const { run } = turn;
+    if ((await runStates(store, [run])).get(run)?.state !== 'interrupted') return null;
+    const [first] = await store.read(run);
+    return first?.record.type === 'open' && first.record.birth.spawned !== undefined ? run : null;
   }
 
   /** Whether a resumed run belongs to a conversation. Throws if its agent may not continue in it now. */

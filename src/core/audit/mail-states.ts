@@ -63,6 +63,7 @@ const changes = (frame: Frame, state: State): readonly MutableReport[] => {
     ...(record.type === 'mail' && record.dead ? addDeadLetters(frame, 'outside', { dead: [record.dead] }, state) : []),
     ...(record.type === 'post' ? markReported(frame, record.value, state) : []),
     ...(record.type === 'settle' ? markDelivered(frame, record, state) : []),
+    ...(record.type === 'delivered' ? markHandedOut(frame, record.messages, state) : []),
     ...markUnreadDead(frame, state),
   ];
 };
@@ -105,8 +106,6 @@ const blank = {
 const createReport = (frame: Frame, crossing: CrossingContent, state: State): MutableReport | null => {
   const { kind, from, to, content } = crossing;
   const sizes = { bytes: utf8Bytes(content), sha256: sha256(content), queuedAt: frame.at };
-  // A message to the outside counts as delivered, because nothing more is recorded about it.
-  const arrived = to === 'outside' ? ({ state: 'delivered', deliveredAt: frame.at } as const) : {};
   if (kind === 'message' && frame.record.type === 'give') {
     const { agent_id: sender, recipient_id: recipient } = JSON.parse(content) as RoutedMessages;
     return {
@@ -135,7 +134,6 @@ const createReport = (frame: Frame, crossing: CrossingContent, state: State): Mu
     return {
       ...blank,
       ...sizes,
-      ...arrived,
       id,
       message_type: type,
       from,
@@ -223,6 +221,14 @@ const markReported = ({ cell, at }: Frame, value: unknown, { openReports }: Stat
     openReports.delete(`${cell}/${seq}`);
     return [Object.assign(letter, { state: 'read', deliveredAt: at, readAt: at } as const)];
   }) ?? [];
+
+/** Nothing more is recorded about messages to the outside: the runtime cannot know whether a person has read them. */
+const markHandedOut = ({ at }: Frame, messages: readonly string[], { openReports }: State): readonly MutableReport[] =>
+  [...openReports].flatMap(([key, letter]) => {
+    if (letter.to !== 'outside' || !messages.includes(letter.id)) return [];
+    openReports.delete(key);
+    return [Object.assign(letter, { state: 'delivered', deliveredAt: at } as const)];
+  });
 
 /** A message counts as read when a request shows it. */
 const markRead = ({ cell, at, attempt }: Frame, state: State): readonly MutableReport[] => {

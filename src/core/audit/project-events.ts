@@ -1,5 +1,5 @@
 // Projects the log to events for people and headends. Used live, frame by frame, so it keeps only open operations.
-import { errorCatalogue, publicFailure, readTeamGoal, describeTeamGoal, utf8Bytes } from '#base';
+import { decodeMessage, errorCatalogue, publicFailure, readTeamGoal, describeTeamGoal, utf8Bytes } from '#base';
 import type { CellId, Failure, Json, PublicFailure } from '#base';
 import type {
   Attempt,
@@ -9,6 +9,7 @@ import type {
   Frame,
   FrameRecord,
   LedgerEntry,
+  Mail,
   Outcome,
   ModelReply,
   ToolResultValue,
@@ -77,8 +78,19 @@ const mailEvents = (frame: Frame, { mail }: State): readonly EventBody[] =>
     const { id: message, message_type: kind, from, to, agent_id: sender, recipient_id: recipient } = report;
     const { topic, correlation_id: correlation, state: is, reason } = report;
     const cell = is === 'queued' || to === null || to === 'outside' ? frame.cell : to;
-    return { type: 'mail', cell, message, kind, from, to, sender, recipient, topic, correlation, state: is, reason };
+    const text = is === 'queued' && (from === 'outside' || to === 'outside') ? mailText(frame, message) : null;
+    const unasked = to === 'outside' && kind === 'message';
+    const ends = { message, kind, from, to, sender, recipient, topic, correlation };
+    return { type: 'mail', cell, ...ends, state: is, reason, text, unasked };
   });
+
+const mailText = ({ contents = [] }: Frame, id: string): string | null =>
+  contents
+    .filter(({ kind, from, to }) => isMail(kind) && (from === 'outside' || to === 'outside'))
+    .map(({ content }) => decodeMessage(content) as Mail)
+    .find((mail) => mail.id === id)?.text ?? null;
+
+const isMail = (kind: CrossingKind): boolean => kind === 'message' || kind === 'broadcast';
 
 const taskEvents = (frame: Frame, { tasks }: State): readonly EventBody[] =>
   tasks.next(frame).map(({ cell, task }): EventBody => {
@@ -121,6 +133,7 @@ const frameEvents = (frame: Frame, state: State): readonly EventBody[] => {
     }
     case 'held':
     case 'mail':
+    case 'delivered':
     case 'give':
       return crossingEvents(frame);
   }

@@ -94,6 +94,7 @@ const readRecord = (records: RunRecords, frame: Frame, cell: CellRecords | undef
     case 'resume':
     case 'cancel':
     case 'mail':
+    case 'delivered':
     case 'give':
     case 'fork':
   }

@@ -66,6 +66,7 @@ const verifyRecord = (frame: Frame, records: RunRecords, problems: AuditProblems
     case 'resume':
     case 'cancel':
     case 'mail':
+    case 'delivered':
     case 'give':
     case 'fork':
       return;

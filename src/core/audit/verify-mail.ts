@@ -84,7 +84,9 @@ const lists = (one: CellRecords, other: CellRecords, { definitions }: RunRecords
 export const verifyMail = (records: RunRecords, problems: AuditProblems): ((frame: Frame) => void) => {
   const delivered = new Set<string>();
   const shown = new Set<string>();
+  const waiting = new Set<string>();
   return (frame) => {
+    verifyHandedOut(frame, waiting, problems);
     for (const content of frame.contents ?? [])
       if (content.kind === 'message' || content.kind === 'broadcast') {
         const fault = contentFault(frame, content, records);
@@ -141,6 +143,18 @@ const endName = <T>(end: CrossingEnd, { cells }: RunRecords, outside: T): string
   if (end === 'outside') return outside;
   const birth = cells.get(end)?.birth;
   return birth?.spawned?.name ?? birth?.agent ?? end;
+};
+
+/** Only messages that crossed to the outside before are handed out, each once. */
+const verifyHandedOut = (frame: Frame, waiting: Set<string>, problems: AuditProblems): void => {
+  const { record, contents = [] } = frame;
+  for (const { kind, to, content } of contents)
+    if (to === 'outside' && (kind === 'message' || kind === 'broadcast'))
+      waiting.add((decodeMessage(content) as Mail).id);
+  if (record.type !== 'delivered') return;
+  for (const id of record.messages)
+    if (!waiting.delete(id))
+      problems.add('operation-record', problemLocation(frame, frame.cell), `${id} was not waiting to be handed out`);
 };
 
 type CheckContext = { readonly records: RunRecords; readonly delivered: Set<string>; readonly problems: AuditProblems };

@@ -102,6 +102,7 @@ const isTakenAsRecorded = ({ record }: Frame): boolean =>
   record.type === 'cancel' ||
   record.type === 'give' ||
   record.type === 'mail' ||
+  record.type === 'delivered' ||
   record.type === 'fork' ||
   (record.type === 'settle' && record.ended === undefined);
 

@@ -71,6 +71,8 @@ export type RunHandle = {
   members(): readonly LiveAgent[];
   /** From now on, messages published on the topic are sent outside too. */
   forwardTopic(topic: string): void;
+  /** Records that messages to the outside were handed out. Once the run has ended, nothing more is recorded. */
+  recordDelivered(messages: readonly string[]): void;
   /** Asks one agent of the run (the root by default) to shut down. An agent other than the root is stopped after a grace period. */
   finish(name?: string): void;
   /** Adds tasks to a team. Throws if they are invalid or the team accepts no more. */
@@ -209,6 +211,10 @@ export class RootRun implements RunHandle {
 
   forwardTopic(topic: string): void {
     this.#run.mail.outsideTopics.add(topic);
+  }
+
+  recordDelivered(messages: readonly string[]): void {
+    if (!this.#hasEnded) this.#run.write(this.cell, this.#run.time(), { type: 'delivered', messages });
   }
 
   finish(name?: string): void {

@@ -1,6 +1,6 @@
 // The outcome of a run: the answer for people, everything for programs.
 import type { Json, RunId } from '#base';
-import type { Answer, Outcome, RunOutcome } from '#contracts';
+import type { AgentMessage, Answer, Outcome, RunOutcome } from '#contracts';
 import type { CommandContext } from './command-context.ts';
 import { cliFailureJson } from './error-value.ts';
 import { sanitizeBlock, sanitizeLine } from './sanitize-text.ts';
@@ -50,16 +50,28 @@ export const spawnedLines = ({ spawned = [] }: Pick<Outcome, 'spawned'>): readon
         ],
   );
 
-/** The answer to one message of a session that continues. */
-export type AnswerReport = Answer & { readonly run: RunId; readonly data: Json };
+/** Marks what an agent says at another time than in reply to the newest message. */
+export const printMessage = ({ agent_id, unasked, text }: AgentMessage, context: CommandContext): void => {
+  const { world, output } = context;
+  if (world.stdout.isTTY === true) output.out.print('');
+  const mark = `[${sanitizeLine(agent_id)}, ${unasked ? 'unasked' : 'to an earlier message'}]`;
+  output.out.print(`${mark} ${sanitizeBlock(text).trimEnd()}`.trimEnd());
+};
 
-export const cliAnswerJson = ({ run, id, correlation_id, agent_id, status, text, data, error }: AnswerReport) => ({
-  run,
-  message: id,
-  answers: correlation_id,
-  agent: agent_id,
-  status,
-  output: text,
-  data,
-  error: error === null ? null : cliFailureJson({ code: error }),
-});
+/** The answer to one message of a session that continues, or what an agent says unasked. */
+export type AnswerReport = Answer & { readonly run: RunId; readonly data: Json; readonly unasked: boolean };
+
+export const cliAnswerJson = (report: AnswerReport) => {
+  const { run, id, correlation_id, agent_id, status, text, data, error, unasked } = report;
+  return {
+    run,
+    message: id,
+    answers: correlation_id,
+    agent: agent_id,
+    status,
+    output: text,
+    data,
+    error: error === null ? null : cliFailureJson({ code: error }),
+    unasked,
+  };
+};

@@ -4,10 +4,12 @@
 //   H5. Ctrl-C cancels the current turn and with it the session: the next message starts a new session that gets the
 //       conversation. Without a terminal, or when no turn is in flight, Ctrl-C ends the chat.
 //   H6. At the end, the session and the agents it started are asked to finish.
+//   H7. A session that a killed chat has left in the conversation is continued, with its agents. What they said that nobody has
+//       seen is shown first.
 import { CloisterError, unknownAgentError } from '#base';
 import type { Json } from '#base';
-import type { Answer, Cloister, RunSession } from '#contracts';
-import { cliAnswerJson, cliOutcomeJson, printAnswer } from './answer.ts';
+import type { AgentMessage, Answer, Cloister, RunSession } from '#contracts';
+import { cliAnswerJson, cliOutcomeJson, printAnswer, printMessage } from './answer.ts';
 import type { AnswerReport } from './answer.ts';
 import type { Lines } from './cli-world.ts';
 import { formatConversation, fullConversation } from './conversation-name.ts';
@@ -15,7 +17,7 @@ import type { CommandContext } from './command-context.ts';
 import { errorLines, errorValue, cliFailureJson } from './error-value.ts';
 import { exitCode, exitOfError, exitOfOutcome } from './exit-code.ts';
 import type { ExitCode } from './exit-code.ts';
-import { plural } from './format-numbers.ts';
+import { dateTime, plural } from './format-numbers.ts';
 import { stoppingNotice } from './show-live-run.ts';
 import type { ChatRequest } from './request.ts';
 import { openChatSession } from './chat-session.ts';
@@ -38,6 +40,7 @@ export const chatCommand = async (request: ChatRequest, context: CommandContext)
   const left = interrupts.onLeave(() => lines.close());
   const chat: Chat = { request, cloister, lines, current: undefined };
   try {
+    await takeUp(chat, context);
     return await chatLoop(chat, context);
   } finally {
     left();
@@ -98,11 +101,15 @@ const sendAndShow = async (chat: Chat, line: string, context: CommandContext): P
     return reportRefusal(error, chat.request, context);
   }
   try {
-    return printTurn(
-      answerReport(await pending.chatSession.showWhileWorking(pending.answer), chat, pending.chatSession.session),
+    const { chatSession, answer } = pending;
+    const given = await chatSession.showWhileWorking(answer);
+    const code = printTurn(
+      answerReport({ ...given, unasked: false }, chat, chatSession.session),
       chat.request,
       context,
     );
+    chatSession.session.confirm(given.id);
+    return code;
   } catch {
     chat.current = undefined;
     return await reportEnd(pending.chatSession, chat.request, context);
@@ -118,13 +125,54 @@ const sendOrStart = async (chat: Chat, line: string, context: CommandContext): P
   const current = chat.current;
   const message = current === undefined ? null : sendTo(current, line);
   if (current !== undefined && message !== null)
-    return { chatSession: current, answer: current.session.answer(message) };
+    return { chatSession: current, answer: current.session.answer(message, { confirm: false }) };
   const conversation = fullConversation(request.conversation, agent);
   const session = await cloister.spawn(agent, { message: line, budget, conversation });
   // No await before somebody listens to the events: they would be lost.
-  chat.current = openChatSession(session, request, context, (text) => cloister.redact(text));
+  chat.current = openSession(chat, session, 0, context);
   if (context.interrupts.seen) session.cancel();
-  return { chatSession: chat.current, answer: session.answer() };
+  return { chatSession: chat.current, answer: session.answer(undefined, { confirm: false }) };
+};
+
+const openSession = (chat: Chat, session: RunSession, eventsBefore: number, context: CommandContext): ChatSession =>
+  openChatSession(session, chat.request, context, {
+    eventsBefore,
+    redact: (text) => chat.cloister.redact(text),
+    printAbove: (print) => chat.lines.printAbove(print),
+    printMessage: (message) => printUnawaited(message, chat, session, context),
+  });
+
+const printUnawaited = (message: AgentMessage, chat: Chat, session: RunSession, context: CommandContext): void => {
+  const { output } = context;
+  if (chat.request.json)
+    return output.jsonLine({
+      ...conversationField(chat.request),
+      ...cliAnswerJson(answerReport(message, chat, session)),
+    });
+  if (message.text !== '') printMessage(message, context);
+  if (message.error !== null) output.err.print(...errorLines(cliFailureJson({ code: message.error })));
+};
+
+/** Continues the session that a killed chat has left in the conversation, if there is one. */
+const takeUp = async (chat: Chat, context: CommandContext): Promise<void> => {
+  const { request, cloister } = chat;
+  const { err } = context.output;
+  const conversation = fullConversation(request.conversation, request.agent);
+  try {
+    const session = await cloister.resumeConversation(request.agent, { conversation });
+    if (session === null) return;
+    const { events, startedAt } = await cloister.show(session.run);
+    const others = session.agents().filter(({ parent }) => parent !== null);
+    const names = others.map(({ sub_agent_id: name }) => name).join(', ');
+    const party = others.length === 0 ? '' : ` with ${plural(others.length, 'agent')}: ${names}`;
+    err.print(sanitizeLine(`continuing the session of ${dateTime(startedAt)}${party}`));
+    chat.current = openSession(chat, session, events.length, context);
+  } catch (error) {
+    err.print(
+      ...errorLines(errorValue(error)),
+      'The session that was left in this conversation cannot be continued. Your next message starts a new one.',
+    );
+  }
 };
 
 /** Null: the session has ended in the meantime. */
@@ -138,7 +186,7 @@ const sendTo = ({ session }: ChatSession, line: string): string | null => {
 };
 
 /** If the agent answers in JSON, `data` is the parsed answer. */
-const answerReport = (answer: Answer, { cloister, request }: Chat, { run }: RunSession): AnswerReport => {
+const answerReport = (answer: AgentMessage, { cloister, request }: Chat, { run }: RunSession): AnswerReport => {
   const isJson = cloister.agents.find(({ name }) => name === request.agent)?.output?.format === 'json';
   return { ...answer, run, data: isJson ? parseJson(answer.text) : null };
 };

@@ -1,5 +1,5 @@
-// The session of a chat: shows progress while it works on a message, and nothing in between.
-import type { Answer, RunEvent, RunSession } from '#contracts';
+// The session of a chat: shows progress while it works on a message; in between, only what its agents say unasked.
+import type { AgentMessage, Answer, RunEvent, RunSession } from '#contracts';
 import { newRunProgress, applyEvent } from './run-progress.ts';
 import type { CommandContext } from './command-context.ts';
 import { progressMode, describeStrayError } from './show-live-run.ts';
@@ -14,46 +14,53 @@ export type ChatSession = {
   showWhileWorking(answer: Promise<Answer>): Promise<Answer>;
   /** Prints a line without disturbing the progress display. */
   notice(words: string): void;
-  /** Settles when all events of the session have been shown. */
-  readonly ended: Promise<void>;
+  /** Settles when all events and messages of the session have been shown. */
+  readonly ended: Promise<unknown>;
+};
+
+export type ChatSessionOptions = {
+  /** How many events were recorded before the chat took the session over; they are not shown again. */
+  readonly eventsBefore: number;
+  readonly redact: (text: string) => string;
+  /** Lets a message be printed while a line is typed. */
+  readonly printAbove: (print: () => void) => void;
+  /** Prints what an agent says when no answer of it is awaited. */
+  readonly printMessage: (message: AgentMessage) => void;
 };
 
 export const openChatSession = (
   session: RunSession,
   request: OutputFlags,
   context: CommandContext,
-  redact: (text: string) => string,
+  { eventsBefore, redact, printAbove, printMessage }: ChatSessionOptions,
 ): ChatSession => {
   const runProgress = newRunProgress();
   const mode = progressMode({ ...request, jsonl: false }, context);
   const answered = new Set<string>();
   let progress: Progress | undefined;
   let onAnswer: (() => void) | undefined;
+  let eventsLeft = eventsBefore;
   const open = (): Progress => openProgress(mode, context.output, context.world, { runProgress });
   const lines = mode === 'tree' ? undefined : open();
   const notice = (words: string): void =>
     progress === undefined ? context.output.err.print(words) : progress.notice(words);
   const note = (event: RunEvent): void => {
-    const shown = progress ?? lines;
+    const isOld = eventsLeft > 0 && 'id' in event;
+    if (isOld) eventsLeft--;
+    const shown = isOld ? undefined : (progress ?? lines);
     if (shown !== undefined) shown.note(event);
     else if ('id' in event) applyEvent(runProgress, sanitizeAll(event));
     if (event.type !== 'mail' || event.kind !== 'answer') return;
     answered.add(event.message);
     onAnswer?.();
   };
-  const forwardEvents = async (): Promise<void> => {
-    const stopListening = context.world.onStrayError((error) =>
-      notice(sanitizeLine(redact(describeStrayError(error)))),
-    );
-    try {
-      for await (const event of session) note(event);
-    } catch {
-      // The outcome says why.
-    } finally {
-      stopListening();
-    }
+  const showMessage = (message: AgentMessage): void => {
+    const print = (): void => printMessage(message);
+    if (progress === undefined) printAbove(print);
+    else progress.printAbove(print);
   };
-  const ended = forwardEvents();
+  const stopListening = context.world.onStrayError((error) => notice(sanitizeLine(redact(describeStrayError(error)))));
+  const ended = forwardAll(session, note).finally(stopListening);
   /** The answer may arrive before the events that led to it. */
   const waitUntilShown = async (id: string): Promise<void> => {
     while (!answered.has(id)) {
@@ -78,5 +85,19 @@ export const openChatSession = (
       restored();
     }
   };
-  return { session, showWhileWorking: working, notice, ended };
+  return {
+    session,
+    showWhileWorking: working,
+    notice,
+    ended: Promise.all([ended, forwardAll(session.messages(), showMessage)]),
+  };
+};
+
+/** A message counts as delivered once the next one is asked for: after it was shown. Never rejects: the outcome says why. */
+const forwardAll = async <T>(items: AsyncIterable<T>, show: (item: T) => void): Promise<void> => {
+  try {
+    for await (const item of items) show(item);
+  } catch {
+    // The run could not be recorded, or its records could not be read.
+  }
 };

@@ -67,6 +67,8 @@ export type Lines = {
   readonly isTerminal: boolean;
   /** The next line, without its line break; null at the end, or once closed. On a terminal the prompt is shown first. */
   next(prompt: string): Promise<string | null>;
+  /** Lets `print` write above the line that is being typed, which stays as it is. */
+  printAbove(print: () => void): void;
   close(): void;
 };
 

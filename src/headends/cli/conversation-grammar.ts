@@ -30,7 +30,7 @@ const addChat = (program: Command, take: TakeRequest): void => {
   const chat = command(
     program,
     'chat',
-    'chat with an agent, one message per line; the conversation is saved',
+    'chat with an agent, one message per line; the conversation is saved, and a chat that was killed is continued',
     ['cloister chat lead.ai', 'cloister chat lead.ai --conversation trip', 'cloister chat lead --json < questions.txt'],
     'print one JSON value per answer',
   )

@@ -75,6 +75,9 @@ const describeMail = (event: DurableEvent & { type: 'mail' }, verbose: boolean):
   const { kind, sender, recipient, topic, state, reason } = event;
   // The end of a child already has its own line.
   if (kind === 'result' && !verbose) return null;
+  // The texts themselves are shown to the person.
+  if (event.to === 'outside' && !event.unasked && !verbose) return null;
+  if (event.unasked && event.text !== null) return `says unasked: ${excerpt(event.text, excerptColumns)}`;
   const to = sanitizeLine(recipient);
   const what = `${kind} ${sender ?? 'person'} → ${topic === null ? to : `#${topic} (${to})`}`;
   if (state === 'dead') return `${what}: dead, ${reason}`;

@@ -6,7 +6,7 @@ export const finishWhenAnswered = async (session: RunSession, cloister: Cloister
     const mail = await cloister.mail(session.run);
     const { goal } = await cloister.show(session.run);
     const asked = [...(goal === '' ? [] : [undefined]), ...unanswered(mail)];
-    await Promise.allSettled(asked.map((message) => session.answer(message)));
+    await Promise.allSettled(asked.map((message) => session.answer(message, { confirm: false })));
     session.finish();
   } catch {
     // The session has ended in the meantime; the outcome says how.

@@ -8,7 +8,11 @@ import type { CliStream, CliWorld } from './cli-world.ts';
 import { columnsOf } from './output.ts';
 import { width } from './sanitize-text.ts';
 
-export type LiveScreen = { close(): void };
+export type LiveScreen = {
+  /** Lets `print` write whole lines above the drawing. */
+  printAbove(print: () => void): void;
+  close(): void;
+};
 
 /** Lines of at most `columns` columns, and at most `linesMax` of them. */
 export type Drawing = (limits: { readonly columns: number; readonly linesMax: number }) => readonly string[];
@@ -47,6 +51,14 @@ export const openLiveScreen = (stream: CliStream, world: Pick<CliWorld, 'timer'>
   stream.write(control.hideCursor);
   tick();
   return {
+    printAbove: (print) => {
+      if (closed) return print();
+      const up = linesWrapped(drawn, columnsOf(stream) + 1);
+      stream.write(`${up > 0 ? `\u001B[${up}A` : ''}\r${control.eraseBelow}`);
+      drawn = [];
+      print();
+      draw(linesMaxOf(stream));
+    },
     close: () => {
       if (closed) return;
       closed = true;

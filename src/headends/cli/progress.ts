@@ -17,6 +17,8 @@ export type Progress = {
   note(event: RunEvent): void;
   /** Shows a message of the command line itself. */
   notice(words: string): void;
+  /** Lets `print` write whole lines, without disturbing what is drawn. */
+  printAbove(print: () => void): void;
   close(): void;
 };
 
@@ -43,9 +45,12 @@ export const openProgress = (
     case 'verbose':
       return openLines(output, mode === 'verbose', runProgress);
     case 'none':
-      return { note: () => {}, notice: (words) => output.err.print(words), close: () => {} };
+      return { note: () => {}, notice: (words) => output.err.print(words), printAbove, close: () => {} };
   }
 };
+
+/** Nothing is drawn. */
+const printAbove = (print: () => void): void => print();
 
 const openLines = ({ err }: Output, verbose: boolean, runProgress: RunProgress): Progress => {
   return {
@@ -57,6 +62,7 @@ const openLines = ({ err }: Output, verbose: boolean, runProgress: RunProgress):
       if (line !== null) err.print(line);
     },
     notice: (words) => err.print(words),
+    printAbove,
     close: () => {},
   };
 };
@@ -94,6 +100,7 @@ const openTree = (
     notice: (words) => {
       notice = words;
     },
+    printAbove: (print) => screen.printAbove(print),
     close: () => screen.close(),
   };
 };

@@ -1,5 +1,5 @@
 // Reads lines from a terminal, with editing and history, or from a pipe.
-import { createInterface } from 'node:readline';
+import { clearScreenDown, createInterface, cursorTo, moveCursor } from 'node:readline';
 import type { Interface } from 'node:readline';
 import type { Lines } from './cli-world.ts';
 
@@ -16,7 +16,7 @@ export const terminalLines = (given: TerminalLines): Lines => {
   return { isTerminal, ...(isTerminal && given.output.isTTY === true ? typedLines(given) : pipedLines(given)) };
 };
 
-type Reading = Pick<Lines, 'next' | 'close'>;
+type Reading = Pick<Lines, 'next' | 'printAbove' | 'close'>;
 
 const historyMax = 200;
 
@@ -57,11 +57,24 @@ const typedLines = ({ input, output, interrupt }: TerminalLines): Reading => {
       if (closed) return null;
       return pasted.shift() ?? typed(prompt);
     },
+    printAbove: (print) => (open === undefined ? print() : printAboveLine(open, output, print)),
     close: () => {
       closed = true;
       open?.close();
     },
   };
+};
+
+/** Erases prompt and line, and draws them again below what was printed. */
+const printAboveLine = (reader: Interface, output: NodeJS.WritableStream, print: () => void): void => {
+  const { rows } = reader.getCursorPos();
+  moveCursor(output, 0, -rows);
+  cursorTo(output, 0);
+  clearScreenDown(output);
+  print();
+  // To draw the line, the reader first moves up to where the line began, as far as it is long.
+  output.write('\n'.repeat(rows));
+  reader.prompt(true);
 };
 
 const pipedLines = ({ input }: TerminalLines): Reading => {
@@ -77,6 +90,7 @@ const pipedLines = ({ input }: TerminalLines): Reading => {
   };
   return {
     next: () => (isClosed ? closed.promise : Promise.race([nextLine(), closed.promise])),
+    printAbove: (print) => print(),
     close: () => {
       isClosed = true;
       closed.resolve(null);

@@ -99,6 +99,8 @@ export type Behaviour = {
   readonly onDeadLetters?: (...given: Parameters<Cloister['deadLetters']>) => void;
   /** How many agents live in addition to the root, and what is called on the session at the end. */
   readonly others?: number;
+  /** A killed chat has left a session; an error: it cannot be continued. */
+  readonly left?: true | Error;
   readonly onFinish?: (how: 'finish' | 'cancel') => void;
   /** What is typed or piped; without it stdin is a closed terminal. */
   readonly lines?: {
@@ -203,6 +205,11 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
       await behaviour.takenUp;
       const all = resumedEvents(given, behaviour.resumedAfter ?? 4, downMs);
       return fakeSession(given, behaviour, { run: runId, all });
+    },
+    resumeConversation: async (agent) => {
+      if (behaviour.left === undefined) return null;
+      if (behaviour.left instanceof Error) throw behaviour.left;
+      return fakeResident(given, behaviour, (text) => behaviour.onTurn?.(agent, text, {}));
     },
     replay: async () => replayOf(given),
     fork: async (...asked) => {
@@ -329,6 +336,7 @@ const fakeLines = (
       if (text === undefined) return null;
       return typeof text === 'string' ? text : Promise.race([text(), closed.promise]);
     },
+    printAbove: (print) => print(),
     close: () => {
       isClosed = true;
       closed.resolve(null);
@@ -365,6 +373,7 @@ export const emulate = (bytes: string, columns: number, rows = 24) => {
   for (const token of tokens) {
     const { parameter = '', final } = token.groups ?? {};
     if (final === 'A') goTo(row - Number(parameter === '' ? 1 : parameter));
+    else if (final === 'G') column = Number(parameter === '' ? 1 : parameter) - 1;
     else if (final === 'K') lines[row]?.splice(column);
     else if (final === 'J') {
       lines[row]?.splice(column);

@@ -131,7 +131,8 @@ const mailEvent = (over: Partial<Extract<DurableEvent, { type: 'mail' }>>): Dura
   const [first] = eventsOf(scene());
   const what = { type: 'mail', message: 'm-1', kind: 'message', sender: null, recipient: 'lead', topic: null } as const;
   const is = { from: 'outside', to: leadId, correlation: null, state: 'queued', reason: null } as const;
-  return { ...first!, ...what, ...is, ...over };
+  const said = { text: null, unasked: false };
+  return { ...first!, ...what, ...is, ...said, ...over };
 };
 
 test('the lines of a run show messages when sent and when dead; --verbose shows every state', async () => {

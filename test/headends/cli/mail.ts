@@ -19,6 +19,8 @@ export const noMail = {
   answer: () => Promise.reject(new CloisterError('cell_ended')),
   ask: () => Promise.reject(new CloisterError('cell_ended')),
   subscribe: () => nothing,
+  messages: () => nothing,
+  confirm: () => undefined,
   route: () => 0,
   agents: () => [],
   finish: () => undefined,
@@ -143,6 +145,8 @@ export const fakeResident = (given: Scene, behaviour: Behaviour, said: (text: st
       correlation: null,
       state: 'delivered',
       reason: null,
+      text: null,
+      unasked: false,
     } as const;
     return { ...event, ...enveloped(event), ...ends, ...what, id: `${leadId}/${id}`, run: runId, at: startAt };
   };
@@ -179,7 +183,11 @@ export const fakeResident = (given: Scene, behaviour: Behaviour, said: (text: st
       return `m-${turn}`;
     },
     answer,
-    agents: () => Array.from({ length: 1 + (behaviour.others ?? 0) }, () => ({}) as never),
+    agents: () =>
+      Array.from(
+        { length: 1 + (behaviour.others ?? 0) },
+        (_, no) => ({ parent: no === 0 ? null : leadId, sub_agent_id: `scout-${no}` }) as never,
+      ),
     finish: () => {
       behaviour.onFinish?.('finish');
       end();

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { terminalLines } from '#headends/cli';
-import { settle } from './driver.ts';
+import { emulate, settle } from './driver.ts';
 
 /** A fake stdin and stderr; `raw` says whether the terminal is in raw mode. */
 const open = (isTTY: boolean) => {
@@ -15,7 +15,7 @@ const open = (isTTY: boolean) => {
   const output = Object.assign(new PassThrough(), { isTTY, columns: 80 });
   output.on('data', (bytes: Buffer) => (written += bytes.toString()));
   const lines = terminalLines({ input, output, interrupt: () => interrupts.push(1) });
-  return { input, lines, interrupts, raw: () => raw, written: () => written };
+  return { input, output, lines, interrupts, raw: () => raw, written: () => written };
 };
 
 test('a pipe returns line by line, whatever its line breaks and chunks, and then null', async () => {
@@ -97,4 +97,29 @@ test('Ctrl-D on an empty line ends the input; Ctrl-C is passed on', async () => 
   input.write('\u0015\u0004');
   expect(await typed).toBe(null);
   expect(written().endsWith('\n')).toBe(true);
+});
+
+test('what is printed while a line is typed stands above it, and the line stays as it is', async () => {
+  for (const before of ['Hel', 'Hello '.repeat(20), '']) {
+    const { input, output, lines, written } = open(true);
+    const typed = lines.next('trip> ');
+    if (before !== '') input.write(before);
+    await settle();
+    lines.printAbove(() => output.write('[lead, unasked] Look!\n'));
+    input.write('lo');
+    await settle();
+    const screen = emulate(written(), 80).lines;
+    expect(screen[0]).toBe('[lead, unasked] Look!');
+    expect(screen.slice(1).join('').trimEnd()).toBe(`trip> ${before}lo`);
+    input.write('\r');
+    expect(await typed).toBe(`${before}lo`);
+  }
+});
+
+test('without a terminal, and between two lines, it is just printed', async () => {
+  for (const isTTY of [false, true]) {
+    const { output, lines, written } = open(isTTY);
+    lines.printAbove(() => output.write('Look!\n'));
+    expect(written()).toBe('Look!\n');
+  }
 });

@@ -1,0 +1,127 @@
+// What an agent says unasked reaches whoever holds the run, and counts as delivered only once it was taken.
+import { defineAgent, openCloister } from 'cloister';
+import type { AgentMessage, Cloister, RunSession } from 'cloister';
+import { expect, onTestFinished, test } from 'vitest';
+import { rehearse } from '#testkit';
+import type { ScriptLine } from '#testkit';
+
+/** The lead starts a scout; what the scout finds later, the lead tells unasked. */
+const script: readonly ScriptLine[] = [
+  { when: { agent: 'scout' }, reply: ({ lastText }) => `found ${lastText.split(' ').at(-1)!}` },
+  {
+    when: ({ agent, lastText }) => agent === 'lead' && lastText.startsWith('look '),
+    reply: ({ lastText }) => ({
+      calls: [{ tool: 'spawn_agent', args: { agent_id: 'scout', initial_message: `seek ${lastText.slice(5)}` } }],
+    }),
+  },
+  {
+    when: ({ lastText }) => lastText.includes('found '),
+    reply: ({ lastText }) => `News: ${/found \w+/u.exec(lastText)![0]}.`,
+  },
+  { reply: 'Sent.' },
+];
+
+const open = async (): Promise<{ readonly cloister: Cloister; readonly session: RunSession }> => {
+  const scout = defineAgent({
+    name: 'scout',
+    description: 'Scouts.',
+    prompt: 'Scout.',
+    topics: { hear: [], say: ['news'] },
+  });
+  const lead = defineAgent({
+    name: 'lead',
+    description: 'Leads.',
+    prompt: 'Lead.',
+    tools: ['spawn_agent'],
+    spawns: { agents: [scout] },
+  });
+  const cloister = await openCloister({ store: 'memory', agents: [lead], models: [rehearse(script)] });
+  onTestFinished(() => cloister.close());
+  return { cloister, session: await cloister.spawn('lead') };
+};
+
+const statesOf = async (cloister: Cloister, { run }: RunSession): Promise<readonly string[]> =>
+  (await cloister.mail(run)).flatMap((one) => (one.to === 'outside' ? [`${one.message_type} ${one.state}`] : []));
+
+const next = async (messages: AsyncIterator<AgentMessage>): Promise<AgentMessage> =>
+  (await messages.next()).value as AgentMessage;
+
+const endAndAudit = async (cloister: Cloister, session: RunSession): Promise<void> => {
+  session.finish();
+  await session.outcome;
+  expect(await cloister.audit(session.run)).toMatchObject({ ok: true, problems: [] });
+  expect(await cloister.replay(session.run)).toMatchObject({ ok: true });
+};
+
+test('what the root says unasked is handed out at once, marked, and delivered when the next one is asked for', async () => {
+  const { cloister, session } = await open();
+  const messages = session.messages()[Symbol.asyncIterator]();
+  const first = next(messages);
+  expect((await session.ask('look gold')).text).toBe('Sent.');
+  expect(await first).toMatchObject({
+    agent_id: 'lead',
+    text: 'News: found gold.',
+    unasked: true,
+    status: 'completed',
+  });
+  expect(await statesOf(cloister, session)).toEqual(['answer delivered', 'message queued']);
+  const second = next(messages);
+  expect(await statesOf(cloister, session)).toEqual(['answer delivered', 'message delivered']);
+  await session.ask('look silver');
+  expect(await second).toMatchObject({ text: 'News: found silver.', unasked: true });
+  await messages.return?.();
+  expect(await statesOf(cloister, session)).toEqual(
+    Array.from({ length: 4 }, (_, no) => (no % 2 === 0 ? 'answer delivered' : 'message delivered')),
+  );
+  await endAndAudit(cloister, session);
+});
+
+test('what nobody has taken stays unread, and is handed out to whoever asks next, once', async () => {
+  const { cloister, session } = await open();
+  const events = session[Symbol.asyncIterator]();
+  await session.ask('look gold');
+  const told = await (async () => {
+    for (;;) {
+      const { value } = await events.next();
+      if (value.type === 'mail' && value.unasked === true) return value;
+    }
+  })();
+  expect(told).toMatchObject({ state: 'queued', to: 'outside', text: 'News: found gold.', sender: 'lead' });
+  // Reading the events is not taking the message.
+  expect(await statesOf(cloister, session)).toEqual(['answer delivered', 'message queued']);
+  const seen: string[] = [];
+  for await (const { text } of session.messages()) {
+    seen.push(text);
+    break;
+  }
+  expect(seen).toEqual(['News: found gold.']);
+  expect(await statesOf(cloister, session)).toEqual(['answer delivered', 'message delivered']);
+  const later = session.messages()[Symbol.asyncIterator]();
+  const nothing = later.next();
+  await endAndAudit(cloister, session);
+  expect(await nothing).toMatchObject({ done: true });
+});
+
+test('an answer that nobody waits for any more is handed out with the messages', async () => {
+  const { cloister, session } = await open();
+  const given = new AbortController();
+  const id = session.send('hello');
+  const waiting = session.answer(id, { signal: given.signal });
+  given.abort();
+  await expect(waiting).rejects.toMatchObject({ code: 'cancelled' });
+  const messages = session.messages()[Symbol.asyncIterator]();
+  expect(await next(messages)).toMatchObject({ correlation_id: id, text: 'Sent.', unasked: false });
+  expect(await statesOf(cloister, session)).toEqual(['answer queued']);
+  await messages.return?.();
+  expect(await statesOf(cloister, session)).toEqual(['answer delivered']);
+  // It can still be read again, and a caller may confirm by itself.
+  expect((await session.answer(id)).text).toBe('Sent.');
+  const other = session.send('again');
+  const answer = await session.answer(other, { confirm: false });
+  expect(await statesOf(cloister, session)).toEqual(['answer delivered', 'answer queued']);
+  session.confirm(answer.id);
+  session.confirm(answer.id);
+  session.confirm('m-unknown');
+  expect(await statesOf(cloister, session)).toEqual(['answer delivered', 'answer delivered']);
+  await endAndAudit(cloister, session);
+});
