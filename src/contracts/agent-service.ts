@@ -71,6 +71,11 @@ export interface AgentService {
    */
   startRun(caller: Caller, request: AgentRequest, signal?: AbortSignal): Promise<ServedRun>;
   /**
+   * Waits for a slot, then continues an interrupted run of this caller: a long-lived one with its agents, their windows, files and
+   * unread mail. Rejects with `run_unknown` (also for runs of other callers), `run_ended`, or `run_owned` if it is running.
+   */
+  resumeRun(caller: Caller, run: string, signal?: AbortSignal): Promise<ServedRun>;
+  /**
    * Accepts results of calls that one run of this caller waits for, once there is a slot, and continues the run: all results or none.
    * The signal cancels the run until its next request arrives. Rejects with `request_invalid` for unknown calls, and in the same
    * way for calls of other callers. Rejects with `server_busy` without accepting anything. Messages sent along are given to the agent as context.
@@ -151,17 +156,23 @@ export type ClientToolPause = {
 /** `activity`: a description of what agents and tools are doing. */
 export type AnswerPiece = { readonly type: 'text' | 'activity'; readonly text: string };
 
+/** One message of a run's dialog. `unasked`, `delivered`: for messages of agents to the caller while the run is running. */
+export type RunMessage = DialogMessage & {
+  /** The id of a message that was sent while the run was running. */
+  readonly message?: string;
+  readonly agent?: string;
+  readonly unasked?: boolean;
+  readonly delivered?: boolean;
+};
+
 /** An existing run. */
 export type CallerRun = {
   readonly summary: RunSummary;
   /** Null if the run is not running in this process. */
   readonly session: RunSession | null;
   report(): Promise<RunReport>;
-  /**
-   * The dialog of the run: its history, its goal and its answer. Rejects with `request_unsupported` for a long-lived agent,
-   * which receives messages while it runs.
-   */
-  dialog(): Promise<readonly DialogMessage[]>;
+  /** The dialog of the run: its history, its goal, the messages between its caller and its agents, and its answer. */
+  dialog(): Promise<readonly RunMessage[]>;
   /**
    * Events after the one with this id, or all events. Includes live pieces while the run is running in this process. Ends with the
    * run, or when the signal is aborted.

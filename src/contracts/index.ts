@@ -229,6 +229,7 @@ export type {
   ClientRules,
   ClientTool,
   CallerRun,
+  RunMessage,
   OutgoingMessage,
   ClientToolPause,
   ServedRun,

@@ -7,7 +7,7 @@ import { setTimeout as passed } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, test } from 'vitest';
-import { fileAppears, cloister, command, newFolder, team } from './driver.ts';
+import { fileAppears, cloister, command, newFolder, repo, team } from './driver.ts';
 
 const folder = async (): Promise<string> => {
   const cwd = newFolder();
@@ -124,6 +124,56 @@ test('stopped immediately by a second signal, it still says how to resume what w
   expect(stderr()).toContain(`npx cloister resume ${run}\n`);
   writeFileSync(join(cwd, 'go'), '');
   expect(await cloister(['resume', run], { cwd })).toMatchObject({ code: 0, stdout: 'Through the gate.\n' });
+});
+
+test('a long-lived agent whose server was killed is resumed by its caller, with its party and what nobody had taken', async () => {
+  const cwd = newFolder();
+  const { token, entry } = JSON.parse((await cloister(['token', 'ci', '--json'], { cwd })).stdout);
+  writeFileSync(join(cwd, 'tokens.json'), JSON.stringify({ tokens: [entry] }));
+  const agents = ['--agent', join(repo, 'examples/dungeon/game-master.ai'), '--token-file', 'tokens.json'];
+  const serve = async () => {
+    const { url, child, ended } = await serving(cwd, agents);
+    const ask = (path: string, init: RequestInit = {}) =>
+      fetch(url + path, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } });
+    return { child, ended, ask };
+  };
+  const killed = await serve();
+  const post = async ({ ask }: Pick<typeof killed, 'ask'>, path: string, body: object) => {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    const reply = await ask(path, init);
+    return { status: reply.status, body: (await reply.json()) as any };
+  };
+  const begun = await post(killed, '/v1/game-master', { input: 'We go in.', resident: true, wait: true });
+  expect(begun).toMatchObject({ status: 200, body: { status: 'completed' } });
+  const path = `/v1/runs/${begun.body.run}`;
+  await post(killed, `${path}/messages`, { text: 'We try the door.' });
+  // It is in the log before the next request can be answered.
+  while (!(await (await killed.ask(`${path}/messages`)).text()).includes('We try the door.')) await passed(5);
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+
+  const again = await serve();
+  expect((await post(again, `${path}/messages`, { text: 'Hello?' })).body.error.message).toContain('`resume`');
+  expect(await post(again, `${path}/resume`, {})).toMatchObject({ status: 202, body: { run: begun.body.run } });
+  expect((await post(again, `${path}/resume`, {})).status).toBe(409);
+  const { agents: living } = (await (await again.ask(`${path}/agents`)).json()) as { agents: readonly any[] };
+  expect(living.map(({ agent }) => agent)).toEqual(['game-master', 'fighter', 'wizard', 'rogue']);
+  const answer = await post(again, `${path}/messages`, { text: 'We go on.', answer: true });
+  expect(answer).toMatchObject({ status: 200, body: { status: 'completed' } });
+  const { messages } = (await (await again.ask(`${path}/messages`)).json()) as { messages: readonly any[] };
+  expect(messages.filter(({ by }) => by === 'person').map(({ text }) => text)).toEqual([
+    'We go in.',
+    'We try the door.',
+    'We go on.',
+  ]);
+  // The answer to the second message is in nobody's hands.
+  expect(messages.filter(({ by, delivered }) => by === 'agent' && !delivered).length).toBeGreaterThanOrEqual(1);
+  const unread = messages.findLast(({ by, delivered }) => by === 'agent' && !delivered).message;
+  await again.ask(`${path}/messages?after=${unread}`);
+  const { messages: after } = (await (await again.ask(`${path}/messages`)).json()) as { messages: readonly any[] };
+  expect(after.filter(({ by, delivered }) => by === 'agent' && !delivered)).toEqual([]);
+  again.child.kill('SIGTERM');
+  expect(await again.ended).toBe(0);
 });
 
 test('MCP on standard input: a common client lists the agent and calls it', async () => {

@@ -4,17 +4,7 @@
 //   R2. A run is visible as soon as it was started here, even before its first record.
 import { CloisterError } from '#base';
 import type { PromptlyReleasingMap, RunId } from '#base';
-import type {
-  Caller,
-  Cloister,
-  Conversation,
-  ConversationRef,
-  CallerRun,
-  RunReport,
-  RunSession,
-  RunSummary,
-  DialogMessage,
-} from '#contracts';
+import type { Caller, Cloister, CallerRun, RunMessage, RunReport, RunSession, RunSummary } from '#contracts';
 import { eventsAfter } from './events-after.ts';
 import type { ResidentRun } from './resident-sessions.ts';
 
@@ -31,8 +21,6 @@ export type ActiveRun = {
   readonly detach: () => void;
   /** Set for a resident. */
   readonly resident: ResidentRun | undefined;
-  /** The conversation that the run takes part in. */
-  readonly conversation: ConversationRef | undefined;
 };
 
 type ActiveRunMap = Pick<PromptlyReleasingMap<RunId, ActiveRun>, 'get' | 'values'>;
@@ -75,10 +63,7 @@ export const findCallerRun = async (
     summary,
     session,
     report,
-    dialog: async () => {
-      if (found?.resident === undefined || found.conversation === undefined) return readDialog(await report(), session);
-      return readResidentDialog(await report(), await cloister.conversations.show(found.conversation));
-    },
+    dialog: async () => readDialog(await report()),
     events: (after, signal) => eventsAfter(session, report, after, signal),
   };
 };
@@ -98,33 +83,33 @@ const activeRunSummary = ({ session, caller, agent, goal, startedAt }: ActiveRun
   recordedBy: null,
 });
 
-/** Messages to and from a running run are mail, and a report does not contain their text. */
-const readDialog = (
-  { run, history, goal, output, events }: RunReport,
-  session: RunSession | null,
-): readonly DialogMessage[] => {
-  const hasMail = events.some((event) => event.type === 'mail' && (event.from === 'outside' || event.to === 'outside'));
-  if (hasMail || session?.resident === true)
-    throw new CloisterError(
-      'request_unsupported',
-      `Run ${run} is long-lived and has no single dialog. Read its messages from its events.`,
-    );
+/** A long-lived run answers each message with one of its own; any other answers with its output. */
+const readDialog = ({ history, goal, output, events }: RunReport): readonly RunMessage[] => {
+  const mail = mailDialog(events);
+  const isAnswered = mail.some(({ by }) => by === 'agent') || output === '';
   return [
     ...historyDialog(history),
-    { by: 'person', text: goal },
-    ...(output === '' ? [] : [{ by: 'agent', text: output } as const]),
+    ...(goal === '' ? [] : [{ by: 'person', text: goal } as const]),
+    ...mail,
+    ...(isAnswered ? [] : [{ by: 'agent', text: output } as const]),
   ];
 };
 
-/** The dialog so far with a resident in a conversation. */
-const readResidentDialog = ({ run, history }: RunReport, { entries }: Conversation): readonly DialogMessage[] => [
-  ...historyDialog(history),
-  ...entries
-    .filter(({ correlation, category }) => correlation === run && category === 'DIALOG')
-    .map(({ agent_id: who, text }): DialogMessage => ({ by: who === 'person' ? 'person' : 'agent', text })),
-];
+const mailDialog = (events: RunReport['events']): readonly RunMessage[] => {
+  const all = new Map<string, RunMessage>();
+  for (const event of events) {
+    if (event.type !== 'mail' || event.kind === 'broadcast' || event.kind === 'result') continue;
+    const { message, text, to, sender, unasked, state } = event;
+    const known = all.get(message);
+    if (known !== undefined && to === 'outside') all.set(message, { ...known, delivered: state === 'delivered' });
+    if (known !== undefined || text === null) continue;
+    const own = to === 'outside' ? { agent: sender ?? '', unasked, delivered: false } : {};
+    all.set(message, { by: to === 'outside' ? 'agent' : 'person', text, message, ...own });
+  }
+  return [...all.values()];
+};
 
-const historyDialog = (history: RunReport['history']): readonly DialogMessage[] =>
+const historyDialog = (history: RunReport['history']): readonly RunMessage[] =>
   history
     .filter(({ category }) => category === 'DIALOG')
-    .map(({ agent, text }): DialogMessage => ({ by: agent === null ? 'person' : 'agent', text }));
+    .map(({ agent, text }): RunMessage => ({ by: agent === null ? 'person' : 'agent', text }));

@@ -25,6 +25,8 @@ export async function* eventsAfter(
     for await (const event of { [Symbol.asyncIterator]: () => iterator }) {
       if (!skipping) yield event;
       else if ('id' in event) skipping = event.id !== after;
+      // The client has asked for what comes next, so it has taken this.
+      if (event.type === 'mail' && event.to === 'outside') session.confirm(event.message);
     }
   } finally {
     signal?.removeEventListener('abort', leave);

@@ -37,7 +37,7 @@ import { finishResident, ResidentSessions } from './resident-sessions.ts';
 import type { ResidentRun } from './resident-sessions.ts';
 import { serveRun } from './served-run.ts';
 import type { ServeRunRequest } from './served-run.ts';
-import { requestedConversation, startServedRun } from './start-run.ts';
+import { checkMayResume, startServedRun } from './start-run.ts';
 import type { TokenRegistry, TokenEntry } from './token-registry.ts';
 
 export type AgentServicePorts = {
@@ -108,7 +108,22 @@ export class LocalAgentService implements AgentService {
   }
 
   startRun(caller: Caller, request: AgentRequest, signal?: AbortSignal): Promise<ServedRun> {
-    const started = this.#startWithSlot(caller, request, signal);
+    return this.#whileStarting(this.#startWithSlot(caller, request, signal));
+  }
+
+  resumeRun(caller: Caller, run: string, signal?: AbortSignal): Promise<ServedRun> {
+    return this.#whileStarting(this.#resumeWithSlot(caller, run, signal));
+  }
+
+  async #resumeWithSlot(caller: Caller, run: string, signal: AbortSignal | undefined): Promise<ServedRun> {
+    const { summary, session } = await this.find(caller, run);
+    checkMayResume(summary, session);
+    // A run that is not long-lived needs no place among the residents, but that shows only when it is resumed.
+    const request = { agent: summary.agent, input: summary.goal, resident: true };
+    return this.#startWithSlot(caller, request, signal, (cloister) => cloister.resume(summary.run));
+  }
+
+  #whileStarting(started: Promise<ServedRun>): Promise<ServedRun> {
     const nth = this.#startCount++;
     this.#starting.set(nth, started);
     const over = (): void => this.#starting.delete(nth);
@@ -116,7 +131,12 @@ export class LocalAgentService implements AgentService {
     return started;
   }
 
-  async #startWithSlot(caller: Caller, request: AgentRequest, signal: AbortSignal | undefined): Promise<ServedRun> {
+  async #startWithSlot(
+    caller: Caller,
+    request: AgentRequest,
+    signal: AbortSignal | undefined,
+    resume?: (cloister: Cloister) => Promise<RunSession>,
+  ): Promise<ServedRun> {
     const entry = this.#entry(caller);
     const agent = servedAgent(this, caller, request.agent);
     // No caller gets more than the agent's definition allows.
@@ -139,12 +159,9 @@ export class LocalAgentService implements AgentService {
       if (request.resident === true) resident = this.#residents.open(/* probe: resident-caller */ caller);
       if (entry.allowance !== undefined) settle = await this.#allowances.reserve(entry, budget);
       const options = { caller: caller.name, ...(Object.keys(budget).length === 0 ? {} : { budget }) };
-      const started = startServedRun(
-        this.#ports.cloister,
-        caller,
-        request,
-        client === undefined ? options : { ...options, tools: client.definitions },
-      );
+      const { cloister } = this.#ports;
+      const withTools = client === undefined ? options : { ...options, tools: client.definitions };
+      const started = resume?.(cloister) ?? startServedRun(cloister, caller, request, withTools);
       session = started instanceof Promise ? await started : started;
       return this.#serve(session, { caller, agent, request, signal, slot, settle, client, resident });
     } catch (error) {
@@ -296,7 +313,6 @@ export class LocalAgentService implements AgentService {
       detach: () =>
         reported.reject(new CloisterError('server_stopping', `Run ${run} was not finished; it can be resumed.`)),
       resident,
-      conversation: requestedConversation(caller, request),
     });
     this.#runOfRequest.set(caller, run);
     resident?.attach(session, slot);

@@ -1,6 +1,6 @@
 // Starts a request as a run, as a turn of one of the caller's conversations, or as a resident.
 import { CloisterError } from '#base';
-import type { AgentRequest, Budget, Caller, Cloister, ConversationRef, RunSession, ToolDefinition } from '#contracts';
+import type { AgentRequest, Budget, Caller, Cloister, RunSession, RunSummary, ToolDefinition } from '#contracts';
 import { callerConversationName } from './caller-conversation.ts';
 
 export type StartOptions = {
@@ -37,9 +37,8 @@ export const startServedRun = (
   return cloister.run(agent, input, { ...given, ...form, ...before });
 };
 
-/** The conversation that the request belongs to, if any. */
-export const requestedConversation = (
-  caller: Caller,
-  { agent, conversation }: AgentRequest,
-): ConversationRef | undefined =>
-  conversation === undefined ? undefined : { agent, name: callerConversationName(caller, conversation) };
+/** Throws if the run has ended, or is running, here or in another process. */
+export const checkMayResume = ({ run, state }: RunSummary, session: RunSession | null): void => {
+  if (state === 'ended') throw new CloisterError('run_ended', `${run}.`);
+  if (session !== null || state === 'running') throw new CloisterError('run_owned', `Run ${run} is running.`);
+};

@@ -1,7 +1,7 @@
 // Starts one run for one request: waits for it, streams it, or leaves it running.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
-import type { Agent, AgentRequest, AdmittedRequest, RouteReply, ServedRun, AgentService } from '#contracts';
+import type { Agent, AdmittedRequest, RouteReply, ServedRun, AgentService } from '#contracts';
 import { servedAgent } from '#headends/shared';
 import { answerReply, awaitAnswer } from './answer-reply.ts';
 import { eventStream } from './event-stream.ts';
@@ -19,7 +19,7 @@ export const askAgent = async (
 ): Promise<RouteReply> => {
   const { request, waits } = parsed;
   if (!waits || request.resident === true) {
-    const started = await startDetached(service, call, request);
+    const started = await startDetached(call, (signal) => service.startRun(call.caller, request, signal));
     return waits ? firstReply(service, call, started) : acceptedReply(started);
   }
 
@@ -46,17 +46,16 @@ export const acceptedReply = ({ run, agent }: Pick<ServedRun, 'run' | 'agent'>):
 });
 
 /** A client that disconnects leaves the queue; a run that has started keeps running. */
-const startDetached = async (
-  service: AgentService,
-  { caller, signal }: AdmittedRequest,
-  request: AgentRequest,
+export const startDetached = async (
+  { signal }: AdmittedRequest,
+  start: (signal: AbortSignal) => Promise<ServedRun>,
 ): Promise<ServedRun> => {
   const waiting = new AbortController();
   const leave = (): void => waiting.abort(signal.reason);
   if (signal.aborted) leave();
   signal.addEventListener('abort', leave, { once: true });
   try {
-    return await service.startRun(caller, request, waiting.signal);
+    return await start(waiting.signal);
   } finally {
     signal.removeEventListener('abort', leave);
   }

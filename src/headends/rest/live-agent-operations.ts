@@ -1,6 +1,14 @@
 // The OpenAPI operations of the agents in a run.
 import type { JsonObject } from '#base';
-import { requestBody, emptyBody, pathParameter, jsonResponse, schemaRef, noAnswerResponse } from './operation-parts.ts';
+import {
+  requestBody,
+  emptyBody,
+  pathParameter,
+  queryParameter,
+  jsonResponse,
+  schemaRef,
+  noAnswerResponse,
+} from './operation-parts.ts';
 import { notRunningResponse, runParameter } from './run-operations.ts';
 
 const tags = ['runs'];
@@ -27,10 +35,15 @@ export const readMessagesOperation: JsonObject = {
   tags,
   summary: 'List the messages and answers of a run',
   description:
-    'A live resident run has them only if it was started with a conversation; otherwise the request is refused.',
-  parameters: [runParameter],
+    'What an agent says unasked is marked. `delivered` is false until a client has taken a message: with its answer, from the events, or by asking for those after it.',
+  parameters: [
+    runParameter,
+    queryParameter('after', 'Only messages after the one with this id, which you have taken, as all before it.', {
+      type: 'string',
+    }),
+  ],
   responses: {
-    200: jsonResponse('The messages, in order.', withRun({ messages: { type: 'array', items: schemaRef('Said') } })),
+    200: jsonResponse('The messages, in order.', withRun({ messages: { type: 'array', items: schemaRef('Spoken') } })),
   },
 };
 

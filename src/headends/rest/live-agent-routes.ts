@@ -1,7 +1,15 @@
 // The live agents of a run: lists them, sends them messages, asks them to finish.
 import { CloisterError } from '#base';
 import type { Json } from '#base';
-import type { AdmittedRequest, HttpRoute, RouteReply, MessageTarget, AgentService } from '#contracts';
+import type {
+  AdmittedRequest,
+  HttpRoute,
+  RouteReply,
+  MessageTarget,
+  AgentService,
+  RunMessage,
+  RunSession,
+} from '#contracts';
 import { BodyFields } from '#headends/shared';
 import { answerReply, awaitAnswer } from './answer-reply.ts';
 import { acceptedReply } from './ask-agent.ts';
@@ -13,7 +21,7 @@ import {
   sendMessageOperation,
 } from './live-agent-operations.ts';
 import { checkFieldNames } from './parse-body.ts';
-import { refuseQuery } from './parse-query.ts';
+import { Query, refuseQuery } from './parse-query.ts';
 import { restError } from './rest-error.ts';
 import { requireRun, refuseQueryAndBody, requireRunning } from './run-routes.ts';
 
@@ -35,9 +43,10 @@ export const liveAgentRoutes = (service: AgentService): readonly HttpRoute[] => 
     formatError: restError,
     operation: readMessagesOperation,
     answer: async (call) => {
-      refuseQuery(call.query);
+      const after = new Query(call.query, ['after']).text('after');
       const found = await requireRun(service, call);
-      return { status: 200, body: { run: found.summary.run, messages: await found.dialog() } };
+      const messages = messagesAfter(await found.dialog(), after, found.session);
+      return { status: 200, body: { run: found.summary.run, messages } };
     },
   },
   {
@@ -62,6 +71,20 @@ export const liveAgentRoutes = (service: AgentService): readonly HttpRoute[] => 
     answer: (call) => finishSession(service, call),
   },
 ];
+
+/** Who asks for the messages after one has taken it, and all before it. */
+const messagesAfter = (
+  messages: readonly RunMessage[],
+  after: string | undefined,
+  session: RunSession | null,
+): RunMessage[] => {
+  if (after === undefined) return [...messages];
+  const index = messages.findIndex(({ message }) => message === after);
+  if (index === -1) throw new CloisterError('request_invalid', 'after: the run has no message with this id.');
+  for (const { by, message } of messages.slice(0, index + 1))
+    if (by === 'agent' && message !== undefined) session?.confirm(message);
+  return messages.slice(index + 1);
+};
 
 /** Asks the agent to finish. It ends once its current work is done. */
 const finishSession = async (service: AgentService, call: AdmittedRequest, name?: string): Promise<RouteReply> => {

@@ -77,3 +77,17 @@ export const cancelRunOperation: JsonObject = {
   requestBody: emptyBody,
   responses: { 202: jsonResponse('The run is being cancelled.', schemaRef('Begun')), 409: notRunningResponse },
 };
+
+export const resumeRunOperation: JsonObject = {
+  operationId: 'resumeRun',
+  tags,
+  summary: 'Continue an interrupted run',
+  description:
+    'After a crash or a kill. A resident run continues with the agents it had started, their windows, files and unread messages.',
+  parameters: [runParameter],
+  requestBody: emptyBody,
+  responses: {
+    202: jsonResponse('The run continues.', schemaRef('Begun')),
+    409: jsonResponse('The run has ended, or is running.', schemaRef('Error')),
+  },
+};

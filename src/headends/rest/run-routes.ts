@@ -2,7 +2,7 @@
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { AdmittedRequest, CallerRun, HttpRoute, RouteReply, RunSession, AgentService } from '#contracts';
-import { acceptedReply } from './ask-agent.ts';
+import { acceptedReply, startDetached } from './ask-agent.ts';
 import { eventStream } from './event-stream.ts';
 import { refuseBody } from './parse-body.ts';
 import { Query, refuseQuery } from './parse-query.ts';
@@ -10,6 +10,7 @@ import { restError } from './rest-error.ts';
 import {
   cancelRunOperation,
   listRunsOperation,
+  resumeRunOperation,
   runsPerPage,
   showRunOperation,
   watchRunOperation,
@@ -54,6 +55,17 @@ export const runRoutes = (service: AgentService): readonly HttpRoute[] => [
       return acceptedReply(summary);
     },
   },
+  {
+    method: 'POST',
+    path: '/v1/runs/:run/resume',
+    formatError: restError,
+    operation: resumeRunOperation,
+    answer: async (call) => {
+      refuseQueryAndBody(call);
+      const run = call.params['run'] ?? '';
+      return acceptedReply(await startDetached(call, (signal) => service.resumeRun(call.caller, run, signal)));
+    },
+  },
 ];
 
 export const requireRun = (service: AgentService, { caller, params }: AdmittedRequest): Promise<CallerRun> =>
@@ -64,7 +76,10 @@ type RunningRun = Pick<CallerRun, 'summary'> & { readonly session: RunSession };
 /** Throws `cell_ended` if the run is not running on this server. */
 export const requireRunning = async (service: AgentService, call: AdmittedRequest): Promise<RunningRun> => {
   const { summary, session } = await requireRun(service, call);
-  if (session === null) throw new CloisterError('cell_ended', `Run ${summary.run} is not running on this server.`);
+  if (session === null) {
+    const advice = summary.state === 'interrupted' ? ' Continue it with `resume`.' : '';
+    throw new CloisterError('cell_ended', `Run ${summary.run} is not running on this server.${advice}`);
+  }
   return { summary, session };
 };
 

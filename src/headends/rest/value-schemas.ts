@@ -98,6 +98,15 @@ export const valueSchemas: Readonly<Record<string, JsonObject>> = {
   }),
   Budget: closedRecord([], { tokens: amount, usd: amount, ms: amount, spawns: amount, memory: amount }),
   Said: closedRecord(['by', 'text'], { by: { enum: ['person', 'agent'] }, text }),
+  Spoken: record(
+    { by: { enum: ['person', 'agent'] }, text },
+    {
+      message: { type: 'string', description: 'The id of a message that was sent while the run was running.' },
+      agent: { type: 'string', description: 'The agent that wrote it.' },
+      unasked: { ...flag, description: 'The agent answers none of your messages.' },
+      delivered: { ...flag, description: 'Whether a client has taken it.' },
+    },
+  ),
   RunRequest: closedRecord(['input'], {
     input: { type: ['string', 'object'], description: 'Text, or an object that matches the agent’s input schema.' },
     format: {

@@ -27,6 +27,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   conversation_unknown: 404,
   cell_ended: 409,
   run_owned: 409,
+  run_ended: 409,
   mail_ambiguous: 409,
   conversation_deleted: 409,
   conversation_busy: 409,

@@ -34,7 +34,7 @@ test('a run is in its caller’s list from the start, before it is on disk', asy
   expect((await service.runs(ann, 50)).map((one) => one.run)).toEqual(startedRuns);
 });
 
-test('the history is returned for a run with one request, not for a resident', async () => {
+test('the history is returned for a run with one request, and for a resident with each message', async () => {
   const { agent, gate } = gatedAgent();
   gate.open();
   await using cloister = await inMemory(agent);
@@ -47,21 +47,39 @@ test('the history is returned for a run with one request, not for a resident', a
   ]);
   const { run, outcome } = await service.startRun(ann, { agent: 'gated', input: 'One.', resident: true });
   const { session } = await service.find(ann, run);
-  const refused = {
-    code: 'request_unsupported',
-    message: expect.stringContaining('is long-lived and has no single dialog'),
+  const dialog = async () => (await service.find(ann, run)).dialog();
+  const id = (await session!.answer()).id;
+  const answer = { by: 'agent', agent: 'gated', unasked: false };
+  const first = [
+    { by: 'person', text: 'One.' },
+    { ...answer, text: 'Done: One.', message: id, delivered: true },
+  ];
+  expect(await dialog()).toEqual(first);
+  // Nobody takes this answer until somebody reads the events beyond it.
+  const sent = session!.send('Two.');
+  const events = (await service.find(ann, run)).events()[Symbol.asyncIterator]();
+  const nextAnswer = async (): Promise<void> => {
+    for (;;) {
+      const { value } = await events.next();
+      if (value.type === 'mail' && value.correlation === sent) return;
+    }
   };
-  const tried = async (): Promise<unknown> => (await service.find(ann, run)).dialog();
-  await expect(tried()).rejects.toMatchObject(refused);
-  await session!.ask('Two.');
-  await expect(tried()).rejects.toMatchObject(refused);
+  await nextAnswer();
+  const second = [
+    { by: 'person', text: 'Two.', message: sent },
+    { ...answer, text: expect.stringContaining('Done: '), message: expect.any(String), delivered: false },
+  ];
+  expect(await dialog()).toEqual([...first, ...second]);
+  await nextAnswer();
+  const taken = [...first, second[0], { ...second[1], delivered: true }];
+  expect(await dialog()).toEqual(taken);
   session!.finish();
   await outcome;
   expect((await service.find(ann, run)).session).toBeNull();
-  await expect(tried()).rejects.toMatchObject(refused);
+  expect(await dialog()).toEqual(taken);
 });
 
-test('the history of a resident is returned where a conversation keeps it, and only to its caller', async () => {
+test('the history of a resident in a conversation begins with what came before, and is returned only to its caller', async () => {
   const { agent, gate } = gatedAgent();
   gate.open();
   await using cloister = await inMemory(agent);
@@ -73,6 +91,8 @@ test('the history of a resident is returned where a conversation keeps it, and o
       { by: 'person', text },
       { by: 'agent', text: `Done: ${text}` },
     ]);
+  const textsOf = (said: readonly { readonly by: string; readonly text: string }[]) =>
+    said.map(({ by, text }) => ({ by, text }));
   await (
     await service.startRun(ann, { ...request, input: 'Before.' })
   ).outcome;
@@ -82,7 +102,7 @@ test('the history of a resident is returned where a conversation keeps it, and o
   const { run, outcome } = await service.startRun(ann, { ...request, input: 'One.', resident: true });
   const { session, dialog: said } = await service.find(ann, run);
   await session!.answer();
-  expect(await said()).toEqual(dialog('Before.', 'One.'));
+  expect(textsOf(await said())).toEqual(dialog('Before.', 'One.'));
   await session!.ask('Two.');
   expect((await said()).map(({ text }) => text)).toEqual([
     'Before.',
@@ -93,10 +113,11 @@ test('the history of a resident is returned where a conversation keeps it, and o
     expect.stringContaining('Done: '),
   ]);
   await expect(service.find(ben, run)).rejects.toMatchObject({ code: 'run_unknown' });
+  await expect(service.resumeRun(ben, run)).rejects.toMatchObject({ code: 'run_unknown' });
   const other = await service.startRun(ben, { ...request, input: 'Mine.', resident: true });
   const { session: mine, dialog: saidToBen } = await service.find(ben, other.run);
   await mine!.answer();
-  expect(await saidToBen()).toEqual(dialog('Secret.', 'Mine.'));
+  expect(textsOf(await saidToBen())).toEqual(dialog('Secret.', 'Mine.'));
   for (const one of [session, mine]) one!.finish();
   await Promise.all([outcome, other.outcome]);
 });

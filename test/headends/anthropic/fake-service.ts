@@ -93,6 +93,9 @@ const fakeService = (options: FakeServiceOptions, started: AgentRequest[]): Agen
     started.push(asked);
     return fakeRun(asked.agent, options);
   },
+  resumeRun: async () => {
+    throw new Error('not used');
+  },
   continueRun: async () => {
     throw new CloisterError('request_invalid', 'No run waits.');
   },

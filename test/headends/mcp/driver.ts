@@ -126,6 +126,9 @@ export const fakeService = ({
         cancel: () => undefined,
       };
     },
+    resumeRun: async () => {
+      throw new Error('not used');
+    },
     continueRun: async () => {
       throw new Error('not used');
     },

@@ -93,6 +93,9 @@ export const serve = (fakeRun: FakeRun = {}): FakeService => {
         cancel: () => undefined,
       };
     },
+    resumeRun: async () => {
+      throw new Error('not used');
+    },
     continueRun: async () => {
       throw new CloisterError('request_invalid', 'No run waits.');
     },

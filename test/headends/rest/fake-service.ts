@@ -156,6 +156,22 @@ export class FakeService implements AgentService {
     };
   }
 
+  async resumeRun(caller: Caller, run: string) {
+    const { session, summary } = await this.find(caller, run);
+    if (session !== null || summary.state === 'running') throw new CloisterError('run_owned');
+    if (summary.state === 'ended') throw new CloisterError('run_ended');
+    const { outcome: ended } = this.storedRuns.get(run)!;
+    return {
+      run: summary.run,
+      agent: summary.agent,
+      startedAt: 1,
+      outcome: Promise.resolve(ended),
+      events: () => this.#events(summary.run),
+      pieces: () => nothing(),
+      cancel: () => undefined,
+    };
+  }
+
   async continueRun(): Promise<never> {
     throw new Error('Nobody asks for that.');
   }

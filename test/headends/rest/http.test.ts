@@ -246,7 +246,7 @@ describe('what belongs to one caller:', () => {
       const path = `/v1/runs/${run}`;
       const answers = await Promise.all([
         ...['', '/events', '/agents', '/messages'].map((end) => ben.get(path + end)),
-        ...['/cancel', '/finish'].map((end) => ben.post(path + end, {})),
+        ...['/cancel', '/finish', '/resume'].map((end) => ben.post(path + end, {})),
         ben.post(`${path}/messages`, { text: 'x' }),
         ben.remove(`${path}/agents/host`),
       ]);

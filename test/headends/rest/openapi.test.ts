@@ -218,6 +218,12 @@ test('every answer matches its schema', async () => {
       described.add(`${method} ${path}`);
     }
   }
+  const { routes: interrupted } = new FakeService({ state: 'interrupted' });
+  await send(interrupted, 'POST', '/v1/writer', { body: { input: 'x', wait: false } });
+  const resumed = json(await send(interrupted, 'POST', '/v1/runs/r1/resume', { caller: ana }));
+  const { responses: ofResume } = document.paths['/v1/runs/{run}/resume']!['post']!;
+  fits(document, ofResume[resumed.status]!.content!['application/json']!.schema, resumed.body);
+  described.add('POST /v1/runs/{run}/resume');
   const streams = ['GET /v1/runs/{run}/events'];
   expect([...described, ...streams].sort()).toEqual(
     [...new Set(rest.map((route) => addressOf(route).replace(/^\w+/u, (method) => method.toUpperCase())))].sort(),

@@ -348,6 +348,7 @@ describe('runs', () => {
     ['POST', '/messages', { text: 'x' }],
     ['DELETE', '/agents/scout', undefined],
     ['POST', '/finish', undefined],
+    ['POST', '/resume', undefined],
   ];
 
   test.each(ofRun)(
@@ -362,7 +363,7 @@ describe('runs', () => {
     },
   );
 
-  test.each(ofRun.slice(3))(
+  test.each(ofRun.slice(3, -1))(
     '%s /v1/runs/:run%s: 409 if the run is not running on this server',
     async (method, path, body) => {
       const { routes } = new FakeService();
@@ -371,6 +372,25 @@ describe('runs', () => {
       expect([code, httpStatus(code)]).toEqual(['cell_ended', 409]);
     },
   );
+
+  test('an interrupted run is resumed; one that has ended or is running is refused with 409', async () => {
+    const resumed = async (behaviour: ConstructorParameters<typeof FakeService>[0]) => {
+      const { routes } = new FakeService(behaviour);
+      await send(routes, 'POST', '/v1/writer', { body: { input: 'x', wait: false } });
+      return send(routes, 'POST', '/v1/runs/r1/resume');
+    };
+    expect(json(await resumed({ state: 'interrupted' }))).toEqual({
+      status: 202,
+      body: { run: 'r1', agent: 'writer', events: '/v1/runs/r1/events' },
+    });
+    for (const [behaviour, refused] of [
+      [{}, 'run_ended'],
+      [{ session: {} }, 'run_owned'],
+    ] as const) {
+      const { code } = await refusal(resumed(behaviour));
+      expect([code, httpStatus(code)]).toEqual([refused, 409]);
+    }
+  });
 
   test('cancelling and finishing reach the session', async () => {
     const told: unknown[] = [];
