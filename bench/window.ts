@@ -1,6 +1,6 @@
 // Adding a message to a window with many messages should cost the same as to a window with few.
 import { defineAgent } from 'cloister';
-import { sha256 } from '#base';
+import { recordFormats, sha256 } from '#base';
 import type { Json } from '#base';
 import type { ReplyPart, Settlement } from '#contracts';
 import type { Cell } from '#core/cells';
@@ -17,7 +17,10 @@ const agent = defineAgent({ name: 'solo', description: 'Works.', prompt: 'You wo
 /** Builds a window with `messages` messages and returns a function that adds one more as a turn does: a message, then a request. */
 const createWindow = (messages: number) => {
   const journal = new Map<number, Settlement<Json>>();
-  const runtime = { liveRun: { startedAt: 0 }, receivedCrossings: { at: () => ({ kind: 'goal', content: 'Go on.' }) } };
+  const runtime = {
+    liveRun: { startedAt: 0, format: recordFormats.newest },
+    receivedCrossings: { at: () => ({ kind: 'goal', content: 'Go on.' }) },
+  };
   const cell = { agent, runtime, settled: (no: number) => journal.get(no) } as unknown as Cell;
   const window = new ContextWindow(cell);
   window.add({ rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
@@ -29,7 +32,11 @@ const createWindow = (messages: number) => {
     fitWindow(window, rooms);
   };
   for (let one = 0; one < messages; one++) add();
-  window.render(1, 'model', { settings: sha256(''), window: { tokens: rooms.tokens, by: 'given' } });
+  window.render(1, 'model', {
+    settings: sha256(''),
+    window: { tokens: rooms.tokens, by: 'given' },
+    reply: { tokens: 1 },
+  });
   return add;
 };
 

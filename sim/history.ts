@@ -33,6 +33,8 @@ export type ModelCall = {
   readonly onDisk: DiskLengths;
   /** The provider refused it and did no work. */
   refused: boolean;
+  /** The provider counts more input tokens than the runtime estimates. */
+  readonly dense: boolean;
   /** The true cost, whatever usage the provider reported. */
   tokens: number;
   nanoUsd: number;

@@ -1,8 +1,10 @@
 // Simulated model providers: they respond, fail, hang, cut off, and know the true cost of each request.
 //
-//   M1. A provider never produces more than `maxOutputTokens`, and never counts more input tokens than there are bytes.
+//   M1. A provider never produces more than `maxOutputTokens`. It counts no more input tokens than the runtime estimates,
+//       except in requests that are drawn to be `dense`: those overdraw.
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamResult } from '@ai-sdk/provider';
 import type { Model, Price } from '#contracts';
+import { estimatePromptTokens } from '#core/rules';
 import type { ModelCall } from './history.ts';
 import { never } from './never.ts';
 import type { AgentPlan, ModelPlan } from './plan.ts';
@@ -54,6 +56,7 @@ const modelFaults = {
   stall: 2,
   empty: 1,
   'no usage': 2,
+  dense: 1,
   'bad usage': 1,
   'finish error': 1,
   filter: 0.5,
@@ -86,6 +89,7 @@ const sendRequest = (
     tools,
     onDisk: world.onDisk(),
     refused: false,
+    dense: fault === 'dense',
     tokens: 0,
     nanoUsd: 0,
   };
@@ -101,7 +105,8 @@ const sendRequest = (
 
   const reply = fault === 'empty' ? emptyReply : decideReply(shown, options, agent);
   const bounded = boundReply(reply, options.maxOutputTokens ?? 0, plan.density);
-  const usage = usageOf(Buffer.byteLength(prompt) + Buffer.byteLength(tools), bounded.tokens, context);
+  const estimated = estimatedTokens(options);
+  const usage = usageOf(fault === 'dense' ? 4 * estimated : estimated, bounded.tokens, context);
   recordCost(call, usage, plan.price);
   if (!process.touch('model answer')) return never();
   if (fault === 'hang') return answerLater<LanguageModelV4StreamResult>(options, context, Infinity, never);
@@ -195,8 +200,15 @@ type TrueUsage = {
   readonly cacheWrite: number;
 };
 
-const usageOf = (bytes: number, output: number, { plan, process }: ModelContext): TrueUsage => {
-  const input = 20 + Math.ceil(bytes * plan.density);
+/** The estimate of the runtime, for the same parts. */
+const estimatedTokens = ({ prompt, tools = [] }: LanguageModelV4CallOptions): number =>
+  [...prompt.map((message) => ({ message })), ...tools.map((tool) => ({ tool }))].reduce(
+    (sum, part) => sum + estimatePromptTokens(JSON.stringify(part)),
+    0,
+  );
+
+const usageOf = (estimated: number, output: number, { plan, process }: ModelContext): TrueUsage => {
+  const input = 20 + Math.ceil(estimated * plan.density);
   const cached = process.world.random.chance(0.2) ? Math.floor(input / 2) : 0;
   return process.world.random.chance(0.5)
     ? { input, output, cacheRead: cached, cacheWrite: 0 }

@@ -1,7 +1,8 @@
 // The accounts of a run never show less than the true cost of each attempt, which the providers know, and nothing for an
-// attempt that the provider refused.
+// attempt that the provider refused. Where no usage was reported, they show the hold: of what a request cost beyond it,
+// nobody can know.
 import type { Amounts } from '#contracts';
-import { attemptOnDisk, callingCell, hasAmbiguousCaller, framesOnDisk } from './facts.ts';
+import { attemptOnDisk, callingCell, hasAmbiguousCaller, heldCost, framesOnDisk } from './facts.ts';
 import type { OperationFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
 
@@ -13,11 +14,11 @@ export const accounts: Judge = {
     const truth = new Map<OperationFacts, Sums>();
     const refused = new Map<OperationFacts, boolean>();
     for (const call of history.modelCalls) {
-      const { tokens, nanoUsd, onDisk } = call;
       const cell = callingCell(history, call);
-      const attempt = cell && attemptOnDisk(cell, framesOnDisk(history, cell.run, onDisk));
+      const attempt = cell && attemptOnDisk(cell, framesOnDisk(history, cell.run, call.onDisk));
       if (attempt === undefined || hasAmbiguousCaller(call)) continue;
       const sums = truth.get(attempt) ?? { tokens: 0, nanoUsd: 0 };
+      const { tokens, nanoUsd } = heldCost(call, attempt.begin.hold);
       truth.set(attempt, { tokens: sums.tokens + tokens, nanoUsd: sums.nanoUsd + nanoUsd });
       refused.set(attempt, call.refused && refused.get(attempt) !== false);
     }

@@ -1,5 +1,6 @@
-// The true cost, which the providers know, stays within the caps of the cell and of all cells above it.
-import { callingCell, runFacts } from './facts.ts';
+// The true cost, which the providers know, stays within the caps of the cell and of all cells above it. It may pass them only
+// by what requests cost beyond their holds, because their input was estimated too low.
+import { attemptOnDisk, callingCell, framesOnDisk, heldCost, runFacts } from './facts.ts';
 import type { CellFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
 
@@ -18,7 +19,11 @@ export const cost: Judge = {
         used.set(one, sum);
       }
     };
-    for (const call of history.modelCalls) add(callingCell(history, call) ?? null, call);
+    for (const call of history.modelCalls) {
+      const cell = callingCell(history, call) ?? null;
+      const attempt = cell && attemptOnDisk(cell, framesOnDisk(history, cell.run, call.onDisk));
+      add(cell, heldCost(call, attempt?.begin.hold));
+    }
     for (const run of history.runs) for (const { parent } of runFacts(run).cells.values()) add(parent, { spawns: 1 });
     let checks = 0;
     for (const [{ birth }, sum] of used)

@@ -218,6 +218,12 @@ export const framesOnDisk = ({ runs }: History, run: RunHistory, onDisk: DiskLen
 export const attemptOnDisk = (cell: CellFacts, length: number): OperationFacts | undefined =>
   cell.operations.findLast(({ attempt, beganIn }) => attempt !== undefined && beganIn < length);
 
+/** The true cost of a call, without what a dense request cost beyond its hold. */
+export const heldCost = ({ tokens, nanoUsd, dense }: ModelCall, hold: Begin['hold']) => ({
+  tokens: dense ? Math.min(tokens, hold?.tokens ?? Infinity) : tokens,
+  nanoUsd: dense ? Math.min(nanoUsd, hold?.nanoUsd ?? Infinity) : nanoUsd,
+});
+
 /** The time between the last kept frame and the fork, if the fork is between these frames. Deadlines do not count it. */
 export const pausedMs = ({ frames }: RunHistory, from: number, to: number): number =>
   frames

@@ -1,5 +1,5 @@
 // No impossible failure, and nothing uncaught.
-import { runFacts } from './facts.ts';
+import { callingCell, runFacts } from './facts.ts';
 import type { Judge } from './judge.ts';
 
 const impossible = ['defect', 'replay_differs', 'unattributed', 'budget_overdrawn', 'model_missing'];
@@ -11,7 +11,9 @@ const askExcused = [...excused, 'run_unknown', 'conversation_busy', 'checkpoint_
 
 export const failures: Judge = {
   name: 'no defect',
-  check: ({ runs, sessions, resumeRefusals, otherRequests, uncaught }, report) => {
+  check: (history, report) => {
+    const { runs, sessions, resumeRefusals, otherRequests, uncaught, modelCalls } = history;
+    const dense = new Set(modelCalls.filter((call) => call.dense).map((call) => callingCell(history, call)));
     let checks = 0;
     const judge = (
       failure: { readonly code: string; readonly detail?: string } | null | undefined,
@@ -24,7 +26,9 @@ export const failures: Judge = {
     for (const run of runs) {
       const { operations, cells } = runFacts(run);
       for (const [key, { settle, begin }] of operations) judge(settle?.failure, `${key} (${begin.name})`);
-      for (const { birth, outcome } of cells.values()) judge(outcome?.failure, birth.cell);
+      for (const cell of cells.values())
+        if (!dense.has(cell) || cell.outcome?.failure?.code !== 'budget_overdrawn')
+          judge(cell.outcome?.failure, cell.birth.cell);
     }
     for (const { error, process, run } of sessions)
       if (!excused.includes(error)) report(`run ${run} to end, or the store to fail`, `process ${process}: ${error}`);

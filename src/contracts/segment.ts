@@ -1,6 +1,7 @@
 // What a model is shown, and where every byte of it comes from.
 import type { LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider';
 import type { Hash } from '#base';
+import type { Price } from './model.ts';
 
 /** A record of the cell that owns the segment. */
 export type Source =
@@ -31,6 +32,8 @@ export type Segment = {
   readonly part: PromptPart;
   readonly bytes: number;
   readonly chars: number;
+  /** The estimate that holds are computed from. */
+  readonly tokens: number;
 };
 
 /** The form in which the log keeps a segment; the part itself is rebuilt from the origin. */
@@ -59,9 +62,15 @@ export type Attempt = {
   readonly prompt: Hash;
   readonly bytes: number;
   readonly chars: number;
+  /** The estimate for the whole prompt, the sum of its parts. */
+  readonly tokens: number;
+  readonly reply: ReplyLimit;
   /** The token limit for the whole prompt at that time, and what set it. */
   readonly window: WindowLimit;
 };
+
+/** The longest reply that was allowed, thinking included, and the facts of the model that it and the hold follow from. */
+export type ReplyLimit = { readonly tokens: number; readonly price?: Price; readonly modelMax?: number };
 
 /** `model`: the model's own context window. `given`: the agent's `contextTokensMax`. `group`: the smallest window of its budget group. `default`: no limit is known. */
 export type WindowLimit = { readonly tokens: number; readonly by: 'model' | 'given' | 'group' | 'default' };

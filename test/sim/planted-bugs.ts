@@ -77,6 +77,16 @@ export const bugs: readonly Bug[] = [
     'account-spawns-left',
     'if ($(test.left) && $(test.right.left) > $(test.right.right)) $(consequent)',
   ),
+  bug(
+    'the longest reply follows the balance',
+    'reply-cap-caps',
+    `caps: {
+      ...$(value),
+      tokens: ($(value).tokens ?? Infinity) - $(value.object).spent(0).inputTokens,
+      nanoUsd: ($(value).nanoUsd ?? Infinity) - ($(value.object).spent(0).usd ?? 0) * 1e9,
+    }`,
+  ),
+  bug('a cell that cost more than its hold goes on', 'reply-overdrawn', ''),
 
   // Stopping.
   bug('a child that starts after the stop keeps running', 'child-created-halted', ''),

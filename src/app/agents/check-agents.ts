@@ -11,7 +11,8 @@ import type {
   Warning,
 } from '#contracts';
 import { modelFacts } from '#adapters/models';
-import { isMailTool, thinkingTokens } from '#core/session';
+import { thinkingTokens } from '#core/rules';
+import { isMailTool } from '#core/session';
 import { checkTopology, mergeDefaults, listVariables, withCaps } from '#core/registry';
 import type { Config } from './configs.ts';
 import { findRequiredConfig, providerName, runtimeTools } from './required-config.ts';

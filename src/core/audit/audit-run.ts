@@ -7,6 +7,7 @@ import type { AuditReport, Frame } from '#contracts';
 import { problemLocation, startProblems } from './problems.ts';
 import { readFrame, startRecords } from './records.ts';
 import { AccountsCheck } from './verify-accounts.ts';
+import { verifyHolds } from './verify-holds.ts';
 import { verifyCrossings } from './verify-crossings.ts';
 import { verifyFiles } from './verify-files.ts';
 import type { FileSources } from './verify-files.ts';
@@ -52,6 +53,7 @@ export const auditRun = async (
     verifyMail(records, problems),
     verifyWork(records, problems),
     verifyTasks(records, problems),
+    verifyHolds(records, prompts.of, problems),
     (frame) => accounts.next(frame),
     verifyOutcomes(records, problems),
     verifyLimits(records, problems),

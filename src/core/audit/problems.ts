@@ -50,6 +50,7 @@ export type ProblemCode =
   | 'limit-widened'
   | 'cap-exceeded'
   | 'hold-record'
+  | 'hold-amount'
   | 'overdraft'
   | 'uncertain-amount'
   | 'cost-usage'

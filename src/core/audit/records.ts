@@ -2,6 +2,7 @@
 //
 //   A1. Reads only frames, in order: at each frame it knows what was recorded so far, and nothing later.
 //   A2. Judges nothing: a record that does not fit is skipped, and the checks report it.
+import { readRecordedBy } from '#base';
 import type { CellId, Hash, Json } from '#base';
 import type {
   Attempt,
@@ -14,6 +15,8 @@ import type {
   ReplyPart,
   Settlement,
 } from '#contracts';
+import { holdRules, versionsByFormat } from '#core/rules';
+import type { HoldRules } from '#core/rules';
 import { addBegin, addSettle, addUncertain, emptyTally, sumTally } from './tally.ts';
 import type { BeginFrameRecord, SettleFrameRecord, Tally } from './tally.ts';
 
@@ -49,6 +52,8 @@ export type RunRecords = {
   readonly cells: Map<CellId, CellRecords>;
   readonly definitions: Map<Hash, AgentDefinition>;
   root: CellRecords | undefined;
+  /** How the run estimated its requests; undefined if its format is unknown. */
+  holds: HoldRules | undefined;
 };
 
 /** The cell that a frame ends. */
@@ -59,7 +64,12 @@ export const endedCell = ({ cell, record }: Frame): EndedCell | undefined => {
   return record.type === 'settle' ? record.ended : undefined;
 };
 
-export const startRecords = (): RunRecords => ({ cells: new Map(), definitions: new Map(), root: undefined });
+export const startRecords = (): RunRecords => ({
+  cells: new Map(),
+  definitions: new Map(),
+  root: undefined,
+  holds: undefined,
+});
 
 /** Reads the next frame of the run. */
 export const readFrame = (records: RunRecords, frame: Frame): void => {
@@ -73,9 +83,12 @@ export const readFrame = (records: RunRecords, frame: Frame): void => {
 const readRecord = (records: RunRecords, frame: Frame, cell: CellRecords | undefined): void => {
   const { record } = frame;
   switch (record.type) {
-    case 'open':
+    case 'open': {
+      const { format } = readRecordedBy(record) ?? {};
+      if (format !== undefined && Object.hasOwn(versionsByFormat, format)) records.holds = holdRules(format);
       records.root ??= createCell(records, record.birth, frame.at);
       return;
+    }
     case 'begin':
       return cell && readBegin(records, frame, { cell, begin: record });
     case 'settle':

@@ -16,9 +16,13 @@ type CheckedPrompt = PromptState & {
   /** NaN once a segment could not be rebuilt, because the log records only its bytes. */
   chars: number;
   readonly charsOf: Map<number, number>;
-  readonly unattributed: Set<number>;
-  /** The segments in view that offer a tool, and those that show a tool call of an earlier turn as such. */
+  /** The estimate that holds are computed from; NaN as with `chars`. */
+  tokens: number;
+  readonly tokensOf: Map<number, number>;
+  /** The tools in view. */
   readonly tools: Set<number>;
+  readonly unattributed: Set<number>;
+  /** The segments in view that show a tool call of an earlier turn as such. */
   readonly earlierCalls: Set<number>;
   newest: OperationRecord | undefined;
 };
@@ -50,8 +54,10 @@ const startCheckedPrompt = (): CheckedPrompt => ({
   bytes: 0,
   chars: 0,
   charsOf: new Map(),
-  unattributed: new Set(),
+  tokens: 0,
+  tokensOf: new Map(),
   tools: new Set(),
+  unattributed: new Set(),
   earlierCalls: new Set(),
   newest: undefined,
 });
@@ -73,17 +79,15 @@ const verifyAttempt = (prompt: CheckedPrompt, attempt: Attempt, { cell, records,
     }
   }
   verifyHash(prompt, attempt, { change, problem });
-  verifySizes(prompt, attempt, { change, problem });
+  verifySizes(prompt, attempt, { change, problem, holds: records.holds });
   verifyEarlierCalls(prompt, { change, problem });
 };
 
 /** Vendors refuse calls in a request without tools. */
 const verifyEarlierCalls = ({ tools, earlierCalls }: CheckedPrompt, { change, problem }: AttemptCheck): void => {
-  for (const { record, part } of change.added) {
-    if (part !== undefined && 'tool' in part) tools.add(record.id);
+  for (const { record } of change.added)
     if (isMadeBy(record.origin.rule, 'history') && (record.origin.with?.[2] ?? 0) > 0) earlierCalls.add(record.id);
-  }
-  for (const id of change.removed) for (const ids of [tools, earlierCalls]) ids.delete(id);
+  for (const id of change.removed) earlierCalls.delete(id);
   if (earlierCalls.size > 0 && tools.size === 0)
     problem('prompt-view', 'it shows tool calls of earlier turns as calls, but offers no tools');
 };
@@ -143,22 +147,34 @@ const verifyHash = (prompt: CheckedPrompt, attempt: Attempt, { change, problem }
   prompt.hash = attempt.prompt;
 };
 
-const verifySizes = (prompt: CheckedPrompt, attempt: Attempt, { change, problem }: AttemptCheck): void => {
+const verifySizes = (
+  prompt: CheckedPrompt,
+  attempt: Attempt,
+  { change, problem, holds }: AttemptCheck & Pick<RunRecords, 'holds'>,
+): void => {
   for (const { record, part } of change.added) {
-    const chars = part === undefined ? NaN : JSON.stringify(part).length;
+    const json = part === undefined ? undefined : JSON.stringify(part);
+    const [chars, tokens] = json === undefined ? [NaN, NaN] : [json.length, holds?.partTokens(json) ?? NaN];
     prompt.charsOf.set(record.id, chars);
+    prompt.tokensOf.set(record.id, tokens);
     prompt.bytes += record.bytes;
     prompt.chars += chars;
+    prompt.tokens += tokens;
+    if (part !== undefined && 'tool' in part) prompt.tools.add(record.id);
   }
   for (const id of change.removed) {
     prompt.bytes -= prompt.segments.get(id)?.record.bytes ?? 0;
     prompt.chars -= prompt.charsOf.get(id) ?? 0;
+    prompt.tokens -= prompt.tokensOf.get(id) ?? 0;
+    prompt.tools.delete(id);
     prompt.unattributed.delete(id);
   }
   if (attempt.bytes !== prompt.bytes)
     problem('prompt-bytes', `its segments have ${prompt.bytes} bytes, but the attempt says ${attempt.bytes}`);
   if (!Number.isNaN(prompt.chars) && attempt.chars !== prompt.chars)
     problem('prompt-bytes', `its segments have ${prompt.chars} characters, but the attempt says ${attempt.chars}`);
+  if (!Number.isNaN(prompt.tokens) && attempt.tokens !== prompt.tokens)
+    problem('prompt-bytes', `its segments have about ${prompt.tokens} tokens, but the attempt says ${attempt.tokens}`);
 };
 
 /** A usable reply completes a turn, so the next attempt belongs to the next turn; after any other reply, the turn is repeated. */

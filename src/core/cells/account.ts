@@ -6,6 +6,7 @@
 //   A3. A child's hold leaves its ancestors a floor, so that they can still give a last answer.
 //   A4. Memory is a level, not a sum: what a cell holds now counts in every account above it, until the cell ends.
 import type { Amounts, Cost, Spent } from '#contracts';
+import type { BudgetShortage } from './budget-shortage.ts';
 
 export class Account {
   readonly caps: Amounts;
@@ -40,6 +41,35 @@ export class Account {
   hold(amounts: Amounts, later: (held: boolean) => void): boolean | WaitingHold {
     const request: HoldRequest = { account: this, amounts, later, waitsAt: null };
     return this.#decideHold(request) ?? { withdraw: () => Account.#withdraw(request) };
+  }
+
+  /** Why there is no room for these amounts, even if no attempt were running; null: there is. */
+  shortage(amounts: Amounts): BudgetShortage | null {
+    const floor = { tokens: 0, nanoUsd: 0 };
+    for (const [index, account] of this.#selfAndAncestors.entries()) {
+      if (account !== this) {
+        floor.tokens += account.floor.tokens ?? 0;
+        floor.nanoUsd += account.floor.nanoUsd ?? 0;
+      }
+      const whose = index === this.#selfAndAncestors.length - 1 ? 'run' : index === 0 ? 'own' : 'caller';
+      for (const unit of ['tokens', 'nanoUsd'] as const) {
+        const [cap, needed, kept] = [account.caps[unit], amounts[unit] ?? 0, floor[unit]];
+        if (cap === undefined) continue;
+        const left = cap - account.#used(unit);
+        if (needed + kept > left) return { unit, needed, left, cap, kept, whose };
+      }
+      const { bytes: cap } = account.caps;
+      const more = (amounts.bytes ?? 0) - this.#ownMemoryBytes;
+      if (cap !== undefined && account.memoryBytes + more > cap)
+        return { unit: 'bytes', needed: more, left: cap - account.memoryBytes, cap, kept: 0, whose };
+    }
+    return null;
+  }
+
+  #used(unit: 'tokens' | 'nanoUsd'): number {
+    return unit === 'tokens'
+      ? this.#inputTokens + this.#outputTokens + this.#uncertainTokens
+      : this.#nanoUsd + this.#uncertainNanoUsd;
   }
 
   /** A withdrawn request makes no room, so no other one is retried. */
@@ -169,11 +199,11 @@ export class Account {
   #fits(amounts: Amounts, floor: Required<Floor>, heldTokens: number, heldNanoUsd: number): boolean {
     const { tokens, nanoUsd } = this.caps;
     if (tokens !== undefined) {
-      const used = this.#inputTokens + this.#outputTokens + this.#uncertainTokens + heldTokens;
+      const used = this.#used('tokens') + heldTokens;
       if (used + (amounts.tokens ?? 0) + floor.tokens > tokens) return false;
     }
     if (nanoUsd !== undefined) {
-      const used = this.#nanoUsd + this.#uncertainNanoUsd + heldNanoUsd;
+      const used = this.#used('nanoUsd') + heldNanoUsd;
       if (used + (amounts.nanoUsd ?? 0) + floor.nanoUsd > nanoUsd) return false;
     }
     return true;

@@ -15,6 +15,7 @@ import type {
   OperationValue,
 } from '#contracts';
 import { noCost } from './account.ts';
+import { shortageText } from './budget-shortage.ts';
 import type { Account, WaitingHold } from './account.ts';
 import type { RunPorts } from './cell-runtime.ts';
 import { LiveTextRedactor } from './live-text-redactor.ts';
@@ -100,7 +101,7 @@ export class StepRunner implements StepContext {
   #start(): void {
     const { hold, repeat } = this.#started.operation;
     if (this.#waiting !== undefined) return this.#watchDeadline();
-    if (hold !== undefined && !this.#held) return this.#fail({ code: 'budget_refused' });
+    if (hold !== undefined && !this.#held) return this.#fail(this.#refusal());
     // probe: step-intent-durable
     const durable = hold !== undefined || repeat !== 'free' ? this.#ports.log.durable() : undefined;
     const slots = this.#slots;
@@ -113,13 +114,21 @@ export class StepRunner implements StepContext {
   readonly #answerHold = (held: boolean): void => {
     this.#waiting = undefined;
     // Later, because this may happen while a whole tree of cells is being stopped, and this cell is next.
-    if (!held) return void Promise.resolve().then(() => this.#fail({ code: 'budget_refused' }));
+    if (!held) {
+      const refusal = this.#refusal();
+      return void Promise.resolve().then(() => this.#fail(refusal));
+    }
     this.#held = true;
     // probe: step-record-held
     this.#recordHeld();
     // The record must be durable. Otherwise, after a crash, this attempt would look as if it still waited.
     this.#prepare(this.#ports.log.durable(), this.#slots);
   };
+
+  #refusal(): Failure {
+    const shortage = this.#owner.account.shortage(this.#started.operation.hold!);
+    return { code: 'budget_refused', ...(shortage === null ? {} : { detail: shortageText(shortage) }) };
+  }
 
   #recordHeld(): void {
     const { liveRun, cellId } = this.#owner;

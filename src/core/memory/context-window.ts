@@ -28,12 +28,13 @@ export class ContextWindow {
   #hash: Hash;
   #bytes: number;
   #chars: number;
+  #tokens: number;
   #cuts = 0;
   #context: readonly Segment[] = noSegments;
 
   constructor(cell: Cell) {
     this.#cell = cell;
-    const { segments, changes, prompt, tools, hash, bytes, chars } = definitionSegments(
+    const { segments, changes, prompt, tools, hash, bytes, chars, tokens } = definitionSegments(
       cell.agent,
       cell.runtime.liveRun,
     );
@@ -44,6 +45,7 @@ export class ContextWindow {
     this.#nextId = segments.length;
     this.#bytes = bytes;
     this.#chars = chars;
+    this.#tokens = tokens;
     this.#changes = changes;
     this.#hash = hash;
     this.#added = [];
@@ -52,6 +54,11 @@ export class ContextWindow {
   /** Size of the view, in UTF-8 bytes of its JSON. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** The estimate that holds are computed from. */
+  get tokens(): number {
+    return this.#tokens;
   }
 
   /** How often something was removed from the view. */
@@ -84,8 +91,7 @@ export class ContextWindow {
     else this.#tools = [...this.#tools, segment.part.tool];
     this.#added = append(this.#added, segmentRecord(segment));
     this.#text += text;
-    this.#bytes += segment.bytes;
-    this.#chars += segment.chars;
+    this.#addSizes(segment);
   }
 
   /** Replaces the segments at positions `first` to `last` of the view by one segment. */
@@ -96,8 +102,7 @@ export class ContextWindow {
     const range = [removed[0]!.id, removed.at(-1)!.id] as const;
     this.#changes = [...this.#changes, { replace: range, by: segmentRecord(segment) }];
     this.#texts = [...this.#texts, `~${range[0]}-${range[1]}${text}`];
-    this.#bytes += segment.bytes;
-    this.#chars += segment.chars;
+    this.#addSizes(segment);
     this.#subtractSizes(removed);
     this.#rebuildRequest();
   }
@@ -117,7 +122,7 @@ export class ContextWindow {
   render(
     turn: number,
     model: string,
-    { settings, window }: Pick<Attempt, 'settings' | 'window'>,
+    { settings, window, reply }: Pick<Attempt, 'settings' | 'window' | 'reply'>,
   ): { request: ModelRequest; attempt: Attempt } {
     this.#flushAdded();
     this.#hash = promptHash(this.#hash, `${settings}${window.tokens}${window.by}`, this.#texts);
@@ -126,7 +131,18 @@ export class ContextWindow {
     this.#texts = noTexts;
     return {
       request: { prompt: this.#prompt.slice(), tools: this.#tools.slice() },
-      attempt: { turn, model, settings, changes, prompt: this.#hash, bytes: this.#bytes, chars: this.#chars, window },
+      attempt: {
+        turn,
+        model,
+        settings,
+        changes,
+        prompt: this.#hash,
+        bytes: this.#bytes,
+        chars: this.#chars,
+        tokens: this.#tokens,
+        reply,
+        window,
+      },
     };
   }
 
@@ -135,11 +151,14 @@ export class ContextWindow {
     return sameItems(prompt, this.#prompt) && sameItems(tools, this.#tools);
   }
 
+  #addSizes({ bytes, chars, tokens }: Pick<Segment, 'bytes' | 'chars' | 'tokens'>): void {
+    this.#bytes += bytes;
+    this.#chars += chars;
+    this.#tokens += tokens;
+  }
+
   #subtractSizes(removed: readonly Segment[]): void {
-    for (const { bytes, chars } of removed) {
-      this.#bytes -= bytes;
-      this.#chars -= chars;
-    }
+    for (const { bytes, chars, tokens } of removed) this.#addSizes({ bytes: -bytes, chars: -chars, tokens: -tokens });
   }
 
   #rebuildRequest(): void {
@@ -150,11 +169,12 @@ export class ContextWindow {
   }
 
   #make(given: Origin, category: Category): BuiltSegment {
-    const rule = ruleInFormat(given.rule, this.#cell.runtime.liveRun.format);
+    const { format } = this.#cell.runtime.liveRun;
+    const rule = ruleInFormat(given.rule, format);
     const origin = rule === given.rule ? given : { ...given, rule };
     const findSegment = segmentFinder(this.#view, origin.of.length);
     const resolved = origin.of.map((source) => resolveSource(this.#cell, source, findSegment));
-    return makeSegment(this.#nextId++, origin, category, resolved);
+    return makeSegment({ id: this.#nextId++, origin, category }, resolved, format);
   }
 
   #flushAdded(): void {

@@ -1,8 +1,8 @@
 import type { LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider';
 import { deepFreeze, recordFormats, sha256, utf8Bytes, zeroHash } from '#base';
 import type { Hash } from '#base';
-import type { Agent, Category, Origin, PromptPart, Segment, SegmentRecord, Source, ViewChange } from '#contracts';
-import { ruleInFormat, usesDateVariables, rules } from '#core/rules';
+import type { Agent, Origin, PromptPart, Segment, SegmentRecord, Source, ViewChange } from '#contracts';
+import { holdRules, ruleInFormat, usesDateVariables, rules } from '#core/rules';
 import type { KnownRule, ResolvedSource } from '#core/rules';
 
 /** A segment with its canonical text, from which the prompt hash is computed. */
@@ -10,16 +10,16 @@ export type BuiltSegment = { readonly segment: Segment; readonly text: string };
 
 /** The only way to create a segment: a named rule applied to resolved sources. */
 export const makeSegment = (
-  id: number,
-  origin: Origin,
-  category: Category,
+  { id, origin, category }: Pick<Segment, 'id' | 'origin' | 'category'>,
   resolved: readonly ResolvedSource[],
+  format: number,
 ): BuiltSegment => {
   const part: PromptPart = rules[origin.rule as KnownRule](resolved, origin.with ?? noNumbers);
   // Serialise before freezing: JSON.stringify is slower on frozen objects.
   const json = JSON.stringify(part);
   freezePart(part);
-  const segment: Segment = { id, origin, category, part, bytes: utf8Bytes(json), chars: json.length };
+  const tokens = holdRules(format).partTokens(json);
+  const segment: Segment = { id, origin, category, part, bytes: utf8Bytes(json), chars: json.length, tokens };
   return { segment, text: `+${id}${JSON.stringify(origin)}${category}${json}` };
 };
 
@@ -56,6 +56,7 @@ type PreparedDefinition = ModelRequest & {
   readonly hash: Hash;
   readonly bytes: number;
   readonly chars: number;
+  readonly tokens: number;
 };
 
 const preparedByAgent = new WeakMap<Agent, PreparedDefinition>();
@@ -85,15 +86,19 @@ const prepare = ({ definition, digest }: Agent, format: number, startedAt: numbe
     startedAt === null
       ? { rule: ruleInFormat('system@1', format), of: sources }
       : { rule: ruleInFormat('system@2', format), of: sources, with: [startedAt] };
-  const system = makeSegment(0, origin, 'SYSTEM', [
-    { from: 'definition', value: /* probe: system-prompt */ definition.prompt },
-    { from: 'definition', value: definition.guidance },
-  ]);
-  const tools = definition.tools.map((schema, index) =>
-    makeSegment(index + 1, { rule: ruleInFormat('tool@1', format), of: [source(`tools/${index}`)] }, 'SYSTEM', [
-      { from: 'definition', value: schema },
-    ]),
+  const system = makeSegment(
+    { id: 0, origin, category: 'SYSTEM' },
+    [
+      { from: 'definition', value: /* probe: system-prompt */ definition.prompt },
+      { from: 'definition', value: definition.guidance },
+    ],
+    format,
   );
+  const tools = definition.tools.map((schema, index) => {
+    const toolOrigin: Origin = { rule: ruleInFormat('tool@1', format), of: [source(`tools/${index}`)] };
+    const segment = { id: index + 1, origin: toolOrigin, category: 'SYSTEM' } as const;
+    return makeSegment(segment, [{ from: 'definition', value: schema }], format);
+  });
   const all = [system, ...tools];
   const segments = all.map(({ segment }) => segment);
   return {
@@ -103,6 +108,7 @@ const prepare = ({ definition, digest }: Agent, format: number, startedAt: numbe
     hash: sha256(zeroHash + all.map(({ text }) => text).join('')),
     bytes: all.reduce((sum, { segment }) => sum + segment.bytes, 0),
     chars: all.reduce((sum, { segment }) => sum + segment.chars, 0),
+    tokens: all.reduce((sum, { segment }) => sum + segment.tokens, 0),
   };
 };
 

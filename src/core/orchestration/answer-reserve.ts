@@ -1,9 +1,13 @@
 // The part of a team's budget that its tasks cannot spend, so that the coordinator can still answer when they have used up the rest.
 import type { Agent, Amounts } from '#contracts';
 
-const reserveTokensMax = 25_000;
+/** The longest reply is at most a quarter of a cap; the results that it is about come on top. */
+const share = 3 / 8;
 
-/** Computed from the caps alone: a quarter of the tokens, but no more than an answer needs, and an eighth of the dollars. */
+/** What an answer needs at most with the default cap on replies, and at prices that are common. */
+const [reserveTokensMax, reserveNanoUsdMax] = [25_000, 0.3e9];
+
+/** Computed from the caps alone: their share, but no more than an answer needs. In dollars at least an eighth: prices differ. */
 export const answerReserve = (
   { coordinator }: Agent,
   answers: boolean,
@@ -11,7 +15,9 @@ export const answerReserve = (
 ): Amounts | undefined => {
   if (coordinator === null || !answers || (tokens === undefined && nanoUsd === undefined)) return undefined;
   return {
-    ...(tokens === undefined ? {} : { tokens: Math.min(reserveTokensMax, Math.floor(tokens / 4)) }),
-    ...(nanoUsd === undefined ? {} : { nanoUsd: Math.floor(nanoUsd / 8) }),
+    ...(tokens === undefined ? {} : { tokens: Math.min(reserveTokensMax, Math.floor(tokens * share)) }),
+    ...(nanoUsd === undefined
+      ? {}
+      : { nanoUsd: Math.floor(Math.max(nanoUsd / 8, Math.min(reserveNanoUsdMax, nanoUsd * share))) }),
   };
 };

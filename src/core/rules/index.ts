@@ -75,3 +75,13 @@ export { failureText } from './dialog.ts';
 export { isMadeBy, recordedVersions, ruleFamily, ruleInFormat, versionsByFormat } from './recorded-versions.ts';
 export type { RecordedVersions } from './recorded-versions.ts';
 export type { ResolvedSource, Rule } from './rule.ts';
+export {
+  holdRules,
+  holdRulesByVersion,
+  outputTokensDefault,
+  replyTokensMin,
+  thinkingTokens,
+  tokenizerMargin,
+} from './hold-estimate.ts';
+export type { HoldInput, HoldRules, Reasoning, ReplyCap, ReplyCapInput } from './hold-estimate.ts';
+export { estimatePromptTokens } from './estimate-prompt-tokens.ts';

@@ -8,7 +8,7 @@ import type { RuleName } from '#contracts';
 export type RecordedVersions = {
   /** The code names the newest version of each rule. A format that used an earlier version lists it here, under the newest name. */
   readonly earlierRules: Readonly<Partial<Record<RuleName, RuleName>>>;
-  /** Which estimate of what an attempt may cost: see `holdEstimates`. */
+  /** Which estimate of what an attempt may cost: see `holdRulesByVersion`. */
   readonly holdEstimate: number;
   /** Which texts about tasks, in the answers and goals of teams: see `teamTextsByVersion`. */
   readonly teamTexts: number;

@@ -1,14 +1,15 @@
 // Asks the model for one turn's reply, with retries and fallback. Each attempt has its own operation, hold and prompt hash.
-import { errorCatalogue, sha256 } from '#base';
+import { errorCatalogue, omitUndefined, sha256 } from '#base';
 import type { Failure, Hash, Json } from '#base';
 import type { Agent, Amounts, Model, PendingOperation, ModelReply, Settlement, Source, WindowLimit } from '#contracts';
 import { fitWindow, bytesToTokens } from '#core/memory';
 import { isMadeBy } from '#core/rules';
-import { holdFor, isOverdrawn, outputTokensMax } from './budget.ts';
+import { holdFor, isOverdrawn, replyCap, replyTooShort } from './budget.ts';
 import { compactByModel } from './compact-by-model.ts';
 import { countPromptTokens } from './count-tokens.ts';
 import { showNewContext } from './show-new-context.ts';
-import { modelName, ModelStep } from './model-step.ts';
+import { modelName } from './model-name.ts';
+import { ModelStep } from './model-step.ts';
 import type { ToolCall, Session } from './state.ts';
 import { estimateTokensPerByte, roomFor, windowLimit } from './window-limit.ts';
 
@@ -64,12 +65,18 @@ const beginAttempt = (
   const room = roomFor(session, model, limit);
   if (!fitWindow(window, room)) return { failure: windowFull(bytesToTokens(window.bytes, room), room.tokens, limit) };
 
-  const hold = holdFor(session, model);
-  const settings = settingsHash(cell.agent, model);
-  const { request, attempt } = window.render(turn, modelName(model), { settings, window: limit });
+  const { tokens: replyTokens, tooSmallFor } = replyCap(session, model, limit.tokens);
+  if (tooSmallFor !== null) return { failure: replyTooShort(session, tooSmallFor, replyTokens) };
+  const hold = holdFor(session, model, replyTokens);
+  const { price, maxOutputTokens } = model;
+  const { request, attempt } = window.render(turn, modelName(model), {
+    settings: settingsHash(cell.agent, model),
+    window: limit,
+    reply: { tokens: replyTokens, ...omitUndefined({ price, modelMax: maxOutputTokens }) },
+  });
   if (!window.matchesRequest(request)) return { failure: { code: 'unattributed' } };
   cell.runtime.attach({ attempt });
-  return cell.runtime.begin(new ModelStep(session, model, request, hold));
+  return cell.runtime.begin(new ModelStep(session, model, request, { hold, replyTokens }));
 };
 
 const acceptReply = (session: Session, model: Model, no: number, hold: Amounts): TurnReply | { failure: Failure } => {
@@ -78,13 +85,16 @@ const acceptReply = (session: Session, model: Model, no: number, hold: Amounts):
   const reply = (settled?.ok === true ? settled.value : null) as unknown as ModelReply;
   if (reply.usage !== null) {
     session.latestUsage = {
-      model,
+      model: modelName(model),
       tokens: reply.usage.inputTokens + reply.usage.outputTokens,
       perByte: estimateTokensPerByte(reply.usage.inputTokens, window.bytes),
-      atBytes: window.bytes,
+      atTokens: window.tokens,
       cuts: window.cuts,
     };
-    if (isOverdrawn(hold, reply.usage, model.price)) return { failure: { code: 'budget_overdrawn' } };
+    const { caps } = cell.runtime.account;
+    // probe: reply-overdrawn
+    if (isOverdrawn(hold, { usage: reply.usage, price: model.price, caps }))
+      return { failure: { code: 'budget_overdrawn' } };
   }
   session.latestModel = model;
   const calls: ToolCall[] = [];
@@ -109,12 +119,12 @@ const cutFailure = (session: Session, model: Model, reply: ModelReply): Failure 
   return reply.finish === 'interrupted' ? { code: 'model_cut' } : null;
 };
 
-const lengthFailure = ({ cell }: Session, model: Model, { parts, usage }: ModelReply): Failure => {
-  const max = outputTokensMax(cell.limits, model);
+const lengthFailure = (session: Session, model: Model, { parts, usage }: ModelReply): Failure => {
+  const max = replyCap(session, model, windowLimit(session, model).tokens).tokens;
   const used = usage === null ? `at most ${max} tokens` : `${usage.outputTokens} tokens, of at most ${max}`;
   const hasText = parts.some((part) => part.type === 'call' || (part.type === 'text' && !isBlank(part.text)));
   const reasons =
-    parts.some(({ type }) => type === 'reasoning') || (cell.agent.settings.reasoning ?? 'none') !== 'none';
+    parts.some(({ type }) => type === 'reasoning') || (session.cell.agent.settings.reasoning ?? 'none') !== 'none';
   return {
     code: 'model_length',
     detail: `${modelName(model)} ${hasText ? 'was cut off after' : 'wrote no text in'} ${used}.${reasons ? ' Its reasoning counts towards them.' : ''}`,
@@ -126,7 +136,7 @@ export const addReplyToWindow = (session: Session, { no, reply }: TurnReply): vo
   const { window, latestUsage } = session;
   window.add({ rule: 'reply@1', of: reply.parts.map((_, part): Source => ({ from: 'reply', no, part })) }, 'DIALOG');
   // The reported output tokens are this reply, so only what comes after it is new. Without a usage report the reply is new too.
-  if (latestUsage !== null && reply.usage !== null) session.latestUsage = { ...latestUsage, atBytes: window.bytes };
+  if (latestUsage !== null && reply.usage !== null) session.latestUsage = { ...latestUsage, atTokens: window.tokens };
 };
 
 const isBlank = (text: string): boolean => text === '' || text.trim() === '';

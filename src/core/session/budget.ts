@@ -1,31 +1,52 @@
 // What is held for an attempt, and what it cost.
+import type { Failure } from '#base';
 import type { Amounts, Model, Price, Usage } from '#contracts';
-import type { CellLimits } from '#core/cells';
-import { recordedVersions } from '#core/rules';
-import { holdEstimates } from './hold-estimate.ts';
+import { amountText } from '#core/cells';
+import { holdRules, replyTokensMin } from '#core/rules';
+import type { ReplyCap } from '#core/rules';
+import { modelName } from './model-name.ts';
 import type { Session } from './state.ts';
 
-const outputTokensDefault = 8_192;
-
-/** The agent's limit, else the model's, else the default. Never derived from a balance. */
-export const outputTokensMax = (limits: CellLimits, model: Model): number =>
-  limits.maxOutputTokens || model.maxOutputTokens || outputTokensDefault;
-
-export const holdFor = (session: Session, model: Model): Amounts => {
-  const { window, latestUsage, cell } = session;
+/** The longest reply, thinking included. `windowTokens`: the window's limit for this model. */
+export const replyCap = ({ cell }: Session, model: Model, windowTokens: number): ReplyCap => {
   const { runtime, limits, agent } = cell;
-  const isComparable = latestUsage !== null && latestUsage.model === model && latestUsage.cuts === window.cuts;
-  const estimate = holdEstimates[recordedVersions(runtime.liveRun.format).holdEstimate]!;
+  return holdRules(runtime.liveRun.format).replyCap({
+    agentMax: limits.maxOutputTokens,
+    modelMax: model.maxOutputTokens,
+    reasoning: agent.settings.reasoning ?? 'none',
+    windowTokens,
+    // probe: reply-cap-caps
+    caps: runtime.account.caps,
+    price: model.price,
+  });
+};
+
+export const holdFor = (session: Session, model: Model, reply: number): Amounts => {
+  const { window, latestUsage, cell } = session;
+  const { runtime, agent } = cell;
+  const name = modelName(model);
+  const isComparable = latestUsage !== null && latestUsage.model === name && latestUsage.cuts === window.cuts;
   return {
-    ...estimate({
-      bytes: window.bytes,
-      reported: isComparable ? latestUsage : null,
-      outputTokensMax: outputTokensMax(limits, model),
-      reasoning: agent.settings.reasoning ?? 'none',
+    ...holdRules(runtime.liveRun.format).hold({
+      model: name,
+      promptTokens: isComparable ? window.tokens - latestUsage.atTokens : window.tokens,
+      reported: isComparable ? latestUsage.tokens : null,
+      hasTools: window.hasTools,
+      schema: agent.definition.output.schema,
+      reply,
       price: model.price,
     }),
     ...(runtime.account.tracksMemory ? { bytes: sessionMemoryBytes(session) } : {}),
   };
+};
+
+/** A quarter of the smallest budget that applies leaves no room for a reply. */
+export const replyTooShort = (session: Session, unit: 'tokens' | 'nanoUsd', replyTokens: number): Failure => {
+  const cap = amountText(unit, session.cell.runtime.account.caps[unit] ?? 0);
+  const detail =
+    `A reply may use a quarter of the budget. Of ${cap}, that is room for ${replyTokens} tokens, and a request needs room ` +
+    `for ${replyTokensMin}. Raise \`budget.${unit === 'tokens' ? 'tokens' : 'usd'}\`, or set \`maxOutputTokens\`.`;
+  return { code: 'budget_refused', detail };
 };
 
 /** The session's window, mailbox, journal and outputs. */
@@ -58,7 +79,9 @@ export const costNanoUsd = (price: Price | undefined, usage: Usage): number | nu
   return Math.ceil((input + outputTokens * tier.output) * 1_000);
 };
 
-/** Whether the provider used more than the maximum it was given. */
-export const isOverdrawn = (hold: Amounts, usage: Usage, price: Price | undefined): boolean =>
-  usage.inputTokens + usage.outputTokens > (hold.tokens ?? Infinity) ||
-  (costNanoUsd(price, usage) ?? 0) > (hold.nanoUsd ?? Infinity);
+/** Whether an attempt cost more than was held for it, in a unit in which a budget applies. */
+export const isOverdrawn = (hold: Amounts, { usage, price, caps }: OverdraftFacts): boolean =>
+  (caps.tokens !== undefined && usage.inputTokens + usage.outputTokens > (hold.tokens ?? Infinity)) ||
+  (caps.nanoUsd !== undefined && (costNanoUsd(price, usage) ?? 0) > (hold.nanoUsd ?? Infinity));
+
+type OverdraftFacts = { readonly usage: Usage; readonly price: Price | undefined; readonly caps: Amounts };

@@ -2,6 +2,7 @@
 import type { Json } from '#base';
 import type { Model } from '#contracts';
 import { bytesToTokens } from '#core/memory';
+import { modelName } from './model-name.ts';
 import type { Session } from './state.ts';
 import { estimateTokensPerByte, roomFor, windowLimit } from './window-limit.ts';
 
@@ -24,5 +25,5 @@ export const countPromptTokens = async (session: Session, model: Model): Promise
   // If the tokenizer fails or returns an impossible count, the estimate stays.
   const tokens = settled.ok ? settled.value : null;
   if (typeof tokens === 'number' && tokens > 0)
-    session.latestCount = { model, perByte: estimateTokensPerByte(tokens, window.bytes) };
+    session.latestCount = { model: modelName(model), perByte: estimateTokensPerByte(tokens, window.bytes) };
 };

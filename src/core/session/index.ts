@@ -2,8 +2,6 @@ export { windowTokensDefault } from './window-limit.ts';
 export { builtinSchemas, builtinTool } from './builtin-tools.ts';
 export { callAbout, failingStep, stepAbout, stepChain } from './tool-call-chain.ts';
 export { toToolName, sourceToolName } from './source-session.ts';
-export { holdEstimates, thinkingTokens } from './hold-estimate.ts';
-export type { HoldInput } from './hold-estimate.ts';
 export { limitFailure } from './limits.ts';
 export { plainTool } from './plain-tool.ts';
 export { spawnedWaitMs } from './end-spawned.ts';

@@ -5,13 +5,17 @@ import type { Json } from '#base';
 import type { Amounts, Model, StepOperation, StepContext } from '#contracts';
 import { noCost } from '#core/cells';
 import type { ModelRequest } from '#core/memory';
-import { costNanoUsd, outputTokensMax } from './budget.ts';
+import { costNanoUsd } from './budget.ts';
 import { modelFailure } from './model-failure.ts';
 import type { RequestStage } from './model-failure.ts';
+import { modelStepName } from './model-name.ts';
 import { readReply } from './read-reply.ts';
 import type { LiveListener } from './read-reply.ts';
 import { redactReply } from './redact-reply.ts';
 import type { Session } from './state.ts';
+
+/** `replyTokens`: the longest reply, thinking included. */
+type StepBudget = { readonly hold: Amounts; readonly replyTokens: number };
 
 export class ModelStep implements StepOperation {
   readonly do = 'step';
@@ -24,15 +28,17 @@ export class ModelStep implements StepOperation {
   readonly hold: Amounts;
   readonly #session: Session;
   readonly #model: Model;
+  readonly #replyTokens: number;
   #request: ModelRequest | null;
 
-  constructor(session: Session, model: Model, request: ModelRequest, hold: Amounts) {
-    this.name = modelNames(model).step;
+  constructor(session: Session, model: Model, request: ModelRequest, { hold, replyTokens }: StepBudget) {
+    this.name = modelStepName(model);
     this.timeoutMs = session.workClock.timeoutMs(session.cell.limits.llmTimeout);
     this.deadline = session.cell.deadline;
     this.hold = hold;
     this.#session = session;
     this.#model = model;
+    this.#replyTokens = replyTokens;
     this.#request = request;
   }
 
@@ -73,32 +79,16 @@ export class ModelStep implements StepOperation {
 
   #send(world: StepContext) {
     const { prompt, tools } = this.#request!;
-    const { limits, agent } = this.#session.cell;
+    const { agent } = this.#session.cell;
     // Only the provider needs the request from here on, so it is released.
     this.#request = null;
     const options: LanguageModelV4CallOptions = {
       prompt,
       tools: tools.length === 0 ? undefined : tools,
       // probe: model-request-fields
-      maxOutputTokens: outputTokensMax(limits, this.#model),
+      maxOutputTokens: this.#replyTokens,
       abortSignal: world.signal,
     };
     return this.#model.language.doStream(Object.assign(options, agent.settings));
   }
 }
-
-export const modelName = (model: Model): string => modelNames(model).name;
-
-type Names = { readonly name: string; readonly step: string };
-
-const namesByModel = new WeakMap<Model, Names>();
-
-/** Built once per model and shared by all of its requests. */
-const modelNames = (model: Model): Names => {
-  let names = namesByModel.get(model);
-  if (names === undefined) {
-    const name = `${model.language.provider}/${model.language.modelId}`;
-    namesByModel.set(model, (names = { name, step: `model:${name}` }));
-  }
-  return names;
-};

@@ -65,15 +65,17 @@ export type Session = {
   resultText: string;
   /** The latest reported usage, and the model that reported it. */
   latestUsage: {
-    readonly model: Model;
+    /** `<provider>/<model>`. */
+    readonly model: string;
     readonly tokens: number;
     /** Prompt tokens per byte. */
     readonly perByte: number;
-    readonly atBytes: number;
+    /** The estimate for the prompt then. */
+    readonly atTokens: number;
     readonly cuts: number;
   } | null;
   /** The latest count by a model's tokenizer. */
-  latestCount: { readonly model: Model; readonly perByte: number } | null;
+  latestCount: { readonly model: string; readonly perByte: number } | null;
   /** How many pieces of added context are in the window. */
   shownContextCount: number;
   shownNotes: readonly string[];

@@ -4,7 +4,8 @@
 import type { Model, WindowLimit } from '#contracts';
 import { defaultTokensPerByte } from '#core/memory';
 import type { WindowRoom } from '#core/memory';
-import { outputTokensMax } from './budget.ts';
+import { replyCap } from './budget.ts';
+import { modelName } from './model-name.ts';
 import type { Session } from './state.ts';
 
 export const windowTokensDefault = 128_000;
@@ -24,13 +25,11 @@ export const windowLimit = ({ cell: { limits, groupTokens } }: Session, model: M
 const defaultLimit: WindowLimit = { tokens: windowTokensDefault, by: 'default' };
 
 /** The part of the window that a prompt may use: the answer needs room too. */
-export const roomFor = (
-  { cell: { limits }, latestUsage, latestCount }: Session,
-  model: Model,
-  { tokens }: WindowLimit,
-): WindowRoom => ({
-  tokens: Math.max(1, tokens - Math.min(outputTokensMax(limits, model), Math.floor(tokens / 2))),
-  tokensPerByte: [latestCount, latestUsage].find((one) => one?.model === model)?.perByte ?? defaultTokensPerByte,
+export const roomFor = (session: Session, model: Model, { tokens }: WindowLimit): WindowRoom => ({
+  tokens: Math.max(1, tokens - Math.min(replyCap(session, model, tokens).tokens, Math.floor(tokens / 2))),
+  tokensPerByte:
+    [session.latestCount, session.latestUsage].find((one) => one?.model === modelName(model))?.perByte ??
+    defaultTokensPerByte,
 });
 
 /** A token is assumed to have one to five bytes; counts outside that range are not believed. */

@@ -9,8 +9,7 @@ import type { Agent, AgentOptions, Budget, Limits, ToolDefinition, ToolSource } 
 import { resolveLimits } from '#core/registry';
 import type { CellLimits } from '#core/cells';
 import { buildAgent, splitServer } from '#core/orchestration';
-import { usesDateVariables } from '#core/rules';
-import { thinkingTokens } from '#core/session';
+import { thinkingTokens, usesDateVariables } from '#core/rules';
 import { agentOptions } from './agent-options.ts';
 import type { ChildAgents } from './agent-options.ts';
 import { PartCache } from './observer.ts';

@@ -33,9 +33,12 @@ type Falsification = {
   readonly outcome?: Partial<Outcome>;
 };
 
+/** With this maximum, its first attempt holds 5,000 tokens. */
+const leading = { ...definitions.lead, limits: { maxOutputTokens: 4_099 } };
+
 const auditFalsified = async ({ before, shown = [], after, outcome: changed }: Falsification) => {
   const log = new FrameWriter();
-  log.open(birthOf(root, null, definitions.lead, { tokens: 9_000, spawns: 2 }), definitions.lead, goal);
+  log.open(birthOf(root, null, leading, { tokens: 9_000, spawns: 2 }), leading, goal);
   const children = [one, two].map((cell) => {
     log.cross('goal', [root, cell], 'Find out.');
     const birth = birthOf(cell, root, definitions.child, {});
@@ -43,7 +46,7 @@ const auditFalsified = async ({ before, shown = [], after, outcome: changed }: F
     return [cell, log.begin(root, { do: 'child', name: 'agent:researcher', birth }, extras)] as const;
   });
   before?.(log);
-  const asked = log.attempt(root, 1, [{ add: [...fromDefinition(definitions.lead), fromGoal(goal), ...shown] }]);
+  const asked = log.attempt(root, 1, [{ add: [...fromDefinition(leading), fromGoal(goal), ...shown] }]);
   log.reply(root, asked, [{ type: 'text', text: 'Done.' }], usage(100, 10));
   after?.(log);
   const failed: Outcome = { ...outcomeOf('', {}), status: 'cancelled' };
@@ -161,8 +164,8 @@ test.each(falsifications)('%s: %s', async (_title, code, lie) => {
 test('a run whose goal was refused reports that and is correct', async () => {
   const log = new FrameWriter();
   log.cross('goal', ['outside', root], goal, true);
-  const birth = birthOf(root, null, definitions.lead, {});
-  const extras = { definitions: [{ digest: birth.digest, definition: definitions.lead }] };
+  const birth = birthOf(root, null, leading, {});
+  const extras = { definitions: [{ digest: birth.digest, definition: leading }] };
   log.write(root, { type: 'open', recordedBy: { format: recordFormats.newest, build: 'test' }, birth }, extras);
   const outcome: Outcome = { ...outcomeOf('', {}), status: 'failed' };
   log.cross('result', [root, 'outside'], envelopeText(outcome));
@@ -173,7 +176,7 @@ test('a run whose goal was refused reports that and is correct', async () => {
 
 test('a refused result leaves no content and is counted as refused', async () => {
   const log = new FrameWriter();
-  log.open(birthOf(root, null, definitions.lead, {}), definitions.lead, goal);
+  log.open(birthOf(root, null, leading, {}), leading, goal);
   const outcome: Outcome = { ...outcomeOf('', {}), status: 'failed', failure: { code: 'model_missing' } };
   log.cross('result', [root, 'outside'], 'secret', true);
   log.write(root, { type: 'close', outcome });
@@ -183,8 +186,8 @@ test('a refused result leaves no content and is counted as refused', async () =>
 
 test('a hold that was refused or had to wait exceeds no cap', async () => {
   const log = new FrameWriter();
-  log.open(birthOf(root, null, definitions.lead, { tokens: 5_100 }), definitions.lead, goal);
-  const asked = log.attempt(root, 1, [{ add: [...fromDefinition(definitions.lead), fromGoal(goal)] }]);
+  log.open(birthOf(root, null, leading, { tokens: 5_100 }), leading, goal);
+  const asked = log.attempt(root, 1, [{ add: [...fromDefinition(leading), fromGoal(goal)] }]);
   log.reply(root, asked, [{ type: 'text', text: 'Done, nearly.' }], usage(100, 10));
   const refused = log.attempt(root, 2, [], { waits: true });
   log.settle(root, refused, { ok: false, failure: { code: 'budget_refused' } });
@@ -202,8 +205,8 @@ test.each([
   [9_999, ['cap-exceeded']],
 ])('an attempt that is repeated after a crash needs its hold twice: with %i tokens', async (tokens, codes) => {
   const log = new FrameWriter();
-  log.open(birthOf(root, null, definitions.lead, { tokens }), definitions.lead, goal);
-  const asked = log.attempt(root, 1, [{ add: [...fromDefinition(definitions.lead), fromGoal(goal)] }]);
+  log.open(birthOf(root, null, leading, { tokens }), leading, goal);
+  const asked = log.attempt(root, 1, [{ add: [...fromDefinition(leading), fromGoal(goal)] }]);
   log.write(root, { type: 'again', op: asked, uncertain: { tokens: 5_000, nanoUsd: 9_000_000 } });
   log.write(root, { type: 'held', op: asked });
   log.reply(root, asked, [{ type: 'text', text: 'Done.' }], usage(100, 10));
@@ -218,10 +221,10 @@ test.each([
 
 test('the audit of a session of 2,000 turns finds no problem', async () => {
   const log = new FrameWriter();
-  log.open(birthOf(root, null, definitions.lead, {}), definitions.lead, goal);
+  log.open(birthOf(root, null, leading, {}), leading, goal);
   for (let turn = 1; turn <= 2_000; turn++) {
     const asked = log.attempt(root, turn, [
-      { add: turn === 1 ? [...fromDefinition(definitions.lead), fromGoal(goal)] : [segmentFromCrossing(0, goal)] },
+      { add: turn === 1 ? [...fromDefinition(leading), fromGoal(goal)] : [segmentFromCrossing(0, goal)] },
     ]);
     log.reply(root, asked, [{ type: 'text', text: 'More.' }], usage(1, 1));
   }

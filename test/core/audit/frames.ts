@@ -26,7 +26,7 @@ import type {
   WindowLimit,
   ViewChange,
 } from '#contracts';
-import { preview, previewBytesMax } from '#core/rules';
+import { estimatePromptTokens, preview, previewBytesMax } from '#core/rules';
 
 export const lead = 'lead-aaaaaaaaaaaa' as CellId;
 export const researcher = 'researcher-bbbbbbbbbbbb' as CellId;
@@ -35,7 +35,14 @@ export const model = 'rehearsal/small';
 
 type Extras = Partial<Pick<Frame, 'attempt' | 'ids' | 'definitions'>>;
 export type ShownSegment = { readonly origin: Origin; readonly category: Category; readonly part: PromptPart };
-type PromptState = { hash: Hash; view: { id: number; bytes: number; chars: number }[]; next: number };
+type Shown = { id: number; bytes: number; chars: number; tokens: number; isTool: boolean };
+type PromptState = {
+  hash: Hash;
+  view: Shown[];
+  next: number;
+  /** What the newest reply reported, and the estimate for what was added to the prompt since. */
+  reported: { op: number; tokens: number; added: number } | null;
+};
 
 export class FrameWriter {
   readonly frames: Frame[] = [];
@@ -46,6 +53,7 @@ export class FrameWriter {
   #contents: CrossingContent[] = [];
   #operations = new Map<CellId, number>();
   #prompts = new Map<CellId, PromptState>();
+  #replyTokens = new Map<CellId, number | undefined>();
 
   /** Records a crossing at both ends, in the next frame. Returns the number of the entry that holds the content. */
   cross(kind: CrossingKind, [from, to]: readonly [CrossingEnd, CrossingEnd], content: string, refused = false): number {
@@ -99,6 +107,7 @@ export class FrameWriter {
   }
 
   open(birth: Birth, definition: AgentDefinition, goal: string): void {
+    this.#replyTokens.set(birth.cell, definition.limits.maxOutputTokens);
     this.cross('goal', ['outside', birth.cell], goal);
     this.write(
       birth.cell,
@@ -124,7 +133,7 @@ export class FrameWriter {
 
   /** One model attempt with the changes of the window; the hold covers it. */
   attempt(cell: CellId, turn: number, changes: readonly Change[], more: { readonly waits?: true } = {}): number {
-    const prompt = this.#prompts.get(cell) ?? { hash: zeroHash, view: [], next: 0 };
+    const prompt = this.#prompts.get(cell) ?? { hash: zeroHash, view: [], next: 0, reported: null };
     this.#prompts.set(cell, prompt);
     const texts: string[] = [];
     const recorded = changes.map((change): ViewChange => {
@@ -132,11 +141,13 @@ export class FrameWriter {
         const [id, json] = [prompt.next++, JSON.stringify(shown.part)];
         const { origin, category } = shown;
         const words = `+${id}${JSON.stringify(origin)}${category}${json}`;
-        return { record: { id, origin, category, bytes: utf8Bytes(json) }, chars: json.length, words };
+        const sizes = { chars: json.length, tokens: estimatePromptTokens(json), isTool: 'tool' in shown.part };
+        return { record: { id, origin, category, bytes: utf8Bytes(json) }, sizes, words };
       });
       const words = segments.map((one) => one.words).join('');
       const records = segments.map((one) => one.record);
-      const shown = segments.map(({ record: { id, bytes }, chars }) => ({ id, bytes, chars }));
+      const shown = segments.map(({ record: { id, bytes }, sizes }) => ({ id, bytes, ...sizes }));
+      noteAdded(prompt, 'add' in change ? segments : null);
       if ('add' in change) {
         prompt.view.push(...shown);
         texts.push(words);
@@ -158,6 +169,8 @@ export class FrameWriter {
     prompt.hash = sha256(`${prompt.hash}${settings}${window.tokens}${window.by}${texts.at(-1) ?? ''}`);
     const bytes = prompt.view.reduce((sum, segment) => sum + segment.bytes, 0);
     const chars = prompt.view.reduce((sum, segment) => sum + segment.chars, 0);
+    const tokens = prompt.view.reduce((sum, segment) => sum + segment.tokens, 0);
+    const { reply, hold } = holdOf(prompt, tokens, this.#replyTokens.get(cell));
     const attempt: Attempt = {
       turn,
       model,
@@ -166,13 +179,16 @@ export class FrameWriter {
       prompt: prompt.hash,
       bytes,
       chars,
+      tokens,
+      reply,
       window,
     };
-    const hold = { tokens: 5_000, nanoUsd: 9_000_000 };
     return this.begin(cell, { do: 'step', name: `model:${model}`, repeat: 'free', hold, ...more }, { attempt });
   }
 
   reply(cell: CellId, op: number, parts: readonly ReplyPart[], used: Usage): void {
+    const prompt = this.#prompts.get(cell);
+    if (prompt !== undefined) prompt.reported = { op, tokens: used.inputTokens + used.outputTokens, added: 0 };
     const value = { parts, finish: 'stop', usage: used } as unknown as Json;
     this.settle(cell, op, { ok: true, ms: 10, value, cost: { usage: used, nanoUsd: 1_000 * used.inputTokens } });
   }
@@ -197,6 +213,31 @@ export class FrameWriter {
     return bytes;
   };
 }
+
+/** The model's reply is counted in its usage. After a cut, the usage says nothing about the prompt. */
+const noteAdded = (
+  prompt: PromptState,
+  added: readonly { record: { origin: Origin }; sizes: { tokens: number } }[] | null,
+): void => {
+  if (added === null) prompt.reported = null;
+  const { reported } = prompt;
+  if (reported === null) return;
+  for (const { record, sizes } of added ?? []) {
+    const [source] = record.origin.of;
+    const isReply = record.origin.rule === 'reply@1' && source?.from === 'reply' && source.no === reported.op;
+    reported.added += isReply ? 0 : sizes.tokens;
+  }
+};
+
+/** The agent's longest reply; else the model allows one that makes the attempt hold 5,000 tokens. A million costs $1.80. */
+const holdOf = ({ view, reported }: PromptState, tokens: number, agentMax: number | undefined) => {
+  const before = reported?.tokens ?? (view.some(({ isTool }) => isTool) ? 576 : 0);
+  const input = before + 64 + Math.ceil((reported?.added ?? tokens) * 1.6);
+  const reply = agentMax ?? 5_000 - input;
+  const price = { input: 1.8, output: 1.8 };
+  const nanoUsd = Math.ceil(input * price.input * 1_000 + reply * price.output * 1_000);
+  return { hold: { tokens: input + reply, nanoUsd }, reply: { tokens: reply, price, modelMax: reply } };
+};
 
 export type Change =
   | { readonly add: readonly ShownSegment[] }

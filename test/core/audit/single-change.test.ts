@@ -13,7 +13,7 @@ const unseen: readonly { readonly path: RegExp; readonly why: string }[] = [
   { path: /\.about\./u, why: 'for people' },
   { path: /\.birth\.agent$/u, why: 'a name for people; what the agent is, its digest says' },
   { path: /\.recordedBy\.build$/u, why: 'a name for people; how to read the run, its format says' },
-  { path: /\.caps\.|\.hold\.|\.uncertain\.nanoUsd$/u, why: 'a bound: found when what was used passes it' },
+  { path: /\.caps\.|\.uncertain\.nanoUsd$/u, why: 'a bound: found when what was used passes it' },
   { path: /\.value\.finish$/u, why: 'a word of the provider that no prompt shows' },
   { path: /\.failure\.detail$/u, why: 'the world’s words about an attempt; no prompt shows them' },
 ];

@@ -115,7 +115,7 @@ const fixedIn = (view: readonly Segment[]): readonly Segment[] =>
 const bytesOf = (segments: readonly Segment[]): number => segments.reduce((sum, { bytes }) => sum + bytes, 0);
 const kept = (view: readonly Segment[], kind: Category): readonly number[] =>
   view.flatMap(({ id, category: one }) => (one === kind ? [id] : []));
-const limit = { settings: 'settings' as Hash, window: { tokens: 1, by: 'given' } } as const;
+const limit = { settings: 'settings' as Hash, window: { tokens: 1, by: 'given' }, reply: { tokens: 1 } } as const;
 
 describe('for any messages and any window size', () => {
   test('the request fits, unless SYSTEM and the goal alone do not', () =>

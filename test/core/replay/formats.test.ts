@@ -6,9 +6,8 @@ import type { Frame } from '#contracts';
 import { auditRun } from '#core/audit';
 import { defineAgent, defineTeam, replayRun, resumeRun, startRun } from '#core/orchestration';
 import type { RunWorldPorts } from '#core/orchestration';
-import { rules, versionsByFormat } from '#core/rules';
-import type { RecordedVersions, Rule } from '#core/rules';
-import { holdEstimates } from '#core/session';
+import { holdRulesByVersion, rules, versionsByFormat } from '#core/rules';
+import type { HoldRules, RecordedVersions, Rule } from '#core/rules';
 import { newestTeamTexts, teamTextsByVersion } from '#core/tasks';
 import type { TeamTexts } from '#core/tasks';
 import { memoryCellFolders } from '#adapters/cell-folders';
@@ -16,11 +15,14 @@ import { validate } from '#adapters/schemas';
 import { rehearse } from '#testkit';
 
 const older = recordFormats.oldest - 1;
-const tables = [rules, versionsByFormat, holdEstimates, teamTextsByVersion] as unknown as Record<string, unknown>[];
+const tables = [rules, versionsByFormat, holdRulesByVersion, teamTextsByVersion] as unknown as Record<
+  string,
+  unknown
+>[];
 const [ruleTable, formatTable, holdTable, textTable] = tables as [
   Record<string, Rule>,
   Record<number, RecordedVersions>,
-  Record<number, unknown>,
+  Record<number, HoldRules>,
   Record<number, TeamTexts>,
 ];
 
@@ -30,7 +32,7 @@ const addOlderFormat = (): void => {
   const newest = rules['goal@1'];
   ruleTable['goal@0'] = (sources, numbers) =>
     JSON.parse(JSON.stringify(newest(sources, numbers)).replace('Your task', 'Work'));
-  holdTable[0] = () => ({ tokens: 77 });
+  holdTable[0] = { ...holdRulesByVersion[1]!, hold: () => ({ tokens: 77 }) };
   textTable[0] = { ...newestTeamTexts, taskGoal: (title, text) => `Old task ${title}: ${text}` };
   formatTable[older] = { earlierRules: { 'goal@1': 'goal@0' }, holdEstimate: 0, teamTexts: 0 };
 };

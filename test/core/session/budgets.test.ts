@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openCloister } from 'cloister';
 import type { Budget } from 'cloister';
+import { estimatePromptTokens } from '#core/rules';
 import { rehearse } from '#testkit';
 import type { ScriptedFault, ScriptLine, ScriptedReply, ScriptWithSettings } from '#testkit';
 import { agent, always, ask, call, calls, lines, ofType, thrownBy, tool, world } from './driver.ts';
@@ -12,6 +13,7 @@ type Settings = Omit<ScriptWithSettings, 'lines'>;
 
 const price = { input: 1, output: 4 };
 const echo = tool('echo', () => 'heard');
+const thinksALittle: Options = { settings: { reasoning: 'low' } };
 
 /** One agent on one model that may have a price and sizes. */
 const askPriced = async (
@@ -43,15 +45,46 @@ const holdOf = async (goal: string, options: Options = {}, settings: Settings = 
   return { hold: outcome.spent.uncertain, request: model.requests[0]! };
 };
 
-// Rule 1: the output cap.
+// Rule 1: the reply cap.
 
-test.for<[title: string, limits: Options['limits'], settings: Settings, expected: number]>([
-  ['8,192 by default', {}, {}, 8_192],
-  ["the model's", {}, { maxOutputTokens: 500 }, 500],
-  ["the agent's before the model's", { maxOutputTokens: 300 }, { maxOutputTokens: 500 }, 300],
-])('maxOutputTokens is always set: %s', async ([, limits, settings, expected]) => {
-  const { requests } = await askPriced([always('Done.')], { limits: limits! }, undefined, settings);
+test.for<[title: string, options: Options, settings: Settings, budget: Budget, expected: number]>([
+  ['8,192 by default', {}, {}, {}, 8_192],
+  ["the model's", {}, { maxOutputTokens: 500 }, {}, 500],
+  ["the agent's before the model's", { limits: { maxOutputTokens: 300 } }, { maxOutputTokens: 500 }, {}, 300],
+  ['a quarter of the request’s tokens', {}, {}, { tokens: 5_000 }, 1_250],
+  ['a quarter of the request’s money, at the price of output', {}, {}, { usd: 0.02 }, 1_250],
+  ['a quarter of the smaller of the two', {}, { maxOutputTokens: 50_000 }, { tokens: 8_000, usd: 0.02 }, 1_250],
+  ['a quarter of the agent’s own budget', { budget: { tokens: 5_000 } }, {}, {}, 1_250],
+  ['the agent’s, whatever the budget', { limits: { maxOutputTokens: 3_000 } }, {}, { tokens: 5_000 }, 3_000],
+  ['never more than the model’s', {}, { maxOutputTokens: 500 }, { tokens: 5_000 }, 500],
+  ['with room to think', { settings: { reasoning: 'high' } }, {}, {}, 8_192 + 16_384],
+  ['with room to think beside the agent’s', { ...thinksALittle, limits: { maxOutputTokens: 300 } }, {}, {}, 4_396],
+  ['no room to think beyond the model’s', { settings: { reasoning: 'max' } }, { maxOutputTokens: 500 }, {}, 500],
+  ['thinking shares the quarter', { settings: { reasoning: 'high' } }, {}, { tokens: 20_000 }, 5_000],
+  [
+    'thinking shares it beside the agent’s',
+    { ...thinksALittle, limits: { maxOutputTokens: 300 } },
+    {},
+    { tokens: 8_000 },
+    2_000,
+  ],
+])('maxOutputTokens is always set: %s', async ([, options, settings, budget, expected]) => {
+  const { requests } = await askPriced([always('Done.')], options, budget, settings);
   expect(requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([expected]);
+});
+
+test('a sub-agent’s reply is capped by the budgets of all its callers’ definitions', async () => {
+  const leaf = agent('leaf', { budget: { tokens: 90_000 } });
+  const middle = agent('middle', { agents: [leaf], budget: { tokens: 10_000 } });
+  const { requests } = await ask(agent('lead', { agents: [middle] }), {
+    says: [
+      ...lines({ lead: [call('middle', { prompt: 'Go' })], middle: [call('leaf', { prompt: 'Go' })] }),
+      always('Done.'),
+    ],
+    budget: { tokens: 30_000 },
+  });
+  const caps = requests.map(({ options }) => options.maxOutputTokens);
+  expect(caps).toEqual([7_500, 2_500, 2_500, 2_500, 7_500]);
 });
 
 test('no field of a request depends on the balance', async () => {
@@ -60,35 +93,33 @@ test('no field of a request depends on the balance', async () => {
     (await askPriced(says, { tools: [echo] }, budget)).requests.map((request) => ({ ...request, abortSignal: null }));
   const unbounded = await shown();
   expect(unbounded).toHaveLength(2);
-  expect(await shown({ tokens: 20_000, usd: 0.1 })).toEqual(unbounded);
+  expect(await shown({ tokens: 40_000, usd: 0.2 })).toEqual(unbounded);
   // Not enough for the second attempt: it is refused, never shrunk.
-  expect(await shown({ tokens: 14_000 })).toEqual(unbounded.slice(0, 1));
+  const bounded = await shown({ tokens: 12_000 });
+  expect(bounded).toEqual(unbounded.slice(0, 1).map((request) => ({ ...request, maxOutputTokens: 3_000 })));
 });
 
 // Rule 2: the hold.
 
-test('the hold covers every byte of the prompt and the whole output cap', () =>
+test('the hold covers the estimate for each part of the prompt, what providers add, and the longest reply', () =>
   fc.assert(
     fc.asyncProperty(
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 }).filter((text) => text.trim() !== ''),
       fc.string({ unit: 'grapheme', maxLength: 100 }),
       fc.integer({ min: 1, max: 50_000 }),
-      async (goal, prompt, maxOutputTokens) => {
-        const { hold, request } = await holdOf(goal, {
-          prompt,
-          tools: [echo],
-          limits: { maxRetries: 0, maxOutputTokens },
-        });
-        const bytes =
-          Buffer.byteLength(JSON.stringify(request.prompt)) + Buffer.byteLength(JSON.stringify(request.tools));
-        const texts = Buffer.byteLength(goal) + Buffer.byteLength(prompt);
-        expect(hold).toBeGreaterThanOrEqual(texts + maxOutputTokens);
-        // A tokenizer gives at most one token per byte; the frame of a segment adds a few bytes.
-        expect(hold).toBeGreaterThanOrEqual(bytes + maxOutputTokens);
-        expect(hold).toBeLessThan(bytes + maxOutputTokens + 3_000);
+      fc.constantFrom<[modelId: string, margin: number]>(['gpt-5', 1], ['claude-sonnet-4-5', 1.6]),
+      async (goal, prompt, maxOutputTokens, [modelId, margin]) => {
+        const options = { prompt, tools: [echo], limits: { maxRetries: 0, maxOutputTokens } };
+        const { hold, request } = await holdOf(goal, options, { modelId });
+        const parts = [
+          ...request.prompt.map((message) => ({ message })),
+          ...(request.tools ?? []).map((one) => ({ tool: one })),
+        ];
+        const tokens = parts.reduce((sum, part) => sum + estimatePromptTokens(JSON.stringify(part)), 0);
+        expect(hold).toBe(Math.ceil(tokens * margin) + 64 + 576 + maxOutputTokens);
       },
     ),
-    { numRuns: 150 },
+    { numRuns: 100 },
   ));
 
 test('the hold of a later turn builds on reported usage, and is recomputed in full after a model change', async () => {
@@ -110,12 +141,14 @@ test('the hold of a later turn builds on reported usage, and is recomputed in fu
     models: [one, two],
   });
   const [, same, other] = ofType(events, 'model-end').map(({ uncertain }) => uncertain);
-  expect(same).toBeGreaterThanOrEqual(40_010 + 2_000 + 50_000);
+  const estimate = Math.ceil(1.6 * estimatePromptTokens(JSON.stringify('é'.repeat(1_000))));
+  expect(same).toBeGreaterThanOrEqual(40_010 + estimate + 50_000);
+  expect(same).toBeLessThan(40_010 + estimate + 50_000 + 200);
   expect(other).toBeLessThan(40_000 + 50_000);
-  expect(other).toBeGreaterThanOrEqual(2_000 + 50_000);
+  expect(other).toBeGreaterThanOrEqual(estimate + 50_000);
 });
 
-test('an agent that reasons holds more: its thinking budget comes on top of the output cap', async () => {
+test('an agent that reasons holds more: room to think comes on top of the default', async () => {
   const [plain, thinking] = [await holdOf('Think'), await holdOf('Think', { settings: { reasoning: 'high' } })];
   expect(thinking.hold).toBeGreaterThan(plain.hold);
 });
@@ -123,16 +156,18 @@ test('an agent that reasons holds more: its thinking budget comes on top of the 
 test('money is held at the higher of input and cache-write price, and settled by the reported split', async () => {
   const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
   const usage = { input: 10_000, output: 1_000, cacheRead: 6_000, cacheWrite: 3_000 };
-  const { outcome } = await askPriced([always({ text: 'Done.', usage })], {}, { usd: 1 }, { price: prices });
-  expect(outcome.status).toBe('budget');
+  const { outcome } = await askPriced([always({ text: 'Done.', usage })], {}, { usd: 0.1 }, { price: prices });
+  expect(outcome).toMatchObject({ status: 'budget', failure: { code: 'budget_overdrawn' } });
   const roomy = await askPriced([always({ text: 'Done.', usage })], {}, undefined, { price: prices });
   expect(roomy.outcome.spent.usd).toBeCloseTo((1_000 * 3 + 6_000 * 0.3 + 3_000 * 3.75 + 1_000 * 15) / 1e6, 9);
-  const long = 'x'.repeat(100_000);
-  const least = (100_000 * 3.75 + 8_192 * 15) / 1e6;
+  const long = 'some words '.repeat(9_000);
+  const least = (1.6 * estimatePromptTokens(long) * 3.75 + 8_192 * 15) / 1e6;
   const { clock } = world();
   const model = rehearse({ lines: [always('Done.')], price: prices }, { clock });
-  const tight = await ask(agent('solo'), { clock, goal: long, models: [model.model], budget: { usd: least * 0.98 } });
-  expect(tight.outcome.status).toBe('budget');
+  const solo = agent('solo', { limits: { maxOutputTokens: 8_192 } });
+  const askFor = (usd: number) => ask(solo, { clock, goal: long, models: [model.model], budget: { usd } });
+  expect((await askFor(least * 0.98)).outcome.status).toBe('budget');
+  expect((await askFor(least * 1.1)).outcome.status).toBe('completed');
 });
 
 // Rule 3: what a failed attempt counts.
@@ -219,7 +254,7 @@ test('a reply without usage is uncertain, and uncertain amounts count against th
   const roomy = await askPriced(says, { tools: [echo] }, { tokens: 30_000 });
   expect(roomy.outcome).toMatchObject({ status: 'completed', spent: { inputTokens: expect.any(Number) } });
   expect(roomy.outcome.spent.uncertain).toBeGreaterThan(8_192);
-  const tight = await askPriced(says, { tools: [echo] }, { tokens: 14_000 });
+  const tight = await askPriced(says, { tools: [echo] }, { tokens: 3_500 });
   expect(tight.outcome).toMatchObject({ status: 'budget', failure: { code: 'budget_refused' } });
 });
 
@@ -311,14 +346,14 @@ test('a hold that does not fit yet waits for running attempts; one that never ca
     return { ...outcome, cells: report.cells.map(({ status }) => status) };
   };
   // Enough for one child's attempt beside the lead's floor, not for two.
-  expect(await answers(22_000)).toMatchObject({
+  expect(await answers(4_200)).toMatchObject({
     status: 'completed',
     cells: ['completed', 'completed', 'completed'],
     spent: { ms: 2_000 },
   });
   expect(await answers(40_000)).toMatchObject({ status: 'completed', spent: { ms: 1_000 } });
   // Enough for the lead alone: the children are refused, and the floor is left for its answer.
-  expect(await answers(12_500)).toMatchObject({
+  expect(await answers(2_900)).toMatchObject({
     status: 'partial',
     output: 'Done.',
     cells: ['partial', 'budget', 'budget'],
@@ -370,7 +405,7 @@ test('a grandchild counts against the spawn caps of all its ancestors', async ()
 
 test("a child's cap is never above its parent's", async () => {
   const greedy = agent('greedy', { budget: { tokens: 1_000_000 } });
-  const { report } = await ask(agent('lead', { agents: [greedy], budget: { tokens: 11_000 } }), {
+  const { report } = await ask(agent('lead', { agents: [greedy], budget: { tokens: 2_400 } }), {
     says: [
       ...lines({ lead: [{ ...call('greedy', { prompt: 'Go' }), usage: { input: 10, output: 1 } }] }),
       always('Done.'),

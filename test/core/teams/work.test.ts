@@ -386,15 +386,15 @@ describe('budgets', () => {
   test('the budget of a team is one account; tasks it cannot afford are skipped with that reason', async () => {
     const stage = failing();
     const { cloister, session, outcome, tasks } = await stage.run(
-      stage.team(['ann'], { parallel: 1, budget: { tokens: 9_700 } }),
-      Array.from({ length: 40 }, (_, index) => task(`t${index}`)),
+      stage.team(['ann'], { parallel: 1, budget: { tokens: 1_100 } }),
+      Array.from({ length: 120 }, (_, index) => task(`t${index}`)),
     );
     const done = tasks.filter(({ status }) => status === 'completed').length;
     expect(done).toBeGreaterThan(3);
-    expect(done).toBeLessThan(40);
+    expect(done).toBeLessThan(120);
     for (const one of tasks.slice(done)) expect(one).toMatchObject({ status: 'skipped', reason: { code: 'budget' } });
     expect(outcome.status).toBe('partial');
-    expect(outcome.spent.inputTokens + outcome.spent.outputTokens).toBeLessThanOrEqual(9_700);
+    expect(outcome.spent.inputTokens + outcome.spent.outputTokens).toBeLessThanOrEqual(1_100);
     expect(await cloister.audit(session.run)).toMatchObject(clean);
   });
 

@@ -1,0 +1,143 @@
+// What one attempt may cost: the longest reply it may get, and the hold for the whole attempt. Both are recorded with every
+// attempt, and replay and audit compute them again: to change one, add another version. Runs of earlier formats keep theirs.
+//
+//   H1. Definitions, the request's budget, the model's facts and the cell's own prompt and usage: nothing else counts. No
+//       balance, no other cell and no earlier run.
+import type { JsonObject } from '#base';
+import type { Amounts, ModelSettings, Price } from '#contracts';
+import { estimatePromptTokens } from './estimate-prompt-tokens.ts';
+import { recordedVersions } from './recorded-versions.ts';
+
+export type Reasoning = NonNullable<ModelSettings['reasoning']>;
+
+export type ReplyCapInput = {
+  /** The agent's `maxOutputTokens`; 0: it has none. */
+  readonly agentMax: number;
+  /** The model's, from the config. */
+  readonly modelMax: number | undefined;
+  readonly reasoning: Reasoning;
+  readonly windowTokens: number;
+  /** The smallest of the caps that the agent, its callers and the request set. */
+  readonly caps: Amounts;
+  readonly price: Price | undefined;
+};
+
+export type ReplyCap = {
+  /** Thinking and answer together. */
+  readonly tokens: number;
+  /** Why it is too small for any reply; null: it is not. */
+  readonly tooSmallFor: 'tokens' | 'nanoUsd' | null;
+};
+
+export type HoldInput = {
+  /** `<provider>/<model>`. */
+  readonly model: string;
+  /** The estimate for the prompt; for a prompt that goes on from one whose usage was reported, for what is new. */
+  readonly promptTokens: number;
+  /** The input and output that the model reported for the prompt so far; null: this is the first, or it was cut. */
+  readonly reported: number | null;
+  readonly hasTools: boolean;
+  /** The JSON Schema of the answer, which may be sent besides the prompt. */
+  readonly schema: JsonObject | undefined;
+  readonly reply: number;
+  readonly price: Price | undefined;
+};
+
+export const outputTokensDefault = 8_192;
+
+/** A shorter reply would be cut off in most cases. */
+export const replyTokensMin = 256;
+
+/** A quarter, so that a parent's next request, that of its child and what both were shown fit into one budget. */
+const budgetShare = 4;
+
+/**
+ * Room for thinking beyond the answer. Vendors count both against the one maximum that they are given; OpenAI advises to leave
+ * about 25,000 tokens for them at first.
+ */
+export const thinkingTokens: Readonly<Record<Reasoning, number>> = {
+  none: 0,
+  minimal: 1_024,
+  low: 4_096,
+  medium: 8_192,
+  high: 16_384,
+  xhigh: 24_576,
+  max: 32_768,
+};
+
+/**
+ * The agent's maximum and room to think; else the model's, else the default and room to think, but at most a quarter of the
+ * smallest cap. An agent's own maximum is never lowered, only its room to think.
+ */
+const replyCap1 = (input: ReplyCapInput): ReplyCap => {
+  const { agentMax, modelMax, reasoning, windowTokens, caps, price } = input;
+  const thinking = thinkingTokens[reasoning];
+  const roomMax = Math.min(modelMax || Infinity, Math.floor(windowTokens / 2));
+  const most = agentMax
+    ? Math.max(agentMax, Math.min(agentMax + thinking, roomMax))
+    : modelMax || Math.max(outputTokensDefault, Math.min(outputTokensDefault + thinking, roomMax));
+  const shares = {
+    tokens: Math.floor((caps.tokens ?? Infinity) / budgetShare),
+    nanoUsd: price === undefined ? Infinity : outputTokensFor((caps.nanoUsd ?? Infinity) / budgetShare, price),
+  };
+  const share = Math.min(shares.tokens, shares.nanoUsd);
+  const tokens = Math.min(most, Math.max(agentMax, share));
+  const isTooSmall = tokens < Math.min(replyTokensMin, most);
+  return { tokens, tooSmallFor: isTooSmall ? (shares.tokens === share ? 'tokens' : 'nanoUsd') : null };
+};
+
+const outputTokensFor = (nanoUsd: number, price: Price): number => {
+  const perToken = Math.max(price.output, ...(price.tiers ?? noTiers).map(({ output }) => output)) * 1_000;
+  return perToken === 0 ? Infinity : Math.floor(nanoUsd / perToken);
+};
+
+/**
+ * What providers add to a request: a few tokens around it, and instructions for tools and JSON. The most that a vendor
+ * documents for those are 530 tokens (Anthropic, Claude 3 Opus).
+ */
+const [requestTokens, toolsTokens] = [64, 576];
+
+/**
+ * Tokenizers that are public and were measured: those of OpenAI, and of Llama from version 3 on. The others, Anthropic's and
+ * Google's among them, may count more for the same text.
+ */
+const measuredTokenizer = /(?:^|[/:._-])(?:gpt-|chatgpt-|codex-|o[1-9](?:-|$)|llama-?[3-9])/iu;
+
+export const tokenizerMargin = (model: string): number => (measuredTokenizer.test(model) ? 1 : 1.6);
+
+/** Usage as reported, the estimate for what is new, what the provider adds, and the longest reply. */
+const hold1 = ({ model, promptTokens, reported, hasTools, schema, reply, price }: HoldInput): Amounts => {
+  const estimated = (tokens: number): number => Math.ceil(tokens * tokenizerMargin(model));
+  const before =
+    reported ??
+    (hasTools || schema ? toolsTokens : 0) + (schema ? estimated(estimatePromptTokens(JSON.stringify(schema))) : 0);
+  const input = before + estimated(promptTokens) + requestTokens;
+  return { tokens: input + reply, ...(price && { nanoUsd: boundNanoUsd(price, input, reply) }) };
+};
+
+/** Dollars per million tokens equal thousands of nano-dollars per token. Uses the highest price that applies to this much input. */
+const boundNanoUsd = (price: Price, input: number, output: number): number => {
+  const tiers = (price.tiers ?? noTiers).filter(({ aboveInputTokens }) => input > aboveInputTokens);
+  const bounds = [price, ...tiers].map(
+    (tier) =>
+      input * Math.max(tier.input, tier.cacheWrite ?? 0, tier.cacheRead ?? 0) * 1_000 + output * tier.output * 1_000,
+  );
+  return Math.ceil(Math.max(...bounds));
+};
+
+const noTiers: NonNullable<Price['tiers']> = [];
+
+export type HoldRules = {
+  /** The estimate for a part of the prompt, given as JSON. */
+  readonly partTokens: (json: string) => number;
+  readonly replyCap: (input: ReplyCapInput) => ReplyCap;
+  readonly hold: (input: HoldInput) => Amounts;
+};
+
+/** By version. */
+export const holdRulesByVersion: Readonly<Record<number, HoldRules>> = {
+  1: { partTokens: estimatePromptTokens, replyCap: replyCap1, hold: hold1 },
+};
+
+/** Throws `run_format`. */
+export const holdRules = (format: number): HoldRules => holdRulesByVersion[recordedVersions(format).holdEstimate]!;
