@@ -229,8 +229,8 @@ export class LocalCloister extends RunReader implements Cloister {
     const frames = await this.#shared.store.read(parseRunId(run));
     await this.#prepareForks(frames);
     const { validate } = this.#shared;
-    const resourcesFor: RunWorldPorts['resourcesFor'] = (agent, model) =>
-      this.#shared.resources.resourcesFor(agent, model);
+    const resourcesFor: RunWorldPorts['resourcesFor'] = (agent, model, without) =>
+      this.#shared.resources.resourcesFor(agent, model, without);
     const windowLimitFor: RunWorldPorts['windowLimitFor'] = (agent) => this.#agents.windowLimitFor(agent);
     const ports = { validate, resourcesFor, windowLimitFor };
     const { replayedFrames, ...report } = await replayRun(frames, (name) => this.#agents.findInTree(name), ports);

@@ -72,8 +72,8 @@ const offline = (resources: AgentResources): AgentResources => ({
   redactFor: (agent, models) => resources.redactFor(agent, models),
   contextTokens: (agent) => resources.contextTokens?.(agent),
   prepare: (agent, model) => resources.prepare(agent, model),
-  resourcesFor: (agent, model) => {
-    const { models, sources } = resources.resourcesFor(agent, model);
+  resourcesFor: (agent, model, without) => {
+    const { models, sources } = resources.resourcesFor(agent, model, without);
     return {
       models: models.map((one) => ({ ...one, language: unreachableModel(one.language) })),
       sources: sources.map(({ source, only }) => ({ source: { name: source.name, list: unreachable }, only })),

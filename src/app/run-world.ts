@@ -6,6 +6,7 @@ import type {
   Frame,
   Ids,
   LiveEvent,
+  PassedOverModel,
   Redact,
   RunLog,
   RunStartInfo,
@@ -104,9 +105,14 @@ export class RunWorld implements RunWorldPorts {
   get started(): RunStartInfo | undefined {
     return this.#scope.shared.startInfo;
   }
-  resourcesFor(agent: Agent, model?: string): SessionResources {
-    if (model === undefined && this.#pool !== undefined) return this.#pool.take(agent);
-    return this.#scope.shared.resources.resourcesFor(agent, model);
+  resourcesFor(agent: Agent, model?: string, without: readonly string[] = []): SessionResources {
+    const { resources } = this.#scope.shared;
+    const isUsual = model === undefined && without.length === (resources.passedOver?.(agent)?.length ?? 0);
+    if (isUsual && this.#pool !== undefined) return this.#pool.take(agent);
+    return resources.resourcesFor(agent, model, without);
+  }
+  passedOver(agent: Agent): readonly PassedOverModel[] | undefined {
+    return this.#scope.shared.resources.passedOver?.(agent);
   }
   warm(agent: Agent, count: number): void {
     this.#pool ??= new ResourcePool((one) => this.#scope.shared.resources.resourcesFor(one));

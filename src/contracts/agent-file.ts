@@ -180,6 +180,8 @@ export type Warning = {
     | 'not-reached'
     | 'secret-short'
     | 'secret-weak'
+    | 'model-passed-over'
+    | 'model-unknown'
     /** Patterns of a tool's schema that only the tool checks. */
     | 'pattern-unchecked';
   readonly agent: string;

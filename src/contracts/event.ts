@@ -49,6 +49,8 @@ export type DurableEvent = Base &
         readonly goal: string;
         /** For a team at the root: its goal and tasks. */
         readonly team?: TeamGoalInfo;
+        /** The agent's models that were not used, because a variable of their provider had no value. */
+        readonly passedOver?: readonly string[];
       }
     | {
         readonly type: 'model-start';

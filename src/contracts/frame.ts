@@ -138,7 +138,12 @@ export type Birth = {
   readonly task?: TeamPart;
   /** For a team: the budget reserved for its final answer. */
   readonly floor?: Amounts;
+  /** The agent's models that could not be used. Recorded, so that a resume and a replay choose among the same models. */
+  readonly passedOver?: readonly PassedOverModel[];
 };
+
+/** `missing`: the variables of its provider that had no value. */
+export type PassedOverModel = { readonly model: string; readonly missing: readonly string[] };
 
 /** Data that is recorded with the next frame of a cell. */
 export type FrameAttachment = { readonly attempt: Attempt };

@@ -111,7 +111,15 @@ export type {
   VerifyReport,
 } from './replay-and-verify.ts';
 export type { Amendment, ForkOrigin, RunStartInfo } from './fork.ts';
-export type { Birth, CellStalls, CrossingContent, FrameAttachment, Frame, FrameRecord } from './frame.ts';
+export type {
+  Birth,
+  CellStalls,
+  CrossingContent,
+  FrameAttachment,
+  Frame,
+  FrameRecord,
+  PassedOverModel,
+} from './frame.ts';
 export type { Checkpoints, Conversations } from './conversations.ts';
 export type {
   DeadLetter,

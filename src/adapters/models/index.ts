@@ -1,3 +1,3 @@
 export { connectModel } from './connect-model.ts';
 export type { ConnectOptions } from './connect-model.ts';
-export { modelFacts } from './model-facts.ts';
+export { modelFacts, similarModel } from './model-facts.ts';

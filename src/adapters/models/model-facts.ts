@@ -1,4 +1,5 @@
 // What the bundled price list knows about a model. The list is used as published with the package and never updated remotely.
+import { nearestName } from '#base';
 import type { ModelFacts, Price, ProviderType } from '#contracts';
 import type { ModelInfo, ModelPrice, TieredPrices } from '@pydantic/genai-prices';
 
@@ -13,6 +14,15 @@ export const modelFacts = async (type: ProviderType, modelId: string, at?: Date)
   const price = toPrice(at === undefined ? newestPrices(found.model) : found.model_price);
   const contextTokens = found.model.context_window;
   return { ...(price && { price }), ...(contextTokens !== undefined && { contextTokens }) };
+};
+
+/** For a name that the price list does not have: the most similar one that it has. Null if it has the name, or none is similar. */
+export const similarModel = async (type: ProviderType, modelId: string): Promise<string | null> => {
+  const providerId = priceListIds[type];
+  if (providerId === undefined) return null;
+  const { calcPrice, findProvider } = await import('@pydantic/genai-prices');
+  if (calcPrice({}, modelId, { providerId, timestamp: new Date(0) }) !== null) return null;
+  return nearestName(modelId, findProvider({ providerId })?.models.map(({ id }) => id) ?? []);
 };
 
 /** Provider ids in the price list. Local models and custom endpoints are not in it. */

@@ -1,4 +1,4 @@
-import type { Agent, SessionResources, Redact } from '#contracts';
+import type { Agent, PassedOverModel, SessionResources, Redact } from '#contracts';
 
 /** Agents that can be run, and the resources for their sessions. */
 export interface AgentResources {
@@ -8,8 +8,13 @@ export interface AgentResources {
    * `models`: those that forks gave the agent. Null when there are no such secrets.
    */
   redactFor(agent: Agent | null, models?: readonly string[]): Redact | null;
-  /** `model` replaces the agent's own models; it must have been prepared. */
-  resourcesFor(agent: Agent, model?: string): SessionResources;
+  /**
+   * `model` replaces the agent's own models; it must have been prepared. `without`: its models that are left out; by default
+   * those that cannot be used.
+   */
+  resourcesFor(agent: Agent, model?: string, without?: readonly string[]): SessionResources;
+  /** The agent's models that cannot be used, because variables have no value; undefined: none. */
+  passedOver?(agent: Agent): readonly PassedOverModel[] | undefined;
   /** The context size of an agent's first model, if known. Creates no provider. */
   contextTokens?(agent: Agent): number | undefined;
   /** Looks up a model that the agent's definition does not name. */

@@ -1,8 +1,10 @@
 // `cloister check`: reports every problem of every file, and the topology and worst-case cost of the agents.
 import type {
+  Agent,
   CheckReport,
   Frontmatter,
   ModelFacts,
+  PassedOverModel,
   Price,
   Problem,
   SpawnCaps,
@@ -10,10 +12,17 @@ import type {
   TopologyMail,
   Warning,
 } from '#contracts';
-import { modelFacts } from '#adapters/models';
+import { modelFacts, similarModel } from '#adapters/models';
 import { thinkingTokens } from '#core/rules';
 import { isMailTool } from '#core/session';
-import { checkTopology, mergeDefaults, listVariables, withCaps } from '#core/registry';
+import {
+  checkTopology,
+  hasUsualAddress,
+  mergeDefaults,
+  listVariables,
+  missingVariablesMessage,
+  withCaps,
+} from '#core/registry';
 import type { Config } from './configs.ts';
 import { findRequiredConfig, providerName, runtimeTools } from './required-config.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
@@ -57,6 +66,8 @@ export const checkAgents = async (paths: readonly string[], options: CheckAgents
     ...found,
     warnings: [
       ...found.warnings.filter(({ code }) => code !== 'unpriced'),
+      ...passedOverWarnings(registry),
+      ...(syntaxOnly ? [] : await unknownModelWarnings(registry)),
       ...secretWarnings(registry),
       ...unchecked.map((warning) => ({ ...warning, message: redact?.text(warning.message) ?? warning.message })),
     ],
@@ -101,6 +112,45 @@ const byLocation = (one: CheckReport['problems'][number], other: CheckReport['pr
   return (one.line ?? 0) - (other.line ?? 0);
 };
 
+/** One for each agent and model, however many callers an agent has. If no model is left, that is a problem. */
+const passedOverModels = ({ agents, resolver }: Registry) => {
+  const found = new Map<string, PassedOverModel & { readonly agent: Agent }>();
+  for (const agent of withChildren(agents)) {
+    const lacking = resolver.passedOver(agent) ?? [];
+    if (lacking.length === agent.models.length) continue;
+    for (const one of lacking) found.set(JSON.stringify([agent.file ?? agent.name, one.model]), { ...one, agent });
+  }
+  return [...found.values()];
+};
+
+const passedOverWarnings = (registry: Registry): readonly Warning[] =>
+  passedOverModels(registry).map(({ agent, model, missing }) => ({
+    code: 'model-passed-over',
+    agent: agent.name,
+    message: `${model} is passed over. ${missingVariablesMessage(missing)}.`,
+  }));
+
+/** Never more than a warning: new models appear all the time. */
+const unknownModelWarnings = async ({ linked, configs }: Registry): Promise<readonly Warning[]> => {
+  const warnings: Warning[] = [];
+  for (const { path, file } of linked.values()) {
+    const { defaults, resolved } = configs.forFile(path);
+    for (const name of mergeDefaults(file.frontmatter, defaults).models ?? []) {
+      const provider = resolved.providers[providerName(name)]?.value;
+      const id = name.slice(name.indexOf('/') + 1);
+      if (provider === undefined || provider.models?.[id] !== undefined || !hasUsualAddress(provider)) continue;
+      const near = await similarModel(provider.type, id);
+      if (near !== null)
+        warnings.push({
+          code: 'model-unknown',
+          agent: file.name,
+          message: `${name} is not among the models that this version knows. Did you mean "${providerName(name)}/${near}"?`,
+        });
+    }
+  }
+  return warnings;
+};
+
 const secretWarnings = ({ resolver }: Registry): readonly Warning[] =>
   resolver.weakSecrets.flatMap(({ agent, weak, tooShort }) => [
     ...secretWarning('secret-short', agent, tooShort, 'too short to be redacted'),
@@ -120,19 +170,30 @@ const strongAdvice =
   '32 random letters and digits are long enough. List what is not secret under `plain` in .ai-agent.json.';
 
 /** Runs start at the files that no other file names. */
-const buildTopology = async ({ linked, roots, configs }: Registry) => {
+const buildTopology = async (registry: Registry) => {
+  const { linked, roots, configs } = registry;
+  const unused = Map.groupBy(passedOverModels(registry), ({ agent }) => agent.file);
   const agents: TopologyAgent[] = [];
-  for (const one of linked.values()) agents.push(await topologyAgent(one, configs.forFile(one.path)));
+  for (const one of linked.values()) {
+    const without = unused.get(one.path)?.map(({ model }) => model) ?? [];
+    agents.push(await topologyAgent(one, configs.forFile(one.path), without));
+  }
   const named = new Set([...linked.values()].flatMap((one) => [...one.agents.map(({ path }) => path), ...one.spawns]));
   const topLevel = roots.filter((path) => linked.has(path) && !named.has(path));
   const deepest = Math.max(0, ...[...linked.keys()].map((path) => configs.forFile(path).resolved.spawns.depth));
   return withDisplayPaths(checkTopology(agents, topLevel.length > 0 ? topLevel : roots, { depthMax: deepest }), linked);
 };
 
-const topologyAgent = async (linked: LinkedFile, config: Config): Promise<TopologyAgent> => {
+/** `without`: the models that runs pass over. They cost nothing and reach nothing. */
+const topologyAgent = async (
+  linked: LinkedFile,
+  config: Config,
+  without: readonly string[],
+): Promise<TopologyAgent> => {
   const { path, file, agents } = linked;
   const merged = mergeDefaults(file.frontmatter, config.defaults);
-  const { models = [], tools = [], limits = {}, budget = {} } = merged;
+  const { tools = [], limits = {}, budget = {} } = merged;
+  const models = (merged.models ?? []).filter((name) => !without.includes(name));
   const { providers, servers } = findRequiredConfig(
     { models, servers: tools.filter((tool) => !runtimeTools.includes(tool)) },
     config.resolved,

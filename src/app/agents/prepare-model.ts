@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { CloisterError } from '#base';
 import type { Agent, Model, ModelFacts, Overlay, ProviderConfig } from '#contracts';
 import { connectModel, modelFacts } from '#adapters/models';
-import { fillProvider } from '#core/registry';
+import { fillProvider, missingVariablesMessage } from '#core/registry';
 import type { SourcedConfig } from '#core/registry';
 import { readScript, rehearse } from '#testkit';
 import type { Script } from '#testkit';
@@ -15,11 +15,13 @@ type ModelContext = {
   readonly overlay: Overlay;
   readonly caching: Agent['caching'];
   readonly inspectOnly: boolean;
+  /** Variables of its provider that have no value. Then the model exists, but every request fails. */
+  readonly missing: readonly string[];
 };
 
 export const prepareModel = async (
   name: string,
-  { sourced, overlay, caching, inspectOnly }: ModelContext,
+  { sourced, overlay, caching, inspectOnly, missing }: ModelContext,
 ): Promise<() => Model> => {
   const config = sourced.value;
   const at = name.indexOf('/');
@@ -27,9 +29,24 @@ export const prepareModel = async (
   const configured = config.models?.[id];
   if (config.type === 'rehearsal')
     return prepareRehearsal(id, config.script, { provider, folder: sourced.folder, configured, inspectOnly });
-  const filled = fillProvider(provider, config, overlay);
   const facts = { ...(await modelFacts(config.type, id, new Date())), ...configured };
+  if (missing.length > 0) return () => ({ ...facts, language: keylessModel(provider, id, missing) });
+  const filled = fillProvider(provider, config, overlay);
   return () => ({ ...facts, language: connectModel(filled, id, { caching }) });
+};
+
+/** A run that was started with this model can be resumed without its key: the next model is tried. */
+const keylessModel = (provider: string, modelId: string, missing: readonly string[]): Model['language'] => {
+  const refuse = (): Promise<never> =>
+    Promise.reject(new CloisterError('env_missing', missingVariablesMessage(missing)));
+  return {
+    specificationVersion: 'v4',
+    provider,
+    modelId,
+    supportedUrls: {},
+    doGenerate: refuse,
+    doStream: refuse,
+  };
 };
 
 type RehearsalContext = {

@@ -169,7 +169,11 @@ export const openRegistry = async (
     agents,
     redactFor: (agent, replaced) => resolver.redactFor(agent, replaced),
     contextTokens: (agent) => resolver.contextTokens(agent),
-    resourcesFor: (agent, model) => resolver.resourcesFor(model === undefined ? agent : { ...agent, models: [model] }),
+    passedOver: (agent) => resolver.passedOver(agent),
+    resourcesFor: (agent, model, without) =>
+      model === undefined
+        ? resolver.resourcesFor(agent, without)
+        : resolver.resourcesFor({ ...agent, models: [model] }),
     prepare: async (agent, model) => {
       const found: Problem[] = [];
       await resolver.prepare([{ ...agent, models: [model], agents: [] }], (_agent, { key, ...problem }) =>

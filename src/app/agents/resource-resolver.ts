@@ -3,7 +3,7 @@
 //   Q1. Everything an agent names is looked up before anything runs; everything missing is reported together.
 //   Q2. A session gets new provider instances and new clients; it shares none of them with another session.
 import { CloisterError } from '#base';
-import type { Agent, SessionResources, Model, Overlay, Redact, SourceUse } from '#contracts';
+import type { Agent, PassedOverModel, SessionResources, Model, Overlay, Redact, SourceUse } from '#contracts';
 import { Redactors, collectSecrets, missingVariablesMessage, overlayFor, requiredVariables } from '#core/registry';
 import type { Secrets } from '#core/registry';
 import { codeSources, resourcesFromCode, needsConfig, withChildren } from './resources-from-code.ts';
@@ -16,9 +16,9 @@ import { prepareServer } from './prepare-server.ts';
 
 type Recipe = {
   readonly agent: Pick<Agent, 'file' | 'caching' | 'models' | 'servers'>;
-  readonly models: readonly (() => Model)[];
-  /** The context size of each of those models. */
-  readonly contexts: readonly (number | undefined)[];
+  readonly models: readonly PreparedModel[];
+  /** Those whose provider lacks variables; undefined: none. */
+  readonly passedOver: readonly PassedOverModel[] | undefined;
   readonly sources: readonly {
     readonly name: string;
     readonly only: readonly string[] | null;
@@ -26,6 +26,8 @@ type Recipe = {
   }[];
   readonly secrets: readonly SourcedSecrets[];
 };
+
+type PreparedModel = { readonly name: string; readonly contextTokens: number | undefined; make(): Model };
 
 /** The values of one provider, or of one server, which a session without that server does not have. */
 type SourcedSecrets = { readonly server: string | null; readonly own: readonly string[] };
@@ -85,7 +87,12 @@ export class ResourceResolver {
     return this.#findRecipe(agent)?.secrets.flatMap(({ own }) => own) ?? [];
   }
 
-  resourcesFor(agent: Agent): SessionResources {
+  /** The agent's models that cannot be used, because variables have no value; undefined: none. */
+  passedOver(agent: Agent): readonly PassedOverModel[] | undefined {
+    return needsConfig(agent) ? this.#findRecipe(agent)?.passedOver : undefined;
+  }
+
+  resourcesFor(agent: Agent, without?: readonly string[]): SessionResources {
     if (!needsConfig(agent)) return this.#resourcesFromCode(agent);
     const recipe = this.#findRecipe(agent);
     if (recipe === undefined)
@@ -93,8 +100,11 @@ export class ResourceResolver {
         'agent_unknown',
         `"${agent.name}" refers to models or servers in the config: pass it to openCloister.`,
       );
-    const named = recipe.models.values();
-    const models = agent.models.map((model) => (typeof model === 'string' ? named.next().value!() : model));
+    const left = without ?? recipe.passedOver?.map(({ model }) => model) ?? [];
+    const models = agent.models.flatMap((model) => {
+      if (typeof model !== 'string') return [model];
+      return left.includes(model) ? [] : [recipe.models.find(({ name }) => name === model)!.make()];
+    });
     return {
       models: models.length > 0 ? models : this.#fallback,
       sources: [
@@ -108,7 +118,7 @@ export class ResourceResolver {
   contextTokens(agent: Agent): number | undefined {
     const [first = this.#fallback[0]] = agent.models;
     if (typeof first !== 'string') return first?.contextTokens;
-    return this.#findRecipe(agent)?.contexts[0];
+    return this.#findRecipe(agent)?.models.find(({ name }) => name === first)?.contextTokens;
   }
 
   /** The agent's own recipe; for an agent that a model defined, its parent's recipe with fewer tools. */
@@ -136,14 +146,14 @@ export class ResourceResolver {
       layers,
     );
     const { overlay, missing } = this.#offline ? withFakeValues(found) : found;
-    const providerVariables = new Set([...providers.values()].flatMap(({ value }) => requiredVariables(value)));
-    for (const [key, names] of [
-      ['models', missing.filter((name) => providerVariables.has(name))],
-      ['tools', missing.filter((name) => !providerVariables.has(name))],
-    ] as const)
-      if (names.length > 0) report({ key, message: `${missingVariablesMessage(names)}.`, nearest: null });
+    const lacking = modelsLacking(agent.models, providers, missing);
+    const lost = missingVariables(agent.models, lacking, { servers, missing });
+    for (const key of ['models', 'tools'] as const)
+      if (lost[key].length > 0) report({ key, message: `${missingVariablesMessage(lost[key])}.`, nearest: null });
     const secrets = this.#collectSecrets(agent, declared, { overlay, plain: resolved.plain });
-    if (problems.length + missing.length > 0) return { agent, models: [], contexts: [], sources: [], secrets };
+    const passedOver = lacking.length === 0 ? undefined : lacking;
+    if (problems.length + lost.models.length + lost.tools.length > 0)
+      return { agent, models: [], passedOver, sources: [], secrets };
 
     const attempt = async <T>(key: UnlocatedProblem['key'], make: () => Promise<T>): Promise<readonly T[]> => {
       try {
@@ -156,7 +166,6 @@ export class ResourceResolver {
     };
     const { caching } = agent;
     const inspectOnly = this.#inspectOnly;
-    const contexts: (number | undefined)[] = [];
     const models = await flatMapInOrder(
       agent.models.filter((model) => typeof model === 'string'),
       (name) =>
@@ -167,10 +176,10 @@ export class ResourceResolver {
             overlay,
             caching,
             inspectOnly,
+            missing: lacking.find(({ model }) => model === name)?.missing ?? [],
           });
           // Creating a model now reveals an invalid key or address before anything runs.
-          contexts.push(make().contextTokens);
-          return make;
+          return { name, contextTokens: make().contextTokens, make };
         }),
     );
     const sources = await flatMapInOrder([...servers], ([name, { sourced, only }]) =>
@@ -188,7 +197,7 @@ export class ResourceResolver {
             }),
       })),
     );
-    return { agent, models, contexts, sources, secrets };
+    return { agent, models, passedOver, sources, secrets };
   }
 
   #collectSecrets(
@@ -208,6 +217,30 @@ export class ResourceResolver {
     return collected;
   }
 }
+
+/** The named models whose providers lack variables. */
+const modelsLacking = (
+  models: Agent['models'],
+  providers: RequiredConfig['providers'],
+  missing: readonly string[],
+): readonly PassedOverModel[] =>
+  models.flatMap((model) => {
+    const provider = typeof model === 'string' ? providers.get(providerName(model)) : undefined;
+    const names =
+      provider === undefined ? [] : requiredVariables(provider.value).filter((one) => missing.includes(one));
+    return names.length === 0 ? [] : [{ model: model as string, missing: [...new Set(names)] }];
+  });
+
+/** The variables without which the agent cannot run: those of its servers, and those of its models if none of them is left. */
+const missingVariables = (
+  models: Agent['models'],
+  lacking: readonly PassedOverModel[],
+  { servers, missing }: Pick<RequiredConfig, 'servers'> & { readonly missing: readonly string[] },
+): Readonly<Record<'models' | 'tools', readonly string[]>> => {
+  const ofModels = lacking.length < models.length ? [] : new Set(lacking.flatMap((one) => one.missing));
+  const ofServers = new Set([...servers.values()].flatMap(({ sourced }) => requiredVariables(sourced.value)));
+  return { models: [...ofModels], tools: missing.filter((name) => ofServers.has(name)) };
+};
 
 /** The providers and servers that an agent uses, with their names for messages. */
 const declaredEntries = ({ providers, servers }: Pick<RequiredConfig, 'providers' | 'servers'>) => [

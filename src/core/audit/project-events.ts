@@ -141,13 +141,14 @@ const frameEvents = (frame: Frame, state: State): readonly EventBody[] => {
 };
 
 const sessionStart = (frame: Frame, birth: Birth, tool: string | null, state: State): EventBody => {
-  const { cell, parent, agent, depth, spawned } = birth;
+  const { cell, parent, agent, depth, spawned, passedOver } = birth;
   state.agents.set(cell, agent);
   if (spawned !== undefined && spawned.name !== agent) state.names.set(cell, spawned.name);
   state.windows.set(cell, { parent, followed: startWindow() });
   const content = contentFor(frame, cell, 'goal');
   const isTeam = parent === null && content !== '' && isTeamBirth(frame, birth);
-  if (!isTeam) return { type: 'session-start', cell, parent, tool, depth, goal: content };
+  const skipped = passedOver === undefined ? {} : { passedOver: passedOver.map(({ model }) => model) };
+  if (!isTeam) return { type: 'session-start', cell, parent, tool, depth, goal: content, ...skipped };
   const team = readTeamGoal(content);
   return { type: 'session-start', cell, parent, tool, depth, goal: describeTeamGoal(team), team };
 };

@@ -1,6 +1,8 @@
 // Operations as frame records.
+import { omitUndefined } from '#base';
 import type { CellId, Json } from '#base';
 import type { ChildOperation, FrameRecord, Operation, PostOperation, Settlement } from '#contracts';
+import type { CellRuntime } from './cell-runtime.ts';
 import type { SettleExtras } from './step-runner.ts';
 
 /** All but posts, which have a record of their own. */
@@ -66,11 +68,15 @@ export const settleRecord = (
   halted,
 });
 
-type Parent = { readonly cellId: CellId; readonly depth: number };
+export type Parent = {
+  readonly cellId: CellId;
+  readonly depth: number;
+  readonly liveRun: Pick<CellRuntime['liveRun'], 'passedOver'>;
+};
 
 const birthRecord = (
   { cell, agent, caps, deadline, groupTokens, spawned, task, floor }: ChildOperation,
-  { cellId, depth }: Parent,
+  { cellId, depth, liveRun }: Parent,
 ): BeginRecord['birth'] => ({
   cell,
   parent: cellId,
@@ -83,4 +89,5 @@ const birthRecord = (
   ...(spawned === undefined ? {} : { spawned }),
   ...(task === undefined ? {} : { task }),
   ...(floor === undefined ? {} : { floor }),
+  ...omitUndefined({ passedOver: liveRun.passedOver(cell, agent) }),
 });

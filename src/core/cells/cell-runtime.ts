@@ -10,6 +10,7 @@ import type {
   Ids,
   LiveEvent,
   Outcome,
+  PassedOverModel,
   PendingOperation,
   Redact,
   RunLog,
@@ -46,6 +47,8 @@ export interface CellRuntime extends CellContext {
     readonly nextFrame: number;
     /** The run's recorded log, on resume and replay. */
     readonly recorded: Pick<RecordedRun, 'cells'> | null;
+    /** The models that a cell of this agent does without; undefined: none. */
+    passedOver(cell: CellId, agent: Agent): readonly PassedOverModel[] | undefined;
   };
   readonly createdAt: number;
   /** The number of the frame whose time is `now`. */
@@ -107,6 +110,8 @@ export type RunPorts = {
    * agent. Null when there is nothing to remove.
    */
   redactFor?(agent: Agent | null, models?: readonly string[]): Redact | null;
+  /** The agent's models that cannot be used now; undefined: none. */
+  passedOver?(agent: Agent): readonly PassedOverModel[] | undefined;
   /** Absent where there is no real time. */
   readonly stalls?: StallMeter | undefined;
   storeBlob(bytes: Uint8Array): Promise<string>;

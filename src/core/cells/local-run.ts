@@ -14,6 +14,7 @@ import type {
   Grant,
   Operation,
   Outcome,
+  PassedOverModel,
   Redact,
   SharedMessage,
 } from '#contracts';
@@ -152,6 +153,12 @@ export class LocalRun {
   /** Created on first use: most runs have no mail. */
   get mail(): MailDelivery {
     return (this.#mail ??= new MailDelivery());
+  }
+
+  /** The models that a cell does without. What was recorded holds, whichever keys there are now. */
+  passedOver(cell: CellId, agent: Agent): readonly PassedOverModel[] | undefined {
+    const recorded = this.recorded?.cells.get(cell);
+    return recorded === undefined ? this.ports.passedOver?.(agent) : recorded.birth.passedOver;
   }
 
   getLiveCell(cell: CellId): LiveCell | undefined {

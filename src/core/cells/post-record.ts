@@ -1,9 +1,9 @@
 // A post operation as one frame record: begun, decided and settled together.
 import { CloisterError } from '#base';
-import type { CellId, Json } from '#base';
+import type { Json } from '#base';
 import type { Frame, FrameRecord, Operation, PostOperation, Settlement } from '#contracts';
 import { beginRecord } from './begin-record.ts';
-import type { BeginRecord } from './begin-record.ts';
+import type { BeginRecord, Parent } from './begin-record.ts';
 
 export type PostRecord = Extract<FrameRecord, { type: 'post' }>;
 
@@ -41,7 +41,7 @@ export const replayedRecord = (
   operation: Operation,
   no: number,
   { record, at }: Frame,
-  parent: { readonly cellId: CellId; readonly depth: number },
+  parent: Parent,
 ): BeginRecord | PostRecord => {
   if (operation.do !== 'post') {
     const begin = beginRecord(operation, no, at, parent);

@@ -39,8 +39,11 @@ export type RunWorldPorts = RunPorts & {
   readonly started?: RunStartInfo | undefined;
   readonly workspaces: CellFolders;
   readonly validate: Validate;
-  /** Models and tool sources for a new session of this agent; sessions share none of them. `model` replaces the agent's own. */
-  resourcesFor(agent: Agent, model?: string): SessionResources;
+  /**
+   * Models and tool sources for a new session of this agent; sessions share none of them. `model` replaces the agent's own.
+   * `without`: its models that are left out; by default those that cannot be used now.
+   */
+  resourcesFor(agent: Agent, model?: string, without?: readonly string[]): SessionResources;
   /** Pre-warms this many instances of an agent. */
   warm?(agent: Agent, count: number): void;
   /** The context window of an agent, if its definition or the config sets it. */
@@ -340,9 +343,11 @@ const sessionPorts = (agent: Agent, world: RunWorldPorts, runtime: CellRuntime):
     const count = agent.spawns?.pool[one.name] ?? 0;
     if (count > 0) world.warm?.(asSpawned(one, agent), count);
   }
+  const without = runtime.liveRun.passedOver(runtime.cellId, agent)?.map(({ model }) => model) ?? [];
   try {
+    const resources = world.resourcesFor(agent, undefined, without);
     // probe: session-ports
-    return { ...world.resourcesFor(agent), ...forkModels(agent, world, runtime), ...compaction(agent), tools, world };
+    return { ...resources, ...forkModels(agent, world, runtime), ...compaction(agent), tools, world };
   } catch (error) {
     const setupFailure: Failure =
       error instanceof CloisterError ? error.failure : { code: 'defect', detail: String(error) };

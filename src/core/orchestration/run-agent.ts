@@ -10,6 +10,7 @@ import type {
   Frame,
   History,
   InheritedFiles,
+  PassedOverModel,
   CrossingRefusal,
   SpawnIdentity,
   TeamGoal,
@@ -54,6 +55,7 @@ export const startRun = (
     {
       at,
       groupTokens: world.groupTokens?.(agent),
+      passedOver: world.passedOver?.(agent),
       goal,
       spawned: resident && { name: agent.name, workflow: null, topics: resident.topics ?? [] },
     },
@@ -93,6 +95,7 @@ const crossFiles = (files: InheritedFiles, cell: CellId, door: Door): void => {
 type RootBirthInput = {
   readonly at: number;
   readonly groupTokens: number | undefined;
+  readonly passedOver: readonly PassedOverModel[] | undefined;
   readonly spawned: SpawnIdentity | undefined;
   readonly goal: string | null;
 };
@@ -101,7 +104,7 @@ const rootBirth = (
   agent: Agent,
   cell: CellId,
   budget: Budget,
-  { at, groupTokens, spawned, goal }: RootBirthInput,
+  { at, groupTokens, passedOver, spawned, goal }: RootBirthInput,
 ): Birth => {
   const caps = lowerCaps(budget, {});
   const floor = answerReserve(agent, hasAnswer(agent, goal), caps);
@@ -116,6 +119,7 @@ const rootBirth = (
     ...(groupTokens === undefined ? {} : { groupTokens }),
     ...(spawned === undefined ? {} : { spawned }),
     ...(floor === undefined ? {} : { floor }),
+    ...(passedOver === undefined ? {} : { passedOver }),
   };
 };
 

@@ -14,6 +14,12 @@ export const builtinProviders = {
   ollama: { type: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1' },
 } as const satisfies Readonly<Record<string, ProviderConfig>>;
 
+/** Whether requests go to the vendor itself. Another address may have other models. */
+export const hasUsualAddress = ({ type, baseUrl }: ProviderConfig): boolean =>
+  (Object.values(builtinProviders) as readonly ProviderConfig[]).some(
+    (one) => one.type === type && one.baseUrl === baseUrl,
+  );
+
 /** Fills in missing fields from the built-in provider of the same type. */
 export const withBuiltin = (config: ProviderConfig): ProviderConfig => ({
   ...(Object.values(builtinProviders) as readonly ProviderConfig[]).find(({ type }) => type === config.type),

@@ -18,7 +18,7 @@ export { agentFileCharsMax, splitFile } from './split-file.ts';
 export type { SplitFile, SplitProblem } from './split-file.ts';
 export { frontmatterTemplate } from './template.ts';
 export type { TemplateArgs } from './template.ts';
-export { builtinProviders } from './builtin-providers.ts';
+export { builtinProviders, hasUsualAddress } from './builtin-providers.ts';
 export { requiredVariables, listVariables } from './config-fields.ts';
 export type { ConfigEntry } from './config-fields.ts';
 export { buildOverlay, missingVariablesMessage, overlayFor } from './overlay.ts';

@@ -19,7 +19,10 @@ export type RequestStage = 'sent' | 'accepted' | 'replying';
 
 export const modelFailure = (error: unknown, stage: RequestStage): ModelFailure => {
   if (error instanceof CloisterError)
-    return { failure: error.failure, refusedUnprocessed: error.code === 'model_unscripted' };
+    return {
+      failure: error.failure,
+      refusedUnprocessed: error.code === 'model_unscripted' || error.code === 'env_missing',
+    };
   const { message, statusCode, responseHeaders } = (
     typeof error === 'object' && error !== null ? error : { message: String(error) }
   ) as ApiError;

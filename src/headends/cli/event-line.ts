@@ -28,8 +28,10 @@ type EventView = { readonly child: boolean; readonly verbose: boolean };
 const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, verbose }: EventView): string | null => {
   switch (event.type) {
     case 'session-start':
-      if (child) return verbose ? `started: ${excerpt(event.goal, excerptColumns)}` : null;
-      return `started run ${event.run}: ${excerpt(event.goal, excerptColumns)}`;
+      if (child && !verbose) return event.passedOver === undefined ? null : describePassedOver(event.passedOver);
+      return `started${child ? '' : ` run ${event.run}`}: ${excerpt(event.goal, excerptColumns)}${
+        event.passedOver === undefined ? '' : `; ${describePassedOver(event.passedOver)}`
+      }`;
     case 'model-start':
       return verbose ? `turn ${event.turn}: model ${event.model}, ${count(event.promptBytes)} bytes` : null;
     case 'model-end':
@@ -138,3 +140,7 @@ const pathSuffix = ({ path }: DurableEvent & { type: 'tool-end' }): string =>
 
 const errorSuffix = (error: PublicFailure | null): string =>
   error === null ? '' : `: ${error.summary}${limitSentence(error)}`;
+
+/** Which variables are missing is for `cloister check` to say: events are also sent to clients of a server. */
+const describePassedOver = (models: readonly string[]): string =>
+  `passed over ${models.map((model) => sanitizeLine(model)).join(', ')}: no API key (see \`cloister check\`)`;

@@ -51,6 +51,7 @@ export const showLines = (
     '',
     ...treeLines(reportRows(report), columns, paint),
     ...(tasks.length === 0 ? [] : ['', ...tasks]),
+    ...passedOverLines(report, printer),
     ...limitLines(report, printer),
     ...stallLines(report, printer),
     ...(report.status === 'interrupted' ? ['', ...interruptedLines(report, workspace, printer)] : []),
@@ -102,6 +103,17 @@ const reportRows = (report: RunReport): readonly TreeRow[] =>
     usd: cell.own.usd,
     ms: cell.spent.ms,
   }));
+
+const passedOverLines = ({ events, cells }: RunReport, { paint }: Printer): readonly string[] => {
+  const lines = events.flatMap((event) => {
+    const cell = event.type === 'session-start' && event.passedOver !== undefined ? event.cell : undefined;
+    const named = cells.find((one) => one.cell === cell);
+    return event.type !== 'session-start' || named === undefined
+      ? []
+      : [`${cellName(named)}  ${(event.passedOver ?? []).map((model) => sanitizeLine(model)).join(', ')}`];
+  });
+  return lines.length === 0 ? [] : ['', paint('bold', 'Models passed over, because they had no API key:'), ...lines];
+};
 
 /** The limits that ended cells below the root; that of the root is among its errors. */
 const limitLines = ({ cells }: RunReport, { paint }: Printer): readonly string[] => {

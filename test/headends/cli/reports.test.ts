@@ -146,6 +146,14 @@ test('show prints the cells by the ids that explain takes, the answer, and event
   expect((await cli(['show', 'last', '--verbose'])).stdout).toContain('tool search {"query":');
 });
 
+test('show and the events name the models that a cell did without, and why', async () => {
+  const given = scene({ passedOver: ['openai/gpt-5', 'openai/o3'] });
+  const { stdout } = await cli(['show', 'last', '--verbose'], given);
+  expect(stdout).toContain(`\nModels passed over, because they had no API key:\n${childId}  openai/gpt-5, openai/o3\n`);
+  expect(stdout).toContain('passed over openai/gpt-5, openai/o3: no API key (see `cloister check`)');
+  expect((await cli(['show', 'last'], scene())).stdout).not.toContain('passed over');
+});
+
 test('show names the limit that ended a cell', async () => {
   const failure = { code: 'agent_limit', limit: 'mailTimeout' } as const;
   const { stdout } = await cli(['show', 'last'], scene({ childFailure: failure }));

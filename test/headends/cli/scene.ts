@@ -49,6 +49,8 @@ export type Scene = {
   readonly status: Status;
   readonly failure: Failure | null;
   readonly childFailure: Failure | null;
+  /** The models that the child did without. */
+  readonly passedOver: readonly string[] | null;
   readonly usd: number | null;
   readonly uncertain: number;
   readonly refused: boolean;
@@ -70,6 +72,7 @@ export const scene = (over: Partial<Scene> = {}): Scene => ({
   status: 'completed',
   failure: null,
   childFailure: null,
+  passedOver: null,
   usd: 0.0123,
   uncertain: 0,
   refused: false,
@@ -125,7 +128,15 @@ export const eventsOf = (given: Scene): readonly DurableEvent[] => {
   const child = (cell: CellId): readonly EventBody[] => {
     const own = { cell, agent: childAgent };
     return [
-      { ...own, type: 'session-start', parent: leadId, tool: childAgent, depth: 1, goal },
+      {
+        ...own,
+        type: 'session-start',
+        parent: leadId,
+        tool: childAgent,
+        depth: 1,
+        goal,
+        ...(given.passedOver && { passedOver: given.passedOver }),
+      },
       { ...own, type: 'model-start', op: 1, turn: 1, model, promptBytes: 900 },
       { ...own, ...modelEnd, op: 1 },
       { ...own, type: 'tool-start', op: 2, tool, args: `{"query":"${goal}"}` },
