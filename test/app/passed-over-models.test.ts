@@ -83,6 +83,20 @@ test('only if no model is left is the run refused, and every missing variable is
   await (await open(folders, withKey)).close();
 });
 
+test('a model that only summarises may lack its key: the agent works without summaries, and check warns', async () => {
+  const folders = createFolders({
+    ...files,
+    'lead.ai': ai('models: played/second\nagents: helper\ncompaction: vault/first'),
+    'helper.ai': ai('models: played/second'),
+  });
+  await record(folders, {});
+  const { ok, warnings } = await check(folders, ['lead.ai']);
+  expect(ok).toBe(true);
+  expect(warnings.flatMap(({ code, agent }) => (code === 'model-passed-over' ? [agent] : []))).toEqual([
+    'lead-compactor',
+  ]);
+});
+
 test('check warns of a model that is passed over, and counts neither its price nor its reach', async () => {
   const priced = {
     ...files['.ai-agent.json'].providers.played,

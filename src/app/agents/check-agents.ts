@@ -112,13 +112,14 @@ const byLocation = (one: CheckReport['problems'][number], other: CheckReport['pr
   return (one.line ?? 0) - (other.line ?? 0);
 };
 
-/** One for each agent and model, however many callers an agent has. If no model is left, that is a problem. */
+/** One for each agent and model, however many callers an agent has. If no model is left, that is a problem, except for a compactor. */
 const passedOverModels = ({ agents, resolver }: Registry) => {
   const found = new Map<string, PassedOverModel & { readonly agent: Agent }>();
-  for (const agent of withChildren(agents)) {
-    const lacking = resolver.passedOver(agent) ?? [];
-    if (lacking.length === agent.models.length) continue;
-    for (const one of lacking) found.set(JSON.stringify([agent.file ?? agent.name, one.model]), { ...one, agent });
+  const all = withChildren(agents);
+  const compactors = new Set([...all].map(({ compactor }) => compactor));
+  for (const agent of all) {
+    const lacking = compactors.has(agent) ? resolver.lackingModels(agent) : (resolver.passedOver(agent) ?? []);
+    for (const one of lacking) found.set(JSON.stringify([agent.file, agent.name, one.model]), { ...one, agent });
   }
   return [...found.values()];
 };

@@ -17,8 +17,8 @@ import { prepareServer } from './prepare-server.ts';
 type Recipe = {
   readonly agent: Pick<Agent, 'file' | 'caching' | 'models' | 'servers'>;
   readonly models: readonly PreparedModel[];
-  /** Those whose provider lacks variables; undefined: none. */
-  readonly passedOver: readonly PassedOverModel[] | undefined;
+  /** Those whose provider lacks variables. */
+  readonly lacking: readonly PassedOverModel[];
   readonly sources: readonly {
     readonly name: string;
     readonly only: readonly string[] | null;
@@ -68,10 +68,14 @@ export class ResourceResolver {
 
   /** Looks up everything that these agents and their children name. */
   async prepare(agents: readonly Agent[], report: (agent: Agent, problem: UnlocatedProblem) => void): Promise<void> {
-    for (const agent of withChildren(agents)) {
+    const all = withChildren(agents);
+    const compactors = new Set([...all].map(({ compactor }) => compactor));
+    for (const agent of all) {
       const key = recipeKey(agent);
       if (key === null || this.#recipes.has(key)) continue;
-      this.#recipes.set(key, await this.#lookUp(agent, (problem) => report(agent, problem)));
+      // Without its compactor, an agent works as if it had none.
+      const isOptional = compactors.has(agent);
+      this.#recipes.set(key, await this.#lookUp(agent, isOptional, (problem) => report(agent, problem)));
     }
   }
 
@@ -89,7 +93,13 @@ export class ResourceResolver {
 
   /** The agent's models that cannot be used, because variables have no value; undefined: none. */
   passedOver(agent: Agent): readonly PassedOverModel[] | undefined {
-    return needsConfig(agent) ? this.#findRecipe(agent)?.passedOver : undefined;
+    const lacking = this.lackingModels(agent);
+    return lacking.length === 0 || lacking.length === agent.models.length ? undefined : lacking;
+  }
+
+  /** The same, even if they are all the models that the agent has. */
+  lackingModels(agent: Agent): readonly PassedOverModel[] {
+    return (needsConfig(agent) ? this.#findRecipe(agent)?.lacking : undefined) ?? [];
   }
 
   resourcesFor(agent: Agent, without?: readonly string[]): SessionResources {
@@ -100,7 +110,7 @@ export class ResourceResolver {
         'agent_unknown',
         `"${agent.name}" refers to models or servers in the config: pass it to openCloister.`,
       );
-    const left = without ?? recipe.passedOver?.map(({ model }) => model) ?? [];
+    const left = without ?? this.passedOver(agent)?.map(({ model }) => model) ?? [];
     const models = agent.models.flatMap((model) => {
       if (typeof model !== 'string') return [model];
       return left.includes(model) ? [] : [recipe.models.find(({ name }) => name === model)!.make()];
@@ -136,7 +146,7 @@ export class ResourceResolver {
     return { ...whole, sources, secrets };
   }
 
-  async #lookUp(agent: Agent, report: (problem: UnlocatedProblem) => void): Promise<Recipe> {
+  async #lookUp(agent: Agent, isOptional: boolean, report: (problem: UnlocatedProblem) => void): Promise<Recipe> {
     const { resolved, layers } = this.#configs.forFile(agent.file);
     const { providers, servers, problems } = findRequiredConfig(agent, resolved);
     for (const problem of problems) report(problem);
@@ -147,13 +157,13 @@ export class ResourceResolver {
     );
     const { overlay, missing } = this.#offline ? withFakeValues(found) : found;
     const lacking = modelsLacking(agent.models, providers, missing);
-    const lost = missingVariables(agent.models, lacking, { servers, missing });
+    const hasModel = isOptional || lacking.length < agent.models.length;
+    const lost = missingVariables(hasModel ? [] : lacking, { servers, missing });
     for (const key of ['models', 'tools'] as const)
       if (lost[key].length > 0) report({ key, message: `${missingVariablesMessage(lost[key])}.`, nearest: null });
     const secrets = this.#collectSecrets(agent, declared, { overlay, plain: resolved.plain });
-    const passedOver = lacking.length === 0 ? undefined : lacking;
     if (problems.length + lost.models.length + lost.tools.length > 0)
-      return { agent, models: [], passedOver, sources: [], secrets };
+      return { agent, models: [], lacking, sources: [], secrets };
 
     const attempt = async <T>(key: UnlocatedProblem['key'], make: () => Promise<T>): Promise<readonly T[]> => {
       try {
@@ -197,7 +207,7 @@ export class ResourceResolver {
             }),
       })),
     );
-    return { agent, models, passedOver, sources, secrets };
+    return { agent, models, lacking, sources, secrets };
   }
 
   #collectSecrets(
@@ -231,13 +241,12 @@ const modelsLacking = (
     return names.length === 0 ? [] : [{ model: model as string, missing: [...new Set(names)] }];
   });
 
-/** The variables without which the agent cannot run: those of its servers, and those of its models if none of them is left. */
+/** The variables without which the agent cannot run: those of these models and those of its servers. */
 const missingVariables = (
-  models: Agent['models'],
   lacking: readonly PassedOverModel[],
   { servers, missing }: Pick<RequiredConfig, 'servers'> & { readonly missing: readonly string[] },
 ): Readonly<Record<'models' | 'tools', readonly string[]>> => {
-  const ofModels = lacking.length < models.length ? [] : new Set(lacking.flatMap((one) => one.missing));
+  const ofModels = new Set(lacking.flatMap((one) => one.missing));
   const ofServers = new Set([...servers.values()].flatMap(({ sourced }) => requiredVariables(sourced.value)));
   return { models: [...ofModels], tools: missing.filter((name) => ofServers.has(name)) };
 };
