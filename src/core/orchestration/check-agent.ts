@@ -3,7 +3,7 @@ import { CloisterError, isName, isObject, nearestName } from '#base';
 import { numberProblem, numberRules } from '#core/registry';
 import type { NumberRule } from '#core/registry';
 import { builtinSchemas } from '#core/session';
-import { checkKeys } from './check-keys.ts';
+import { checkKeys, expectationText } from './check-keys.ts';
 import type { RejectField } from './check-keys.ts';
 import { checkMailOptions } from './check-mail-options.ts';
 import type { AgentOptions, Budget, BuiltinTool, GrantName, Limits, ShareName, ToolDefinition } from '#contracts';
@@ -63,7 +63,7 @@ const serverShape = /^[A-Za-z0-9_-]{1,64}(?:\/[^\s/]{1,128})?$/u;
 /** Checks the budget that a caller gives to one run. */
 export const checkBudget = (budget: Budget | undefined): void => {
   const reject = (field: string, expected: string): never => {
-    throw new CloisterError('budget_invalid', `${field}: expected ${expected}.`);
+    throw new CloisterError('budget_invalid', expectationText(field, expected));
   };
   if (budget !== undefined && (typeof budget !== 'object' || budget === null || Array.isArray(budget)))
     reject('budget', 'an object');
@@ -97,7 +97,7 @@ export const checkCloisterOptions = (options: {
   agents?: unknown;
 }): void => {
   const reject = (field: string, expected: string): never => {
-    throw new CloisterError('options_invalid', `${field}: expected ${expected}.`);
+    throw new CloisterError('options_invalid', expectationText(field, expected));
   };
   if (typeof options !== 'object' || options === null) reject('openCloister', 'an object of options');
   const { models = [], concurrency = {} } = options;
@@ -115,7 +115,7 @@ export const checkAgentOptions = (options: AgentOptions): void => {
     throw new CloisterError('agent_invalid', 'defineAgent takes an object.');
   const agent = typeof options.name === 'string' ? options.name.slice(0, 80) : '?';
   const reject = (field: string, expected: string): never => {
-    throw new CloisterError('agent_invalid', `Agent ${JSON.stringify(agent)}, ${field}: expected ${expected}.`);
+    throw new CloisterError('agent_invalid', expectationText(`Agent ${JSON.stringify(agent)}, ${field}`, expected));
   };
   checkKeys(options, keys, '', reject);
   if (typeof options.name !== 'string' || !isName(options.name))

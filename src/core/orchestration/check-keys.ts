@@ -9,6 +9,10 @@ export const checkKeys = (value: object, known: readonly string[], prefix: strin
     if (!known.includes(key)) reject(`${prefix}${key}`, `a known key${didYouMeanHint(key, known)}`);
 };
 
+/** `<field>: expected …`, with a full stop unless it ends with a question. */
+export const expectationText = (field: string, expected: string): string =>
+  `${field}: expected ${expected}${expected.endsWith('?') ? '' : '.'}`;
+
 /** `; did you mean …` if the name is close to a known one, otherwise the known names. */
 export const didYouMeanHint = (name: string, known: readonly string[]): string => {
   const suggestion = nearestName(name, known);

@@ -1,7 +1,7 @@
 // Defines a team in code: validated, completed, frozen. To the runtime it is an agent whose session works through a task graph.
 import { CloisterError, deepFreeze, isName, isObject } from '#base';
 import type { Agent, TeamOptions, TeamRules } from '#contracts';
-import { checkKeys, describeGot } from './check-keys.ts';
+import { checkKeys, describeGot, expectationText } from './check-keys.ts';
 import type { RejectField } from './check-keys.ts';
 import { checkNumbers } from './check-agent.ts';
 import { buildAgent, completeDefinition, withReadOutput } from './define-agent.ts';
@@ -118,7 +118,7 @@ export const checkTeamOptions = (options: TeamOptions): void => {
   if (!isObject(options)) throw new CloisterError('team_invalid', 'defineTeam takes an object.');
   const team = typeof options.name === 'string' ? options.name.slice(0, 80) : '?';
   const reject: RejectField = (field, expected) => {
-    throw new CloisterError('team_invalid', `Team ${JSON.stringify(team)}, ${field}: expected ${expected}.`);
+    throw new CloisterError('team_invalid', expectationText(`Team ${JSON.stringify(team)}, ${field}`, expected));
   };
   checkKeys(options, keys, '', reject);
   if (typeof options.name !== 'string' || !isName(options.name) || options.name === 'person')

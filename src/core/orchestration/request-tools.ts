@@ -7,6 +7,7 @@ import type { Agent, ToolDefinition, ToolSchema } from '#contracts';
 import { toToolName } from '#core/session';
 import { checkTool } from './check-agent.ts';
 import { completeDefinition } from './define-agent.ts';
+import { expectationText } from './check-keys.ts';
 
 /** The same agent with these tools added. Throws `options_invalid`. */
 export const addRequestTools = (agent: Agent, tools: readonly ToolDefinition[]): Agent => {
@@ -30,7 +31,7 @@ export const addRequestTools = (agent: Agent, tools: readonly ToolDefinition[]):
 };
 
 const reject = (field: string, expected: string): never => {
-  throw new CloisterError('options_invalid', `${field}: expected ${expected}.`);
+  throw new CloisterError('options_invalid', expectationText(field, expected));
 };
 
 /** Tools of servers are only known when a session starts, so their name prefixes are reserved. */

@@ -179,9 +179,12 @@ const addCheckpoints = (program: Command, take: TakeRequest): void => {
   one('list', 'list checkpoints, newest first', ['cloister checkpoints list']).action((flags: Flags) =>
     take({ action: 'list', ...among(flags) }),
   );
-  one('create', 'save the current state of a running or ended run', [
-    'cloister checkpoints create last --label "before the trip"',
-  ])
+  // Not `one`: a run has its own agent.
+  withWorkspace(
+    command(checkpoints, 'create', 'save the current state of a running or ended run', [
+      'cloister checkpoints create last --label "before the trip"',
+    ]),
+  )
     .argument('<run>', 'a run id, a prefix of one, or `last`')
     .option('--label <text>', 'description of the checkpoint')
     .action((run: string, flags: Flags) =>

@@ -175,6 +175,7 @@ test.for<[options: any, field: string, expected: string]>([
   expect(error).toMatchObject({ code: 'agent_invalid' });
   expect(error.message).toContain(`Agent "solo", ${field}: expected`);
   expect(error.message).toContain(expected);
+  expect(error.message).not.toContain('?.');
 });
 
 test.for(['parent', 'children', 'siblings', 'self'])('"%s" is a valid role in mail options', (name) => {

@@ -175,6 +175,7 @@ test.each(['restore', 'branch'])('%s of an unknown or ambiguous checkpoint start
 
 const mistakes: readonly (readonly [args: readonly string[], error: RegExp, advice: RegExp])[] = [
   [['creat', 'last'], /unknown command 'creat'/u, /try: cloister checkpoints create\n/u],
+  [['create', 'last', '--agent', 'lead'], /unknown option '--agent'/u, /try: /u],
   [['create'], /missing required argument 'run'/u, /try: cloister checkpoints create --help/u],
   [['restore'], /missing required argument 'id'/u, /try: cloister checkpoints restore --help/u],
   [['diff', 'c0'], /missing required argument 'other'/u, /try: cloister checkpoints diff --help/u],
