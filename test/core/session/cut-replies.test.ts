@@ -4,7 +4,7 @@ import { rehearse } from '#testkit';
 import type { ScriptedReply } from '#testkit';
 import { agent, always, ask, call, lines, ofType, tool } from './driver.ts';
 
-const thought: ScriptedReply = { reasoning: 'Let me think.', finish: 'length', usage: { input: 90, output: 512 } };
+const thought: ScriptedReply = { reasoning: 'Let me think.', finish: 'length', usage: { input: 90, output: 16_896 } };
 const limits = { maxOutputTokens: 512 };
 
 test('a reply that reasoning used up is an error that says so, and is not retried with the same model', async () => {
@@ -14,7 +14,7 @@ test('a reply that reasoning used up is an error that says so, and is not retrie
   expect(requests).toHaveLength(1);
   expect(outcome).toMatchObject({ status: 'failed', output: '', failure: { code: 'model_length' } });
   expect(outcome.failure!.detail).toBe(
-    'rehearsal/rehearsal wrote no text in 512 tokens, of at most 512. Its reasoning counts towards them.',
+    'rehearsal/rehearsal wrote no text in 16896 tokens, of at most 16896. Its reasoning counts towards them.',
   );
 });
 

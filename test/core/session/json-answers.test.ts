@@ -56,7 +56,7 @@ describe('the value is the result', () => {
 
   test.each([
     ['that does not fit', { text: `No: {"city":"SECRET-SOURCE"}` }, 'answer_schema'],
-    ['that is cut', { text: 'SECRET-SOURCE: {"city":"Gr', finish: 'length' as const }, 'answer_schema'],
+    ['that is cut', { text: 'SECRET-SOURCE: {"city":"Gr', finish: 'length' as const }, 'model_length'],
   ])('an answer %s is no result: nothing of it reaches the parent', async (_, reply, code) => {
     const lead = agent('lead', { agents: [expert] });
     const { report, requests } = await ask(lead, {
