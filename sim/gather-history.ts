@@ -115,7 +115,7 @@ const replay = async (
 
 /** Models and servers that have names but cannot be reached. */
 const unreachableResources = ({ models, sources }: AgentPlan) => ({
-  models: models.map(({ id, price, contextTokens, maxOutputTokens }) => ({
+  models: models.map(({ id, price, contextTokens, maxOutputTokens, structuredOutput }) => ({
     language: {
       specificationVersion: 'v4' as const,
       provider: 'sim',
@@ -127,6 +127,7 @@ const unreachableResources = ({ models, sources }: AgentPlan) => ({
     ...(price && { price }),
     ...(contextTokens !== undefined && { contextTokens }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    structuredOutput,
   })),
   sources: sources.map(({ name }) => ({ source: { name, list: unreachable }, only: null })),
 });

@@ -29,6 +29,7 @@ export const simulatedModel = (context: ModelContext): Model => {
     ...(plan.price && { price: plan.price }),
     ...(plan.contextTokens !== undefined && { contextTokens: plan.contextTokens }),
     ...(plan.maxOutputTokens !== undefined && { maxOutputTokens: plan.maxOutputTokens }),
+    structuredOutput: plan.structuredOutput,
   };
 };
 
@@ -95,8 +96,9 @@ const sendRequest = (
   };
   world.modelCalls.push(call);
   world.trace.note(`model ${plan.id} called by ${process.no} for ${call.goal}: ${shown} ${fault ?? ''}`);
+  const refusesSchema = options.responseFormat !== undefined && shown < '4';
   const nth = world.random.int(0, 3);
-  const refusal = createRefusal(fault, nth);
+  const refusal = createRefusal(refusesSchema ? 'request' : fault, nth);
   const latencyMs = world.random.log(1, plan.msMax) * (fault === 'slow' ? 100 : 1);
   if (refusal !== null) {
     call.refused = true;
@@ -201,11 +203,12 @@ type TrueUsage = {
 };
 
 /** The estimate of the runtime, for the same parts. */
-const estimatedTokens = ({ prompt, tools = [] }: LanguageModelV4CallOptions): number =>
-  [...prompt.map((message) => ({ message })), ...tools.map((tool) => ({ tool }))].reduce(
-    (sum, part) => sum + estimatePromptTokens(JSON.stringify(part)),
-    0,
-  );
+const estimatedTokens = ({ prompt, tools = [], responseFormat }: LanguageModelV4CallOptions): number =>
+  [
+    ...prompt.map((message) => ({ message })),
+    ...tools.map((tool) => ({ tool })),
+    ...(responseFormat?.type === 'json' && responseFormat.schema !== undefined ? [responseFormat.schema] : []),
+  ].reduce((sum, part) => sum + estimatePromptTokens(JSON.stringify(part)), 0);
 
 const usageOf = (estimated: number, output: number, { plan, process }: ModelContext): TrueUsage => {
   const input = 20 + Math.ceil(estimated * plan.density);

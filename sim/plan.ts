@@ -44,6 +44,8 @@ export type ModelPlan = {
   readonly pieces: number;
   /** Whether it stops when the request is aborted. */
   readonly honoursAbort: boolean;
+  /** Whether it takes the schema of an answer with the request. It refuses some requests because of it. */
+  readonly structuredOutput: boolean;
 };
 
 export type AgentPlan = {

@@ -200,6 +200,7 @@ const planModel = (random: Random, id: string, { priced, flood }: Shape): ModelP
   noUsageRate: random.chance(0.12) ? 0.5 : 0,
   pieces: flood ? 11_000 : 2,
   honoursAbort: random.chance(0.6),
+  structuredOutput: random.fork('structured output').chance(0.5),
 });
 
 const prices: readonly Price[] = [

@@ -2,7 +2,7 @@
 // latest text that it wrote for the caller that started it. A team has no model. An agent that answers in JSON returns the value in
 // that text and nothing around it, or nothing at all.
 import type { CellId } from '#base';
-import type { Frame, ModelReply, Status } from '#contracts';
+import type { Birth, Frame, ModelReply, Outcome } from '#contracts';
 import type { RunHistory } from '../history.ts';
 import { runFacts } from './facts.ts';
 import type { CellFacts } from './facts.ts';
@@ -21,8 +21,7 @@ export const outcomes: Judge = {
         if (cell.outcome === null || teamPlans(run).has(cell.birth.agent)) continue;
         checks++;
         const isResident = cell.birth.spawned !== undefined;
-        const latest = isResident ? (written.get(cell.birth.cell) ?? '') : newestText(cell);
-        const newest = answersInJson(run, cell) ? jsonOutput(cell.outcome.status, latest, cell) : latest;
+        const newest = isResident ? (written.get(cell.birth.cell) ?? '') : latestOutput(run, cell, cell.outcome);
         // Output that may not cross is withheld.
         const text = cell.outcome.failure?.code === 'crossing_refused' ? '' : newest;
         if (cell.outcome.output !== text)
@@ -42,17 +41,33 @@ const newestText = ({ operations }: CellFacts): string => {
   return '';
 };
 
-const answersInJson = ({ frames }: RunHistory, { birth }: CellFacts): boolean =>
+const answersInJson = ({ frames }: RunHistory, { digest: own }: Birth): boolean =>
   frames.some(({ definitions = [] }) =>
-    definitions.some(({ digest, definition }) => digest === birth.digest && definition.output.format === 'json'),
+    definitions.some(({ digest, definition }) => digest === own && definition.output.format === 'json'),
   );
 
-/** The plan of a team is told to nobody but the runtime. */
-const jsonOutput = (status: Status, text: string, { birth }: CellFacts): string => {
-  if (status !== 'completed' && status !== 'partial') return birth.task?.part === 'plan' ? text : '';
-  const json = text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1);
-  if (/"sum".*"sum"|\d{16}/su.test(json)) return 'nothing: its JSON cannot be passed on unchanged';
-  return JSON.stringify(JSON.parse(json));
+/** A plan that is not valid goes to the runtime, which says what is wrong with it. */
+const latestOutput = (run: RunHistory, cell: CellFacts, { status, failure }: Outcome): string => {
+  const text = newestText(cell);
+  if (!answersInJson(run, cell.birth)) return text;
+  const isPlan = cell.birth.task?.part === 'plan';
+  if (status !== 'completed' && status !== 'partial') return isPlan && failure?.code === 'answer_schema' ? text : '';
+  return valueIn(text, isPlan ? 'tasks' : 'sum') ?? 'nothing: it does not fit';
+};
+
+/** The value in a text, if it has this key and can be passed on unchanged. */
+const valueIn = (text: string, key: string): string | null => {
+  const json = text.slice(
+    Math.max(0, text.search(/[[{]/u)),
+    Math.max(text.lastIndexOf('}'), text.lastIndexOf(']')) + 1,
+  );
+  if (/"sum".*"sum"|\d{16}/su.test(json)) return null;
+  try {
+    const value = JSON.parse(json) as object;
+    return Array.isArray(value) || Object.hasOwn(value, key) ? JSON.stringify(value) : null;
+  } catch {
+    return null;
+  }
 };
 
 const usableText = (value: unknown): string => {
@@ -61,18 +76,25 @@ const usableText = (value: unknown): string => {
   return text.trim() === '' || finish === 'error' || finish === 'content-filter' ? '' : text;
 };
 
+const jsonCells = (run: RunHistory): ReadonlySet<CellId> => {
+  const births = [...runFacts(run).cells.values()].map(({ birth }) => birth);
+  return new Set(births.filter((birth) => answersInJson(run, birth)).map(({ cell }) => cell));
+};
+
 /** What each resident wrote last while it worked for its caller. */
 const textsForCallers = (run: RunHistory): ReadonlyMap<CellId, string> => {
   const texts = new Map<CellId, string>();
   if (!hasMail(run)) return texts;
   const works = new Works();
   const attempts = new Set<string>();
+  const json = jsonCells(run);
   walkMail(run, (step) => {
     const { cell, record, attempt }: Frame = step.frame;
     if (record.type === 'begin' && attempt !== undefined) attempts.add(`${cell}/${record.op}`);
     const work = works.of(step);
     if (record.type === 'settle' && record.ok && attempts.has(`${cell}/${record.op}`)) {
-      const text = usableText(record.value);
+      const reply = usableText(record.value);
+      const text = json.has(cell) ? (valueIn(reply, 'sum') ?? '') : reply;
       if (text !== '' && answerEnd(work) === work.caller) texts.set(cell, text);
     }
     works.update(step);

@@ -8,6 +8,7 @@ export type ModelFacts = {
   readonly price?: Price;
   readonly contextTokens?: number;
   readonly maxOutputTokens?: number;
+  readonly structuredOutput?: boolean;
 };
 
 export type ProviderType =

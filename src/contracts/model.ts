@@ -16,6 +16,8 @@ export type Model = {
   readonly price?: Price;
   readonly contextTokens?: number;
   readonly maxOutputTokens?: number;
+  /** Takes the schema of an answer with the request. Otherwise the prompt alone states it. */
+  readonly structuredOutput?: boolean;
   /** Its tokenizer, if there is one; used when a prompt gets close to the window limit. */
   readonly countTokens?: (text: string) => number;
 };

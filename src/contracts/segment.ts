@@ -67,6 +67,8 @@ export type Attempt = {
   readonly reply: ReplyLimit;
   /** The token limit for the whole prompt at that time, and what set it. */
   readonly window: WindowLimit;
+  /** The size of the answer's schema, if it went with the request. It is the definition's `output.schema`. */
+  readonly schemaBytes?: number;
 };
 
 /** The longest reply that was allowed, thinking included, and the facts of the model that it and the hold follow from. */

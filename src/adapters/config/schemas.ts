@@ -49,6 +49,7 @@ const modelFacts = z.strictObject({
   price: price.optional(),
   contextTokens: count.optional(),
   maxOutputTokens: count.optional(),
+  structuredOutput: z.boolean().optional(),
 }) satisfies z.ZodType<ModelFacts>;
 
 const models = z.record(z.string(), modelFacts).optional();

@@ -1,5 +1,6 @@
 // Anthropic, through its Messages API.
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { isClosedSchema, schemaOf, withoutSchema } from './closed-schema.ts';
 import { vendorSettings, withVendorOptions } from './vendor.ts';
 import type { Vendor } from './vendor.ts';
 
@@ -10,8 +11,15 @@ export const anthropic: Vendor = async (connection) => {
   const settings = vendorSettings(connection, { 'x-api-key': provider.apiKey }, { 'anthropic-version': '2023-06-01' });
   return {
     model: new AnthropicLanguageModel(modelId, { ...settings, provider: 'anthropic.messages' }),
-    prepare: (call) => {
-      const prepared = withVendorOptions(call, 'anthropic', { without: ['thread', 'container'] });
+    prepare: (given) => {
+      const schema = schemaOf(given);
+      const isEnforced = schema !== undefined && isClosedSchema(schema);
+      // Without this, the package would turn an open schema into a tool and force the model to call one in every turn.
+      const call = schema === undefined || isEnforced ? given : withoutSchema(given);
+      const prepared = withVendorOptions(call, 'anthropic', {
+        without: ['thread', 'container'],
+        ...(isEnforced ? { set: { structuredOutputMode: 'outputFormat' } } : {}),
+      });
       return caching === 'full' ? { ...prepared, prompt: withCacheMarks(prepared.prompt) } : prepared;
     },
   };

@@ -1,4 +1,5 @@
 // Google's Gemini models, through `generateContent`.
+import { schemaOf, withoutSchema } from './closed-schema.ts';
 import { vendorSettings, withVendorOptions } from './vendor.ts';
 import type { Vendor } from './vendor.ts';
 
@@ -8,7 +9,12 @@ export const google: Vendor = async (connection) => {
   const settings = vendorSettings(connection, { 'x-goog-api-key': provider.apiKey });
   return {
     model: new GoogleLanguageModel(modelId, { ...settings, provider: 'google.generative-ai' }),
-    prepare: (call) => withVendorOptions(call, 'google', { without: ['cachedContent', 'continuationToken'] }),
+    prepare: (call) => {
+      // For models before Gemini 3, the package would force a tool call in every turn.
+      const isForced = schemaOf(call) !== undefined && (call.tools ?? []).length > 0 && !/gemini-(?!2)/u.test(modelId);
+      const without = ['cachedContent', 'continuationToken'];
+      return withVendorOptions(isForced ? withoutSchema(call) : call, 'google', { without });
+    },
     translateError: withRetryAfter,
   };
 };

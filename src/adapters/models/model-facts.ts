@@ -4,7 +4,29 @@ import type { ModelFacts, Price, ProviderType } from '#contracts';
 import type { ModelInfo, ModelPrice, TieredPrices } from '@pydantic/genai-prices';
 
 /** Unknown facts are absent. Prices are those valid at `at`; without it, the newest that do not depend on the time of day. */
-export const modelFacts = async (type: ProviderType, modelId: string, at?: Date): Promise<ModelFacts> => {
+export const modelFacts = async (type: ProviderType, modelId: string, at?: Date): Promise<ModelFacts> => ({
+  ...(await listedFacts(type, modelId, at)),
+  ...(supportsStructuredOutput(type, modelId) ? { structuredOutput: true } : {}),
+});
+
+/** Behind other providers stand many servers: whoever runs one knows what it supports, and says so in the config. */
+const supportsStructuredOutput = (type: ProviderType, modelId: string): boolean => {
+  switch (type) {
+    case 'openai':
+      return !/^(?:gpt-3|gpt-4(?:$|-\d|-turbo)|o1-(?:mini|preview))/u.test(modelId);
+    case 'anthropic':
+      return /claude-(?!\d|instant|(?:opus|sonnet)-4(?:$|@|-0|-\d{8}))/u.test(modelId);
+    case 'google':
+      return /gemini-(?!1)/u.test(modelId);
+    case 'openrouter':
+    case 'ollama':
+    case 'openai-compatible':
+    case 'rehearsal':
+      return false;
+  }
+};
+
+const listedFacts = async (type: ProviderType, modelId: string, at?: Date): Promise<ModelFacts> => {
   const providerId = priceListIds[type];
   if (providerId === undefined) return {};
   const { calcPrice } = await import('@pydantic/genai-prices');

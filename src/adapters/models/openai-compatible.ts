@@ -1,5 +1,6 @@
 // OpenRouter, Ollama, and other servers with OpenAI's Chat Completions API.
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { withoutSchema } from './closed-schema.ts';
 import { restoreReasoningDetails, extractReasoningDetails } from './reasoning-details.ts';
 import { vendorSettings } from './vendor.ts';
 import type { Vendor } from './vendor.ts';
@@ -11,6 +12,7 @@ export const openaiCompatible: Vendor = async (connection) => {
     ...vendorSettings(connection, { authorization: `Bearer ${provider.apiKey}` }),
     provider: `${metadataNames[provider.type] ?? 'compatible'}.chat`,
     includeUsage: true,
+    supportsStructuredOutputs: true,
   });
   return provider.type === 'openrouter'
     ? {
@@ -18,7 +20,14 @@ export const openaiCompatible: Vendor = async (connection) => {
         prepare: (call) => restoreReasoningDetails(withOneSystemMessage(call)),
         transformStream: extractReasoningDetails,
       }
-    : { model, prepare: withOneSystemMessage };
+    : {
+        model,
+        // Local servers apply a schema to every token, so that the model could no longer call its tools.
+        prepare: (call) =>
+          withOneSystemMessage(
+            (call.tools ?? []).length > 0 && call.responseFormat !== undefined ? withoutSchema(call) : call,
+          ),
+      };
 };
 
 /** Many local servers accept only one system message, and a prompt that a caller shares is a second one. */

@@ -1,4 +1,5 @@
 // OpenAI, through its Responses API or its Chat Completions API.
+import { isClosedSchema, schemaOf } from './closed-schema.ts';
 import { vendorSettings, withVendorOptions } from './vendor.ts';
 import type { Vendor } from './vendor.ts';
 
@@ -13,7 +14,14 @@ export const openai: Vendor = async (connection) => {
         ? new OpenAIChatLanguageModel(modelId, { ...settings, provider: 'openai.chat' })
         : new OpenAIResponsesLanguageModel(modelId, { ...settings, provider: 'openai.responses' }),
     // `store: false`, so that each request contains all of its turns, and reasoning comes encrypted to be sent back.
-    prepare: (call) =>
-      withVendorOptions(call, 'openai', { without: ['previousResponseId', 'conversation'], set: { store: false } }),
+    prepare: (call) => {
+      const schema = schemaOf(call);
+      // In strict mode, OpenAI enforces the schema, but refuses most schemas.
+      const strict: Record<string, boolean> = schema === undefined ? {} : { strictJsonSchema: isClosedSchema(schema) };
+      return withVendorOptions(call, 'openai', {
+        without: ['previousResponseId', 'conversation'],
+        set: { store: false, ...strict },
+      });
+    },
   };
 };

@@ -46,7 +46,7 @@ export const vendorSettings = (
 export const withVendorOptions = (
   call: LanguageModelV4CallOptions,
   vendor: string,
-  { without, set = {} }: { without: readonly string[]; set?: Readonly<Record<string, boolean>> },
+  { without, set = {} }: { without: readonly string[]; set?: Readonly<Record<string, boolean | string>> },
 ): LanguageModelV4CallOptions => {
   const kept = Object.entries(call.providerOptions?.[vendor] ?? {}).filter(([name]) => !without.includes(name));
   return {

@@ -65,7 +65,7 @@ export const verifyHolds = (
       promptTokens: isComparable ? usage.added : prompt.tokens,
       reported: isComparable ? usage.tokens : null,
       hasTools: prompt.tools.size > 0,
-      schema: definition?.output.schema,
+      schema: attempt.schemaBytes === undefined ? undefined : definition?.output.schema,
       reply,
       price,
     });

@@ -80,11 +80,12 @@ const parseJson = (text: string): Json | undefined => {
   }
 };
 
-const hasAnswered = (records: RunRecords, cell: CellRecords, { status, output }: Outcome): boolean => {
+const hasAnswered = (records: RunRecords, cell: CellRecords, { status, output, failure }: Outcome): boolean => {
   if (status === 'completed' || status === 'partial')
     return output.trim() !== '' && isLastAnswer(records, cell, output);
+  if (output === '' || !answersInJson(records.definitions, cell)) return true;
   // What does not fit stays in the cell, except for a plan, which no model is shown.
-  return output === '' || !answersInJson(records.definitions, cell) || cell.birth.task?.part === 'plan';
+  return cell.birth.task?.part === 'plan' && failure?.code === 'answer_schema';
 };
 
 /** The value must stand in the model's reply. A secret that became readable when the value was written again is removed from it. */

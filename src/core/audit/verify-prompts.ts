@@ -1,7 +1,7 @@
 // Checks that every byte of every prompt follows from its origin. Runs after the frame is read.
 import { sha256, utf8Bytes } from '#base';
 import type { CellId, Hash } from '#base';
-import type { Attempt, Frame, History, ModelReply, SegmentRecord } from '#contracts';
+import type { AgentDefinition, Attempt, Frame, History, ModelReply, SegmentRecord } from '#contracts';
 import { isMadeBy } from '#core/rules';
 import { problemLocation } from './problems.ts';
 import type { ProblemCode, AuditProblems } from './problems.ts';
@@ -81,6 +81,7 @@ const verifyAttempt = (prompt: CheckedPrompt, attempt: Attempt, { cell, records,
   verifyHash(prompt, attempt, { change, problem });
   verifySizes(prompt, attempt, { change, problem, holds: records.holds });
   verifyEarlierCalls(prompt, { change, problem });
+  verifySchema(attempt, cellSources(records, cell).definition, problem);
 };
 
 /** Vendors refuse calls in a request without tools. */
@@ -90,6 +91,18 @@ const verifyEarlierCalls = ({ tools, earlierCalls }: CheckedPrompt, { change, pr
   for (const id of change.removed) earlierCalls.delete(id);
   if (earlierCalls.size > 0 && tools.size === 0)
     problem('prompt-view', 'it shows tool calls of earlier turns as calls, but offers no tools');
+};
+
+/** A schema that went with a request is the definition's own. */
+const verifySchema = (
+  { schemaBytes }: Attempt,
+  definition: AgentDefinition | undefined,
+  problem: CheckContext['problem'],
+): void => {
+  if (schemaBytes === undefined || definition === undefined) return;
+  const { schema } = definition.output;
+  if (schema === undefined || utf8Bytes(JSON.stringify(schema)) !== schemaBytes)
+    problem('prompt-bytes', 'the schema that went with the request is not its definition’s');
 };
 
 const segmentFault = (

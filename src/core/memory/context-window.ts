@@ -122,7 +122,7 @@ export class ContextWindow {
   render(
     turn: number,
     model: string,
-    { settings, window, reply }: Pick<Attempt, 'settings' | 'window' | 'reply'>,
+    { settings, window, ...rest }: Pick<Attempt, 'settings' | 'window' | 'reply' | 'schemaBytes'>,
   ): { request: ModelRequest; attempt: Attempt } {
     this.#flushAdded();
     this.#hash = promptHash(this.#hash, `${settings}${window.tokens}${window.by}`, this.#texts);
@@ -140,8 +140,8 @@ export class ContextWindow {
         bytes: this.#bytes,
         chars: this.#chars,
         tokens: this.#tokens,
-        reply,
         window,
+        ...rest,
       },
     };
   }

@@ -4,6 +4,7 @@ import type { Failure, Hash, Json } from '#base';
 import type { Agent, Amounts, Model, PendingOperation, ModelReply, Settlement, Source, WindowLimit } from '#contracts';
 import { fitWindow, bytesToTokens } from '#core/memory';
 import { isMadeBy } from '#core/rules';
+import { requestSchema, schemaBytes } from './answer-schema.ts';
 import { holdFor, isOverdrawn, replyCap, replyTooShort } from './budget.ts';
 import { compactByModel } from './compact-by-model.ts';
 import { countPromptTokens } from './count-tokens.ts';
@@ -41,6 +42,12 @@ export const askModel = async (session: Session, turn: number): Promise<TurnRepl
       if (!('failure' in result)) return result;
       failure = workClock.limitReached() ?? result.failure;
       if (endsSession(failure)) return { failure };
+      if (failure.code === 'model_request' && requestSchema(session, model) !== undefined) {
+        // The provider may not support this schema. The prompt states it too, so the same attempt is made without it.
+        session.refusedSchema = [...session.refusedSchema, model];
+        attempt--;
+        continue;
+      }
       if (!errorCatalogue[failure.code].retryable) break;
       // The provider asks to wait longer than one request may take, so the next model is tried instead. Waiting is no working
       // time, so a short `timeout_ms` does not count here.
@@ -68,15 +75,17 @@ const beginAttempt = (
   const { tokens: replyTokens, tooSmallFor } = replyCap(session, model, limit.tokens);
   if (tooSmallFor !== null) return { failure: replyTooShort(session, tooSmallFor, replyTokens) };
   const hold = holdFor(session, model, replyTokens);
+  const schema = requestSchema(session, model);
   const { price, maxOutputTokens } = model;
   const { request, attempt } = window.render(turn, modelName(model), {
-    settings: settingsHash(cell.agent, model),
+    settings: settingsHash(cell.agent, model, schema !== undefined),
     window: limit,
     reply: { tokens: replyTokens, ...omitUndefined({ price, modelMax: maxOutputTokens }) },
+    ...(schema === undefined ? {} : { schemaBytes: schemaBytes(cell.agent) }),
   });
   if (!window.matchesRequest(request)) return { failure: { code: 'unattributed' } };
   cell.runtime.attach({ attempt });
-  return cell.runtime.begin(new ModelStep(session, model, request, { hold, replyTokens }));
+  return cell.runtime.begin(new ModelStep(session, model, { ...request, schema }, { hold, replyTokens }));
 };
 
 const acceptReply = (session: Session, model: Model, no: number, hold: Amounts): TurnReply | { failure: Failure } => {
@@ -142,21 +151,26 @@ export const addReplyToWindow = (session: Session, { no, reply }: TurnReply): vo
 const isBlank = (text: string): boolean => text === '' || text.trim() === '';
 
 /** A hash of the request's other fields, which depend only on the definition and the model. */
-const settingsHash = (agent: Agent, model: Model): Hash => {
-  let hashes = settingsHashes.get(agent);
-  if (hashes === undefined) settingsHashes.set(agent, (hashes = new WeakMap()));
+const settingsHash = (agent: Agent, model: Model, withSchema: boolean): Hash => {
+  const known = withSchema ? settingsHashes.withSchema : settingsHashes.plain;
+  let hashes = known.get(agent);
+  if (hashes === undefined) known.set(agent, (hashes = new WeakMap()));
   let hash = hashes.get(model);
-  if (hash === undefined)
-    hashes.set(
-      model,
-      (hash = sha256(
-        JSON.stringify({ model: modelName(model), max: model.maxOutputTokens, ...agent.settings, ...agent.limits }),
-      )),
-    );
+  if (hash === undefined) {
+    const { settings, limits, output } = agent;
+    const schema = withSchema ? { schema: output.schema } : {};
+    const fields = { model: modelName(model), max: model.maxOutputTokens, ...settings, ...limits, ...schema };
+    hashes.set(model, (hash = sha256(JSON.stringify(fields))));
+  }
   return hash;
 };
 
-const settingsHashes = new WeakMap<Agent, WeakMap<Model, Hash>>();
+type SettingsHashes = WeakMap<Agent, WeakMap<Model, Hash>>;
+
+const settingsHashes: Readonly<Record<'plain' | 'withSchema', SettingsHashes>> = {
+  plain: new WeakMap(),
+  withSchema: new WeakMap(),
+};
 
 const windowFull = (needed: number, tokens: number, { by }: WindowLimit): Failure => ({
   code: 'window_full',

@@ -4,6 +4,7 @@ import type { Amounts, Model, Price, Usage } from '#contracts';
 import { amountText } from '#core/cells';
 import { holdRules, replyTokensMin } from '#core/rules';
 import type { ReplyCap } from '#core/rules';
+import { requestSchema } from './answer-schema.ts';
 import { modelName } from './model-name.ts';
 import type { Session } from './state.ts';
 
@@ -23,7 +24,7 @@ export const replyCap = ({ cell }: Session, model: Model, windowTokens: number):
 
 export const holdFor = (session: Session, model: Model, reply: number): Amounts => {
   const { window, latestUsage, cell } = session;
-  const { runtime, agent } = cell;
+  const { runtime } = cell;
   const name = modelName(model);
   const isComparable = latestUsage !== null && latestUsage.model === name && latestUsage.cuts === window.cuts;
   return {
@@ -32,7 +33,7 @@ export const holdFor = (session: Session, model: Model, reply: number): Amounts 
       promptTokens: isComparable ? window.tokens - latestUsage.atTokens : window.tokens,
       reported: isComparable ? latestUsage.tokens : null,
       hasTools: window.hasTools,
-      schema: agent.definition.output.schema,
+      schema: requestSchema(session, model),
       reply,
       price: model.price,
     }),

@@ -1,10 +1,11 @@
 // One model request as a step. It is a class to save memory: thousands of them can be waiting.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { CloisterError } from '#base';
-import type { Json } from '#base';
+import type { Json, JsonObject } from '#base';
 import type { Amounts, Model, StepOperation, StepContext } from '#contracts';
 import { noCost } from '#core/cells';
 import type { ModelRequest } from '#core/memory';
+import { responseFormat } from './answer-schema.ts';
 import { costNanoUsd } from './budget.ts';
 import { modelFailure } from './model-failure.ts';
 import type { RequestStage } from './model-failure.ts';
@@ -16,6 +17,8 @@ import type { Session } from './state.ts';
 
 /** `replyTokens`: the longest reply, thinking included. */
 type StepBudget = { readonly hold: Amounts; readonly replyTokens: number };
+/** `schema`: that of the answer, if it goes with the request. */
+type RequestWithSchema = ModelRequest & { readonly schema: JsonObject | undefined };
 
 export class ModelStep implements StepOperation {
   readonly do = 'step';
@@ -29,9 +32,9 @@ export class ModelStep implements StepOperation {
   readonly #session: Session;
   readonly #model: Model;
   readonly #replyTokens: number;
-  #request: ModelRequest | null;
+  #request: RequestWithSchema | null;
 
-  constructor(session: Session, model: Model, request: ModelRequest, { hold, replyTokens }: StepBudget) {
+  constructor(session: Session, model: Model, request: RequestWithSchema, { hold, replyTokens }: StepBudget) {
     this.name = modelStepName(model);
     this.timeoutMs = session.workClock.timeoutMs(session.cell.limits.llmTimeout);
     this.deadline = session.cell.deadline;
@@ -78,7 +81,7 @@ export class ModelStep implements StepOperation {
   }
 
   #send(world: StepContext) {
-    const { prompt, tools } = this.#request!;
+    const { prompt, tools, schema } = this.#request!;
     const { agent } = this.#session.cell;
     // Only the provider needs the request from here on, so it is released.
     this.#request = null;
@@ -89,6 +92,7 @@ export class ModelStep implements StepOperation {
       maxOutputTokens: this.#replyTokens,
       abortSignal: world.signal,
     };
+    if (schema !== undefined) options.responseFormat = responseFormat(schema);
     return this.#model.language.doStream(Object.assign(options, agent.settings));
   }
 }

@@ -112,6 +112,7 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
     recentSpawns: none,
     latestModel: null,
     hasRepaired: false,
+    refusedSchema: none,
     checkSteps: { left: Infinity },
   };
 };

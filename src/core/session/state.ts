@@ -104,6 +104,8 @@ export type Session = {
   /** The model that gave the latest reply. */
   latestModel: Model | null;
   hasRepaired: boolean;
+  /** Models that refused a request with the schema of the answer: they get it by the prompt alone. */
+  refusedSchema: readonly Model[];
   /** For checking the arguments of the current turn's calls. They are checked again on a replay, so it is not recorded. */
   checkSteps: CheckSteps;
 };

@@ -29,7 +29,6 @@ test.each<[ProviderType, string]>([
 });
 
 test.each<[ProviderType, string]>([
-  ['openai', 'no-such-model'],
   ['anthropic', ''],
   ['google', '__proto__'],
   ['openrouter', 'nobody/nothing'],
@@ -37,6 +36,27 @@ test.each<[ProviderType, string]>([
   ['openai-compatible', 'gpt-5'],
   ['rehearsal', 'gpt-5'],
 ])('%s/%s is unknown', async (type, modelId) => expect(await modelFacts(type, modelId)).toEqual({}));
+
+test.each<[ProviderType, string, boolean]>([
+  ['openai', 'gpt-5', true],
+  ['openai', 'gpt-4o-mini', true],
+  ['openai', 'gpt-4.1', true],
+  ['openai', 'no-such-model', true],
+  ['openai', 'gpt-4', false],
+  ['openai', 'gpt-4-turbo', false],
+  ['openai', 'gpt-3.5-turbo', false],
+  ['anthropic', 'claude-sonnet-4-5', true],
+  ['anthropic', 'claude-opus-4-1-20250805', true],
+  ['anthropic', 'claude-opus-5', true],
+  ['anthropic', 'claude-sonnet-4-20250514', false],
+  ['anthropic', 'claude-3-7-sonnet-latest', false],
+  ['google', 'gemini-2.5-flash', true],
+  ['google', 'gemini-1.5-pro', false],
+  ['openrouter', 'openai/gpt-5', false],
+  ['ollama', 'qwen3:8b', false],
+])('%s/%s takes the schema of an answer with the request: %s', async (type, modelId, expected) =>
+  expect((await modelFacts(type, modelId)).structuredOutput ?? false).toBe(expected),
+);
 
 test('a model listed without prices is unpriced, not free', async () => {
   const { prices, id } = findProvider({ providerId: 'openrouter' })!.models.find(

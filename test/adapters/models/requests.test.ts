@@ -148,6 +148,59 @@ test.each(['chat', 'openrouter'] as const)('streamed chat completions (%s) reque
     for (const { body } of await sentBy(provider)) expect(body['stream_options']).toEqual({ include_usage: true });
 });
 
+const closed = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+} as const;
+const open = { type: 'object', properties: { city: { type: 'string', minLength: 1 } } } as const;
+
+/** The part of a request that holds the schema of the answer, if any. */
+const sentFormat = async (provider: Provider, schema: JsonObject, tools: boolean): Promise<unknown> => {
+  const responseFormat = { type: 'json' as const, name: 'answer', schema };
+  const [{ body }] = (await sentBy(provider, {}, {}, tools ? { responseFormat } : { responseFormat, tools: [] })) as [
+    Sent,
+  ];
+  const { text, response_format: format, output_config: config, generationConfig } = body as Record<string, any>;
+  expect(body['tool_choice'] ?? body['toolConfig']).not.toEqual('required');
+  return text?.format ?? format ?? config?.format ?? generationConfig?.responseJsonSchema;
+};
+
+test.each([
+  ['OpenAI responses', { strict: true, schema: closed }, { strict: false, schema: open }],
+  ['OpenAI chat', { json_schema: { strict: true, schema: closed } }, { json_schema: { strict: false, schema: open } }],
+  ['OpenRouter', { json_schema: { schema: closed } }, { json_schema: { schema: open } }],
+] as const)('%s is sent the schema of an answer, enforced if it can be', async (name, forClosed, forOpen) => {
+  for (const tools of [false, true]) {
+    expect(await sentFormat(providers[name], closed, tools)).toMatchObject(forClosed);
+    expect(await sentFormat(providers[name], open, tools)).toMatchObject(forOpen);
+  }
+});
+
+test('Anthropic is sent a schema that it can enforce, beside the tools, and no other', async () => {
+  for (const tools of [false, true]) {
+    expect(await sentFormat(providers.Anthropic, closed, tools)).toMatchObject({ type: 'json_schema', schema: closed });
+    expect(await sentFormat(providers.Anthropic, open, tools)).toBeUndefined();
+  }
+  const [sent] = await sentBy(providers.Anthropic, {}, {}, { responseFormat: { type: 'json', schema: open } });
+  // The package would otherwise add a tool of its own and force the model to call one in every turn.
+  expect(sent!.body['tool_choice']).not.toMatchObject({ type: 'any' });
+});
+
+test.each(['Google', 'Ollama', 'OpenAI-compatible'] as const)(
+  '%s is sent the schema of an answer only without tools, which the model could not call any more',
+  async (name) => {
+    expect(JSON.stringify(await sentFormat(providers[name], open, false))).toContain('city');
+    expect(await sentFormat(providers[name], open, true)).toBeUndefined();
+  },
+);
+
+test('Gemini 3 is sent the schema of an answer beside the tools', async () => {
+  const gemini = { ...providers.Google, modelId: 'gemini-3.6-flash' };
+  expect(await sentFormat(gemini, open, true)).toMatchObject({ type: 'object' });
+});
+
 const marks = (body: JsonObject): string[] =>
   JSON.stringify(body, (key, value: unknown) =>
     key === 'cache_control' ? `MARK ${JSON.stringify(value)}` : value,

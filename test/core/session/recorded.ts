@@ -17,16 +17,18 @@ export type Recording = {
   /** The time at which the run starts or resumes. */
   readonly at?: number;
   readonly goal?: string;
+  /** Facts about the model. */
+  readonly facts?: Partial<Model>;
   /** The tool sources of each agent; by default those of its definition. */
   readonly sources?: (agent: Agent) => SessionResources['sources'];
 };
 
 const run = 'a1b2c3d4e5f6' as RunId;
 
-const wire = ({ says, at = 1_000_000, sources }: Recording, seed: string) => {
+const wire = ({ says, at = 1_000_000, sources, facts = {} }: Recording, seed: string) => {
   const clock = virtualClock(at);
   const rehearsal = rehearse(says, { clock });
-  const model: Model = { language: rehearsal };
+  const model: Model = { language: rehearsal, ...facts };
   const store = memoryStore();
   const frames: Frame[] = [];
   const closing: Promise<void>[] = [];
