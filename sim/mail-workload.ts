@@ -2,6 +2,7 @@
 import type { Limits, MailTool, ShareName } from '#contracts';
 import type { AgentPlan, MailPlan, ModelPlan, ResidentPlan, RunPlan, SendPlan, SpawnPlan } from './plan.ts';
 import type { Random } from './random.ts';
+import { frugal } from './scarce-workload.ts';
 
 /** Creates an agent that calls no others. */
 export type CreateAgentPlan = (random: Random, name: string) => AgentPlan;
@@ -9,16 +10,32 @@ export type CreateAgentPlan = (random: Random, name: string) => AgentPlan;
 export const withMail = (run: RunPlan, random: Random, createAgent: CreateAgentPlan): RunPlan => {
   const resident = run.turns === 0 && random.chance(0.4) ? planResident(random) : null;
   const budget = random.chance(0.2) ? run.agent.budget : {};
+  const agent = addMail({ ...run.agent, budget }, random, { depth: 0, createAgent });
+  const ownBudget = random.chance(0.2) ? run.budget : undefined;
+  const scarce = random.fork('scarce');
+  // Spawned agents then compete with the next request of their parent, as long as it may make one.
+  const isScarce = resident === null && scarce.chance(0.25);
   return {
     ...run,
-    agent: addMail({ ...run.agent, budget }, random, { depth: 0, createAgent }),
-    budget: random.chance(0.2) ? run.budget : undefined,
+    agent: isScarce ? frugalAgent(agent) : agent,
+    budget: isScarce ? { tokens: scarce.log(4_000, 60_000) } : ownBudget,
     cancel: random.chance(0.4) ? run.cancel : null,
     resident,
     // Messages within a conversation would change its history, which other judges check.
     sends: run.turns > 0 ? [] : planSends(random.fork('sends'), resident !== null),
   };
 };
+
+/** It and its agents use little of their holds, so that many requests fit one after the other. */
+const frugalAgent = (agent: AgentPlan): AgentPlan => ({
+  ...agent,
+  budget: {},
+  models: agent.models.map(frugal),
+  mail: agent.mail && {
+    ...agent.mail,
+    spawns: agent.mail.spawns && { ...agent.mail.spawns, agents: agent.mail.spawns.agents.map(frugalAgent) },
+  },
+});
 
 const planResident = (random: Random): ResidentPlan => ({
   goal: random.chance(0.6),

@@ -4,7 +4,7 @@ import type { AgentPlan, ModelPlan, RunPlan } from './plan.ts';
 import type { Random } from './random.ts';
 
 /** Uses little of its hold, so that many attempts fit one after the other. */
-const frugal = (model: ModelPlan): ModelPlan => ({ ...model, density: 0.1, noUsageRate: 0 });
+export const frugal = (model: ModelPlan): ModelPlan => ({ ...model, density: 0.1, noUsageRate: 0 });
 
 /** Three children with short answers, started together. Some are given little time. */
 export const withScarceBudget = <R extends Pick<RunPlan, 'agent' | 'budget'>>(

@@ -36,7 +36,7 @@ export type Envelope = {
   readonly output: string;
   readonly error: PublicFailure | null;
   readonly missing: readonly string[];
-  /** Outside, all of it; to a parent, names and statuses only: no grant leads from them to the parent's parent. */
+  /** Outside, all of it. To a parent, names and statuses of those that did not finish: no grant leads from them to it. */
   readonly spawned?: readonly (Pick<SpawnedOutcome, 'agent' | 'status'> & Partial<SpawnedOutcome>)[];
   /** For a spawned agent: the name its parent uses for it. */
   readonly agent_id?: string;

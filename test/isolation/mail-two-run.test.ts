@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { testRuns, testSeed } from '../test-seed.ts';
 import { compareAskers } from './askers-two-run.ts';
 import { comparePairs } from './mail-two-run.ts';
+import { compareSpawned } from './spawned-two-run.ts';
 
 test('what one agent receives never depends on another’s private content', async () => {
   const pairsPerTeam = testRuns(75);
@@ -18,4 +19,10 @@ test('what an agent is shown, and how it ends, never depends on who else asks th
   expect(observations).toBeGreaterThan(150);
   // In some pairs, the agent itself writes so often that this is the end of it.
   expect(loops).toBeGreaterThan(3);
+});
+
+test('what the caller of an agent is told never depends on what agents that it spawned write', async () => {
+  const { differences, unfinished } = await compareSpawned(15, testSeed().seed);
+  expect(differences).toEqual([]);
+  expect(unfinished).toBeGreaterThan(3);
 });

@@ -3,10 +3,14 @@ import { afterAll, expect, test } from 'vitest';
 import type { IsolationReport } from '#testkit';
 import { chosen, triesAll } from '../planted/chosen.ts';
 import { plantAll } from '../planted/plant-all.ts';
-import { askerLeaks as allAskerLeaks, mailLeaks as allMailLeaks } from './planted-mail-leaks.ts';
+import {
+  askerLeaks as allAskerLeaks,
+  mailLeaks as allMailLeaks,
+  spawnedLeaks as allSpawnedLeaks,
+} from './planted-mail-leaks.ts';
 import type { MailLeak } from './planted-mail-leaks.ts';
 
-const [mailLeaks, askerLeaks] = [chosen(allMailLeaks), chosen(allAskerLeaks)];
+const [mailLeaks, askerLeaks, spawnedLeaks] = [chosen(allMailLeaks), chosen(allAskerLeaks), chosen(allSpawnedLeaks)];
 const untouched: MailLeak = { name: 'nothing', edits: [] };
 const plants = plantAll([
   ...[...(triesAll ? [untouched] : []), ...mailLeaks].map(({ name, edits }) => ({
@@ -17,6 +21,7 @@ const plants = plantAll([
     args: [edits.length === 0 ? '20' : '150', '7'],
   })),
   ...askerLeaks.map((leak) => ({ ...leak, entry: 'test/isolation/check-asker-pairs.ts', args: ['60', '7'] })),
+  ...spawnedLeaks.map((leak) => ({ ...leak, entry: 'test/isolation/check-spawned-pairs.ts', args: ['40', '7'] })),
 ]);
 
 afterAll(() => plants.remove());
@@ -27,8 +32,11 @@ test.runIf(triesAll)('the unmodified code shows no difference', async () => {
   expect((JSON.parse(stdout) as IsolationReport).differences).toEqual([]);
 });
 
-test.each([...mailLeaks, ...askerLeaks].map(({ name }) => name))('a leak is caught: %s', async (name) => {
-  const { exit, stderr } = await plants.of(name);
-  // 3: the comparison found a difference. Any other code means that the planted code did not even run.
-  expect({ exit, stderr }).toEqual({ exit: 3, stderr: '' });
-});
+test.each([...mailLeaks, ...askerLeaks, ...spawnedLeaks].map(({ name }) => name))(
+  'a leak is caught: %s',
+  async (name) => {
+    const { exit, stderr } = await plants.of(name);
+    // 3: the comparison found a difference. Any other code means that the planted code did not even run.
+    expect({ exit, stderr }).toEqual({ exit: 3, stderr: '' });
+  },
+);

@@ -31,6 +31,16 @@ export const askerLeaks: readonly MailLeak[] = [
   ),
 ];
 
+/** Leaks to the caller of an agent of what agents that it spawned write. */
+export const spawnedLeaks: readonly MailLeak[] = [
+  leak('the words of spawned agents cross to their parent’s parent', 'envelope-spawned', 'const named = spawned;'),
+  leak(
+    'a parent’s parent hears of agents whose words their parent has not read',
+    'envelope-spawned',
+    'const named = spawned.map(({ agent, status }) => ({ agent, status }));',
+  ),
+];
+
 export const mailLeaks: readonly MailLeak[] = [
   leak(
     'a message carries the size of its sender’s window',

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { fileLeaks } from '../isolation/planted-file-leaks.ts';
 import { leaks } from '../isolation/planted-leaks.ts';
-import { askerLeaks, mailLeaks } from '../isolation/planted-mail-leaks.ts';
+import { askerLeaks, mailLeaks, spawnedLeaks } from '../isolation/planted-mail-leaks.ts';
 import { serveLeaks } from '../isolation/planted-serve-leaks.ts';
 import { teamLeaks } from '../isolation/planted-team-leaks.ts';
 import { bugs } from '../sim/planted-bugs.ts';
@@ -13,7 +13,16 @@ import { parseSource, pointsIn, probePoint, probePoints, walk } from './probes.t
 import { unknownNames } from './unknown-names.ts';
 
 type Planted = { readonly name: string; readonly edits: readonly Edit[] };
-const all: readonly Planted[] = [leaks, fileLeaks, mailLeaks, askerLeaks, teamLeaks, serveLeaks, bugs].flat();
+const all: readonly Planted[] = [
+  leaks,
+  fileLeaks,
+  mailLeaks,
+  askerLeaks,
+  spawnedLeaks,
+  teamLeaks,
+  serveLeaks,
+  bugs,
+].flat();
 
 test('every plant finds its probe points, and what it makes of the source is code', () => {
   expect(all.length).toBeGreaterThan(150);

@@ -1,6 +1,10 @@
 // The first seed to try for bugs that show in few seeds: shortly before one that is known to show the bug. If workloads change, a
 // bug may show elsewhere; the number of seeds tried is the same in any case.
 export const firstSeeds: ReadonlyMap<string, number> = new Map([
+  ['a parent that has answered does not wait for its agents', 1_020],
+  ['a parent waits only for the agents that it spawned itself', 1_030],
+  ['the words of spawned agents cross to their parent’s parent', 1_030],
+  ['a parent that waits still reserves its next request', 1_830],
   ['the last spawned agent is left running when its parent ends', 1_034],
   ['settled tool calls are repeated after a crash', 1_036],
   ['a run is taken over from a live process', 1_022],

@@ -151,7 +151,46 @@ export const mailCorruptions: Readonly<Record<string, readonly Corruption[]>> = 
       },
     },
   ],
+  'spawned work is finished or named': [
+    {
+      to: (history) => unfinishedIn(history) !== undefined,
+      change: (history) => (unfinishedIn(history).record.outcome.status = 'completed'),
+    },
+    {
+      to: (history) => unfinishedIn(history) !== undefined,
+      change: (history) => (unfinishedIn(history).record.outcome.missing = []),
+    },
+    {
+      to: (history) => waitedIn(history) !== undefined,
+      change: (history) => (waitedIn(history).record.name = 'wait:nobody'),
+    },
+    {
+      to: (history) => wordsIn(history) !== undefined,
+      change: (history) => (wordsIn(history).output = 'Other words.'),
+    },
+    {
+      to: spawned,
+      change: (history) => {
+        const { frames } = spawningIn(history);
+        const [{ content }] = frames.find((frame: Loose) => isSpawnEnd(frame, frames)).contents;
+        const told = { ...JSON.parse(content), spawned: [{ agent: 'a', status: 'completed', output: 'Words.' }] };
+        frames.find((frame: Loose) => isSpawnEnd(frame, frames)).contents[0].content = JSON.stringify(told);
+      },
+    },
+  ],
 };
+
+/** The end of a run whose root names a spawned agent that did not finish. */
+const unfinishedIn = (history: Loose): Loose =>
+  framesIn(history).find(({ record }) => record.outcome?.spawned?.some(({ why }: Loose) => why !== null));
+/** The beginning of a wait for spawned agents. */
+const waitedIn = (history: Loose): Loose =>
+  framesIn(history).find(({ record }) => record.type === 'begin' && record.name === 'wait:spawned');
+/** What a spawned agent wrote, in the outcome of a run. */
+const wordsIn = (history: Loose): Loose =>
+  framesIn(history)
+    .flatMap(({ record }) => record.outcome?.spawned ?? [])
+    .find(({ output }: Loose) => output !== '');
 
 const isOfMail = ({ origin }: Loose): boolean => origin.rule === 'mail@1' || origin.rule === 'received@1';
 

@@ -60,7 +60,11 @@ export const mailBugs: readonly Bug[] = [
   ),
   bug('a parent that waits still reserves its next request', 'spawned-wait-floor', ''),
   bug('a parent that waits reserves its next request after a crash', 'account-load-spawned-wait', ''),
-  bug('the words of spawned agents cross to their parent’s parent', 'envelope-spawned', 'spawned'),
+  bug(
+    'the words of spawned agents cross to their parent’s parent',
+    'envelope-spawned',
+    'const $(declarations.0.id) = spawned;',
+  ),
 
   // Each piece of work is for one asker, who alone gets the answer.
   bug('a piece of work gets the mail of all senders', 'mailbox-one-work', 'const $(declarations.0.id) = wanted;'),

@@ -57,7 +57,7 @@ const verifyEnvelope = (frame: Frame, { cell, outcome }: EndedCell, { isTeam, pr
     output,
     error: failure === null ? null : publicFailure(failure),
     missing,
-    ...(spawned === undefined ? {} : { spawned: spawnedFor(content.to, spawned) }),
+    ...expectedSpawned(content.to, spawned),
   };
   const { agent_id: _name, ...crossed } = JSON.parse(content.content) as Envelope;
   if (!isSameJson(expected, crossed))
@@ -68,9 +68,12 @@ const verifyEnvelope = (frame: Frame, { cell, outcome }: EndedCell, { isTeam, pr
     problems.add('outcome-envelope', problemLocation(frame, cell), 'its data does not match its output');
 };
 
-/** What spawned agents wrote goes to whoever asked for the run, never to a parent's parent. */
-const spawnedFor = (to: CrossingEnd, spawned: readonly SpawnedOutcome[]): Envelope['spawned'] =>
-  to === 'outside' ? spawned : spawned.map(({ agent, status }) => ({ agent, status }));
+/** What spawned agents wrote goes to whoever asked for the run. A parent's parent hears who did not finish, and how it ended. */
+const expectedSpawned = (to: CrossingEnd, spawned: readonly SpawnedOutcome[] = []): Pick<Envelope, 'spawned'> => {
+  const left = spawned.filter(({ why }) => why !== null).map(({ agent, status }) => ({ agent, status }));
+  const shown = to === 'outside' ? spawned : left;
+  return shown.length === 0 ? {} : { spawned: shown };
+};
 
 const parseJson = (text: string): Json | undefined => {
   try {

@@ -10,10 +10,17 @@ export const resultEnvelope = (outcome: Outcome, caller: 'outside' | 'parent'): 
     output,
     error: failure === null ? null : publicFailure(failure),
     missing,
-    ...(spawned === undefined ? {} : { spawned: caller === 'outside' ? spawned : withoutWords(spawned) }),
+    ...spawnedFor(caller, spawned),
   };
 };
 
-/** What spawned agents wrote for their parent is not for its own caller: no grant leads there. */
-const withoutWords = (spawned: NonNullable<Outcome['spawned']>): Envelope['spawned'] =>
-  /* probe: envelope-spawned */ spawned.map(({ agent, status }) => ({ agent, status }));
+/**
+ * What spawned agents wrote for their parent is not for its own caller: no grant leads there. It hears of those that did not
+ * finish, and nothing of the others, so that it does not depend on what their parent has read.
+ */
+const spawnedFor = (caller: 'outside' | 'parent', spawned: Outcome['spawned'] = []): Pick<Envelope, 'spawned'> => {
+  if (caller === 'outside') return spawned.length === 0 ? {} : { spawned };
+  // probe: envelope-spawned
+  const named = spawned.flatMap(({ agent, status, why }) => (why === null ? [] : [{ agent, status }]));
+  return named.length === 0 ? {} : { spawned: named };
+};

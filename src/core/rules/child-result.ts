@@ -14,7 +14,7 @@ export const childResultRule: Rule = ([call, operation, crossing], [bytesMax = 0
     return toolMessage(id, name, { type: 'error-text', value: failureText(operationFailure(operation)) });
   const envelope = readEnvelope(crossing);
   // probe: child-result-heading
-  const heading = `Result from ${name} (status: ${envelope.status}).${envelopeErrorText(envelope)}${missingText(envelope)}${spawnedText(envelope)}`;
+  const heading = `Result from ${name} (status: ${envelope.status}).${envelopeErrorText(envelope)}${missingText(envelope)}`;
   return toolMessage(id, name, {
     type: envelope.output === '' ? 'error-text' : 'text',
     value:
@@ -57,10 +57,9 @@ export const envelopeErrorText = ({ error }: Envelope): string =>
     ? ''
     : ` Error (${error.class}): ${errorText1(error.code).summary}${limitSentence(error)} ${errorText1(error.code).suggestion}`;
 
-/** How the agents that it started ended, as far as its parent may know: their words are not for its caller. */
-export const spawnedText = ({ spawned = [] }: Envelope): string =>
-  spawned.length === 0
-    ? ''
-    : ` Agents it started: ${spawned.map(({ agent, status }) => `${agent} (${status})`).join(', ')}.`;
-
-const missingText = ({ missing }: Envelope): string => (missing.length === 0 ? '' : ` Missing: ${missing.join(', ')}.`);
+/** Agents that it called or started and that did not complete; of those that it started, also how they ended. */
+export const missingText = ({ missing, spawned = [] }: Envelope): string => {
+  const statuses = new Map(spawned.map(({ agent, status }) => [agent, ` (${status})`]));
+  const names = missing.map((name) => `${name}${statuses.get(name) ?? ''}`);
+  return names.length === 0 ? '' : ` Missing: ${names.join(', ')}.`;
+};

@@ -3,7 +3,7 @@
 //   G1. Everything found is under the names of all who found it.
 //   G2. Children that timed out, failed or were refused are named first.
 //   G3. How much is shown of an answer does not depend on the other answers.
-import { readEnvelope, envelopeErrorText, operationFailure, spawnedText, splitIfLong } from './child-result.ts';
+import { readEnvelope, envelopeErrorText, operationFailure, missingText, splitIfLong } from './child-result.ts';
 import { sourceCall, failureText, toolMessage } from './dialog.ts';
 import { mergedBlocks, numberDuplicates } from './merge-results.ts';
 import type { NamedAnswer } from './merge-results.ts';
@@ -22,7 +22,7 @@ export const gatherRule: Rule = ([call, ...rest], [bytesMax = 0, ...numbers]) =>
     if (crossing === undefined) return void missing.push(`- ${by}: ${failureText(operationFailure(operation))}`);
     const envelope = readEnvelope(crossing);
     if (envelope.status !== 'completed')
-      missing.push(`- ${by}: ${envelope.status}.${envelopeErrorText(envelope)}${spawnedText(envelope)}`);
+      missing.push(`- ${by}: ${envelope.status}.${envelopeErrorText(envelope)}${missingText(envelope)}`);
     if (envelope.output.trim() === '') return;
     const output = outputName(agents[index]!, numbers[index] ?? 1, 'txt');
     const shown = splitIfLong(envelope.output, bytesForEach(bytesMax, agents.length), output);

@@ -1,7 +1,7 @@
 // Renders mail for a model: as data, with the sender set by the runtime.
 import { decodeMessage, errorText1, limitSentence } from '#base';
 import type { Envelope, Mail, ReceiveResult, RoutedMessages } from '#contracts';
-import { exceedsPreview, previewIfLong, spawnedText } from './child-result.ts';
+import { exceedsPreview, previewIfLong, missingText } from './child-result.ts';
 import { dataFrame, toOneLine } from './data-frame.ts';
 import { sourceCall, failureText, sourceText, toolMessage, userMessage } from './dialog.ts';
 import { bytesForEach, outputName } from './preview.ts';
@@ -88,7 +88,7 @@ const readResultMail = (envelope: Envelope & { agent_id?: string }): ReadableMai
   const { status, output, error, agent_id: sender = 'An agent' } = envelope;
   const why = error === null ? '' : ` Error (${error.class}): ${errorText1(error.code).summary}${limitSentence(error)}`;
   return {
-    heading: `${toOneLine(sender)} has ended (message_type: result, status: ${status}).${why}${spawnedText(envelope)}`,
+    heading: `${toOneLine(sender)} has ended (message_type: result, status: ${status}).${why}${missingText(envelope)}`,
     body: output,
   };
 };

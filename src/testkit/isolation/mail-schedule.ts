@@ -34,8 +34,11 @@ export const closingActs = (run: MailRun, rng: Rng): readonly Act[] => {
     run.setting.resident === null
       ? { do: 'say', place, calls: [], text: drawAnswer(run.agentOf(root), run, rng) }
       : { do: 'end', place };
-  return [end, { do: 'pass', ms: graceMs(run) }];
+  return [end, { do: 'pass', ms: waitMs(run) }, { do: 'pass', ms: graceMs(run) }];
 };
+
+/** A root that has answered waits at most this long for the agents that it spawned. */
+const waitMs = ({ setting: { root } }: MailRun): number => root.agent.spawns?.waitMs ?? 0;
 
 /** Longer than any agent may take to finish. */
 const graceMs = ({ setting: { root } }: MailRun): number => 1_000 + Math.max(5_000, root.agent.spawns?.graceMs ?? 0);

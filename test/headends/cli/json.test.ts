@@ -122,6 +122,7 @@ test('run --json prints the outcome, the cells and the events', async () => {
     error: null,
     spent,
     missing,
+    spawned: [],
     cells,
     events,
   });

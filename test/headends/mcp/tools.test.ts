@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { defineAgent } from 'cloister';
 import { describe, expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
-import type { Json, JsonObject } from '#base';
+import type { CellId, Json, JsonObject } from '#base';
 import type { Agent } from '#contracts';
 import { agentAsTool } from '../../../src/headends/mcp/agent-tool.ts';
 import { toToolResult } from '../../../src/headends/mcp/call-result.ts';
@@ -159,6 +159,16 @@ describe('the outcome of a run', () => {
       ],
     });
     expect(result.isError).toBeUndefined();
+  });
+
+  test('an answer that leaves spawned work behind names it, and carries the words that it does not include', () => {
+    const cell = 'helper-1' as CellId;
+    const spawned = [{ agent: 'helper', cell, status: 'cancelled', why: 'It was still working.', output: '' }] as const;
+    const outcome = makeOutcome('Half', { status: 'partial', missing: ['helper'], spawned });
+    expect(toToolResult(echo, 'text', outcome)).toMatchObject({
+      content: [{ text: 'Half' }, { text: 'The answer is incomplete: nothing complete came from helper.' }],
+      _meta: { 'cloister/status': 'partial', 'cloister/missing': ['helper'], 'cloister/spawned': spawned },
+    });
   });
 
   test.each(['failed', 'cancelled', 'limit', 'budget', 'timeout', 'partial'] as const)(

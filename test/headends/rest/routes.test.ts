@@ -1,7 +1,7 @@
 import { clientError, clientFailure, httpStatus } from '#headends/shared';
 import { describe, expect, test } from 'vitest';
 import { CloisterError, errorCatalogue } from '#base';
-import type { ErrorCode, JsonObject, RunId } from '#base';
+import type { CellId, ErrorCode, JsonObject, RunId } from '#base';
 import type { Answer, RunSession, ServerEvent } from '#contracts';
 import { restError } from '#headends/rest';
 import { cliOutcomeJson as cliValue } from '../../../src/headends/cli/answer.ts';
@@ -71,12 +71,14 @@ describe('agents', () => {
 
 describe('a requested run', () => {
   const failures: readonly (ErrorCode | null)[] = [null, 'model_rate', 'cancelled', 'goal_empty'];
+  const cell = 'scout-1' as CellId;
+  const spawned = [{ agent: 'scout', cell, status: 'failed', why: 'It failed.', output: 'Half.' }] as const;
 
   test.each(failures)('has the shape of run --json when it ends with %s', async (code) => {
     const statuses =
       code === null ? (['completed'] as const) : (['partial', 'limit', 'budget', 'timeout', 'failed'] as const);
     for (const [output, status] of ['Tea.', ''].flatMap((text) => statuses.map((each) => [text, each] as const))) {
-      const ended = outcome({ output, failure: code === null ? null : { code }, status, missing: ['scout'] });
+      const ended = outcome({ output, failure: code === null ? null : { code }, status, missing: ['scout'], spawned });
       const reply = json(await ask({ outcome: ended }, {}));
       expect(reply.body).toEqual(JSON.parse(JSON.stringify(cliValue(ended))));
       expect(reply.status).toBe(code === null || (output !== '' && status !== 'failed') ? 200 : httpStatus(code));
