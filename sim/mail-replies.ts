@@ -96,6 +96,7 @@ const drawSpawnArgs = (
     ...(random.chance(0.6) ? { initial_message: `find ${random.hex()}` } : {}),
     ...(random.chance(0.2) ? { workflow_id: random.pick(['w1', 'w1', 'w1', 'w2', 'w2', 'not a name']) } : {}),
     ...(random.chance(0.1) ? { metadata: { note: random.hex() } } : {}),
+    ...drawLessTime(random.fork('less time')),
   };
   if (template !== null && random.chance(0.3))
     return {
@@ -110,6 +111,9 @@ const drawSpawnArgs = (
     ...(share.length > 0 && random.chance(0.5) ? { share: [random.pick(share)] } : {}),
   };
 };
+
+const drawLessTime = (random: Random): JsonObject =>
+  random.chance(0.15) ? { timeout_ms: random.log(100, 700_000) } : {};
 
 /** An agent that it has heard of or started, live or not; otherwise its parent or a relative. */
 const pickRecipient = (context: MailReplyContext): string => {

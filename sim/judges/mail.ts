@@ -3,6 +3,8 @@ import type { CellId } from '#base';
 import type { DeadLetter, CrossingEnd, Frame, Mail } from '#contracts';
 import type { RunHistory } from '../history.ts';
 import type { Judge, ReportProblem } from './judge.ts';
+import { inheritedLimits } from './child-limits.ts';
+import { runFacts } from './facts.ts';
 import { agentPlans, recordedArgs, hasMail, isExpired, mailName, walkMail } from './mail-walk.ts';
 import type { Delivery, MailCell, MailStep } from './mail-walk.ts';
 import { answerEnd, Works } from './works.ts';
@@ -157,9 +159,16 @@ const judgeLoop = (
     record.type === 'close' ? { cell, outcome: record.outcome } : record.type === 'settle' ? record.ended : undefined;
   if (ended?.outcome.failure?.code !== 'mail_loop') return;
   const agent = live.get(ended.cell)?.birth.agent ?? '';
+  const facts = runFacts(run).cells.get(ended.cell);
+  const inherited = facts === undefined ? {} : inheritedLimits(agentPlans(run), facts);
   const { maxHops = 100, answersPerMinute = 60 } = agentPlans(run).get(agent)?.limits ?? {};
   const { written = 0 } = readers.get(ended.cell) ?? {};
-  const least = Math.min(maxHops, answersPerMinute);
+  const least = Math.min(
+    maxHops,
+    answersPerMinute,
+    inherited.maxHops ?? Infinity,
+    inherited.answersPerMinute ?? Infinity,
+  );
   if (written < least)
     report(`${ended.cell} to write ${least} times before it is in a loop`, `${written}, frame ${no}`);
 };

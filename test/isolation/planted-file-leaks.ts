@@ -124,7 +124,7 @@ export const fileLeaks: readonly FileLeak[] = [
     check: comparing('module', 'lead', { leftInput: 'json', viaGather: false }),
     seenIn: /^left model: /u,
     edits: [
-      { probe: 'child-json-goal', put: '{ ...$(whole), reason: why }' },
+      { probe: 'child-json-goal', put: '{ ...$(whole), reason }' },
       { probe: 'child-json-goal-check', put: 'return [];' },
     ],
   },

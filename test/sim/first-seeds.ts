@@ -49,6 +49,8 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['entries that a restore removed are still in the history', 1_446],
   ['only one of two simultaneous shutdowns of an agent waits for it', 1_413],
   ['an old tool result is dropped without its call', 1_522],
+  ['a spawned agent does not inherit its parent’s limits', 1_005],
+  ['a shorter timeout in a call has no effect', 1_114],
   ['a branch continues with later entries of its origin', 1_541],
   ['a forked run uses the idempotency keys of its origin', 1_541],
   ['a mailbox accepts any number of messages', 1_648],

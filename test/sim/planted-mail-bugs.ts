@@ -4,6 +4,10 @@ import type { Bug } from './planted-bugs.ts';
 const bug = (name: string, probe: string, put: string): Bug => ({ name, edits: [{ probe, put }] });
 
 export const mailBugs: readonly Bug[] = [
+  // A spawned agent has no more than its parent's definition and the call leave it.
+  bug('a spawned agent does not inherit its parent’s limits', 'inherited-limits', '{}'),
+  bug('a shorter timeout in a call has no effect', 'call-timeout', '{}'),
+
   // Each message is received once, by its recipient, in order.
   bug('a message is shown twice', 'mail-show', 'for (const _ of [1, 2]) $(whole)'),
   bug('mail that is delivered twice is received twice', 'mailbox-put-again', ''),

@@ -6,41 +6,69 @@ import type { Agent, ToolSchema } from '#contracts';
 export const agentToolSchema = (agent: Agent): ToolSchema => ({
   name: agent.toolName,
   description: agent.description,
-  inputSchema: agent.input.format === 'json' ? jsonInputSchema(agent.input.schema ?? {}) : textInputSchema,
+  inputSchema: agent.input.format === 'json' ? jsonInputSchema(agent) : textInputSchema(agent),
 });
 
-export const reasonSchema: JsonObject = {
+const reasonSchema: JsonObject = {
   type: 'string',
   description: 'Why you are calling the agent, for the log. The agent does not see this.',
 };
 
-const textInputSchema: JsonObject = {
+const timeoutSchema: JsonObject = {
+  type: 'integer',
+  minimum: 1,
+  description: 'Less working time than it has by itself, in milliseconds.',
+};
+
+const toolsSchema: JsonObject = {
+  type: 'array',
+  items: { type: 'string' },
+  description: 'Only these of its tools, by name. Default: all.',
+};
+
+/**
+ * What a caller can set besides the input. The agent does not see it, and the caller is not shown which tools the agent has: its
+ * own definition says what it may know of them.
+ */
+const callOptions = ({ team }: Agent): Readonly<Record<string, JsonObject>> => ({
+  reason: reasonSchema,
+  ...(team === null ? { timeout_ms: timeoutSchema, tools: toolsSchema } : {}),
+});
+
+const textInputSchema = (agent: Agent): JsonObject => ({
   type: 'object',
   properties: {
     prompt: { type: 'string', description: 'The complete task. The agent sees nothing else.' },
-    reason: reasonSchema,
+    ...callOptions(agent),
   },
   required: ['prompt'],
   additionalProperties: false,
-};
-
-/** The agent's own schema, with `reason` added where it can be. */
-const jsonInputSchema = (schema: JsonObject): JsonObject => ({
-  ...schema,
-  type: 'object',
-  ...(canAddReason(schema)
-    ? { properties: { reason: reasonSchema, ...(schema['properties'] as JsonObject | undefined) } }
-    : {}),
 });
 
-/** Whether `reason` belongs to the agent's own input instead of the log. */
-export const ownsReason = ({ input }: Agent): boolean => input.format === 'json' && !canAddReason(input.schema ?? {});
+/** The agent's own schema, with the options of a call added where they can be. */
+const jsonInputSchema = (agent: Agent): JsonObject => {
+  const { schema = {} } = agent.input;
+  const added = Object.entries(callOptions(agent)).filter(([name]) => canAdd(schema, name));
+  return {
+    ...schema,
+    type: 'object',
+    ...(added.length === 0
+      ? {}
+      : { properties: { ...Object.fromEntries(added), ...(schema['properties'] as JsonObject | undefined) } }),
+  };
+};
 
-/** Whether adding the property `reason` is safe: the name is free, and no keyword but `properties` constrains the object. */
-const canAddReason = (schema: JsonObject): boolean => {
+/** Which of its arguments are options of the call; the others are the agent's input. A name in the agent's own schema is its input. */
+export const callOptionNames = (agent: Agent): readonly string[] => {
+  const { format, schema = {} } = agent.input;
+  return Object.keys(callOptions(agent)).filter((name) => format === 'text' || canAdd(schema, name));
+};
+
+/** Whether adding this property is safe: the name is free, and no keyword but `properties` constrains the object. */
+const canAdd = (schema: JsonObject, name: string): boolean => {
   const { properties = {}, required = [] } = schema;
-  const isFree = isObject(properties) && !Object.hasOwn(properties, 'reason');
-  const isRequired = Array.isArray(required) && required.includes('reason');
+  const isFree = isObject(properties) && !Object.hasOwn(properties, name);
+  const isRequired = Array.isArray(required) && required.includes(name);
   return isFree && !isRequired && !judgingKeywords.some((key) => schema[key] !== undefined) && !refersToRoot(schema);
 };
 

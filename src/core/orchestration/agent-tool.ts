@@ -20,21 +20,26 @@ import type { Cell } from '#core/cells';
 import { cross, createGrants } from '#core/crossings';
 import type { Door } from '#core/crossings';
 import { exceedsPreview, outputName } from '#core/rules';
-import { failingStep, stepAbout } from '#core/session';
+import { failingChain, failingStep, stepAbout } from '#core/session';
 import { noteSmallerWindow, shareWith } from './share.ts';
 import type { ToolCall, CallEnd, Session, ToolRunner } from '#core/session';
-import { agentToolSchema, ownsReason } from './agent-tool-schema.ts';
+import { agentToolSchema, callOptionNames } from './agent-tool-schema.ts';
 import { answerReserve } from './answer-reserve.ts';
-import { withinDepth } from './started-agent.ts';
+import { absentTool, readRestriction, restrictAgent, withinDepth } from './started-agent.ts';
+import type { Restriction } from './started-agent.ts';
 
 export const goalBytesMax = 1_000_000;
 
 export const agentTool = (agent: Agent): ToolRunner => ({
   schema: agentToolSchema(agent),
   createChain: (call, args, session) => {
+    const request = readCall(agent, args);
+    const absent = absentTool(agent, request);
+    if (absent !== null) return failingChain(call, session, 'tool_arguments', absent);
     const nth = session.cell.nextOutputNumber(agent.toolName);
+    const started = restrictAgent(agent, request);
     return {
-      begin: [() => beginChild(call, agent, readGoal(agent, args), session)],
+      begin: [() => beginChild(call, started, request, session)],
       onSettled: (_place, settled, no) => ({ end: childEnd(agent, session, nth, settled, no) }),
     };
   },
@@ -43,13 +48,19 @@ export const agentTool = (agent: Agent): ToolRunner => ({
 /** The child sees `goal` only; `reason` is for the log. */
 export type ChildGoal = { readonly goal: string; readonly reason: Json | undefined };
 
-/** The prompt text, or the object that matches the agent's schema. */
-const readGoal = (agent: Agent, args: JsonObject): ChildGoal => {
-  const { reason: why, ...input } = args;
-  if (agent.input.format === 'text')
-    return { goal: typeof args['prompt'] === 'string' ? args['prompt'] : '', reason: why };
-  if (ownsReason(agent)) return { goal: JSON.stringify(args), reason: undefined };
-  return { goal: JSON.stringify(/* probe: child-json-goal */ input), reason: why };
+/** The goal is the prompt text, or the object that matches the agent's schema. The rest are options of the call. */
+const readCall = (agent: Agent, args: JsonObject): ChildGoal & Restriction => {
+  const names = callOptionNames(agent);
+  const entries = Object.entries(args);
+  const { reason, timeout_ms, tools } = Object.fromEntries(entries.filter(([name]) => names.includes(name)));
+  const input = Object.fromEntries(entries.filter(([name]) => !names.includes(name)));
+  const goal =
+    agent.input.format === 'json'
+      ? JSON.stringify(/* probe: child-json-goal */ input)
+      : typeof args['prompt'] === 'string'
+        ? args['prompt']
+        : '';
+  return { goal, reason, ...readRestriction({ timeout_ms, tools }) };
 };
 
 const childEnd = (agent: Agent, session: Session, nth: number, settled: Settlement<unknown>, no: number): CallEnd => {

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '#base';
 import type { Agent, Budget, SessionResources, TeamGoal, Validate } from '#contracts';
 import { parseTasks } from '#core/tasks';
 import { goalBytesMax } from './agent-tool.ts';
-import { ownsReason } from './agent-tool-schema.ts';
+import { callOptionNames } from './agent-tool-schema.ts';
 import { checkBudget } from './check-agent.ts';
 
 export type RequestPorts = { readonly validate: Validate; resourcesFor(agent: Agent): SessionResources };
@@ -92,7 +92,7 @@ const schemaProblems = (schema: JsonObject, value: Json, validate: Validate): re
 
 /** `reason` is for the log, unless the agent's own input has that property. */
 const withoutReason = (agent: Agent, input: JsonObject): JsonObject => {
-  if (ownsReason(agent) || input['reason'] === undefined) return input;
+  if (!callOptionNames(agent).includes('reason') || input['reason'] === undefined) return input;
   const { reason, ...rest } = input;
   return reason === undefined ? input : rest;
 };

@@ -24,7 +24,7 @@ import { checkAgentOptions } from './check-agent.ts';
 import { fillPrompt, runtimeGuidance } from './guidance.ts';
 
 /** The deepest level at which agents are started, unless the operator sets another. */
-export const depthDefault = spawnCapsDefault.depth;
+const depthDefault = spawnCapsDefault.depth;
 
 const grantsDefault: readonly GrantName[] = ['goal', 'result', 'note'];
 

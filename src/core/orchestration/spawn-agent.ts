@@ -19,7 +19,7 @@ import { requestShutdown, shutdownGraceMs, mailBytesMax, mailSchemas, callAbout,
 import type { ToolCall, ToolCallChain, Session, SpawnedChild, ToolRunner } from '#core/session';
 import { createChild, inputProblems } from './agent-tool.ts';
 import { withShare } from './define-agent.ts';
-import { asSpawned } from './started-agent.ts';
+import { absentTool, asSpawned, readRestriction, restrictAgent } from './started-agent.ts';
 import { withoutRequestTools } from './request-tools.ts';
 import { postChain, mailToolValue } from './mail-tools.ts';
 import { mailToolError, mailToolSuccess } from './mail-tool-replies.ts';
@@ -79,7 +79,7 @@ const decideSpawn = (args: JsonObject, session: Session): Decision => {
   const found = findAgent(args, session, rules);
   if ('reply' in found) return found;
   const reply = requestProblem(args, found.agent, session) ?? spawnLimitProblem(session, rules);
-  return reply === null ? createSpawned(args, found.agent, session) : { reply };
+  return reply === null ? createSpawned(args, restrictAgent(found.agent, readRestriction(args)), session) : { reply };
 };
 
 const findAgent = (
@@ -165,6 +165,8 @@ const requestProblem = (args: JsonObject, agent: Agent, session: Session): MailT
       `${agent.name} cannot subscribe to ${JSON.stringify(wrong.slice(0, 80))}.`,
       `It can subscribe to: ${agent.topics.hear.join(', ') || 'nothing'}.`,
     );
+  const absent = absentTool(agent, readRestriction(args));
+  if (absent !== null) return mailToolError('NOT_ALLOWED', absent, 'Choose from these, or omit tools.');
   const notes = Object.entries(metadata as JsonObject);
   return notes.length > metadataMax ||
     notes.some(([key, note]) => key.length > 100 || JSON.stringify(note).length > 500)

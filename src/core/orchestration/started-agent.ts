@@ -2,6 +2,7 @@
 //
 //   S1. What is in effect is part of the definition that the run records, so resume, replay and the audit know it.
 //   S2. It depends on the two definitions and the call alone.
+import type { Json } from '#base';
 import type { Agent, Limits } from '#contracts';
 import { lowerLimits, lowestOf } from '#core/registry';
 import { completeDefinition } from './define-agent.ts';
@@ -41,4 +42,59 @@ export const withinLimits = (agent: Agent, most: Limits): Agent => {
   return limits === agent.limits && inheritable === agent.inheritable
     ? agent
     : completeDefinition({ ...agent, limits, inheritable });
+};
+
+/** What a call asks for: less working time, or fewer tools. */
+export type Restriction = { readonly timeoutMs?: number; readonly toolNames?: readonly string[] };
+
+/** The arguments fit the schema of the tool that was called. */
+export const readRestriction = (args: {
+  readonly timeout_ms?: Json | undefined;
+  readonly tools?: Json | undefined;
+}): Restriction => ({
+  ...(typeof args.timeout_ms === 'number' ? { timeoutMs: args.timeout_ms } : {}),
+  ...(Array.isArray(args.tools) ? { toolNames: args.tools.filter((name) => typeof name === 'string') } : {}),
+});
+
+/** The tools that a caller can choose from, as the definition names them. */
+const toolChoices = ({ tools, builtins, sources, servers, agents }: Agent): readonly string[] => [
+  ...new Set([
+    ...[...tools, ...sources].map(({ name }) => name),
+    ...builtins,
+    ...servers,
+    ...agents.map(({ toolName }) => toolName),
+  ]),
+];
+
+/** What is wrong with the tools that a call asks for; null: nothing. */
+export const absentTool = (agent: Agent, { toolNames = [] }: Restriction): string | null => {
+  const choices = toolChoices(agent);
+  const absent = toolNames.find((name) => !choices.includes(name));
+  return absent === undefined
+    ? null
+    : `${agent.name} has no tool ${JSON.stringify(absent.slice(0, 80))}; it has: ${choices.join(', ') || 'none'}.`;
+};
+
+/** The same agent with what the call leaves it. A longer timeout has no effect. */
+export const restrictAgent = (agent: Agent, { timeoutMs, toolNames }: Restriction): Agent => {
+  const some = toolNames === undefined ? agent : withTools(agent, toolNames);
+  return timeoutMs === undefined ? some : withinLimits(some, /* probe: call-timeout */ { timeout_ms: timeoutMs });
+};
+
+const withTools = (agent: Agent, names: readonly string[]): Agent => {
+  const isKept = (name: string): boolean => names.includes(name);
+  if (toolChoices(agent).every(isKept)) return agent;
+  const agents = agent.agents.filter(({ toolName }) => isKept(toolName));
+  const spawns = isKept('spawn_agent') ? agent.spawns : null;
+  return completeDefinition({
+    ...agent,
+    tools: agent.tools.filter(({ name }) => isKept(name)),
+    builtins: agent.builtins.filter(isKept),
+    sources: agent.sources.filter(({ name }) => isKept(name)),
+    servers: agent.servers.filter(isKept),
+    agents,
+    ...(agents.length === 0 ? { gather: null, agentsAtOnce: null } : {}),
+    spawns,
+    spawnable: spawns === null ? [] : agent.spawnable,
+  });
 };

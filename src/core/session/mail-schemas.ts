@@ -32,6 +32,12 @@ export const mailSchemas = {
       initial_message: text(
         'Its first task. It sees nothing else of your context. If omitted, it waits for a message.',
       ),
+      timeout_ms: {
+        type: 'integer',
+        minimum: 1,
+        description: 'Less working time for each task than it has by itself, in milliseconds.',
+      },
+      tools: texts('Only these of its tools. Default: all.'),
       auto_subscribe: texts('Topics it is subscribed to from the start.'),
       metadata: {
         type: 'object',

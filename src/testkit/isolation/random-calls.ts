@@ -177,13 +177,19 @@ export const plannedCalls = (
 
 const childCall = (state: CellState, child: ChildCall, tool: LanguageModelV4FunctionTool, rng: Rng): TestCall => {
   const { input } = state.planned.testAgent.children.get(child.tool)!.agent;
-  const takesReason =
-    input.format === 'text' || (hasReason(tool.inputSchema as JsonObject) && !hasReason(input.schema ?? {}));
-  return createCall(child.tool, takesReason ? { ...child.input, reason: rng.words() } : child.input, [child]);
+  const takes = (name: string): boolean =>
+    input.format === 'text' ||
+    (hasProperty(tool.inputSchema as JsonObject, name) && !hasProperty(input.schema ?? {}, name));
+  const options: JsonObject = {
+    ...(takes('reason') ? { reason: rng.words() } : {}),
+    // More than the agent has, so it changes nothing.
+    ...(takes('timeout_ms') && rng.percent(20) ? { timeout_ms: 2e9 + rng.below(1_000) } : {}),
+  };
+  return createCall(child.tool, { ...child.input, ...options }, [child]);
 };
 
-const hasReason = ({ properties }: JsonObject): boolean =>
-  typeof properties === 'object' && properties !== null && Object.hasOwn(properties, 'reason');
+const hasProperty = ({ properties }: JsonObject, name: string): boolean =>
+  typeof properties === 'object' && properties !== null && Object.hasOwn(properties, name);
 
 const gatherCall = (state: CellState, children: readonly ChildCall[], rng: Rng): TestCall => {
   const tasks = children.map(({ tool, input }): JsonObject => {

@@ -1,5 +1,5 @@
 // What an agent that is spawned has at most: the limits that its parent's definition sets, and those that its parent inherited.
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Agent, AgentOptions } from 'cloister';
 import type { ScriptedReply } from '#testkit';
 import { agent, always, ask, call, lines, tool } from '../session/driver.ts';
@@ -83,4 +83,66 @@ test('a parent’s contextTokensMax and maxOutputTokens apply where the child ha
   const { requests } = await runTeam(root, { root: [spawn('worker')] });
   const own = requests.find(({ text }) => text.includes('agent \\"worker\\"'));
   expect(own!.options.maxOutputTokens).toBe(700);
+});
+
+describe('a call may give an agent less than it has', () => {
+  const [look, dig] = [tool('look', () => 'seen'), tool('dig', () => 'dug')];
+  const miner = agent('miner', { tools: [look, dig, echo], limits: { timeout_ms: 50_000 } });
+
+  /** The same restriction in a call and in `spawn_agent`: what the agent is shown, and what is recorded of it. */
+  const start = async (how: 'call' | 'spawn', options: object, child = miner) => {
+    const root = agent(
+      'root',
+      how === 'call' ? { agents: [child] } : { tools: [...spawning], spawns: { agents: [child] } },
+    );
+    const task = how === 'call' ? call(child.toolName, { prompt: 'Dig.', ...options }) : spawn(child.name, options);
+    const rest = how === 'call' ? [] : [call('receive_message', { timeout_ms: 1_000 })];
+    const asked = await ask(root, { says: [...lines({ root: [task, ...rest] }), always('Done.')] });
+    const own = asked.requests.find(({ text }) => text.includes(`agent \\"${child.name}\\"`));
+    const requested = (await asked.cloister.protocol(asked.report.run)).find(({ topic }) => topic === 'agent.spawn');
+    const replayed = await asked.cloister.replay(asked.report.run);
+    expect(replayed.ok).toBe(true);
+    return { ...asked, own, payload: requested?.payload, tools: own?.options.tools?.map(({ name }) => name) };
+  };
+
+  test.for(['call', 'spawn'] as const)('fewer tools, by %s: its model is shown those alone', async (how) => {
+    const { tools, own, payload } = await start(how, { tools: ['dig'] });
+    expect(tools).toEqual(['dig', 'read_output']);
+    expect(own!.text).toContain('Available tools: dig, read_output.');
+    expect(payload).toMatchObject({ tools: ['dig', 'read_output'] });
+    expect((await start(how, { tools: [] })).own!.text).toContain('You have no tools.');
+  });
+
+  test.for(['call', 'spawn'] as const)('a tool it does not have is refused, by %s', async (how) => {
+    const { own, requests } = await start(how, { tools: ['dig', 'fly'] });
+    expect(own).toBeUndefined();
+    expect(requests.at(how === 'call' ? -1 : 1)!.text).toMatch(
+      /miner has no tool \\+"fly\\+"; it has: look, dig, echo\./u,
+    );
+  });
+
+  test.for(['call', 'spawn'] as const)('a shorter timeout_ms, by %s; a longer one has no effect', async (how) => {
+    expect((await start(how, { timeout_ms: 2_000 })).payload).toMatchObject({ timeout_ms: 2_000 });
+    expect((await start(how, { timeout_ms: 90_000 })).payload).toMatchObject({ timeout_ms: 50_000 });
+  });
+
+  test('an agent whose input has a property of that name gets it as input', async () => {
+    const schema = { type: 'object', properties: { timeout_ms: { type: 'integer' } }, additionalProperties: false };
+    const clock = agent('clock', { tools: [look, dig], input: { format: 'json', schema } });
+    const says = [...lines({ root: [call('clock', { timeout_ms: 5, tools: ['dig'] })] }), always('Done.')];
+    const { requests, report, cloister } = await ask(agent('root', { agents: [clock] }), { says });
+    const own = requests.find(({ text }) => text.includes('agent \\"clock\\"'))!;
+    expect(own.options.prompt.at(-1)).toMatchObject({ content: [{ text: 'Your task: {"timeout_ms":5}' }] });
+    expect(own.options.tools?.map(({ name }) => name)).toEqual(['dig', 'read_output']);
+    const [requested] = await cloister.protocol(report.run);
+    expect(requested!.payload).toMatchObject({ timeout_ms: 600_000 });
+  });
+
+  test('what the caller is shown does not depend on the tools that the agent has', async () => {
+    const shown = async (...tools: readonly (typeof look)[]) => {
+      const { requests } = await start('call', {}, agent('miner', { tools }));
+      return JSON.stringify([requests[0]!.options.tools, requests[0]!.text]);
+    };
+    expect(await shown(look)).toBe(await shown(dig, echo));
+  });
 });

@@ -88,20 +88,23 @@ describe('the agent’s tool', () => {
   const offered = (schema: JsonObject): JsonObject =>
     agent('lead', { agents: [agent('child', { input: { format: 'json', schema } })] }).definition.tools[0]!.inputSchema;
   const properties = { a: { type: 'string' } };
+  const description = expect.any(String) as string;
+  const options: JsonObject = {
+    reason: { type: 'string', description },
+    timeout_ms: { type: 'integer', minimum: 1, description },
+    tools: { type: 'array', items: { type: 'string' }, description },
+  };
 
   test.each<[string, JsonObject]>([
     ['no schema', {}],
     ['properties', { properties, required: ['a'], additionalProperties: false }],
     ['minimum counts only', { minProperties: 1 }],
     ['internal references', { properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: { oneOf: [{}] } } }],
-  ])('has a reason property beside %s', (_, schema) => {
+  ])('has the options of a call beside %s', (_, schema) => {
     expect(offered(schema)).toEqual({
       ...schema,
       type: 'object',
-      properties: {
-        ...(schema['properties'] as JsonObject),
-        reason: { type: 'string', description: expect.any(String) },
-      },
+      properties: { ...(schema['properties'] as JsonObject), ...options },
     });
   });
 
@@ -116,10 +119,19 @@ describe('the agent’s tool', () => {
     ['maxProperties', { maxProperties: 1 }],
     ['a condition', { if: { required: ['reason'] }, else: false }],
     ['a reference to itself', { properties: { ...properties, more: { $ref: '#' } }, additionalProperties: false }],
-    ['a reason of its own', { properties: { reason: { type: 'integer' } } }],
-    ['a required reason', { required: ['reason'] }],
-  ])('has no reason property beside %s', (_, schema) => {
+    [
+      'properties of those names',
+      { properties: { reason: { type: 'integer' }, tools: {}, timeout_ms: { const: 'soon' } } },
+    ],
+    ['required ones', { required: ['reason', 'tools', 'timeout_ms'] }],
+  ])('has no options of a call beside %s', (_, schema) => {
     expect(offered(schema)).toEqual({ ...schema, type: 'object' });
+  });
+
+  test('has the options whose names are free', () => {
+    const { reason, ...rest } = options;
+    const own = { tools: { type: 'integer' } };
+    expect(offered({ properties: own })['properties']).toEqual({ reason, timeout_ms: rest['timeout_ms'], ...own });
   });
 });
 
