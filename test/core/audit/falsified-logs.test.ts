@@ -152,7 +152,40 @@ const falsifications: readonly (readonly [title: string, code: ProblemCode, lie:
       },
     },
   ],
+  [
+    'a child may start agents at deeper levels than its parent',
+    'limit-widened',
+    {
+      before: (log) => {
+        const deep = { ...definitions.child, depth: 9 };
+        log.cross('goal', [root, 'x-333333333333' as CellId], 'Go.');
+        const birth = birthOf('x-333333333333' as CellId, root, deep, {});
+        const extras = { definitions: [{ digest: birth.digest, definition: deep }] };
+        log.begin(root, { do: 'child', name: 'agent:x', birth }, extras);
+      },
+    },
+  ],
 ];
+
+test('an agent with more than its parent may pass on is reported, if it was spawned', async () => {
+  const limited = { ...definitions.lead, limits: { max_steps: 4, timeout_ms: 9_000 } };
+  const child = 'x-333333333333' as CellId;
+  const codesFor = async (more: object, limits: object) => {
+    const log = new FrameWriter();
+    log.open(birthOf(root, null, limited, {}), limited, goal);
+    log.cross('goal', [root, child], 'Go.');
+    const definition = { ...definitions.child, limits };
+    const birth = { ...birthOf(child, root, definition, {}), ...more };
+    const extras = { definitions: [{ digest: birth.digest, definition }] };
+    log.begin(root, { do: 'child', name: 'agent:x', birth }, extras);
+    const { problems } = await auditRun(log.frames, { readBlob: log.blob, damaged: [] });
+    return problems.flatMap(({ code, message }) => (code === 'limit-widened' ? [message] : []));
+  };
+  const spawned = { spawned: { name: 'x', workflow: null, topics: [] } };
+  expect(await codesFor(spawned, {})).toEqual(['it has more max_steps, timeout_ms than its parent may pass on']);
+  expect(await codesFor(spawned, { max_steps: 4, timeout_ms: 8_000 })).toEqual([]);
+  expect(await codesFor({}, {})).toEqual([]);
+});
 
 test.each(falsifications)('%s: %s', async (_title, code, lie) => {
   const { ok, problems, unattributedBytes } = await auditFalsified(lie);

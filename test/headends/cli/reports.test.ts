@@ -1,4 +1,9 @@
 import { expect, test } from 'vitest';
+import { publicFailure } from '#base';
+import type { DurableEvent } from '#contracts';
+import { refusalLines } from '../../../src/headends/cli/audit-lines.ts';
+import { eventLine } from '../../../src/headends/cli/event-line.ts';
+import { newRunProgress } from '../../../src/headends/cli/run-progress.ts';
 import { childId, cli, emulate, leadId, runId, scene, startAt, summaryOf } from './driver.ts';
 
 const finOf = (stderr: string): readonly string[] => {
@@ -159,6 +164,24 @@ test('show names the limit that ended a cell', async () => {
   const { stdout } = await cli(['show', 'last'], scene({ childFailure: failure }));
   expect(stdout).toContain(`\nEnded by a limit:\n${childId}  mailTimeout\n`);
   expect((await cli(['show', 'last'], scene())).stdout).not.toContain('Ended by a limit');
+});
+
+test('a refused call is listed with the path to the agent', () => {
+  const refused = {
+    type: 'tool-end',
+    cell: leadId,
+    agent: 'b',
+    at: startAt,
+    tool: 'a',
+    ok: false,
+    ms: 0,
+    error: publicFailure({ code: 'cycle_refused' }),
+    path: ['a', 'b', 'a'],
+  } as unknown as DurableEvent;
+  expect(refusalLines([refused], (_, text) => text)).toEqual([
+    '  call refused: a > b > a: An agent cannot call one of its own callers.',
+  ]);
+  expect(eventLine(refused, newRunProgress(), false)).toContain('own callers. Path: a > b > a.');
 });
 
 test('show says which cells blocked the process, and only then', async () => {
