@@ -1,13 +1,15 @@
 // Anthropic, through its Messages API.
-import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import type { LanguageModelV4CallOptions, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { isClosedSchema, schemaOf, withoutSchema } from './closed-schema.ts';
+import { thinkingBudget } from './thinking-share.ts';
 import { vendorSettings, withVendorOptions } from './vendor.ts';
 import type { Vendor } from './vendor.ts';
 
 export const anthropic: Vendor = async (connection) => {
   // Not the package's main entry: that creates a default provider, which reads ANTHROPIC_BASE_URL and fails when it is empty.
-  const { AnthropicLanguageModel } = await import('@ai-sdk/anthropic/internal');
+  const { AnthropicLanguageModel, getModelCapabilities } = await import('@ai-sdk/anthropic/internal');
   const { provider, modelId, caching } = connection;
+  const { supportsAdaptiveThinking } = getModelCapabilities(modelId);
   const settings = vendorSettings(connection, { 'x-api-key': provider.apiKey }, { 'anthropic-version': '2023-06-01' });
   return {
     model: new AnthropicLanguageModel(modelId, { ...settings, provider: 'anthropic.messages' }),
@@ -16,12 +18,29 @@ export const anthropic: Vendor = async (connection) => {
       const isEnforced = schema !== undefined && isClosedSchema(schema);
       // Without this, the package would turn an open schema into a tool and force the model to call one in every turn.
       const call = schema === undefined || isEnforced ? given : withoutSchema(given);
-      const prepared = withVendorOptions(call, 'anthropic', {
+      const own = withVendorOptions(call, 'anthropic', {
         without: ['thread', 'container'],
         ...(isEnforced ? { set: { structuredOutputMode: 'outputFormat' } } : {}),
       });
+      const prepared = supportsAdaptiveThinking ? own : withThinkingInside(own);
       return caching === 'full' ? { ...prepared, prompt: withCacheMarks(prepared.prompt) } : prepared;
     },
+  };
+};
+
+/** The least that the API accepts. */
+const thinkingTokensMin = 1_024;
+
+/** Older models take a number of tokens for thinking, which the package adds to the maximum. */
+const withThinkingInside = (call: LanguageModelV4CallOptions): LanguageModelV4CallOptions => {
+  const own = call.providerOptions?.['anthropic'] ?? {};
+  const budgetTokens = thinkingBudget(call, { min: thinkingTokensMin, max: Infinity });
+  if (budgetTokens === undefined || own['thinking'] !== undefined) return call;
+  const thinking = budgetTokens === 0 ? { type: 'disabled' } : { type: 'enabled', budgetTokens };
+  return {
+    ...call,
+    maxOutputTokens: call.maxOutputTokens! - budgetTokens,
+    providerOptions: { ...call.providerOptions, anthropic: { ...own, thinking } },
   };
 };
 

@@ -1,11 +1,16 @@
 // Google's Gemini models, through `generateContent`.
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { schemaOf, withoutSchema } from './closed-schema.ts';
+import { thinkingBudget } from './thinking-share.ts';
 import { vendorSettings, withVendorOptions } from './vendor.ts';
 import type { Vendor } from './vendor.ts';
 
 export const google: Vendor = async (connection) => {
-  const { GoogleLanguageModel } = await import('@ai-sdk/google/internal');
+  const { GoogleLanguageModel, getGoogleLanguageModelEntry } = await import('@ai-sdk/google/internal');
   const { provider, modelId } = connection;
+  const { capabilities, requestConfig } = getGoogleLanguageModelEntry(modelId);
+  const { minBudget, maxBudget } = capabilities.language.reasoning;
+  const takesTokens = requestConfig.language.thinkingFormat !== 'level';
   const settings = vendorSettings(connection, { 'x-goog-api-key': provider.apiKey });
   return {
     model: new GoogleLanguageModel(modelId, { ...settings, provider: 'google.generative-ai' }),
@@ -13,10 +18,23 @@ export const google: Vendor = async (connection) => {
       // For models before Gemini 3, the package would force a tool call in every turn.
       const isForced = schemaOf(call) !== undefined && (call.tools ?? []).length > 0 && !/gemini-(?!2)/u.test(modelId);
       const without = ['cachedContent', 'continuationToken'];
-      return withVendorOptions(isForced ? withoutSchema(call) : call, 'google', { without });
+      const own = withVendorOptions(isForced ? withoutSchema(call) : call, 'google', { without });
+      return takesTokens ? withThinkingBudget(own, { min: minBudget, max: maxBudget }) : own;
     },
     translateError: withRetryAfter,
   };
+};
+
+/** Newer models take a level instead. */
+const withThinkingBudget = (
+  call: LanguageModelV4CallOptions,
+  bounds: { readonly min: number; readonly max: number },
+): LanguageModelV4CallOptions => {
+  const own = call.providerOptions?.['google'] ?? {};
+  const budget = thinkingBudget(call, bounds);
+  if (budget === undefined || own['thinkingConfig'] !== undefined) return call;
+  const thinkingConfig = { thinkingBudget: Math.max(budget, bounds.min) };
+  return { ...call, providerOptions: { ...call.providerOptions, google: { ...own, thinkingConfig } } };
 };
 
 /** Google sends the retry delay in the body; all others send a header. */

@@ -4,6 +4,8 @@ import type { LanguageModelV4Prompt, LanguageModelV4StreamPart } from '@ai-sdk/p
 import { expect, test } from 'vitest';
 import { connectModel } from '#adapters/models';
 import type { ConnectOptions } from '#adapters/models';
+import { thinkingTokens } from '#core/rules';
+import { thinkingShares } from '../../../src/adapters/models/thinking-share.ts';
 import type { JsonObject } from '#base';
 import type { ResolvedProvider } from '#contracts';
 import { ask, callOf, continued } from '../../conformance/model.ts';
@@ -11,6 +13,11 @@ import type { Answer } from '../../conformance/model.ts';
 import { listen, openModel, providers, resolved } from './peer.ts';
 import type { Provider } from './peer.ts';
 import { eventsFor } from './wire.ts';
+
+const budgetOf = (tokens: number) => ({ type: 'enabled', budget_tokens: tokens });
+const gemini = (maxOutputTokens: number, thinkingConfig: object) => ({
+  generationConfig: { maxOutputTokens, thinkingConfig },
+});
 
 const all = Object.entries(providers as Record<string, Provider>);
 
@@ -141,6 +148,33 @@ test('OpenAI is asked for encrypted reasoning, for models that reason', async ()
   const [plain] = await sentBy({ ...provider, modelId: 'gpt-4.1' });
   expect(reasoning!.body['include']).toEqual(['reasoning.encrypted_content']);
   expect(plain!.body['include']).toBeUndefined();
+});
+
+test.for<[name: keyof typeof providers, modelId: string, level: 'low' | 'high' | 'max', most: number, sent: object]>([
+  // Anthropic's older models: the tokens for thinking are part of `max_tokens`, and at least 1,024.
+  ['Anthropic', 'claude-sonnet-4-5', 'high', 24_576, { max_tokens: 24_576, thinking: budgetOf(16_384) }],
+  ['Anthropic', 'claude-sonnet-4-5', 'low', 1_500, { max_tokens: 1_500, thinking: budgetOf(1_024) }],
+  ['Anthropic', 'claude-sonnet-4-5', 'max', 1_250, { max_tokens: 1_250, thinking: { type: 'disabled' } }],
+  ['Anthropic', 'claude-opus-4-8', 'high', 5_000, { max_tokens: 5_000, thinking: { type: 'adaptive' } }],
+  ['Google', 'gemini-2.5-flash', 'high', 3_000, gemini(3_000, { thinkingBudget: 2_000 })],
+  ['Google', 'gemini-2.5-flash', 'max', 50_000, gemini(50_000, { thinkingBudget: 24_576 })],
+  ['Google', 'gemini-3-flash-preview', 'high', 3_000, gemini(3_000, { thinkingLevel: 'high' })],
+  ['OpenAI responses', 'gpt-5', 'high', 5_000, { max_output_tokens: 5_000, reasoning: { effort: 'high' } }],
+  ['OpenAI chat', 'gpt-5', 'high', 5_000, { max_completion_tokens: 5_000, reasoning_effort: 'high' }],
+  ['OpenRouter', 'anthropic/claude-sonnet-4.5', 'high', 5_000, { max_tokens: 5_000, reasoning_effort: 'high' }],
+])(
+  'thinking is part of the longest reply that a request allows: %s %s, %s of %i',
+  async ([name, modelId, level, maxOutputTokens, expected]) => {
+    const [sent] = await sentBy({ ...providers[name], modelId }, {}, {}, { reasoning: level, maxOutputTokens });
+    expect(sent!.body).toMatchObject(expected);
+  },
+);
+
+test('the shares of thinking are those that the runtime makes room for', () => {
+  for (const [level, share] of Object.entries(thinkingShares)) {
+    const tokens = thinkingTokens[level as keyof typeof thinkingShares];
+    expect(share).toBeCloseTo(tokens / (tokens + 8_192), 10);
+  }
 });
 
 test.each(['chat', 'openrouter'] as const)('streamed chat completions (%s) request usage', async (format) => {

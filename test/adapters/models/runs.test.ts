@@ -1,6 +1,6 @@
 // Whole runs over real HTTP: how a session handles the vendors' formats.
 import { defineAgent, openCloister } from 'cloister';
-import type { Model, RunEvent, RunSession } from 'cloister';
+import type { Budget, Model, RunEvent, RunSession } from 'cloister';
 import { afterEach, expect, test } from 'vitest';
 import { virtualClock } from '#testkit';
 import type { Answer, OpenedModel } from '../../conformance/model.ts';
@@ -19,10 +19,10 @@ const open = async (provider: Provider, ...answers: readonly Answer[]): Promise<
   return peer;
 };
 
-type RunHooks = { readonly onEvent?: (event: RunEvent, session: RunSession) => void };
+type RunHooks = { readonly onEvent?: (event: RunEvent, session: RunSession) => void; readonly budget?: Budget };
 
 /** Runs to the end; time passes only where the session waits. The audit must agree with everything recorded. */
-const run = async (models: readonly (OpenedModel['model'] | Model)[], { onEvent }: RunHooks = {}) => {
+const run = async (models: readonly (OpenedModel['model'] | Model)[], { onEvent, budget }: RunHooks = {}) => {
   const clock = virtualClock(1_790_000_000_000);
   const lookedUp: string[] = [];
   const agent = defineAgent({
@@ -45,7 +45,7 @@ const run = async (models: readonly (OpenedModel['model'] | Model)[], { onEvent 
     ],
   });
   await using cloister = await openCloister({ store: 'memory', agents: [agent], clock });
-  const session = cloister.run('comparer', 'Compare SQLite and DuckDB');
+  const session = cloister.run('comparer', 'Compare SQLite and DuckDB', { ...(budget && { budget }) });
   const events: RunEvent[] = [];
   for await (const event of session) {
     events.push(event);
@@ -91,7 +91,8 @@ test.each(all)('%s: a request costs its own price, with cached tokens at their o
   const usage = { inputTokens: 1_000_000, outputTokens: 100_000, cacheReadTokens: 600_000, cacheWriteTokens: 0 };
   const { model } = await open(provider, { text: 'Rows here.', usage });
   const price = { input: 3, output: 15, cacheRead: 0.3 };
-  const { outcome } = await run([{ language: model, price, maxOutputTokens: 100_000, contextTokens: 2_000_000 }]);
+  const priced = { language: model, price, maxOutputTokens: 100_000, contextTokens: 2_000_000 };
+  const { outcome } = await run([priced], { budget: { tokens: 1_500_000 } });
   // More than any honest provider could count for such a short prompt; it is recorded nevertheless.
   expect(outcome.failure?.code, name).toBe('budget_overdrawn');
   expect(outcome.spent).toMatchObject({ inputTokens: 1_000_000, outputTokens: 100_000, usd: 1.2 + 0.18 + 1.5 });
