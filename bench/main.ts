@@ -16,6 +16,7 @@ import { schemasBenchmark } from './schemas.ts';
 import { serveBenchmark } from './serve/serve.ts';
 import { sqliteBenchmark } from './sqlite.ts';
 import { teamsBenchmark } from './teams.ts';
+import { tokenEstimateBenchmark } from './token-estimate.ts';
 import { turnsBenchmark } from './turns.ts';
 import { stallsBenchmark } from './stalls.ts';
 import { windowBenchmark } from './window.ts';
@@ -31,6 +32,7 @@ const benchmarks: readonly Benchmark[] = [
   resumeBenchmark,
   checkBenchmark,
   schemasBenchmark,
+  tokenEstimateBenchmark,
   windowBenchmark,
   checkpointBenchmark,
   mailBenchmark,
