@@ -101,7 +101,12 @@ export type TopologyAgent = {
   readonly models: readonly {
     readonly name: string;
     /** USD per million tokens, at the highest price tier. Null: unknown. */
-    readonly price: { readonly input: number; readonly output: number } | null;
+    readonly price: {
+      readonly input: number;
+      readonly output: number;
+      /** The lowest price of any token, and of one of output. Absent: it has only the prices above. */
+      readonly least?: { readonly token: number; readonly output: number };
+    } | null;
     readonly contextTokens: number | null;
     readonly maxOutputTokens: number | null;
     /** Variables that its provider reads. */
@@ -183,7 +188,10 @@ export type Warning = {
     | 'model-passed-over'
     | 'model-unknown'
     /** Patterns of a tool's schema that only the tool checks. */
-    | 'pattern-unchecked';
+    | 'pattern-unchecked'
+    /** No request, or no thinking of the level that is set, fits into a budget. */
+    | 'budget-small'
+    | 'thinking-small';
   readonly agent: string;
   readonly message: string;
 };

@@ -31,6 +31,7 @@ import type { Registry } from './registry.ts';
 import { selfReference } from './read-agent-files.ts';
 import type { LinkedFile } from './read-agent-files.ts';
 import { coordinatorProblems, addTeams } from './check-teams.ts';
+import { budgetWarnings } from './check-budgets.ts';
 import { probeServers, uncheckedWarnings } from './probe-servers.ts';
 import { withChildren } from './resources-from-code.ts';
 
@@ -172,7 +173,7 @@ const strongAdvice =
 
 /** Runs start at the files that no other file names. */
 const buildTopology = async (registry: Registry) => {
-  const { linked, roots, configs } = registry;
+  const { linked, roots, configs, agents: built } = registry;
   const unused = Map.groupBy(passedOverModels(registry), ({ agent }) => agent.file);
   const agents: TopologyAgent[] = [];
   for (const one of linked.values()) {
@@ -182,7 +183,8 @@ const buildTopology = async (registry: Registry) => {
   const named = new Set([...linked.values()].flatMap((one) => [...one.agents.map(({ path }) => path), ...one.spawns]));
   const topLevel = roots.filter((path) => linked.has(path) && !named.has(path));
   const deepest = Math.max(0, ...[...linked.keys()].map((path) => configs.forFile(path).resolved.spawns.depth));
-  return withDisplayPaths(checkTopology(agents, topLevel.length > 0 ? topLevel : roots, { depthMax: deepest }), linked);
+  const found = checkTopology(agents, topLevel.length > 0 ? topLevel : roots, { depthMax: deepest });
+  return withDisplayPaths({ ...found, warnings: [...found.warnings, ...budgetWarnings(built, agents)] }, linked);
 };
 
 /** `without`: the models that runs pass over. They cost nothing and reach nothing. */
@@ -270,9 +272,15 @@ const highestFigures = ({ price, contextTokens, maxOutputTokens }: ModelFacts) =
   maxOutputTokens: maxOutputTokens ?? null,
 });
 
-const highestPrice = ({ tiers = [], ...base }: Price): { input: number; output: number } => ({
+const highestPrice = ({ tiers = [], ...base }: Price): NonNullable<TopologyAgent['models'][number]['price']> => ({
   input: Math.max(...[base, ...tiers].map(({ input, cacheWrite = 0 }) => Math.max(input, cacheWrite))),
   output: Math.max(...[base, ...tiers].map(({ output }) => output)),
+  least: {
+    token: Math.min(
+      ...[base, ...tiers].map(({ input, output, cacheRead = input }) => Math.min(input, output, cacheRead)),
+    ),
+    output: Math.min(...[base, ...tiers].map(({ output }) => output)),
+  },
 });
 
 const explicitSettings = ({ tools, limits, budget }: Frontmatter): TopologyAgent['explicit'] => ({

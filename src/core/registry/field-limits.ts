@@ -55,9 +55,9 @@ export const limitFields: readonly FrontmatterField[] = [
   }),
   limitField('maxOutputTokens', {
     kind: countKind(1),
-    description: 'Maximum output tokens per request.',
+    description: 'Maximum output tokens per request; room for thinking comes on top.',
     example: 8_192,
-    otherwise: "the model's maximum, or 8192 if unknown",
+    otherwise: "the model's maximum, or 8192 if unknown, but at most a quarter of the budget",
   }),
   limitField('contextTokensMax', {
     kind: countKind(1),

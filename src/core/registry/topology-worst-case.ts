@@ -9,9 +9,10 @@
 //   spawned  agents work again for every message, so only their budget bounds them
 //
 // The tree below it, level by level up to `depthMax`, for the worst of its sub-agents in each respect:
-//   cells    1 + min(calls × cells of a child, budget.spawns)
+//   cells    1 + min(calls × cells of a child, budget.spawns, calls that the budget pays for: four tokens of output for each)
 //   depth    min(1 + depth of a child, budget.spawns)
-//   tokens   min(own + min(calls × tokens of a child, cells below × most expensive cell below), budget.tokens)
+//   tokens   min(own + min(calls × tokens of a child, cells below × most expensive cell below), budget.tokens,
+//            budget.usd at the lowest price of a token)
 //   dollars  likewise with budget.usd, and no more than those tokens at the highest price of a token
 //
 //   W1. Never less than what the runtime can do. The runtime does not start a child whose name is among its ancestors, so in
@@ -25,6 +26,8 @@ import type { AgentGraph } from './topology-graph.ts';
 /** Copies of the defaults in `core/session`, which this folder cannot import; a test compares them. */
 const windowTokensDefault = 128_000;
 const outputTokensDefault = 8_192;
+/** The shortest call of a tool, or task of `gather`, that a model can write. */
+const callTokensMin = 4;
 /** The tasks that one call of `gather` may contain. */
 const gatherTasksMax = 16;
 const stepsMax = 100_000;
@@ -59,9 +62,22 @@ type Bound = {
   readonly cellNanoUsd: number;
   /** Of the most expensive token. */
   readonly tokenNanoUsd: number;
+  /** Of the cheapest token, and of the cheapest one of output. */
+  readonly leastNanoUsd: number;
+  readonly leastOutputNanoUsd: number;
 };
 
-const noBound: Bound = { cells: 0, depth: 0, tokens: 0, nanoUsd: 0, cellTokens: 0, cellNanoUsd: 0, tokenNanoUsd: 0 };
+const noBound: Bound = {
+  cells: 0,
+  depth: 0,
+  tokens: 0,
+  nanoUsd: 0,
+  cellTokens: 0,
+  cellNanoUsd: 0,
+  tokenNanoUsd: 0,
+  leastNanoUsd: Infinity,
+  leastOutputNanoUsd: Infinity,
+};
 
 /** What one session uses itself, and the caps on it and everything below it. */
 type OwnUsage = {
@@ -69,6 +85,8 @@ type OwnUsage = {
   readonly tokens: number;
   readonly nanoUsd: number;
   readonly tokenNanoUsd: number;
+  readonly leastNanoUsd: number;
+  readonly leastOutputNanoUsd: number;
   readonly spawnsMax: number;
   readonly tokensMax: number;
   readonly nanoUsdMax: number;
@@ -89,24 +107,42 @@ const ownUsage = (agent: TopologyAgent, isRoot: boolean, wakeUps = 1): OwnUsage 
   let tokens = 0;
   let nanoUsd = 0;
   let tokenNanoUsd = 0;
+  let [leastNanoUsd, leastOutputNanoUsd] = [Infinity, Infinity];
   for (const model of models) {
     const input = limits.contextTokensMax || model.contextTokens || windowTokensDefault;
-    const output = (limits.maxOutputTokens || model.maxOutputTokens || outputTokensDefault) + agent.thinkingTokens;
+    const output = outputTokens(agent, limits.maxOutputTokens, model.maxOutputTokens);
     tokens += input + output;
     const price = model.price ?? unknownPrice;
     nanoUsd += nanoUsdOf(price, input, output);
     tokenNanoUsd = Math.max(tokenNanoUsd, nanoUsdOf(price, 1, 0), nanoUsdOf(price, 0, 1));
+    const least = model.price === null ? noPrice : (model.price.least ?? leastOf(model.price));
+    leastNanoUsd = Math.min(leastNanoUsd, least.token * 1_000);
+    leastOutputNanoUsd = Math.min(leastOutputNanoUsd, least.output * 1_000);
   }
   return {
     calls: turns === 0 ? 0 : multiply(calls, wakeUps),
     tokens: multiply(multiply(multiply(turns, attempts), tokens), wakeUps),
     nanoUsd: multiply(multiply(multiply(turns, attempts), nanoUsd), wakeUps),
     tokenNanoUsd,
+    leastNanoUsd,
+    leastOutputNanoUsd,
     spawnsMax: Math.ceil(budget.spawns ?? Infinity),
     tokensMax: budget.tokens ?? Infinity,
     nanoUsdMax: budget.usd === undefined ? Infinity : Math.round(budget.usd * 1e9),
   };
 };
+
+/** The longest reply that a budget does not lower, with room to think. */
+const outputTokens = ({ thinkingTokens }: TopologyAgent, agentMax: number, modelMax: number | null): number =>
+  agentMax ? agentMax + thinkingTokens : modelMax || outputTokensDefault + thinkingTokens;
+
+const leastOf = ({ input, output }: { readonly input: number; readonly output: number }) => ({
+  token: Math.min(input, output),
+  output,
+});
+
+/** A model without a known price may be free. */
+const noPrice = { token: 0, output: 0 };
 
 /** An agent without models uses a default that is unknown here. */
 const unknownModel = { price: null, contextTokens: null, maxOutputTokens: null };
@@ -119,11 +155,18 @@ const nanoUsdOf = (price: { input: number; output: number }, input: number, outp
 
 /** A session with its worst children; the worst child may differ for each value. */
 const withChildren = (own: OwnUsage, child: Bound): Bound => {
-  const below = Math.min(multiply(own.calls, child.cells), own.spawnsMax);
+  const leastOutputNanoUsd = Math.min(own.leastOutputNanoUsd, child.leastOutputNanoUsd);
+  const below = Math.min(
+    multiply(own.calls, child.cells),
+    own.spawnsMax,
+    Math.floor(own.tokensMax / callTokensMin),
+    countFor(own.nanoUsdMax, callTokensMin * leastOutputNanoUsd),
+  );
   const worstBelow = below === 0 ? noBound : child;
   const tokensBelow = Math.min(multiply(own.calls, worstBelow.tokens), multiply(below, worstBelow.cellTokens));
   const nanoUsdBelow = Math.min(multiply(own.calls, worstBelow.nanoUsd), multiply(below, worstBelow.cellNanoUsd));
-  const tokens = Math.min(own.tokens + tokensBelow, own.tokensMax);
+  const leastNanoUsd = Math.min(own.leastNanoUsd, worstBelow.leastNanoUsd);
+  const tokens = Math.min(own.tokens + tokensBelow, own.tokensMax, countFor(own.nanoUsdMax, leastNanoUsd));
   const tokenNanoUsd = Math.max(own.tokenNanoUsd, worstBelow.tokenNanoUsd);
   return {
     cells: 1 + below,
@@ -133,8 +176,14 @@ const withChildren = (own: OwnUsage, child: Bound): Bound => {
     cellTokens: Math.min(Math.max(own.tokens, worstBelow.cellTokens), own.tokensMax),
     cellNanoUsd: Math.min(Math.max(own.nanoUsd, worstBelow.cellNanoUsd), own.nanoUsdMax),
     tokenNanoUsd,
+    leastNanoUsd,
+    leastOutputNanoUsd: Math.min(own.leastOutputNanoUsd, worstBelow.leastOutputNanoUsd),
   };
 };
+
+/** How many of something a budget pays for. */
+const countFor = (nanoUsd: number, each: number): number =>
+  nanoUsd === Infinity || each === 0 ? Infinity : Math.floor(nanoUsd / each);
 
 const worse = (one: Bound, other: Bound): Bound => ({
   cells: Math.max(one.cells, other.cells),
@@ -144,6 +193,8 @@ const worse = (one: Bound, other: Bound): Bound => ({
   cellTokens: Math.max(one.cellTokens, other.cellTokens),
   cellNanoUsd: Math.max(one.cellNanoUsd, other.cellNanoUsd),
   tokenNanoUsd: Math.max(one.tokenNanoUsd, other.tokenNanoUsd),
+  leastNanoUsd: Math.min(one.leastNanoUsd, other.leastNanoUsd),
+  leastOutputNanoUsd: Math.min(one.leastOutputNanoUsd, other.leastOutputNanoUsd),
 });
 
 /** Zero times infinity is zero here, not NaN. */
@@ -203,7 +254,9 @@ const isSame = (one: Bound, other: Bound): boolean =>
   one.nanoUsd === other.nanoUsd &&
   one.cellTokens === other.cellTokens &&
   one.cellNanoUsd === other.cellNanoUsd &&
-  one.tokenNanoUsd === other.tokenNanoUsd;
+  one.tokenNanoUsd === other.tokenNanoUsd &&
+  one.leastNanoUsd === other.leastNanoUsd &&
+  one.leastOutputNanoUsd === other.leastOutputNanoUsd;
 
 /** Levels beyond the last computed one are equal to it. */
 const layerAt = ({ bounds }: Layers, level: number): readonly Bound[] => bounds[Math.min(level, bounds.length - 1)]!;

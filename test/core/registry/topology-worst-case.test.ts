@@ -66,8 +66,23 @@ test('a count too large for a number has no bound', () => {
   const chain = [agent('a', ['b'], { limits }), agent('b', ['c'], { limits }), agent('c', [], { limits })];
   expect(worstCase(chain)).toEqual({ agents: null, depth: 2, tokens: null, usd: null });
   const capped = chain.map((one) => ({ ...one, budget: { spawns: 7, tokens: 1_000_000, usd: 0.25 } }));
-  expect(worstCase(capped)).toEqual({ agents: 8, depth: 2, tokens: 1_000_000, usd: 0.25 });
+  // A quarter of a dollar, at $1 for a million tokens.
+  expect(worstCase(capped)).toEqual({ agents: 8, depth: 2, tokens: 250_000, usd: 0.25 });
   expect(worstCase([agent('a', ['b'], { limits: { maxToolTurns: Infinity } }), agent('b')]).agents).toBeNull();
+});
+
+test('a budget in dollars bounds tokens and agents: by the lowest price of a token, and four tokens for each call', () => {
+  const least = { token: 0.3, output: 15 };
+  const models = [model({ price: { input: 3.75, output: 15, least }, contextTokens: 200_000, maxOutputTokens: null })];
+  const names = ['one', 'two', 'three'];
+  const team = [
+    agent('lead', names, { models, budget: { usd: 0.5 } }),
+    ...names.map((name) => agent(name, names, { models })),
+  ];
+  expect(worstCase(team.map((one) => ({ ...one, budget: {} })))).toMatchObject({ agents: 210_501 });
+  expect(worstCase(team)).toEqual({ agents: 1 + 8_333, depth: 3, tokens: 1_666_666, usd: 0.5 });
+  const counted = worstCase([{ ...team[0]!, budget: { tokens: 10_000 } }, ...team.slice(1)]);
+  expect(counted).toMatchObject({ agents: 1 + 2_500, tokens: 10_000 });
 });
 
 test('of several roots the worst counts', () => {
@@ -258,6 +273,8 @@ type RunTotals = {
   readonly depth: number;
   readonly tokens: number;
   readonly usd: number;
+  /** The price of the cheapest output token of any of its cells. */
+  readonly leastOutput: number;
   /** Its tokens with their prices, the highest first: those are counted when the budget does not cover all. */
   readonly bought: readonly PricedTokens[];
 };
@@ -323,16 +340,23 @@ const trees = (
   const belows = new Map<number, readonly RunTotals[]>();
   return withoutDominated(
     sessions(one, isRoot).flatMap(({ turns, calls }) => {
-      const below =
-        belows.get(calls) ?? withoutDominated(after({ cells: 0, depth: -1, tokens: 0, usd: 0, bought: [] }, calls));
+      const below = belows.get(calls) ?? withoutDominated(after(nothing, calls));
       belows.set(calls, below);
-      return below.map((ran) => {
+      const leastOutput = Math.min(...models.map(({ price }) => price!.output / 1e6));
+      // Each call takes four tokens of output.
+      const isPaid = (ran: RunTotals): boolean =>
+        4 * ran.cells <= (budget.tokens ?? Infinity) &&
+        4 * ran.cells * Math.min(leastOutput, ran.leastOutput) <= (budget.usd ?? Infinity);
+      return below.filter(isPaid).map((ran) => {
         const own = perTurn.map(({ price, tokens }) => ({ price, tokens: turns * tokens }));
         const bought = capTokens([...ran.bought, ...own], budget.tokens ?? Infinity);
+        const counted = Math.min(ran.tokens + sum(own.map(({ tokens }) => tokens)), budget.tokens ?? Infinity);
+        const least = Math.min(...bought.map(({ price }) => price));
         return {
           cells: ran.cells + 1,
           depth: ran.depth + 1,
-          tokens: sum(bought.map(({ tokens }) => tokens)),
+          tokens: Math.min(counted, least === 0 ? Infinity : Math.floor((budget.usd ?? Infinity) / least + 1e-9)),
+          leastOutput: Math.min(leastOutput, ran.leastOutput),
           usd: Math.min(
             ran.usd + sum(own.map(({ price, tokens }) => price * tokens)),
             sum(bought.map(({ price, tokens }) => price * tokens)),
@@ -345,11 +369,14 @@ const trees = (
   );
 };
 
+const nothing: RunTotals = { cells: 0, depth: -1, tokens: 0, usd: 0, leastOutput: Infinity, bought: [] };
+
 const combine = (one: RunTotals, other: RunTotals): RunTotals => ({
   cells: one.cells + other.cells,
   depth: Math.max(one.depth, other.depth),
   tokens: one.tokens + other.tokens,
   usd: one.usd + other.usd,
+  leastOutput: Math.min(one.leastOutput, other.leastOutput),
   bought: [...one.bought, ...other.bought],
 });
 
@@ -380,7 +407,7 @@ const withoutDominated = (all: readonly RunTotals[]): readonly RunTotals[] => {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-const maxima = (agents: readonly TopologyAgent[], depthMax: number): Omit<RunTotals, 'bought'> => {
+const maxima = (agents: readonly TopologyAgent[], depthMax: number): Omit<RunTotals, 'bought' | 'leastOutput'> => {
   const all = trees(agents, agents[0]!, { above: [], room: Infinity, depthMax });
   const most = (of: (ran: RunTotals) => number): number => Math.max(...all.map(of));
   return {
@@ -399,12 +426,14 @@ test.each([
     fc.property(smallTeam(cyclic), (agents) => {
       const worst = worstCase(agents, depthMax);
       const most = maxima(agents, depthMax);
-      expect(worst).toMatchObject({ agents: most.cells, depth: most.depth });
+      expect(worst.agents).toBeGreaterThanOrEqual(most.cells);
+      expect(worst.depth).toBeGreaterThanOrEqual(most.depth);
       expect(worst.tokens).toBeGreaterThanOrEqual(most.tokens);
       expect(worst.usd).toBeGreaterThanOrEqual(most.usd - 1e-9);
+      if (agents.some(({ budget: { tokens, usd } }) => tokens !== undefined || usd !== undefined)) return;
+      expect(worst).toMatchObject({ agents: most.cells, depth: most.depth });
       if (agents.some(({ budget }) => budget.spawns !== undefined)) return;
       expect(worst.tokens).toBe(most.tokens);
-      if (agents.some(({ budget }) => budget.tokens !== undefined)) return;
       expect(worst.usd).toBeCloseTo(most.usd, 6);
     }),
     { numRuns: 200 },
