@@ -50,8 +50,8 @@ const says: Record<string, readonly RegExp[]> = {
   limits: [
     /three steps: limit \(AgentLimitExceeded\("max_steps"\)\)/u,
     /two turns: partial \(turns_used\) "I looked/u,
-    /10,300 tokens: budget \(budget_refused\) "I look again\."/u,
-    /nothing: budget \(budget_refused\) ""/u,
+    /2,100 tokens: budget \(The request needs [\d,]+ tokens, but [\d,]+ tokens of 2,100 .*\) "I look again\."/u,
+    /nothing: budget \(A reply may use a quarter of the budget\. .*\) ""/u,
     /late: partial \(missing slow\) "One answered/u,
     /slow agent: timeout \(deadline_passed\) ""/u,
   ],

@@ -64,7 +64,7 @@ const lead = defineAgent({
 const cases: readonly [what: string, agent: Agent, options?: RunOptions][] = [
   ['a limit of three steps', searcher({ max_steps: 3 })],
   ['two turns', searcher({ maxToolTurns: 2 })],
-  ['a budget of 10,300 tokens', searcher({}), { budget: { tokens: 10_300 } }],
+  ['a budget of 2,100 tokens', searcher({}), { budget: { tokens: 2_100 } }],
   ['a budget of nothing', searcher({}), { budget: { usd: 0 } }],
   ['a child that is late', lead],
   ['100 ms for a slow agent', helper('slow'), { budget: { ms: 100 } }],

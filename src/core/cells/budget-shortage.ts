@@ -33,7 +33,7 @@ export const amountText = (unit: Unit, amount: number): string => {
     case 'tokens':
       return `${grouped(amount)} tokens`;
     case 'nanoUsd':
-      return `$${(amount / 1e9).toFixed(amount < 1e7 ? 6 : 4)}`;
+      return `$${(amount / 1e9).toFixed(amount > 0 && amount < 1e7 ? 6 : 4)}`;
     case 'bytes':
       return `${grouped(amount)} bytes`;
   }

@@ -182,11 +182,12 @@ describe('an allowance', () => {
     ];
     const open = async () => {
       const gate = new Gate();
-      const usage = { input: 7_900, output: 100 };
+      const usage = { input: 100, output: 7_900 };
       const model = rehearse([{ reply: { text: 'Yes.', usage, delayMs: 1 } }], {
         clock: { timer: (_ms, due) => gate.hold(due) },
       });
-      const agent = defineAgent({ name: 'yes', description: 'd', prompt: 'p', models: [model] });
+      const limits = { maxOutputTokens: 8_192 };
+      const agent = defineAgent({ name: 'yes', description: 'd', prompt: 'p', models: [model], limits });
       const cloister = await openCloister({ agents: [agent], workspace, clock });
       const server = await openServer(cloister, { tokens, clock });
       /** Sends that many concurrent requests: returns how many were accepted, and why others were not. */
