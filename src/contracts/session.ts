@@ -6,6 +6,7 @@ export type Status = 'completed' | 'partial' | 'failed' | 'cancelled' | 'limit' 
 /** How a session ended. `output` may be empty only if `failure` says why. */
 export type Outcome = {
   readonly status: Status;
+  /** For an agent with JSON output: the answer as text, or nothing. */
   readonly output: string;
   /** For an agent with JSON output: the parsed answer. For a team: a summary of its tasks, or its plan. */
   readonly data: Json;

@@ -215,6 +215,23 @@ describe('a child that is stopped', () => {
   });
 });
 
+test('a caller that asks a text agent for JSON is shown the JSON, and nothing around it', async () => {
+  const folders = createFolders({
+    'lead.ai': ai('agents:\n  - { agent: expert, output: { format: json } }'),
+    'expert.ai': ai(),
+  });
+  const says = [
+    { when: { agent: 'lead', turn: 1 }, reply: calls({ tool: 'expert', args: { prompt: 'Graz?' } }) },
+    { when: { agent: 'expert' }, reply: 'I asked around.\n```json\n{ "people": 3e5 }\n```' },
+    { reply: '{{results}}' },
+  ];
+  const { cloister } = await open(folders, ['.'], { says });
+  const { output } = await cloister.run('lead', 'Go').outcome;
+  expect(output).toMatch(/\n\| \{"people":300000\}$/u);
+  expect(output).not.toContain('asked');
+  expect(await cloister.run('expert', 'Graz?').outcome).toMatchObject({ output: expect.stringContaining('asked') });
+});
+
 test('a JSON agent from a file is called with its own schema, and its answer is checked against its own', async () => {
   const folders = createFolders({
     'lead.ai': ai('agents: expert'),

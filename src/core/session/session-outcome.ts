@@ -72,9 +72,10 @@ export const shutdownOutcome = (session: Session, works: LatestWorks, leavesUnre
   const failure: Failure = { code: 'shut_down' };
   if (last?.status === 'failed' || (last === null && !leavesUnread)) return stoppedOutcome(session, failure);
   const text = textForCaller(session);
-  if (leavesUnread) return outcome(session, 'partial', text, { failure });
-  if (forCaller?.status !== 'partial') return outcome(session, 'completed', text);
-  return { ...forCaller, output: text, data: null, spent: elapsedSpend(session) };
+  const data = session.cell.agent.output.format === 'json' ? (extractJson(text) ?? null) : null;
+  if (leavesUnread) return outcome(session, 'partial', text, { failure, data });
+  if (forCaller?.status !== 'partial') return outcome(session, 'completed', text, { data });
+  return { ...forCaller, output: text, data, spent: elapsedSpend(session) };
 };
 
 export type LatestWorks = { readonly last: Outcome | null; readonly forCaller: Outcome | null };

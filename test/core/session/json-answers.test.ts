@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { openCloister } from 'cloister';
 import { rehearse } from '#testkit';
 import { agent, always, ask, call, calls, lastResults, lines, ofType } from './driver.ts';
+import { auditProblems, mutableCopy, record } from './recorded.ts';
 
 const schema = {
   type: 'object',
@@ -45,7 +46,7 @@ describe('the value is the result', () => {
     const session = await cloister.spawn('expert', { message: 'Graz?' });
     expect(await session.answer()).toMatchObject({ status: 'completed', text: value });
     session.finish();
-    expect(await session.outcome).toMatchObject({ output: value });
+    expect(await session.outcome).toMatchObject({ output: value, data: JSON.parse(value) });
     expect(await cloister.audit(session.run)).toMatchObject({ ok: true, problems: [] });
   });
 
@@ -142,4 +143,31 @@ describe('a value is passed on unchanged, or sent back', () => {
     const other = await ask(list, { says: [always('It is [{"a": 1}].')] });
     expect(other.outcome).toMatchObject({ status: 'completed', output: '[{"a":1}]' });
   });
+});
+
+test('a secret that was escaped in the answer is removed when the value is written without escapes', async () => {
+  const secret = 'sk-live-9f8e7d6c5b4a';
+  const escaped = [...secret].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+  const { outcome, frames } = await record(expert, {
+    says: [always(`{"city":"${escaped}","people":1}`)],
+    secrets: [secret],
+  });
+  expect(outcome).toMatchObject({ status: 'completed', output: '{"city":"[redacted]","people":1}' });
+  expect(JSON.stringify([outcome, frames.slice(-1)])).not.toContain(secret);
+  expect(await auditProblems(frames)).toEqual([]);
+});
+
+test('the audit finds a value that its model did not write, and an output that is not the value', async () => {
+  const { frames } = await record(expert, { says: [always(prose)] });
+  expect(await auditProblems(frames)).toEqual([]);
+  const isCheck = ({ record: { value } }: any): boolean => value?.json !== undefined;
+  const forged = mutableCopy(frames);
+  const other = '{"city":"Linz","people":1}';
+  forged.find(isCheck).record.value.json = forged.at(-1).record.outcome.output = other;
+  expect((await auditProblems(forged)).map(({ message }) => message)).toContain(
+    "its value is not in the model's reply",
+  );
+  const surrounded = mutableCopy(frames);
+  surrounded.at(-1).record.outcome.output = prose;
+  expect(await auditProblems(surrounded)).toContainEqual(expect.objectContaining({ code: 'outcome-answer' }));
 });

@@ -6,6 +6,7 @@ import { validate } from '#adapters/schemas';
 import { memoryStore } from '#adapters/stores';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import { auditRun } from '#core/audit';
+import { makeRedact } from '#core/registry';
 import { resumeRun, startRun } from '#core/orchestration';
 import type { RunHandle, RunWorldPorts } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';
@@ -17,6 +18,7 @@ export type Recording = {
   /** The time at which the run starts or resumes. */
   readonly at?: number;
   readonly goal?: string;
+  readonly secrets?: readonly string[];
   /** Facts about the model. */
   readonly facts?: Partial<Model>;
   /** The tool sources of each agent; by default those of its definition. */
@@ -25,7 +27,7 @@ export type Recording = {
 
 const run = 'a1b2c3d4e5f6' as RunId;
 
-const wire = ({ says, at = 1_000_000, sources, facts = {} }: Recording, seed: string) => {
+const wire = ({ says, at = 1_000_000, sources, facts = {}, secrets = [] }: Recording, seed: string) => {
   const clock = virtualClock(at);
   const rehearsal = rehearse(says, { clock });
   const model: Model = { language: rehearsal, ...facts };
@@ -48,6 +50,7 @@ const wire = ({ says, at = 1_000_000, sources, facts = {} }: Recording, seed: st
       models: [model],
       sources: sources?.(agent) ?? agent.sources.map((source) => ({ source, only: null })),
     }),
+    redactFor: () => makeRedact(secrets),
     onClosing: (done) => void closing.push(done),
     storeBlob: (bytes) => store.putBlob(bytes),
     readBlob: (ref) => store.getBlob(ref),
