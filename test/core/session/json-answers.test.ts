@@ -160,7 +160,7 @@ test('a secret that was escaped in the answer is removed when the value is writt
 test('the audit finds a value that its model did not write, and an output that is not the value', async () => {
   const { frames } = await record(expert, { says: [always(prose)] });
   expect(await auditProblems(frames)).toEqual([]);
-  const isCheck = ({ record: { value } }: any): boolean => value?.json !== undefined;
+  const isCheck = (frame: any): boolean => frame.record.value?.json !== undefined;
   const forged = mutableCopy(frames);
   const other = '{"city":"Linz","people":1}';
   forged.find(isCheck).record.value.json = forged.at(-1).record.outcome.output = other;
