@@ -50,7 +50,7 @@ describe('agents in `spawns`', () => {
 
   test('every setting of a file is in the spawn rules', async () => {
     const rules =
-      '{ agents: a, children: 2, perMinute: 1, depth: 0, share: [context], templates: true, pool: { a: 2 }, grace: 1s }';
+      '{ agents: a, children: 2, perMinute: 1, depth: 0, share: [context], templates: true, pool: { a: 2 }, grace: 1s, on_end: stop, wait: 2m }';
     const gm = await loaded({
       'gm.ai': ai(
         `tools: [spawn_agent, read_file, publish]\nspawns: ${rules}\nmessages: children\ntopics: { hear: x, say: [y] }`,
@@ -67,6 +67,8 @@ describe('agents in `spawns`', () => {
         templates: { tools: ['read_file'] },
         pool: { a: 2 },
         graceMs: 1_000,
+        onEnd: 'stop',
+        waitMs: 120_000,
       },
       messages: ['children'],
       topics: { hear: ['x'], say: ['y'] },

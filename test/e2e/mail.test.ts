@@ -1,4 +1,5 @@
 // Spawned agents in real processes: a chat that is one session, its agents, and what is left of it after a kill.
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { cloisterJson, cloister, newFolder, nodeNoise, repo, script, startCloister, value } from './driver.ts';
@@ -146,4 +147,40 @@ test.concurrent('an interrupted chat leaves no process behind', async () => {
   const { status, cells } = await cloisterJson(['show', 'last'], { cwd });
   expect(status).toBe('cancelled');
   expect(cells.map(({ status: one }: any) => one)).toEqual(cells.map(() => 'cancelled'));
+});
+
+test.concurrent('an agent that hands over to a copy of itself and stops: its caller gets the copy’s answer, or is told why not', async () => {
+  const cwd = newFolder();
+  const write = (spawns: string): void =>
+    writeFileSync(
+      join(cwd, 'reader.ai'),
+      `---\ndescription: Reads.\nusage: All of it\noutput: { format: text }\nmodels: rehearsal/m\ntools: [spawn_agent]\nspawns: ${spawns}\n---\nYou read.\n`,
+    );
+  const provider = { type: 'rehearsal', script: './script.yaml', models: { m: {} } };
+  writeFileSync(join(cwd, '.ai-agent.json'), JSON.stringify({ providers: { rehearsal: provider } }));
+  writeFileSync(
+    join(cwd, 'script.yaml'),
+    `lines:
+  - when: { agent: reader, text: 'All of it', turn: 1 }
+    reply: { calls: [{ tool: spawn_agent, args: { agent_id: self, initial_message: The rest } }] }
+  - when: { agent: reader, text: 'All of it' }
+    reply: A copy of me continues.
+  - reply: { text: The butler did it., delayMs: 1500 }
+`,
+  );
+  write('[self]');
+  const whole = await cloister(['reader.ai', 'All of it'], { cwd });
+  expect(whole.stdout.trim()).toBe('A copy of me continues.');
+  expect(whole.stderr).toMatch(/^from reader-\w+, which the answer does not include:\nThe butler did it\.$/mu);
+  expect(whole.code).toBe(0);
+
+  write('{ agents: [self], wait: 100ms, grace: 100ms }');
+  const { code, stdout, stderr } = await cloister(['reader.ai', 'All of it'], { cwd });
+  expect({ code, answer: stdout.trim() }).toEqual({ code: 5, answer: 'A copy of me continues.' });
+  expect(stderr).toMatch(
+    /^no complete answer from: (reader-\w+)\n- \1: It was still working 100 ms after its parent answered \(spawns\.wait\)\.$/mu,
+  );
+  const json = await cloister(['reader.ai', 'All of it', '--json'], { cwd });
+  expect(json.code).toBe(5);
+  expect(JSON.parse(json.stdout)).toMatchObject({ status: 'partial', spawned: [{ status: 'cancelled', output: '' }] });
 });

@@ -63,7 +63,6 @@ export const mailBugs: readonly Bug[] = [
     'for (const { mailbox } of this.#byParent.get(cell) ?? []) if (!mailbox.idle) return false;',
   ),
   bug('a parent that waits still reserves its next request', 'spawned-wait-floor', ''),
-  bug('a parent that waits reserves its next request after a crash', 'account-load-spawned-wait', ''),
   bug(
     'the words of spawned agents cross to their parent’s parent',
     'envelope-spawned',

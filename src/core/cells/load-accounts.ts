@@ -24,7 +24,6 @@ export const loadAccounts = (frames: readonly Frame[]): LoadedAccounts => {
     if (record.type === 'begin') {
       if (record.birth !== undefined) openAccount(accounts, record.birth);
       if (typeof record.about?.['step'] === 'number') account?.countStep();
-      // probe: account-load-spawned-wait
       if (record.do === 'receive' && record.name === spawnedWaitName) account?.releaseFloor();
       if (record.hold !== undefined) {
         if (account !== undefined) account.floor = record.hold;

@@ -7,6 +7,7 @@ import type { ScriptedReply } from '#testkit';
 import { expectResumable, rehearse } from 'cloister/testkit';
 import type { MakeWorkflow, Script } from 'cloister/testkit';
 import { agent, always, ask, call, lastResults, lines, world } from '../session/driver.ts';
+import { loadAccounts } from '../../../src/core/cells/load-accounts.ts';
 import { Stage } from './stage.ts';
 
 const spawn = (name: string, message?: string) =>
@@ -216,6 +217,46 @@ const workflow: MakeWorkflow = ({ clock }) => {
     });
   return { agents: [define('lead', [define('scout', [define('runner', [])])])], input: 'Go' };
 };
+
+test('a parent that waited when the process crashed reserves nothing for itself', async () => {
+  const stage = new Stage([lead(), helper], false);
+  await stage.settle();
+  await stage.say('lead', spawn('helper', 'Dig'));
+  const floor = () => loadAccounts(stage.frames).accounts.get(stage.live.cell)?.floor;
+  expect(floor()?.tokens).toBeGreaterThan(0);
+  await stage.say('lead', { text: 'Handed over.' });
+  expect(stage.pending).toEqual(['helper']);
+  expect(floor()).toEqual({});
+});
+
+test('a long-lived agent that leaves messages unread is not complete', async () => {
+  const stage = new Stage([lead({ onEnd: 'stop' }), helper], false);
+  await stage.settle();
+  await stage.say('lead', spawn('helper', 'Dig'));
+  await stage.say('lead', call('send_message', { to: 'helper', message: 'And there?' }));
+  await stage.say('lead', { text: 'Handed over.' });
+  // It may finish its current work, but does not begin another.
+  await stage.say('helper', { text: 'Dug.' });
+  expect(await stage.live.outcome).toMatchObject({
+    status: 'partial',
+    missing: ['helper'],
+    spawned: [{ status: 'partial', output: 'Dug.', why: expect.stringContaining('shut down') }],
+  });
+});
+
+test('a long-lived parent waits for nobody, neither between its answers nor when it is asked to finish', async () => {
+  const stage = new Stage([lead(), helper], true);
+  await stage.settle();
+  await stage.say('lead', spawn('helper', 'Dig'));
+  await stage.say('lead', { text: 'Handed over.' });
+  expect(stage.live.members().map(({ agent: name, status }) => `${name} ${status}`)).toEqual([
+    'lead waiting',
+    'helper running',
+  ]);
+  stage.live.finish();
+  await stage.clock.advance(6_000);
+  expect(await stage.live.outcome).toMatchObject({ status: 'partial', output: 'Handed over.', missing: ['helper'] });
+});
 
 test('the audit finds an outcome that hides unfinished work, or gives an agent other words', async () => {
   const runWith = async (reply: ScriptedReply): Promise<Stage> => {
