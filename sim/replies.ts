@@ -21,7 +21,8 @@ export const decideReply = (shown: string, options: LanguageModelV4CallOptions, 
   const tools = options.tools ?? [];
   if (agent.role?.as === 'coordinator')
     return { text: drawCoordinatorReply(agent.role, options, random), reasoning: '', calls: [] };
-  const turn = options.prompt.filter(({ role }) => role === 'assistant').length;
+  // Without earlier turns of a conversation, which come before the goal.
+  const turn = options.prompt.slice(goalIndex(options)).filter(({ role }) => role === 'assistant').length;
   const byTurn = endProbabilities[Math.min(turn, endProbabilities.length - 1)]!;
   const likely =
     agent.role !== null ? 0.4 + byTurn / 2 : agent.mail === null ? byTurn : mailEndProbability(options.prompt);
@@ -42,6 +43,12 @@ export const decideReply = (shown: string, options: LanguageModelV4CallOptions, 
     calls: agent.mail === null ? calls : repeatShutdown(calls, random),
   };
 };
+
+const goalIndex = ({ prompt }: LanguageModelV4CallOptions): number =>
+  Math.max(
+    0,
+    prompt.findLastIndex(({ role, content }) => role === 'user' && JSON.stringify(content).includes('"Your task: ')),
+  );
 
 /** Prefers agent tools, if there are any. */
 const pickTool = (

@@ -42,7 +42,7 @@ export const planSeed = (random: Random): SeedPlan => {
     lanes,
     closesAt,
     checkpointActions: hasConversations
-      ? planCheckpointActions(conversationRandom)
+      ? [...planCheckpointActions(conversationRandom), ...planBranchActions(runs, random.fork('branches'))]
       : hasTeams
         ? planTeamCheckpointActions(teamRandom)
         : [],
@@ -69,7 +69,26 @@ const withConversation = (run: RunPlanWithoutTurns, random: Random): RunPlan => 
     (one) => run.agent.tools.includes(one) || one.repeat === 'keyed' || one.name === 'send',
   );
   const turns = random.chance(0.85) ? random.pick([1, 1, 1, 2, 2, 3]) : 0;
-  return { ...run, agent: { ...run.agent, tools }, turns };
+  const filesRandom = random.fork(`files ${run.agent.name}`);
+  return filesRandom.chance(0.5)
+    ? withFiles({ ...run, agent: { ...run.agent, tools }, turns }, filesRandom)
+    : { ...run, agent: { ...run.agent, tools }, turns };
+};
+
+/** More turns, in which the root writes files and gets long outputs, so that the next turn takes over some of each. */
+const withFiles = (run: RunPlan, random: Random): RunPlan => {
+  const tools = allTools.filter(({ repeat, longOutput }) => repeat === 'keyed' || longOutput);
+  const agent = {
+    ...run.agent,
+    tools,
+    builtins,
+    agents: [],
+    gather: null,
+    sources: [],
+    limits: { max_tokens_per_step: 60 },
+    budget: {},
+  };
+  return { ...run, agent, budget: undefined, cancel: random.chance(0.2) ? run.cancel : null, turns: random.int(1, 3) };
 };
 
 /** The first actions take checkpoints, so that later ones can restore them. */
@@ -81,6 +100,16 @@ const planCheckpointActions = (random: Random): readonly CheckpointActionPlan[] 
     ),
     twice: random.chance(0.3),
   }));
+
+/** Where turns take over files: more branches, and turns in them, mostly after the first turns have ended. */
+const planBranchActions = (runs: readonly RunPlan[], random: Random): readonly CheckpointActionPlan[] =>
+  runs.some(({ turns, agent }) => turns > 0 && agent.builtins === builtins)
+    ? Array.from({ length: random.int(2, 8) }, () => ({
+        afterMs: random.log(300, 8_000),
+        what: random.weighted({ checkpoint: 3, restore: 1, branch: 3, turn: 4 }),
+        twice: false,
+      }))
+    : [];
 
 /** `flood`: models send a text in more pieces than are buffered for a slow reader. */
 type Shape = { readonly priced: boolean; readonly calm: boolean; readonly flood: boolean };

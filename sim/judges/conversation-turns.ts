@@ -2,17 +2,32 @@
 import type { RunId } from '#base';
 import type { WorkspaceEntry, Checkpoint, ConversationRef, Frame } from '#contracts';
 import type { DiskLengths, History, RunHistory } from '../history.ts';
+import { filesLeftBy } from './turn-files.ts';
+import { toolCallsIn } from './tool-calls.ts';
+import type { FilesLeft } from './turn-files.ts';
 
 /** One entry of a conversation. `agent` is null for a person. */
-export type ConversationEntry = { readonly agent: string | null; readonly category: string; readonly text: string };
+export type ConversationEntry = {
+  readonly agent: string | null;
+  readonly category: string;
+  readonly text: string;
+  /** For TOOLS: the call. */
+  readonly call?: { readonly name: string; readonly failed?: true };
+};
 
 /** An entry with its time, its run, and the agent whose turn it was. */
 type PlacedEntry = ConversationEntry & { readonly at: number; readonly run: RunId; readonly of: string };
 
 /** A turn: its run, the checkpoint it was forked from, and how many frames of it count; null: all. */
-type Turn = { readonly run: RunId; readonly from: Checkpoint | null; readonly frames: number | null };
-/** What a branch started with (before its run, and during that run), and its turns. */
+type Turn = {
+  readonly run: RunId;
+  readonly agent: string;
+  readonly from: Checkpoint | null;
+  readonly frames: number | null;
+};
+/** What a branch started with (before its run, and during that run; and each agent's files), and its turns. */
 type ConversationState = {
+  readonly files: ReadonlyMap<string, FilesLeft>;
   readonly kept: readonly PlacedEntry[];
   readonly meanwhile: readonly PlacedEntry[];
   readonly line: readonly Turn[];
@@ -23,6 +38,8 @@ export type ExpectedTurn = {
   readonly conversation: ConversationRef;
   /** The conversation before the turn, in order. */
   readonly before: readonly ConversationEntry[];
+  /** What its agent's turn before left; null: there was no such turn. */
+  readonly files: FilesLeft | null;
 };
 
 /** Each turn that was started, with the history that its agent had to get. */
@@ -47,10 +64,12 @@ export const turnsIn = (history: History): readonly ExpectedTurn[] => {
       checkpoints.set(checkpoint.id, { checkpoint, line: begun.flatMap((turn) => cutTurn(turn, checkpoint)) });
     }
     if (record.type === 'turn') {
-      const { conversation, run } = record;
+      const { conversation, run, agent } = record;
       const state = conversations.get(conversationKey(conversation)) ?? emptyConversation;
-      seen.push({ run, conversation, before: entriesIn(history, state, onDiskAt(history, entry)) });
-      const line = [...state.line, { run, from: null, frames: null }];
+      const onDisk = onDiskAt(history, entry);
+      const files = filesIn(history, state, onDisk).get(agent) ?? null;
+      seen.push({ run, conversation, before: entriesIn(history, state, onDisk), files });
+      const line = [...state.line, { run, agent, from: null, frames: null }];
       upTo.set(run, line);
       conversations.set(conversationKey(conversation), { ...state, line });
     }
@@ -59,7 +78,8 @@ export const turnsIn = (history: History): readonly ExpectedTurn[] => {
     const found = checkpoints.get(record.checkpoint);
     if (conversation === null || found === undefined) continue;
     const { checkpoint: from, line } = found;
-    const continuation: Turn | null = run === null ? null : { run, from, frames: null };
+    const { agent } = from;
+    const continuation: Turn | null = run === null ? null : { run, agent, from, frames: null };
     if (record.type === 'restore') {
       const state = conversations.get(conversationKey(conversation));
       if (state === undefined || !upTo.has(from.run)) continue;
@@ -70,12 +90,14 @@ export const turnsIn = (history: History): readonly ExpectedTurn[] => {
       const origin =
         (from.conversation === null ? undefined : conversations.get(conversationKey(from.conversation))) ??
         emptyConversation;
-      const turns = line.length > 0 ? line : [{ run: from.run, from: null, frames: from.frames }];
-      const all = entriesIn(history, { ...origin, line: turns }, onDiskAt(history, entry));
+      const turns = line.length > 0 ? line : [{ run: from.run, agent, from: null, frames: from.frames }];
+      const onDisk = onDiskAt(history, entry);
+      const all = entriesIn(history, { ...origin, line: turns }, onDisk);
       const own = continuation === null ? all.length : all.findIndex((one) => one.run === from.run);
       const later = all.slice(own).filter((one) => one.run !== from.run);
       if (continuation !== null) upTo.set(continuation.run, [continuation]);
       conversations.set(conversationKey(conversation), {
+        files: filesIn(history, { ...origin, line: turns }, onDisk),
         kept: all.slice(0, own),
         meanwhile: later,
         line: continuation === null ? [] : [continuation],
@@ -94,7 +116,7 @@ const cutTurn = (turn: Turn, { run, frames, others = [] }: Checkpoint): readonly
   return [counts === Infinity ? turn : { ...turn, frames: counts }];
 };
 
-const emptyConversation: ConversationState = { kept: [], meanwhile: [], line: [] };
+const emptyConversation: ConversationState = { files: new Map(), kept: [], meanwhile: [], line: [] };
 
 export const conversationKey = ({ agent, name }: ConversationRef): string => `${agent}/${name}`;
 
@@ -114,15 +136,35 @@ const entriesIn = (
   { kept, meanwhile, line }: ConversationState,
   onDisk: DiskLengths,
 ): readonly PlacedEntry[] => {
-  const turns = line.map(({ run, from, frames: counts }) => {
-    const index = history.runs.findIndex((one) => one.run === run);
-    const frames = history.runs[index]?.frames.slice(0, Math.min(onDisk[index] ?? 0, counts ?? Infinity)) ?? [];
-    // A fork that never started counts with the frames it was to keep.
-    const counted = frames.length > 0 || from === null ? frames : framesOf(history, from.run).slice(0, from.frames);
-    return entriesOfRun(counted);
-  });
+  const turns = line.map((turn) => entriesOfRun(countedFrames(history, turn, onDisk)));
   const [first = [], ...others] = turns;
   return [...kept, ...mergeByTime([first, ...Map.groupBy(meanwhile, ({ run }) => run).values(), ...others])];
+};
+
+/** The frames of a turn that count, as of what was on the disk. */
+const countedFrames = (
+  history: History,
+  { run, from, frames: counts }: Turn,
+  onDisk: DiskLengths,
+): readonly Frame[] => {
+  const index = history.runs.findIndex((one) => one.run === run);
+  const frames = history.runs[index]?.frames.slice(0, Math.min(onDisk[index] ?? 0, counts ?? Infinity)) ?? [];
+  // A fork that never started counts with the frames it was to keep.
+  return frames.length > 0 || from === null ? frames : framesOf(history, from.run).slice(0, from.frames);
+};
+
+/** What the newest turn of each agent left. */
+const filesIn = (
+  history: History,
+  { files, line }: ConversationState,
+  onDisk: DiskLengths,
+): ReadonlyMap<string, FilesLeft> => {
+  const left = new Map(files);
+  for (const turn of line) {
+    const frames = countedFrames(history, turn, onDisk);
+    if (frames.length > 0) left.set(turn.agent, filesLeftBy(frames));
+  }
+  return left;
 };
 
 /** Merges by time. An agent's turns do not overlap, and no turn starts before one that is earlier in the workspace log. */
@@ -145,6 +187,7 @@ const mergeByTime = (turns: readonly (readonly PlacedEntry[])[]): readonly Place
 const entriesOfRun = (frames: readonly Frame[]): readonly PlacedEntry[] => {
   const root = frames[0]?.cell;
   const { agent = '', spawned } = frames[0]?.record.type === 'open' ? frames[0].record.birth : {};
+  const calls = toolCallsIn(frames);
   return frames.flatMap((frame): readonly PlacedEntry[] => {
     const { at, run, record, contents = [] } = frame;
     const incoming = contents.filter(({ cell, from }) => cell === root && from === 'outside');
@@ -159,6 +202,7 @@ const entriesOfRun = (frames: readonly Frame[]): readonly PlacedEntry[] => {
     return [
       ...context.map((text) => ({ agent: null, category: 'CONTEXT', text, ...place })),
       ...asked.map((text) => ({ agent: null, category: 'DIALOG', text, ...place })),
+      ...(calls.get(frame) ?? []).map((one) => ({ agent, category: 'TOOLS', ...one, ...place })),
       ...answersIn(frame, root).map((text) => ({ agent, category: 'DIALOG', text, ...place })),
       ...(output === '' ? [] : [{ agent, category: 'DIALOG', text: output, ...place }]),
     ];

@@ -21,14 +21,21 @@ export const conversations: Judge = {
           named ? conversationKey(named) : 'none',
         );
       const told = historyGivenTo(run);
-      const entries = told?.entries.slice(0, told.entries.length - (told.given ?? 0)) ?? [];
+      const all = told?.entries.slice(0, told.entries.length - (told.given ?? 0)) ?? [];
+      const isOther = callsOther(run);
+      const entries = all.filter((entry) => !isOther(entry));
+      const messages = before.filter(({ category }) => category !== 'TOOLS');
       const leftOut = told?.leftOut ?? 0;
-      const due = newestEntries(before, entries);
-      if (entriesText(due) !== entriesText(entries) || before.length !== leftOut + entries.length)
-        report(
-          `run ${id} to get ${entriesText(due)}, with ${before.length - due.length} left out`,
-          entriesText(entries),
-        );
+      const due = newestEntries(
+        before.filter((entry) => !isOther(entry)),
+        entries,
+      );
+      const shown = entries.filter(({ category }) => category !== 'TOOLS').length;
+      if (entriesText(due) !== entriesText(entries) || messages.length !== leftOut + shown)
+        report(`run ${id} to get ${entriesText(due)}, with ${messages.length - shown} left out`, entriesText(entries));
+      const calls = before.filter((entry) => entry.category === 'TOOLS' && !isOther(entry)).length;
+      if (calls > entries.length - shown && !hasSmallWindow(run))
+        report(`run ${id} to get all ${calls} tool calls`, `${entries.length - shown}`);
       if (leftOut > 0 && !hasSmallWindow(run))
         report(`run ${id} to get the complete history`, `${leftOut} were left out`);
     }
@@ -47,8 +54,18 @@ export const conversations: Judge = {
 const hasRecord = ({ workspaceLog: { entries } }: History, run: string): boolean =>
   entries.some(({ record }) => 'run' in record && record.run === run);
 
-const entriesText = (entries: readonly ConversationEntry[]): string =>
-  entries.map(({ agent, category, text }) => `${agent ?? 'person'} (${category}): ${text.slice(0, 100)}`).join(' | ');
+const entriesText = (entries: readonly ConversationEntry[]): string => entries.map(entryText).join(' | ');
+
+const entryText = ({ agent, category, text, call }: ConversationEntry): string => {
+  const shown = call === undefined ? text.slice(0, 100) : `${call.name} ${call.failed ? 'failed' : text.slice(0, 100)}`;
+  return `${agent ?? 'person'} (${category}): ${shown}`;
+};
+
+/** Calls of agents and mail have rules of their own, so only plain tools are compared. */
+const callsOther = ({ agent: { tools, builtins } }: RunHistory): ((entry: ConversationEntry) => boolean) => {
+  const plain = new Set<string>(['read_output', ...builtins, ...tools.map(({ name }) => name)]);
+  return ({ call }) => call !== undefined && !plain.has(call.name);
+};
 
 /** The latest entries of each category, as many as the turn got, in order. */
 const newestEntries = (

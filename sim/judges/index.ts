@@ -13,6 +13,7 @@ import { deadlines } from './deadlines.ts';
 import { effects } from './effects.ts';
 import { events } from './events.ts';
 import { failures } from './failures.ts';
+import { files } from './files.ts';
 import { grants } from './grants.ts';
 import { indeterminate } from './indeterminate.ts';
 import type { Judge } from './judge.ts';
@@ -71,6 +72,7 @@ export const judges: readonly Judge[] = [
   windows,
   workspaceLog,
   conversations,
+  files,
   turns,
   checkpoints,
   mail,

@@ -1,6 +1,7 @@
 // With `npm test` some of the plants are tried. Here each of them is applied: its probe points are there, what it makes is code,
 // and the names that it uses are names of the source, so that a rename that forgot a plant is noticed at once.
 import { expect, test } from 'vitest';
+import { conversationLeaks } from '../isolation/planted-conversation-leaks.ts';
 import { fileLeaks } from '../isolation/planted-file-leaks.ts';
 import { leaks } from '../isolation/planted-leaks.ts';
 import { askerLeaks, mailLeaks, spawnedLeaks } from '../isolation/planted-mail-leaks.ts';
@@ -15,6 +16,7 @@ import { unknownNames } from './unknown-names.ts';
 type Planted = { readonly name: string; readonly edits: readonly Edit[] };
 const all: readonly Planted[] = [
   leaks,
+  conversationLeaks,
   fileLeaks,
   mailLeaks,
   askerLeaks,

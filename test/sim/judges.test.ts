@@ -75,6 +75,19 @@ const earlierHistory = (history: Loose): Loose =>
       const { entries = [], given = 0 } = kind === 'history' ? JSON.parse(content) : {};
       return entries.length - given > 1;
     });
+/** What a turn took over from the turn before: a file at least. */
+const takenFiles = (history: Loose): Loose =>
+  history.runs
+    .filter(({ conversation, forkedFrom }: Loose) => conversation !== null && forkedFrom === null)
+    .flatMap(({ frames }: Loose) => frames[0]?.contents ?? [])
+    .find(({ kind, content }: Loose) => kind === 'file' && JSON.parse(content).files.length > 0);
+const hasTakenFiles = (history: History): boolean => takenFiles(history) !== undefined;
+const changeFiles = (history: Loose, change: (taken: Loose) => void): void => {
+  const crossed = takenFiles(history);
+  const taken = JSON.parse(crossed.content);
+  change(taken);
+  crossed.content = JSON.stringify(taken);
+};
 const hasEarlierHistory = (history: History): boolean =>
   hasConversation(history) && earlierHistory(history) !== undefined;
 /** Long enough that its order matters. */
@@ -380,6 +393,14 @@ const corruptions: Readonly<Record<string, readonly Corruption[]>> = {
           .concat(anEntry)),
     },
     { to: hasEarlierHistory, change: moveTurnFirst },
+  ],
+  'a turn has the files of the turn before': [
+    { to: hasTakenFiles, change: (history) => changeFiles(history, ({ files }) => files.pop()) },
+    { to: hasTakenFiles, change: (history) => changeFiles(history, ({ files }) => (files[0].bytes += 1)) },
+    {
+      to: hasTakenFiles,
+      change: (history) => changeFiles(history, ({ outputs }) => outputs.push({ name: 'x_001.txt' })),
+    },
   ],
   'one turn at a time': [
     {

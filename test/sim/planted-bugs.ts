@@ -164,6 +164,10 @@ export const bugs: readonly Bug[] = [
       { ...$(consequent.expression.arguments.1), previous: before?.newest ?? null });`,
   ),
   bug('a branch loses the earlier history', 'branch-keep-said', 'const $(declarations.0.id) = null;'),
+  bug('the contents of files are not stored for the next turn', 'inherit-contents', ''),
+  bug('the next turn has the first content of a file', 'turn-file-written', 'if (!files.has(path)) $(whole)'),
+  bug('each turn counts its outputs from 1', 'output-counts', 'new Map()'),
+  bug('a branch begins without files', 'branch-turns', 'return [];'),
   bug('conversation history is in wall-clock order', 'turn-earliest-time', 'const $(declarations.0.id) = 0;'),
   bug('a restore keeps one record too few', 'cut-length', 'Math.max(1, $(whole) - 1)'),
   bug(

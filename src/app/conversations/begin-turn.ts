@@ -41,6 +41,7 @@ export const beginTurn = async (request: TurnRequest, ports: ConversationPorts):
       const found = await checkMayTakeTurn(state, request, { reader, locks });
       const newest = found === undefined ? { entries: [] } : await newestEntries(found, bytesMax, reader);
       const history = buildHistory({ conversation: ref.name, agent: agent.name, ...newest, context, bytesMax });
+      // probe: turn-files
       const files = found === undefined ? undefined : await inheritFiles(found, agent.name, store);
       log ??= await store.acquireRun(run);
       // probe: turn-note-page

@@ -59,6 +59,7 @@ export const buildHistory = ({
   const dialog = newestThatFit(messages, 'DIALOG', bytesMax);
   // Calls are shown with the messages of their turn: those of turns that are left out are not even read.
   const turns = new Set(dialog.map(({ correlation }) => correlation));
+  // probe: history-own-calls
   const calls = entries.filter(({ agent_id: by, correlation }) => by === agent && turns.has(correlation));
   const shown = [...newestThatFit(messages, 'CONTEXT', bytesMax), ...dialog];
   const chosen = new Set([...shown, ...newestThatFit(calls, 'TOOLS', bytesMax)]);

@@ -19,6 +19,7 @@ export const inheritFiles = async (line: Line, agent: string, store: Store): Pro
   const frames = (await store.read(run)).slice(0, count ?? undefined);
   const { files, outputs, contents } = turnFiles(frames);
   if (files.length + outputs.length === 0) return undefined;
+  // probe: inherit-contents
   await Promise.all([...contents.values()].map((text) => store.putBlob(Buffer.from(text))));
   return { run, frames: frames.length, files, outputs };
 };
@@ -40,6 +41,7 @@ const newestTurn = async (line: Line, agent: string, store: Store): Promise<Turn
 function* agentTurns({ newest, branched }: Line, agent: string): Generator<TurnRef, void, undefined> {
   for (let node = newest; node !== null; node = node.previous) {
     const { run, from, frames } = node;
+    // probe: turns-of-agent
     if (node.agent !== agent) continue;
     yield { agent, run, frames };
     if (from !== null) yield { agent, run: from.run, frames: from.frames };

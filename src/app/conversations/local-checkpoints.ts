@@ -253,6 +253,7 @@ const turnsToContinue = async (
   const { id, agent, run, frames } = checkpoint;
   if (origin === null) return [{ agent, run, frames }];
   const turns = turnsAt(checkpoint, origin.node, newestTurnByCheckpoint.get(id) ?? null);
+  // probe: branch-turns
   return newestTurns({ newest: linkTurns(turns), branched: origin.conversation.branched }, store);
 };
 

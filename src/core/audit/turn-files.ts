@@ -32,6 +32,7 @@ export const turnFiles = (frames: readonly Frame[]): TurnFiles => {
   const contents = new Map<Hash, string>();
   const written = root === undefined ? undefined : writtenFiles(frames).get(root)?.files;
   for (const [path, { bytes, sha256: hash, content }] of written ?? []) {
+    // probe: turn-file-written
     files.set(path, { path, bytes, sha256: hash });
     contents.set(hash, content);
   }

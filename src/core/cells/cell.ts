@@ -92,6 +92,7 @@ export class Cell {
 
   /** What its agent's turn before, in the same conversation, left to it. */
   get #inherited(): Pick<InheritedFiles, 'files' | 'outputs'> {
+    // probe: inherited-crossing
     const crossed = this.runtime.receivedCrossings.addedContext('at creation').find(({ kind }) => kind === 'file');
     return crossed === undefined ? nothingInherited : (JSON.parse(crossed.content) as InheritedFiles);
   }
@@ -135,7 +136,7 @@ export class Cell {
   /** Numbers the outputs of one tool; the number is part of the output's name. */
   nextOutputNumber(tool: string): number {
     // probe: cell-count-output
-    const counts = (this.#outputCounts ??= countOutputs(this.#inherited.outputs));
+    const counts = (this.#outputCounts ??= /* probe: output-counts */ countOutputs(this.#inherited.outputs));
     const nth = (counts.get(tool) ?? 0) + 1;
     counts.set(tool, nth);
     return nth;
