@@ -2,7 +2,7 @@
 import type { RunId } from '#base';
 import type { RunSession } from '#contracts';
 import { errorCode } from './error-code.ts';
-import type { FollowedSession } from './history.ts';
+import type { FollowedSession, TakenMessage } from './history.ts';
 import { scheduleMail } from './outside-mail.ts';
 import type { CancelPlan, RunPlan } from './plan.ts';
 import type { Process } from './process.ts';
@@ -36,6 +36,10 @@ export const followSession = (
     stalled: plan.reader === 'stalls',
     pieces: 0,
     tasks: null,
+    taken: null,
+    heardAll: false,
+    party: null,
+    askedToFinish: false,
   };
   world.sessions.push(watched);
   if (plan.cancel !== null && !(resumed && world.random.chance(0.5))) {
@@ -43,6 +47,8 @@ export const followSession = (
   }
   for (const { afterMs, text } of plan.gives) process.later(afterMs, 'give', () => give(live, watched, text));
   scheduleMail(live, watched, plan);
+  if (plan.resident !== null && resumed) void lookAtParty(live, watched);
+  if (plan.resident !== null && plan.resident.listens !== null) void listen(live, watched, plan.resident.listens);
   if (plan.team !== null) scheduleTeamInput(live, watched, plan.team);
   if (plan.reader !== null) void readEvents(live, watched, plan.reader);
   void awaitOutcome(live, watched, ended);
@@ -109,6 +115,43 @@ const readEvents = async (
     watched.readAll = process.alive;
   } catch {
     // The run could not be recorded, or its records could not be read.
+  }
+};
+
+/** The person of a resident: takes what its agents say, one message after the other. */
+const listen = async (
+  { process, session }: SessionInProcess,
+  watched: FollowedSession,
+  delayMs: number,
+): Promise<void> => {
+  const taken: TakenMessage[] = (watched.taken = []);
+  const { world } = process;
+  try {
+    for await (const { id, text, unasked } of session.messages()) {
+      if (!process.alive) return;
+      taken.push({ id, text, after: writtenBy(watched, world)?.frames.length ?? 0 });
+      world.faults.count(unasked ? 'mail: unasked message taken' : 'mail: answer taken');
+      if (delayMs > 0) await process.pause(delayMs, 'listener');
+    }
+    watched.heardAll = process.alive;
+  } catch {
+    // The run could not be recorded, or its records could not be read.
+  }
+};
+
+const writtenBy = ({ run, process }: FollowedSession, { writings }: World) =>
+  writings.findLast((one) => one.run === run && one.process === process);
+
+/** Its agents are there as soon as the run is back. */
+const lookAtParty = async ({ process, session }: SessionInProcess, watched: FollowedSession): Promise<void> => {
+  for (let tries = 0; tries < 50 && process.alive && watched.endedAt === null; tries++) {
+    const agents = session.agents();
+    if (agents.length > 0) {
+      const after = writtenBy(watched, process.world)?.frames.at(-1) ?? null;
+      watched.party = { cells: agents.map(({ cell }) => cell), after };
+      return;
+    }
+    await Promise.resolve();
   }
 };
 

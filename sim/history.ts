@@ -94,7 +94,18 @@ export type FollowedSession = {
   pieces: number;
   /** For a team: the tasks of its session at the end. */
   tasks: readonly Task[] | null;
+  /** For a resident: the messages to the person that a listener took, in order; null: nobody listened. */
+  taken: TakenMessage[] | null;
+  /** Whether the listener stayed to the end of the run. */
+  heardAll: boolean;
+  /** For a resumed resident: its agents when it was back. */
+  party: { readonly cells: readonly CellId[]; readonly after: Frame | null } | null;
+  /** Whether somebody asked the whole run to finish. */
+  askedToFinish: boolean;
 };
+
+/** A message to the person that somebody took. `after`: how many frames its process had written by then. */
+export type TakenMessage = { readonly id: string; readonly text: string; readonly after: number };
 
 /** Why a process could not resume a run. */
 export type ResumeRefusal = {

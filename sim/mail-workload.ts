@@ -41,6 +41,7 @@ const planResident = (random: Random): ResidentPlan => ({
   goal: random.chance(0.6),
   topics: topics.filter(() => random.chance(0.5)),
   finishAfterMs: random.log(100, 20_000),
+  listens: random.fork('listens').pick([0, 0, 20, 2_000, null]),
 });
 
 const topics: readonly string[] = ['news', 'plans'];

@@ -62,15 +62,13 @@ const send = ({ process, session }: SessionInProcess, text: string, sending: Sen
   }
 };
 
-const finish = (
-  { process, session }: SessionInProcess,
-  { endedAt }: FollowedSession,
-  name: string | undefined,
-): void => {
+const finish = ({ process, session }: SessionInProcess, watched: FollowedSession, name: string | undefined): void => {
   const { world } = process;
-  if (endedAt !== null || !process.alive) return;
+  if (watched.endedAt !== null || !process.alive) return;
   try {
     session.finish(name);
+    // A name may be the root's too.
+    watched.askedToFinish = true;
     world.trace.note(`run ${session.run} is asked in ${process.no} to finish ${name ?? 'itself'}`);
     world.faults.count(name === undefined ? 'mail: asked to finish' : 'mail: an agent asked to finish');
   } catch (error) {

@@ -131,6 +131,8 @@ export type ResidentPlan = {
   readonly goal: boolean;
   readonly topics: readonly string[];
   readonly finishAfterMs: number;
+  /** How long its person takes for each message; null: nobody listens. */
+  readonly listens: number | null;
 };
 
 /** A person sends a message to an agent of a run, `times` times in a row, or asks one to finish. */

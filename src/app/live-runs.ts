@@ -123,6 +123,7 @@ export class LiveRuns {
     const world = new RunWorld(session.run, log, { shared: this.#shared, agents: this.#agents, session, autosave });
     try {
       const live = this.#startOrResume(start, world);
+      // probe: run-attach
       session.attach(live, log, (id) => world.useNextId(id));
       return { ...(await live.outcome), run: session.run, cell: live.cell };
     } finally {

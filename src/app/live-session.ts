@@ -68,6 +68,7 @@ export class LiveSession implements TeamSession {
     this.run = run;
     this.#ports = ports;
     this.#framesSeen = ports.past.length;
+    // probe: message-load
     for (const frame of ports.past) this.#followOutside(frame);
     this.outcome = follow(this);
     // A caller that awaits the outcome, or iterates to the end, gets the rejection; a caller that does neither must not crash.
@@ -194,6 +195,7 @@ export class LiveSession implements TeamSession {
   async *#handOut<T extends { readonly id: string }>(items: AsyncGenerator<T>): AsyncGenerator<T> {
     for await (const item of items)
       try {
+        // probe: message-hand-out
         yield item;
       } finally {
         this.confirm(item.id);

@@ -4,6 +4,7 @@ import type { AgentMessage, Cloister, RunSession } from 'cloister';
 import { expect, onTestFinished, test } from 'vitest';
 import { rehearse } from '#testkit';
 import type { ScriptLine } from '#testkit';
+import { collectAll } from './serve/collect-all.ts';
 
 /** The lead starts a scout; what the scout finds later, the lead tells unasked. */
 const script: readonly ScriptLine[] = [
@@ -21,7 +22,7 @@ const script: readonly ScriptLine[] = [
   { reply: 'Sent.' },
 ];
 
-const open = async (): Promise<{ readonly cloister: Cloister; readonly session: RunSession }> => {
+const open = async () => {
   const scout = defineAgent({
     name: 'scout',
     description: 'Scouts.',
@@ -35,9 +36,10 @@ const open = async (): Promise<{ readonly cloister: Cloister; readonly session: 
     tools: ['spawn_agent'],
     spawns: { agents: [scout] },
   });
-  const cloister = await openCloister({ store: 'memory', agents: [lead], models: [rehearse(script)] });
+  const model = rehearse(script);
+  const cloister = await openCloister({ store: 'memory', agents: [lead], models: [model] });
   onTestFinished(() => cloister.close());
-  return { cloister, session: await cloister.spawn('lead') };
+  return { cloister, model, session: await cloister.spawn('lead') };
 };
 
 const statesOf = async (cloister: Cloister, { run }: RunSession): Promise<readonly string[]> =>
@@ -124,4 +126,28 @@ test('an answer that nobody waits for any more is handed out with the messages',
   session.confirm('m-unknown');
   expect(await statesOf(cloister, session)).toEqual(['answer delivered', 'answer delivered']);
   await endAndAudit(cloister, session);
+});
+
+test('no agent is shown anything else because somebody listens', async () => {
+  const promptsOf = async (listens: boolean): Promise<readonly string[]> => {
+    const { cloister, model, session } = await open();
+    const heard = listens ? collectAll(session.messages()) : Promise.resolve([]);
+    for (const what of ['look gold', 'look silver', 'and now?']) {
+      await session.ask(what);
+      // Everybody has done what there was to do before the next message.
+      while (session.agents().some(({ status }) => status === 'running'))
+        await new Promise((resolve) => setImmediate(resolve));
+    }
+    await endAndAudit(cloister, session);
+    expect((await heard).length).toBe(listens ? 2 : 0);
+    // Ids are random, and times are real.
+    return model.requests.map((request) =>
+      JSON.stringify(request)
+        .replaceAll(/(?<=-)[\da-f]{4,12}\b/gu, 'id')
+        .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/gu, 'time'),
+    );
+  };
+  const [alone, heard] = [await promptsOf(false), await promptsOf(true)];
+  expect(alone.length).toBeGreaterThan(6);
+  expect(heard).toEqual(alone);
 });

@@ -8,6 +8,8 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['each turn counts its outputs from 1', 1_225],
   ['the next turn has the first content of a file', 1_239],
   ['a branch begins without files', 1_820],
+  ['a message to the person counts as delivered before it was handed out', 1_070],
+  ['what nobody had taken before a crash is not handed out again', 1_198],
   ['the last spawned agent is left running when its parent ends', 1_034],
   ['settled tool calls are repeated after a crash', 1_036],
   ['a run is taken over from a live process', 1_022],

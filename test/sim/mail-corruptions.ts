@@ -61,7 +61,45 @@ const byRules =
   (history: Loose): void =>
     void Object.assign(spawningIn(history).agent.mail.spawns, rules);
 
+/** A session whose person took a message, heard everything, and confirmed it. */
+const listeningIn = (history: Loose): Loose =>
+  history.sessions.find((one: Loose) => one.heardAll && one.taken.length > 0 && one.outcome !== null);
+const listening = (history: History): boolean => listeningIn(history) !== undefined;
+const partyIn = (history: Loose): Loose => history.sessions.find(({ party }: Loose) => party !== null);
+const resumedParty = (history: History): boolean => partyIn(history) !== undefined;
+const closingIn = (history: Loose): Loose =>
+  history.sessions.find(({ run, askedToFinish, process }: Loose) =>
+    history.writings.some(
+      (one: Loose) =>
+        askedToFinish &&
+        one.run === run &&
+        one.process === process &&
+        one.frames[0]?.record.birth?.spawned !== undefined &&
+        one.frames.some((frame: Loose) => frame.cell === one.frames[0].cell && frame.record.value?.closing === true),
+    ),
+  );
+
 export const mailCorruptions: Readonly<Record<string, readonly Corruption[]>> = {
+  'messages to the person are delivered when taken': [
+    { to: listening, change: (history) => listeningIn(history).taken.push(listeningIn(history).taken[0]) },
+    { to: listening, change: (history) => (listeningIn(history).taken[0].text += ' and more') },
+    { to: listening, change: (history) => (listeningIn(history).taken[0].id = 'm-of-another') },
+    { to: listening, change: (history) => listeningIn(history).taken.shift() },
+    {
+      to: (history) => listening(history) && framesIn(history).some(({ record }) => record.type === 'delivered'),
+      change: ({ sessions }) => {
+        for (const one of sessions) for (const taken of one.taken ?? []) taken.after = 1e9;
+      },
+    },
+  ],
+  'a resumed session has its agents, and nobody is sent home': [
+    { to: resumedParty, change: (history) => (partyIn(history).party.cells = []) },
+    { to: resumedParty, change: (history) => partyIn(history).party.cells.push('stranger-1') },
+    {
+      to: (history) => closingIn(history) !== undefined,
+      change: (history) => (closingIn(history).askedToFinish = false),
+    },
+  ],
   'messages cross once, with true names': [
     { to: sent, change: inHead(/"agent_id":"[^"]*"/u, '"agent_id":"the system"') },
     { to: sent, change: inHead(/"recipient_id":"[^"]*"/u, '"recipient_id":"another"') },

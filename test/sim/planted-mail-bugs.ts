@@ -84,6 +84,19 @@ export const mailBugs: readonly Bug[] = [
   ),
   bug('the end of an agent tells its caller what it wrote for others', 'outcome-text', 'session.latestText'),
 
+  // Messages to the person, and sessions that are resumed.
+  bug(
+    'a message to the person counts as delivered before it was handed out',
+    'message-hand-out',
+    'this.#outside?.confirm(item.id); $(whole)',
+  ),
+  bug('what nobody had taken before a crash is not handed out again', 'message-load', ''),
+  bug(
+    'a session that is resumed is asked to finish',
+    'run-attach',
+    "$(whole) if ('frames' in start && session.resident) live.finish();",
+  ),
+
   // Spawning.
   bug(
     'only one of two simultaneous shutdowns of an agent waits for it',

@@ -31,6 +31,7 @@ export const probes: readonly Probe[] = [
   probe('agents', (run) => `/v1/runs/${run}/agents`),
   probe('cancel', (run) => `/v1/runs/${run}/cancel`, empty),
   probe('finish', (run) => `/v1/runs/${run}/finish`, empty),
+  probe('resume', (run) => `/v1/runs/${run}/resume`, empty),
   probe('finish one', (run) => `/v1/runs/${run}/agents/echo`, { method: 'DELETE' }),
   probe('write', (run) => `/v1/runs/${run}/messages`, { method: 'POST', body: () => ({ text: 'Tell me.' }) }),
   probe('response', (run) => `/v1/responses/resp_${run}`),

@@ -1,0 +1,150 @@
+// What agents say to the person: handed out, then recorded as delivered, and nothing is lost in a crash. A session that is
+// resumed has the agents that it had before, and nobody is sent home.
+import { decodeMessage } from '#base';
+import type { Frame, Mail, ReceiveResult } from '#contracts';
+import type { FollowedSession, History, RunHistory, Writing } from '../history.ts';
+import type { Judge, ReportProblem } from './judge.ts';
+
+export const spoken: Judge = {
+  name: 'messages to the person are delivered when taken',
+  check: (history, report) => {
+    let checks = checkRecords(history, report);
+    for (const session of history.sessions) {
+      const run = history.runs.find((one) => one.run === session.run);
+      if (run === undefined || session.taken === null) continue;
+      checks += checkTaken(session, run, history, report);
+    }
+    return checks;
+  },
+};
+
+export const parties: Judge = {
+  name: 'a resumed session has its agents, and nobody is sent home',
+  check: ({ sessions, runs, writings }, report) => {
+    let checks = 0;
+    for (const session of sessions) {
+      const run = runs.find((one) => one.run === session.run);
+      const own = writingOf(session, writings);
+      if (run === undefined || own === undefined) continue;
+      if (session.party !== null) checks += checkParty(session, run, own, report);
+      checks += checkClosing(session, run, own, report);
+    }
+    return checks;
+  },
+};
+
+const writingOf = ({ run, process, startedAt, resumed }: FollowedSession, writings: readonly Writing[]) => {
+  const own = writings.filter((one) => one.run === run && one.process === process);
+  return resumed ? own.findLast((one) => one.ownedAt <= startedAt) : own[0];
+};
+
+/** A process that records a message as delivered has handed it out before. */
+const checkRecords = ({ writings, sessions }: History, report: ReportProblem): number => {
+  let checks = 0;
+  for (const { process, run, frames } of writings)
+    for (const [index, { record }] of frames.entries()) {
+      if (record.type !== 'delivered') continue;
+      for (const id of record.messages) {
+        checks++;
+        const isTaken = sessions.some(
+          (one) =>
+            one.process === process &&
+            one.run === run &&
+            one.taken?.some((taken) => taken.id === id && taken.after <= index) === true,
+        );
+        if (!isTaken)
+          report(`${id} of run ${run} to be handed out before it is recorded`, `process ${process} did not`);
+      }
+    }
+  return checks;
+};
+
+const checkTaken = (session: FollowedSession, run: RunHistory, history: History, report: ReportProblem): number => {
+  const own = writingOf(session, history.writings);
+  const { taken, process } = session;
+  const stored = messagesIn(run.frames);
+  const before = deliveredBefore(run.frames, own);
+  const seen = new Set<string>();
+  for (const { id, text } of taken ?? []) {
+    const where = `${id} of run ${run.run} in process ${process}`;
+    if (seen.has(id)) report(`${where} once`, 'it was handed out twice');
+    if (before.has(id)) report(`${where} not again`, 'it was recorded as delivered before');
+    // What was handed out was durable; and it is the run's own.
+    if (stored.get(id) !== text) report(`${where} as the log has it`, `"${text}", not "${stored.get(id)}"`);
+    seen.add(id);
+  }
+  if (session.heardAll && own !== undefined && own.frames.at(-1)?.record.type === 'close')
+    for (const id of stored.keys())
+      if (!seen.has(id) && !before.has(id)) report(`${id} of run ${run.run}`, `nobody got it in process ${process}`);
+  return seen.size;
+};
+
+/** Messages to the person, with the text that is shown. */
+const messagesIn = (frames: readonly Frame[]): ReadonlyMap<string, string> =>
+  new Map(
+    frames.flatMap(({ record, contents = [] }) =>
+      contents
+        .filter(({ kind, to }) => kind === 'message' && to === 'outside')
+        .map(({ content }): readonly [string, string] => {
+          const { id, text } = decodeMessage(content) as Mail;
+          const status = record.type === 'post' ? record.about?.['status'] : undefined;
+          return [id, status === 'completed' || status === 'partial' ? text : ''];
+        }),
+    ),
+  );
+
+/** Recorded as delivered before this process continued the run. */
+const deliveredBefore = (frames: readonly Frame[], own: Writing | undefined): ReadonlySet<string> => {
+  const first = own?.frames[0]?.no ?? Infinity;
+  return new Set(
+    frames.flatMap(({ no, record }) => (record.type === 'delivered' && no < first ? record.messages : [])),
+  );
+};
+
+const checkParty = (
+  { party, process }: FollowedSession,
+  { run, frames }: RunHistory,
+  own: Writing,
+  report: ReportProblem,
+): number => {
+  const until = party!.after?.no ?? (own.frames[0]?.no ?? frames.length) - 1;
+  const live = new Set<string>();
+  const spawned = new Set<string>();
+  for (const { no, record, cell } of [...frames.slice(0, own.frames[0]?.no ?? frames.length), ...own.frames]) {
+    if (no > until) break;
+    if ((record.type === 'open' || record.type === 'begin') && record.birth !== undefined) {
+      live.add(record.birth.cell);
+      if (record.birth.spawned !== undefined) spawned.add(record.birth.cell);
+    }
+    const over = record.type === 'close' ? cell : record.type === 'settle' ? record.ended?.cell : undefined;
+    if (over !== undefined) {
+      live.delete(over);
+      spawned.delete(over);
+    }
+  }
+  for (const cell of spawned)
+    if (!party!.cells.includes(cell as never)) report(`${cell} of run ${run} to live on`, `process ${process} lost it`);
+  for (const cell of party!.cells)
+    if (!live.has(cell)) report(`only live agents of run ${run}`, `${cell} in process ${process}`);
+  return party!.cells.length;
+};
+
+/** A root is told to finish only if somebody asked for that in this process. */
+const checkClosing = (
+  { askedToFinish, process }: FollowedSession,
+  { run, frames }: RunHistory,
+  own: Writing,
+  report: ReportProblem,
+): number => {
+  const first = frames[0];
+  // A team is asked to finish in other ways too.
+  if (first?.record.type !== 'open' || first.record.birth.spawned === undefined) return 0;
+  const root = first.cell;
+  const closing = own.frames.filter(({ record, cell }) => {
+    if (record.type !== 'settle' || !record.ok || cell !== root) return false;
+    const { messages, closing: isClosing } = (record.value ?? {}) as Partial<ReceiveResult>;
+    return isClosing === true && Array.isArray(messages);
+  });
+  if (closing.length > 0 && !askedToFinish) report(`run ${run} to go on`, `process ${process} told its root to finish`);
+  return closing.length;
+};
