@@ -80,7 +80,7 @@ const saying = {
   reasoning: words,
   fault: fc.option(fc.record({ status: fc.constantFrom(429, 500, 503), words }), { freq: 5 }),
   // Below what every attempt reserves for its input: exceeding it would end the parent.
-  usage: fc.tuple(fc.nat(1_000), fc.nat(100)),
+  usage: fc.tuple(fc.nat(60), fc.nat(100)),
   delayMs: delay,
 };
 // At least one action: a turn without calls would be the answer.

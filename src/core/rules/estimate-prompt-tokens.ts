@@ -84,92 +84,72 @@ const isInRandomText = Uint8Array.from({ length: 128 }, (_, code) =>
 /** The characters that a backslash stands for in JSON. */
 const escapes: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9 };
 
+/** Costs of the letters of a word, by their place in it; from the thirteenth on they are equal. */
+const lowerCosts = Uint8Array.from({ length: 14 }, (_, place) => {
+  if (place <= 1) return costs.word;
+  if (place <= 3) return 0;
+  if (place <= 6) return costs.letter;
+  return place <= 12 ? costs.laterLetter : costs.lateLetter;
+});
+
+/** How often letters, capitals and digits may alternate in words and names. */
+const changesMax = 4;
+
 /** The estimate for what is written in this JSON. An escape counts as the character it stands for. */
-export const estimatePromptTokens = (json: string): number => new Estimate(json).tokens();
-
-class Estimate {
-  readonly #json: string;
-  #cost = 0;
-  #kind = other;
-  /** How many characters of the same kind are in a row, or letters in a word. */
-  #run = 0;
-  /** How often letters, capitals and digits have alternated in this piece of text. Words and names seldom do. */
-  #changes = 0;
-  #last = 0;
-
-  constructor(json: string) {
-    this.#json = json;
-  }
-
-  tokens(): number {
-    const json = this.#json;
-    const { length } = json;
-    for (let at = 0; at < length; at++) {
-      let code = json.charCodeAt(at);
-      if (code === 92) code = escapes[json[++at] ?? ''] ?? 34;
-      if (code < 128) this.#addAscii(code);
-      else this.#addOther(code);
-      this.#last = code;
-    }
-    return Math.ceil(this.#cost / token);
-  }
-
-  #addAscii(code: number): void {
-    const kind = asciiKinds[code]!;
+export const estimatePromptTokens = (json: string): number => {
+  const { length } = json;
+  let cost = 0;
+  let before = other;
+  let last = 0;
+  /** How many marks or spaces are in a row, or letters in a word. */
+  let run = 0;
+  /** How often letters, capitals and digits have alternated in this piece of text. */
+  let changes = 0;
+  for (let at = 0; at < length; at++) {
+    let code = json.charCodeAt(at);
+    if (code === 92) code = escapes[json[++at] ?? ''] ?? 34;
+    const kind = code < 128 ? asciiKinds[code]! : isAccented(code) ? lower : other;
     switch (kind) {
       case lower:
-      case upper:
-        return this.#addLetter(code, kind);
+      case upper: {
+        const isWithin = before === upper || (before === lower && kind === lower);
+        if (before === digit || (before === lower && kind === upper)) changes++;
+        run = isWithin ? run + 1 : 1;
+        if (changes > changesMax) cost += costs.random;
+        else if (run > 12 && code === last) cost += costs.repeated;
+        else if (kind === upper && run > 1 && run <= 12) cost += costs.capital;
+        else cost += lowerCosts[run > 13 ? 13 : run]!;
+        if (code >= 128) cost += code <= 0x02_4f ? costs.accent : costs.rareAccent;
+        break;
+      }
       case digit:
-        if (this.#kind === lower || this.#kind === upper) this.#changes++;
-        this.#cost += this.#changes > changesMax ? costs.random : costs.digit;
+        if (before === lower || before === upper) changes++;
+        cost += changes > changesMax ? costs.random : costs.digit;
+        break;
+      case mark:
+        if (isInRandomText[code] === 0) changes = 0;
+        run = before === mark ? run + 1 : 1;
+        if (run === 1) cost += costs.mark;
+        else if (code === last) cost += costs.repeated;
+        else cost += run > 3 ? costs.lateMark : costs.nextMark;
         break;
       case space:
-        this.#changes = 0;
-        this.#run = this.#kind === space ? this.#run + 1 : 1;
-        this.#cost += this.#run === 2 ? costs.indent : 0;
+        changes = 0;
+        run = before === space ? run + 1 : 1;
+        if (run === 2) cost += costs.indent;
         break;
       case line:
-        this.#changes = 0;
-        this.#cost += this.#kind === line ? costs.repeated : costs.line;
+        changes = 0;
+        cost += before === line ? costs.repeated : costs.line;
         break;
       default:
-        this.#addMark(code);
+        cost += scriptCosts[code >> 4]!;
     }
-    this.#kind = kind;
+    before = kind;
+    last = code;
   }
+  return Math.ceil(cost / token);
+};
 
-  #addLetter(code: number, kind: number): void {
-    const before = this.#kind;
-    const isNew = before !== lower && before !== upper;
-    if (before === digit || (before === lower && kind === upper)) this.#changes++;
-    if (isNew || (before === lower && kind === upper)) this.#run = 0;
-    this.#run++;
-    this.#kind = kind;
-    if (this.#changes > changesMax) this.#cost += costs.random;
-    else if (this.#run === 1) this.#cost += costs.word;
-    else if (this.#run > 12) this.#cost += code === this.#last ? costs.repeated : costs.lateLetter;
-    else if (kind === upper) this.#cost += costs.capital;
-    else if (this.#run > 3) this.#cost += this.#run > 6 ? costs.laterLetter : costs.letter;
-  }
-
-  #addMark(code: number): void {
-    if (!isInRandomText[code]) this.#changes = 0;
-    this.#run = this.#kind === mark ? this.#run + 1 : 1;
-    if (this.#run === 1) this.#cost += costs.mark;
-    else if (code === this.#last) this.#cost += costs.repeated;
-    else this.#cost += this.#run > 3 ? costs.lateMark : costs.nextMark;
-  }
-
-  #addOther(code: number): void {
-    if (code <= 0x02_4f || (code >= 0x1e_00 && code <= 0x1e_ff)) {
-      this.#addLetter(code, lower);
-      this.#cost += code <= 0x02_4f ? costs.accent : costs.rareAccent;
-      return;
-    }
-    this.#kind = other;
-    this.#cost += scriptCosts[code >> 4]!;
-  }
-}
-
-const changesMax = 4;
+/** Letters of European languages and of Vietnamese, beyond ASCII. */
+const isAccented = (code: number): boolean => code <= 0x02_4f || (code >= 0x1e_00 && code <= 0x1e_ff);
