@@ -27,7 +27,7 @@ test('a budget that affords no request is a warning that says what it needs', as
       code: 'budget-small',
       agent: 'lead',
       message: expect.stringMatching(
-        /^`lead` can make no request: one needs a budget of 1,024 tokens, and the smallest that applies to it has 400 tokens; raise `budget\.tokens` or lower `maxOutputTokens`$/u,
+        /^`lead` can make no request: one needs a budget of 1,024 tokens, and the smallest that applies to it has 400 tokens; raise `budget\.tokens` or set `maxOutputTokens`$/u,
       ),
     },
   ]);

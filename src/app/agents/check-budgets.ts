@@ -92,7 +92,7 @@ const warningsFor = (agent: Agent, caps: Amounts, model: ModelForCheck): readonl
     const least = Math.max(needed[unit]!, tooSmallFor === null ? 0 : shortest);
     const message =
       `\`${name}\` can make no request: one needs a budget of ${amountText(unit, least)}, and the smallest that ` +
-      `applies to it has ${amountText(unit, caps[unit]!)}; raise \`budget.${setting}\` or lower \`maxOutputTokens\``;
+      `applies to it has ${amountText(unit, caps[unit]!)}; raise \`budget.${setting}\` or ${agentMax > replyTokensMin ? 'lower' : 'set'} \`maxOutputTokens\``;
     return [{ code: 'budget-small', agent: name, message }];
   }
   const wanted = thinkingTokens[reasoning];
