@@ -33,8 +33,14 @@ const frugalAgent = (agent: AgentPlan): AgentPlan => ({
   models: agent.models.map(frugal),
   mail: agent.mail && {
     ...agent.mail,
-    spawns: agent.mail.spawns && { ...agent.mail.spawns, agents: agent.mail.spawns.agents.map(frugalAgent) },
+    spawns: agent.mail.spawns && frugalSpawns(agent.mail.spawns),
   },
+});
+
+const frugalSpawns = (spawns: SpawnPlan): SpawnPlan => ({
+  ...spawns,
+  agents: spawns.agents.map(frugalAgent),
+  template: spawns.template && frugalAgent(spawns.template),
 });
 
 const planResident = (random: Random): ResidentPlan => ({
