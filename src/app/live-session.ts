@@ -155,6 +155,7 @@ export class LiveSession implements TeamSession {
             throw new CloisterError('mail_unknown', `Run ${this.run} has no message "${message.slice(0, 80)}".`);
         } else if ('noAnswer' in found) throw new CloisterError('cell_ended', found.noAnswer);
         else {
+          await this.durable();
           if (confirm) this.confirm(found.id);
           return found;
         }
