@@ -58,7 +58,7 @@ const planSends = (random: Random, resident: boolean): readonly SendPlan[] =>
     const kind = random.weighted({ plain: 40, twice: 6, flood: 1, big: 0.4 });
     return {
       afterMs: random.log(1, 6_000),
-      what: random.weighted({ send: 8, publish: 2, finish: 1 }),
+      what: random.weighted({ send: 8, publish: 2, finish: 1, spawn: 3 }),
       to: random.weighted({ root: 4, any: 4, nobody: 0.5 }),
       times: { plain: 1, twice: 2, flood: random.int(98, 125), big: 5 }[kind],
       bytes: kind === 'big' ? random.int(180_000, 250_000) : 0,

@@ -1,5 +1,6 @@
 // The people who send messages to a run from outside, publish in it, and ask its agents to finish.
-import type { RunSession } from '#contracts';
+import type { LiveAgent, RunSession } from '#contracts';
+import { withChildren } from './agents.ts';
 import { errorCode } from './error-code.ts';
 import type { FollowedSession } from './history.ts';
 import type { RunPlan, SendPlan } from './plan.ts';
@@ -8,24 +9,28 @@ import type { Process } from './process.ts';
 type SessionInProcess = { readonly process: Process; readonly session: RunSession; readonly resumed: boolean };
 
 /** A sender without a reply may send the same again to the process that resumes the run. */
-export const scheduleMail = (live: SessionInProcess, watched: FollowedSession, { sends, resident }: RunPlan): void => {
+export const scheduleMail = (live: SessionInProcess, watched: FollowedSession, run: RunPlan): void => {
+  const { sends, resident } = run;
   const { process, resumed } = live;
   const { random, faults } = process.world;
   for (const send of sends) {
     if (resumed && random.chance(0.5)) continue;
     if (resumed) faults.count('mail: sent again');
-    process.later(send.afterMs, 'send', () => sendPlanned(live, watched, send));
+    process.later(send.afterMs, 'send', () => sendPlanned(live, watched, { ...send, run }));
   }
   if (resident !== null) process.later(resident.finishAfterMs, 'finish', () => finish(live, watched, undefined));
 };
 
-const sendPlanned = (live: SessionInProcess, watched: FollowedSession, plan: SendPlan): void => {
+type Sent = SendPlan & { readonly run: RunPlan };
+
+const sendPlanned = (live: SessionInProcess, watched: FollowedSession, plan: Sent): void => {
   const { process, session } = live;
   const { random } = process.world;
   if (watched.endedAt !== null || !process.alive) return;
   const there = plan.to === 'any' ? session.agents().filter(({ mailbox }) => mailbox) : [];
   const one = there.length === 0 ? undefined : random.pick(there);
   const name = one && (random.chance(0.7) ? one.sub_agent_id : one.session_id);
+  if (plan.what === 'spawn') return void spawn(live, one, plan);
   if (plan.what === 'finish') return one === undefined ? undefined : finish(live, watched, name);
   const text = `tell ${random.hex()}${plan.bytes === 0 ? '' : ` ${'word '.repeat(plan.bytes / 5)}`}`;
   const to = plan.to === 'nobody' ? 'nobody' : name;
@@ -61,6 +66,39 @@ const send = ({ process, session }: SessionInProcess, text: string, sending: Sen
     world.faults.count(`mail refused: ${code}`);
   }
 };
+
+/** Mostly an agent that the one above may start. */
+const spawn = async (
+  { process, session }: SessionInProcess,
+  parent: LiveAgent | undefined,
+  { to, run }: Sent,
+): Promise<void> => {
+  const { world } = process;
+  const { random } = world;
+  const all = withChildren(run.agent);
+  const above = all.find(({ name }) => name === (parent?.agent ?? run.agent.name));
+  const names = (random.chance(0.85) ? (above?.mail?.spawns?.agents ?? all) : all).map(({ name }) => name);
+  for (let left = random.int(1, 6); left > 0 && process.alive; left--) {
+    const request = {
+      agent: random.pick([...names, 'self']),
+      ...(random.chance(0.7) ? { goal: `do ${random.hex()}` } : {}),
+      ...(to === 'nobody' ? { parent: 'nobody' } : parent === undefined ? {} : { parent: parent.session_id }),
+    };
+    const words = JSON.stringify(request);
+    try {
+      const { cell } = await session.spawn(request);
+      world.trace.note(`run ${session.run} was given ${words} in ${process.no}: ${cell}`);
+      world.faults.count('spawn: from outside');
+    } catch (error) {
+      const code = errorCode(error);
+      world.trace.note(`run ${session.run} refused ${words} in ${process.no}: ${code}`);
+      world.faults.count(`spawn refused: ${code}`);
+      if (!spawnCodes.includes(code)) world.uncaught.push(String(error));
+    }
+  }
+};
+
+const spawnCodes = ['spawn_refused', 'cell_ended', 'mail_unknown', 'mail_ambiguous'];
 
 const finish = ({ process, session }: SessionInProcess, watched: FollowedSession, name: string | undefined): void => {
   const { world } = process;

@@ -135,10 +135,10 @@ export type ResidentPlan = {
   readonly listens: number | null;
 };
 
-/** A person sends a message to an agent of a run, `times` times in a row, or asks one to finish. */
+/** A person sends a message to an agent of a run, `times` times in a row, starts an agent under one, or asks one to finish. */
 export type SendPlan = {
   readonly afterMs: number;
-  readonly what: 'send' | 'publish' | 'finish';
+  readonly what: 'send' | 'publish' | 'finish' | 'spawn';
   /** The root, any live agent, or an unknown one. */
   readonly to: 'root' | 'any' | 'nobody';
   readonly times: number;

@@ -22,13 +22,16 @@ export const ledger: Judge = {
         const birth = record.type === 'open' || record.type === 'begin' ? record.birth : undefined;
         // A spawned agent may wait for mail instead.
         if (birth !== undefined && (birth.spawned === undefined || hasGoal(frame)))
-          expect('goal', birth.parent ?? 'outside', birth.cell);
+          expect('goal', isOutside(record) ? 'outside' : (birth.parent ?? 'outside'), birth.cell);
         if (record.type === 'settle' && record.ended !== undefined) expect('result', record.ended.cell, cell);
         if (record.type === 'close') expect('result', cell, 'outside');
       }
     return checks;
   },
 };
+
+/** Somebody outside started it, under another cell. */
+const isOutside = (record: Frame['record']): boolean => record.type === 'begin' && record.op < 0;
 
 const hasGoal = ({ links }: Frame): boolean =>
   links?.some(({ entries }) => entries.some(({ kind }) => kind === 'goal')) ?? false;

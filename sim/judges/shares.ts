@@ -18,7 +18,9 @@ export const shares: Judge = {
         for (const { digest, definition } of definitions) asked.set(digest, definition.share ?? []);
         const planned = birth === undefined ? [] : (plans.get(birth.agent)?.share ?? []);
         // A spawn call may share more.
-        const share = birth?.spawned === undefined ? planned : [...planned, ...(asked.get(birth.digest) ?? [])];
+        const spawned = birth?.spawned === undefined ? planned : [...planned, ...(asked.get(birth.digest) ?? [])];
+        // Whoever is started from outside gets nothing of the cell above.
+        const share = record.type === 'begin' && record.op < 0 ? [] : spawned;
         const crossed = contents.filter(({ kind }) => kind === 'share');
         if (birth !== undefined && birth.parent !== null) {
           checks++;

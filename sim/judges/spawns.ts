@@ -20,7 +20,9 @@ export const spawns: Judge = {
       walkMail(run, (step) => {
         const { frame } = step;
         const { record } = frame;
-        const known = { startTimes, now: clocks.of(frame.cell) };
+        // Somebody outside has no clock of the cell, only the run's.
+        const isOutside = record.type === 'begin' && record.op < 0;
+        const known = { startTimes, now: isOutside ? frame.at : clocks.of(frame.cell) };
         if (record.type === 'begin' && record.birth?.spawned !== undefined) {
           checks++;
           judgeSpawn(run, step, { ...known, birth: record.birth }, report);

@@ -1,6 +1,6 @@
 // Checks messages from outside before anything is sent.
 import { CloisterError, nearestName, utf8Bytes } from '#base';
-import type { Category, RouteChoice, MessageTarget } from '#contracts';
+import type { Category, OutsideSpawn, RouteChoice, MessageTarget } from '#contracts';
 import { mailBytesMax } from '#core/session';
 import { checkOptionType, checkOptions } from './conversations/check-options.ts';
 
@@ -17,6 +17,22 @@ export const checkMessageTarget = (target: MessageTarget): void => {
   checkOptions(target, { to: 'name', topic: 'name' });
   if (target.to !== undefined && target.topic !== undefined)
     throw invalid('Set either `to` (one agent) or `topic` (all subscribers), not both.');
+};
+
+export const checkOutsideSpawn = (request: OutsideSpawn): void => {
+  const { agent, metadata = {} } = request;
+  checkOptions(request, {
+    agent: 'name',
+    goal: 'text',
+    parent: 'name',
+    workflow: 'name',
+    topics: 'texts',
+    metadata: 'any',
+  });
+  checkOptionType('agent', agent, 'name');
+  const isPlain = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata);
+  if (!isPlain || Object.values(metadata).some((note) => typeof note !== 'string'))
+    throw new CloisterError('options_invalid', 'metadata: expected an object whose values are texts.');
 };
 
 /** `known`: the topics in the agents' definitions; `verb`: what the agents do with a topic. */

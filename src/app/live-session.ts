@@ -8,12 +8,14 @@ import type {
   LiveEvent,
   LiveAgent,
   Mail,
+  OutsideSpawn,
   ProtocolEvent,
   RouteChoice,
   RunEvent,
   RunOutcome,
   RunLog,
   RunSession,
+  StartedAgent,
   MessageTarget,
   Store,
   Task,
@@ -24,6 +26,7 @@ import type {
 import { projectEvents, protocolEvents } from '#core/audit';
 import type { RunHandle } from '#core/orchestration';
 import { checkOptionType, checkAddedContext, checkOptions } from './conversations/check-options.ts';
+import { checkOutsideSpawn } from './check-mail.ts';
 import { followAnswer } from './follow-answer.ts';
 import { FrameReader, abortableIterator } from './frame-reader.ts';
 import type { FrameFold } from './frame-reader.ts';
@@ -33,7 +36,7 @@ import type { UseNextId, MailControls, SessionMailPorts } from './session-mail.t
 
 type Controls = Pick<
   RunHandle,
-  'cancel' | 'addContext' | 'refreshShare' | 'addTasks' | 'messagesFor' | 'team' | 'recordDelivered'
+  'cancel' | 'addContext' | 'refreshShare' | 'addTasks' | 'messagesFor' | 'spawn' | 'team' | 'recordDelivered'
 > &
   MailControls;
 
@@ -218,6 +221,12 @@ export class LiveSession implements TeamSession {
     return this.#ended || this.cancelled ? [] : this.#openMail().agents();
   }
 
+  async spawn(request: OutsideSpawn): Promise<StartedAgent> {
+    checkOutsideSpawn(request);
+    const controls = await this.#started();
+    return controls.spawn(request);
+  }
+
   finish(name?: string): void {
     this.#openMail().finish(name);
   }
@@ -247,12 +256,17 @@ export class LiveSession implements TeamSession {
   }
 
   async addTasks(tasks: readonly TaskSpec[]): Promise<void> {
-    // A run starts shortly after it was requested.
+    const controls = await this.#started();
+    await controls.addTasks(tasks);
+  }
+
+  /** A run starts shortly after it was requested. */
+  async #started(): Promise<Controls> {
     if (this.#controls === undefined && !this.#ended)
       await (this.#startSettled ??= Promise.withResolvers<void>()).promise;
     if (this.#controls === undefined || this.#ended || this.cancelled)
       throw new CloisterError('cell_ended', `Run ${this.run} ${this.#ended ? 'has ended' : 'has not started'}.`);
-    await this.#controls.addTasks(tasks);
+    return this.#controls;
   }
 
   /** Created on first use: of ten thousand runs in flight, most have no messages. */

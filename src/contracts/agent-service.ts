@@ -3,7 +3,7 @@ import type { JsonObject, RunId } from '#base';
 import type { Agent, OutputFormat } from './agent.ts';
 import type { Budget, SpentTokens } from './amounts.ts';
 import type { RunEvent } from './event.ts';
-import type { RunSession, MessageTarget } from './run-session.ts';
+import type { MessageTarget, OutsideSpawn, RunSession, StartedAgent } from './run-session.ts';
 import type { RunReport } from './runtime.ts';
 import type { DialogMessage } from './dialog-message.ts';
 import type { RunOutcome } from './session.ts';
@@ -88,6 +88,11 @@ export interface AgentService {
    * message. Rejects with `run_unknown` (also for runs of other callers), `cell_ended`, `server_busy`, or what `RunSession.send` throws.
    */
   sendMessage(caller: Caller, run: string, message: OutgoingMessage, signal?: AbortSignal): Promise<string>;
+  /**
+   * Starts an agent under a live one of a run in this process, like `RunSession.spawn`. An idle run first waits in the queue for a
+   * slot. Rejects like `sendMessage`, or as `RunSession.spawn` does.
+   */
+  spawnAgent(caller: Caller, run: string, request: OutsideSpawn, signal?: AbortSignal): Promise<StartedAgent>;
   /** The state of the nth request of a run of this caller, counted from 1. Undefined: unknown, or no longer stored. */
   requestState(caller: Caller, run: string, nth: number): RequestState | undefined;
   /** Newest first, at most `most`. */

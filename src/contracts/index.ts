@@ -139,9 +139,11 @@ export type {
   AgentMessage,
   Answer,
   LiveAgent,
+  MessageTarget,
+  OutsideSpawn,
   RouteChoice,
   RunSession,
-  MessageTarget,
+  StartedAgent,
   TeamSession,
 } from './run-session.ts';
 export type { Cost, Model, Price, ModelReply, ReplyPart, Usage } from './model.ts';

@@ -45,8 +45,13 @@ export interface RunSession extends AsyncIterable<RunEvent> {
    * other in `messages`. Returns the number of messages that crossed.
    */
   route(from: string, to: string | readonly string[], choice: RouteChoice): number;
-  /** Its live agents that can receive messages. */
+  /** Its live agents. */
   agents(): readonly LiveAgent[];
+  /**
+   * Starts an agent under one of its live agents (default: the root), within the `spawns` of that agent, to which its result goes
+   * as mail. Rejects with `spawn_refused`, `mail_unknown`, `mail_ambiguous` or `cell_ended`.
+   */
+  spawn(request: OutsideSpawn): Promise<StartedAgent>;
   /** Asks one of its agents to finish after its current work. Default: the root, which ends the run. */
   finish(name?: string): void;
   /** What its agents start, and how it ends, as protocol events: from the beginning, then live. */
@@ -76,7 +81,31 @@ export type Answer = {
 /** What an agent says to you. `unasked`: it answers none of your messages. */
 export type AgentMessage = Answer & { readonly unasked: boolean };
 
-/** An agent of a run that can receive messages. */
+/** An agent that somebody outside starts in a run. */
+export type OutsideSpawn = {
+  /** One of the agents in `spawns` of the parent, or `self`. */
+  readonly agent: string;
+  /** Without a goal, the agent waits for messages. */
+  readonly goal?: string;
+  /** The name, session_id or cell of a live agent. Default: the root. */
+  readonly parent?: string;
+  readonly workflow?: string;
+  /** Topics that it subscribes to. */
+  readonly topics?: readonly string[];
+  readonly metadata?: Readonly<Record<string, string>>;
+};
+
+export type StartedAgent = {
+  readonly cell: CellId;
+  readonly parent: CellId;
+  readonly sub_agent_id: string;
+  readonly session_id: string;
+  /** `spawned`: it waits for its first message. */
+  readonly status: 'spawned' | 'running';
+  readonly subscribed_topics: readonly string[];
+};
+
+/** A live agent of a run. */
 export type LiveAgent = {
   readonly cell: CellId;
   readonly parent: CellId | null;

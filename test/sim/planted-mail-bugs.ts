@@ -105,13 +105,18 @@ export const mailBugs: readonly Bug[] = [
   ),
   bug(
     'a spawn counts only after its turn, so others in the same turn exceed the limit',
-    'call-count-spawned',
+    'count-spawned',
     'void Promise.resolve().then(() => { $(whole) });',
   ),
   bug(
-    'the spawn rate is checked before earlier spawns are counted',
-    'spawn-count-recent',
-    'void Promise.resolve().then(() => { $(whole) });',
+    'one more agent than allowed is spawned in a minute',
+    'spawn-recent',
+    'const $(declarations.0.id) = $(declarations.0.init).slice(1);',
+  ),
+  bug(
+    'somebody outside starts more agents than the `spawns` of the agent above allow',
+    'outside-spawn-rules',
+    'const $(declarations.0.id) = { ...$(declarations.0.init), children: 100, perMinute: 100 };',
   ),
   bug(
     'the last spawned agent is left running when its parent ends',

@@ -21,6 +21,8 @@ import type {
   ServedRun,
   AgentService,
   RequestState,
+  OutsideSpawn,
+  StartedAgent,
 } from '#contracts';
 import { servedAgent } from '#headends/shared';
 import { Allowances, nothingSpent } from './allowances.ts';
@@ -212,12 +214,22 @@ export class LocalAgentService implements AgentService {
     { text, ...sending }: OutgoingMessage,
     signal?: AbortSignal,
   ): Promise<string> {
+    const { session, resident } = await this.#findLive(caller, run);
+    // probe: letter-send
+    const send = async (): Promise<string> => session.send(text, sending);
+    return resident === undefined ? send() : resident.withSlot(send, signal);
+  }
+
+  async spawnAgent(caller: Caller, run: string, request: OutsideSpawn, signal?: AbortSignal): Promise<StartedAgent> {
+    const { session, resident } = await this.#findLive(caller, run);
+    const spawn = (): Promise<StartedAgent> => session.spawn(request);
+    return resident === undefined ? spawn() : resident.withSlot(spawn, signal);
+  }
+
+  async #findLive(caller: Caller, run: string) {
     const { session, summary } = await this.find(caller, run);
     if (session === null) throw new CloisterError('cell_ended', `Run ${summary.run} is not running in this process.`);
-    // probe: letter-send
-    const send = (): string => session.send(text, sending);
-    const resident = this.#live.get(summary.run)?.resident;
-    return resident === undefined ? send() : resident.sendMessage(send, signal);
+    return { session, resident: this.#live.get(summary.run)?.resident };
   }
 
   requestState(caller: Caller, run: string, nth: number): RequestState | undefined {

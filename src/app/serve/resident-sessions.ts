@@ -14,7 +14,7 @@ export type ResidentRun = {
   /** Connects the run, which holds a slot. */
   attach(session: RunSession, slot: RunSlot): void;
   /** Sends a message as soon as the run holds a slot. */
-  sendMessage(send: () => string, signal?: AbortSignal): Promise<string>;
+  withSlot<T>(act: () => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Called when the run has ended or could not be started. */
   discard(): void;
 };
@@ -67,11 +67,11 @@ const createResident = (clock: Pick<Clock, 'timer'>, discard: () => void): Resid
       void watch(session, clock, updateSlot);
       session.outcome.then(discard, discard);
     },
-    sendMessage: async (send, signal) => {
+    withSlot: async (act, signal) => {
       if (attached === undefined) throw new CloisterError('defect', 'The run has not started.');
-      return attached.slot.runWithSlot(() => {
+      return attached.slot.runWithSlot(async () => {
         try {
-          return send();
+          return await act();
         } finally {
           // The message may have had no recipient, so that no agent started to work.
           updateSlot();

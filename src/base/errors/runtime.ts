@@ -171,6 +171,12 @@ export const runtimeErrors = {
     'No grant allows this crossing.',
     'If it is intended, add the grant to the agent.',
   ),
+  spawn_refused: errorEntry(
+    'policy',
+    false,
+    'The agent cannot be started there.',
+    'Stay within the `spawns` of the agent above it, or change them.',
+  ),
   unattributed: errorEntry(
     'policy',
     false,

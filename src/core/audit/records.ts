@@ -36,9 +36,11 @@ export type CellRecords = {
   readonly birth: Birth;
   readonly startedAt: number;
   /** The parent's newest reply when this cell was created; the text of the cell's goal comes from it. */
-  readonly parentReply: OperationRecord | undefined;
+  parentReply: OperationRecord | undefined;
   readonly children: CellRecords[];
   readonly operations: Map<number, OperationRecord>;
+  /** How many agents somebody outside started under it. Their operations have negative numbers. */
+  outsideSpawns: number;
   readonly received: Map<number, ReceivedContent>;
   readonly drawnIds: Set<CellId>;
   readonly own: Tally;
@@ -122,6 +124,7 @@ const createCell = (records: RunRecords, birth: Birth, at: number): CellRecords 
     parentReply: parent?.lastReply,
     children: [],
     operations: new Map(),
+    outsideSpawns: 0,
     received: new Map(),
     drawnIds: new Set(),
     own: emptyTally(),
@@ -143,7 +146,11 @@ const readBegin = (
   const { at: beganAt, attempt } = frame;
   cell.operations.set(begin.op, { begin, beganAt, attempt, settle: undefined, settledAt: 0 });
   addBegin(cell.own, begin);
-  if (begin.birth !== undefined) createCell(records, begin.birth, beganAt);
+  const child = begin.birth === undefined ? undefined : createCell(records, begin.birth, beganAt);
+  if (begin.op >= 0) return;
+  cell.outsideSpawns++;
+  // Its goal came from outside, not from what the cell above it said.
+  if (child !== undefined) child.parentReply = undefined;
 };
 
 const readSettle = (

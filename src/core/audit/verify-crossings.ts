@@ -74,7 +74,7 @@ const verifyGrant = (
     if (fault !== null) problems.add('crossing-grant', where, `entry ${entry.seq}: ${fault}`);
     return;
   }
-  const direction = familyDirection(records, from, to);
+  const direction = isOutsideSpawn(frame, from, to) ? 'down' : familyDirection(records, from, to);
   // Refused mail, and a note that mail was not read, can be between any two cells.
   if (entry.kind === 'message' && !granted) return;
   if (entry.kind === 'note' && frame.record.type === 'settle' && frame.record.ended?.cell === from) return;
@@ -136,6 +136,10 @@ const familyDirection = ({ cells, root }: RunRecords, from: CrossingEnd, to: Cro
   if (parentOf(to) === from) return 'down';
   return parentOf(from) === to ? 'up' : undefined;
 };
+
+/** Somebody outside started the cell, under another one. */
+const isOutsideSpawn = ({ record }: Frame, from: CrossingEnd, to: CrossingEnd): boolean =>
+  from === 'outside' && record.type === 'begin' && record.op < 0 && record.birth?.cell === to;
 
 /** A goal crosses in the frame that creates its cell, a result in the frame that ends it, and files in the first frame of a turn. */
 const isInRightRecord = (

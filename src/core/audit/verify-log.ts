@@ -81,12 +81,16 @@ type CheckContext = { readonly records: RunRecords; readonly cell: CellRecords; 
 
 const verifyBegin = (frame: Frame, begin: BeginFrameRecord, { records, cell, problems }: CheckContext): void => {
   const where = problemLocation(frame, frame.cell, begin.op);
-  const expected = cell.operations.size;
+  const expected = expectedNumber(cell, begin);
   if (begin.op !== expected) problems.add('operation-number', where, `operation ${expected} should begin here`);
   if (cell.end !== undefined) problems.add('cell-ended', where, 'the cell ended before this operation');
   for (const fault of recordFaults(frame, begin)) problems.add('operation-record', where, fault);
   if (begin.birth !== undefined) verifyBirth(frame, begin.birth, { records, parent: cell, problems });
 };
+
+/** The session's own operations count from 0; agents that somebody outside started, from -1 downwards. */
+const expectedNumber = ({ operations, outsideSpawns }: CellRecords, { op, birth }: BeginFrameRecord): number =>
+  op < 0 && birth?.spawned !== undefined ? -1 - outsideSpawns : operations.size - outsideSpawns;
 
 /** A post begins and settles in one record. */
 const verifyPost = (frame: Frame, { op, name, about, ok, failure }: Post, context: CheckContext): void => {
@@ -152,7 +156,8 @@ const verifyBirth = (frame: Frame, birth: Birth, { records, parent, problems }: 
     addProblem(`its depth ${birth.depth} is wrong`);
   const { ids = [], definitions = [] } = frame;
   const draws = ids.length > 0 || (parent !== undefined && parent.drawnIds.size > 0);
-  if (draws && !ids.includes(birth.cell) && parent?.drawnIds.has(birth.cell) !== true)
+  const isOutside = frame.record.type === 'begin' && frame.record.op < 0;
+  if (draws && !isOutside && !ids.includes(birth.cell) && parent?.drawnIds.has(birth.cell) !== true)
     addProblem('its parent never drew that id');
   if (!records.definitions.has(birth.digest) && !definitions.some(({ digest }) => digest === birth.digest))
     problems.add('definition-missing', where, `the definition ${birth.digest} is not in the log`);

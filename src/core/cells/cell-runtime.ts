@@ -11,18 +11,21 @@ import type {
   LiveEvent,
   Outcome,
   PassedOverModel,
+  OutsideSpawn,
   PendingOperation,
   Redact,
   RunLog,
   Segment,
   SpawnIdentity,
   StallMeter,
+  StartedAgent,
   TeamPart,
 } from '#contracts';
 import type { Ledger } from '#core/crossings';
 import type { Account } from './account.ts';
 import type { Amendments } from './amendments.ts';
 import type { ReceivedCrossings } from './received-crossings.ts';
+import type { SpawnedChild } from './spawned-children.ts';
 import type { MailDelivery } from './mail-delivery.ts';
 import type { RecordedRun } from './recorded-run.ts';
 
@@ -72,9 +75,23 @@ export interface CellRuntime extends CellContext {
   unsettled<P extends PendingOperation>(pending: readonly P[]): readonly P[];
   /** Like `unsettled`, but empty once this cell is stopped: its operations stop with it. */
   stillRunning<P extends PendingOperation>(pending: readonly P[]): readonly P[];
+  /** Agents that it spawned before the next operation begins (on replay: began). */
+  readonly spawnedChildren: readonly SpawnedChild[];
+  /** How many of them were started from outside. */
+  readonly outsideSpawns: number;
+  /** Starts an agent for somebody outside. The number of the operation is negative: the session's own keep theirs. */
+  beginOutside(operation: ChildOperation): void;
+  /** Set while the cell accepts agents from outside. */
+  outsideSpawner: { spawn(request: OutsideSpawn, run: OutsideSpawnPorts): StartedAgent } | null;
   /** What the cell's model is shown, for those who are allowed to see it. */
   view: { readonly view: readonly Segment[]; readonly context: readonly Segment[] } | null;
 }
+
+/** What starting an agent from outside needs of the run. */
+export type OutsideSpawnPorts = Ids & {
+  time(): number;
+  redactFor(agent: Agent | null): Redact | null;
+};
 
 /** What a local context is created from. */
 export type CellSeed = {

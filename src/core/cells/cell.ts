@@ -125,12 +125,17 @@ export class Cell {
 
   nextStepNumber(): number {
     // probe: cell-count-step
-    return ++this.#steps + this.#uncalledSteps;
+    return ++this.#steps + this.#uncalledSteps + this.runtime.outsideSpawns;
   }
 
   /** Numbers a step that no tool call asked for: an agent that the runtime starts. */
   nextUncalledStep(): number {
-    return this.#steps + ++this.#uncalledSteps;
+    return this.#steps + ++this.#uncalledSteps + this.runtime.outsideSpawns;
+  }
+
+  /** The number of the step in which somebody outside starts an agent. */
+  get outsideStepNumber(): number {
+    return this.#steps + this.#uncalledSteps + this.runtime.outsideSpawns + 1;
   }
 
   /** Numbers the outputs of one tool; the number is part of the output's name. */

@@ -7,24 +7,9 @@
 //   X4. Only steps take slots of a lane. Waiting for a child or for time takes none.
 import { CloisterError } from '#base';
 import type { CellId, Failure, Json } from '#base';
-import type {
-  Agent,
-  Attempt,
-  ChildOperation,
-  FrameAttachment,
-  Frame,
-  LiveEvent,
-  Operation,
-  PendingOperation,
-  PostOperation,
-  ReceiveOperation,
-  Settlement,
-  SleepOperation,
-  SpawnIdentity,
-  StepOperation,
-  TeamPart,
-  OperationValue,
-} from '#contracts';
+import type { Agent, Attempt, FrameAttachment, Frame, LiveEvent, SpawnIdentity, TeamPart } from '#contracts';
+import type { ChildOperation, Operation, OperationValue, PendingOperation, PostOperation } from '#contracts';
+import type { ReceiveOperation, Settlement, SleepOperation, StepOperation } from '#contracts';
 import type { Account } from './account.ts';
 import { ReceivedCrossings } from './received-crossings.ts';
 import { beginRecord, settleRecord } from './begin-record.ts';
@@ -38,6 +23,8 @@ import { decidePost, replayedRecord, postRecord } from './post-record.ts';
 import type { PostRecord } from './post-record.ts';
 import { findDifference, earliestSettled, operationKind, readSettlement } from './replay.ts';
 import { startReceive, startSleep } from './start-wait.ts';
+import { SpawnedChildren } from './spawned-children.ts';
+import type { SpawnedChild } from './spawned-children.ts';
 import { StepRunner } from './step-runner.ts';
 import type { SettleExtras, InFlightOperation } from './step-runner.ts';
 import type { CellSeed, CellRuntime } from './cell-runtime.ts';
@@ -53,6 +40,7 @@ export class LocalContext implements CellRuntime {
   now: number;
   nowFrame = 0;
   view: CellRuntime['view'] = null;
+  outsideSpawner: CellRuntime['outsideSpawner'] = null;
   readonly parent: CellId | null;
   readonly spawned: SpawnIdentity | null;
   readonly task: TeamPart | null;
@@ -61,6 +49,8 @@ export class LocalContext implements CellRuntime {
   #nextOperation = 0;
   #nextRecordedId = 0;
   readonly #inFlight = new InFlight();
+  /** Created on first use: most cells spawn nothing. */
+  #spawned: SpawnedChildren | null = null;
   #attempt: Attempt | undefined;
   #ids: CellId[] | undefined;
   #halted: Failure | null = null;
@@ -98,7 +88,28 @@ export class LocalContext implements CellRuntime {
     else if (this.liveRun.replaying === null) this.#start(started as InFlightOperation<BeginOperation>);
     // On replay, the log ends before this operation or took another path. The operation never settles.
     else this.liveRun.reportUnexpected({ cell: this.cellId, agent: this.agent.name, op: started.no }, operation);
+    if (operation.do === 'child' && operation.spawned !== undefined)
+      (this.#spawned ??= new SpawnedChildren()).add(started as InFlightOperation<ChildOperation>, this.now);
     return started as unknown as PendingOperation<O>;
+  }
+
+  beginOutside(operation: ChildOperation): void {
+    const spawned = (this.#spawned ??= new SpawnedChildren());
+    const started = this.#inFlight.add(spawned.nextOutsideNumber, operation);
+    const child = started as InFlightOperation<ChildOperation>;
+    const recorded = this.#recorded?.begins.get(started.no);
+    const frame = recorded ?? this.#writeBegin(child);
+    spawned.addOutside(child, frame);
+    if (recorded !== undefined) this.#replay(started, recorded);
+    else this.startChild(child, frame.at, frame);
+  }
+
+  get spawnedChildren(): readonly SpawnedChild[] {
+    return this.#spawned?.before(this.nextFrame) ?? [];
+  }
+
+  get outsideSpawns(): number {
+    return this.#spawned?.outsideBefore(this.nextFrame) ?? 0;
   }
 
   first<P extends PendingOperation>(pending: readonly P[]): Promise<P> {
@@ -287,7 +298,7 @@ export class LocalContext implements CellRuntime {
     void this.liveRun.runChild(operation, child).then((outcome) => endChild(this, started, outcome, recorded));
   }
 
-  get #haltedBy(): HaltedBy | undefined {
+  get #haltedBy(): { readonly at: number; readonly failure: Failure } | undefined {
     // probe: cell-halted-by
     return this.#halted === null ? undefined : { at: this.#haltedTime, failure: this.#halted };
   }
@@ -351,5 +362,3 @@ export class LocalContext implements CellRuntime {
     if (isSame && operation.do === 'child') this.startChild(started as InFlightOperation<ChildOperation>, frame.at);
   }
 }
-
-type HaltedBy = { readonly at: number; readonly failure: Failure };

@@ -177,7 +177,7 @@ const refuseChild = (agent: Agent, goal: string, session: Session): Failure | nu
 export const inputProblems = (
   { input }: Agent,
   goal: string,
-  { ports: { world }, checkSteps }: Session,
+  { ports: { world }, checkSteps }: Pick<Session, 'checkSteps'> & { readonly ports: Pick<Session['ports'], 'world'> },
 ): readonly string[] => {
   if (input.format === 'text' || input.schema === undefined) return [];
   try {

@@ -128,6 +128,22 @@ export const listAgents = (run: LocalRun, root: LiveCell): readonly LiveAgent[] 
   return [...members.map(describeMember), ...called.map(describeCalled)];
 };
 
+/** Finds a live agent by its cell, session_id or name; otherwise by the name of its definition. */
+export const findAgentCell = (agents: readonly LiveAgent[], name: string): CellId => {
+  const exact = agents.filter((one) => [one.cell, one.sub_agent_id, one.session_id].includes(name));
+  const found = exact.length > 0 ? exact : agents.filter(({ agent }) => agent === name);
+  const [only, other] = found;
+  if (only !== undefined && other === undefined) return only.cell;
+  const quoted = JSON.stringify(name.slice(0, 80));
+  if (only !== undefined)
+    throw new CloisterError(
+      'mail_ambiguous',
+      `${quoted} is ambiguous; use one of: ${found.map((one) => one.session_id).join(', ')}.`,
+    );
+  const known = agents.map((one) => one.sub_agent_id).join(', ') || 'none';
+  throw new CloisterError('mail_unknown', `No live agent is named ${quoted}. Live agents: ${known}.`);
+};
+
 const describeMember = (member: Member): LiveAgent => ({
   cell: member.cell,
   parent: member.parent,

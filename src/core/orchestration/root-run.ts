@@ -11,10 +11,12 @@ import type {
   History,
   LiveAgent,
   Outcome,
+  OutsideSpawn,
   RouteChoice,
   MessageTarget,
   SharedMessage,
   RunStartInfo,
+  StartedAgent,
   TeamMessage,
   Validate,
   WindowLimit,
@@ -25,12 +27,21 @@ import type { ReceivedCrossing, CellRuntime, LiveCell, LocalRun, RunChild, RunPo
 import { cross, createGrant, createGrants } from '#core/crossings';
 import { shutdownGraceMs, runSession } from '#core/session';
 import type { SessionPorts } from '#core/session';
-import type { SharedMemory, TaskQueue } from '#core/tasks';
 import { agentIdentity } from './agent-tool.ts';
 import { asSpawned } from './started-agent.ts';
 import { beginCompactor } from './compactor.ts';
 import { TeamSessionRunner } from './team-session-runner.ts';
-import { listAgents, findMember, routeTo, deliverFromOutside, sendTasks, sendToMember } from './external-mail.ts';
+import {
+  findAgentCell,
+  listAgents,
+  findMember,
+  routeTo,
+  deliverFromOutside,
+  sendTasks,
+  sendToMember,
+} from './external-mail.ts';
+import { acceptOutsideSpawns, startFromOutside, whenCaughtUp } from './outside-spawn.ts';
+import type { RunHandle } from './run-handle.ts';
 import { toolRunners } from './tool-runners.ts';
 
 /** The ports through which one run reaches the outside. */
@@ -55,35 +66,6 @@ export type RunWorldPorts = RunPorts & {
   readBlob(ref: string): Promise<Uint8Array>;
   /** Whether the run was cancelled before it started. */
   cancelled?(): boolean;
-};
-
-/** A run in progress. `outcome` rejects only if the run could not be recorded. */
-export type RunHandle = {
-  readonly cell: CellId;
-  readonly outcome: Promise<Outcome>;
-  cancel(): void;
-  /** Adds text to the root cell, as CONTEXT. Throws `cell_ended`. */
-  addContext(text: string): void;
-  /** Sends a live child what has changed in the shared context. Returns the number of messages. Throws `cell_ended`. */
-  refreshShare(child: string): number;
-  /** Sends a message to one agent of the run (the root by default), or publishes it on a topic. Returns its id. */
-  send(text: string, target?: MessageTarget): string;
-  /** Sends chosen messages of one cell's window to other cells. Returns how many crossed. */
-  route(from: string, to: readonly string[], choice: RouteChoice): number;
-  /** The live agents of the run. */
-  members(): readonly LiveAgent[];
-  /** From now on, messages published on the topic are sent outside too. */
-  forwardTopic(topic: string): void;
-  /** Records that messages to the outside were handed out. Once the run has ended, nothing more is recorded. */
-  recordDelivered(messages: readonly string[]): void;
-  /** Asks one agent of the run (the root by default) to shut down. An agent other than the root is stopped after a grace period. */
-  finish(name?: string): void;
-  /** Adds tasks to a team. Throws if they are invalid or the team accepts no more. */
-  addTasks(specs: unknown): Promise<void>;
-  /** Messages that wait for a member of a team. */
-  messagesFor(assignee: string): readonly TeamMessage[];
-  /** The tasks of a team and the coordinator's memory; null if the root is not a team. */
-  readonly team: { readonly queue: TaskQueue; readonly memory: SharedMemory } | null;
 };
 
 export type RootCellSeed = {
@@ -129,16 +111,16 @@ export class RootRun implements RunHandle {
     else if (world.cancelled?.() === true) this.cancel();
     const halt = (): void => this.#runtime.halt();
     run.onBroken = halt;
-    const { deadline } = birth;
     const cell = new Cell(this.#runtime, {
       parent: null,
-      deadline,
+      deadline: birth.deadline,
       createdAt,
       ancestry: [agentIdentity(agent)],
       groupTokens: birth.groupTokens,
       run: world.run,
       world,
     });
+    acceptOutsideSpawns(cell, world);
     this.#teamRunner = agent.team === null || goal === null ? null : new TeamSessionRunner(cell, world);
     // Not one async function, so that a waiting run holds no more memory than its session.
     this.outcome =
@@ -218,6 +200,14 @@ export class RootRun implements RunHandle {
 
   recordDelivered(messages: readonly string[]): void {
     if (!this.#hasEnded) this.#run.write(this.cell, this.#run.time(), { type: 'delivered', messages });
+  }
+
+  async spawn(request: OutsideSpawn): Promise<StartedAgent> {
+    this.#assertRunning();
+    await whenCaughtUp(this.#run, this.#runtime);
+    this.#assertRunning();
+    const above = findAgentCell(this.members(), request.parent ?? this.cell);
+    return startFromOutside(this.#run, this.#liveCell(above), request);
   }
 
   finish(name?: string): void {
@@ -317,6 +307,7 @@ export const runChild: RunChild<RunWorldPorts> = async (operation, runtime, worl
   const { parent } = runtime;
   const { run } = world;
   const cell = new Cell(runtime, { parent, deadline, createdAt: runtime.now, ancestry, groupTokens, run, world });
+  acceptOutsideSpawns(cell, world);
   const outcome = await (agent.team === null
     ? runSession(cell, childPorts(operation, runtime, world))
     : new TeamSessionRunner(cell, world).run());

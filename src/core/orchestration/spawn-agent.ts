@@ -16,7 +16,8 @@ import type {
 } from '#contracts';
 import { isTopic } from '#core/registry';
 import { requestShutdown, shutdownGraceMs, mailBytesMax, mailSchemas, callAbout, stepAbout } from '#core/session';
-import type { ToolCall, ToolCallChain, Session, SpawnedChild, ToolRunner } from '#core/session';
+import type { ToolCall, ToolCallChain, Session, SessionPorts, ToolRunner } from '#core/session';
+import type { Cell, SpawnedChild } from '#core/cells';
 import { createChild, inputProblems } from './agent-tool.ts';
 import { withShare } from './define-agent.ts';
 import { absentTool, asSpawned, readRestriction, restrictAgent } from './started-agent.ts';
@@ -76,15 +77,19 @@ const decideSpawn = (args: JsonObject, session: Session): Decision => {
   const rules = session.cell.agent.spawns;
   if (rules === null)
     return { reply: mailToolError('NOT_ALLOWED', 'You cannot start agents.', 'Do the work yourself.') };
-  const found = findAgent(args, session, rules);
+  const found = findSpawnable(args, session, rules);
   if ('reply' in found) return found;
-  const reply = requestProblem(args, found.agent, session) ?? spawnLimitProblem(session, rules);
+  const { now } = session.cell.runtime;
+  const reply = requestProblem(args, found.agent, session) ?? spawnLimitProblem(session, rules, now);
   return reply === null ? createSpawned(args, restrictAgent(found.agent, readRestriction(args)), session) : { reply };
 };
 
-const findAgent = (
+/** What a decision about a spawn needs to know about the session, or about the cell in which somebody outside starts an agent. */
+export type Spawner = Pick<Session, 'cell' | 'checkSteps'> & { readonly ports: Pick<SessionPorts, 'world'> };
+
+export const findSpawnable = (
   args: JsonObject,
-  session: Session,
+  session: Spawner,
   rules: SpawnRules,
 ): { readonly agent: Agent } | { readonly reply: MailToolReply } => {
   const { agent: self } = session.cell;
@@ -127,7 +132,7 @@ const findByName = (
 };
 
 /** An agent with JSON input needs a JSON message. */
-const initialMessageProblems = (agent: Agent, message: string, session: Session): readonly string[] => {
+const initialMessageProblems = (agent: Agent, message: string, session: Spawner): readonly string[] => {
   if (agent.input.format === 'text') return [];
   try {
     JSON.parse(message);
@@ -139,7 +144,7 @@ const initialMessageProblems = (agent: Agent, message: string, session: Session)
 
 const metadataMax = 20;
 
-const requestProblem = (args: JsonObject, agent: Agent, session: Session): MailToolReply | null => {
+export const requestProblem = (args: JsonObject, agent: Agent, session: Spawner): MailToolReply | null => {
   const { initial_message: message, workflow_id: workflow, auto_subscribe: topics = [], metadata = {} } = args;
   if (typeof workflow === 'string' && !isName(workflow))
     return mailToolError(
@@ -174,20 +179,20 @@ const requestProblem = (args: JsonObject, agent: Agent, session: Session): MailT
     : null;
 };
 
-const spawnLimitProblem = (session: Session, rules: SpawnRules): MailToolReply | null => {
-  const { runtime } = session.cell;
-  const { now } = runtime;
+export const spawnLimitProblem = ({ cell }: Spawner, rules: SpawnRules, now: number): MailToolReply | null => {
+  const { runtime } = cell;
   if (runtime.depth >= rules.depth)
     return mailToolError('SPAWN_DEPTH', `The nesting limit is ${rules.depth} levels.`, 'Do the work yourself.');
-  const liveCount = runtime.unsettled(session.spawnedChildren.map(({ pending }) => pending)).length;
+  const liveCount = runtime.unsettled(runtime.spawnedChildren.map(({ pending }) => pending)).length;
   if (liveCount >= rules.children)
     return mailToolError(
       'SPAWN_LIMIT',
       `You have ${liveCount} running agents; the limit is ${rules.children}.`,
       'Shut one down first.',
     );
-  session.recentSpawns = session.recentSpawns.filter((at) => at > now - 60_000);
-  if (session.recentSpawns.length >= rules.perMinute)
+  // probe: spawn-recent
+  const recent = runtime.spawnedChildren.filter(({ spawnedAt }) => spawnedAt > now - 60_000);
+  if (recent.length >= rules.perMinute)
     return mailToolError(
       'SPAWN_RATE',
       `You can start at most ${rules.perMinute} agents per minute.`,
@@ -207,9 +212,7 @@ const createSpawned = (args: JsonObject, agent: Agent, session: Session): Decisi
           ? mailToolError('SPAWN_LIMIT', 'No more agents can be started.', 'Do the rest yourself.')
           : mailToolError('NOT_ALLOWED', 'The initial message was refused.', 'Do the work yourself.'),
     };
-  // probe: spawn-count-recent
-  session.recentSpawns = [...session.recentSpawns, runtime.now];
-  const as = spawnIdentity(args, agent, { session, cell: created.child.cell });
+  const as = spawnIdentity(args, agent, session.cell, created.child.cell);
   const share = shareWith(agent, created.child.cell, session, created.door);
   noteSmallerWindow(agent, created.child.cell, session, created.door);
   const recorded = runtime.liveRun.recorded?.cells.get(created.child.cell)?.birth;
@@ -217,15 +220,13 @@ const createSpawned = (args: JsonObject, agent: Agent, session: Session): Decisi
   return { child: { ...created.child, spawned: as, share, groupTokens }, as };
 };
 
-type SpawnedCell = { readonly session: Session; readonly cell: CellId };
-
 /** A second agent of the same name gets a suffix from its own id, not a number. */
-const spawnIdentity = (args: JsonObject, agent: Agent, { session, cell }: SpawnedCell): SpawnIdentity => {
+export const spawnIdentity = (args: JsonObject, agent: Agent, parent: Cell, cell: CellId): SpawnIdentity => {
   const workflow = typeof args['workflow_id'] === 'string' ? args['workflow_id'] : null;
   const plain = workflow === null ? agent.name : `${workflow}:${agent.name}`;
   // A copy of the agent itself must also differ from its parent.
   const isTaken =
-    agent.name === session.cell.agent.name || session.spawnedChildren.some(({ identity }) => identity.name === plain);
+    agent.name === parent.agent.name || parent.runtime.spawnedChildren.some(({ identity }) => identity.name === plain);
   const metadata = args['metadata'] as Readonly<Record<string, string>> | undefined;
   return {
     name: isTaken ? `${plain}-${sha256(cell).slice(0, 6)}` : plain,

@@ -1,19 +1,10 @@
 // Runs the tool calls of one turn: chains of operations, a limited number in parallel. Results are in the order of the calls.
 import type { Failure, Json, JsonObject } from '#base';
-import type { ChildOperation, PendingOperation, Source } from '#contracts';
+import type { PendingOperation, Source } from '#contracts';
 import { isMadeBy } from '#core/rules';
 import type { TurnReply } from './ask-model.ts';
 import { failingChain } from './tool-call-chain.ts';
-import type {
-  LazyOperation,
-  ToolCall,
-  CallEnd,
-  ToolCallChain,
-  ChainStep,
-  Session,
-  SpawnedChild,
-  ToolRunner,
-} from './state.ts';
+import type { LazyOperation, ToolCall, CallEnd, ToolCallChain, ChainStep, Session, ToolRunner } from './state.ts';
 import { limitFailure } from './limits.ts';
 
 /** For all calls of one turn. Each check has a lower limit of its own. */
@@ -40,14 +31,7 @@ export const callTools = async (session: Session, turnReply: TurnReply): Promise
       if (operation === null) continue;
       const pending = cell.runtime.begin(operation);
       // The call does not wait for a spawned agent: its end arrives as mail.
-      if (operation.do === 'child' && operation.spawned !== undefined) {
-        // probe: call-count-spawned
-        session.spawnedChildren = [
-          ...session.spawnedChildren,
-          spawnedChild(pending as PendingOperation<ChildOperation>, cell.runtime.now),
-        ];
-        continue;
-      }
+      if (operation.do === 'child' && operation.spawned !== undefined) continue;
       join(chain, [pending]);
     }
   };
@@ -100,12 +84,6 @@ export const callTools = async (session: Session, turnReply: TurnReply): Promise
     if (type === 'call') show(session, { from: 'reply', no, part }, ends[nth++]!);
   return null;
 };
-
-const spawnedChild = (pending: PendingOperation<ChildOperation>, at: number): SpawnedChild => ({
-  pending,
-  identity: pending.operation.spawned!,
-  spawnedAt: at,
-});
 
 /** Failures after which the run itself cannot continue. */
 const endsRun = ({ code }: Failure): boolean => code === 'store_failed' || code === 'replay_differs';

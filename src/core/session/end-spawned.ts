@@ -7,11 +7,12 @@ import { CloisterError, deepFreeze, errorText1, utf8Bytes } from '#base';
 import type { ErrorCode } from '#base';
 import type { Envelope, Outcome, SpawnedOutcome } from '#contracts';
 import { spawnedWaitName } from '#core/cells';
+import type { SpawnedChild } from '#core/cells';
 import { cutBytes } from '#core/rules';
 import { elapsedSpend, failureFrom, stoppedOutcome } from './session-outcome.ts';
 import { openSpawned, shutDownSpawned } from './shut-down-spawned.ts';
 import type { ShutDown } from './shut-down-spawned.ts';
-import type { Session, SpawnedChild } from './state.ts';
+import type { Session } from './state.ts';
 
 export const spawnedWaitMs = 600_000;
 

@@ -18,6 +18,5 @@ export type {
   ChainStep,
   Session,
   SessionPorts,
-  SpawnedChild,
   ToolRunner,
 } from './state.ts';

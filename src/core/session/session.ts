@@ -27,6 +27,8 @@ const runFullSession = async (cell: Cell, ports: SessionPorts): Promise<Outcome>
   const session = openSession(cell, ports);
   const outcome =
     first !== null && 'code' in first ? stoppedOutcome(session, first) : await runOpenSession(session, first);
+  // From here on nobody can start an agent that would be left over.
+  cell.runtime.outsideSpawner = null;
   return session.spawnedChildren.length === 0 ? outcome : endSpawned(session, outcome);
 };
 
@@ -101,7 +103,9 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
     shownNotes: none,
     turn: 0,
     stepsAtWake: 0,
-    spawnedChildren: none,
+    get spawnedChildren() {
+      return cell.runtime.spawnedChildren;
+    },
     asker: { from: caller, id: null },
     deferred: none,
     recipients: none,
@@ -109,7 +113,6 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
     rounds: null,
     recentAnswers: none,
     sentCounts: null,
-    recentSpawns: none,
     latestModel: null,
     hasRepaired: false,
     refusedSchema: none,

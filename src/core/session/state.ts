@@ -2,7 +2,6 @@
 import type { Failure, Json, JsonObject } from '#base';
 import type {
   Agent,
-  ChildOperation,
   CrossingEnd,
   Model,
   Operation,
@@ -11,13 +10,12 @@ import type {
   ReplyPart,
   Settlement,
   SourceUse,
-  SpawnIdentity,
   ToolSchema,
   CheckSteps,
   Validate,
   WindowLimit,
 } from '#contracts';
-import type { Cell } from '#core/cells';
+import type { Cell, SpawnedChild } from '#core/cells';
 import type { ContextWindow } from '#core/memory';
 import type { WorkClock } from './limits.ts';
 import type { SourceSession } from './source-session.ts';
@@ -83,8 +81,8 @@ export type Session = {
   turn: number;
   /** How many steps it had taken when it was woken. */
   stepsAtWake: number;
-  /** Spawned agents whose end it has not seen yet. */
-  spawnedChildren: readonly SpawnedChild[];
+  /** The agents that were spawned in its cell so far, also those that somebody outside started. */
+  readonly spawnedChildren: readonly SpawnedChild[];
   /** Whom its current work is for; null if the mail that woke it asks nothing. */
   asker: Asker | null;
   /** A person's messages that it read while it worked for another: its next work answers them. */
@@ -99,8 +97,6 @@ export type Session = {
   recentAnswers: readonly { readonly to: string; readonly at: number }[];
   /** How many messages it has sent, by recipient. */
   sentCounts: Map<string, number> | null;
-  /** When it spawned agents recently. */
-  recentSpawns: readonly number[];
   /** The model that gave the latest reply. */
   latestModel: Model | null;
   hasRepaired: boolean;
@@ -108,13 +104,6 @@ export type Session = {
   refusedSchema: readonly Model[];
   /** For checking the arguments of the current turn's calls. They are checked again on a replay, so it is not recorded. */
   checkSteps: CheckSteps;
-};
-
-/** A spawned agent: its operation and its identity. */
-export type SpawnedChild = {
-  readonly pending: PendingOperation<ChildOperation>;
-  readonly identity: SpawnIdentity;
-  readonly spawnedAt: number;
 };
 
 /** Whom a piece of work is for, and the newest message that it answers; null: the goal. */

@@ -22,10 +22,25 @@ const withRun = (properties: JsonObject): JsonObject => ({
 export const listLiveAgentsOperation: JsonObject = {
   operationId: 'listLivingAgents',
   tags,
-  summary: 'List the live agents of a run, which can receive messages',
+  summary: 'List the live agents of a run',
   parameters: [runParameter],
   responses: {
     200: jsonResponse('The agents.', withRun({ agents: { type: 'array', items: schemaRef('LivingAgent') } })),
+    409: notRunningResponse,
+  },
+};
+
+export const spawnAgentOperation: JsonObject = {
+  operationId: 'spawnAgent',
+  tags,
+  summary: 'Start an agent under a live agent of a run',
+  description:
+    'The `spawns` of the agent above decide what can be started, and how much; the result goes to that agent as a message. An idle resident run needs a run slot first.',
+  parameters: [runParameter],
+  requestBody: requestBody(schemaRef('Spawn')),
+  responses: {
+    201: jsonResponse('The agent was started.', schemaRef('StartedAgent')),
+    403: jsonResponse('The agent above may not start it, or not now.', schemaRef('Error')),
     409: notRunningResponse,
   },
 };

@@ -1,9 +1,10 @@
 // The live agents of a run: lists them, sends them messages, asks them to finish.
-import { CloisterError } from '#base';
+import { CloisterError, omitUndefined } from '#base';
 import type { Json } from '#base';
 import type {
   AdmittedRequest,
   HttpRoute,
+  OutsideSpawn,
   RouteReply,
   MessageTarget,
   AgentService,
@@ -19,6 +20,7 @@ import {
   listLiveAgentsOperation,
   readMessagesOperation,
   sendMessageOperation,
+  spawnAgentOperation,
 } from './live-agent-operations.ts';
 import { checkFieldNames } from './parse-body.ts';
 import { Query, refuseQuery } from './parse-query.ts';
@@ -55,6 +57,13 @@ export const liveAgentRoutes = (service: AgentService): readonly HttpRoute[] => 
     formatError: restError,
     operation: sendMessageOperation,
     answer: (call) => sendMail(service, call),
+  },
+  {
+    method: 'POST',
+    path: '/v1/runs/:run/agents',
+    formatError: restError,
+    operation: spawnAgentOperation,
+    answer: (call) => spawnAgent(service, call),
   },
   {
     method: 'DELETE',
@@ -102,6 +111,31 @@ const sendMail = async (service: AgentService, call: AdmittedRequest): Promise<R
   if (!waits) return { status: 202, body: { run: summary.run, message } };
 
   return answerReply(summary.run, await awaitAnswer(session, message, call.signal));
+};
+
+const spawnAgent = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
+  refuseQuery(call.query);
+  const request = parseSpawnBody(call.body);
+  const { summary } = await requireRunning(service, call);
+  const started = await service.spawnAgent(call.caller, summary.run, request, call.signal);
+  return { status: 201, body: { run: summary.run, ...started } };
+};
+
+const spawnFields = ['agent', 'goal', 'parent', 'workflow', 'topics', 'metadata'] as const;
+
+export const parseSpawnBody = (body: Json | undefined): OutsideSpawn => {
+  const fields = checkFieldNames(new BodyFields(body), spawnFields);
+  const metadata = fields.optionalObject('metadata');
+  if (Object.values(metadata ?? {}).some((note) => typeof note !== 'string'))
+    throw fields.invalid('metadata', 'an object whose values are texts');
+  const optional = omitUndefined({
+    goal: fields.optionalText('goal'),
+    parent: fields.optionalText('parent'),
+    workflow: fields.optionalText('workflow'),
+    topics: fields.has('topics') ? fields.texts('topics') : undefined,
+    metadata: metadata as OutsideSpawn['metadata'],
+  });
+  return { agent: fields.text('agent'), ...optional };
 };
 
 type ParsedMail = {

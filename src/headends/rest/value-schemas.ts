@@ -197,6 +197,23 @@ export const valueSchemas: Readonly<Record<string, JsonObject>> = {
     status: { enum: ['waiting', 'running'] },
     mailbox: { type: 'boolean', description: 'Whether it can receive messages.' },
   }),
+  Spawn: closedRecord(['agent'], {
+    agent: { type: 'string', description: 'One of the agents that the agent above may start.' },
+    goal: { type: 'string', description: 'Without a goal, the agent waits for messages.' },
+    parent: { type: 'string', description: 'The name of a live agent in the run. Default: its root agent.' },
+    workflow: text,
+    topics: { ...texts, description: 'Topics that it subscribes to.' },
+    metadata: { type: 'object', additionalProperties: text },
+  }),
+  StartedAgent: record({
+    run: text,
+    cell: text,
+    parent: text,
+    sub_agent_id: text,
+    session_id: text,
+    status: { enum: ['spawned', 'running'] },
+    subscribed_topics: texts,
+  }),
   Message: closedRecord(['text'], {
     text,
     to: { type: 'string', description: 'The name of an agent in the run. Default: its root agent.' },

@@ -14,6 +14,7 @@ export const nothing: AsyncIterable<never> = {
 export const noMail = {
   resident: false,
   addContext: () => undefined,
+  spawn: async () => Promise.reject(new Error('Not here.')),
   refreshShare: () => 0,
   send: () => 'm-0',
   answer: () => Promise.reject(new CloisterError('cell_ended')),

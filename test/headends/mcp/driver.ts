@@ -133,6 +133,7 @@ export const fakeService = ({
       throw new Error('not used');
     },
     awaits: () => false,
+    spawnAgent: () => Promise.reject(new Error('Not here.')),
     sendMessage: async () => {
       throw new Error('Nobody writes.');
     },

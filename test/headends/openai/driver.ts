@@ -100,6 +100,7 @@ export const serve = (fakeRun: FakeRun = {}): FakeService => {
       throw new CloisterError('request_invalid', 'No run waits.');
     },
     awaits: () => false,
+    spawnAgent: () => Promise.reject(new Error('Not here.')),
     sendMessage: async () => {
       throw new Error('Nobody writes.');
     },

@@ -18,6 +18,7 @@ import type {
   MessageTarget,
   ServerEvent,
   AgentService,
+  OutsideSpawn,
 } from '#contracts';
 import { defineAgent } from '#core/orchestration';
 import { restRoutes } from '#headends/rest';
@@ -208,6 +209,12 @@ export class FakeService implements AgentService {
     const { session } = await this.find(caller, run);
     if (session === null) throw new CloisterError('cell_ended');
     return session.send(text, sending);
+  }
+
+  async spawnAgent(caller: Caller, run: string, request: OutsideSpawn) {
+    const { session } = await this.find(caller, run);
+    if (session === null) throw new CloisterError('cell_ended');
+    return session.spawn(request);
   }
 
   async *#events(run: RunId, after?: string): AsyncGenerator<RunEvent> {

@@ -309,3 +309,32 @@ describe('the OpenAPI document', () => {
     fits('/v1/runs/{run}', 'get', await ana.get('/v1/runs/nothing'));
   });
 });
+
+describe('an agent under a live one', () => {
+  test('is started by the caller of the run, within the `spawns` of the agent above, and by nobody else', async () => {
+    const { ana, ben, cloister } = await serveTwoCallers();
+    const { body: run } = await ana.post('/v1/host', { input: 'hello', resident: true });
+    const path = `/v1/runs/${run.run}/agents`;
+    const started = await ana.post(path, { agent: 'scout', goal: 'look', metadata: { role: 'eyes' } });
+    expect(started).toMatchObject({
+      status: 201,
+      body: { run: run.run, sub_agent_id: 'scout', status: 'running', subscribed_topics: [] },
+    });
+    const { body: listed } = await ana.get(path);
+    expect(listed.agents.map((one: any) => [one.agent, one.parent, one.metadata])).toEqual([
+      ['host', null, {}],
+      ['scout', listed.agents[0].cell, { role: 'eyes' }],
+    ]);
+    const refused = await ana.post(path, { agent: 'echo' });
+    expect([refused.status, refused.body.error.code]).toEqual([403, 'spawn_refused']);
+    expect(refused.body.error.message).toContain('AGENT_NOT_FOUND');
+    const wrong = await ana.post(path, { agent: 'scout', share: ['system'] });
+    expect([wrong.status, wrong.body.error.code]).toEqual([400, 'request_invalid']);
+    const stranger = await ben.post(path, { agent: 'scout' });
+    expect([stranger.status, stranger.body.error.code]).toEqual([404, 'run_unknown']);
+    await ana.post(`/v1/runs/${run.run}/finish`, undefined);
+    for (let left = 1_000; left > 0 && (await ana.get(`/v1/runs/${run.run}`)).body.endedAt === null; left--);
+    expect(await cloister.audit(run.run)).toMatchObject({ ok: true, problems: [] });
+    expect((await ana.post(path, { agent: 'scout' })).status).toBe(409);
+  });
+});

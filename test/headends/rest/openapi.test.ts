@@ -171,6 +171,14 @@ const session = {
   ],
   cancel: () => undefined,
   finish: () => undefined,
+  spawn: async () => ({
+    cell: 'c2',
+    parent: 'c1',
+    sub_agent_id: 'scout',
+    session_id: 's2',
+    status: 'spawned',
+    subscribed_topics: ['news'],
+  }),
   send: () => 'm-1',
   answer: async () => ({
     id: 'm-2',
@@ -193,6 +201,7 @@ test('every answer matches its schema', async () => {
     ['GET', '/v1/runs', '/v1/runs', {}],
     ['GET', '/v1/runs/{run}', '/v1/runs/r1', {}],
     ['GET', '/v1/runs/{run}/agents', '/v1/runs/r1/agents', {}],
+    ['POST', '/v1/runs/{run}/agents', '/v1/runs/r1/agents', { body: { agent: 'scout', goal: 'Look.' } }],
     ['GET', '/v1/runs/{run}/messages', '/v1/runs/r1/messages', {}],
     ['POST', '/v1/runs/{run}/messages', '/v1/runs/r1/messages', { body: { text: 'x' } }],
     ['POST', '/v1/runs/{run}/messages', '/v1/runs/r1/messages', { body: { text: 'x', answer: true } }],

@@ -1,0 +1,179 @@
+// Somebody outside starts an agent under a live one: a person over HTTP, or the operator's own code.
+//
+//   V1. The `spawns` of the agent above decide: which agents, how many, how deep, how often. The agent counts for that parent.
+//   V2. The goal crosses from outside. Nothing of the parent crosses with it, and the result goes to the parent as mail.
+//   V3. What was started is an input from outside: resume and replay take it from the log and decide the rest again.
+import { CloisterError, utf8Bytes } from '#base';
+import type { CellId, JsonObject } from '#base';
+import type {
+  Agent,
+  Birth,
+  ChildOperation,
+  Crossed,
+  Frame,
+  FrameRecord,
+  OutsideSpawn,
+  SpawnRules,
+  StartedAgent,
+} from '#contracts';
+import type { Cell, LiveCell, LocalRun, OutsideSpawnPorts } from '#core/cells';
+import { createGrant, createGrants, cross } from '#core/crossings';
+import { mailBytesMax } from '#core/session';
+import type { SessionPorts } from '#core/session';
+import { agentIdentity, earliestDeadline, lowerCaps } from './agent-tool.ts';
+import type { MailToolReply } from './mail-tool-replies.ts';
+import { findSpawnable, requestProblem, sessionHandle, spawnIdentity, spawnLimitProblem } from './spawn-agent.ts';
+import type { Spawner } from './spawn-agent.ts';
+
+type World = SessionPorts['world'];
+
+/** Starts again what the log says was started, and accepts more from now on. */
+export const acceptOutsideSpawns = (cell: Cell, world: World): void => {
+  const { runtime, agent } = cell;
+  if (agent.spawns === null) return;
+  const begins = runtime.liveRun.recorded?.cells.get(runtime.cellId)?.begins;
+  for (let no = -1; begins?.has(no) === true; no--) restoreSpawn(cell, world, begins.get(no)!);
+  const spawner = { cell, checkSteps: { left: checkStepsMax }, ports: { world } };
+  runtime.outsideSpawner = { spawn: (request, run) => spawnForOutside(spawner, request, run) };
+};
+
+const checkStepsMax = 1_000_000;
+
+/** After a crash, waits until every cell has reached the end of the log: until then, nobody knows all that was started. */
+export const whenCaughtUp = async (run: LocalRun, root: LiveCell): Promise<void> => {
+  const isBehind = (): boolean => [root, ...run.liveCells].some(({ nextFrame }) => nextFrame < run.nextFrame);
+  // Recorded operations settle without any outside event, so yielding to the event loop is enough.
+  for (let turns = 0; turns < turnsMax && isBehind(); turns++) await Promise.resolve();
+};
+
+const turnsMax = 10_000_000;
+
+/** Throws `spawn_refused`, or `cell_ended` if the agent above accepts no more. */
+export const startFromOutside = (run: LocalRun, parent: LiveCell, request: OutsideSpawn): StartedAgent => {
+  const { agent, outsideSpawner, halted, cellId } = parent;
+  if (agent.spawns === null) throw refused(`NOT_ALLOWED: ${agent.name} has no \`spawns\`.`);
+  const isClosing = run.usesMail && run.mail.directory.get(cellId)?.mailbox.closing === true;
+  if (outsideSpawner === null || halted || isClosing)
+    throw new CloisterError('cell_ended', `${agent.name} is about to end.`);
+  return outsideSpawner.spawn(request, {
+    time: () => run.time(),
+    random: () => run.ports.ids.random(),
+    redactFor: (one) => run.redactFor(one),
+  });
+};
+
+const spawnForOutside = (spawner: Spawner, request: OutsideSpawn, run: OutsideSpawnPorts): StartedAgent => {
+  const { runtime, agent: parent } = spawner.cell;
+  const goal = readGoal(request);
+  const args = spawnArgs(request, goal);
+  // probe: outside-spawn-rules
+  const rules = parent.spawns!;
+  const at = run.time();
+  const agent = decide({ ...spawner, checkSteps: { left: checkStepsMax } }, args, rules, at);
+  if (!runtime.account.canSpawn(0)) throw refused('SPAWN_LIMIT: the budget allows no more agents.');
+  if (goal !== null && !agent.grants.includes('goal')) throw refused(`${agent.name} accepts no goal.`);
+  const id = `${agent.name}-${run.random()}` as CellId;
+  const redacted = goal === null ? null : redact(goal, agent, parent, run);
+  const spawned = spawnIdentity(args, agent, spawner.cell, id);
+  const operation = outsideChild(agent, spawner.cell, { cell: id, goal: redacted, at });
+  runtime.beginOutside({
+    ...operation,
+    deadline: earliestDeadline(agent.budget, spawner.cell.deadline, at),
+    spawned,
+    groupTokens: spawner.ports.world.groupTokens?.(agent),
+    about: { step: spawner.cell.outsideStepNumber, tool: 'agent:spawn', agent: spawned.name, by: 'outside' },
+  });
+  return {
+    cell: id,
+    parent: runtime.cellId,
+    sub_agent_id: spawned.name,
+    session_id: sessionHandle(id),
+    status: goal === null ? 'spawned' : 'running',
+    subscribed_topics: spawned.topics,
+  };
+};
+
+const readGoal = (request: OutsideSpawn): string | null => {
+  const goal = request.goal ?? null;
+  if (goal !== null && goal.trim() === '') throw refused('The goal is empty.');
+  if (goal !== null && utf8Bytes(goal) > mailBytesMax) throw refused(`The goal exceeds ${mailBytesMax} bytes.`);
+  return goal;
+};
+
+const spawnArgs = ({ agent, workflow, topics, metadata }: OutsideSpawn, goal: string | null): JsonObject => ({
+  agent_id: agent,
+  ...(goal === null ? {} : { initial_message: goal }),
+  ...(workflow === undefined ? {} : { workflow_id: workflow }),
+  ...(topics === undefined ? {} : { auto_subscribe: topics }),
+  ...(metadata === undefined ? {} : { metadata }),
+});
+
+/** The same checks as for `spawn_agent`, with the run's time instead of the session's own. */
+const decide = (spawner: Spawner, args: JsonObject, rules: SpawnRules, now: number): Agent => {
+  const found = findSpawnable(args, spawner, rules);
+  if ('reply' in found) throw refusedBy(found.reply);
+  const problem = requestProblem(args, found.agent, spawner) ?? spawnLimitProblem(spawner, rules, now);
+  if (problem !== null) throw refusedBy(problem);
+  return found.agent;
+};
+
+const refused = (detail: string): CloisterError => new CloisterError('spawn_refused', detail);
+
+/** The reply is worded for the agent above, so it is quoted. */
+const refusedBy = (reply: MailToolReply): CloisterError => {
+  const { code, message, suggestion } = reply['error'] as Readonly<Record<'code' | 'message' | 'suggestion', string>>;
+  return refused(`${code}: "${message} ${suggestion}"`);
+};
+
+/** Both cells record the goal: it crosses into the one, in a frame of the other. */
+const redact = (goal: string, agent: Agent, parent: Agent, run: OutsideSpawnPorts): string => {
+  const forChild = run.redactFor(agent)?.text(goal) ?? goal;
+  return run.redactFor(parent)?.text(forChild) ?? forChild;
+};
+
+type NewCell = { readonly cell: CellId; readonly goal: string | null; readonly at: number };
+
+const outsideChild = (agent: Agent, parent: Cell, { cell, goal, at }: NewCell): Omit<ChildOperation, 'deadline'> => {
+  const { runtime } = parent;
+  const { ledger } = runtime.liveRun;
+  const grants = [createGrant('goal', cell, 'outside')];
+  const passed =
+    goal === null
+      ? null
+      : cross({ kind: 'goal', from: 'outside', to: cell, content: goal, labels: [] }, { grants, ledger, at });
+  return {
+    do: 'child',
+    cell,
+    agent,
+    goal: passed !== null && 'crossed' in passed ? (passed.crossed satisfies Crossed<'goal'>) : null,
+    grants: runtime.liveRun.amendments.grants(agent.name, createGrants(agent, cell, runtime.cellId), runtime.nextFrame),
+    caps: lowerCaps(agent.budget, runtime.account.caps),
+    ancestry: [...parent.ancestry, agentIdentity(agent)],
+  };
+};
+
+/** The deadline depends on how long the parent had waited by then, so it is taken as recorded, like the identity. */
+const restoreSpawn = (cell: Cell, world: World, frame: Frame & { readonly record: FrameRecord }): void => {
+  const { record, at, contents = [] } = frame;
+  const birth = record.type === 'begin' ? record.birth : undefined;
+  const { runtime, agent: parent } = cell;
+  const found =
+    birth && findRecorded(birth, { cell, checkSteps: { left: checkStepsMax }, ports: { world } }, parent.spawns!);
+  // An agent that the definitions no longer have: the record is not reached, which a replay reports.
+  if (record.type !== 'begin' || birth === undefined || found === undefined) return;
+  const goal = contents.find(({ cell: to, kind }) => to === birth.cell && kind === 'goal')?.content ?? null;
+  const { deadline, spawned, groupTokens } = birth;
+  const { about } = record;
+  runtime.beginOutside({
+    ...outsideChild(found, cell, { cell: birth.cell, goal, at }),
+    deadline,
+    ...(spawned === undefined ? {} : { spawned }),
+    ...(groupTokens === undefined ? {} : { groupTokens }),
+    ...(about === undefined ? {} : { about }),
+  });
+};
+
+const findRecorded = ({ agent }: Birth, spawner: Spawner, rules: SpawnRules): Agent | undefined => {
+  const found = findSpawnable({ agent_id: agent }, spawner, rules);
+  return 'reply' in found ? undefined : found.agent;
+};
