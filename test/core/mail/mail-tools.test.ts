@@ -306,14 +306,14 @@ describe('receive_message', () => {
 
 describe('the end', () => {
   test('of a parent cancels waiting children, and gives working ones time to finish', async () => {
-    await begin();
+    await begin(lead({}, { onEnd: 'stop' }));
     await spawn({ agent_id: 'ann', initial_message: 'Look' });
     await spawn({ agent_id: 'bob' });
     await stage.say('lead', { text: 'Done.' });
     await stage.clock.advance(4_999);
     expect(stage.pending).toEqual(['ann']);
     await stage.clock.advance(1);
-    expect(await stage.live.outcome).toMatchObject({ status: 'completed', output: 'Done.' });
+    expect(await stage.live.outcome).toMatchObject({ status: 'partial', output: 'Done.', missing: ['ann'] });
     expect(endOf('ann')).toBe('cancelled');
     expect(endOf('bob')).toBe('cancelled');
     expect(stage.clock.waiting).toBe(0);
@@ -335,7 +335,7 @@ describe('the end', () => {
     await result('lead', 'send_message', { to: 'ann', message: 'More' });
     await stage.say('lead', { calls: [{ tool: 'shutdown_agent', args: { sub_agent_id: 'ann' } }] });
     await stage.say('ann', { text: 'Seen.' });
-    expect(stage.results('lead')[0]).toContain('"status":"completed"');
+    expect(stage.results('lead')[0]).toContain('"status":"partial"');
     expect(stage.shown('lead')).toContain('to ann was not read: that agent has ended.');
     const read = await result('lead', 'receive_message');
     expect(read).toContain('Answer from ann');
