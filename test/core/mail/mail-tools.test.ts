@@ -363,6 +363,7 @@ describe('the end', () => {
     });
   });
 
+  // Ann inherits the limit of the agent that spawned her, and reaches it first.
   test('caused by a loop is named mail_loop', async () => {
     await begin(lead({ limits: { maxHops: 1, maxToolTurns: 50 } }));
     await spawn({ agent_id: 'ann' });
@@ -371,8 +372,8 @@ describe('the end', () => {
       if (stage.pending.includes('ann')) await stage.say('ann', { text: 'Pong' });
       if (stage.pending.includes('lead')) await stage.say('lead', { calls: [{ tool: 'receive_message' }] });
     }
-    await stage.clock.advance(10_000);
-    expect(await stage.live.outcome).toMatchObject({ status: 'limit', failure: { code: 'mail_loop' } });
+    const ended = stage.frames.flatMap(({ record }) => (record.type === 'settle' ? (record.ended?.outcome ?? []) : []));
+    expect(ended).toMatchObject([{ status: 'limit', failure: { code: 'mail_loop', limit: 'maxHops' } }]);
   });
 });
 
