@@ -58,7 +58,8 @@ const toolResults = (message: LanguageModelV4Message): ToolResultView[] =>
   message.role !== 'tool'
     ? []
     : message.content.flatMap((part) =>
-        part.type !== 'tool-result'
+        // A turn of a conversation that was cut off may have left results without an answer: they are not of this turn.
+        part.type !== 'tool-result' || part.toolCallId.startsWith('earlier_')
           ? []
           : [{ tool: part.toolName, id: part.toolCallId, text: outputText(part), ok: isSuccess(part) }],
       );

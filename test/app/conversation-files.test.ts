@@ -100,6 +100,28 @@ test('a restore or a branch takes the files of the turn that it starts from', as
   expect(await answer(talk, 'read a.txt')).toBe('one\n[bytes 0 to 3 of 3]');
 });
 
+test('of a turn that was in flight at the checkpoint, only what it had written by then counts', async () => {
+  const { tool, open: release, reached } = gate();
+  const both: Partial<AgentOptions> = { tools: [...withFiles.tools!, tool] };
+  const next = (when: string, goal: string): ScriptLine => ({
+    when: ({ toolResults }) => toolResults[0]?.tool === when,
+    times: 1,
+    reply: (request) => ({ calls: callsIn({ ...request, goal }) }),
+  });
+  const says = [next('write_file', 'wait'), next('wait', 'write b.txt two'), ...acts];
+  const talk = await open({ says, agents: { lead: both, guest: both } });
+  const session = await talk.cloister.runTurn('lead', 'write a.txt one');
+  await reached;
+  await talk.cloister.conversations.attach(ref('main'), 'guest');
+  const { run } = await takeTurn(talk, 'list', { agent: 'guest', conversation: ref('main') });
+  const { id } = await talk.cloister.checkpoints.create(run);
+  release();
+  await session.outcome;
+  expect(await answer(talk, 'list')).toBe('a.txt (3 bytes)\nb.txt (3 bytes)');
+  await talk.cloister.checkpoints.restore(id);
+  expect(await answer(talk, 'list')).toBe('a.txt (3 bytes)');
+});
+
 test('a branch keeps its files when the conversation that it comes from is purged, and each agent its own', async () => {
   const talk = await open({
     agents: { lead: withFiles, guest: withFiles, other: { ...withFiles, grants: ['goal', 'result', 'history'] } },
