@@ -18,7 +18,6 @@ import type {
   StartedAgent,
   MessageTarget,
   Store,
-  Task,
   TaskSpec,
   TeamMessage,
   TeamSession,
@@ -27,6 +26,7 @@ import { projectEvents, protocolEvents } from '#core/audit';
 import type { RunHandle } from '#core/orchestration';
 import { checkOptionType, checkAddedContext, checkOptions } from './conversations/check-options.ts';
 import { checkOutsideSpawn } from './check-mail.ts';
+import { noMemory, noTasks } from './empty-team.ts';
 import { followAnswer } from './follow-answer.ts';
 import { FrameReader, abortableIterator } from './frame-reader.ts';
 import type { FrameFold } from './frame-reader.ts';
@@ -357,13 +357,6 @@ export class LiveSession implements TeamSession {
     }
   }
 }
-
-const noTasks: TeamSession['queue'] = {
-  get: () => undefined,
-  tasks: (): Iterable<Task> => [],
-  earliestUnstarted: () => undefined,
-};
-const noMemory: TeamSession['sharedMemory'] = { getSummary: () => '' };
 
 const ignore = (): undefined => undefined;
 

@@ -40,6 +40,7 @@ import type { ResidentRun } from './resident-sessions.ts';
 import { serveRun } from './served-run.ts';
 import type { ServeRunRequest } from './served-run.ts';
 import { checkMayResume, startServedRun } from './start-run.ts';
+import type { StartedRun } from './started-run.ts';
 import type { TokenRegistry, TokenEntry } from './token-registry.ts';
 
 export type AgentServicePorts = {
@@ -340,14 +341,3 @@ export class LocalAgentService implements AgentService {
     return serveRequest(signal);
   }
 }
-
-type StartedRun = {
-  readonly caller: Caller;
-  readonly agent: Agent;
-  readonly request: AgentRequest;
-  readonly signal: AbortSignal | undefined;
-  readonly slot: RunSlot;
-  readonly settle: SettleAllowance | undefined;
-  readonly client: ClientRun | undefined;
-  readonly resident: ResidentRun | undefined;
-};

@@ -8,13 +8,13 @@ import type {
   DurableEvent,
   Frame,
   FrameRecord,
-  LedgerEntry,
   Mail,
   Outcome,
   ModelReply,
   ToolResultValue,
 } from '#contracts';
 import { eventEnvelope } from './event-envelope.ts';
+import { crossingEvents } from './crossing-events.ts';
 import type { EventBody } from './event-envelope.ts';
 import { followMail } from './mail-states.ts';
 import type { MailFold } from './mail-states.ts';
@@ -334,19 +334,6 @@ const childEnd = (
     ...trafficSizes(goal, textSize(contentFor(frame, cell, 'result'))),
   };
   return ended === undefined ? [end] : [sessionEnd(ended.cell, ended.outcome, state), end];
-};
-
-/** Each crossing once: from the sender's ledger or, if it came from outside, from the receiver's. */
-const crossingEvents = (frame: Frame): readonly EventBody[] =>
-  (frame.links ?? []).flatMap(({ cell, entries }) =>
-    entries.filter(({ way, other }) => way === 'out' || other === 'outside').map((entry) => crossingEvent(cell, entry)),
-  );
-
-const crossingEvent = (cell: CellId, { way, kind, other, grant, bytes, sha256, verdict }: LedgerEntry): EventBody => {
-  const [from, to] = way === 'in' ? [other, cell] : [cell, other];
-  return verdict === 'granted'
-    ? { type: 'crossing', cell, kind, from, to, grant: grant ?? '', bytes, sha256 }
-    : { type: 'crossing-refused', cell, kind, from, to, reason: verdict, bytes };
 };
 
 /** An unknown code can only come from a changed log; the audit reports it. */

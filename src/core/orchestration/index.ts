@@ -13,5 +13,5 @@ export { cutFrames } from './cut-frames.ts';
 export { forkFrames } from './fork-frames.ts';
 export { replayRun } from './replay-run.ts';
 export type { ReplayResult, ReplayPorts } from './replay-run.ts';
-export type { RunWorldPorts } from './root-run.ts';
+export type { RunWorldPorts } from './session-ports.ts';
 export type { RunHandle } from './run-handle.ts';

@@ -5,7 +5,7 @@ import { LocalRun, readRecordedRun, ReplayComparison } from '#core/cells';
 import type { RunChild } from '#core/cells';
 import { framesHash } from './frames-hash.ts';
 import { RootRun, runChild } from './root-run.ts';
-import type { RunWorldPorts } from './root-run.ts';
+import type { RunWorldPorts } from './session-ports.ts';
 import { resolveRootAgent, rootFromRecord } from './run-agent.ts';
 import type { AgentLookup } from './run-agent.ts';
 

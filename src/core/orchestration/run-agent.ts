@@ -24,7 +24,8 @@ import { withOutputFormat } from './define-agent.ts';
 import { withRecordedTools } from './request-tools.ts';
 import { answerReserve } from './answer-reserve.ts';
 import { RootRun, runChild } from './root-run.ts';
-import type { RootCellSeed, RunWorldPorts } from './root-run.ts';
+import type { RootCellSeed } from './root-run.ts';
+import type { RunWorldPorts } from './session-ports.ts';
 import type { RunHandle } from './run-handle.ts';
 
 /** What a run gets besides its goal: its conversation, history and caller. */

@@ -3,7 +3,7 @@
 //   S1. The session has answered: its model is not asked again, and nothing that comes now is added to its words.
 //   S2. While it waits, it holds no slot, lane or floor, and the time is no working time.
 //   S3. Agents that have not finished their work are named, with the reason. A session that leaves such work is not `completed`.
-import { CloisterError, deepFreeze, errorText1, utf8Bytes } from '#base';
+import { CloisterError, deepFreeze, errorText1, limitSentence, utf8Bytes } from '#base';
 import type { ErrorCode } from '#base';
 import type { Envelope, Outcome, SpawnedOutcome } from '#contracts';
 import { spawnedWaitName } from '#core/cells';
@@ -97,5 +97,5 @@ const outputBytesMax = 20_000;
 const whyUnfinished = ({ status, error }: Envelope, whyStopped: string): string | null => {
   if (status === 'completed') return null;
   if (status === 'cancelled') return error?.code === 'shut_down' ? null : whyStopped;
-  return error === null ? 'Its answer is incomplete.' : errorText1(error.code).summary;
+  return error === null ? 'Its answer is incomplete.' : `${errorText1(error.code).summary}${limitSentence(error)}`;
 };

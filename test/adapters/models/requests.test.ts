@@ -231,8 +231,8 @@ test.each(['Google', 'Ollama', 'OpenAI-compatible'] as const)(
 );
 
 test('Gemini 3 is sent the schema of an answer beside the tools', async () => {
-  const gemini = { ...providers.Google, modelId: 'gemini-3.6-flash' };
-  expect(await sentFormat(gemini, open, true)).toMatchObject({ type: 'object' });
+  const model = { ...providers.Google, modelId: 'gemini-3.6-flash' };
+  expect(await sentFormat(model, open, true)).toMatchObject({ type: 'object' });
 });
 
 const marks = (body: JsonObject): string[] =>
