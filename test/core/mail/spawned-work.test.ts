@@ -126,7 +126,7 @@ describe('after its last answer, a parent', () => {
 
   test('holds no slot and leaves its budget to its agents', async () => {
     const patient = agent('helper', { tools: ['receive_message'], limits: { maxOutputTokens: 60_000 } });
-    const { outcome } = await ask(lead({ agents: [patient] }, { limits: { maxOutputTokens: 20_000 } }), {
+    const { outcome } = await ask(lead({ agents: [patient] }, { limits: { maxOutputTokens: 60_000 } }), {
       budget: { tokens: 190_000 },
       concurrency: { models: 1 },
       says: lines({
