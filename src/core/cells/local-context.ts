@@ -21,7 +21,7 @@ import type { LocalRun } from './local-run.ts';
 import type { RecordedCell } from './recorded-run.ts';
 import { decidePost, replayedRecord, postRecord } from './post-record.ts';
 import type { PostRecord } from './post-record.ts';
-import { findDifference, earliestSettled, operationKind, readSettlement } from './replay.ts';
+import { findDifference, earliestSettled, isSettledBefore, operationKind, readSettlement } from './replay.ts';
 import { startReceive, startSleep } from './start-wait.ts';
 import { SpawnedChildren } from './spawned-children.ts';
 import type { SpawnedChild } from './spawned-children.ts';
@@ -83,13 +83,14 @@ export class LocalContext implements CellRuntime {
   begin<O extends Operation>(operation: O): PendingOperation<O> {
     const started = this.#inFlight.add(this.#nextOperation++, operation);
     const recorded = this.#recorded?.begins.get(started.no);
+    const frame = recorded?.no ?? this.liveRun.nextFrame;
     if (recorded !== undefined) this.#replay(started, recorded);
     else if (this.liveRun.replaying === null && operation.do === 'post') this.#post(started, operation);
     else if (this.liveRun.replaying === null) this.#start(started as InFlightOperation<BeginOperation>);
     // On replay, the log ends before this operation or took another path. The operation never settles.
     else this.liveRun.reportUnexpected({ cell: this.cellId, agent: this.agent.name, op: started.no }, operation);
     if (operation.do === 'child' && operation.spawned !== undefined)
-      (this.#spawned ??= new SpawnedChildren()).add(started as InFlightOperation<ChildOperation>, this.now);
+      (this.#spawned ??= new SpawnedChildren()).add(started as InFlightOperation<ChildOperation>, this.now, frame);
     return started as unknown as PendingOperation<O>;
   }
 
@@ -99,7 +100,7 @@ export class LocalContext implements CellRuntime {
     const child = started as InFlightOperation<ChildOperation>;
     const recorded = this.#recorded?.begins.get(started.no);
     const frame = recorded ?? this.#writeBegin(child);
-    spawned.addOutside(child, frame);
+    spawned.addOutside(child, frame.at, frame.no);
     if (recorded !== undefined) this.#replay(started, recorded);
     else this.startChild(child, frame.at, frame);
   }
@@ -140,10 +141,7 @@ export class LocalContext implements CellRuntime {
 
   unsettled<P extends PendingOperation>(pending: readonly P[]): readonly P[] {
     const { nextFrame } = this;
-    return pending.filter((one) => {
-      const { result, order } = one as unknown as InFlightOperation;
-      return result === undefined || order >= nextFrame;
-    });
+    return pending.filter((one) => !isSettledBefore(one as unknown as InFlightOperation, nextFrame));
   }
 
   newCellId(agent: string, reserve = 0): CellId | null {

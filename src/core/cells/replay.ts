@@ -43,6 +43,9 @@ export const msLeft = (ms: number, until: number, run: LocalRun): number => {
   return Math.max(0, until + downMs - now);
 };
 
+export const isSettledBefore = ({ result, order }: InFlightOperation, frame: number): boolean =>
+  result !== undefined && order < frame;
+
 /** The operation that settled first, before that frame, and has not been handed out yet. */
 export const earliestSettled = (all: readonly InFlightOperation[], before: number): InFlightOperation | undefined => {
   let earliest: InFlightOperation | undefined;

@@ -100,10 +100,6 @@ const acceptReply = (session: Session, model: Model, no: number, hold: Amounts):
       atTokens: window.tokens,
       cuts: window.cuts,
     };
-    const { caps } = cell.runtime.account;
-    // probe: reply-overdrawn
-    if (isOverdrawn(hold, { usage: reply.usage, price: model.price, caps }))
-      return { failure: { code: 'budget_overdrawn' } };
   }
   session.latestModel = model;
   const calls: ToolCall[] = [];
@@ -111,14 +107,19 @@ const acceptReply = (session: Session, model: Model, no: number, hold: Amounts):
   for (const part of reply.parts)
     if (part.type === 'call') calls.push(part);
     else if (part.type === 'text') text += part.text;
+  const isUsable = reply.finish !== 'error' && reply.finish !== 'content-filter' && !isBlank(text);
+  // Of an agent that answers in JSON, only a value that fits is a result.
+  if (isUsable && /* probe: json-latest-text */ cell.agent.output.format !== 'json') session.latestText = text;
+  const { caps } = cell.runtime.account;
+  // probe: reply-overdrawn
+  if (reply.usage !== null && isOverdrawn(hold, { usage: reply.usage, price: model.price, caps }))
+    return { failure: { code: 'budget_overdrawn' } };
   // probe: answer-ended-with-error
   if (reply.finish === 'error')
     return { failure: { code: 'model_server', detail: 'The model ended its reply with an error.' } };
   if (reply.finish === 'content-filter') return { failure: { code: 'model_refused' } };
   if (calls.length === 0 && isBlank(text))
     return { failure: reply.finish === 'length' ? lengthFailure(session, model, reply) : { code: 'model_empty' } };
-  // Of an agent that answers in JSON, only a value that fits is a result.
-  if (!isBlank(text) && /* probe: json-latest-text */ cell.agent.output.format !== 'json') session.latestText = text;
   return { no, reply, calls, text, cut: cutFailure(session, model, reply) };
 };
 
