@@ -25,7 +25,7 @@ export const childLimits: Judge = {
         const actual = definitions.get(birth.digest)?.limits ?? {};
         for (const [key, most] of inherited) {
           checks++;
-          const value = actual[key] ?? defaults[key] ?? Infinity;
+          const value = inEffect(actual, key);
           if (value > most) report(`at most ${most} ${key} for ${birth.cell}, as its parent sets`, `${value}`);
         }
         const own = { ...plans.get(birth.agent)?.budget, ...(parent === null ? run.budget : {}) };
@@ -76,6 +76,12 @@ const judgeShorterCalls = (
     if (value > most) report(`at most ${most} ms for ${child.birth.cell}, as its caller asked`, `${value}`);
   }
   return checks;
+};
+
+/** A request to a model takes no longer than its agent has. */
+const inEffect = (limits: Limits, key: keyof Limits): number => {
+  const value = limits[key] ?? defaults[key] ?? Infinity;
+  return key === 'llmTimeout' ? Math.min(value, limits.timeout_ms ?? Infinity) : value;
 };
 
 /** The defaults of a child, where it has one. */

@@ -26,8 +26,10 @@ export const failures: Judge = {
     for (const run of runs) {
       const { operations, cells } = runFacts(run);
       for (const [key, { settle, begin }] of operations) judge(settle?.failure, `${key} (${begin.name})`);
+      // A team fails with the code of its first member that failed.
+      const parents = new Set([...dense].map((cell) => cell?.parent));
       for (const cell of cells.values())
-        if (!dense.has(cell) || cell.outcome?.failure?.code !== 'budget_overdrawn')
+        if (!(dense.has(cell) || parents.has(cell)) || cell.outcome?.failure?.code !== 'budget_overdrawn')
           judge(cell.outcome?.failure, cell.birth.cell);
     }
     for (const { error, process, run } of sessions)

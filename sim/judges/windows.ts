@@ -2,6 +2,7 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { withChildren } from '../agents.ts';
 import type { AgentPlan } from '../plan.ts';
+import { inheritedLimits } from './child-limits.ts';
 import { attemptOnDisk, callingCell, framesOnDisk } from './facts.ts';
 import type { Judge } from './judge.ts';
 
@@ -17,8 +18,10 @@ export const windows: Judge = {
       const cell = callingCell(history, call);
       const attempt = cell && attemptOnDisk(cell, framesOnDisk(history, cell.run, onDisk));
       const run = history.runs.find((one) => one.run === cell?.run.run);
-      const plan = run && withChildren(run.agent).find(({ name }) => name === cell?.birth.agent);
-      const tokens = plan === undefined ? windowDefault : tokensOf(plan, model);
+      const plans = new Map(run === undefined ? [] : withChildren(run.agent).map((one) => [one.name, one]));
+      const plan = cell && plans.get(cell.birth.agent);
+      const inherited = cell === undefined ? undefined : inheritedLimits(plans, cell).contextTokensMax;
+      const tokens = plan === undefined ? windowDefault : tokensOf(plan, model, inherited);
       if (attempt?.attempt !== undefined && attempt.attempt.window.tokens !== tokens)
         report(`a window of ${tokens} tokens for "${goal}"`, `one of ${attempt.attempt.window.tokens}`);
       const bytes = Buffer.byteLength(prompt) + Buffer.byteLength(tools);
@@ -32,10 +35,10 @@ export const windows: Judge = {
   },
 };
 
-/** The smaller of the model's window and the agent's limit. */
-const tokensOf = ({ models, limits }: AgentPlan, model: string): number => {
+/** The smallest of the model's window, the agent's limit, and the limit of the agent that spawned it. */
+const tokensOf = ({ models, limits }: AgentPlan, model: string, inherited = Infinity): number => {
   const own = models.find(({ id }) => id === model)?.contextTokens ?? Infinity;
-  const least = Math.min(own, limits.contextTokensMax ?? Infinity);
+  const least = Math.min(own, limits.contextTokensMax ?? Infinity, inherited);
   return least === Infinity ? windowDefault : least;
 };
 
