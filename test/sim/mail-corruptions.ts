@@ -222,8 +222,16 @@ export const mailCorruptions: Readonly<Record<string, readonly Corruption[]>> = 
 const unfinishedIn = (history: Loose): Loose =>
   framesIn(history).find(({ record }) => record.outcome?.spawned?.some(({ why }: Loose) => why !== null));
 /** The beginning of a wait for spawned agents. */
-const waitedIn = (history: Loose): Loose =>
-  framesIn(history).find(({ record }) => record.type === 'begin' && record.name === 'wait:spawned');
+const waitedIn = (history: Loose): Loose => {
+  const frames = framesIn(history);
+  return frames.find(
+    ({ run, cell, no, record }) =>
+      record.type === 'begin' &&
+      record.name === 'wait:spawned' &&
+      frames.some((one) => one.run === run && one.cell === cell && one.no > no && one.record.name === 'mail:close') &&
+      frames.some((one) => one.run === run && one.cell === cell && one.record.outcome?.status === 'completed'),
+  );
+};
 /** What a spawned agent wrote, in the outcome of a run. */
 const wordsIn = (history: Loose): Loose =>
   framesIn(history)
