@@ -4,7 +4,7 @@
 //   S2. It depends on the two definitions and the call alone.
 import type { Json } from '#base';
 import type { Agent, Limits } from '#contracts';
-import { lowerLimits, lowestOf } from '#core/registry';
+import { lowerLimits, lowestOf, resolveLimits } from '#core/registry';
 import { completeDefinition } from './define-agent.ts';
 
 /** An agent that is spawned inherits its parent's limits and levels. */
@@ -78,7 +78,8 @@ export const absentTool = (agent: Agent, { toolNames = [] }: Restriction): strin
 /** The same agent with what the call leaves it. A longer timeout has no effect. */
 export const restrictAgent = (agent: Agent, { timeoutMs, toolNames }: Restriction): Agent => {
   const some = toolNames === undefined ? agent : withTools(agent, toolNames);
-  return timeoutMs === undefined ? some : withinLimits(some, /* probe: call-timeout */ { timeout_ms: timeoutMs });
+  const isShorter = timeoutMs !== undefined && timeoutMs < resolveLimits(some, false).timeout_ms;
+  return isShorter ? withinLimits(some, /* probe: call-timeout */ { timeout_ms: timeoutMs }) : some;
 };
 
 const withTools = (agent: Agent, names: readonly string[]): Agent => {

@@ -57,7 +57,7 @@ export const limitFields: readonly FrontmatterField[] = [
     kind: countKind(1),
     description: 'Maximum output tokens per request; room for thinking comes on top.',
     example: 8_192,
-    otherwise: "the model's maximum, or 8192 if unknown, but at most a quarter of the budget",
+    otherwise: "the model's or 8192, within 1/4 of the budget",
   }),
   limitField('contextTokensMax', {
     kind: countKind(1),

@@ -40,12 +40,21 @@ const goals = (requests: readonly SentRequest[], name: string): readonly string[
 const leadCalls = (lead: Agent, ...called: readonly (string | { tool: string; args?: JsonObject })[]) =>
   ask(lead, { says: [...lines({ lead: [calls(...called), 'Done.'] }), always('- Answered.')] });
 
+const shorter = {
+  timeout_ms: expect.objectContaining({ type: 'integer', minimum: 1 }),
+  tools: expect.objectContaining({ type: 'array' }),
+};
+
 describe('as a tool', () => {
-  test('its schema is the agent’s schema plus a reason', async () => {
+  test('its schema is the agent’s schema plus a reason, a shorter timeout and fewer tools', async () => {
     const { requests } = await leadCalls(agent('lead', { agents: [analyst] }), 'read_output');
     expect(offered(requests, 'analyst')).toEqual({
       ...schema,
-      properties: { ...schema.properties, reason: { type: 'string', description: expect.any(String) } },
+      properties: {
+        ...schema.properties,
+        reason: { type: 'string', description: expect.any(String) },
+        ...shorter,
+      },
     });
   });
 
@@ -68,7 +77,10 @@ describe('as a tool', () => {
       input: { format: 'json', schema: { type: 'object', properties: { reason: { type: 'integer' } } } },
     });
     const { requests } = await leadCalls(agent('lead', { agents: [owns] }), { tool: 'clerk', args: { reason: 7 } });
-    expect(offered(requests, 'clerk')).toEqual({ type: 'object', properties: { reason: { type: 'integer' } } });
+    expect(offered(requests, 'clerk')).toEqual({
+      type: 'object',
+      properties: { reason: { type: 'integer' }, ...shorter },
+    });
     expect(goals(requests, 'clerk')).toEqual(['{"reason":7}']);
   });
 
