@@ -25,6 +25,17 @@ const startWaiting = async (agent: 'gated' | 'stuck', more: readonly string[] = 
 /** Two signals within 100 ms count as one key press. */
 const nextKeyPress = () => passed(150);
 
+/** On a busy machine, a key press may reach the process together with the one before, and counts as the same one then. */
+const pressUntil = async <T>(ended: Promise<T>, press: () => void): Promise<T> => {
+  let isOver = false;
+  const over = ended.finally(() => (isOver = true));
+  for (;;) {
+    await Promise.race([over, nextKeyPress()]);
+    if (isOver) return ended;
+    press();
+  }
+};
+
 describe.concurrent('a signal', () => {
   const once = [
     ['SIGINT', 'gated'],
@@ -86,9 +97,7 @@ describe.concurrent('a signal', () => {
     await fileAppears(join(cwd, 'entered'));
     kill(signal);
     await printed(/stopping…/u);
-    await nextKeyPress();
-    kill(signal);
-    const result = await ended;
+    const result = await pressUntil(ended, () => kill(signal));
     expect(result.code).toBe(130);
     expect(result.stderr).not.toMatch(nodeNoise);
     if (more.length > 0) expect(value(result).error.code).toBe('cancelled');
@@ -99,9 +108,7 @@ describe.concurrent('a signal', () => {
     const { cwd, kill, printed: said, ended } = await startWaiting('stuck');
     kill('SIGINT');
     await said(/stopping…/u);
-    await nextKeyPress();
-    kill('SIGINT');
-    expect((await ended).code).toBe(130);
+    expect((await pressUntil(ended, () => kill('SIGINT'))).code).toBe(130);
     expect((await cloister(['show', 'last'], { cwd })).code).toBe(0);
     expect(await cloisterJson(['audit', 'last'], { cwd })).toMatchObject({ ok: true });
   });
