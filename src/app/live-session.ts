@@ -290,7 +290,7 @@ export class LiveSession implements TeamSession {
     return reader;
   }
 
-  #removeFollower(reader: FrameReader<never> | FrameReader<Mail> | FrameReader<AgentMessage>): void {
+  #removeFollower<T>(reader: FrameReader<T>): void {
     reader.close();
     this.#followers?.delete(reader);
   }

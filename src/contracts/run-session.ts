@@ -33,7 +33,8 @@ export interface RunSession extends AsyncIterable<RunEvent> {
   ask(text: string, options?: { readonly to?: string }): Promise<Answer>;
   /**
    * What its agents say to you: everything that was not handed out yet, also before a crash, then what comes. Answers that you
-   * wait for with `answer` are left out, and what follows them comes when they are confirmed. A message is recorded as delivered when you ask for the next one, or leave.
+   * wait for with `answer` are left out, and what follows them comes when they are confirmed. A message is recorded as delivered
+   * when you ask for the next one, or leave.
    */
   messages(): AsyncIterable<AgentMessage>;
   /** Records a message to you as delivered: you have taken it. `answer`, `messages` and `subscribe` do so themselves. */

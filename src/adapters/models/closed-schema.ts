@@ -1,5 +1,6 @@
 // Which schemas a vendor can enforce while the model writes.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import { isObject } from '#base';
 
 /** The schema that comes with a call, if there is one. */
 export const schemaOf = ({ responseFormat }: LanguageModelV4CallOptions): unknown =>
@@ -16,9 +17,9 @@ export const withoutSchema = ({
  * Vendors that enforce a schema refuse most others, and each a different set.
  */
 export const isClosedSchema = (schema: unknown, depth = 0): boolean => {
-  if (!isRecord(schema) || depth > depthMax || Object.keys(schema).some((key) => !keywords.has(key))) return false;
+  if (!isObject(schema) || depth > depthMax || Object.keys(schema).some((key) => !keywords.has(key))) return false;
   const { properties = {}, required = [], items, anyOf = [], enum: values } = schema;
-  if (!isRecord(properties) || !Array.isArray(required) || !Array.isArray(anyOf)) return false;
+  if (!isObject(properties) || !Array.isArray(required) || !Array.isArray(anyOf)) return false;
   const isClosed =
     schema['additionalProperties'] === false && Object.keys(properties).every((key) => required.includes(key));
   if (schema['type'] === 'object' ? !isClosed : Object.keys(properties).length > 0) return false;
@@ -33,6 +34,3 @@ const depthMax = 5;
 const keywords: ReadonlySet<string> = new Set(
   '$schema type properties required additionalProperties items anyOf enum title description'.split(' '),
 );
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -4,6 +4,7 @@ import type { Agent, Amounts, Model, Price, TopologyAgent, Warning } from '#cont
 import { amountText } from '#core/cells';
 import { lowerCaps } from '#core/orchestration';
 import { holdRules, replyTokensMin, thinkingTokens } from '#core/rules';
+import { windowTokensDefault } from '#core/session';
 
 /** `files`: the facts of agents that were read from files. */
 export const budgetWarnings = (agents: readonly Agent[], files: readonly TopologyAgent[]): readonly Warning[] => {
@@ -21,7 +22,7 @@ const smallestCaps = (agents: readonly Agent[]): ReadonlyMap<Agent, Amounts> => 
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const [agent, above] = next;
     const before = found.get(agent);
-    const caps = lowerCaps(agent.budget, before === undefined ? above : lowest(before, above));
+    const caps = lowerCaps(agent.budget, before === undefined ? above : lowestCaps(before, above));
     if (before !== undefined && before.tokens === caps.tokens && before.nanoUsd === caps.nanoUsd) continue;
     found.set(agent, caps);
     for (const child of startableBy(agent)) waiting.push([child, caps]);
@@ -29,7 +30,7 @@ const smallestCaps = (agents: readonly Agent[]): ReadonlyMap<Agent, Amounts> => 
   return found;
 };
 
-const lowest = (one: Amounts, other: Amounts): Amounts => ({
+const lowestCaps = (one: Amounts, other: Amounts): Amounts => ({
   tokens: Math.min(one.tokens ?? Infinity, other.tokens ?? Infinity),
   nanoUsd: Math.min(one.nanoUsd ?? Infinity, other.nanoUsd ?? Infinity),
 });
@@ -47,8 +48,6 @@ type ModelForCheck = {
   readonly modelMax: number | undefined;
   readonly windowTokens: number;
 };
-
-const windowTokensDefault = 128_000;
 
 /** The model that is asked first; a refused request is not sent to another one. */
 const firstModel = ({ models, limits }: Agent, file: TopologyAgent | undefined): ModelForCheck | null => {

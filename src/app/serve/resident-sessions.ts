@@ -13,7 +13,7 @@ const [residentsMax, retryAfterMs, quietMs] = [64, 2_000, 250];
 export type ResidentRun = {
   /** Connects the run, which holds a slot. */
   attach(session: RunSession, slot: RunSlot): void;
-  /** Sends a message as soon as the run holds a slot. */
+  /** Does something that gives the run work, as soon as the run holds a slot. */
   withSlot<T>(act: () => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Called when the run has ended or could not be started. */
   discard(): void;
@@ -73,7 +73,7 @@ const createResident = (clock: Pick<Clock, 'timer'>, discard: () => void): Resid
         try {
           return await act();
         } finally {
-          // The message may have had no recipient, so that no agent started to work.
+          // Perhaps no agent has started to work: a message may have no recipient, and a spawn may be refused.
           updateSlot();
         }
       }, signal);

@@ -2,7 +2,7 @@
 import { utf8Bytes } from '#base';
 import type { Json } from '#base';
 import type { EarlierCall, Frame, SegmentRecord } from '#contracts';
-import { cutBytes, isMadeBy } from '#core/rules';
+import { callInput, cutBytes, isMadeBy } from '#core/rules';
 import { cellSources, rebuildPart, startPrompt } from './rebuild-prompt.ts';
 import { readFrame, replyParts, startRecords } from './records.ts';
 import type { RunRecords } from './records.ts';
@@ -45,21 +45,10 @@ const valueBytesMax = 200;
 /** Long values are shortened, such as the content of a file that was written. */
 const shortInput = (input: string): string => {
   if (utf8Bytes(input) <= inputBytesMax) return input;
-  const values = objectIn(input);
   const short = JSON.stringify(
-    Object.fromEntries(Object.entries(values).map(([key, value]) => [key, shortValue(value)])),
+    Object.fromEntries(Object.entries(callInput(input)).map(([key, value]) => [key, shortValue(value!)])),
   );
   return utf8Bytes(short) <= 2 * inputBytesMax ? short : JSON.stringify({ shortened: shortText(input) });
-};
-
-const objectIn = (input: string): object => {
-  try {
-    const value = JSON.parse(input) as Json;
-    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value;
-  } catch {
-    // Not JSON: shown as text.
-  }
-  return { malformed: input };
 };
 
 const shortValue = (value: Json): Json => {

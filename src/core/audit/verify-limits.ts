@@ -7,7 +7,7 @@ import { lowerLimits, resolveLimits, spawnCapsDefault } from '#core/registry';
 import type { CellLimits } from '#core/registry';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
-import { replyParts } from './records.ts';
+import { endedCell, replyParts } from './records.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
 
 const depthDefault = spawnCapsDefault.depth;
@@ -17,11 +17,8 @@ export const verifyLimits =
   (frame: Frame): void => {
     const { record } = frame;
     if (record.type === 'begin' && record.birth !== undefined) verifyBirth(frame, record.birth, { records, problems });
-    const ended =
-      record.type === 'close'
-        ? { cell: frame.cell, outcome: record.outcome }
-        : record.type === 'settle' && record.ended;
-    if (!ended) return;
+    const ended = endedCell(frame);
+    if (ended === undefined) return;
     const cell = records.cells.get(ended.cell);
     const definition = cell && records.definitions.get(cell.birth.digest);
     // A team fails as one of its cells did.

@@ -176,7 +176,7 @@ export class Cell {
 
 const nothingInherited: Pick<InheritedFiles, 'files' | 'outputs'> = { files: [], outputs: [] };
 
-/** The highest number of each tool's outputs. */
+/** The highest number of each tool's outputs. `outputName` in `core/rules`, which this folder cannot import, makes the names. */
 const countOutputs = (outputs: InheritedFiles['outputs']): Map<string, number> => {
   const counts = new Map<string, number>();
   for (const { name } of outputs) {

@@ -2,6 +2,7 @@ import type { Agent } from '#contracts';
 import { resolveLimits } from '#core/registry';
 import type { CellLimits } from '#core/registry';
 
+/** Resolved once for each agent: all of its cells share them. */
 export const limitsOf = (agent: Agent, isRoot: boolean): CellLimits => {
   const cache = isRoot ? rootCache : childCache;
   let limits = cache.get(agent);

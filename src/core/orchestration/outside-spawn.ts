@@ -5,17 +5,7 @@
 //   V3. What was started is an input from outside: resume and replay take it from the log and decide the rest again.
 import { CloisterError, utf8Bytes } from '#base';
 import type { CellId, JsonObject } from '#base';
-import type {
-  Agent,
-  Birth,
-  ChildOperation,
-  Crossed,
-  Frame,
-  FrameRecord,
-  OutsideSpawn,
-  SpawnRules,
-  StartedAgent,
-} from '#contracts';
+import type { Agent, Birth, ChildOperation, Frame, OutsideSpawn, SpawnRules, StartedAgent } from '#contracts';
 import type { Cell, LiveCell, LocalRun, OutsideSpawnPorts } from '#core/cells';
 import { createGrant, createGrants, cross } from '#core/crossings';
 import { mailBytesMax } from '#core/session';
@@ -37,12 +27,13 @@ export const acceptOutsideSpawns = (cell: Cell, world: World): void => {
   runtime.outsideSpawner = { spawn: (request, run) => spawnForOutside(spawner, request, run) };
 };
 
+/** For checking the goal against the agent's schema: as many steps as a turn has. */
 const checkStepsMax = 1_000_000;
 
 /** After a crash, waits until every cell has reached the end of the log: until then, nobody knows all that was started. */
 export const whenCaughtUp = async (run: LocalRun, root: LiveCell): Promise<void> => {
   const isBehind = (): boolean => [root, ...run.liveCells].some(({ nextFrame }) => nextFrame < run.nextFrame);
-  // Recorded operations settle without any outside event, so yielding to the event loop is enough.
+  // Recorded operations settle without any outside event, so it is enough to let other promises go first.
   for (let turns = 0; turns < turnsMax && isBehind(); turns++) await Promise.resolve();
 };
 
@@ -145,7 +136,7 @@ const outsideChild = (agent: Agent, parent: Cell, { cell, goal, at }: NewCell): 
     do: 'child',
     cell,
     agent,
-    goal: passed !== null && 'crossed' in passed ? (passed.crossed satisfies Crossed<'goal'>) : null,
+    goal: passed !== null && 'crossed' in passed ? passed.crossed : null,
     grants: runtime.liveRun.amendments.grants(agent.name, createGrants(agent, cell, runtime.cellId), runtime.nextFrame),
     caps: lowerCaps(agent.budget, runtime.account.caps),
     ancestry: [...parent.ancestry, agentIdentity(agent)],
@@ -153,8 +144,7 @@ const outsideChild = (agent: Agent, parent: Cell, { cell, goal, at }: NewCell): 
 };
 
 /** The deadline depends on how long the parent had waited by then, so it is taken as recorded, like the identity. */
-const restoreSpawn = (cell: Cell, world: World, frame: Frame & { readonly record: FrameRecord }): void => {
-  const { record, at, contents = [] } = frame;
+const restoreSpawn = (cell: Cell, world: World, { record, at, contents = [] }: Frame): void => {
   const birth = record.type === 'begin' ? record.birth : undefined;
   const { runtime, agent: parent } = cell;
   const found =

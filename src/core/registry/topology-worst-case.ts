@@ -23,7 +23,7 @@ import { resolveLimits } from './limits.ts';
 import { isCyclic } from './topology-graph.ts';
 import type { AgentGraph } from './topology-graph.ts';
 
-/** Copies of the defaults in `core/session`, which this folder cannot import; a test compares them. */
+/** Copies of the defaults in `core/session` and `core/rules`, which this folder cannot import; a test compares them. */
 const windowTokensDefault = 128_000;
 const outputTokensDefault = 8_192;
 /** The shortest call of a tool, or task of `gather`, that a model can write. */
@@ -115,7 +115,7 @@ const ownUsage = (agent: TopologyAgent, isRoot: boolean, wakeUps = 1): OwnUsage 
     const price = model.price ?? unknownPrice;
     nanoUsd += nanoUsdOf(price, input, output);
     tokenNanoUsd = Math.max(tokenNanoUsd, nanoUsdOf(price, 1, 0), nanoUsdOf(price, 0, 1));
-    const least = model.price === null ? noPrice : (model.price.least ?? leastOf(model.price));
+    const least = model.price === null ? noPrice : (model.price.least ?? leastPrice(model.price));
     leastNanoUsd = Math.min(leastNanoUsd, least.token * 1_000);
     leastOutputNanoUsd = Math.min(leastOutputNanoUsd, least.output * 1_000);
   }
@@ -136,7 +136,7 @@ const ownUsage = (agent: TopologyAgent, isRoot: boolean, wakeUps = 1): OwnUsage 
 const outputTokens = ({ thinkingTokens }: TopologyAgent, agentMax: number, modelMax: number | null): number =>
   agentMax ? agentMax + thinkingTokens : modelMax || outputTokensDefault + thinkingTokens;
 
-const leastOf = ({ input, output }: { readonly input: number; readonly output: number }) => ({
+const leastPrice = ({ input, output }: { readonly input: number; readonly output: number }) => ({
   token: Math.min(input, output),
   output,
 });

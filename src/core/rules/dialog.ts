@@ -1,6 +1,6 @@
 // Renders a cell's own definition, goal, replies and tool results for its model.
-import { errorText1 } from '#base';
-import type { Failure, Json } from '#base';
+import { errorText1, isObject } from '#base';
+import type { Failure, Json, JsonObject } from '#base';
 import type { ReplyPart, ToolSchema, ToolResultValue } from '#contracts';
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import { fillDate } from './dates.ts';
@@ -117,10 +117,10 @@ const replyContent = (part: ReplyPart): AssistantContent => {
 };
 
 /** Providers require an object here; any other input is passed back as the original text. */
-export const callInput = (input: string): Json => {
+export const callInput = (input: string): JsonObject => {
   try {
     const value = JSON.parse(input) as Json;
-    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value;
+    if (isObject(value)) return value;
   } catch {
     // Not JSON: the model is shown what it wrote.
   }

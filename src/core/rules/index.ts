@@ -54,6 +54,7 @@ export const rules = {
 export type KnownRule = keyof typeof rules;
 
 export { exceedsPreview } from './child-result.ts';
+export { callInput } from './dialog.ts';
 export { longTexts } from './long-texts.ts';
 export { isLongMail, mailOutputName, mailBody } from './mail.ts';
 export { fillDate, usesDateVariables } from './dates.ts';

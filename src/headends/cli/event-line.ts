@@ -133,10 +133,12 @@ const sizeSuffix = ({ bytesIn, charsIn, bytesOut, charsOut }: Sizes, verbose: bo
 
 /** Describes the refused call of an agent: `a > b > a`. */
 export const describeRefusedCall = ({ path = [], error }: DurableEvent & { type: 'tool-end' }): string =>
-  `call refused: ${path.map(sanitizeLine).join(' > ')}: ${error?.summary ?? 'unknown reason'}`;
+  `call refused: ${pathText(path)}: ${error?.summary ?? 'unknown reason'}`;
 
 const pathSuffix = ({ path }: DurableEvent & { type: 'tool-end' }): string =>
-  path === undefined ? '' : ` Path: ${path.map(sanitizeLine).join(' > ')}.`;
+  path === undefined ? '' : ` Path: ${pathText(path)}.`;
+
+const pathText = (path: readonly string[]): string => path.map((name) => sanitizeLine(name)).join(' > ');
 
 const errorSuffix = (error: PublicFailure | null): string =>
   error === null ? '' : `: ${error.summary}${limitSentence(error)}`;

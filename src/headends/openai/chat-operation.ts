@@ -3,6 +3,9 @@ import type { JsonObject } from '#base';
 import type { ClientRules } from '#contracts';
 import {
   agentNameSchema,
+  answerFormatSchema,
+  clientToolsSchema,
+  toolChoiceSchema,
   jsonBody,
   jsonOrEventsBody,
   arraySchema,
@@ -40,47 +43,17 @@ const toolMessages: readonly JsonObject[] = [
   },
 ];
 
-const tools: JsonObject = {
-  ...arraySchema(
-    objectOf({
-      type: enumOf('function'),
-      function: objectOf({ name: stringSchema, description: stringSchema, parameters: { type: 'object' } }, ['name']),
-    }),
-  ),
-  maxItems: 128,
-  description: 'Functions of the client that the agent may call in addition to its own tools.',
-};
+const tool = objectOf({
+  type: enumOf('function'),
+  function: objectOf({ name: stringSchema, description: stringSchema, parameters: { type: 'object' } }, ['name']),
+});
 
-const oneTool: JsonObject = {
-  ...tools,
-  maxItems: 1,
-  description:
-    'Only a function that `tool_choice` forces: the answer is then a call of it. Other client tools are not allowed.',
-};
-
-const toolChoice: JsonObject = {
-  anyOf: [
-    enumOf('none', 'auto', 'required'),
-    objectOf({ type: enumOf('function'), function: objectOf({ name: stringSchema }) }),
-  ],
-  description: 'A call can be forced only if there is one tool.',
-};
-
-const responseFormat: JsonObject = {
-  oneOf: [
-    objectOf({ type: enumOf('text') }),
-    {
-      ...objectOf({ type: enumOf('json_object') }),
-      description: 'Any JSON object, or what the agent’s own output schema describes.',
-    },
-    objectOf({
-      type: enumOf('json_schema'),
-      json_schema: objectOf({ name: stringSchema, schema: { type: 'object' }, strict: { type: 'boolean' } }, [
-        'schema',
-      ]),
-    }),
-  ],
-};
+const responseFormat = answerFormatSchema(
+  objectOf({
+    type: enumOf('json_schema'),
+    json_schema: objectOf({ name: stringSchema, schema: { type: 'object' }, strict: { type: 'boolean' } }, ['schema']),
+  }),
+);
 
 const request = (withTools: boolean): JsonObject =>
   objectOf(
@@ -95,8 +68,8 @@ const request = (withTools: boolean): JsonObject =>
       stream_options: objectOf({ include_usage: { type: 'boolean' } }, []),
       response_format: responseFormat,
       n: { type: 'integer', enum: [1] },
-      tools: withTools ? tools : oneTool,
-      tool_choice: toolChoice,
+      tools: clientToolsSchema(tool, withTools),
+      tool_choice: toolChoiceSchema({ function: objectOf({ name: stringSchema }) }),
     },
     ['model', 'messages'],
   );

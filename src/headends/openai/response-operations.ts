@@ -3,6 +3,9 @@ import type { JsonObject } from '#base';
 import type { ClientRules } from '#contracts';
 import {
   agentNameSchema,
+  answerFormatSchema,
+  clientToolsSchema,
+  toolChoiceSchema,
   jsonBody,
   jsonOrEventsBody,
   openaiPathParameter,
@@ -54,42 +57,17 @@ const toolItems: readonly JsonObject[] = [
   },
 ];
 
-const tools: JsonObject = {
-  ...arraySchema(
-    objectOf(
-      { type: enumOf('function'), name: stringSchema, description: stringSchema, parameters: { type: 'object' } },
-      ['type', 'name'],
-    ),
+const tool = objectOf(
+  { type: enumOf('function'), name: stringSchema, description: stringSchema, parameters: { type: 'object' } },
+  ['type', 'name'],
+);
+
+const format = answerFormatSchema(
+  objectOf(
+    { type: enumOf('json_schema'), name: stringSchema, schema: { type: 'object' }, strict: { type: 'boolean' } },
+    ['type', 'schema'],
   ),
-  maxItems: 128,
-  description: 'Functions of the client that the agent may call in addition to its own tools.',
-};
-
-const oneTool: JsonObject = {
-  ...tools,
-  maxItems: 1,
-  description:
-    'Only a function that `tool_choice` forces: the answer is then a call of it. Other client tools are not allowed.',
-};
-
-const toolChoice: JsonObject = {
-  anyOf: [enumOf('none', 'auto', 'required'), objectOf({ type: enumOf('function'), name: stringSchema })],
-  description: 'A call can be forced only if there is one tool.',
-};
-
-const format: JsonObject = {
-  oneOf: [
-    objectOf({ type: enumOf('text') }),
-    {
-      ...objectOf({ type: enumOf('json_object') }),
-      description: 'Any JSON object, or what the agent’s own output schema describes.',
-    },
-    objectOf(
-      { type: enumOf('json_schema'), name: stringSchema, schema: { type: 'object' }, strict: { type: 'boolean' } },
-      ['type', 'schema'],
-    ),
-  ],
-};
+);
 
 const request = (withTools: boolean): JsonObject =>
   objectOf(
@@ -106,8 +84,8 @@ const request = (withTools: boolean): JsonObject =>
           },
         ],
       },
-      tools: withTools ? tools : oneTool,
-      tool_choice: toolChoice,
+      tools: clientToolsSchema(tool, withTools),
+      tool_choice: toolChoiceSchema({ name: stringSchema }),
       instructions: { ...stringSchema, description: 'Refused unless the operator allows it.' },
       previous_response_id: { ...stringSchema, description: 'Continue from this response.' },
       stream: { type: 'boolean', default: false },

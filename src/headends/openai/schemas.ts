@@ -17,6 +17,36 @@ export const arraySchema = (items: JsonObject): JsonObject => ({ type: 'array', 
 export const enumOf = (...values: readonly string[]): JsonObject => ({ type: 'string', enum: [...values] });
 export const nullable = (schema: JsonObject): JsonObject => ({ anyOf: [schema, { type: 'null' }] });
 
+/** `allowed`: whether the operator allows client tools. If not, only one that the client forces: it stands for a schema. */
+export const clientToolsSchema = (tool: JsonObject, allowed: boolean): JsonObject => ({
+  ...arraySchema(tool),
+  ...(allowed
+    ? { maxItems: 128, description: 'Functions of the client that the agent may call in addition to its own tools.' }
+    : {
+        maxItems: 1,
+        description:
+          'Only a function that `tool_choice` forces: the answer is then a call of it. Other client tools are not allowed.',
+      }),
+});
+
+/** `named`: the fields in which a client names the function that it forces. */
+export const toolChoiceSchema = (named: JsonObject): JsonObject => ({
+  anyOf: [enumOf('none', 'auto', 'required'), objectOf({ type: enumOf('function'), ...named })],
+  description: 'A call can be forced only if there is one tool.',
+});
+
+/** `schemaFormat`: the format that brings a JSON Schema. */
+export const answerFormatSchema = (schemaFormat: JsonObject): JsonObject => ({
+  oneOf: [
+    objectOf({ type: enumOf('text') }),
+    {
+      ...objectOf({ type: enumOf('json_object') }),
+      description: 'Any JSON object, or what the agent’s own output schema describes.',
+    },
+    schemaFormat,
+  ],
+});
+
 export const agentNameSchema = { type: 'string', description: 'The name of an agent.' } as const;
 
 export const jsonBody = (schema: JsonObject): JsonObject => ({ 'application/json': { schema } });
