@@ -38,7 +38,7 @@ export const followSession = (
     tasks: null,
     taken: null,
     heardAll: false,
-    party: null,
+    agentsWhenBack: null,
     askedToFinish: false,
   };
   world.sessions.push(watched);
@@ -47,7 +47,7 @@ export const followSession = (
   }
   for (const { afterMs, text } of plan.gives) process.later(afterMs, 'give', () => give(live, watched, text));
   scheduleMail(live, watched, plan);
-  if (plan.resident !== null && resumed) void lookAtParty(live, watched);
+  if (plan.resident !== null && resumed) void noteAgentsWhenBack(live, watched);
   if (plan.resident !== null && plan.resident.listens !== null) void listen(live, watched, plan.resident.listens);
   if (plan.team !== null) scheduleTeamInput(live, watched, plan.team);
   if (plan.reader !== null) void readEvents(live, watched, plan.reader);
@@ -143,12 +143,12 @@ const writtenBy = ({ run, process }: FollowedSession, { writings }: World) =>
   writings.findLast((one) => one.run === run && one.process === process);
 
 /** Its agents are there as soon as the run is back. */
-const lookAtParty = async ({ process, session }: SessionInProcess, watched: FollowedSession): Promise<void> => {
+const noteAgentsWhenBack = async ({ process, session }: SessionInProcess, watched: FollowedSession): Promise<void> => {
   for (let tries = 0; tries < 50 && process.alive && watched.endedAt === null; tries++) {
     const agents = session.agents();
     if (agents.length > 0) {
       const after = writtenBy(watched, process.world)?.frames.at(-1) ?? null;
-      watched.party = { cells: agents.map(({ cell }) => cell), after };
+      watched.agentsWhenBack = { cells: agents.map(({ cell }) => cell), after };
       return;
     }
     await Promise.resolve();

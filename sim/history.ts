@@ -99,7 +99,7 @@ export type FollowedSession = {
   /** Whether the listener stayed to the end of the run. */
   heardAll: boolean;
   /** For a resumed resident: its agents when it was back. */
-  party: { readonly cells: readonly CellId[]; readonly after: Frame | null } | null;
+  agentsWhenBack: { readonly cells: readonly CellId[]; readonly after: Frame | null } | null;
   /** Whether somebody asked the whole run to finish. */
   askedToFinish: boolean;
 };

@@ -21,9 +21,9 @@ export const scheduleMail = (live: SessionInProcess, watched: FollowedSession, r
   if (resident !== null) process.later(resident.finishAfterMs, 'finish', () => finish(live, watched, undefined));
 };
 
-type Sent = SendPlan & { readonly run: RunPlan };
+type RunSendPlan = SendPlan & { readonly run: RunPlan };
 
-const sendPlanned = (live: SessionInProcess, watched: FollowedSession, plan: Sent): void => {
+const sendPlanned = (live: SessionInProcess, watched: FollowedSession, plan: RunSendPlan): void => {
   const { process, session } = live;
   const { random } = process.world;
   if (watched.endedAt !== null || !process.alive) return;
@@ -71,7 +71,7 @@ const send = ({ process, session }: SessionInProcess, text: string, sending: Sen
 const spawn = async (
   { process, session }: SessionInProcess,
   parent: LiveAgent | undefined,
-  { to, run }: Sent,
+  { to, run }: RunSendPlan,
 ): Promise<void> => {
   const { world } = process;
   const { random } = world;

@@ -33,7 +33,7 @@ import { settledOnce } from './settled-once.ts';
 import { shares } from './shares.ts';
 import { spawnedWork } from './spawned-work.ts';
 import { spawns } from './spawns.ts';
-import { parties, spoken } from './spoken.ts';
+import { resumedAgents, messagesToPerson } from './messages-to-person.ts';
 import { teamEnds } from './team-ends.ts';
 import { teamPrompts } from './team-prompts.ts';
 import { teams } from './teams.ts';
@@ -79,8 +79,8 @@ export const judges: readonly Judge[] = [
   mail,
   mailboxes,
   mailShown,
-  spoken,
-  parties,
+  messagesToPerson,
+  resumedAgents,
   spawns,
   spawnedWork,
   teams,

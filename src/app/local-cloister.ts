@@ -200,7 +200,7 @@ export class LocalCloister extends RunReader implements Cloister {
     const { conversation, ...rest } = options;
     checkOptions(rest, { signal: 'signal' });
     const { name } = this.#agents.get(agent);
-    const run = await this.#conversationService.findLeftSession(name, conversationRef(name, conversation));
+    const run = await this.#conversationService.findInterruptedSession(name, conversationRef(name, conversation));
     return run === null ? null : this.resume(run, rest);
   }
 

@@ -65,8 +65,9 @@ const byRules =
 const listeningIn = (history: Loose): Loose =>
   history.sessions.find((one: Loose) => one.heardAll && one.taken.length > 0 && one.outcome !== null);
 const listening = (history: History): boolean => listeningIn(history) !== undefined;
-const partyIn = (history: Loose): Loose => history.sessions.find(({ party }: Loose) => party !== null);
-const resumedParty = (history: History): boolean => partyIn(history) !== undefined;
+const resumedSessionIn = (history: Loose): Loose =>
+  history.sessions.find(({ agentsWhenBack }: Loose) => agentsWhenBack !== null);
+const resumedAgents = (history: History): boolean => resumedSessionIn(history) !== undefined;
 const closingIn = (history: Loose): Loose =>
   history.sessions.find(({ run, askedToFinish, process }: Loose) =>
     history.writings.some(
@@ -92,9 +93,9 @@ export const mailCorruptions: Readonly<Record<string, readonly Corruption[]>> = 
       },
     },
   ],
-  'a resumed session has its agents, and nobody is sent home': [
-    { to: resumedParty, change: (history) => (partyIn(history).party.cells = []) },
-    { to: resumedParty, change: (history) => partyIn(history).party.cells.push('stranger-1') },
+  'a resumed session has its agents, and finishes only when asked': [
+    { to: resumedAgents, change: (history) => (resumedSessionIn(history).agentsWhenBack.cells = []) },
+    { to: resumedAgents, change: (history) => resumedSessionIn(history).agentsWhenBack.cells.push('stranger-1') },
     {
       to: (history) => closingIn(history) !== undefined,
       change: (history) => (closingIn(history).askedToFinish = false),

@@ -58,7 +58,7 @@ export class ConversationService {
   }
 
   /** The run of the agent's newest turn, if it is a long-lived session that no process runs and that has not ended. */
-  async findLeftSession(agent: string, conversation: ConversationRef): Promise<RunId | null> {
+  async findInterruptedSession(agent: string, conversation: ConversationRef): Promise<RunId | null> {
     const { store } = this.#ports;
     const found = (await readWorkspaceState(store)).conversations.get(conversationKey(conversation));
     const turn = found && listTurns(found).findLast((one) => one.agent === agent);

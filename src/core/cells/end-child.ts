@@ -38,5 +38,5 @@ export const endChild = (
   if (spawned !== undefined && result.ok)
     liveRun.mail.notifyEnd(cellId, cell, (result.value as ChildResultRef).crossing);
   // Not before its parent was told: that may be work for the parent.
-  if (liveRun.usesMail) liveRun.mail.noteIdle();
+  if (liveRun.usesMail) liveRun.mail.notifyIdleWaiters();
 };

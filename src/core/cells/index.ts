@@ -7,7 +7,6 @@ export type { CellOptions, StoredOutputRef } from './cell.ts';
 export { resultEnvelope } from './envelope.ts';
 export type { CellRuntime, OutsideSpawnPorts, RunChild, RunPorts } from './cell-runtime.ts';
 export { shownBytesMax } from './limits.ts';
-export type { CellLimits } from '#core/registry';
 export { LocalContext } from './local-context.ts';
 export { LocalRun } from './local-run.ts';
 export type { LiveCell } from './local-run.ts';

@@ -98,12 +98,12 @@ export class MailDelivery {
   /** Calls back once, as soon as all agents below the cell only wait for mail. The returned function stops waiting. */
   awaitIdleBelow(cell: CellId, onIdle: () => void): () => void {
     this.#idleWaiters.set(cell, onIdle);
-    this.noteIdle();
+    this.notifyIdleWaiters();
     return () => void this.#idleWaiters.delete(cell);
   }
 
   /** Call when a cell has begun to wait for mail, or has ended and its parent has been told. */
-  noteIdle(): void {
+  notifyIdleWaiters(): void {
     for (const [cell, onIdle] of this.#idleWaiters) {
       if (!this.directory.isIdleBelow(cell)) continue;
       this.#idleWaiters.delete(cell);

@@ -35,7 +35,7 @@ export const startReceive = (owner: WaitingCell, started: InFlightOperation<Rece
           settle({ messages: seqNumbers(messages), ...(closing ? closingValue(mailbox) : {}) }),
         );
   if (started.result !== undefined) return;
-  owner.liveRun.mail.noteIdle();
+  owner.liveRun.mail.notifyIdleWaiters();
   if (timeoutMs > 0)
     stopTimer = owner.liveRun.ports.clock.timer(ms, () => {
       stopWaiting();

@@ -4,7 +4,7 @@
 //   S2. It depends on the two definitions and the call alone.
 import type { Json } from '#base';
 import type { Agent, Limits } from '#contracts';
-import { lowerLimits, lowestOf, resolveLimits } from '#core/registry';
+import { lowerLimits, lowestLimits, resolveLimits } from '#core/registry';
 import { completeDefinition } from './define-agent.ts';
 
 /** An agent that is spawned inherits its parent's limits and levels. */
@@ -38,7 +38,7 @@ const withSpawnDepth = (agent: Agent, depth: number): Agent =>
 /** The same agent with at most this much of each limit. */
 export const withinLimits = (agent: Agent, most: Limits): Agent => {
   const limits = lowerLimits(agent.limits, most);
-  const inheritable = lowestOf(agent.inheritable, most);
+  const inheritable = lowestLimits(agent.inheritable, most);
   return limits === agent.limits && inheritable === agent.inheritable
     ? agent
     : completeDefinition({ ...agent, limits, inheritable });

@@ -7,7 +7,7 @@ export { numberRules } from './field-limits.ts';
 export { frontmatterFields, requiredKeys } from './fields.ts';
 export { frontmatterSchema } from './frontmatter-schema.ts';
 export { capViolations, referencedAgentName, spawnCapsDefault, withCaps } from './mail-keys.ts';
-export { effectiveLimits, lowerLimits, lowestOf, resolveLimits } from './limits.ts';
+export { effectiveLimits, lowerLimits, lowestLimits, resolveLimits } from './limits.ts';
 export type { CellLimits } from './limits.ts';
 export { isTopic, topicExpected } from './topic.ts';
 export { parseAgentFile } from './parse-agent-file.ts';

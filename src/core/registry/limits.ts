@@ -77,7 +77,7 @@ export const lowerLimits = (limits: Limits, most: Limits): Limits => {
 };
 
 /** The lower of both, for every limit that one of them sets. */
-export const lowestOf = (one: Limits, other: Limits): Limits => {
+export const lowestLimits = (one: Limits, other: Limits): Limits => {
   const lower = entriesOf(other).filter(([key, value]) => value < (one[key] ?? Infinity));
   return lower.length === 0 ? one : { ...one, ...Object.fromEntries(lower) };
 };

@@ -1,6 +1,6 @@
 // The tree of agents, for people and as JSON.
 import type { EffectiveLimits, Limits, TopologyNode } from '#contracts';
-import { effectiveLimits, lowerLimits, lowestOf } from './limits.ts';
+import { effectiveLimits, lowerLimits, lowestLimits } from './limits.ts';
 import type { AgentGraph } from './topology-graph.ts';
 
 const nodesMax = 5_000;
@@ -15,7 +15,7 @@ type MutableNode = {
 };
 
 /** An agent at one place of the tree: its limits there, and what the agents that it spawns there have at most. */
-type Place = {
+type QueuedNode = {
   readonly index: number;
   readonly level: number;
   readonly node: MutableNode;
@@ -31,10 +31,10 @@ export const buildTree = (
   levelsMax: number,
 ): readonly TopologyNode[] => {
   const expanded = new Set<number>();
-  const queue: Place[] = [];
+  const queue: QueuedNode[] = [];
   let nodes = 0;
 
-  const expand = (indexes: readonly number[], level: number, parent?: Place): MutableNode[] => {
+  const expand = (indexes: readonly number[], level: number, parent?: QueuedNode): MutableNode[] => {
     const shown = indexes.slice(0, Math.max(0, nodesMax - nodes));
     nodes += shown.length;
     const created = shown.map((index) => {
@@ -44,7 +44,7 @@ export const buildTree = (
       const most = isSpawned ? parent.inheritable : {};
       const limits = effectiveLimits(lowerLimits(own, most), parent === undefined);
       const node: MutableNode = { name, file, agents: [], limits, ...(isSpawned ? { spawned: true } : {}) };
-      queue.push({ index, level, node, inheritable: lowestOf(explicit.limits ?? own, most) });
+      queue.push({ index, level, node, inheritable: lowestLimits(explicit.limits ?? own, most) });
       return node;
     });
     const left = indexes.length - shown.length;

@@ -1,4 +1,4 @@
-// How many tokens a model may count for a text: the bound behind every hold, a pure function of the text.
+// How many tokens a model may count for a text: the estimate behind every hold, a pure function of the text.
 //
 //   E1. Linear in the text, with a fixed cost for each kind of characters. Nothing is learnt from replies or other cells.
 //   E2. The costs are measured: `npm run bench -- token-estimate` compares them with real tokenizers for each kind of text.
@@ -42,7 +42,7 @@ const scripts: readonly (readonly [end: number, cost: number])[] = [
   [0x0d_ff, 250], // other scripts of India
   [0x0e_7f, 115], // Thai
   [0x1d_ff, 300],
-  [0x1f_ff, 210], // Greek with accents of old
+  [0x1f_ff, 210], // polytonic Greek
   [0x20_6f, 120], // quotation marks and dashes
   [0x2b_ff, 220], // symbols, arrows
   [0x2f_ff, 300],

@@ -25,7 +25,7 @@ export type ReplyCapInput = {
 export type ReplyCap = {
   /** Thinking and answer together. */
   readonly tokens: number;
-  /** Why it is too small for any reply; null: it is not. */
+  /** The unit in which the smallest cap leaves no room for a reply; null: there is room. */
   readonly tooSmallFor: 'tokens' | 'nanoUsd' | null;
 };
 

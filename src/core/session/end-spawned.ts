@@ -11,14 +11,14 @@ import type { SpawnedChild } from '#core/cells';
 import { cutBytes } from '#core/rules';
 import { elapsedSpend, failureFrom, stoppedOutcome } from './session-outcome.ts';
 import { openSpawned, shutDownSpawned } from './shut-down-spawned.ts';
-import type { ShutDown } from './shut-down-spawned.ts';
+import type { ShutdownResult } from './shut-down-spawned.ts';
 import type { Session } from './state.ts';
 
 export const spawnedWaitMs = 600_000;
 
 export const endSpawned = async (session: Session, answered: Outcome): Promise<Outcome> => {
   let ended = answered;
-  let [whyStopped, shutDown]: [string, ShutDown] = ['', { asked: [], unheard: [] }];
+  let [whyStopped, shutDown]: [string, ShutdownResult] = ['', { asked: [], unheard: [] }];
   try {
     // probe: spawned-wait
     whyStopped = await awaitWork(session, answered);

@@ -12,7 +12,7 @@ import { answerEnd, shutdownOutcome, stoppedOutcome, textForCaller, worksForCall
 import { WorkClock } from './limits.ts';
 import { showDeferred, showMail } from './read-mail.ts';
 import { chainTo, mailLoopFailure, newMailId, sendTo } from './send-mail.ts';
-import type { LatestWorks } from './session-outcome.ts';
+import type { LatestOutcomes } from './session-outcome.ts';
 import type { DeferredMessage, Session } from './state.ts';
 
 type RunTurns = (session: Session) => Promise<Outcome>;
@@ -28,17 +28,17 @@ export const awaitFirstMail = async (cell: Cell): Promise<ReceiveResult | Failur
 };
 
 export const runResident = async (session: Session, work: RunTurns, first: ReceiveResult | null): Promise<Outcome> => {
-  let works: LatestWorks = { last: null, forCaller: null };
+  let latest: LatestOutcomes = { last: null, forCaller: null };
   // Without mail, the session starts with its goal.
-  if (first !== null && !wake(session, first)) return shutdownOutcome(session, works, first.unread === true);
+  if (first !== null && !wake(session, first)) return shutdownOutcome(session, latest, first.unread === true);
   for (;;) {
     const outcome = await work(session);
     if (endsResident(outcome, session)) return outcome;
-    works = { last: outcome, forCaller: worksForCaller(session) ? outcome : works.forCaller };
+    latest = { last: outcome, forCaller: worksForCaller(session) ? outcome : latest.forCaller };
     const failure = answerAsker(session, outcome);
     if (failure !== null) return stoppedOutcome(session, failure);
     const next = await nextMail(session.cell, session.deferred);
-    if (!wake(session, next)) return shutdownOutcome(session, works, next.unread === true);
+    if (!wake(session, next)) return shutdownOutcome(session, latest, next.unread === true);
   }
 };
 

@@ -65,10 +65,10 @@ export const retryTurnOrStop = (session: Session, failure: Failure): Outcome => 
 
 /**
  * A resident was asked to finish. Its result is its latest answer for its caller, and as complete as that answer was; it is not
- * complete if messages are left that it had not read and that await an answer. `works`: its last work, and its last for its caller.
+ * complete if messages are left that it had not read and that await an answer.
  */
-export const shutdownOutcome = (session: Session, works: LatestWorks, leavesUnread: boolean): Outcome => {
-  const { last, forCaller } = works;
+export const shutdownOutcome = (session: Session, latest: LatestOutcomes, leavesUnread: boolean): Outcome => {
+  const { last, forCaller } = latest;
   const failure: Failure = { code: 'shut_down' };
   if (last?.status === 'failed' || (last === null && !leavesUnread)) return stoppedOutcome(session, failure);
   const text = textForCaller(session);
@@ -78,7 +78,8 @@ export const shutdownOutcome = (session: Session, works: LatestWorks, leavesUnre
   return { ...forCaller, output: text, data, spent: elapsedSpend(session) };
 };
 
-export type LatestWorks = { readonly last: Outcome | null; readonly forCaller: Outcome | null };
+/** The outcomes of a resident's latest piece of work, and of its latest for its caller. */
+export type LatestOutcomes = { readonly last: Outcome | null; readonly forCaller: Outcome | null };
 
 /** Where the answer of the current work goes; null: to nobody. What a root says unasked goes to the person that started it. */
 export const answerEnd = ({ asker, cell }: Session): CrossingEnd | null =>

@@ -12,7 +12,7 @@ export const openSpawned = ({ cell, spawnedChildren }: Session): readonly Pendin
   return cell.runtime.stillRunning(unsettled);
 };
 
-export type ShutDown = {
+export type ShutdownResult = {
   /** The agents that were asked to finish. */
   readonly asked: readonly CellId[];
   /** Those of them whose last words the session has not read. */
@@ -20,7 +20,7 @@ export type ShutDown = {
 };
 
 /** Rejects if the session is stopped meanwhile, and its spawned agents with it. */
-export const shutDownSpawned = async (session: Session): Promise<ShutDown> => {
+export const shutDownSpawned = async (session: Session): Promise<ShutdownResult> => {
   const { runtime, agent } = session.cell;
   let open: readonly PendingOperation[] = openSpawned(session);
   if (open.length === 0) return { asked: [], unheard: [] };
@@ -37,7 +37,7 @@ export const shutDownSpawned = async (session: Session): Promise<ShutDown> => {
   }
   if (grace.settled === undefined) runtime.cancel(grace);
   const { settled } = await runtime.first([request]);
-  return settled?.ok === true ? (settled.value as unknown as ShutDown) : { asked: [], unheard: [] };
+  return settled?.ok === true ? (settled.value as unknown as ShutdownResult) : { asked: [], unheard: [] };
 };
 
 /** Idle agents end immediately; the others end when they have finished their current work. */

@@ -40,7 +40,7 @@ export const chatCommand = async (request: ChatRequest, context: CommandContext)
   const left = interrupts.onLeave(() => lines.close());
   const chat: Chat = { request, cloister, lines, current: undefined };
   try {
-    await takeUp(chat, context);
+    await continueInterruptedSession(chat, context);
     return await chatLoop(chat, context);
   } finally {
     left();
@@ -139,10 +139,15 @@ const openSession = (chat: Chat, session: RunSession, eventsBefore: number, cont
     eventsBefore,
     redact: (text) => chat.cloister.redact(text),
     printAbove: (print) => chat.lines.printAbove(print),
-    printMessage: (message) => printUnawaited(message, chat, session, context),
+    printMessage: (message) => printUnawaitedMessage(message, chat, session, context),
   });
 
-const printUnawaited = (message: AgentMessage, chat: Chat, session: RunSession, context: CommandContext): void => {
+const printUnawaitedMessage = (
+  message: AgentMessage,
+  chat: Chat,
+  session: RunSession,
+  context: CommandContext,
+): void => {
   const { output } = context;
   if (chat.request.json)
     return output.jsonLine({
@@ -154,7 +159,7 @@ const printUnawaited = (message: AgentMessage, chat: Chat, session: RunSession, 
 };
 
 /** Continues the session that a killed chat has left in the conversation, if there is one. */
-const takeUp = async (chat: Chat, context: CommandContext): Promise<void> => {
+const continueInterruptedSession = async (chat: Chat, context: CommandContext): Promise<void> => {
   const { request, cloister } = chat;
   const { err } = context.output;
   const conversation = fullConversation(request.conversation, request.agent);
@@ -164,8 +169,8 @@ const takeUp = async (chat: Chat, context: CommandContext): Promise<void> => {
     const { events, startedAt } = await cloister.show(session.run);
     const others = session.agents().filter(({ parent }) => parent !== null);
     const names = others.map(({ sub_agent_id: name }) => name).join(', ');
-    const party = others.length === 0 ? '' : ` with ${plural(others.length, 'agent')}: ${names}`;
-    err.print(sanitizeLine(`continuing the session of ${dateTime(startedAt)}${party}`));
+    const otherAgents = others.length === 0 ? '' : ` with ${plural(others.length, 'agent')}: ${names}`;
+    err.print(sanitizeLine(`continuing the session of ${dateTime(startedAt)}${otherAgents}`));
     chat.current = openSession(chat, session, events.length, context);
   } catch (error) {
     err.print(

@@ -53,12 +53,19 @@ export const readMessagesOperation: JsonObject = {
     'What an agent says unasked is marked. `delivered` is false until a client has taken a message: with its answer, from the events, or by asking for those after it.',
   parameters: [
     runParameter,
-    queryParameter('after', 'Only messages after the one with this id, which you have taken, as all before it.', {
-      type: 'string',
-    }),
+    queryParameter(
+      'after',
+      'The id of the last message that you have taken: it and those before it are delivered, and those after it returned.',
+      {
+        type: 'string',
+      },
+    ),
   ],
   responses: {
-    200: jsonResponse('The messages, in order.', withRun({ messages: { type: 'array', items: schemaRef('Spoken') } })),
+    200: jsonResponse(
+      'The messages, in order.',
+      withRun({ messages: { type: 'array', items: schemaRef('RunMessage') } }),
+    ),
   },
 };
 

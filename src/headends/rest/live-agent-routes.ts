@@ -1,4 +1,4 @@
-// The live agents of a run: lists them, sends them messages, asks them to finish.
+// The live agents of a run: lists them, starts others under them, sends them messages, asks them to finish.
 import { CloisterError, omitUndefined } from '#base';
 import type { Json } from '#base';
 import type {
@@ -81,7 +81,7 @@ export const liveAgentRoutes = (service: AgentService): readonly HttpRoute[] => 
   },
 ];
 
-/** Who asks for the messages after one has taken it, and all before it. */
+/** Whoever asks for the messages after one has taken that one and all before it. */
 const messagesAfter = (
   messages: readonly RunMessage[],
   after: string | undefined,

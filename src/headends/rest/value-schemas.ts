@@ -98,7 +98,7 @@ export const valueSchemas: Readonly<Record<string, JsonObject>> = {
   }),
   Budget: closedRecord([], { tokens: amount, usd: amount, ms: amount, spawns: amount, memory: amount }),
   Said: closedRecord(['by', 'text'], { by: { enum: ['person', 'agent'] }, text }),
-  Spoken: record(
+  RunMessage: record(
     { by: { enum: ['person', 'agent'] }, text },
     {
       message: { type: 'string', description: 'The id of a message that was sent while the run was running.' },

@@ -71,13 +71,13 @@ export const clientError = (error: unknown): ClientFailure => {
 };
 
 /** Failures whose detail the runtime writes about the run's own answer. Nothing in it comes from a service of the operator. */
-const toldInDetail: ReadonlySet<ErrorCode> = new Set(['plan_invalid']);
+const codesWithDetail: ReadonlySet<ErrorCode> = new Set(['plan_invalid']);
 
 /** How a run failed. Most details stay in the cell where the failure happened. */
 export const clientFailure = (failure: Failure): ClientFailure => {
   const { code, detail = '', retryAfterMs } = failure;
   const { class: kind, summary, suggestion, retryable } = errorCatalogue[code];
-  const message = toldInDetail.has(code) && detail !== '' ? `${summary} ${detail}` : summary;
+  const message = codesWithDetail.has(code) && detail !== '' ? `${summary} ${detail}` : summary;
   const more = omitUndefined({ retryAfterMs, limit: limitBehind(failure) });
   return { status: httpStatus(code), code, class: kind, message, suggestion, retryable, ...more };
 };

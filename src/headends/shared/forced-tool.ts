@@ -1,7 +1,6 @@
 // A forced call of a client's only tool: the client wants JSON in the form of arguments, and runs no tool. Many libraries request JSON
 // in this way.
 import { CloisterError, extractJson, isObject } from '#base';
-import type { JsonObject } from '#base';
 import type { AgentRequest, AnswerPiece, ClientCall, ClientTool, ServedRun } from '#contracts';
 import { answerFromOutcome } from './answer.ts';
 
@@ -40,8 +39,12 @@ const activityOf = async function* (pieces: AsyncIterable<AnswerPiece>): AsyncGe
 export const callArguments = ({ args, json }: ClientCall): string => json ?? JSON.stringify(args);
 
 /** Throws `request_invalid` if the client requests JSON in two ways at once. */
-export const refuseTwoFormats = (tool: ClientTool | null, format: JsonObject, field: string): void => {
-  if (tool !== null && format['format'] === 'json')
+export const refuseTwoFormats = (
+  tool: ClientTool | null,
+  { format }: Pick<AgentRequest, 'format'>,
+  field: string,
+): void => {
+  if (tool !== null && format === 'json')
     throw new CloisterError(
       'request_invalid',
       `${field}: cannot be combined with a forced tool, which requests JSON too.`,

@@ -7,7 +7,7 @@ import { utf8Bytes } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, AgentOptions, Budget, Limits, ToolDefinition, ToolSource } from '#contracts';
 import { resolveLimits } from '#core/registry';
-import type { CellLimits } from '#core/cells';
+import type { CellLimits } from '#core/registry';
 import { buildAgent, splitServer } from '#core/orchestration';
 import { thinkingTokens, usesDateVariables } from '#core/rules';
 import { agentOptions } from './agent-options.ts';

@@ -4,7 +4,7 @@ import { CloisterError, isObject } from '#base';
 import type { JsonObject } from '#base';
 import type { Validate } from '#contracts';
 import { shownBytesMax } from '#core/cells';
-import type { CellLimits } from '#core/cells';
+import type { CellLimits } from '#core/registry';
 import { Rng } from './rng.ts';
 import type { CaseSize } from './case-size.ts';
 import { validSample } from './sample-schema.ts';

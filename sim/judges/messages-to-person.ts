@@ -1,11 +1,11 @@
 // What agents say to the person: handed out, then recorded as delivered, and nothing is lost in a crash. A session that is
-// resumed has the agents that it had before, and nobody is sent home.
+// resumed has the agents that it had before, and finishes only when asked.
 import { decodeMessage } from '#base';
 import type { Frame, Mail, ReceiveResult } from '#contracts';
 import type { FollowedSession, History, RunHistory, Writing } from '../history.ts';
 import type { Judge, ReportProblem } from './judge.ts';
 
-export const spoken: Judge = {
+export const messagesToPerson: Judge = {
   name: 'messages to the person are delivered when taken',
   check: (history, report) => {
     let checks = checkRecords(history, report);
@@ -18,15 +18,15 @@ export const spoken: Judge = {
   },
 };
 
-export const parties: Judge = {
-  name: 'a resumed session has its agents, and nobody is sent home',
+export const resumedAgents: Judge = {
+  name: 'a resumed session has its agents, and finishes only when asked',
   check: ({ sessions, runs, writings }, report) => {
     let checks = 0;
     for (const session of sessions) {
       const run = runs.find((one) => one.run === session.run);
       const own = writingOf(session, writings);
       if (run === undefined || own === undefined) continue;
-      if (session.party !== null) checks += checkParty(session, run, own, report);
+      if (session.agentsWhenBack !== null) checks += checkAgentsWhenBack(session, run, own, report);
       checks += checkClosing(session, run, own, report);
     }
     return checks;
@@ -101,13 +101,13 @@ const deliveredBefore = (frames: readonly Frame[], own: Writing | undefined): Re
   );
 };
 
-const checkParty = (
-  { party, process }: FollowedSession,
+const checkAgentsWhenBack = (
+  { agentsWhenBack, process }: FollowedSession,
   { run, frames }: RunHistory,
   own: Writing,
   report: ReportProblem,
 ): number => {
-  const until = party!.after?.no ?? (own.frames[0]?.no ?? frames.length) - 1;
+  const until = agentsWhenBack!.after?.no ?? (own.frames[0]?.no ?? frames.length) - 1;
   const live = new Set<string>();
   const spawned = new Set<string>();
   for (const { no, record, cell } of [...frames.slice(0, own.frames[0]?.no ?? frames.length), ...own.frames]) {
@@ -123,10 +123,11 @@ const checkParty = (
     }
   }
   for (const cell of spawned)
-    if (!party!.cells.includes(cell as never)) report(`${cell} of run ${run} to live on`, `process ${process} lost it`);
-  for (const cell of party!.cells)
+    if (!agentsWhenBack!.cells.includes(cell as never))
+      report(`${cell} of run ${run} to live on`, `process ${process} lost it`);
+  for (const cell of agentsWhenBack!.cells)
     if (!live.has(cell)) report(`only live agents of run ${run}`, `${cell} in process ${process}`);
-  return party!.cells.length;
+  return agentsWhenBack!.cells.length;
 };
 
 /** A root is told to finish only if somebody asked for that in this process. */
