@@ -222,17 +222,17 @@ export const mailCorruptions: Readonly<Record<string, readonly Corruption[]>> = 
 /** The end of a run whose root names a spawned agent that did not finish. */
 const unfinishedIn = (history: Loose): Loose =>
   framesIn(history).find(({ record }) => record.outcome?.spawned?.some(({ why }: Loose) => why !== null));
-/** The beginning of a wait for spawned agents. */
-const waitedIn = (history: Loose): Loose => {
-  const frames = framesIn(history);
-  return frames.find(
-    ({ run, cell, no, record }) =>
-      record.type === 'begin' &&
-      record.name === 'wait:spawned' &&
-      frames.some((one) => one.run === run && one.cell === cell && one.no > no && one.record.name === 'mail:close') &&
-      frames.some((one) => one.run === run && one.cell === cell && one.record.outcome?.status === 'completed'),
-  );
-};
+/** The wait of a session that then shut down agents. */
+const waitedIn = (history: Loose): Loose =>
+  history.runs
+    .flatMap(({ frames }: Loose) =>
+      frames.filter(
+        ({ record, cell, no }: Loose) =>
+          record.name === 'wait:spawned' &&
+          frames.some((one: Loose) => one.no > no && one.cell === cell && one.record.name === 'mail:close'),
+      ),
+    )
+    .at(0);
 /** What a spawned agent wrote, in the outcome of a run. */
 const wordsIn = (history: Loose): Loose =>
   framesIn(history)

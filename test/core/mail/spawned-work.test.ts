@@ -126,6 +126,7 @@ describe('after its last answer, a parent', () => {
 
   test('holds no slot and leaves its budget to its agents', async () => {
     const patient = agent('helper', { tools: ['receive_message'], limits: { maxOutputTokens: 60_000 } });
+    // The helper inherits its parent's limit, so that one is not lower than the helper's own.
     const { outcome } = await ask(lead({ agents: [patient] }, { limits: { maxOutputTokens: 60_000 } }), {
       budget: { tokens: 190_000 },
       concurrency: { models: 1 },
