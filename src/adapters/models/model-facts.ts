@@ -9,7 +9,7 @@ export const modelFacts = async (type: ProviderType, modelId: string, at?: Date)
   ...(supportsStructuredOutput(type, modelId) ? { structuredOutput: true } : {}),
 });
 
-/** Behind other providers stand many servers: whoever runs one knows what it supports, and says so in the config. */
+/** Other providers stand for many servers: whoever runs one knows what it supports, and says so in the config. */
 const supportsStructuredOutput = (type: ProviderType, modelId: string): boolean => {
   switch (type) {
     case 'openai':

@@ -217,7 +217,7 @@ export const replyText = (operation: OperationRecord | undefined): string =>
     .map((part) => (part.type === 'text' ? part.text : ''))
     .join('');
 
-/** Whether the cell's model gave this answer last. Of an agent that answers in JSON, only the value in its reply is the answer. */
+/** Whether the cell's model gave this answer last. If the agent answers in JSON, only the value in its reply is the answer. */
 export const isLastAnswer = ({ definitions }: RunRecords, cell: CellRecords, text: string): boolean =>
   answersInJson(definitions, cell) ? text === cell.lastJson : holdsText(replyText(cell.lastReply), text);
 

@@ -73,7 +73,7 @@ const isPossible: Readonly<Record<LimitName, (cell: CellRecords, limits: CellLim
   contextTokensMax: (_cell, limits) => limits.contextTokensMax > 0,
   maxHops: (cell) => cell.birth.spawned !== undefined || cell.own.steps > 0,
   answersPerMinute: (cell) => cell.birth.spawned !== undefined || cell.own.steps > 0,
-  // Those of a caller may have been used up, and a caller's timeout ends its children too. Accounts are checked by themselves.
+  // Those of a caller may have been used up, and a caller's timeout ends its children too. Another check covers accounts.
   budget: () => true,
   deadline: () => true,
 };

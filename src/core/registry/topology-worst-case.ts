@@ -62,7 +62,7 @@ type Bound = {
   readonly cellNanoUsd: number;
   /** Of the most expensive token. */
   readonly tokenNanoUsd: number;
-  /** Of the cheapest token, and of the cheapest one of output. */
+  /** The prices of the cheapest token and of the cheapest output token. */
   readonly leastNanoUsd: number;
   readonly leastOutputNanoUsd: number;
 };

@@ -32,7 +32,7 @@ export type ReplyCap = {
 export type HoldInput = {
   /** `<provider>/<model>`. */
   readonly model: string;
-  /** The estimate for the prompt; for a prompt that goes on from one whose usage was reported, for what is new. */
+  /** The estimate for the prompt, or only for what is new since the usage in `reported`. */
   readonly promptTokens: number;
   /** The input and output that the model reported for the prompt so far; null: this is the first, or it was cut. */
   readonly reported: number | null;

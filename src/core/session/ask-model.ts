@@ -108,7 +108,7 @@ const acceptReply = (session: Session, model: Model, no: number, hold: Amounts):
     if (part.type === 'call') calls.push(part);
     else if (part.type === 'text') text += part.text;
   const isUsable = reply.finish !== 'error' && reply.finish !== 'content-filter' && !isBlank(text);
-  // Of an agent that answers in JSON, only a value that fits is a result.
+  // If the agent answers in JSON, only a value that fits is a result.
   if (isUsable && /* probe: json-latest-text */ cell.agent.output.format !== 'json') session.latestText = text;
   const { caps } = cell.runtime.account;
   // probe: reply-overdrawn

@@ -57,7 +57,7 @@ export type Session = {
   workClock: WorkClock;
   /** Names of agents whose answers are missing or incomplete. */
   missing: readonly string[];
-  /** The latest text the model wrote: the partial result if the session is stopped. Of an agent that answers in JSON: its latest value. */
+  /** The latest text the model wrote, or the latest JSON value that fits: the partial result if the session is stopped. */
   latestText: string;
   /** The latest text it wrote for the caller that started it. What it wrote for others is no result for that caller. */
   resultText: string;

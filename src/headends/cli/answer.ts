@@ -27,7 +27,7 @@ export const cliOutcomeJson = ({ run, status, output, data, failure, spent, miss
   spawned,
 });
 
-/** The agents whose answers are missing; of spawned ones also why. */
+/** The agents whose answers are missing; for spawned ones also why. */
 export const missingAgentLines = ({
   missing,
   spawned = [],
