@@ -346,7 +346,7 @@ test('a hold that does not fit yet waits for running attempts; one that never ca
     return { ...outcome, cells: report.cells.map(({ status }) => status) };
   };
   // Enough for one child's attempt beside the lead's floor, not for two.
-  expect(await answers(5_000)).toMatchObject({
+  expect(await answers(5_400)).toMatchObject({
     status: 'completed',
     cells: ['completed', 'completed', 'completed'],
     spent: { ms: 2_000 },

@@ -40,21 +40,19 @@ const goals = (requests: readonly SentRequest[], name: string): readonly string[
 const leadCalls = (lead: Agent, ...called: readonly (string | { tool: string; args?: JsonObject })[]) =>
   ask(lead, { says: [...lines({ lead: [calls(...called), 'Done.'] }), always('- Answered.')] });
 
-const shorter = {
-  timeout_ms: expect.objectContaining({ type: 'integer', minimum: 1 }),
-  tools: expect.objectContaining({ type: 'array' }),
+/** What a call can set besides the agent's input. */
+const callOptions = {
+  reason: { type: 'string', description: expect.any(String) },
+  timeout_ms: { type: 'integer', minimum: 1, description: expect.any(String) },
+  tools: { type: 'array', items: { type: 'string' }, description: expect.any(String) },
 };
 
 describe('as a tool', () => {
-  test('its schema is the agent’s schema plus a reason, a shorter timeout and fewer tools', async () => {
+  test('its schema is the agent’s schema plus the options of a call', async () => {
     const { requests } = await leadCalls(agent('lead', { agents: [analyst] }), 'read_output');
     expect(offered(requests, 'analyst')).toEqual({
       ...schema,
-      properties: {
-        ...schema.properties,
-        reason: { type: 'string', description: expect.any(String) },
-        ...shorter,
-      },
+      properties: { ...schema.properties, ...callOptions },
     });
   });
 
@@ -79,7 +77,7 @@ describe('as a tool', () => {
     const { requests } = await leadCalls(agent('lead', { agents: [owns] }), { tool: 'clerk', args: { reason: 7 } });
     expect(offered(requests, 'clerk')).toEqual({
       type: 'object',
-      properties: { reason: { type: 'integer' }, ...shorter },
+      properties: { ...callOptions, reason: { type: 'integer' } },
     });
     expect(goals(requests, 'clerk')).toEqual(['{"reason":7}']);
   });
