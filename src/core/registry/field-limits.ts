@@ -55,9 +55,10 @@ export const limitFields: readonly FrontmatterField[] = [
   }),
   limitField('maxOutputTokens', {
     kind: countKind(1),
-    description: 'Maximum output tokens per request; room for thinking comes on top.',
+    description:
+      'Maximum output tokens per request; room for thinking comes on top. A small budget lowers its default to a quarter of it.',
     example: 8_192,
-    otherwise: "the model's or 8192, within 1/4 of the budget",
+    otherwise: "the model's maximum, or 8192 if unknown",
   }),
   limitField('contextTokensMax', {
     kind: countKind(1),
