@@ -75,11 +75,11 @@ export const absentTool = (agent: Agent, { toolNames = [] }: Restriction): strin
     : `${agent.name} has no tool ${JSON.stringify(absent.slice(0, 80))}; it has: ${choices.join(', ') || 'none'}.`;
 };
 
-/** The same agent with what the call leaves it. A longer timeout has no effect. */
+/** The same agent with what the call leaves it. A longer timeout has no effect, not even on what its agents inherit. */
 export const restrictAgent = (agent: Agent, { timeoutMs, toolNames }: Restriction): Agent => {
   const some = toolNames === undefined ? agent : withTools(agent, toolNames);
-  const isShorter = timeoutMs !== undefined && timeoutMs < resolveLimits(some, false).timeout_ms;
-  return isShorter ? withinLimits(some, /* probe: call-timeout */ { timeout_ms: timeoutMs }) : some;
+  if (timeoutMs === undefined || timeoutMs >= resolveLimits(some, false).timeout_ms) return some;
+  return withinLimits(some, /* probe: call-timeout */ { timeout_ms: timeoutMs });
 };
 
 const withTools = (agent: Agent, names: readonly string[]): Agent => {

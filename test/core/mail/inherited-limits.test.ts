@@ -126,6 +126,17 @@ describe('a call may give an agent less than it has', () => {
     expect((await start(how, { timeout_ms: 90_000 })).payload).toMatchObject({ timeout_ms: 50_000 });
   });
 
+  test('a longer timeout_ms is not inherited by the agents that the called one spawns', async () => {
+    const digger = agent('digger', { limits: { timeout_ms: 900_000 } });
+    const foreman = agent('foreman', { tools: [...spawning], spawns: { agents: [digger] } });
+    const { requested } = await runTeam(agent('root', { tools: ['receive_message'], agents: [foreman] }), {
+      root: [call('foreman', { prompt: 'Dig.', timeout_ms: 700_000 })],
+      foreman: [spawn('digger')],
+      digger: [],
+    });
+    expect(requested.map(({ payload }) => payload)).toMatchObject([{ timeout_ms: 600_000 }, { timeout_ms: 900_000 }]);
+  });
+
   test('an agent whose input has a property of that name gets it as input', async () => {
     const schema = { type: 'object', properties: { timeout_ms: { type: 'integer' } }, additionalProperties: false };
     const clock = agent('clock', { tools: [look, dig], input: { format: 'json', schema } });
