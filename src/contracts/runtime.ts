@@ -188,6 +188,8 @@ export type RunReport = {
   readonly caller: string | null;
   /** Earlier messages, from its caller or its conversation. */
   readonly history: readonly HistoryEntry[];
+  /** Set for a chat (a long-lived agent in a conversation): its conversation. */
+  readonly chat?: ConversationRef;
   /** The format of its records, and the build that started it. */
   readonly recordedBy: RecordedBy | null;
   /** Other builds that continued it. */

@@ -54,7 +54,7 @@ test('a level of thinking without room is a warning', async () => {
       code: 'thinking-small',
       agent: 'lead',
       message:
-        '`lead` sets `reasoning: high`, for which 16384 tokens of thinking are usual, but thinking and answer share 5000 ' +
+        '`lead` sets `reasoning: high`, for which 16,384 tokens of thinking are usual, but thinking and answer share 5,000 ' +
         'tokens; raise the budget or choose a lower level',
     },
   ]);

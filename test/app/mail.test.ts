@@ -542,6 +542,7 @@ test('messages and answers are kept in a conversation, and shown to the next ses
   await session.answer();
   await session.ask('by train');
   expect(await codeOf(() => cloister.spawn('lead', { conversation: 'trip' }))).toMatch(/^conversation_busy/u);
+  expect((await cloister.show(session.run)).chat).toEqual(ref('trip'));
   await endAndAudit(cloister, session);
   const dialog = ['person: by boat', 'lead: lead heard by boat', 'person: by train', 'lead: lead heard by train'];
   expect(await historyLines({ cloister }, ref('trip'))).toEqual(dialog);

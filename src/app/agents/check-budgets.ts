@@ -97,7 +97,7 @@ const warningsFor = (agent: Agent, caps: Amounts, model: ModelForCheck): readonl
   const wanted = thinkingTokens[reasoning];
   if (wanted === 0 || reply >= wanted + replyTokensMin) return [];
   const message =
-    `\`${name}\` sets \`reasoning: ${reasoning}\`, for which ${wanted} tokens of thinking are usual, but thinking and answer ` +
-    `share ${reply} tokens; raise the budget or choose a lower level`;
+    `\`${name}\` sets \`reasoning: ${reasoning}\`, for which ${amountText('tokens', wanted)} of thinking are usual, but thinking and answer ` +
+    `share ${amountText('tokens', reply)}; raise the budget or choose a lower level`;
   return [{ code: 'thinking-small', agent: name, message }];
 };

@@ -1,7 +1,17 @@
 // Reports a run for people: who did what, what it used, and how it ended.
-import { CloisterError, readRecordedBy, readTeamGoal, describeTeamGoal } from '#base';
+import { CloisterError, omitUndefined, readRecordedBy, readTeamGoal, describeTeamGoal } from '#base';
 import type { CellId } from '#base';
-import type { CellReport, DurableEvent, Figures, Frame, History, RunReport, RunSummary, Stalls } from '#contracts';
+import type {
+  CellReport,
+  ConversationRef,
+  DurableEvent,
+  Figures,
+  Frame,
+  History,
+  RunReport,
+  RunSummary,
+  Stalls,
+} from '#contracts';
 import { addCounts, countEvent, toFigures, emptyCounts } from './figures.ts';
 import type { Counts } from './figures.ts';
 import { projectEvents } from './project-events.ts';
@@ -43,6 +53,7 @@ export const reportRun = async (
     goal: readGoal(root, records),
     caller: readCaller(frames),
     history: readHistory(root),
+    ...omitUndefined({ chat: readChat(frames) }),
     recordedBy: readRecordedBy(first.record),
     continuedBy: readContinuedBy(frames),
     status: root.end?.outcome.status ?? (state === 'running' ? 'running' : 'interrupted'),
@@ -68,6 +79,9 @@ const readCaller = (frames: readonly Frame[]): string | null => {
   if (first?.record.type !== 'open' || frames.some(({ record }) => record.type === 'fork')) return null;
   return first.record.caller ?? null;
 };
+
+const readChat = ([first]: readonly Frame[]): ConversationRef | undefined =>
+  first?.record.type === 'open' && first.record.birth.spawned !== undefined ? first.record.conversation : undefined;
 
 const readContinuedBy = ([first, ...rest]: readonly Frame[]): readonly string[] => {
   const builds = new Set(rest.flatMap(({ record }) => (record.type === 'resume' ? [record.build] : [])));

@@ -2,6 +2,7 @@
 import type { DurableEvent, RunReport, TaskReport } from '#contracts';
 import { cloisterCommand } from './cloister-command.ts';
 import { sanitizeLine } from './sanitize-text.ts';
+import { shellWord } from './shell-word.ts';
 
 export type NextCommands = {
   /** The actual folder of the workspace. */
@@ -39,6 +40,18 @@ export const nextCommandLines = (
     ...commands.map((words) => `  ${cloisterCommand(words, given)}`),
   ];
 };
+
+/** Continues an interrupted run. `resume` would end a chat, because nobody is there to write to it. */
+export const continueCommand = (
+  { run, agent, chat, caller }: Pick<RunReport, 'run' | 'agent' | 'chat' | 'caller'>,
+  workspace: string,
+): string =>
+  cloisterCommand(
+    chat === undefined || caller !== null
+      ? `resume ${run}`
+      : `chat ${shellWord(agent)} --conversation ${shellWord(`${chat.agent}/${chat.name}`)}`,
+    workspace,
+  );
 
 const isWindowEvent = ({ type }: DurableEvent): boolean => type === 'window-clamp' || type === 'window-trim';
 

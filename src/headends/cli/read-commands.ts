@@ -9,7 +9,7 @@ import { openGraphFile } from './graph-file.ts';
 import { openToRead } from './open-to-read.ts';
 import type { CliRequest } from './parse-args.ts';
 import { resolveRun } from './resolve-name.ts';
-import { runsLines } from './runs-lines.ts';
+import { isInterrupted, runsLines } from './runs-lines.ts';
 import { showLines } from './show-lines.ts';
 import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
 import { UsageError } from './usage-error.ts';
@@ -21,7 +21,12 @@ export const runsCommand = async (request: RequestOf<'runs'>, context: CommandCo
   await using cloister = await openToRead(request.workspace, context);
   const runs = await cloister.runs();
   if (request.json) context.output.json(runs);
-  else context.output.out.print(...runsLines(sanitizeAll(runs), request.workspace, context.output.out));
+  else {
+    const newest = runs.find(isInterrupted);
+    // A log that cannot be read must not keep the other runs from being listed.
+    const report = newest === undefined ? null : await cloister.show(newest.run).catch(() => null);
+    context.output.out.print(...runsLines(sanitizeAll(runs), request.workspace, context.output.out, report?.chat));
+  }
   return exitCode.completed;
 };
 

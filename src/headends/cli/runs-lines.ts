@@ -1,9 +1,11 @@
 // Formats the runs of a workspace, one line each, with interrupted and damaged runs highlighted. The column for the caller
 // appears only if a run was served.
-import type { RunSummary } from '#contracts';
+import { omitUndefined } from '#base';
+import type { ConversationRef, RunSummary } from '#contracts';
 import { count, dateTime } from './format-numbers.ts';
 import type { Printer, Style } from './output.ts';
 import { cloisterCommand } from './cloister-command.ts';
+import { continueCommand } from './next-commands.ts';
 import { tableLines } from './table.ts';
 import { excerpt, sanitizeLine } from './sanitize-text.ts';
 import { stateMark, rowText } from './tree.ts';
@@ -13,6 +15,8 @@ export const runsLines = (
   runs: readonly RunSummary[],
   workspace: string,
   { paint, columns }: Printer,
+  /** Of the newest interrupted run, if it is a chat. */
+  chat?: ConversationRef,
 ): readonly string[] => {
   if (runs.length === 0)
     return [
@@ -42,14 +46,14 @@ export const runsLines = (
     rows,
     columns,
   );
-  const interrupted = runs.filter(({ state, unreadable }) => state === 'interrupted' && unreadable === undefined);
+  const interrupted = runs.filter(isInterrupted);
   return [
     paint('dim', heading),
     ...lines.map((line, index) => {
       const style = styles[runs[index]!.state];
       return style === undefined ? line : paint(style, line);
     }),
-    ...interruptedLines(interrupted, workspace),
+    ...interruptedLines(interrupted, workspace, chat),
     ...otherMachineLines(runs, workspace),
     ...damagedLines(runs, workspace),
     ...unreadableLines(runs),
@@ -68,13 +72,20 @@ const describeState = ({ state, status, unreadable }: RunSummary): string => {
 /** Its entry in the list of runs is missing. */
 const isUnknown = ({ state, cells }: RunSummary): boolean => state === 'damaged' && cells === 0;
 
-const interruptedLines = ([newest, ...others]: readonly RunSummary[], workspace: string): readonly string[] => {
+export const isInterrupted = ({ state, unreadable }: RunSummary): boolean =>
+  state === 'interrupted' && unreadable === undefined;
+
+const interruptedLines = (
+  [newest, ...others]: readonly RunSummary[],
+  workspace: string,
+  chat: ConversationRef | undefined,
+): readonly string[] => {
   if (newest === undefined) return [];
   const words =
     others.length === 0
       ? '1 run was interrupted. To continue it:'
       : `${count(others.length + 1)} runs were interrupted. To continue the newest:`;
-  return ['', words, `  ${cloisterCommand(`resume ${newest.run}`, workspace)}`];
+  return ['', words, `  ${continueCommand({ ...newest, ...omitUndefined({ chat }) }, workspace)}`];
 };
 
 /** Only the newest get a command; the table has all runs. */

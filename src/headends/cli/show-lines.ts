@@ -1,7 +1,8 @@
 // Formats one run: its cells, usage, progress and answer.
 import { limitBehind } from '#base';
 import type { RecordedBy } from '#base';
-import type { CellReport, RunReport, TaskReport } from '#contracts';
+import type { CellReport, Outcome, RunReport, TaskReport } from '#contracts';
+import { missingAgentLines, spawnedLines } from './answer.ts';
 import { refusalLines } from './audit-lines.ts';
 import { newRunProgress, applyEvent } from './run-progress.ts';
 import { errorLines, cliFailureJson } from './error-value.ts';
@@ -11,10 +12,10 @@ import { describeCacheUse, count, dateTime, duration, money, plural } from './fo
 import { operationLines, listOperations } from './operations.ts';
 import type { OperationView } from './operations.ts';
 import type { Printer } from './output.ts';
-import { cloisterCommand } from './cloister-command.ts';
+import { continueCommand } from './next-commands.ts';
 import type { Common } from './request.ts';
 import { resultLines, taskLines } from './task-lines.ts';
-import { excerpt, sanitizeLine } from './sanitize-text.ts';
+import { excerpt, padEnd, sanitizeLine, width } from './sanitize-text.ts';
 import { inTreeOrder, stateMark, rowText, treeLines } from './tree.ts';
 import type { TreeRow } from './tree.ts';
 
@@ -60,8 +61,15 @@ export const showLines = (
     ...(verbose ? ['', paint('bold', 'Operations (for `fork --at`):'), ...operationLines(operations, printer)] : []),
     ...(verbose ? ['', paint('bold', 'Events:'), ...eventLines(report)] : []),
     ...(report.output === '' ? [] : ['', paint('bold', 'Answer:'), report.output.trimEnd()]),
+    ...(root?.outcome == null || given.length > 0 ? [] : leftLines(root.outcome)),
     ...(failure === null ? [] : ['', ...errorLines(cliFailureJson(failure))]),
   ];
+};
+
+/** What the answer lacks. For a team, the list of its tasks says so. */
+const leftLines = (outcome: Outcome): readonly string[] => {
+  const missing = missingAgentLines(outcome);
+  return [...(missing.length === 0 ? [] : ['', ...missing]), ...spawnedLines(outcome)];
 };
 
 const describeBuild = ({ build, format }: RecordedBy, continuedBy: readonly string[]): string =>
@@ -76,8 +84,8 @@ const describeReached = ({ events, startedAt }: RunReport, operations: readonly 
 
 const openMax = 20;
 
-const interruptedLines = ({ run, events }: RunReport, workspace: string, printer: Printer): readonly string[] => {
-  const open = listOperations(events).filter(({ isOpen }) => isOpen);
+const interruptedLines = (report: RunReport, workspace: string, printer: Printer): readonly string[] => {
+  const open = listOperations(report.events).filter(({ isOpen }) => isOpen);
   return [
     printer.paint(
       'yellow',
@@ -86,7 +94,7 @@ const interruptedLines = ({ run, events }: RunReport, workspace: string, printer
     ...operationLines(open.slice(0, openMax), printer),
     ...(open.length > openMax ? [`… ${count(open.length - openMax)} more`] : []),
     'Continue it with:',
-    `  ${cloisterCommand(`resume ${run}`, workspace)}`,
+    `  ${continueCommand(report, workspace)}`,
   ];
 };
 
@@ -110,9 +118,9 @@ const passedOverLines = ({ events, cells }: RunReport, { paint }: Printer): read
     const named = cells.find((one) => one.cell === cell);
     return event.type !== 'session-start' || named === undefined
       ? []
-      : [`${cellName(named)}  ${(event.passedOver ?? []).map((model) => sanitizeLine(model)).join(', ')}`];
+      : [[cellName(named), (event.passedOver ?? []).map((model) => sanitizeLine(model)).join(', ')] as const];
   });
-  return lines.length === 0 ? [] : ['', paint('bold', 'Models passed over, because they had no API key:'), ...lines];
+  return cellList(paint('bold', 'Models passed over, because they had no API key:'), lines);
 };
 
 /** The limits that ended cells below the root; that of the root is among its errors. */
@@ -120,9 +128,9 @@ const limitLines = ({ cells }: RunReport, { paint }: Printer): readonly string[]
   const lines = cells.flatMap((cell) => {
     const failure = cell.outcome?.failure ?? null;
     const limit = failure === null ? undefined : limitBehind(failure);
-    return cell.parent === null || limit === undefined ? [] : [`${cellName(cell)}  ${limit}`];
+    return cell.parent === null || limit === undefined ? [] : [[cellName(cell), limit] as const];
   });
-  return lines.length === 0 ? [] : ['', paint('bold', 'Ended by a limit:'), ...lines];
+  return cellList(paint('bold', 'Ended by a limit:'), lines);
 };
 
 /** The cells whose work held up everything else in the process. */
@@ -131,10 +139,19 @@ const stallLines = ({ cells }: RunReport, { paint }: Printer): readonly string[]
     cell.stalls.count === 0
       ? []
       : [
-          `${cellName(cell)}  ${plural(cell.stalls.count, 'time')} above 100 ms, ${duration(cell.stalls.longestMs)} at most`,
+          [
+            cellName(cell),
+            `${plural(cell.stalls.count, 'time')} above 100 ms, ${duration(cell.stalls.longestMs)} at most`,
+          ] as const,
         ],
   );
-  return lines.length === 0 ? [] : ['', paint('bold', 'Blocked the process:'), ...lines];
+  return cellList(paint('bold', 'Blocked the process:'), lines);
+};
+
+/** A heading, then for each cell its name and one fact, aligned. */
+const cellList = (heading: string, cells: readonly (readonly [name: string, fact: string])[]): readonly string[] => {
+  const columns = Math.max(...cells.map(([name]) => width(name)));
+  return cells.length === 0 ? [] : ['', heading, ...cells.map(([name, fact]) => `${padEnd(name, columns)}  ${fact}`)];
 };
 
 /** The id, which users type, and the agent unless the id starts with it. */

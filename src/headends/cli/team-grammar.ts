@@ -21,7 +21,7 @@ import { UsageError } from './usage-error.ts';
 export const addTeamCommand = (program: Command, take: TakeRequest): void => {
   const team = command(program, 'team', 'run a team: plan a goal as a task graph, or run given tasks', [
     'cloister team team.yaml "Write a page about bees"',
-    'cloister team team.yaml "Write a page about bees" --plan-only --save-plan plan.json',
+    'cloister team team.yaml "A page on bees" --plan-only --save-plan plan.json',
     'cloister team team.yaml --from-plan plan.json',
     'cloister team team.yaml --tasks tasks.yaml --graph graph.svg',
   ])

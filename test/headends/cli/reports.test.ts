@@ -4,7 +4,7 @@ import type { DurableEvent } from '#contracts';
 import { refusalLines } from '../../../src/headends/cli/audit-lines.ts';
 import { eventLine } from '../../../src/headends/cli/event-line.ts';
 import { newRunProgress } from '../../../src/headends/cli/run-progress.ts';
-import { childId, cli, emulate, leadId, runId, scene, startAt, summaryOf } from './driver.ts';
+import { childId, cli, emulate, leadId, reportOf, runId, scene, startAt, summaryOf } from './driver.ts';
 
 const finOf = (stderr: string): readonly string[] => {
   const lines = stderr.slice(stderr.indexOf('Summary')).split('\n');
@@ -86,6 +86,23 @@ test('uncertain tokens and missing children are reported', async () => {
   const { stderr } = await cli(['run', 'lead', 'x'], scene({ uncertain: 4321, status: 'partial' }));
   expect(stderr).toContain('uncertain: 4,321 tokens');
   expect(stderr).toContain('no complete answer from: researcher');
+});
+
+test('show says what the answer lacks: agents that did not finish, why, and what others wrote after it', async () => {
+  const report = reportOf(scene({ status: 'partial' }));
+  const [root, ...others] = report.cells;
+  const spawned = [
+    { agent: 'scout', cell: childId, status: 'limit', why: 'Too slow.', output: '' },
+    { agent: 'clerk', cell: childId, status: 'completed', why: null, output: 'All is filed.\n' },
+  ] as const;
+  const outcome = { ...root!.outcome!, missing: ['scout'], spawned };
+  const { stdout } = await cli(['show', 'last'], scene(), {
+    behaviour: { report: { ...report, cells: [{ ...root!, outcome }, ...others] } },
+  });
+  expect(stdout).toMatch(
+    /\nDuckDB for columns\.\n\nno complete answer from: scout\n- scout: Too slow\.\n\nfrom clerk, which the answer does not include:\nAll is filed\.\n$/u,
+  );
+  expect((await cli(['show', 'last'])).stdout).not.toMatch(/no complete answer|does not include/u);
 });
 
 test('the demo ends with its audit, its workspace and the next steps', async () => {

@@ -125,6 +125,21 @@ test('the list highlights interrupted runs and says how to continue the newest',
   expect((await cli(['runs'])).stdout).not.toContain('resume');
 });
 
+test('for an interrupted chat, the list and show name the command that keeps its agents', async () => {
+  const chat = { agent: 'lead', name: 'trip to Bern' };
+  const report = { ...interruptedReport(scene(), 9), chat };
+  const behaviour = { runs: [interruptedSummary(scene())], report };
+  for (const args of [['runs'], ['show', 'last']]) {
+    const { stdout } = await cli(args, scene(), { behaviour });
+    expect(stdout).toContain("  npx cloister chat lead --conversation 'lead/trip to Bern'\n");
+    expect(stdout).not.toContain('cloister resume');
+    const served = await cli(args, scene(), {
+      behaviour: { runs: [{ ...interruptedSummary(scene()), caller: 'ann' }], report: { ...report, caller: 'ann' } },
+    });
+    expect(served.stdout).toContain(`  npx cloister resume ${runId}\n`);
+  }
+});
+
 test('show prints how far an interrupted run got, what was in flight, and how to continue', async () => {
   const { stdout } = await cli(['show', 'last'], scene(), {
     behaviour: { ...interrupted, report: interruptedReport(scene(), 9) },
