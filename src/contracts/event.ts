@@ -115,7 +115,8 @@ export type DurableEvent = Base &
         readonly error: PublicFailure | null;
         readonly ms: number;
       } & Sizes)
-    | { readonly type: 'wait-start'; readonly op: number; readonly ms: number }
+    /** Before the next attempt or, with `for`, after the last answer: for the work of the agents that it spawned, `ms` at most. */
+    | { readonly type: 'wait-start'; readonly op: number; readonly ms: number; readonly for?: 'spawned' }
     | {
         readonly type: 'crossing';
         readonly kind: CrossingKind;

@@ -171,6 +171,9 @@ test.concurrent('an agent that hands over to a copy of itself and stops: its cal
   write('[self]');
   const whole = await cloister(['reader.ai', 'All of it'], { cwd });
   expect(whole.stdout.trim()).toBe('A copy of me continues.');
+  expect(whole.stderr).toMatch(/ reader {2}has answered; waiting for the work of reader, 10m00s at most$/mu);
+  // The spawn counts as one tool call.
+  expect(whole.stderr).toMatch(/^total +completed +3 +1 /mu);
   expect(whole.stderr).toMatch(/^from reader-\w+, which the answer does not include:\nThe butler did it\.$/mu);
   expect(whole.code).toBe(0);
 

@@ -12,7 +12,7 @@ export const describeActivity = (event: RunEvent): string | null => {
     case 'task':
       return `task ${event.task} is ${event.status}`;
     case 'wait-start':
-      return `${event.agent} is waiting`;
+      return event.for === undefined ? `${event.agent} is waiting` : `${event.agent} waits for the agents it started`;
     default:
       return null;
   }

@@ -177,7 +177,9 @@ const beginEvents = (frame: Frame, begin: BeginFrameRecord, state: State): reado
   if (info !== undefined) return [...windowChanges(frame, op, state), modelStart(cell, op, info)];
   // A timeout in the background is not a wait.
   if (begin.do === 'sleep' && about?.['why'] === 'time-out') return [];
-  if (begin.do === 'sleep') return [{ type: 'wait-start', cell, op, ms: Math.max(0, (begin.until ?? at) - at) }];
+  const ms = Math.max(0, (begin.until ?? at) - at);
+  if (begin.do === 'sleep') return [{ type: 'wait-start', cell, op, ms }];
+  if (name === 'wait:spawned') return [{ type: 'wait-start', cell, op, ms, for: 'spawned' }];
   if (birth !== undefined)
     return [{ type: 'child-start', cell, op, child: birth.cell, childAgent: birth.agent, tool: calledName(name) }];
   const tool = toolName(name);

@@ -47,7 +47,7 @@ const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, v
         ? null
         : `← ${event.childAgent}  ${event.status} ${duration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error)}`;
     case 'wait-start':
-      return `waiting ${duration(event.ms)}`;
+      return event.for === undefined ? `waiting ${duration(event.ms)}` : describeSpawnedWait(event, runProgress);
     case 'crossing':
       return verbose
         ? `crossing ${event.kind} ${crossingEndName(runProgress, event.from)} → ${crossingEndName(runProgress, event.to)} under grant "${event.grant}", ${plural(event.bytes, 'byte')}`
@@ -71,6 +71,12 @@ const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, v
     case 'run-cancel':
       return 'cancel requested';
   }
+};
+
+const describeSpawnedWait = ({ cell, ms }: DurableEvent & { type: 'wait-start' }, { cells }: RunProgress): string => {
+  const open = [...(cells.get(cell)?.activities.values() ?? [])].filter(({ type }) => type === 'child');
+  const names = excerpt(open.map(({ name }) => name).join(', '), excerptColumns);
+  return `has answered; waiting for the work of ${names}, ${duration(ms)} at most`;
 };
 
 const describeMail = (event: DurableEvent & { type: 'mail' }, verbose: boolean): string | null => {

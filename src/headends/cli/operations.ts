@@ -56,7 +56,7 @@ const operationUpdate = (event: OperationEvent): Partial<OperationView> => {
     case 'child-start':
       return { what: `agent ${event.childAgent} in ${event.child}`, ...openOperation };
     case 'wait-start':
-      return { what: `wait ${duration(event.ms)}` };
+      return { what: event.for === undefined ? `wait ${duration(event.ms)}` : 'wait for spawned agents' };
     case 'model-end':
     case 'tool-end':
       return { end: `${event.ok ? 'ok' : 'failed'} ${duration(event.ms)}`, isOpen: false };

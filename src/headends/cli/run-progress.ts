@@ -145,7 +145,8 @@ const applyCellEvent = (view: CellProgress, event: Exclude<DurableEvent, { type:
       break;
     case 'tool-start':
       view.activities.set(event.op, { type: 'tool', name: event.tool });
-      view.tools++;
+      // A spawn counts once, as the agent that was started.
+      if (event.tool !== 'spawn_agent') view.tools++;
       break;
     case 'child-start':
       view.activities.set(event.op, { type: 'child', name: event.childAgent });
@@ -163,9 +164,12 @@ const applyCellEvent = (view: CellProgress, event: Exclude<DurableEvent, { type:
       view.status = event.status;
       view.failure = event.error?.summary ?? null;
       break;
+    case 'wait-start':
+      // It has answered, but unlike a long-lived agent it waits for nothing but its children.
+      if (event.for === 'spawned') view.idle = false;
+      break;
     case 'mail':
     case 'task':
-    case 'wait-start':
     case 'run-resume':
     case 'crossing':
     case 'crossing-refused':

@@ -47,6 +47,12 @@ type SummaryRow = {
   readonly ms: number | null;
 };
 
+/** A spawn counts once, as the agent that was started. */
+const spawnCalls = ({ byTool }: Figures): number => {
+  const { calls = 0, failed = 0 } = byTool.find(({ tool }) => tool === 'spawn_agent') ?? {};
+  return calls - failed;
+};
+
 type SummaryColumn = Column & { value(row: SummaryRow): string };
 
 const summaryColumns: readonly SummaryColumn[] = [
@@ -57,7 +63,7 @@ const summaryColumns: readonly SummaryColumn[] = [
     title: 'tools',
     align: 'right',
     dropOrder: 2,
-    value: ({ figures }) => compactNumber(figures.tools.calls + figures.agents.calls),
+    value: ({ figures }) => compactNumber(figures.tools.calls + figures.agents.calls - spawnCalls(figures)),
   },
   { title: 'in', align: 'right', dropOrder: 5, value: ({ spent }) => compactNumber(spent.inputTokens) },
   { title: 'out', align: 'right', dropOrder: 6, value: ({ spent }) => compactNumber(spent.outputTokens) },

@@ -6,7 +6,7 @@ import { auditRun } from '#core/audit';
 import type { ScriptedReply } from '#testkit';
 import { expectResumable, rehearse } from 'cloister/testkit';
 import type { MakeWorkflow, Script } from 'cloister/testkit';
-import { agent, always, ask, call, lastResults, lines, world } from '../session/driver.ts';
+import { agent, always, ask, call, lastResults, lines, ofType, world } from '../session/driver.ts';
 import { loadAccounts } from '../../../src/core/cells/load-accounts.ts';
 import { Stage } from './stage.ts';
 
@@ -26,7 +26,7 @@ const slowly = (text: string, delayMs: number) => ({ text, delayMs });
 
 describe('after its last answer, a parent', () => {
   test('waits for the work that it left, and the caller gets the words that it did not read', async () => {
-    const { outcome, requests } = await ask(lead(), {
+    const { outcome, requests, events } = await ask(lead(), {
       says: [...lines({ lead: [spawn('helper', 'Dig'), 'Handed over.'] }), always(slowly('Dug.', 40_000), 'helper')],
     });
     expect(outcome).toMatchObject({
@@ -36,6 +36,7 @@ describe('after its last answer, a parent', () => {
       spawned: [{ agent: 'helper', status: 'completed', why: null, output: 'Dug.' }],
     });
     expect(outcome.spent.ms).toBe(40_000);
+    expect(ofType(events, 'wait-start')).toMatchObject([{ agent: 'lead', ms: 600_000, for: 'spawned' }]);
     // Its model is not asked again.
     expect(requests.filter(({ text }) => text.includes('lead'))).toHaveLength(2);
   });
