@@ -77,7 +77,9 @@ const fieldLines = (field: FrontmatterField, indent: number, context: TemplateCo
       field.key,
       value,
       indent,
-      valueAt(context.given, into) === undefined ? context.fromConfig(field.key, into[0] ?? '') : 'this file',
+      valueAt(context.given, into) === undefined
+        ? context.fromConfig(field.key, into[0] ?? '')
+        : `this file${seenByModels(field, value)}`,
     );
   if (field.default !== undefined && !isTooLong(field, context))
     return valueLines(field.key, field.default, indent, 'default');
@@ -86,6 +88,12 @@ const fieldLines = (field: FrontmatterField, indent: number, context: TemplateCo
   const otherwise = defaultText(field, context);
   return withComment(`${' '.repeat(indent)}# ${field.key}: ${flowText(field.example)}`, `default: ${otherwise}`);
 };
+
+/** Providers accept no dots in the name of a tool. */
+const seenByModels = ({ key }: FrontmatterField, value: Json): string =>
+  key === 'toolName' && typeof value === 'string' && value.includes('.')
+    ? `; models see ${value.replaceAll('.', '_')}`
+    : '';
 
 const defaultText = ({ key, otherwise, default: value }: FrontmatterField, { values }: TemplateContext): string => {
   if (otherwise === undefined) return `${flowText(value!)}, within timeout_ms`;
@@ -139,7 +147,9 @@ const commentColumn = 44;
 const withComment = (line: string, note: string): readonly string[] => {
   const whole = `${line.padEnd(commentColumn - 1)} # ${note}`;
   if (whole.length <= columnsMax) return [whole];
-  return [`${' '.repeat(line.length - line.trimStart().length)}# ${note}`, line];
+  // On a line of its own, it must not look like a key to uncomment.
+  const sentence = note.replace(/^default: /u, 'by default ');
+  return [`${' '.repeat(line.length - line.trimStart().length)}# ${sentence}`, line];
 };
 
 const sourceCharsMax = 60;
