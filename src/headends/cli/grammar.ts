@@ -154,9 +154,9 @@ export const parseConversationName = (text: string): string | ConversationRef =>
 
 export const withBudget = (one: Command): Command =>
   one
-    .option('--budget-tokens <n>', 'maximum tokens', wholeNumber)
-    .option('--budget-usd <n>', 'maximum cost in US dollars', decimal)
-    .option('--budget-ms <n>', 'maximum time in milliseconds', wholeNumber);
+    .option('--budget-tokens <n>', 'maximum tokens, instead of `budget.tokens` in the file', wholeNumber)
+    .option('--budget-usd <n>', 'maximum cost in US dollars, instead of `budget.usd`', decimal)
+    .option('--budget-ms <n>', 'maximum time in milliseconds, instead of `budget.time`', wholeNumber);
 
 export const budgetFlag = (flags: Flags): { readonly budget: Budget } => ({
   budget: {
