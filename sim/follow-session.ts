@@ -129,7 +129,8 @@ const listen = async (
   try {
     for await (const { id, text, unasked } of session.messages()) {
       if (!process.alive) return;
-      taken.push({ id, text, after: writtenBy(watched, world)?.frames.length ?? 0 });
+      const { frames = [], acknowledged: durable = 0 } = writtenBy(watched, world) ?? {};
+      taken.push({ id, text, after: frames.length, durable });
       world.faults.count(unasked ? 'mail: unasked message taken' : 'mail: answer taken');
       if (delayMs > 0) await process.pause(delayMs, 'listener');
     }

@@ -104,8 +104,16 @@ export type FollowedSession = {
   askedToFinish: boolean;
 };
 
-/** A message to the person that somebody took. `after`: how many frames its process had written by then. */
-export type TakenMessage = { readonly id: string; readonly text: string; readonly after: number };
+/**
+ * A message to the person that somebody took. `after`: how many frames its process had written by then; `durable`: how many of
+ * those were acknowledged.
+ */
+export type TakenMessage = {
+  readonly id: string;
+  readonly text: string;
+  readonly after: number;
+  readonly durable: number;
+};
 
 /** Why a process could not resume a run. */
 export type ResumeRefusal = {

@@ -38,12 +38,17 @@ const writingOf = ({ run, process, startedAt, resumed }: FollowedSession, writin
   return resumed ? own.findLast((one) => one.ownedAt <= startedAt) : own[0];
 };
 
+/** The first frame that a process wrote itself: a fork begins with a copy, whose messages were handed out in the other run. */
+const firstOwn = ({ frames }: Writing): number => frames.findLastIndex(({ record }) => record.type === 'fork') + 1;
+
 /** A process that records a message as delivered has handed it out before. */
 const checkRecords = ({ writings, sessions }: History, report: ReportProblem): number => {
   let checks = 0;
-  for (const { process, run, frames } of writings)
+  for (const writing of writings) {
+    const { process, run, frames } = writing;
+    const first = firstOwn(writing);
     for (const [index, { record }] of frames.entries()) {
-      if (record.type !== 'delivered') continue;
+      if (record.type !== 'delivered' || index < first) continue;
       for (const id of record.messages) {
         checks++;
         const isTaken = sessions.some(
@@ -56,6 +61,7 @@ const checkRecords = ({ writings, sessions }: History, report: ReportProblem): n
           report(`${id} of run ${run} to be handed out before it is recorded`, `process ${process} did not`);
       }
     }
+  }
   return checks;
 };
 
@@ -64,38 +70,44 @@ const checkTaken = (session: FollowedSession, run: RunHistory, history: History,
   const { taken, process } = session;
   const stored = messagesIn(run.frames);
   const before = deliveredBefore(run.frames, own);
+  const start = own?.frames[0]?.no ?? Infinity;
   const seen = new Set<string>();
-  for (const { id, text } of taken ?? []) {
+  for (const { id, text, durable } of taken ?? []) {
     const where = `${id} of run ${run.run} in process ${process}`;
+    const message = stored.get(id);
     if (seen.has(id)) report(`${where} once`, 'it was handed out twice');
     if (before.has(id)) report(`${where} not again`, 'it was recorded as delivered before');
-    // What was handed out was durable; and it is the run's own.
-    if (stored.get(id) !== text) report(`${where} as the log has it`, `"${text}", not "${stored.get(id)}"`);
+    // It is the run's own, and what was handed out was durable.
+    if (message?.text !== text) report(`${where} as the log has it`, `"${text}", not "${message?.text}"`);
+    else if (message.no >= start + durable) report(`${where} once it is durable`, `frame ${message.no} was not`);
     seen.add(id);
   }
-  if (session.heardAll && own !== undefined && own.frames.at(-1)?.record.type === 'close')
-    for (const id of stored.keys())
-      if (!seen.has(id) && !before.has(id)) report(`${id} of run ${run.run}`, `nobody got it in process ${process}`);
+  // Not what the run said later, in another process: if the store fails, a process may even have written an end that is lost.
+  const until = start + (own?.acknowledged ?? 0);
+  if (session.heardAll && until < Infinity)
+    for (const [id, { no }] of stored)
+      if (no < until && !seen.has(id) && !before.has(id))
+        report(`${id} of run ${run.run}`, `nobody got it in process ${process}`);
   return seen.size;
 };
 
 /** Messages to the person, with the text that is shown. */
-const messagesIn = (frames: readonly Frame[]): ReadonlyMap<string, string> =>
+const messagesIn = (frames: readonly Frame[]): ReadonlyMap<string, { readonly text: string; readonly no: number }> =>
   new Map(
-    frames.flatMap(({ record, contents = [] }) =>
+    frames.flatMap(({ no, record, contents = [] }) =>
       contents
         .filter(({ kind, to }) => kind === 'message' && to === 'outside')
-        .map(({ content }): readonly [string, string] => {
+        .map(({ content }) => {
           const { id, text } = decodeMessage(content) as Mail;
           const status = record.type === 'post' ? record.about?.['status'] : undefined;
-          return [id, status === 'completed' || status === 'partial' ? text : ''];
+          return [id, { text: status === 'completed' || status === 'partial' ? text : '', no }] as const;
         }),
     ),
   );
 
 /** Recorded as delivered before this process continued the run. */
 const deliveredBefore = (frames: readonly Frame[], own: Writing | undefined): ReadonlySet<string> => {
-  const first = own?.frames[0]?.no ?? Infinity;
+  const first = own === undefined ? Infinity : (own.frames[firstOwn(own)]?.no ?? Infinity);
   return new Set(
     frames.flatMap(({ no, record }) => (record.type === 'delivered' && no < first ? record.messages : [])),
   );

@@ -87,6 +87,10 @@ export const mailCorruptions: Readonly<Record<string, readonly Corruption[]>> = 
     { to: listening, change: (history) => (listeningIn(history).taken[0].id = 'm-of-another') },
     { to: listening, change: (history) => listeningIn(history).taken.shift() },
     {
+      to: (history) => listening(history) && !listeningIn(history).resumed,
+      change: (history) => (listeningIn(history).taken[0].durable = 0),
+    },
+    {
       to: (history) => listening(history) && framesIn(history).some(({ record }) => record.type === 'delivered'),
       change: ({ sessions }) => {
         for (const one of sessions) for (const taken of one.taken ?? []) taken.after = 1e9;
