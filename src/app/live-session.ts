@@ -75,7 +75,7 @@ export class LiveSession implements TeamSession {
     for (const frame of ports.past) this.#followOutside(frame);
     this.outcome = follow(this);
     // A caller that awaits the outcome, or iterates to the end, gets the rejection; a caller that does neither must not crash.
-    this.outcome.catch(ignore);
+    this.outcome.catch(() => undefined);
   }
 
   /** Connects the started run. */
@@ -100,10 +100,10 @@ export class LiveSession implements TeamSession {
     this.#outside?.end();
   }
 
-  /** A run starts shortly after it was requested; nothing is recorded before that. */
+  /** A run starts shortly after it was requested; nothing is recorded before that. Rejects if that failed, also after the end. */
   durable(): Promise<void> | undefined {
-    if (this.#ended) return undefined;
-    return this.#log === undefined ? this.#durableOnceStarted() : this.#log.durable();
+    if (this.#log !== undefined) return this.#log.durable();
+    return this.#ended ? undefined : this.#durableOnceStarted();
   }
 
   async #durableOnceStarted(): Promise<void> {
@@ -179,7 +179,8 @@ export class LiveSession implements TeamSession {
 
   messages(): AsyncIterable<AgentMessage> {
     const reader = this.#addFollower(followMessages(), () => this.#readRecorded());
-    return abortableIterator(this.#handOut(this.#untaken(reader)), () => this.#removeFollower(reader));
+    const items = this.#handOut(reader, this.#follow(reader), (id) => this.#openOutside().isWaiting(id));
+    return abortableIterator(items, () => this.#removeFollower(reader));
   }
 
   confirm(message: string): void {
@@ -187,30 +188,30 @@ export class LiveSession implements TeamSession {
     this.#outside?.confirm(message);
   }
 
-  async *#untaken(reader: FrameReader<AgentMessage>): AsyncGenerator<AgentMessage> {
-    for await (const message of this.#follow(reader)) {
-      if (message === caughtUp) continue;
+  /** Only what is in the log, to a reader that is still there. Asking for the next item, or leaving, confirms the one before. */
+  async *#handOut<T extends { readonly id: string }>(
+    reader: FrameReader<T>,
+    items: AsyncGenerator<T | typeof caughtUp>,
+    isDue: (id: string) => boolean | Promise<boolean> = () => true,
+  ): AsyncGenerator<T> {
+    for await (const item of items) {
+      if (item === caughtUp) continue;
       await this.durable();
-      if (!reader.closed && (await this.#openOutside().isWaiting(message.id))) yield message;
-    }
-  }
-
-  /** Asking for the next item, or leaving, confirms the one before. */
-  async *#handOut<T extends { readonly id: string }>(items: AsyncGenerator<T>): AsyncGenerator<T> {
-    for await (const item of items)
+      if (!(await isDue(item.id)) || reader.closed) continue;
       try {
         // probe: message-hand-out
         yield item;
       } finally {
         this.confirm(item.id);
       }
+    }
   }
 
   subscribe(topic: string): AsyncIterable<Mail> {
     this.#openMail().subscribe(topic);
     const reader = this.#addFollower(followTopic(topic));
     reader.catchUp([]);
-    return abortableIterator(this.#handOut(this.#itemsOf(reader)), () => this.#removeFollower(reader));
+    return abortableIterator(this.#handOut(reader, this.#itemsOf(reader)), () => this.#removeFollower(reader));
   }
 
   route(from: string, to: string | readonly string[], choice: RouteChoice): number {
@@ -332,7 +333,7 @@ export class LiveSession implements TeamSession {
 
   /** Frames recorded before a reader came. Waits for frames that are not on disk yet; they would otherwise be missed. */
   async #readRecorded(): Promise<readonly Frame[]> {
-    await this.durable();
+    if (!this.#ended) await this.durable();
     return this.#ports.store.read(this.run);
   }
 
@@ -357,8 +358,6 @@ export class LiveSession implements TeamSession {
     }
   }
 }
-
-const ignore = (): undefined => undefined;
 
 /** Separates recorded items from new ones: an answer may have arrived before the caller waits for it. */
 const caughtUp = Symbol('caught up');

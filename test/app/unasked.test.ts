@@ -2,8 +2,13 @@
 import { defineAgent, openCloister } from 'cloister';
 import type { AgentMessage, Cloister, RunSession } from 'cloister';
 import { expect, onTestFinished, test } from 'vitest';
+import { memoryStore } from '#adapters/stores';
+import { CloisterError, encodeMessage } from '#base';
+import type { RunId } from '#base';
+import type { Frame, RunLog } from '#contracts';
 import { rehearse } from '#testkit';
 import type { ScriptLine } from '#testkit';
+import { LiveSession } from '../../src/app/live-session.ts';
 import { collectAll } from './serve/collect-all.ts';
 
 /** The lead starts a scout; what the scout finds later, the lead tells unasked. */
@@ -151,3 +156,55 @@ test('no agent is shown anything else because somebody listens', async () => {
   expect(alone.length).toBeGreaterThan(6);
   expect(heard).toEqual(alone);
 });
+
+/** A session whose run says something that cannot be recorded, so that the run ends. */
+const openUnrecorded = () => {
+  const failure = new CloisterError('store_failed', 'The disk is full.');
+  const failed = Promise.withResolvers<never>();
+  failed.promise.catch(() => undefined);
+  const store = { ...memoryStore(), read: async () => [] };
+  const topics = { hear: [], say: ['news'] };
+  const agent = defineAgent({ name: 'lead', description: 'Leads.', prompt: 'Lead.', topics });
+  const mail = () => ({ ids: { next: () => 'id' }, agent, resident: true }) as never;
+  const session = new LiveSession('run' as RunId, { store, past: [], mail }, () => failed.promise);
+  const delivered: string[] = [];
+  const controls = {
+    recordDelivered: (all: readonly string[]) => delivered.push(...all),
+    forwardTopic: () => undefined,
+  };
+  const log: Pick<RunLog, 'durable'> = { durable: () => failed.promise };
+  session.attach(controls as never, log as RunLog, () => undefined);
+  let no = 0;
+  const say = (kind: 'message' | 'broadcast'): void => {
+    const head = { id: `m-${kind}`, message_type: kind === 'message' ? 'answer' : kind, agent_id: 'lead' };
+    const sent = { ...head, recipient_id: 'person', topic: 'news', correlation_id: null, at: 0, chain: 'm' };
+    const contents = [{ kind, to: 'outside', content: encodeMessage(sent, 'Lost.') }];
+    const record = { type: 'post', name: 'mail:answer', about: { status: 'completed' } };
+    session.onFrame({ no: no++, at: 0, cell: 'lead', record, contents } as unknown as Frame);
+  };
+  const fail = (): void => {
+    failed.reject(failure);
+    session.end();
+  };
+  return { session, delivered, say, fail };
+};
+
+test.each(['before', 'after'])(
+  'what could not be recorded is not handed out, if it is asked for %s the end',
+  async (when) => {
+    const { session, delivered, say, fail } = openUnrecorded();
+    const messages = session.messages()[Symbol.asyncIterator]();
+    const topic = session.subscribe('news')[Symbol.asyncIterator]();
+    const answer = session.answer();
+    const ask = () => Promise.allSettled([messages.next(), topic.next(), answer]);
+    const early = when === 'before' ? ask() : undefined;
+    answer.catch(() => undefined);
+    await new Promise((resolve) => setImmediate(resolve));
+    say('message');
+    say('broadcast');
+    fail();
+    const refused = { status: 'rejected', reason: { code: 'store_failed' } };
+    expect(await (early ?? ask())).toMatchObject([refused, refused, refused]);
+    expect(delivered).toEqual([]);
+  },
+);
