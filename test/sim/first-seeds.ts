@@ -9,7 +9,7 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['the next turn has the first content of a file', 1_239],
   ['a branch begins without files', 1_820],
   ['a message to the person counts as delivered before it was handed out', 1_070],
-  ['what nobody had taken before a crash is not handed out again', 1_198],
+  ['what nobody had taken before a crash is not handed out again', 1_325],
   ['the last spawned agent is left running when its parent ends', 1_034],
   ['settled tool calls are repeated after a crash', 1_036],
   ['a run is taken over from a live process', 1_022],
