@@ -209,9 +209,16 @@ export type TopologyNode = {
   readonly spawned?: true;
 };
 
+/** The name of an agent as a tool, as written and as models see it. */
+export type ToolNames = { readonly toolName: string; readonly modelToolName: string };
+
 /** The result of `cloister check`. */
 export type CheckReport = {
   readonly ok: boolean;
-  readonly agents: readonly { readonly name: string; readonly file: string; readonly description: string }[];
+  readonly agents: readonly ({
+    readonly name: string;
+    readonly file: string;
+    readonly description: string;
+  } & ToolNames)[];
   readonly problems: readonly Problem[];
 } & Topology;

@@ -59,7 +59,7 @@ export type AgentOptions = {
   readonly agents?: readonly Agent[];
   /** Adds a `gather` tool that calls several sub-agents in parallel and merges their findings. */
   readonly gather?: { readonly timeoutMs: number };
-  /** Tool name under which callers' models see the agent. Default: the agent's name. */
+  /** Name of the agent as a tool, for MCP clients, events and reports. Models see `_` in place of dots. Default: the agent's name. */
   readonly toolName?: string;
   /** With `json`, callers send an object that matches the schema instead of text. */
   readonly input?: InputFormat;
@@ -122,7 +122,10 @@ export type Agent = {
   readonly servers: readonly string[];
   readonly agents: readonly Agent[];
   readonly gather: { readonly timeoutMs: number } | null;
+  /** Its name as a tool, as written. */
   readonly toolName: string;
+  /** The same as models see it, without the characters that providers do not allow. */
+  readonly modelToolName: string;
   readonly input: InputFormat;
   readonly output: OutputFormat;
   readonly agentsAtOnce: number | null;

@@ -14,6 +14,7 @@ export type {
   AgentReference,
   InvalidAgentFile,
   CheckReport,
+  ToolNames,
   EffectiveLimits,
   FileSpawns,
   Frontmatter,

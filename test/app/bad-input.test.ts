@@ -330,6 +330,19 @@ describe('agents that conflict', () => {
     );
   });
 
+  test('two whose tool names are the same to models: how each writes it, and what to do', async () => {
+    const problem = await problemOf({
+      'lead.ai': ai('agents: [a, b]'),
+      'a.ai': ai('toolName: find.facts'),
+      'b.ai': ai('toolName: find_facts'),
+    });
+    expect(problem).toBe(
+      'lead.ai:5 agents: Agent "lead", tools: expected unique tool names; "find_facts" is used twice. ' +
+        'Models see it for "find.facts" of agent "a" and for "find_facts" of agent "b". ' +
+        'Set another `toolName` in one of them.',
+    );
+  });
+
   test.each([
     ['itself', { 'a.ai': ai('agents: a') }, 'a → a', 'a.ai:5'],
     ['each other', { 'a.ai': ai('agents: b'), 'b.ai': ai('agents: a') }, 'a → b → a', 'b.ai:5'],

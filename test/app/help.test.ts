@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { frontmatterFields } from '#core/registry';
 import { agentHelp } from '../../src/app/agents/agent-help.ts';
-import { ai, createFolders, load, problemLines } from './driver.ts';
+import { ai, check, createFolders, load, problemLines } from './driver.ts';
 
 const lead = ai(
   'models: mine/small\nmaxToolTurns: 7\nagents:\n  - helper\n  - { agent: writer, output: { format: json } }',
@@ -25,6 +25,17 @@ const lineOf = (template: string, key: string): string =>
 test('help shows the agent’s description, and a missing key does not prevent it', async () => {
   const help = await agentHelp('lead.ai', createFolders(files));
   expect(help).toMatchObject({ name: 'lead', description: 'Does it.', usage: 'it' });
+});
+
+test('help and check have the tool name as written and as models see it', async () => {
+  const folders = createFolders({ ...files, 'helper.ai': ai('toolName: help.er'), 'a.b.ai': ai() });
+  const written = { toolName: 'help.er', modelToolName: 'help_er' };
+  expect(await agentHelp('helper.ai', folders)).toMatchObject(written);
+  expect(await agentHelp('a.b.ai', folders)).toMatchObject({ toolName: 'a.b', modelToolName: 'a_b' });
+  expect((await check(folders, ['helper.ai', 'a.b.ai'])).agents).toMatchObject([
+    { name: 'a.b', toolName: 'a.b', modelToolName: 'a_b' },
+    { name: 'helper', ...written },
+  ]);
 });
 
 describe('the template', () => {

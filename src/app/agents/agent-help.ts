@@ -1,10 +1,12 @@
 // The help for an agent file: `cloister lead.ai --help`.
 import { CloisterError } from '#base';
+import type { ToolNames } from '#contracts';
 import { frontmatterTemplate } from '#core/registry';
+import { toToolName } from '#core/rules';
 import type { LaunchEnvironment } from './launch-environment.ts';
 import { loadRegistry, problemsError } from './registry.ts';
 
-export type AgentFileHelp = {
+export type AgentFileHelp = ToolNames & {
   readonly name: string;
   readonly description: string;
   readonly usage: string;
@@ -18,11 +20,14 @@ export const agentHelp = async (path: string, launch: LaunchEnvironment): Promis
   const one = linked.get(roots[0] ?? '');
   if (one === undefined) throw problems.length > 0 ? problemsError(problems) : new CloisterError('agent_unknown', path);
   const { name, frontmatter } = one.file;
+  const { toolName = name } = frontmatter;
   const { defaults, resolved } = configs.forFile(one.path);
   return {
     name,
     description: frontmatter.description,
     usage: frontmatter.usage,
+    toolName,
+    modelToolName: toToolName(toolName),
     template: frontmatterTemplate({
       own: frontmatter,
       config: defaults,

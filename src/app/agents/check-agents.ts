@@ -13,7 +13,7 @@ import type {
   Warning,
 } from '#contracts';
 import { modelFacts, similarModel } from '#adapters/models';
-import { thinkingTokens } from '#core/rules';
+import { thinkingTokens, toToolName } from '#core/rules';
 import { isMailTool } from '#core/session';
 import {
   checkTopology,
@@ -56,8 +56,14 @@ export const checkAgents = async (paths: readonly string[], options: CheckAgents
   const unchecked = [...own, ...probed.warnings];
   const agents = [
     ...[...registry.linked.values()].map(({ file: { name, path, frontmatter } }) => ({ name, path, ...frontmatter })),
-    ...registry.teams.flatMap(({ file }) => (file.isBroken ? [] : file)),
-  ].map(({ name, path: file, description = `The team ${name}.` }) => ({ name, file, description }));
+    ...registry.teams.flatMap(({ file }) => (file.isBroken ? [] : { ...file, toolName: file.name })),
+  ].map(({ name, path: file, description = `The team ${name}.`, toolName = name }) => ({
+    name,
+    file,
+    description,
+    toolName,
+    modelToolName: toToolName(toolName),
+  }));
   const found = syntaxOnly ? emptyTopology : addTeams(await buildTopology(registry), registry);
   if (!syntaxOnly) problems.push(...startProblems(registry, found.warnings), ...coordinatorProblems(registry));
   return {

@@ -23,7 +23,27 @@ export const checkServedAgents = (
         `agents: "${name}" clashes with a reserved URL of the server. Rename the agent.`,
       );
   }
+  checkToolNames(agents.filter(({ name }) => names.includes(name)));
 };
+
+/** MCP clients may show models the names as they are, or replace dots as Cloister does. */
+const checkToolNames = (agents: readonly Agent[]): void => {
+  const byToolName = new Map<string, Agent>();
+  for (const agent of agents) {
+    const first = byToolName.get(agent.modelToolName);
+    if (first !== undefined)
+      throw new CloisterError(
+        'options_invalid',
+        `agents: ${clashText(first, agent)} Set another \`toolName\` in one of them.`,
+      );
+    byToolName.set(agent.modelToolName, agent);
+  }
+};
+
+const clashText = (one: Agent, other: Agent): string =>
+  one.toolName === other.toolName
+    ? `"${one.name}" and "${other.name}" have the same tool name, "${one.toolName}".`
+    : `the tool names of "${one.name}" ("${one.toolName}") and "${other.name}" ("${other.toolName}") are the same to models: "${one.modelToolName}".`;
 
 const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 

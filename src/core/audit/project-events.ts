@@ -232,7 +232,7 @@ const trafficSizes = (into: Size, out: Size) => ({
   charsOut: out.chars,
 });
 
-/** The name by which a model calls a tool or an agent: `tool:<name>`, `agent:<name>`. */
+/** The name of the tool or agent that a model called: `tool:<name>`, `agent:<toolName>`. */
 const calledName = (name: string): string => name.slice(name.indexOf(':') + 1);
 
 const toolName = (name: string): string | undefined => (name.startsWith('tool:') ? calledName(name) : undefined);

@@ -2,7 +2,7 @@
 import { sha256, utf8Bytes } from '#base';
 import type { CellId, Hash } from '#base';
 import type { AgentDefinition, Attempt, Frame, History, ModelReply, SegmentRecord } from '#contracts';
-import { isMadeBy } from '#core/rules';
+import { isMadeBy, toToolName } from '#core/rules';
 import { problemLocation } from './problems.ts';
 import type { ProblemCode, AuditProblems } from './problems.ts';
 import { applyAttempt, cellSources, startPrompt } from './rebuild-prompt.ts';
@@ -145,8 +145,12 @@ const matchesItsCall = ({ record: { origin } }: RebuiltSegment, { operations }: 
   const reply = operations.get(call.no);
   const part = reply && replyParts(reply)[call.part];
   const name = operations.get(result.no)?.begin.name;
-  return part?.type === 'call' && name?.slice(name.indexOf(':') + 1) === part.name;
+  return part?.type === 'call' && name !== undefined && modelName(name) === part.name;
 };
+
+/** An agent is recorded under its tool name as written; a tool under the name that the model gave. */
+const modelName = (name: string): string =>
+  name.startsWith('agent:') ? toToolName(name.slice('agent:'.length)) : name.slice(name.indexOf(':') + 1);
 
 type AttemptCheck = { readonly change: PromptChange } & Pick<CheckContext, 'problem'>;
 

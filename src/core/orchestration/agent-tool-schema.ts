@@ -4,7 +4,7 @@ import type { JsonObject } from '#base';
 import type { Agent, ToolSchema } from '#contracts';
 
 export const agentToolSchema = (agent: Agent): ToolSchema => ({
-  name: agent.toolName,
+  name: agent.modelToolName,
   description: agent.description,
   inputSchema: agent.input.format === 'json' ? jsonInputSchema(agent) : textInputSchema(agent),
 });
@@ -111,7 +111,7 @@ const taskSchema = (agents: readonly Agent[], index: number): JsonObject => {
   return {
     type: 'object',
     properties: {
-      agent: { type: 'string', enum: agents.map(({ toolName }) => toolName) },
+      agent: { type: 'string', enum: agents.map(({ modelToolName }) => modelToolName) },
       ...requested,
       reason: reasonSchema,
     },

@@ -36,7 +36,7 @@ export const agentTool = (agent: Agent): ToolRunner => ({
     const request = readCall(agent, args);
     const absent = absentTool(agent, request);
     if (absent !== null) return failingChain(call, session, 'tool_arguments', absent);
-    const nth = session.cell.nextOutputNumber(agent.toolName);
+    const nth = session.cell.nextOutputNumber(agent.modelToolName);
     const started = restrictAgent(agent, request);
     return {
       begin: [() => beginChild(call, started, request, session)],
@@ -67,7 +67,7 @@ const childEnd = (agent: Agent, session: Session, nth: number, settled: Settleme
   const result = readChildResult(session, settled);
   const shownMax = shownBytesMax(session.cell.limits);
   if (result !== null && exceedsPreview(result.envelope.output, shownMax))
-    session.cell.storeOutput(outputName(agent.toolName, nth, 'txt'), { text: result.envelope.output });
+    session.cell.storeOutput(outputName(agent.modelToolName, nth, 'txt'), { text: result.envelope.output });
   const of: Source[] = [{ from: 'operation', no }, ...(result === null ? [] : [result.source])];
   return {
     show: { rule: 'child-result@1', of, with: [shownMax, nth] },

@@ -6,7 +6,16 @@ import { builtinSchemas } from '#core/session';
 import { checkKeys, expectationText } from './check-keys.ts';
 import type { RejectField } from './check-keys.ts';
 import { checkMailOptions } from './check-mail-options.ts';
-import type { AgentOptions, Budget, BuiltinTool, GrantName, Limits, ShareName, ToolDefinition } from '#contracts';
+import type {
+  Agent,
+  AgentOptions,
+  Budget,
+  BuiltinTool,
+  GrantName,
+  Limits,
+  ShareName,
+  ToolDefinition,
+} from '#contracts';
 
 const keys = [
   'name',
@@ -214,7 +223,7 @@ const checkTools = ({ tools, agents, gather }: AgentOptions, reject: RejectField
   }
   for (const agent of agents ?? []) {
     if (typeof agent?.digest !== 'string') reject('agents', 'agents created with defineAgent');
-    names.push(agent.toolName);
+    names.push(agent.modelToolName);
   }
   if (gather !== undefined) {
     if ((agents ?? []).length === 0) reject('gather', 'at least one sub-agent in `agents`');
@@ -222,7 +231,15 @@ const checkTools = ({ tools, agents, gather }: AgentOptions, reject: RejectField
     names.push('gather');
   }
   const duplicate = names.find((name, index) => names.indexOf(name) !== index);
-  if (duplicate !== undefined) reject('tools', `unique tool names; "${duplicate}" is used twice`);
+  if (duplicate === undefined) return;
+  const holders = (agents ?? []).filter(({ modelToolName }) => modelToolName === duplicate);
+  reject('tools', `unique tool names; "${duplicate}" is used twice${holdersText(holders)}`);
+};
+
+/** Which agents have the name, and how they write it: a dot and an underscore are the same to models. */
+const holdersText = (agents: readonly Agent[]): string => {
+  const holders = agents.map(({ name, toolName }) => `"${toolName}" of agent "${name}"`);
+  return holders.length === 0 ? '' : `. Models see it for ${holders.join(' and for ')}`;
 };
 
 /** Checks a tool that is given as an object. */

@@ -18,7 +18,8 @@ import type {
   ToolSource,
 } from '#contracts';
 import { spawnCapsDefault } from '#core/registry';
-import { builtinSchemas, shutdownGraceMs, spawnedWaitMs, isMailTool, toToolName } from '#core/session';
+import { builtinSchemas, shutdownGraceMs, spawnedWaitMs, isMailTool } from '#core/session';
+import { toToolName } from '#core/rules';
 import { agentToolSchema, gatherSchema } from './agent-tool-schema.ts';
 import { checkAgentOptions } from './check-agent.ts';
 import { fillPrompt, runtimeGuidance } from './guidance.ts';
@@ -50,7 +51,8 @@ export const buildAgent = (options: AgentOptions, file: string | null, operator:
     servers: Object.freeze(names.filter((name) => !isBuiltin(name))),
     agents: Object.freeze([...(options.agents ?? [])]),
     gather: options.gather ?? null,
-    toolName: toToolName(options.toolName ?? options.name),
+    toolName: options.toolName ?? options.name,
+    modelToolName: toToolName(options.toolName ?? options.name),
     input: deepFreeze(structuredClone(options.input ?? { format: 'text' as const })),
     output: deepFreeze(structuredClone(options.output ?? { format: 'text' as const })),
     agentsAtOnce: options.agentsAtOnce ?? null,

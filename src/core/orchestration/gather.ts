@@ -14,16 +14,9 @@ export const gatherTool = (agents: readonly Agent[], timeoutMs: number): ToolRun
   createChain: (call, args, session) => {
     const tasks = args['tasks'] as readonly Task[];
     if (session.cell.steps + tasks.length > session.cell.limits.max_steps) return { stop: limitFailure('max_steps') };
-    const children = tasks.map((task) => () => {
-      const agent = agents.find(({ toolName }) => toolName === task.agent)!;
-      return beginChild(call, agent, readTaskGoal(task), session);
-    });
-    return new GatherChain(
-      children,
-      tasks.map(({ agent }) => agent),
-      timeoutMs,
-      session,
-    );
+    const requested = tasks.map(({ agent }) => agents.find(({ modelToolName }) => modelToolName === agent)!);
+    const children = tasks.map((task, index) => () => beginChild(call, requested[index]!, readTaskGoal(task), session));
+    return new GatherChain(children, requested, timeoutMs, session);
   },
 });
 
@@ -41,7 +34,7 @@ const readTaskGoal = ({ prompt, input, reason }: Task): ChildGoal => ({
 
 class GatherChain implements ToolCallChain {
   readonly begin: readonly LazyOperation[];
-  readonly #agents: readonly string[];
+  readonly #agents: readonly Agent[];
   readonly #names: readonly string[];
   readonly #session: Session;
   readonly #outputNumbers: readonly number[];
@@ -49,11 +42,11 @@ class GatherChain implements ToolCallChain {
   #unsettled: number;
   #timedOut = false;
 
-  constructor(children: readonly LazyOperation[], agents: readonly string[], timeoutMs: number, session: Session) {
+  constructor(children: readonly LazyOperation[], agents: readonly Agent[], timeoutMs: number, session: Session) {
     this.#agents = agents;
-    this.#names = numberDuplicates(agents);
+    this.#names = numberDuplicates(agents.map(({ toolName }) => toolName));
     this.#session = session;
-    this.#outputNumbers = agents.map((agent) => session.cell.nextOutputNumber(agent));
+    this.#outputNumbers = agents.map(({ modelToolName }) => session.cell.nextOutputNumber(modelToolName));
     this.#unsettled = children.length;
     this.begin = [...children, { do: 'sleep', ms: timeoutMs, why: 'time-out' }];
   }
@@ -82,7 +75,7 @@ class GatherChain implements ToolCallChain {
       (hasAnswered(result?.envelope) ? present : missing).push(this.#names[index]!);
       const text = result?.envelope.output ?? '';
       if (exceedsPreview(text, bytesForEach(shownMax, this.#agents.length)))
-        cell.storeOutput(outputName(this.#agents[index]!, this.#outputNumbers[index]!, 'txt'), { text });
+        cell.storeOutput(outputName(this.#agents[index]!.modelToolName, this.#outputNumbers[index]!, 'txt'), { text });
     });
     return { show: { rule: 'gather@1', of, with: [shownMax, ...this.#outputNumbers] }, missing, present };
   }

@@ -1,6 +1,6 @@
 // The fixed text that the runtime adds to an agent's prompt. It is the same for every goal.
 import type { Agent, OutputFormat, SpawnRules, ToolSchema } from '#contracts';
-import { toToolName, sourceToolName } from '#core/session';
+import { sourceToolName, toToolName } from '#core/rules';
 
 type GuidanceFields = Pick<
   Agent,

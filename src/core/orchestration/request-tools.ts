@@ -4,7 +4,7 @@
 //   B2. They never replace one of the agent's own tools, and add nothing to its system prompt.
 import { CloisterError } from '#base';
 import type { Agent, ToolDefinition, ToolSchema } from '#contracts';
-import { toToolName } from '#core/session';
+import { toToolName } from '#core/rules';
 import { checkTool } from './check-agent.ts';
 import { completeDefinition } from './define-agent.ts';
 import { expectationText } from './check-keys.ts';

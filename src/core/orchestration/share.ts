@@ -39,7 +39,7 @@ export const noteSmallerWindow = (agent: Agent, id: CellId, { cell, ports }: Ses
   const tokens = tokensOf(agent);
   const own = tokensOf(cell.agent) ?? windowTokensDefault;
   if (tokens === undefined || tokens >= own || !mayNote(door.grants)) return;
-  const content = `${agent.toolName} has a smaller context window than you (${tokens} tokens, yours: ${own}). Give it smaller tasks.`;
+  const content = `${agent.modelToolName} has a smaller context window than you (${tokens} tokens, yours: ${own}). Give it smaller tasks.`;
   cross({ kind: 'note', from: id, to: cell.runtime.cellId, content, labels: [] }, door);
 };
 

@@ -62,7 +62,7 @@ const toolChoices = ({ tools, builtins, sources, servers, agents }: Agent): read
     ...[...tools, ...sources].map(({ name }) => name),
     ...builtins,
     ...servers,
-    ...agents.map(({ toolName }) => toolName),
+    ...agents.map(({ modelToolName }) => modelToolName),
   ]),
 ];
 
@@ -85,7 +85,7 @@ export const restrictAgent = (agent: Agent, { timeoutMs, toolNames }: Restrictio
 const withTools = (agent: Agent, names: readonly string[]): Agent => {
   const isKept = (name: string): boolean => names.includes(name);
   if (toolChoices(agent).every(isKept)) return agent;
-  const agents = agent.agents.filter(({ toolName }) => isKept(toolName));
+  const agents = agent.agents.filter(({ modelToolName }) => isKept(modelToolName));
   const spawns = isKept('spawn_agent') ? agent.spawns : null;
   return completeDefinition({
     ...agent,

@@ -110,7 +110,7 @@ const basicFields: readonly FrontmatterField[] = [
       shape: `^${nameShape}$`,
       expected: 'letters, digits, dot, dash and underscore, at most 64 characters',
     },
-    description: "Tool name under which callers' models see the agent.",
+    description: 'Name of the agent as a tool, for MCP clients and scripts. Models see `_` in place of dots.',
     example: 'find_facts',
     otherwise: 'the file name',
   },

@@ -86,3 +86,4 @@ export {
 } from './hold-estimate.ts';
 export type { HoldInput, HoldRules, Reasoning, ReplyCap, ReplyCapInput } from './hold-estimate.ts';
 export { estimatePromptTokens } from './estimate-prompt-tokens.ts';
+export { sourceToolName, toToolName } from './tool-name.ts';

@@ -1,7 +1,6 @@
 export { windowTokensDefault } from './window-limit.ts';
 export { builtinSchemas, builtinTool } from './builtin-tools.ts';
 export { callAbout, failingChain, failingStep, stepAbout, stepChain } from './tool-call-chain.ts';
-export { toToolName, sourceToolName } from './source-session.ts';
 export { limitFailure } from './limits.ts';
 export { plainTool } from './plain-tool.ts';
 export { spawnedWaitMs } from './end-spawned.ts';

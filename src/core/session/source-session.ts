@@ -1,8 +1,9 @@
 // One session's use of a tool source.
 //
 //   O1. What a session opened is closed with it, even if the session is stopped while opening it.
-import { CloisterError, sha256 } from '#base';
+import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
+import { sourceToolName } from '#core/rules';
 import type { ListedTools, RetrySafety, SourceUse, ToolDefinition, ToolSchema } from '#contracts';
 
 /** A tool as recorded in the log: what the model sees, the source's own name for it, and how it may be called. */
@@ -95,13 +96,3 @@ export class SourceSession {
     };
   }
 }
-
-const nameCharsMax = 64;
-
-/** Replaces what providers do not allow in a tool name: only letters, digits, dash and underscore, at most 64 characters. */
-export const toToolName = (name: string): string => {
-  const plain = name.replace(/[^A-Za-z0-9_-]/gu, '_');
-  return plain.length <= nameCharsMax ? plain : `${plain.slice(0, nameCharsMax - 9)}_${sha256(name).slice(0, 8)}`;
-};
-
-export const sourceToolName = (source: string, tool: string): string => toToolName(`${source}__${tool}`);

@@ -1,4 +1,6 @@
 // `<agent.ai> --help`: what the agent does, how to call it, and every key its file can have.
+import type { ToolNames } from '#contracts';
+import { describeToolNames } from './check-lines.ts';
 import type { AgentHelp } from './cli-world.ts';
 import type { CommandContext } from './command-context.ts';
 import { exitCode } from './exit-code.ts';
@@ -27,6 +29,7 @@ const helpLines = (help: AgentHelp, path: string, { paint, columns }: Printer): 
     .split('\n')
     .flatMap((line) => wrapText('  ', line, columns, 2)),
   '',
+  ...toolNameLines(help, columns, (title) => paint('bold', title)),
   paint('bold', 'Usage:'),
   `  cloister ${shellWord(path)} ${shellText(help.usage)}`,
   '',
@@ -37,6 +40,15 @@ const helpLines = (help: AgentHelp, path: string, { paint, columns }: Printer): 
   '',
   sanitizeBlock(help.template).trimEnd(),
 ];
+
+const toolNameLines = (
+  { toolName, modelToolName }: ToolNames,
+  columns: number,
+  paintTitle: (title: string) => string,
+): readonly string[] =>
+  toolName === modelToolName
+    ? []
+    : [paintTitle('Tool name:'), ...wrapText('  ', describeToolNames({ toolName, modelToolName }), columns, 2), ''];
 
 const options: readonly string[] = [
   '  --json                print one JSON value; --jsonl prints one event per line',

@@ -1,5 +1,14 @@
 // Formats what `check` found: problems first, then the agents with their worst case and reach.
-import type { CheckReport, Problem, AgentReach, SpawnReach, TopologyNode, Warning, WorstCase } from '#contracts';
+import type {
+  CheckReport,
+  Problem,
+  AgentReach,
+  SpawnReach,
+  ToolNames,
+  TopologyNode,
+  Warning,
+  WorstCase,
+} from '#contracts';
 import { count, money, plural } from './format-numbers.ts';
 import type { Printer } from './output.ts';
 import { truncateColumns, sanitizeLine, width } from './sanitize-text.ts';
@@ -13,6 +22,7 @@ const cyclesMax = 20;
 const reachMax = 50;
 const warningsMax = 50;
 const limitsMax = 50;
+const toolNamesMax = 50;
 
 /** `resolved`: sub-agents were resolved, not only parsed. */
 export const checkLines = (report: CheckReport, resolved: boolean, screen: Screen): readonly string[] => {
@@ -27,6 +37,7 @@ export const checkLines = (report: CheckReport, resolved: boolean, screen: Scree
 
 const topologySections = (report: CheckReport, screen: Screen): readonly (readonly string[])[] => [
   treeLines(report.tree, screen),
+  toolNameLines(report.agents, screen),
   limitLines(report.tree, screen),
   cycleLines(report.cycles, screen),
   worstCaseLines(report.worstCase, screen),
@@ -63,6 +74,23 @@ const treeLines = (tree: readonly TopologyNode[], screen: Screen): readonly stri
   });
   return [paint('bold', 'Agents'), ...withMore(lines, { more: nodes.length - nodesMax, what: 'agent' }, screen)];
 };
+
+/** Only the names that models see differently. */
+const toolNameLines = (agents: CheckReport['agents'], screen: Screen): readonly string[] => {
+  const { paint, columns } = screen;
+  const shown = agents.filter(({ toolName, modelToolName }) => toolName !== modelToolName);
+  if (shown.length === 0) return [];
+  const lines = shown
+    .slice(0, toolNamesMax)
+    .flatMap((agent) => wrapText(`  ${sanitizeLine(agent.name)}: `, describeToolNames(agent), columns, 4));
+  return [
+    paint('bold', 'Tool names'),
+    ...withMore(lines, { more: shown.length - toolNamesMax, what: 'agent' }, screen),
+  ];
+};
+
+export const describeToolNames = ({ toolName, modelToolName }: ToolNames): string =>
+  `MCP clients and scripts see ${toolName}; models see ${modelToolName}`;
 
 /** Where defaults do not apply: set in the file or the config, inherited, or adapted to another limit. */
 const limitLines = (tree: readonly TopologyNode[], screen: Screen): readonly string[] => {

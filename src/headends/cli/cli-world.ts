@@ -1,5 +1,14 @@
 import type { ServeLine, ServeOptions, RunningServer } from './serve-world.ts';
-import type { CheckReport, Cloister, MigrationReport, Task, TaskReason, TaskSpec, VerifyReport } from '#contracts';
+import type {
+  CheckReport,
+  Cloister,
+  MigrationReport,
+  Task,
+  TaskReason,
+  TaskSpec,
+  ToolNames,
+  VerifyReport,
+} from '#contracts';
 
 export type CliStream = {
   write(text: string): unknown;
@@ -113,7 +122,7 @@ export type CheckCommandOptions = {
   readonly config?: string;
 };
 
-export type AgentHelp = {
+export type AgentHelp = ToolNames & {
   readonly name: string;
   readonly description: string;
   readonly usage: string;

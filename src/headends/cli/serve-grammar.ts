@@ -60,7 +60,11 @@ export const addServeCommands = (program: Command, take: TakeRequest): void => {
     .argument('[agents...]', 'same as --agent')
     .option('--agent <path|name>', 'an .ai file, a folder, a team file, a module or a name; repeatable', collect)
     .option('--http [port]', `port to listen on (default: ${defaultPort}; none with --stdio-mcp alone)`, port)
-    .addOption(new Option('--stdio-mcp', 'serve MCP over stdin and stdout').conflicts('json'))
+    .addOption(
+      new Option('--stdio-mcp', 'serve MCP over stdin and stdout; agents are tools, named by toolName').conflicts(
+        'json',
+      ),
+    )
     .option('--token-file <file>', 'clients and their permissions; without it, one token is generated and shown once')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--expose', 'allow --host to be reachable from other machines')

@@ -4,9 +4,9 @@
 //   M2. Every failure is reported in the texts of the catalogue: no stack, no secret, nothing of another cell.
 import { clientError } from '#headends/shared';
 import type { CallToolResult, Server, ServerContext } from '@modelcontextprotocol/server';
+import { unknownAgentError } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, Caller, ServedRun, AgentService } from '#contracts';
-import { servedAgent } from '#headends/shared';
 import { agentAsTool } from './agent-tool.ts';
 import { errorResult, toToolResult } from './call-result.ts';
 import { readArguments } from './read-arguments.ts';
@@ -41,11 +41,19 @@ export const agentServerFactory =
       asProtocolError(() => ({ tools: service.agents(caller).map(agentAsTool) })),
     );
     server.setRequestHandler('tools/call', async ({ params }, context) => {
-      const agent = asProtocolError(() => servedAgent(service, caller, params.name));
+      const agent = asProtocolError(() => calledAgent(service.agents(caller), params.name));
       return callAgent({ serving: service, caller, agent, flow }, (params.arguments ?? {}) as JsonObject, context);
     });
     return server;
   };
+
+/** Throws `agent_unknown`, also for agents that the caller may not run. */
+const calledAgent = (agents: readonly Agent[], name: string): Agent => {
+  const found = agents.find(({ toolName }) => toolName === name);
+  if (found !== undefined) return found;
+  const names = agents.map(({ toolName }) => toolName);
+  throw unknownAgentError(name, names, 'this token may not run any agent.');
+};
 
 type ToolCallContext = {
   readonly serving: AgentService;

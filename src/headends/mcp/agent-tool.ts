@@ -14,7 +14,7 @@ export type InputPlacement = 'prompt' | 'beside' | 'input';
 export const agentAsTool = (agent: Agent): Tool => {
   const outputSchema = toolOutputSchema(agent);
   return {
-    name: agent.name,
+    name: agent.toolName,
     title: agent.name,
     description: agent.usage === '' ? agent.description : `${agent.description}\nExample: ${agent.usage}`,
     inputSchema: toolInputSchema(agent) as Tool['inputSchema'],

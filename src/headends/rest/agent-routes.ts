@@ -46,10 +46,11 @@ export const agentRoutes = (service: AgentService, world: RestWorld): readonly H
 
 const agentJson = (agent: Agent, world: RestWorld): JsonObject => {
   const redact = (text: string): string => world.redact?.(text) ?? text;
-  const { name, description, usage, input, output } = agent;
+  const { name, toolName, description, usage, input, output } = agent;
   const path = `/v1/${encodeURIComponent(name)}`;
   return {
     name,
+    toolName,
     description: redact(description),
     usage: redact(usage),
     input,

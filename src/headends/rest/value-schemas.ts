@@ -89,6 +89,7 @@ export const valueSchemas: Readonly<Record<string, JsonObject>> = {
   Failure: failureSchema,
   Agent: record({
     name: text,
+    toolName: { type: 'string', description: 'The name under which MCP clients call it.' },
     description: text,
     usage: { type: 'string', description: 'An example input.' },
     input: form,

@@ -139,7 +139,7 @@ export class AgentTree {
   }
 
   #withChangeAt(testAgent: TestAgent, above: string, path: string, change: Change): TestAgent {
-    const here = pathBelow(above, testAgent.agent.toolName);
+    const here = pathBelow(above, testAgent.agent.modelToolName);
     if (path !== here && !path.startsWith(`${here}/`)) return testAgent;
     const children = [...testAgent.children.values()].map((child) => this.#withChangeAt(child, here, path, change));
     const options = testOptions(testAgent.agent, {
@@ -158,7 +158,7 @@ export class AgentTree {
       models: original?.models ?? this.#models(own),
       sources: original?.sources ?? this.#sources(own),
       sentTools: new PartCache(),
-      children: new Map(children.map((child) => [child.agent.toolName, child])),
+      children: new Map(children.map((child) => [child.agent.modelToolName, child])),
       limits: { root: resolveLimits(agent, true), child: resolveLimits(agent, false) },
     };
     this.#all.set(agent, testAgent);

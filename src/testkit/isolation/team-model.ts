@@ -97,9 +97,9 @@ const drawCalls = (act: 'look' | 'ask' | 'send', context: ReplyContext): readonl
   const { children } = state.testAgent;
   const child = act === 'ask' ? publicRng.pick([...children.values(), null]) : null;
   // A helper takes time, so the number of helpers is observable.
-  if (child !== null && child !== undefined && tools.some(({ name }) => name === child.agent.toolName)) {
+  if (child !== null && child !== undefined && tools.some(({ name }) => name === child.agent.modelToolName)) {
     const args = drawGoal(child, privateRng.hex(), ports.validate);
-    if (args !== null) return [{ name: child.agent.toolName, args }];
+    if (args !== null) return [{ name: child.agent.modelToolName, args }];
   }
   const plain = tools.filter(({ name }) => !isMailTool(name) && name !== 'gather' && !children.has(name));
   const isTight = ports.graph.budget !== null;

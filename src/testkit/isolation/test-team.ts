@@ -94,7 +94,7 @@ export class TestTeam {
       agent,
       findAgent: ({ task }, one, parent) => {
         if (task?.part === 'task') return members.find((testAgent) => testAgent.agent.name === one.name);
-        return task === undefined ? parent?.children.get(one.toolName) : (coordinator ?? undefined);
+        return task === undefined ? parent?.children.get(one.modelToolName) : (coordinator ?? undefined);
       },
     };
   }

@@ -99,8 +99,8 @@ export class WatchedRun {
     const { prepareRoot: root, seed } = this.#setting;
     const common = new Rng(`${seed} history`);
     if (common.percent(50)) return null;
-    const { toolName } = root.agent;
-    const own = new Rng(`${seed} history ${this.#setting.saltOf(toolName, pathBelow('', toolName))}`);
+    const { modelToolName } = root.agent;
+    const own = new Rng(`${seed} history ${this.#setting.saltOf(modelToolName, pathBelow('', modelToolName))}`);
     const known = this.#sharesContext(root) ? common : own;
     const entries: HistoryEntry[] = [
       { agent: null, category: 'CONTEXT', text: known.words() },
@@ -190,8 +190,8 @@ export class WatchedRun {
   }
 
   #createCell(testAgent: TestAgent, { birth, parent, child }: NewCell): CellState {
-    const { toolName } = testAgent.agent;
-    const label = child?.label ?? toolName;
+    const { modelToolName } = testAgent.agent;
+    const label = child?.label ?? modelToolName;
     const place = parent === null ? label : `${parent.planned.place} › ${label}`;
     const planned: PlannedCell = {
       testAgent,
@@ -202,7 +202,7 @@ export class WatchedRun {
       isExtra: child?.isExtra ?? false,
       ancestors: [...(parent?.planned.ancestors ?? []), testAgent.agent.file ?? testAgent.agent.name],
     };
-    const path = pathBelow(parent?.path ?? '', toolName);
+    const path = pathBelow(parent?.path ?? '', modelToolName);
     const { plans } = this.#setting;
     const plan = plans.get(place) ?? planCell(planned, this.#setting);
     plans.set(place, plan);

@@ -18,6 +18,22 @@ describe('agents to serve', () => {
     expect(() => checkServedAgents(names, agents, ['models'])).toThrow(words);
   });
 
+  test.each([
+    ['x.y', 'x.y', '"one" and "two" have the same tool name, "x.y".'],
+    ['x.y', 'x_y', 'the tool names of "one" ("x.y") and "two" ("x_y") are the same to models: "x_y".'],
+    ['two', undefined, '"one" and "two" have the same tool name, "two".'],
+  ])('with the tool names %s and %s are refused', (first, second, words) => {
+    const common = { description: 'd', prompt: 'p' };
+    const two = [
+      defineAgent({ ...common, name: 'one', toolName: first }),
+      defineAgent({ ...common, name: 'two', ...(second === undefined ? {} : { toolName: second }) }),
+    ];
+    expect(() => checkServedAgents(['one', 'two'], two, [])).toThrow(
+      `agents: ${words} Set another \`toolName\` in one of them.`,
+    );
+    expect(() => checkServedAgents(['one'], two, [])).not.toThrow();
+  });
+
   test('that exist, once each, with distinct names are accepted', () => {
     expect(() => checkServedAgents(['lead'], agents, ['models'])).not.toThrow();
   });

@@ -95,7 +95,8 @@ describe('a call may give an agent less than it has', () => {
       'root',
       how === 'call' ? { agents: [child] } : { tools: [...spawning], spawns: { agents: [child] } },
     );
-    const task = how === 'call' ? call(child.toolName, { prompt: 'Dig.', ...options }) : spawn(child.name, options);
+    const task =
+      how === 'call' ? call(child.modelToolName, { prompt: 'Dig.', ...options }) : spawn(child.name, options);
     const rest = how === 'call' ? [] : [call('receive_message', { timeout_ms: 1_000 })];
     const asked = await ask(root, { says: [...lines({ root: [task, ...rest] }), always('Done.')] });
     const own = asked.requests.find(({ text }) => text.includes(`agent \\"${child.name}\\"`));

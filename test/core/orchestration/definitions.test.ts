@@ -316,6 +316,28 @@ test('agents can be nested three levels deep and no deeper', async () => {
   expect(requests.some(({ text }) => text.includes('The maximum nesting depth was reached.'))).toBe(true);
 });
 
+test('models see a tool name without dots; events and outcomes have it as written', async () => {
+  const child = agent('research', { toolName: 'research.icp' });
+  const { outcome, events, requests } = await ask(agent('lead', { agents: [child], gather: { timeoutMs: 1_000 } }), {
+    says: [
+      ...lines({
+        lead: [
+          call('research_icp', { prompt: 'Go' }),
+          call('gather', { tasks: [{ agent: 'research_icp', prompt: 'Go' }] }),
+          'Done.',
+        ],
+      }),
+      { when: { agent: 'research' }, reply: { fault: 400 } },
+    ],
+  });
+  expect(outcome).toMatchObject({ status: 'partial', missing: ['research.icp'] });
+  expect(events.flatMap((event) => (event.type === 'child-start' ? event.tool : []))).toEqual([
+    'research.icp',
+    'research.icp',
+  ]);
+  expect(requests.filter(({ text }) => text.includes('research.icp'))).toEqual([]);
+});
+
 test('an agent may not call one of its own callers, and gets an error', async () => {
   const again = agent('lead', { toolName: 'lead_again' });
   const middle = agent('middle', { agents: [again] });

@@ -5,7 +5,7 @@ import { CloisterError } from '#base';
 import type { CheckReport } from '#contracts';
 import { cli, emulate, escape, scene } from './driver.ts';
 import type { Terminal } from './driver.ts';
-import { checkReport, problem, template } from './file-world.ts';
+import { checkReport, problem, template, toolNames } from './file-world.ts';
 import type { FileWorld } from './file-world.ts';
 
 const withFiles = (args: readonly string[], files: Partial<FileWorld>, terminal: Terminal = {}) =>
@@ -81,6 +81,19 @@ test('cycles are shown with their path, long ones by their ends', async () => {
   });
   expect(stdout).toContain('Cycles\n  a → b → a\n');
   expect(stdout).toMatch(/a18 →\s+… 981 more … → a0\n/u);
+});
+
+test('check and help say which name models see, if it is another one', async () => {
+  const [lead, scout] = checkReport().agents;
+  const names = toolNames('web.scout', 'web_scout');
+  const { stdout } = await check({ agents: [lead!, { ...scout!, ...names }] });
+  expect(stdout).toContain('\nTool names\n  scout: MCP clients and scripts see web.scout; models see web_scout\n\n');
+  expect((await check({})).stdout).not.toContain('Tool names');
+  const agentHelp = async () => ({ name: 'scout', description: 'Looks.', usage: 'x', template, ...names });
+  expect((await withFiles(['scout.ai', '--help'], { agentHelp })).stdout).toContain(
+    '\nTool name:\n  MCP clients and scripts see web.scout; models see web_scout\n\nUsage:',
+  );
+  expect((await withFiles(['lead.ai', '--help'], {})).stdout).not.toContain('Tool name:');
 });
 
 test('a worst case without a known limit says so', async () => {
@@ -213,6 +226,7 @@ test.each([[['lead.ai', '--help']], [['run', 'lead.ai', '-h']], [['run', '--help
           name: 'lead',
           description: `Leads the research. ${'word '.repeat(30)}\n\nAnd more.`,
           usage: 'Compare "a" and $(b)',
+          ...toolNames('lead'),
           template,
         };
       },
@@ -233,6 +247,7 @@ test('the help of an agent is one value with --json; an agent name has no such h
   const { stdout } = await cli(['lead.ai', '--help', '--json']);
   expect(JSON.parse(stdout)).toEqual({
     name: 'lead',
+    ...toolNames('lead'),
     description: 'Leads the research.',
     usage: 'Compare two databases',
     template,
@@ -310,7 +325,7 @@ const hostile = fc
 
 const hostileReport = fc.record({ one: hostile, two: hostile }).map(({ one, two }): CheckReport => ({
   ok: false,
-  agents: [{ name: one, file: two, description: one }],
+  agents: [{ name: one, file: two, description: one, ...toolNames(one, two) }],
   problems: [{ file: one, line: 3, key: two, message: one, nearest: two }],
   cycles: [[one, two, one]],
   worstCase: { agents: 1, depth: 0, tokens: 1, usd: 1 },
@@ -327,7 +342,13 @@ test('no text in a file can send a control character to the terminal', () =>
       const files: Partial<FileWorld> = {
         check: async () => report,
         init: async () => ({ folder: words, files: [words, `${words}.ai`] }),
-        agentHelp: async () => ({ name: words, description: words, usage: words, template: words }),
+        agentHelp: async () => ({
+          name: words,
+          description: words,
+          usage: words,
+          template: words,
+          ...toolNames(words, ''),
+        }),
       };
       for (const args of [['check'], ['check', '--json'], ['agents'], ['init', 'x'], ['lead.ai', '--help']]) {
         const { stdout, stderr } = await withFiles(args, files);

@@ -1,5 +1,5 @@
 // The part of the fake world that knows agent files: a team of two, or what a test provides instead.
-import type { CheckReport, Problem } from '#contracts';
+import type { CheckReport, Problem, ToolNames } from '#contracts';
 import type { CliWorld } from '#headends/cli';
 
 export type FileWorld = Pick<
@@ -26,11 +26,14 @@ export const problem = (over: Partial<Problem> = {}): Problem => ({
   ...over,
 });
 
+/** `seen`: the name that models see. */
+export const toolNames = (toolName: string, seen = toolName): ToolNames => ({ toolName, modelToolName: seen });
+
 export const checkReport = (over: Partial<CheckReport> = {}): CheckReport => ({
   ok: true,
   agents: [
-    { name: 'lead', file: 'lead.ai', description: 'Leads the research.' },
-    { name: 'scout', file: 'agents/scout.ai', description: 'Looks things up on the web.' },
+    { name: 'lead', file: 'lead.ai', description: 'Leads the research.', ...toolNames('lead') },
+    { name: 'scout', file: 'agents/scout.ai', description: 'Looks things up on the web.', ...toolNames('scout') },
   ],
   problems: [],
   cycles: [],
@@ -64,6 +67,7 @@ export const fileWorld = (over: Partial<FileWorld> = {}): FileWorld => ({
     name: 'lead',
     description: 'Leads the research.',
     usage: 'Compare two databases',
+    ...toolNames('lead'),
     template,
   }),
   stdin: async () => null,

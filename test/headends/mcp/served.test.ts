@@ -118,6 +118,26 @@ describe.each(all)('a served Cloister over $wire, protocol $protocol', ({ wire, 
   });
 });
 
+test('a client sees and calls an agent by its tool name as written, and by no other name', async () => {
+  const model = rehearse([{ reply: 'Here is what I found.' }]);
+  const names = { name: 'research', toolName: 'research.icp' };
+  const served = await serveAgents({
+    agents: [defineAgent({ ...names, description: 'Looks things up.', prompt: 'p', models: [model] })],
+  });
+  const http = { requestInit: { headers: bearer(served.token) } };
+  const client = await connect(new StreamableHTTPClientTransport(new URL(`${served.url}/mcp`), http), '2026-07-28');
+  expect((await client.listTools()).tools).toMatchObject([{ name: 'research.icp', title: 'research' }]);
+  const answer = await client.callTool({ name: 'research.icp', arguments: { prompt: 'Go.' } });
+  expect(answer.content).toEqual([{ type: 'text', text: 'Here is what I found.' }]);
+  for (const name of ['research', 'research_icp'])
+    await expect(client.callTool({ name, arguments: { prompt: 'Go.' } })).rejects.toThrow(
+      `"${name}" is not one of: research.icp.`,
+    );
+  const listed = await fetch(`${served.url}/v1`, { headers: bearer(served.token) });
+  expect(await listed.json()).toMatchObject({ agents: [names] });
+  await client.close();
+});
+
 describe.each([
   ['http', '/mcp'],
   ['sse', '/mcp/sse'],
