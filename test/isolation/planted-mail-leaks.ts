@@ -31,13 +31,18 @@ export const askerLeaks: readonly MailLeak[] = [
   ),
 ];
 
-/** Leaks to the caller of an agent of what agents that it spawned write. */
+/** Leaks to the caller of an agent of what agents that it spawned write, and to strangers of who was spawned. */
 export const spawnedLeaks: readonly MailLeak[] = [
   leak('the words of spawned agents cross to their parent’s parent', 'envelope-spawned', 'const named = spawned;'),
   leak(
     'a parent’s parent hears of agents whose words their parent has not read',
     'envelope-spawned',
     'const named = spawned.map(({ agent, status }) => ({ agent, status }));',
+  ),
+  leak(
+    'agents forget who has ended when somebody outside starts an agent, anywhere in the run',
+    'outside-spawn-rules',
+    '$(whole)\n  for (const one of runtime.liveRun.mail.directory.all) one.ended.length = 0;',
   ),
 ];
 
