@@ -3,13 +3,14 @@
 //   H4. If a message is refused or fails, the chat reports it and continues; the exit code is that of the last such message.
 //   H5. Ctrl-C cancels the current turn and with it the session: the next message starts a new session that gets the
 //       conversation. Without a terminal, or when no turn is in flight, Ctrl-C ends the chat.
-//   H6. At the end, the session and the agents it started are asked to finish.
+//   H6. At the end, the session and the agents it started are asked to finish. Work that they leave unfinished is reported, and
+//       the exit code says so.
 //   H7. A session that a killed chat has left in the conversation is continued, with its agents. What they said that nobody has
 //       seen is shown first.
 import { CloisterError, unknownAgentError } from '#base';
 import type { Json } from '#base';
-import type { AgentMessage, Answer, Cloister, RunSession } from '#contracts';
-import { cliAnswerJson, cliOutcomeJson, printAnswer, printMessage } from './answer.ts';
+import type { AgentMessage, Answer, Cloister, RunOutcome, RunSession } from '#contracts';
+import { cliAnswerJson, cliOutcomeJson, missingAgentLines, printAnswer, printMessage, spawnedLines } from './answer.ts';
 import type { AnswerReport } from './answer.ts';
 import type { Lines } from './cli-world.ts';
 import { formatConversation, fullConversation } from './conversation-name.ts';
@@ -39,14 +40,17 @@ export const chatCommand = async (request: ChatRequest, context: CommandContext)
   const lines = world.lines();
   const left = interrupts.onLeave(() => lines.close());
   const chat: Chat = { request, cloister, lines, current: undefined };
+  let atEnd: ExitCode = exitCode.completed;
+  let code: ExitCode;
   try {
     await continueInterruptedSession(chat, context);
-    return await chatLoop(chat, context);
+    code = await chatLoop(chat, context);
   } finally {
     left();
     lines.close();
-    await finish(chat, context);
+    atEnd = await finish(chat, context);
   }
+  return code === exitCode.completed ? atEnd : code;
 };
 
 /** Fails before the first message: an unknown agent cannot answer any. */
@@ -229,7 +233,10 @@ const reportEnd = async (
   try {
     const outcome = await session.outcome;
     if (request.json) output.jsonLine({ ...conversationField(request), ...cliOutcomeJson(outcome) });
-    else if (outcome.failure !== null) output.err.print(...errorLines(cliFailureJson(outcome.failure)));
+    else {
+      output.err.print(...missingAgentLines(outcome), ...spawnedLines(outcome));
+      if (outcome.failure !== null) output.err.print(...errorLines(cliFailureJson(outcome.failure)));
+    }
     return exitOfOutcome(outcome);
   } catch (error) {
     return reportRefusal(error, request, context);
@@ -249,8 +256,8 @@ const reportRefusal = (error: unknown, request: ChatRequest, { output }: Command
 const finish = async (
   { current: talked, lines, request }: Chat,
   { interrupts, output }: CommandContext,
-): Promise<void> => {
-  if (talked === undefined) return;
+): Promise<ExitCode> => {
+  if (talked === undefined) return exitCode.completed;
   const { session, ended } = talked;
   if (interrupts.seen) session.cancel();
   else {
@@ -260,5 +267,15 @@ const finish = async (
       output.err.print(`shutting down ${plural(others, 'agent')} started in this chat…`);
     session.finish();
   }
-  await Promise.allSettled([session.outcome, ended]);
+  const [end] = await Promise.allSettled([session.outcome, ended]);
+  return end.status === 'rejected' ? exitCode.completed : reportLeftWork(end.value, request, output);
+};
+
+/** Every answer has been shown already. What the session's agents wrote since, and what they left unfinished, has not. */
+const reportLeftWork = (outcome: RunOutcome, request: ChatRequest, output: CommandContext['output']): ExitCode => {
+  const { status, missing, spawned = [] } = outcome;
+  if (spawned.length === 0) return exitCode.completed;
+  if (request.json) output.jsonLine({ ...conversationField(request), ...cliOutcomeJson(outcome) });
+  else output.err.print(...missingAgentLines(outcome), ...spawnedLines(outcome));
+  return missing.length === 0 || status === 'cancelled' ? exitCode.completed : exitCode.unfinished;
 };

@@ -32,7 +32,8 @@ export const showLines = (
   const { spent } = report;
   const root = report.cells.find(({ parent }) => parent === null);
   const refused = refusalLines(report.events, paint);
-  const failure = root?.outcome?.failure ?? null;
+  const outcome = root?.outcome ?? null;
+  const failure = outcome?.failure ?? null;
   const operations = listOperations(report.events);
   const tasks = [
     ...taskLines(given, printer, verbose ? Infinity : undefined),

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import { defineAgent, openCloister } from 'cloister';
-import { rehearse } from '#testkit';
+import { rehearse, virtualClock } from '#testkit';
 import { emulate, scene, settle, startCli } from './driver.ts';
 import type { Behaviour } from './driver.ts';
 
@@ -84,4 +84,51 @@ test('one that cannot be continued is reported, and the next message starts a ne
   expect(code).toBe(0);
   expect(turns).toEqual([['lead', 'And now?', expect.objectContaining({ conversation: expect.anything() })]]);
   expect(stderr).toMatch(/^error: .*Run c0ffee\.[^]*cannot be continued\. Your next message starts a new one\.$/mu);
+});
+
+/** A lead whose scout still works when the chat ends. Time passes only after that, once the scout has been asked to finish. */
+const leaveAtWork = async (delayMs: number, args: readonly string[] = []) => {
+  const clock = virtualClock(1_000_000);
+  const opens = () => {
+    const spawn = { tool: 'spawn_agent', args: { agent_id: 'scout', initial_message: 'seek' } };
+    const model = rehearse(
+      [
+        { when: { agent: 'scout' }, reply: { text: 'found gold', delayMs } },
+        { when: { turn: 1 }, reply: { calls: [spawn] } },
+        { reply: 'Sent.' },
+      ],
+      { clock },
+    );
+    const scout = defineAgent({ name: 'scout', description: 'Scouts.', prompt: 'Scout.' });
+    const options = { name: 'lead', description: 'Leads.', prompt: 'Lead.', tools: ['spawn_agent'] };
+    const lead = defineAgent({ ...options, spawns: { agents: [scout], graceMs: 5_000 } });
+    return openCloister({ store: 'memory', agents: [lead], models: [model], clock });
+  };
+  let timers = Infinity;
+  const over = async (): Promise<null> => {
+    timers = clock.waiting;
+    return null;
+  };
+  const cli = startCli(['chat', 'lead', ...args], scene(), {
+    terminal: { tty: false },
+    behaviour: { opens, lines: { isTerminal: false, texts: ['look', over] } },
+  });
+  for (let tries = 0; tries < 2_000 && clock.waiting <= timers; tries++) await settle();
+  await clock.runAll();
+  return { code: await cli.code, stdout: cli.stdout(), stderr: cli.stderr() };
+};
+
+test('a chat that ends while an agent works names it with the reason, and exits with 5', async () => {
+  const { code, stdout, stderr } = await leaveAtWork(60_000);
+  expect({ code, stdout }).toEqual({ code: 5, stdout: 'Sent.\n' });
+  expect(stderr).toMatch(/^no complete answer from: scout\n- scout: It was still working when/mu);
+  const json = await leaveAtWork(60_000, ['--json']);
+  expect(json.code).toBe(5);
+  expect(JSON.parse(json.stdout.split('\n')[1]!)).toMatchObject({ status: 'partial', missing: ['scout'] });
+});
+
+test('what an agent finishes after the end of the chat is shown, apart from the answers', async () => {
+  const { code, stdout, stderr } = await leaveAtWork(1_000);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'Sent.\n' });
+  expect(stderr).toContain('from scout, which the answer does not include:\nfound gold');
 });

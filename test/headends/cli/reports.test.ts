@@ -86,6 +86,8 @@ test('uncertain tokens and missing children are reported', async () => {
   const { stderr } = await cli(['run', 'lead', 'x'], scene({ uncertain: 4321, status: 'partial' }));
   expect(stderr).toContain('uncertain: 4,321 tokens');
   expect(stderr).toContain('no complete answer from: researcher');
+  const { stdout } = await cli(['show', 'last'], scene({ status: 'partial' }));
+  expect(stdout).toContain('\nno complete answer from: researcher\n');
 });
 
 test('show says what the answer lacks: agents that did not finish, why, and what others wrote after it', async () => {
