@@ -3,7 +3,7 @@ import './node-version.ts';
 export { PromptlyReleasingMap } from './promptly-releasing-map.ts';
 export { canonicalJson, deepFreeze, omitUndefined, frozenCopy, isObject, isSameJson } from './json.ts';
 export { bothSchemas, embedSchema, refersToRoot } from './embed-schema.ts';
-export { extractJson, readJsonAnswer } from './json-answer.ts';
+export { extractJson, readJsonAnswer, findJsonAnswer } from './json-answer.ts';
 export { encodeMessage, decodeMessage } from './encode-message.ts';
 export { sha256, utf8Bytes, zeroHash } from './hash.ts';
 export { isoTime, weekday } from './format-utc.ts';

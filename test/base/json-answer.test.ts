@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { extractJson } from '#base';
+import { extractJson, findJsonAnswer } from '#base';
 
 const newlines = '\n'.repeat(1_000_000);
 
@@ -24,4 +24,15 @@ test('a million empty lines take no longer than other text', () => {
     expect(extractJson(`${start}${newlines}[1]${newlines}`)).toEqual([1]);
   }
   expect(extractJson(`\`\`\`json${newlines}[1]${newlines}\`\`\``)).toEqual([1]);
+});
+
+test('many brackets take no longer than other text, and more than 32 values are not checked one by one', () => {
+  for (const text of ['{', '[', '[ ', '{"', '[1', '{x}', '[]x'])
+    expect(findJsonAnswer(text.repeat(300_000), () => [])).toHaveProperty('problems');
+  let checks = 0;
+  const check = (): readonly string[] => [`No ${checks++}.`];
+  findJsonAnswer('[1] '.repeat(32), check);
+  expect(checks).toBe(32);
+  expect(findJsonAnswer('[1] '.repeat(33), check)).toEqual({ problems: [expect.stringContaining('more than one')] });
+  expect(checks).toBe(32);
 });

@@ -4,8 +4,8 @@
 //   T2. What happens next depends only on the queue, and the queue only on settlements in recorded order: a replay takes the same path.
 //   T3. All settlements are read before anything is decided, so a reader of the log alone arrives at the same queue.
 //   T4. Results stay in this session. Only dependent tasks and the final answer read them.
-import { CloisterError, extractJson, decodeMessage } from '#base';
-import type { Failure, JsonObject } from '#base';
+import { CloisterError, extractJson, findJsonAnswer, decodeMessage } from '#base';
+import type { Failure, Json, JsonObject } from '#base';
 import type {
   Agent,
   Envelope,
@@ -93,17 +93,15 @@ export class TeamSessionRunner {
     const { coordinator } = this.#cell.agent;
     if (coordinator === null) return { code: 'team_invalid', detail: 'The team has no coordinator to plan.' };
     const prompt = planGoal(goal ?? '', teamRoster(this.#cell.agent), this.#rules);
-    const input: TeamChildInput = {
-      part: { part: 'plan' },
-      goal: prompt,
-      check: (value) => planProblems(value, this.#rules),
-    };
+    const check = (value: Json): readonly string[] => planProblems(value, this.#rules);
+    const input: TeamChildInput = { part: { part: 'plan' }, goal: prompt, check };
     const ended = await this.#runPart(this.#createChild(coordinator.plans, input));
     if ('code' in ended) return ended;
-    const value = extractJson(ended.output);
-    const plan = readPlan(value);
-    if (ended.status !== 'completed' || 'problem' in plan) return planFailure(ended, planProblems(value, this.#rules));
-    return this.#addTasks(plan.tasks);
+    const found = findJsonAnswer(ended.output, check);
+    if (ended.status !== 'completed' || 'problems' in found)
+      return planFailure(ended, 'problems' in found ? found.problems : []);
+    const plan = readPlan(extractJson(found.json));
+    return 'problem' in plan ? planFailure(ended, [plan.problem]) : this.#addTasks(plan.tasks);
   }
 
   #addTasks(tasks: unknown): Failure | null {

@@ -1,5 +1,5 @@
 // Ends a session with an outcome. There is no success without a final answer.
-import { CloisterError, deepFreeze, errorCatalogue, extractJson, readJsonAnswer } from '#base';
+import { CloisterError, deepFreeze, errorCatalogue, extractJson, findJsonAnswer } from '#base';
 import type { Failure, Json } from '#base';
 import type { CrossingEnd, Outcome, Spent, Status, StepContext } from '#contracts';
 import { dropEarlierCalls } from '#core/memory';
@@ -170,21 +170,9 @@ const checkAnswer = async (session: Session, text: string): Promise<AnswerCheck>
 };
 
 /** The one value in the answer that fits, or why there is none. */
-const findValue = (
-  { cell, ports }: Session,
-  text: string,
-): { readonly json: string } | { readonly problems: readonly string[] } => {
+const findValue = ({ cell, ports }: Session, text: string): ReturnType<typeof findJsonAnswer> => {
   const { schema } = cell.agent.output;
-  const values = readJsonAnswer(text).map((found) => {
-    // probe: json-answer-problems
-    if (found.problems.length > 0) return found;
-    const checkAgainstSchema = (): readonly string[] =>
-      schema === undefined ? [] : ports.world.validate(schema, found.value);
-    return { ...found, problems: ports.checkAnswer?.(found.value) ?? checkAgainstSchema() };
-  });
-  const fitting = values.filter(({ problems }) => problems.length === 0);
-  // probe: json-answer-value
-  if (fitting.length === 1) return { json: fitting[0]!.text };
-  if (fitting.length > 1) return { problems: ['The answer holds more than one JSON value.'] };
-  return { problems: (values[0]?.problems ?? ['The answer is not JSON.']).slice(0, 10) };
+  const checkAgainstSchema = (value: Json): readonly string[] =>
+    schema === undefined ? [] : ports.world.validate(schema, value);
+  return findJsonAnswer(text, (value) => ports.checkAnswer?.(value) ?? checkAgainstSchema(value));
 };

@@ -145,6 +145,24 @@ describe('a value is passed on unchanged, or sent back', () => {
   });
 });
 
+test.each([
+  ['before a brace of the text around it', '{"list":[1,2]} and {so on}', '{"list":[1,2]}'],
+  ['before a bracket of the text around it', 'It is [{"a":1}], as in [sic].', '[{"a":1}]'],
+  ['after brackets of the text around it', 'Given f(x[i]) and {x}: {"a":[1]}', '{"a":[1]}'],
+  ['with brackets in its strings', 'So: {"a":"}{\\"]["}.', '{"a":"}{\\"]["}'],
+])('a value %s is the result, not a part of it', async (_, text, written) => {
+  const { outcome } = await ask(agent('free', { output: { format: 'json' } }), { says: [always(text)] });
+  expect(outcome).toMatchObject({ status: 'completed', output: written });
+});
+
+test.each([
+  ['is broken', { text: '{"list":[1,2], more}' }],
+  ['is cut off', { text: '{"list":[1,2],"rest":', finish: 'length' as const }],
+])('no part of a value that %s is the result', async (_, reply) => {
+  const { outcome } = await ask(agent('free', { output: { format: 'json' } }), { says: [always(reply)] });
+  expect(outcome).toMatchObject({ status: 'failed', output: '', data: null });
+});
+
 test('a secret that was escaped in the answer is removed when the value is written without escapes', async () => {
   const secret = 'sk-live-9f8e7d6c5b4a';
   const escaped = [...secret].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');

@@ -46,6 +46,12 @@ const idsOf = ({ session }: Awaited<ReturnType<typeof runLed>>) =>
   [...session.queue.tasks()].map(({ id, dependsOn }) => [id, ...dependsOn]);
 
 describe('a plan', () => {
+  test('that repeats a key is refused by name', async () => {
+    const twice = '[{"title":"a","title":"b","description":"d"}]';
+    const { outcome } = await runLed([twice, twice]);
+    expect(outcome.failure).toEqual({ code: 'plan_invalid', detail: 'Duplicate key "title".' });
+  });
+
   test('may be a bare list of tasks', async () => {
     const { tasks } = JSON.parse(good) as { tasks: unknown };
     const led = await runLed([JSON.stringify(tasks)]);
