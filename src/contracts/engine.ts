@@ -127,6 +127,8 @@ export type StepContext = {
   /** Idempotency key, the same on every retry. */
   readonly key: string;
   emit(event: LiveEvent): void;
+  /** A text that is complete: it is emitted in one piece, even if secrets are removed from it. */
+  emitWhole(text: string): void;
   /** The listener is called once if the step is stopped from outside, for work that does not accept a signal. */
   onStop(listener: () => void): void;
   /** Reports the true cost. If it is never called, the whole hold counts as uncertain. */

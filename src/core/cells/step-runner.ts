@@ -279,6 +279,10 @@ export class StepRunner implements StepContext {
     else this.#owner.emit(event);
   }
 
+  emitWhole(text: string): void {
+    if (!this.#isSettled) this.#owner.emit({ type: 'text-delta', text: this.redact(text) });
+  }
+
   onStop(listener: () => void): void {
     this.#onStop = listener;
     if (this.#isSettled) listener();

@@ -152,7 +152,7 @@ const checkAnswer = async (session: Session, text: string): Promise<AnswerCheck>
     timeoutCode: 'tool_timeout',
     work: async (world: StepContext): Promise<Json> => {
       const found = findValue(session, text);
-      if ('json' in found && cell.runtime.hasLiveListeners) world.emit({ type: 'text-delta', text: found.json });
+      if ('json' in found && cell.runtime.hasLiveListeners) world.emitWhole(found.json);
       return found;
     },
   } as const;

@@ -175,6 +175,17 @@ test('a secret that was escaped in the answer is removed when the value is writt
   expect(await auditProblems(frames)).toEqual([]);
 });
 
+test('the value is shown live in one piece also if there are secrets', async () => {
+  const secret = 'sk-live-9f8e7d6c5b4a';
+  const shown: unknown[] = [];
+  await record(expert, {
+    says: [always(`Well: {"city":"New York, ${secret}","people":1}`)],
+    secrets: [secret],
+    onLive: (event) => event.type === 'text-delta' && shown.push(event.text),
+  });
+  expect(shown).toEqual(['{"city":"New York, [redacted]","people":1}']);
+});
+
 test('the audit finds a value that its model did not write, and an output that is not the value', async () => {
   const { frames } = await record(expert, { says: [always(prose)] });
   expect(await auditProblems(frames)).toEqual([]);

@@ -1,7 +1,7 @@
 // Runs with access to their frames: to crash after any of them, to resume from there, and to change what is recorded.
 import { expect } from 'vitest';
-import type { RunId } from '#base';
-import type { Agent, SessionResources, Frame, Model, RunLog } from '#contracts';
+import type { CellId, RunId } from '#base';
+import type { Agent, SessionResources, Frame, LiveEvent, Model, RunLog } from '#contracts';
 import { validate } from '#adapters/schemas';
 import { memoryStore } from '#adapters/stores';
 import { memoryCellFolders } from '#adapters/cell-folders';
@@ -23,11 +23,13 @@ export type Recording = {
   readonly facts?: Partial<Model>;
   /** The tool sources of each agent; by default those of its definition. */
   readonly sources?: (agent: Agent) => SessionResources['sources'];
+  /** Gets the live events. */
+  readonly onLive?: (event: LiveEvent) => void;
 };
 
 const run = 'a1b2c3d4e5f6' as RunId;
 
-const wire = ({ says, at = 1_000_000, sources, facts = {}, secrets = [] }: Recording, seed: string) => {
+const wire = ({ says, at = 1_000_000, sources, facts = {}, secrets = [], onLive }: Recording, seed: string) => {
   const clock = virtualClock(at);
   const rehearsal = rehearse(says, { clock });
   const model: Model = { language: rehearsal, ...facts };
@@ -55,6 +57,10 @@ const wire = ({ says, at = 1_000_000, sources, facts = {}, secrets = [] }: Recor
     storeBlob: (bytes) => store.putBlob(bytes),
     readBlob: (ref) => store.getBlob(ref),
     lane: () => undefined,
+    ...(onLive && {
+      hasLiveListeners: () => true,
+      onLive: (_cell: CellId, _agent: string, event: LiveEvent) => onLive(event),
+    }),
   };
   const finish = async (live: RunHandle) => {
     const outcome = await runUntilSettled(clock, live.outcome);
