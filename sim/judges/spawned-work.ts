@@ -1,7 +1,7 @@
 // Work of spawned agents is finished, or their parent is not `completed` and names them. What they wrote goes no further than to
 // whoever asked for the run.
 import type { CellId } from '#base';
-import type { Envelope, Frame, Outcome } from '#contracts';
+import type { Envelope, Frame, FrameRecord, Outcome } from '#contracts';
 import type { RunHistory } from '../history.ts';
 import { runFacts } from './facts.ts';
 import type { CellFacts } from './facts.ts';
@@ -64,7 +64,7 @@ const judgeEnd = (run: RunHistory, { birth, operations, outcome, endedIn }: Cell
   const lastReply = Math.max(-1, ...operations.flatMap(({ attempt, settledIn }) => (attempt ? [settledIn] : [])));
   const closes = run.frames
     .slice(lastReply + 1, endedIn)
-    .some(({ cell, record }) => cell === birth.cell && record.type === 'post' && record.name === 'mail:close');
+    .some(({ cell, record }) => cell === birth.cell && record.type === 'post' && hasAsked(record));
   const wait = operations.find(({ begin }) => begin.name === waitName);
   if (closes && answered && rules.onEnd === 'wait' && wait === undefined)
     report(`${birth.cell} to wait for its agents`, 'it shut them down');
@@ -73,6 +73,10 @@ const judgeEnd = (run: RunHistory, { birth, operations, outcome, endedIn }: Cell
   const ms = wait.begin.until! - run.frames[wait.beganIn]!.at;
   if (ms > Math.max(1, rules.waitMs)) report(`${birth.cell} to wait ${rules.waitMs} ms at most`, `${ms} ms`);
 };
+
+/** Whether agents were asked to finish. If all had ended, only the words that were not read are recorded. */
+const hasAsked = ({ name, value }: Extract<FrameRecord, { type: 'post' }>): boolean =>
+  name === 'mail:close' && (value as { readonly asked: readonly CellId[] } | undefined)?.asked.length !== 0;
 
 /** An agent that never had work has nothing to finish. */
 const hasFinished = ({ operations, outcome, goal }: CellFacts): boolean => {

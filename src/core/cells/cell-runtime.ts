@@ -69,6 +69,8 @@ export interface CellRuntime extends CellContext {
   /** Stops this cell and its descendants: operations settle as cancelled, and `first` rejects. */
   halt(failure?: Failure, atFrame?: number, at?: number): void;
   readonly halted: boolean;
+  /** Whether this cell is stopped when the next operation begins (on replay: began). */
+  readonly isStopped: boolean;
   /** Resolves when every operation that began has settled. */
   whenAllSettled(): Promise<void>;
   /** Those of the given operations that have not settled when the next operation begins (on replay: began). */

@@ -136,7 +136,11 @@ export class LocalContext implements CellRuntime {
 
   stillRunning<P extends PendingOperation>(pending: readonly P[]): readonly P[] {
     // Stopping this cell stopped them too.
-    return this.#haltedAtFrame <= this.nextFrame ? [] : this.unsettled(pending);
+    return this.isStopped ? [] : this.unsettled(pending);
+  }
+
+  get isStopped(): boolean {
+    return this.#haltedAtFrame <= this.nextFrame;
   }
 
   unsettled<P extends PendingOperation>(pending: readonly P[]): readonly P[] {

@@ -15,7 +15,7 @@ export const openSpawned = ({ cell, spawnedChildren }: Session): readonly Pendin
 export type ShutdownResult = {
   /** The agents that were asked to finish. */
   readonly asked: readonly CellId[];
-  /** Those of them whose last words the session has not read. */
+  /** Those of them, and of those that had ended before, whose last words the session has not read. */
   readonly unheard: readonly CellId[];
 };
 
@@ -23,8 +23,10 @@ export type ShutdownResult = {
 export const shutDownSpawned = async (session: Session): Promise<ShutdownResult> => {
   const { runtime, agent } = session.cell;
   let open: readonly PendingOperation[] = openSpawned(session);
-  if (open.length === 0) return { asked: [], unheard: [] };
-  const request = requestShutdown(session, open);
+  if (runtime.isStopped) return { asked: [], unheard: [] };
+  const ended = session.spawnedChildren.flatMap(({ pending }) => (pending.settled === undefined ? [] : [pending]));
+  const request = requestShutdown(session, open, ended);
+  if (open.length === 0) return shutDownOf(await runtime.first([request]));
   const grace: PendingOperation = runtime.begin({
     do: 'sleep',
     ms: agent.spawns?.graceMs ?? shutdownGraceMs,
@@ -36,29 +38,39 @@ export const shutDownSpawned = async (session: Session): Promise<ShutdownResult>
     else open = open.filter((pending) => pending !== settled);
   }
   if (grace.settled === undefined) runtime.cancel(grace);
-  const { settled } = await runtime.first([request]);
-  return settled?.ok === true ? (settled.value as unknown as ShutdownResult) : { asked: [], unheard: [] };
+  return shutDownOf(await runtime.first([request]));
 };
+
+const shutDownOf = ({ settled }: PendingOperation<PostOperation>): ShutdownResult =>
+  settled?.ok === true ? (settled.value as unknown as ShutdownResult) : { asked: [], unheard: [] };
 
 /** Idle agents end immediately; the others end when they have finished their current work. */
 export const requestShutdown = (
   { cell }: Session,
   children: readonly PendingOperation[],
+  ended: readonly PendingOperation[] = [],
 ): PendingOperation<PostOperation> => {
   const { runtime } = cell;
-  const asked = children.flatMap(({ operation }) => (operation.do === 'child' ? [operation.cell] : []));
+  const asked = cellsOf(children);
   return runtime.begin({
     do: 'post',
     name: 'mail:close',
     decide: () => {
       const { directory } = runtime.liveRun.mail;
       const unread = directory.get(runtime.cellId)?.mailbox.unread ?? [];
+      // What an agent said last is in its answer; its result only repeats it.
+      const hasUnreadWords = (one: CellId): boolean =>
+        unread.some(({ from, kind }) => from === one && kind !== 'result');
       // Whoever still works may have more to say.
-      const unheard = asked.filter(
-        (one) => directory.get(one)?.mailbox.idle === false || unread.some(({ from }) => from === one),
-      );
+      const unheard = [
+        ...asked.filter((one) => directory.get(one)?.mailbox.idle === false || hasUnreadWords(one)),
+        ...cellsOf(ended).filter(hasUnreadWords),
+      ];
       for (const one of asked) directory.get(one)?.mailbox.close();
       return { asked, unheard };
     },
   });
 };
+
+const cellsOf = (children: readonly PendingOperation[]): readonly CellId[] =>
+  children.flatMap(({ operation }) => (operation.do === 'child' ? [operation.cell] : []));

@@ -52,6 +52,25 @@ describe('after its last answer, a parent', () => {
     expect(outcome.spawned).toBeUndefined();
   });
 
+  test('passes on the words of an agent that it shut down before, unless it read them', async () => {
+    const shutDown = call('shutdown_agent', { sub_agent_id: 'helper' });
+    const { outcome } = await ask(lead(), {
+      says: [...lines({ lead: [spawn('helper', 'Dig'), shutDown, 'Done.'] }), always(slowly('Dug.', 500), 'helper')],
+    });
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      missing: [],
+      spawned: [{ agent: 'helper', status: 'completed', why: null, output: 'Dug.' }],
+    });
+    const read = await ask(lead(), {
+      says: [
+        ...lines({ lead: [spawn('helper', 'Dig'), call('receive_message'), shutDown, 'They dug.'] }),
+        always('Dug.', 'helper'),
+      ],
+    });
+    expect(read.outcome.spawned).toBeUndefined();
+  });
+
   test('does not miss agents that were never given work', async () => {
     const { outcome } = await ask(lead(), { says: lines({ lead: [spawn('helper'), 'Done.'] }) });
     expect(outcome).toMatchObject({ status: 'completed', missing: [] });
@@ -129,7 +148,7 @@ describe('after its last answer, a parent', () => {
     const patient = agent('helper', { tools: ['receive_message'], limits: { maxOutputTokens: 60_000 } });
     // The helper inherits its parent's limit, so that one is not lower than the helper's own.
     const { outcome } = await ask(lead({ agents: [patient] }, { limits: { maxOutputTokens: 60_000 } }), {
-      budget: { tokens: 190_000 },
+      budget: { tokens: 241_000 },
       concurrency: { models: 1 },
       says: lines({
         lead: [spawn('helper', 'Dig'), 'Handed over.'],
