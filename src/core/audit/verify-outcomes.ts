@@ -23,7 +23,10 @@ export const verifyOutcomes =
     const wrong = spentFaults(ended.outcome, cell.end.total);
     if (wrong.length > 0) problems.add('outcome-spent', where, `its frames add up to different ${wrong.join(', ')}`);
     const isTeam = records.definitions.get(cell.birth.digest)?.team !== undefined;
-    verifyEnvelope(frame, ended, { isTeam, problems });
+    verifyEnvelope(frame, ended, problems);
+    // A team's data are its tasks.
+    if (!isTeam && !hasItsData(ended.outcome, answersInJson(records.definitions, cell)))
+      problems.add('outcome-envelope', where, 'its data does not match its output');
     // A team's outcome is checked with its tasks, a resident's with its work.
     if (!isTeam && cell.birth.spawned === undefined && !hasAnswered(records, cell, ended.outcome))
       problems.add('outcome-answer', where, "its output is not its model's last answer");
@@ -45,13 +48,11 @@ const spentFaults = ({ spent }: Outcome, total: Tally): readonly string[] => {
   return [...countedKeys.filter((key) => spent[key] !== total[key]), ...(nanoUsd === total.nanoUsd ? [] : ['usd'])];
 };
 
-type CheckContext = { readonly isTeam: boolean; readonly problems: AuditProblems };
-
 /** The result that crossed must be the outcome without the failure's detail and the figures. */
-const verifyEnvelope = (frame: Frame, { cell, outcome }: EndedCell, { isTeam, problems }: CheckContext): void => {
+const verifyEnvelope = (frame: Frame, { cell, outcome }: EndedCell, problems: AuditProblems): void => {
   const content = frame.contents?.find(({ kind, from }) => kind === 'result' && from === cell);
   if (content === undefined) return;
-  const { status, output, failure, missing, data, spawned } = outcome;
+  const { status, output, failure, missing, spawned } = outcome;
   const expected: Envelope = {
     status,
     output,
@@ -62,10 +63,14 @@ const verifyEnvelope = (frame: Frame, { cell, outcome }: EndedCell, { isTeam, pr
   const { agent_id: _name, ...crossed } = JSON.parse(content.content) as Envelope;
   if (!isSameJson(expected, crossed))
     problems.add('outcome-envelope', problemLocation(frame, cell), 'the outcome differs from the result that crossed');
-  // A team's data are its tasks.
-  const parsed = data === null || isTeam ? undefined : parseJson(output);
-  if (parsed !== undefined && !isSameJson(parsed, data))
-    problems.add('outcome-envelope', problemLocation(frame, cell), 'its data does not match its output');
+};
+
+/** An answer in JSON is also given as data, which do not cross with the result. Nothing else is. */
+const hasItsData = ({ status, output, data }: Outcome, isJson: boolean): boolean => {
+  const isAnswer = status === 'completed' || status === 'partial';
+  if (data === null && !(isJson && isAnswer)) return true;
+  const parsed = isJson ? parseJson(output) : undefined;
+  return parsed !== undefined && isSameJson(parsed, data);
 };
 
 /** What spawned agents wrote goes to whoever asked for the run. A parent's parent hears who did not finish, and how it ended. */

@@ -1,5 +1,6 @@
 // Checks that no outcome hides work that spawned agents left unfinished, or adds words to what they wrote. Runs after the frame is
 // read.
+import type { CellId } from '#base';
 import type { Frame, Outcome, SpawnedOutcome } from '#contracts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
@@ -18,6 +19,7 @@ export const verifySpawned =
     const isKnown = ({ agent, cell: id }: SpawnedOutcome): boolean =>
       children.some(({ birth }) => birth.cell === id && birth.spawned?.name === agent);
     for (const one of listed) if (!isKnown(one)) faults.push(`it did not spawn "${one.agent}"`);
+    faults.push(...unheardFaults(ended.outcome, cell));
     for (const fault of faults) problems.add('outcome-spawned', problemLocation(frame, ended.cell), fault);
   };
 
@@ -30,22 +32,44 @@ const childFaults = (outcome: Outcome, parent: CellRecords, child: CellRecords):
     ({ begin, settle }) => begin.birth?.cell === child.birth.cell && settle?.ok === true,
   );
   const isNamed = status !== 'completed' && missing.includes(name) && typeof entry?.why === 'string';
-  const isTrue = entry === undefined || isTrueEntry(entry, child.end.outcome, hasCrossed);
+  const hasFinished = hasCrossed && isFinished(child.end.outcome);
+  const wasStopped = isStopped(status);
+  const isTrue = entry === undefined || isTrueEntry(entry, child.end.outcome, { hasCrossed, wasStopped });
   return [
-    ...(isNamed || (hasCrossed && isFinished(child.end.outcome))
-      ? []
-      : [`it does not say that "${name}" left work unfinished`]),
+    ...(isNamed || hasFinished ? [] : [`it does not say that "${name}" left work unfinished`]),
+    ...(hasFinished && !wasStopped && typeof entry?.why === 'string'
+      ? [`it says that "${name}" left work unfinished`]
+      : []),
     ...(isTrue ? [] : [`it says something else about "${name}" than the log`]),
   ];
 };
+
+/** Agents whose words the session had not read when it ended must be listed, each once. */
+const unheardFaults = ({ status, spawned = [] }: Outcome, { operations }: CellRecords): readonly string[] => {
+  const listed = spawned.map(({ cell }) => cell);
+  const twice = new Set(listed).size < listed.length ? ['it lists an agent twice'] : [];
+  const closed = [...operations.values()].findLast(({ begin }) => begin.name === 'mail:close')?.settle;
+  if (closed?.ok !== true || isStopped(status)) return twice;
+  const { unheard } = closed.value as { readonly unheard: readonly CellId[] };
+  return [
+    ...twice,
+    ...(unheard.every((one) => listed.includes(one)) ? [] : ['it leaves out words that it had not read']),
+  ];
+};
+
+const isStopped = (status: Outcome['status']): boolean => status !== 'completed' && status !== 'partial';
 
 /** It finished its work, or was shut down before it had any. */
 const isFinished = ({ status, failure }: Outcome): boolean =>
   status === 'completed' || (status === 'cancelled' && failure?.code === 'shut_down');
 
 /** A parent that was stopped does not know how its agents ended, only that they were stopped with it. */
-const isTrueEntry = (entry: SpawnedOutcome, { status, output }: Outcome, hasCrossed: boolean): boolean => {
-  if (entry.output === '' && (entry.status === 'cancelled' || !hasCrossed)) return true;
+const isTrueEntry = (
+  entry: SpawnedOutcome,
+  { status, output }: Outcome,
+  { hasCrossed, wasStopped }: { readonly hasCrossed: boolean; readonly wasStopped: boolean },
+): boolean => {
+  if (entry.output === '' && (!hasCrossed || (wasStopped && entry.status === 'cancelled'))) return true;
   const isWhole = entry.bytes === undefined;
   const isText = isWhole ? entry.output === output : output.startsWith(entry.output);
   return entry.status === status && isText && (isWhole || entry.bytes === Buffer.byteLength(output));

@@ -304,6 +304,11 @@ test('the audit finds an outcome that hides unfinished work, or gives an agent o
   expect(await codesAfter(finished, () => undefined)).toEqual([]);
   expect(await codesAfter(finished, ({ spawned }) => (spawned[0].output = 'Gold!'))).toContain('outcome-spawned');
   expect(await codesAfter(finished, ({ spawned }) => (spawned[0].cell = 'x-1'))).toContain('outcome-spawned');
+  expect(await codesAfter(finished, (outcome) => delete outcome.spawned)).toContain('outcome-spawned');
+  expect(await codesAfter(finished, ({ spawned }) => (spawned[0].why = 'It slept.'))).toContain('outcome-spawned');
+  expect(await codesAfter(finished, ({ spawned }) => spawned.push(spawned[0]))).toContain('outcome-spawned');
+  const empty = { status: 'cancelled', output: '' };
+  expect(await codesAfter(finished, ({ spawned }) => Object.assign(spawned[0], empty))).toContain('outcome-spawned');
 });
 
 test('a crash after any record, also while the parent waits, changes nothing', async () => {

@@ -200,3 +200,12 @@ test('the audit finds a value that its model did not write, and an output that i
   surrounded.at(-1).record.outcome.output = prose;
   expect(await auditProblems(surrounded)).toContainEqual(expect.objectContaining({ code: 'outcome-answer' }));
 });
+
+test('the audit finds data that an answer lacks, or that a text should not have', async () => {
+  const json = mutableCopy((await record(expert, { says: [always(prose)] })).frames);
+  json.at(-1).record.outcome.data = null;
+  const text = mutableCopy((await record(agent('plain'), { says: [always(value)] })).frames);
+  text.at(-1).record.outcome.data = { made: 'up' };
+  for (const frames of [json, text])
+    expect(await auditProblems(frames)).toEqual([expect.objectContaining({ code: 'outcome-envelope' })]);
+});
