@@ -14,6 +14,7 @@ const open = async (spawns: Partial<NonNullable<AgentOptions['spawns']>> = {}, m
     {
       reply: (request) => {
         requests.push(request);
+        if (request.agent === 'scout' && request.lastText.endsWith('Fail.')) return { fault: 401 };
         const order = /(?<tool>list_spawned_agents|spawn_agent|receive_message) (?<args>\{.*\})$/u.exec(
           request.lastText,
         );
@@ -49,6 +50,15 @@ const finish = async (cloister: Cloister, session: RunSession) => {
   expect((await cloister.replay(session.run)).differences).toEqual([]);
   return outcome;
 };
+
+test('agents that were started by both are named in the same order on a replay', async () => {
+  const { cloister } = await open();
+  const session = await cloister.spawn('lead');
+  await session.ask('spawn_agent {"agent_id":"scout","initial_message":"Fail."}');
+  const { sub_agent_id: other } = await session.spawn({ agent: 'scout', goal: 'Fail.' });
+  await session.ask('hello');
+  expect(await finish(cloister, session)).toMatchObject({ status: 'partial', missing: ['scout', other] });
+});
 
 test('an agent is started from outside: it sees the goal only, and its parent gets the result as mail', async () => {
   const { cloister, requests } = await open();
