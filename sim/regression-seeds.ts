@@ -111,4 +111,8 @@ export const regressionSeeds: readonly { readonly seed: number; readonly why: st
     seed: 920_795_395,
     why: 'the clock was set while a coordinator answered: the judge took the team, whose tasks had ended in time, for late',
   },
+  {
+    seed: 933_895_276,
+    why: 'an outcome named agents that the session had started and agents from outside in another order on a replay',
+  },
 ];

@@ -75,8 +75,6 @@ export interface CellRuntime extends CellContext {
   whenAllSettled(): Promise<void>;
   /** Those of the given operations that have not settled when the next operation begins (on replay: began). */
   unsettled<P extends PendingOperation>(pending: readonly P[]): readonly P[];
-  /** Like `unsettled`, but empty once this cell is stopped: its operations stop with it. */
-  stillRunning<P extends PendingOperation>(pending: readonly P[]): readonly P[];
   /** Agents that it spawned before the next operation begins (on replay: began). */
   readonly spawnedChildren: readonly SpawnedChild[];
   /** How many of them were started from outside. */

@@ -134,11 +134,6 @@ export class LocalContext implements CellRuntime {
     (pending as unknown as InFlightOperation).stop?.(reason);
   }
 
-  stillRunning<P extends PendingOperation>(pending: readonly P[]): readonly P[] {
-    // Stopping this cell stopped them too.
-    return this.isStopped ? [] : this.unsettled(pending);
-  }
-
   get isStopped(): boolean {
     return this.#haltedAtFrame <= this.nextFrame;
   }

@@ -9,7 +9,7 @@ export const shutdownGraceMs = 5_000;
 export const openSpawned = ({ cell, spawnedChildren }: Session): readonly PendingOperation<ChildOperation>[] => {
   // probe: spawned-still-open
   const unsettled = spawnedChildren.flatMap(({ pending }) => (pending.settled === undefined ? [pending] : []));
-  return cell.runtime.stillRunning(unsettled);
+  return cell.runtime.isStopped ? [] : cell.runtime.unsettled(unsettled);
 };
 
 export type ShutdownResult = {
