@@ -1,5 +1,5 @@
 // Cuts through runs: taken while agents work, restored, branched, and removed by retention.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
@@ -376,6 +376,28 @@ describe('on disk', () => {
     await cloister.checkpoints.list();
     expect(readdirSync(join(folder, 'files')).length).toBe(2);
     expect(readdirSync(folder).filter((name) => name.endsWith('.json')).length).toBe(3);
+  });
+
+  test('the exported file lists the files of earlier turns too, with their contents', async () => {
+    const workspace = newWorkspace();
+    const talk = await openTalk({
+      workspace,
+      says: [
+        { when: afterCall('w'), reply: 'Written.' },
+        { when: ({ lastText }) => lastText.includes('Write'), reply: writes('f', 'first', 'w') },
+      ],
+      agents: { lead: { tools: ['write_file'] } },
+    });
+    await takeTurn(talk, 'Write.');
+    await talk.cloister.checkpoints.list();
+    // Checkpoints of earlier turns are thinned out, and their contents with them.
+    const folder = join(workspace, 'agents', 'lead', 'checkpoints');
+    rmSync(folder, { recursive: true });
+    const { run } = await takeTurn(talk, 'And now?');
+    const { id } = await talk.cloister.checkpoints.create(run);
+    const { cells, files } = JSON.parse(readFileSync(join(folder, `${id}.json`), 'utf8'));
+    expect(files).toEqual([{ cell: cells[0].cell, path: 'f', bytes: 5, sha256: sha256('first') }]);
+    expect(readFileSync(join(folder, 'files', sha256('first')), 'utf8')).toBe('first');
   });
 
   test('a run that continues from a cut has its files again, as they were at the cut', async () => {

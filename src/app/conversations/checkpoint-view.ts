@@ -1,11 +1,11 @@
-// The content of a cut through a run: the tree of cells with their windows, budgets and ledgers, and the files they wrote.
+// The content of a cut through a run: the tree of cells with their windows, budgets and ledgers, and the files they have.
 //
 //   V1. Derived only from the frames up to the cut, so that the same cut always gives the same view.
 //   V2. A window is described by its segments; their text is in the log, and the prompt hash covers it.
 import { zeroHash } from '#base';
 import type { CellId, Hash } from '#base';
 import type { Amounts, Birth, Frame, FrameRecord, SegmentRecord, ViewChange, WindowLimit } from '#contracts';
-import { writtenFiles } from '#core/audit';
+import { inheritedBy, writtenFiles } from '#core/audit';
 
 export type CheckpointCell = {
   readonly cell: CellId;
@@ -36,7 +36,8 @@ export type FileView = {
   readonly path: string;
   readonly bytes: number;
   readonly sha256: Hash;
-  readonly content: string;
+  /** Null: an earlier turn of the conversation wrote it, and the store has its content. */
+  readonly content: string | null;
 };
 
 type CellDraft = {
@@ -128,10 +129,21 @@ export class CheckpointView {
   }
 }
 
-export const checkpointFiles = (frames: readonly Frame[]): readonly FileView[] =>
-  [...writtenFiles(frames)].flatMap(([cell, { files }]) =>
-    [...files].map(([path, { content, bytes, sha256 }]) => ({ cell, path, bytes, sha256, content })),
-  );
+/** Those that the first cell took over from an earlier turn and has not overwritten, then those that were written. */
+export const checkpointFiles = (frames: readonly Frame[]): readonly FileView[] => {
+  const written = writtenFiles(frames);
+  const root = frames[0]?.cell;
+  const own = root === undefined ? undefined : written.get(root)?.files;
+  const inherited = root === undefined ? [] : (inheritedBy(frames)?.files ?? []);
+  return [
+    ...inherited.flatMap((file): readonly FileView[] =>
+      own?.has(file.path) === true ? [] : [{ cell: root!, ...file, content: null }],
+    ),
+    ...[...written].flatMap(([cell, { files }]) =>
+      [...files].map(([path, { content, bytes, sha256 }]) => ({ cell, path, bytes, sha256, content })),
+    ),
+  ];
+};
 
 const addCost = (cell: CellDraft, { cost, uncertain }: Extract<FrameRecord, { type: 'settle' }>): void => {
   cell.uncertain += uncertain?.tokens ?? 0;

@@ -1,6 +1,6 @@
 // Exports a checkpoint for people: a JSON file, and the content of each file, stored once per hash.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Checkpoint, Frame } from '#contracts';
+import type { Checkpoint, Frame, Store } from '#contracts';
 import { CheckpointView, checkpointFiles } from './checkpoint-view.ts';
 import type { CheckpointCell, FileView } from './checkpoint-view.ts';
 import { pathPart } from './conversation-names.ts';
@@ -17,11 +17,13 @@ export const checkpointPath = ({ agent, id }: Pick<Checkpoint, 'agent' | 'id'>):
 
 const contentPath = (agent: string, sha256: string): readonly string[] => [...checkpointFolder(agent), 'files', sha256];
 
+export type ExportPorts = { readonly files: ExportFolder; readonly store: Pick<Store, 'getBlob'> };
+
 /** `frames`: those of the cut. Contents are written first, so that an exported checkpoint is always complete. */
 export const exportCheckpoint = async (
   checkpoint: Checkpoint,
   frames: readonly Frame[],
-  files: ExportFolder,
+  { files, store }: ExportPorts,
 ): Promise<string> => {
   const view = new CheckpointView();
   for (const [index, frame] of frames.entries()) {
@@ -29,12 +31,13 @@ export const exportCheckpoint = async (
     if (index % framesAtOnce === framesAtOnce - 1) await nextTurn();
   }
   await nextTurn();
-  const written = checkpointFiles(frames);
-  for (const { sha256, content } of written) {
+  const listed = checkpointFiles(frames);
+  for (const { sha256, content } of listed) {
     const path = contentPath(checkpoint.agent, sha256);
-    if (!files.has(path)) await files.write(path, slicesOf(content));
+    if (files.has(path)) continue;
+    await files.write(path, content === null ? [await store.getBlob(sha256)] : slicesOf(content));
   }
-  return files.write(checkpointPath(checkpoint), jsonPieces(checkpoint, view.cells(), written));
+  return files.write(checkpointPath(checkpoint), jsonPieces(checkpoint, view.cells(), listed));
 };
 
 /** Removes the files of forgotten checkpoints, and contents that no other checkpoint uses. */

@@ -179,7 +179,7 @@ export class LocalCheckpoints implements Checkpoints {
 
   async #export(checkpoint: Checkpoint): Promise<void> {
     const { files, store } = this.#ports;
-    if (files !== null) await exportCheckpoint(checkpoint, await readCut(store, checkpoint), files);
+    if (files !== null) await exportCheckpoint(checkpoint, await readCut(store, checkpoint), { files, store });
   }
 
   async #cut(id: string, state: WorkspaceState): Promise<{ checkpoint: Checkpoint; frames: readonly Frame[] }> {
