@@ -45,6 +45,20 @@ test('a sub-agent has the budgets of all its callers', async () => {
   expect(await budgetWarnings(files)).toMatchObject([{ code: 'budget-small', agent: 'helper' }]);
 });
 
+test('a budget that is too small for agents further down is a warning that says what they need', async () => {
+  const chain = (tokens: number) => ({
+    'lead.ai': lead('agents: two.ai', `budget: { tokens: ${tokens} }`),
+    'two.ai': lead('agents: three.ai'),
+    'three.ai': lead('agents: four.ai'),
+    'four.ai': lead(),
+  });
+  expect(await budgetWarnings(chain(5_000))).toEqual([]);
+  const message = expect.stringContaining(
+    'one needs a budget of 4,096 tokens, and the smallest that applies to it has 3,000 tokens',
+  );
+  expect(await budgetWarnings(chain(3_000))).toEqual([{ code: 'budget-small', agent: 'four', message }]);
+});
+
 test('a level of thinking without room is a warning', async () => {
   const thinking = (...keys: readonly string[]) => budgetWarnings({ 'lead.ai': lead('reasoning: high', ...keys) });
   expect(await thinking()).toEqual([]);

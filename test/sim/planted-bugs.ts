@@ -80,11 +80,11 @@ export const bugs: readonly Bug[] = [
   bug(
     'the longest reply follows the balance',
     'reply-cap-caps',
-    `caps: {
-      ...$(value),
-      tokens: ($(value).tokens ?? Infinity) - $(value.object).spent(0).inputTokens,
-      nanoUsd: ($(value).nanoUsd ?? Infinity) - ($(value.object).spent(0).usd ?? 0) * 1e9,
-    }`,
+    `caps: $(value).map((caps) => ({
+      ...caps,
+      tokens: (caps.tokens ?? Infinity) - $(value.object).spent(0).inputTokens,
+      nanoUsd: (caps.nanoUsd ?? Infinity) - ($(value.object).spent(0).usd ?? 0) * 1e9,
+    }))`,
   ),
   bug('a cell that cost more than its hold goes on', 'reply-overdrawn', ''),
 

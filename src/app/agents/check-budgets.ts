@@ -1,5 +1,5 @@
 // Warnings of `check` about budgets: those in which no request fits, and levels of thinking that have no room in them.
-import { recordFormats } from '#base';
+import { isSameJson, recordFormats } from '#base';
 import type { Agent, Amounts, Model, Price, TopologyAgent, Warning } from '#contracts';
 import { amountText } from '#core/cells';
 import { lowerCaps } from '#core/orchestration';
@@ -15,25 +15,36 @@ export const budgetWarnings = (agents: readonly Agent[], files: readonly Topolog
   });
 };
 
-/** For each agent, the smallest caps that it can have: its own, and those of whoever may start it. */
-const smallestCaps = (agents: readonly Agent[]): ReadonlyMap<Agent, Amounts> => {
-  const found = new Map<Agent, Amounts>();
-  const waiting: (readonly [Agent, Amounts])[] = agents.map((agent) => [agent, {}]);
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const [agent, above] = next;
-    const before = found.get(agent);
-    const caps = lowerCaps(agent.budget, before === undefined ? above : lowestCaps(before, above));
-    if (before !== undefined && before.tokens === caps.tokens && before.nanoUsd === caps.nanoUsd) continue;
-    found.set(agent, caps);
-    for (const child of startableBy(agent)) waiting.push([child, caps]);
-  }
+/** An agent's caps, then those of whoever starts it, and so on upwards. */
+type CapsUpwards = readonly Amounts[];
+
+/** For each agent, the smallest caps that it can have at each level. */
+const smallestCaps = (agents: readonly Agent[]): ReadonlyMap<Agent, CapsUpwards> => {
+  const found = new Map<Agent, CapsUpwards>();
+  const visit = (agent: Agent, above: CapsUpwards, callers: readonly Agent[]): void => {
+    const caps = [lowerCaps(agent.budget, above[0] ?? {}), ...above];
+    const before = found.get(agent) ?? [];
+    const smallest = lowest(before, caps);
+    if (found.has(agent) && isSameJson(before, smallest)) return;
+    found.set(agent, smallest);
+    const path = [...callers, agent];
+    if (path.length > path[0]!.depth) return;
+    for (const child of startableBy(agent)) if (!path.includes(child)) visit(child, caps, path);
+  };
+  for (const agent of agents) visit(agent, [], []);
   return found;
 };
 
-const lowestCaps = (one: Amounts, other: Amounts): Amounts => ({
-  tokens: Math.min(one.tokens ?? Infinity, other.tokens ?? Infinity),
-  nanoUsd: Math.min(one.nanoUsd ?? Infinity, other.nanoUsd ?? Infinity),
-});
+const lowest = (one: CapsUpwards, other: CapsUpwards): CapsUpwards =>
+  (one.length > other.length ? one : other).map((_, level) => ({
+    ...lower('tokens', one[level], other[level]),
+    ...lower('nanoUsd', one[level], other[level]),
+  }));
+
+const lower = (unit: 'tokens' | 'nanoUsd', one: Amounts = {}, other: Amounts = {}): Amounts => {
+  const amount = Math.min(one[unit] ?? Infinity, other[unit] ?? Infinity);
+  return amount === Infinity ? {} : { [unit]: amount };
+};
 
 const startableBy = ({ agents, spawnable, members, coordinator }: Agent): readonly Agent[] => [
   ...agents,
@@ -66,13 +77,13 @@ const firstModel = ({ models, limits }: Agent, file: TopologyAgent | undefined):
   return { name, price, modelMax, windowTokens: windowTokens(contextTokens) };
 };
 
-const warningsFor = (agent: Agent, caps: Amounts, model: ModelForCheck): readonly Warning[] => {
+const warningsFor = (agent: Agent, caps: CapsUpwards, model: ModelForCheck): readonly Warning[] => {
   const { definition, limits, settings, name } = agent;
   const { price, modelMax, windowTokens } = model;
   const rules = holdRules(recordFormats.newest);
   const reasoning = settings.reasoning ?? 'none';
   const agentMax = limits.maxOutputTokens ?? 0;
-  const { tokens: reply, tooSmallFor } = rules.replyCap({ agentMax, modelMax, reasoning, windowTokens, caps, price });
+  const { tokens: reply, tooSmall } = rules.replyCap({ agentMax, modelMax, reasoning, windowTokens, caps, price });
   const { prompt, guidance, tools, output } = definition;
   const needed = rules.hold({
     model: model.name,
@@ -83,15 +94,15 @@ const warningsFor = (agent: Agent, caps: Amounts, model: ModelForCheck): readonl
     reply: Math.max(reply, agentMax || replyTokensMin),
     price,
   });
-  const unit = tooSmallFor ?? (['tokens', 'nanoUsd'] as const).find((one) => needed[one]! > (caps[one] ?? Infinity));
+  const [own = {}] = caps;
+  const unit = tooSmall?.unit ?? (['tokens', 'nanoUsd'] as const).find((one) => needed[one]! > (own[one] ?? Infinity));
   if (unit !== undefined) {
     const setting = unit === 'tokens' ? 'tokens' : 'usd';
-    // A reply may use a quarter of the budget.
-    const shortest = 4 * replyTokensMin * (unit === 'tokens' ? 1 : (price?.output ?? 0) * 1_000);
-    const least = Math.max(needed[unit]!, tooSmallFor === null ? 0 : shortest);
+    const shortest = (tooSmall?.parts ?? 0) * replyTokensMin * (unit === 'tokens' ? 1 : (price?.output ?? 0) * 1_000);
+    const least = Math.max(needed[unit]!, shortest);
     const message =
       `\`${name}\` can make no request: one needs a budget of ${amountText(unit, least)}, and the smallest that ` +
-      `applies to it has ${amountText(unit, caps[unit]!)}; raise \`budget.${setting}\` or ${agentMax > replyTokensMin ? 'lower' : 'set'} \`maxOutputTokens\``;
+      `applies to it has ${amountText(unit, tooSmall?.cap ?? own[unit]!)}; raise \`budget.${setting}\` or ${agentMax > replyTokensMin ? 'lower' : 'set'} \`maxOutputTokens\``;
     return [{ code: 'budget-small', agent: name, message }];
   }
   const wanted = thinkingTokens[reasoning];

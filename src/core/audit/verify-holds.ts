@@ -3,7 +3,7 @@
 //   A8. Both follow from the definition, the cell's caps, the model's recorded facts, the prompt, and the usage that this cell's
 //       own replies reported. A balance or another cell would show as a difference.
 import type { CellId } from '#base';
-import type { Frame, ModelReply, SegmentRecord, ViewChange } from '#contracts';
+import type { Amounts, Frame, ModelReply, SegmentRecord, ViewChange } from '#contracts';
 import { isMadeBy } from '#core/rules';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
@@ -54,11 +54,11 @@ export const verifyHolds = (
       modelMax,
       reasoning: definition?.settings.reasoning ?? 'none',
       windowTokens: attempt.window.tokens,
-      caps: cell.birth.caps,
+      caps: capsUpwards(records, cell),
       price,
     });
     differs('the longest reply', reply, cap.tokens);
-    if (cap.tooSmallFor !== null) problems.add('hold-amount', where, 'it had too little room for a reply');
+    if (cap.tooSmall !== null) problems.add('hold-amount', where, 'it had too little room for a reply');
     const isComparable = usage !== null && usage.model === attempt.model;
     const hold = rules.hold({
       model: attempt.model,
@@ -72,6 +72,20 @@ export const verifyHolds = (
     differs('tokens held', record.hold?.tokens, hold.tokens);
     differs('nano-dollars held', record.hold?.nanoUsd, hold.nanoUsd);
   };
+};
+
+/** The caps of the cell, then those of each cell above it. */
+const capsUpwards = ({ cells }: RunRecords, { birth }: CellRecords): readonly Amounts[] => {
+  const caps = [birth.caps];
+  const seen = new Set([birth.cell]);
+  for (let { parent } = birth; parent !== null && !seen.has(parent);) {
+    const above = cells.get(parent)?.birth;
+    if (above === undefined) break;
+    caps.push(above.caps);
+    seen.add(parent);
+    ({ parent } = above);
+  }
+  return caps;
 };
 
 const usageAfter = ({ operations }: CellRecords, op: number): ReportedUsage | null => {

@@ -37,6 +37,11 @@ export class Account {
     this.#selfAndAncestors = parent === null ? [this] : [this, ...parent.#selfAndAncestors];
   }
 
+  /** Its caps, then those of each account above it. */
+  get capsUpwards(): readonly Amounts[] {
+    return this.#selfAndAncestors.map(({ caps }) => caps);
+  }
+
   /** True: held. False: refused. Otherwise it waits, and `later` is called once attempts have made room or no longer can. */
   hold(amounts: Amounts, later: (held: boolean) => void): boolean | WaitingHold {
     const request: HoldRequest = { account: this, amounts, later, waitsAt: null };

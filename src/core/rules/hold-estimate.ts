@@ -17,16 +17,24 @@ export type ReplyCapInput = {
   readonly modelMax: number | undefined;
   readonly reasoning: Reasoning;
   readonly windowTokens: number;
-  /** The smallest of the caps that the agent, its callers and the request set. */
-  readonly caps: Amounts;
+  /** The caps of the cell's account, then of its caller's, and so on up to the run's. */
+  readonly caps: readonly Amounts[];
   readonly price: Price | undefined;
+};
+
+/** What one reply may use of a cap: one part of so many. */
+export type ReplyShare = {
+  readonly unit: 'tokens' | 'nanoUsd';
+  readonly cap: number;
+  readonly parts: number;
+  readonly tokens: number;
 };
 
 export type ReplyCap = {
   /** Thinking and answer together. */
   readonly tokens: number;
-  /** The unit in which the smallest cap leaves no room for a reply; null: there is room. */
-  readonly tooSmallFor: 'tokens' | 'nanoUsd' | null;
+  /** The share that is too small for any reply; null: it is not. */
+  readonly tooSmall: ReplyShare | null;
 };
 
 export type HoldInput = {
@@ -48,8 +56,22 @@ export const outputTokensDefault = 8_192;
 /** A shorter reply would be cut off in most cases. */
 export const replyTokensMin = 256;
 
-/** A quarter, so that a parent's next request, that of its child and what both were shown fit into one budget. */
-const budgetShare = 4;
+/**
+ * A quarter of the account's own cap and of the caller's, then half as much for every level. So the next requests of all callers,
+ * that of the agent and a quarter of the budget for what all of them were shown fit side by side, however deep they are nested.
+ */
+const partsAt = (levelsUp: number): number => Math.max(4, 2 ** (levelsUp + 1));
+
+const smallestShare = (caps: readonly Amounts[], price: Price | undefined): ReplyShare | null => {
+  let smallest: ReplyShare | null = null;
+  for (const [levelsUp, level] of caps.entries())
+    for (const unit of ['tokens', 'nanoUsd'] as const) {
+      const [cap, parts] = [level[unit] ?? Infinity, partsAt(levelsUp)];
+      const tokens = unit === 'tokens' ? Math.floor(cap / parts) : outputTokensFor(cap / parts, price);
+      if (tokens < (smallest?.tokens ?? Infinity)) smallest = { unit, cap, parts, tokens };
+    }
+  return smallest;
+};
 
 /**
  * Room for thinking beyond the answer. Vendors count both against the one maximum that they are given; OpenAI advises to leave
@@ -66,8 +88,8 @@ export const thinkingTokens: Readonly<Record<Reasoning, number>> = {
 };
 
 /**
- * The agent's maximum and room to think; else the model's, else the default and room to think, but at most a quarter of the
- * smallest cap. An agent's own maximum is never lowered, only its room to think.
+ * The agent's maximum and room to think; else the model's, else the default and room to think, but at most the smallest share of
+ * a cap. An agent's own maximum is never lowered, only its room to think.
  */
 const replyCap1 = (input: ReplyCapInput): ReplyCap => {
   const { agentMax, modelMax, reasoning, windowTokens, caps, price } = input;
@@ -76,17 +98,13 @@ const replyCap1 = (input: ReplyCapInput): ReplyCap => {
   const most = agentMax
     ? Math.max(agentMax, Math.min(agentMax + thinking, roomMax))
     : modelMax || Math.max(outputTokensDefault, Math.min(outputTokensDefault + thinking, roomMax));
-  const shares = {
-    tokens: Math.floor((caps.tokens ?? Infinity) / budgetShare),
-    nanoUsd: price === undefined ? Infinity : outputTokensFor((caps.nanoUsd ?? Infinity) / budgetShare, price),
-  };
-  const share = Math.min(shares.tokens, shares.nanoUsd);
-  const tokens = Math.min(most, Math.max(agentMax, share));
-  const isTooSmall = tokens < Math.min(replyTokensMin, most);
-  return { tokens, tooSmallFor: isTooSmall ? (shares.tokens === share ? 'tokens' : 'nanoUsd') : null };
+  const share = smallestShare(caps, price);
+  const tokens = Math.min(most, Math.max(agentMax, share?.tokens ?? Infinity));
+  return { tokens, tooSmall: tokens < Math.min(replyTokensMin, most) ? share : null };
 };
 
-const outputTokensFor = (nanoUsd: number, price: Price): number => {
+const outputTokensFor = (nanoUsd: number, price: Price | undefined): number => {
+  if (price === undefined) return Infinity;
   const perToken = Math.max(price.output, ...(price.tiers ?? noTiers).map(({ output }) => output)) * 1_000;
   return perToken === 0 ? Infinity : Math.floor(nanoUsd / perToken);
 };

@@ -84,6 +84,6 @@ export {
   thinkingTokens,
   tokenizerMargin,
 } from './hold-estimate.ts';
-export type { HoldInput, HoldRules, Reasoning, ReplyCap, ReplyCapInput } from './hold-estimate.ts';
+export type { HoldInput, HoldRules, Reasoning, ReplyCap, ReplyCapInput, ReplyShare } from './hold-estimate.ts';
 export { estimatePromptTokens } from './estimate-prompt-tokens.ts';
 export { sourceToolName, toToolName } from './tool-name.ts';

@@ -72,8 +72,8 @@ const beginAttempt = (
   const room = roomFor(session, model, limit);
   if (!fitWindow(window, room)) return { failure: windowFull(bytesToTokens(window.bytes, room), room.tokens, limit) };
 
-  const { tokens: replyTokens, tooSmallFor } = replyCap(session, model, limit.tokens);
-  if (tooSmallFor !== null) return { failure: replyTooShort(session, tooSmallFor, replyTokens) };
+  const { tokens: replyTokens, tooSmall } = replyCap(session, model, limit.tokens);
+  if (tooSmall !== null) return { failure: replyTooShort(tooSmall) };
   const hold = holdFor(session, model, replyTokens);
   const schema = requestSchema(session, model);
   const { price, maxOutputTokens } = model;

@@ -3,7 +3,7 @@ import type { Failure } from '#base';
 import type { Amounts, Model, Price, Usage } from '#contracts';
 import { amountText } from '#core/cells';
 import { holdRules, replyTokensMin } from '#core/rules';
-import type { ReplyCap } from '#core/rules';
+import type { ReplyCap, ReplyShare } from '#core/rules';
 import { requestSchema } from './answer-schema.ts';
 import { modelName } from './model-name.ts';
 import type { Session } from './state.ts';
@@ -17,7 +17,7 @@ export const replyCap = ({ cell }: Session, model: Model, windowTokens: number):
     reasoning: agent.settings.reasoning ?? 'none',
     windowTokens,
     // probe: reply-cap-caps
-    caps: runtime.account.caps,
+    caps: runtime.account.capsUpwards,
     price: model.price,
   });
 };
@@ -41,11 +41,14 @@ export const holdFor = (session: Session, model: Model, reply: number): Amounts 
   };
 };
 
-/** A quarter of the smallest budget that applies leaves no room for a reply. */
-export const replyTooShort = (session: Session, unit: 'tokens' | 'nanoUsd', replyTokens: number): Failure => {
-  const cap = amountText(unit, session.cell.runtime.account.caps[unit] ?? 0);
+/** The share of a budget leaves no room for a reply. */
+export const replyTooShort = ({ unit, cap, parts, tokens }: ReplyShare): Failure => {
+  const share =
+    parts === 4
+      ? 'A reply may use a quarter of the budget'
+      : `This many levels down, a reply may use 1/${parts} of the budget`;
   const detail =
-    `A reply may use a quarter of the budget. Of ${cap}, that is room for ${replyTokens} tokens, and a request needs room ` +
+    `${share}. Of ${amountText(unit, cap)}, that is room for ${tokens} tokens, and a request needs room ` +
     `for ${replyTokensMin}. Raise \`budget.${unit === 'tokens' ? 'tokens' : 'usd'}\`, or set \`maxOutputTokens\`.`;
   return { code: 'budget_refused', detail };
 };

@@ -59,6 +59,19 @@ test('a parent’s next request and one of its child both fit, in tokens and in 
     { numRuns: 40 },
   ));
 
+test.for<[budget: Budget, replies: readonly number[]]>([
+  [{ tokens: 16_000 }, [4_000, 4_000, 2_000, 1_000]],
+  [{ usd: 0.1 }, [1_666, 1_666, 833, 416]],
+])('agents four levels deep all make their requests with %j', async ([budget, replies]) => {
+  const names = ['one', 'two', 'three', 'four'];
+  const root = names.reduceRight<ReturnType<typeof agent>[]>((below, name) => [agent(name, { agents: below })], [])[0]!;
+  const starts = names.slice(0, -1).map((name, index) => [name, [call(names[index + 1]!, { prompt: 'Go' })]] as const);
+  const { model, requests } = rehearse({ lines: [...lines(Object.fromEntries(starts)), always('Done.')], ...sonnet });
+  const { report } = await ask(root, { budget, models: [model], listen: false });
+  expect(report.cells.map(({ status }) => status)).toEqual(names.map(() => 'completed'));
+  expect(requests.slice(0, 4).map(({ maxOutputTokens }) => maxOutputTokens)).toEqual(replies);
+});
+
 // A refusal says what was needed, what was there and which setting helps.
 
 test.for<[title: string, options: Parameters<typeof agent>[1], budget: Budget, detail: RegExp]>([
