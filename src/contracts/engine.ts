@@ -45,6 +45,8 @@ export type StepOperation = {
   readonly lane?: string;
   /** Held in the accounts of the cell and all its ancestors before the work starts. */
   readonly hold?: Amounts;
+  /** What it would hold with the shortest reply: tells what helps if the hold is refused. */
+  shortestHold?(): Amounts;
   /** Recorded in the begin record, for people: the tool, the step, the arguments. */
   readonly about?: JsonObject;
   work(world: StepContext): Promise<Json>;

@@ -31,6 +31,11 @@ test('a budget that affords no request is a warning that says what it needs', as
       ),
     },
   ]);
+  expect(
+    await budgetWarnings({ 'lead.ai': `${lead('budget: { tokens: 5000 }')}${'Read this. '.repeat(3_000)}\n` }),
+  ).toMatchObject([
+    { code: 'budget-small', message: expect.stringContaining('raise `budget.tokens` or shorten its prompt') },
+  ]);
   const dear = await budgetWarnings({ 'lead.ai': lead('budget: { usd: 0.10 }', 'maxOutputTokens: 8192') });
   expect(dear).toMatchObject([
     { code: 'budget-small', message: expect.stringContaining('$0.1000; raise `budget.usd`') },

@@ -85,24 +85,22 @@ const warningsFor = (agent: Agent, caps: CapsUpwards, model: ModelForCheck): rea
   const agentMax = limits.maxOutputTokens ?? 0;
   const { tokens: reply, tooSmall } = rules.replyCap({ agentMax, modelMax, reasoning, windowTokens, caps, price });
   const { prompt, guidance, tools, output } = definition;
-  const needed = rules.hold({
-    model: model.name,
-    promptTokens: rules.partTokens(JSON.stringify([prompt, guidance, tools])),
-    reported: null,
-    hasTools: tools.length > 0,
-    schema: output.schema,
-    reply: Math.max(reply, agentMax || replyTokensMin),
-    price,
-  });
+  const promptTokens = rules.partTokens(JSON.stringify([prompt, guidance, tools]));
+  const request = { model: model.name, promptTokens, reported: null, hasTools: tools.length > 0, price };
+  const holdWith = (tokens: number): Amounts => rules.hold({ ...request, schema: output.schema, reply: tokens });
+  const needed = holdWith(Math.max(reply, agentMax || replyTokensMin));
   const [own = {}] = caps;
   const unit = tooSmall?.unit ?? (['tokens', 'nanoUsd'] as const).find((one) => needed[one]! > (own[one] ?? Infinity));
   if (unit !== undefined) {
     const setting = unit === 'tokens' ? 'tokens' : 'usd';
     const shortest = (tooSmall?.parts ?? 0) * replyTokensMin * (unit === 'tokens' ? 1 : (price?.output ?? 0) * 1_000);
     const least = Math.max(needed[unit]!, shortest);
+    const shorter = `${agentMax > replyTokensMin ? 'lower' : 'set'} \`maxOutputTokens\``;
+    const other =
+      holdWith(Math.min(reply, replyTokensMin))[unit]! > (own[unit] ?? Infinity) ? 'shorten its prompt' : shorter;
     const message =
       `\`${name}\` can make no request: one needs a budget of ${amountText(unit, least)}, and the smallest that ` +
-      `applies to it has ${amountText(unit, tooSmall?.cap ?? own[unit]!)}; raise \`budget.${setting}\` or ${agentMax > replyTokensMin ? 'lower' : 'set'} \`maxOutputTokens\``;
+      `applies to it has ${amountText(unit, tooSmall?.cap ?? own[unit]!)}; raise \`budget.${setting}\` or ${other}`;
     return [{ code: 'budget-small', agent: name, message }];
   }
   const wanted = thinkingTokens[reasoning];

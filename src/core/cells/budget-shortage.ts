@@ -14,17 +14,24 @@ export type BudgetShortage = {
   readonly whose: 'own' | 'caller' | 'run';
 };
 
-export const shortageText = ({ unit, needed, left, cap, kept, whose }: BudgetShortage): string =>
+/** `shorterFits`: the same request would fit with a shorter reply. */
+export const shortageText = ({ unit, needed, left, cap, kept, whose }: BudgetShortage, shorterFits: boolean): string =>
   `The request needs ${amountText(unit, needed)}, but ${amountText(unit, left)} of ${amountText(unit, cap)} ` +
   `${left === 1 ? 'is' : 'are'} left in ${owners[whose]}` +
-  `${kept === 0 ? '' : `, and ${amountText(unit, kept)} of it must stay free for its callers`}. ${advice[unit]}`;
+  `${kept === 0 ? '' : `, and ${amountText(unit, kept)} of it must stay free for its callers`}. ${advice(unit, shorterFits)}`;
 
 const owners = { own: "the agent's budget", caller: "a caller's budget", run: 'the budget of the run' } as const;
 
-const advice: Readonly<Record<Unit, string>> = {
-  tokens: 'Raise `budget.tokens`, or lower `maxOutputTokens`.',
-  nanoUsd: 'Raise `budget.usd`, lower `maxOutputTokens`, or use a cheaper model.',
-  bytes: 'Raise `budget.memory`.',
+const advice = (unit: Unit, shorterFits: boolean): string => {
+  const other = shorterFits ? 'lower `maxOutputTokens`' : 'give the agent less to read';
+  switch (unit) {
+    case 'tokens':
+      return `Raise \`budget.tokens\`, or ${other}.`;
+    case 'nanoUsd':
+      return `Raise \`budget.usd\`, ${other}, or use a cheaper model.`;
+    case 'bytes':
+      return 'Raise `budget.memory`.';
+  }
 };
 
 /** An amount as people write it. */

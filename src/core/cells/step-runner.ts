@@ -126,8 +126,13 @@ export class StepRunner implements StepContext {
   };
 
   #refusal(): Failure {
-    const shortage = this.#owner.account.shortage(this.#started.operation.hold!);
-    return { code: 'budget_refused', ...(shortage === null ? {} : { detail: shortageText(shortage) }) };
+    const { account } = this.#owner;
+    const { operation } = this.#started;
+    const shortage = account.shortage(operation.hold!);
+    if (shortage === null) return { code: 'budget_refused' };
+    const shortest = operation.shortestHold?.();
+    const shorterFits = shortest !== undefined && account.shortage(shortest) === null;
+    return { code: 'budget_refused', detail: shortageText(shortage, shorterFits) };
   }
 
   #recordHeld(): void {

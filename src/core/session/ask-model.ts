@@ -73,7 +73,7 @@ const beginAttempt = (
   if (!fitWindow(window, room)) return { failure: windowFull(bytesToTokens(window.bytes, room), room.tokens, limit) };
 
   const { tokens: replyTokens, tooSmall } = replyCap(session, model, limit.tokens);
-  if (tooSmall !== null) return { failure: replyTooShort(tooSmall) };
+  if (tooSmall !== null) return { failure: replyTooShort(tooSmall, holdFor(session, model, replyTokens)) };
   const hold = holdFor(session, model, replyTokens);
   const schema = requestSchema(session, model);
   const { price, maxOutputTokens } = model;

@@ -42,14 +42,15 @@ export const holdFor = (session: Session, model: Model, reply: number): Amounts 
 };
 
 /** The share of a budget leaves no room for a reply. */
-export const replyTooShort = ({ unit, cap, parts, tokens }: ReplyShare): Failure => {
+export const replyTooShort = ({ unit, cap, parts, tokens }: ReplyShare, shortest: Amounts): Failure => {
   const share =
     parts === 4
       ? 'A reply may use a quarter of the budget'
       : `This many levels down, a reply may use 1/${parts} of the budget`;
   const detail =
     `${share}. Of ${amountText(unit, cap)}, that is room for ${tokens} tokens, and a request needs room ` +
-    `for ${replyTokensMin}. Raise \`budget.${unit === 'tokens' ? 'tokens' : 'usd'}\`, or set \`maxOutputTokens\`.`;
+    `for ${replyTokensMin}. Raise \`budget.${unit === 'tokens' ? 'tokens' : 'usd'}\`` +
+    `${shortest[unit]! > cap ? '' : ', or set `maxOutputTokens`'}.`;
   return { code: 'budget_refused', detail };
 };
 

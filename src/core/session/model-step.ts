@@ -5,8 +5,9 @@ import type { Json, JsonObject } from '#base';
 import type { Amounts, Model, StepOperation, StepContext } from '#contracts';
 import { noCost } from '#core/cells';
 import type { ModelRequest } from '#core/memory';
+import { replyTokensMin } from '#core/rules';
 import { responseFormat } from './answer-schema.ts';
-import { costNanoUsd } from './budget.ts';
+import { costNanoUsd, holdFor } from './budget.ts';
 import { modelFailure } from './model-failure.ts';
 import type { RequestStage } from './model-failure.ts';
 import { modelStepName } from './model-name.ts';
@@ -43,6 +44,10 @@ export class ModelStep implements StepOperation {
     this.#model = model;
     this.#replyTokens = replyTokens;
     this.#request = request;
+  }
+
+  shortestHold(): Amounts {
+    return holdFor(this.#session, this.#model, Math.min(this.#replyTokens, replyTokensMin));
   }
 
   async work(world: StepContext): Promise<Json> {

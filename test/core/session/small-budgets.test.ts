@@ -99,6 +99,13 @@ test.for<[title: string, options: Parameters<typeof agent>[1], budget: Budget, d
     { usd: 0.01 },
     /^A reply may use a quarter of the budget\. Of \$0\.0100, that is room for 166 tokens, .*`budget\.usd`/u,
   ],
+  [
+    'a prompt that no shorter reply makes room for',
+    { prompt: words.repeat(400) },
+    { tokens: 5_000 },
+    /^The request needs 1\d,\d{3} tokens, .* Raise `budget\.tokens`, or give the agent less to read\.$/u,
+  ],
+  ['no budget at all', {}, { tokens: 0 }, /that is room for 0 tokens, .* Raise `budget\.tokens`\.$/u],
   ['memory', {}, { memory: 100 }, /^The request needs [\d,]+ bytes, but 100 bytes of 100 bytes .*`budget\.memory`\.$/u],
 ])('a refusal says what was needed, what was there and what helps: %s', async ([, options, budget, detail]) => {
   const { outcome } = await askSonnet(options, 'Say hello.', budget, [hello]);
