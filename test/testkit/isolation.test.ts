@@ -51,6 +51,21 @@ const team = (remember: ToolDefinition['execute'] = never, recall: ToolDefinitio
   return { agents: [lead, child] };
 };
 
+test('a call that offers an agent more time than it has starts the same agent', async () => {
+  const child = defineAgent({ name: 'child', description: 'Looks.', prompt: 'You look.', models: [model] });
+  const lead = defineAgent({
+    name: 'lead',
+    description: 'Leads.',
+    prompt: 'You lead.',
+    models: [model],
+    agents: [child],
+  });
+  expect(await verifyIsolation({ agents: [lead] }, { seed: 1, pairs: 40 })).toMatchObject({
+    ok: true,
+    differences: [],
+  });
+});
+
 /** Tools of two agents that share their notes. */
 const sharing = (): Workflow => {
   let kept = 'nothing';
