@@ -109,10 +109,12 @@ test('check warns of a model that is passed over, and counts neither its price n
   });
   const { ok, problems, warnings } = await check(folders, ['lead.ai']);
   expect({ ok, problems }).toEqual({ ok: true, problems: [] });
-  const message = 'vault/first is passed over. Missing: VAULT_KEY; define in shell or .ai-agent.env.';
+  // Each names its agent: the report for people shows the messages alone.
+  const message = (agent: string) =>
+    `\`${agent}\`: vault/first is passed over. Missing: VAULT_KEY; define in shell or .ai-agent.env.`;
   expect(warnings.filter(({ code }) => code === 'model-passed-over')).toEqual([
-    { code: 'model-passed-over', agent: 'lead', message },
-    { code: 'model-passed-over', agent: 'helper', message },
+    { code: 'model-passed-over', agent: 'lead', message: message('lead') },
+    { code: 'model-passed-over', agent: 'helper', message: message('helper') },
   ]);
 });
 
@@ -139,6 +141,8 @@ test.for<[model: string, config: object, meant: string | null]>([
   const { ok, warnings } = await check(folders, ['lead.ai']);
   expect(ok).toBe(true);
   expect(warnings.flatMap(({ code, message }) => (code === 'model-unknown' ? [message] : []))).toEqual(
-    meant === null ? [] : [`${model} is not among the models that this version knows. Did you mean "${meant}"?`],
+    meant === null
+      ? []
+      : [`\`lead\`: ${model} is not among the models that this version knows. Did you mean "${meant}"?`],
   );
 });

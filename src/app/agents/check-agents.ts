@@ -135,7 +135,7 @@ const passedOverWarnings = (registry: Registry): readonly Warning[] =>
   passedOverModels(registry).map(({ agent, model, missing }) => ({
     code: 'model-passed-over',
     agent: agent.name,
-    message: `${model} is passed over. ${missingVariablesMessage(missing)}.`,
+    message: `\`${agent.name}\`: ${model} is passed over. ${missingVariablesMessage(missing)}.`,
   }));
 
 /** Never more than a warning: new models appear all the time. */
@@ -152,7 +152,7 @@ const unknownModelWarnings = async ({ linked, configs }: Registry): Promise<read
         warnings.push({
           code: 'model-unknown',
           agent: file.name,
-          message: `${name} is not among the models that this version knows. Did you mean "${providerName(name)}/${near}"?`,
+          message: `\`${file.name}\`: ${name} is not among the models that this version knows. Did you mean "${providerName(name)}/${near}"?`,
         });
     }
   }
