@@ -233,7 +233,8 @@ const waitedIn = (history: Loose): Loose =>
       frames.filter(
         ({ record, cell, no }: Loose) =>
           record.name === 'wait:spawned' &&
-          frames.some((one: Loose) => one.no > no && one.cell === cell && one.record.name === 'mail:close'),
+          frames.some((one: Loose) => one.no > no && one.cell === cell && one.record.value?.asked?.length > 0) &&
+          frames.some((one: Loose) => one.cell === cell && one.record.outcome?.status === 'completed'),
       ),
     )
     .at(0);

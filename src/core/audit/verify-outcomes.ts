@@ -67,7 +67,8 @@ const verifyEnvelope = (frame: Frame, { cell, outcome }: EndedCell, problems: Au
 
 /** An answer in JSON is also given as data, which do not cross with the result. Nothing else is. */
 const hasItsData = ({ status, output, data }: Outcome, isJson: boolean): boolean => {
-  const isAnswer = status === 'completed' || status === 'partial';
+  // A resident that worked only for others has no answer for its caller.
+  const isAnswer = (status === 'completed' || status === 'partial') && output !== '';
   if (data === null && !(isJson && isAnswer)) return true;
   const parsed = isJson ? parseJson(output) : undefined;
   return parsed !== undefined && isSameJson(parsed, data);
