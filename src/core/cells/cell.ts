@@ -140,8 +140,8 @@ export class Cell {
 
   /** Numbers the outputs of one tool; the number is part of the output's name. */
   nextOutputNumber(tool: string): number {
-    // probe: cell-count-output
     const counts = (this.#outputCounts ??= /* probe: output-counts */ countOutputs(this.#inherited.outputs));
+    // probe: cell-count-output
     const nth = (counts.get(tool) ?? 0) + 1;
     counts.set(tool, nth);
     return nth;
