@@ -182,8 +182,8 @@ const receiveMessage: StartChain = (call, args, session) => {
 };
 
 /** An agent knows its spawned children by name even after they ended: their messages may still be unread. */
-const ownChild = ({ spawnedChildren }: Session, name: string): Member['cell'] | undefined =>
-  spawnedChildren.find(({ identity }) => identity.name === name)?.pending.operation.cell;
+const ownChild = ({ cell: { runtime } }: Session, name: string): Member['cell'] | undefined =>
+  runtime.spawnedChildren.find(({ identity }) => identity.name === name)?.pending.operation.cell;
 
 const unknownSender = (
   name: string,

@@ -240,7 +240,7 @@ const listSpawned: ToolRunner['createChain'] = (call, _args, session) =>
   postChain(call, session, () => {
     const { runtime } = session.cell;
     const { directory } = runtime.liveRun.mail;
-    const agents = session.spawnedChildren.map(({ pending, identity, spawnedAt }) => {
+    const agents = session.cell.runtime.spawnedChildren.map(({ pending, identity, spawnedAt }) => {
       const member = directory.get(pending.operation.cell);
       return {
         // probe: spawned-listed
@@ -259,15 +259,15 @@ const listSpawned: ToolRunner['createChain'] = (call, _args, session) =>
 
 const shutDown: ToolRunner['createChain'] = (call, args, session) => {
   const requested = asText(args['sub_agent_id']);
-  const child = session.spawnedChildren.find(
+  const child = session.cell.runtime.spawnedChildren.find(
     ({ pending, identity }) => identity.name === requested || sessionHandle(pending.operation.cell) === requested,
   );
   if (child === undefined) return postChain(call, session, () => mailToolValue(notStarted(requested, session)));
   return shutDownChain(call, session, child);
 };
 
-const notStarted = (requested: string, { spawnedChildren }: Session): MailToolReply => {
-  const names = spawnedChildren.map(({ identity }) => identity.name);
+const notStarted = (requested: string, { cell: { runtime } }: Session): MailToolReply => {
+  const names = runtime.spawnedChildren.map(({ identity }) => identity.name);
   const suggestion = nearestName(requested, names);
   return mailToolError(
     'AGENT_NOT_FOUND',

@@ -28,7 +28,7 @@ export const endSpawned = async (session: Session, answered: Outcome): Promise<O
     ended = stoppedOutcome(session, failureFrom(error));
   }
   const spawned: SpawnedOutcome[] = [];
-  for (const child of session.spawnedChildren) {
+  for (const child of session.cell.runtime.spawnedChildren) {
     const wasAsked = shutDown.asked.includes(child.pending.operation.cell);
     const end = describeEnd(child, await endOf(session, child), wasAsked ? whyStopped : 'It was stopped at work.');
     if (end.why !== null || shutDown.unheard.includes(end.cell)) spawned.push(end);

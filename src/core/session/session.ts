@@ -29,7 +29,7 @@ const runFullSession = async (cell: Cell, ports: SessionPorts): Promise<Outcome>
     first !== null && 'code' in first ? stoppedOutcome(session, first) : await runOpenSession(session, first);
   // From here on nobody can start an agent that would be left over.
   cell.runtime.outsideSpawner = null;
-  return session.spawnedChildren.length === 0 ? outcome : endSpawned(session, outcome);
+  return cell.runtime.spawnedChildren.length === 0 ? outcome : endSpawned(session, outcome);
 };
 
 const runOpenSession = async (session: Session, first: ReceiveResult | null): Promise<Outcome> => {
@@ -103,9 +103,6 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
     shownNotes: none,
     turn: 0,
     stepsAtWake: 0,
-    get spawnedChildren() {
-      return cell.runtime.spawnedChildren;
-    },
     asker: { from: caller, id: null },
     deferred: none,
     recipients: none,

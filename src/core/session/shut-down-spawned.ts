@@ -6,10 +6,10 @@ import type { Session } from './state.ts';
 export const shutdownGraceMs = 5_000;
 
 /** The agents that have not ended; none if the session itself was stopped, because they were stopped with it. */
-export const openSpawned = ({ cell, spawnedChildren }: Session): readonly PendingOperation<ChildOperation>[] => {
+export const openSpawned = ({ cell: { runtime } }: Session): readonly PendingOperation<ChildOperation>[] => {
   // probe: spawned-still-open
-  const unsettled = spawnedChildren.flatMap(({ pending }) => (pending.settled === undefined ? [pending] : []));
-  return cell.runtime.isStopped ? [] : cell.runtime.unsettled(unsettled);
+  const unsettled = runtime.spawnedChildren.flatMap(({ pending }) => (pending.settled === undefined ? [pending] : []));
+  return runtime.isStopped ? [] : runtime.unsettled(unsettled);
 };
 
 export type ShutdownResult = {
@@ -24,7 +24,7 @@ export const shutDownSpawned = async (session: Session): Promise<ShutdownResult>
   const { runtime, agent } = session.cell;
   let open: readonly PendingOperation[] = openSpawned(session);
   if (runtime.isStopped) return { asked: [], unheard: [] };
-  const ended = session.spawnedChildren.flatMap(({ pending }) => (pending.settled === undefined ? [] : [pending]));
+  const ended = runtime.spawnedChildren.flatMap(({ pending }) => (pending.settled === undefined ? [] : [pending]));
   const request = requestShutdown(session, open, ended);
   if (open.length === 0) return shutDownOf(await runtime.first([request]));
   const grace: PendingOperation = runtime.begin({

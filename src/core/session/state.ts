@@ -15,7 +15,7 @@ import type {
   Validate,
   WindowLimit,
 } from '#contracts';
-import type { Cell, SpawnedChild } from '#core/cells';
+import type { Cell } from '#core/cells';
 import type { ContextWindow } from '#core/memory';
 import type { WorkClock } from './limits.ts';
 import type { SourceSession } from './source-session.ts';
@@ -81,8 +81,6 @@ export type Session = {
   turn: number;
   /** How many steps it had taken when it was woken. */
   stepsAtWake: number;
-  /** The agents that were spawned in its cell so far, also those that somebody outside started. */
-  readonly spawnedChildren: readonly SpawnedChild[];
   /** Whom its current work is for; null if the mail that woke it asks nothing. */
   asker: Asker | null;
   /** A person's messages that it read while it worked for another: its next work answers them. */
