@@ -43,7 +43,20 @@ const cruiseSources = async (): Promise<ICruiseResult> => {
   return output as ICruiseResult;
 };
 
-test('every import follows the architecture table, and all modules were read', async () => {
+/** The modules that these load, also lazily; a lazy import of a module that needs the testkit counts as its own start. */
+const modulesLoadedFrom = (entries: readonly string[], { modules }: ICruiseResult): readonly string[] => {
+  const bySource = new Map(modules.map((one) => [one.source, one]));
+  const loaded = new Set(entries);
+  for (const source of loaded)
+    for (const { resolved, dynamic, typeOnly } of bySource.get(source)?.dependencies ?? [])
+      if (typeOnly !== true && !(dynamic && needsTestkit.includes(resolved))) loaded.add(resolved);
+  return [...loaded];
+};
+
+/** Loaded lazily, for rehearsals and for `cloister verify`. */
+const needsTestkit = ['src/app/agents/prepare-rehearsal.ts', 'src/app/verify.ts'];
+
+test('every import follows the architecture table, all modules were read, and no run loads the testkit', async () => {
   const result = await cruiseSources();
   const problems = result.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`);
   expect(problems).toEqual([]);
@@ -51,6 +64,11 @@ test('every import follows the architecture table, and all modules were read', a
   expect(read_.sort()).toEqual(sources('src').sort());
   const arrows = result.modules.reduce((sum, { dependencies }) => sum + dependencies.length, 0);
   expect(arrows).toBeGreaterThan(300);
+
+  // The command and the library load it only for rehearsals and `verify`.
+  const onStart = modulesLoadedFrom(['src/app/main.ts', 'src/app/index.ts'], result);
+  expect(onStart.filter((file) => file.startsWith('src/testkit/'))).toEqual([]);
+  expect(onStart).toContain('src/app/agents/registry.ts');
 });
 
 test('core reaches for no clock, randomness, timer, network, file or environment', () => {
