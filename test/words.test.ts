@@ -4,11 +4,13 @@ import { expect, test } from 'vitest';
 import { parseSource, walk } from './planted/probes.ts';
 import type { SyntaxNode } from './planted/probes.ts';
 
+/** Other tests make and remove folders in `.planted` meanwhile. */
 const filesBelow = (folder: string, ending: RegExp): readonly string[] =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && ending.test(entry.name))
-    .map((entry) => `${entry.parentPath}/${entry.name}`)
-    .filter((file) => !/\/(?:\.planted|node_modules)\//u.test(file));
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return ['.planted', 'node_modules'].includes(entry.name) ? [] : filesBelow(path, ending);
+    return ending.test(entry.name) ? [path] : [];
+  });
 
 const read = (file: string): string => readFileSync(file, 'utf8');
 

@@ -10,7 +10,7 @@ import type { RunId } from './ids.ts';
  * run: the shape of records, the error codes, and the rules, estimates and texts in `core/rules/recorded-versions.ts`. Nothing has
  * been released yet, so there is no code for earlier formats.
  */
-export const recordFormats = { oldest: 4, newest: 4 };
+export const recordFormats = { oldest: 5, newest: 5 };
 
 /** Which format a record has, and the name and version of the program that wrote it. */
 export type RecordedBy = { readonly format: number; readonly build: string };

@@ -3,6 +3,7 @@ import { errorText1, limitSentence } from '#base';
 import type { Json } from '#base';
 import type { Envelope, Settlement } from '#contracts';
 import { dataFrame, lineBreak } from './data-frame.ts';
+import type { FrameLine } from './data-frame.ts';
 import { sourceCall, failureText, toolMessage } from './dialog.ts';
 import { outputName, preview, previewBytesMax, splitPreview } from './preview.ts';
 import type { ResolvedSource, Rule } from './rule.ts';
@@ -20,7 +21,7 @@ export const childResultRule: Rule = ([call, operation, crossing], [bytesMax = 0
     value:
       envelope.output === ''
         ? heading
-        : dataFrame(heading, previewIfLong(envelope.output, bytesMax, outputName(name, nth, 'txt'))),
+        : dataFrame(heading, shownLines(envelope.output, bytesMax, outputName(name, nth, 'txt'))),
   });
 };
 
@@ -45,7 +46,12 @@ export const exceedsPreview = (text: string, bytesMax: number): boolean => {
 export const previewIfLong = (text: string, bytesMax: number, name: string): string =>
   exceedsPreview(text, bytesMax) ? preview(text, name, Math.min(previewBytesMax, bytesMax)) : text;
 
-/** The same in two parts, for blocks in which the runtime's words stand outside the text. */
+/** The same for a frame: the runtime's words stand outside the text. */
+export const shownLines = (text: string, bytesMax: number, name: string): readonly FrameLine[] => {
+  const { text: shown, more } = splitIfLong(text, bytesMax, name);
+  return more === null ? [{ data: shown }] : [{ data: shown }, { note: more }];
+};
+
 export const splitIfLong = (text: string, bytesMax: number, name: string): { text: string; more: string | null } => {
   if (!exceedsPreview(text, bytesMax)) return { text, more: null };
   const { shown, more } = splitPreview(text, name, Math.min(previewBytesMax, bytesMax));

@@ -1,7 +1,7 @@
 // Renders mail for a model: as data, with the sender set by the runtime.
 import { decodeMessage, errorText1, limitSentence } from '#base';
 import type { Envelope, Mail, ReceiveResult, RoutedMessages } from '#contracts';
-import { exceedsPreview, previewIfLong, missingText } from './child-result.ts';
+import { exceedsPreview, previewIfLong, missingText, shownLines } from './child-result.ts';
 import { dataFrame, toOneLine } from './data-frame.ts';
 import { sourceCall, failureText, sourceText, toolMessage, userMessage } from './dialog.ts';
 import { bytesForEach, outputName } from './preview.ts';
@@ -12,7 +12,7 @@ export const mailRule: Rule = ([crossing], [bytesMax = 0, nth = 1]) => {
   const { heading, body, isOwn } = parseMail(crossing);
   // A message from the user is an instruction, like a goal, so it is not framed as data.
   if (isOwn === true) return userMessage(previewIfLong(body, bytesMax, mailOutputName(nth)));
-  return userMessage(body === '' ? heading : dataFrame(heading, previewIfLong(body, bytesMax, mailOutputName(nth))));
+  return userMessage(body === '' ? heading : dataFrame(heading, shownLines(body, bytesMax, mailOutputName(nth))));
 };
 
 /**
@@ -29,7 +29,7 @@ export const receivedRule: Rule = ([call, operation, ...crossings], [bytesMax = 
   const messages = crossings.map((crossing, index) => {
     const { heading, body } = parseMail(crossing);
     const output = outputName(name, numbers[index] ?? 1, 'txt');
-    return body === '' ? heading : dataFrame(heading, previewIfLong(body, shownMax, output));
+    return body === '' ? heading : dataFrame(heading, shownLines(body, shownMax, output));
   });
   const lines = [headline(value), ...(messages.length === 0 ? [] : [messages.join('\n\n')])];
   return toolMessage(id, name, { type: value.unknown === undefined ? 'text' : 'error-text', value: lines.join('\n') });

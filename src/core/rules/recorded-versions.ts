@@ -15,7 +15,7 @@ export type RecordedVersions = {
 };
 
 export const versionsByFormat: Readonly<Record<number, RecordedVersions>> = {
-  4: { earlierRules: {}, holdEstimate: 1, teamTexts: 1 },
+  5: { earlierRules: {}, holdEstimate: 1, teamTexts: 1 },
 };
 
 /** Throws `run_format`. */

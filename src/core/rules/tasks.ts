@@ -2,7 +2,7 @@
 // the coordinator's answer. Text from other agents is framed as data, with title and sender set by the runtime.
 import { decodeMessage, utf8Bytes } from '#base';
 import type { DependencyHead, Mail } from '#contracts';
-import { previewIfLong, splitIfLong } from './child-result.ts';
+import { shownLines, splitIfLong } from './child-result.ts';
 import { dataFrame, toOneLine } from './data-frame.ts';
 import { sourceText, userMessage } from './dialog.ts';
 import { mergedBlocks, numberDuplicates } from './merge-results.ts';
@@ -43,7 +43,7 @@ type DependencyDisplay = { readonly heading: number; readonly bytesMax: number; 
 
 export const dependencyText = (dependency: Dependency, { heading, bytesMax, nth }: DependencyDisplay): string => {
   const truncation = truncationNote(dependency);
-  return `${contextHeadings[heading] ?? ''}${dataFrame(`${resultHeading(dependency)}${truncation}`, previewIfLong(dependency.text, bytesMax, dependencyOutputName(nth)))}`;
+  return `${contextHeadings[heading] ?? ''}${dataFrame(`${resultHeading(dependency)}${truncation}`, shownLines(dependency.text, bytesMax, dependencyOutputName(nth)))}`;
 };
 
 /** The name by which `read_output` finds the full text. */

@@ -13,7 +13,7 @@ const frameOf = (no: number): Frame =>
     cell: 'lead-1',
     record:
       no === 0
-        ? { type: 'open', recordedBy: { format: 4, build: 'other' }, birth: { cell: 'lead-1', agent: 'lead' } }
+        ? { type: 'open', recordedBy: { format: 5, build: 'other' }, birth: { cell: 'lead-1', agent: 'lead' } }
         : { type: 'settle', op: no, ok: true },
   }) as unknown as Frame;
 
