@@ -8,7 +8,6 @@ import type { Agent, Frame } from '#contracts';
 import { LocalContext, LocalRun } from '#core/cells';
 import { buildAgent, startRun } from '#core/orchestration';
 import type { RunWorldPorts } from '#core/orchestration';
-import { sendTo } from '#core/session';
 import type { Benchmark, Line } from './benchmark.ts';
 import { compare, processMs } from './measure.ts';
 
@@ -57,24 +56,18 @@ const twoCells = () => {
 };
 
 export const sendThroughLedger = async (text: string): Promise<void> => {
-  const { run, writer, reader } = twoCells();
-  const to = run.mail.directory.get(reader.cellId)!;
-  const cell = { runtime: writer, agent: writer.agent } as unknown as Parameters<typeof sendTo>[0];
+  const { writer, reader } = twoCells();
   let read = 0;
   for (let sent = 0; sent < messages; sent += readAtOnce) {
     for (let nth = sent; nth < sent + readAtOnce; nth++)
       writer.begin({
         do: 'post',
         name: 'tool:send_message',
-        decide: (at) => {
-          const id = `m-${nth}`;
-          const draft = { id, type: 'message', text, correlation: null, chain: id } as const;
-          return { state: sendTo(cell, to, draft, at) };
-        },
+        request: { kind: 'send', id: `m-${nth}`, to: 'reader', text, correlation: null, reads: [] },
       });
-    const wanted = { channel: 'mail', max: readAtOnce } as const;
+    const wanted = { kind: 'messages', max: readAtOnce } as const;
     const { settled } = await reader.first([
-      reader.begin({ do: 'receive', name: 'tool:receive_message', filter: () => wanted, timeoutMs: 0 }),
+      reader.begin({ do: 'receive', name: 'tool:receive_message', wanted, timeoutMs: 0 }),
     ]);
     if (settled?.ok !== true) throw new Error('Nothing was received.');
     // A session does the same once its model has been shown the messages.

@@ -6,7 +6,7 @@ import type { LiveEvent } from './event.ts';
 import type { FrameAttachment } from './frame.ts';
 import type { ChildResultRef } from './session.ts';
 import type { Agent } from './agent.ts';
-import type { ReceiveResult, SpawnIdentity, MailFilter } from './mail.ts';
+import type { PostRequest, ReceiveResult, SpawnIdentity, WantedMail } from './mail.ts';
 import type { TeamPart } from './team.ts';
 import type { RetrySafety } from './tool.ts';
 import type { Cost } from './model.ts';
@@ -85,8 +85,8 @@ export type PostOperation = {
   readonly do: 'post';
   readonly name: string;
   readonly about?: JsonObject;
-  /** Crosses what it sends and returns the value to record. An exception becomes the failure. Not called on replay. */
-  decide(at: number): Json;
+  /** The run decides it, crosses what is sent, and records the result. On replay, the result is in the log. */
+  readonly request: PostRequest;
 };
 
 /** Waits for mail. */
@@ -94,8 +94,8 @@ export type ReceiveOperation = {
   readonly do: 'receive';
   readonly name: string;
   readonly about?: JsonObject;
-  /** Called when the operation begins, and again after a crash. `idle below`: until all agents below the cell only wait for mail. */
-  filter(): MailFilter | 'idle below' | { readonly settle: ReceiveResult };
+  /** The run looks up the names when the operation begins, and again after a crash. */
+  readonly wanted: WantedMail;
   /** 0: no timeout. */
   readonly timeoutMs: number;
 };

@@ -123,17 +123,20 @@ export type {
 } from './frame.ts';
 export type { Checkpoints, Conversations } from './conversations.ts';
 export type {
+  ChainRead,
   DeadLetter,
   DeadReason,
   Mail,
   MailReport,
   MailState,
+  MessageDraft,
+  PostRequest,
   ReceiveResult,
   RoutedMessages,
   SpawnIdentity,
   SpawnRules,
   TopicRules,
-  MailFilter,
+  WantedMail,
 } from './mail.ts';
 export type { ProtocolEvent, SpawnRequest, SpawnResult } from './protocol.ts';
 export type {

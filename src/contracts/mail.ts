@@ -1,5 +1,5 @@
 // Mail between cells: what crosses, how spawned agents are named, and what is reported to people.
-import type { CellId, Hash } from '#base';
+import type { CellId, Hash, Json } from '#base';
 import type { CrossingEnd } from './crossing.ts';
 
 /** The content of a `message` or `broadcast` crossing: a line of JSON, then the text. The runtime sets everything except `text`. */
@@ -58,19 +58,62 @@ export type SpawnRules = {
 
 export type TopicRules = { readonly hear: readonly string[]; readonly say: readonly string[] };
 
-/** Which mail an agent waits for: direct messages, topics, or any mail. */
-export type MailFilter = {
-  readonly channel: 'mail' | 'topics' | 'any';
-  /** Only from these; with `all`, at least one from each. */
-  readonly from?: readonly CellId[];
-  /** Their names, in the same order. */
-  readonly names?: readonly string[];
-  readonly topics?: readonly string[];
-  readonly all?: boolean;
-  /** Only the mail of one piece of work: all mail of one asker, or all mail of senders that ask nothing. */
-  readonly oneWork?: true;
-  readonly max: number;
+/** What a session has read, newest last: it decides to which chain of messages the next one belongs. */
+export type ChainRead = {
+  readonly from: CrossingEnd;
+  /** Null: the goal, which belongs to no chain. */
+  readonly chain: string | null;
 };
+
+/** A message as its sender hands it in. The run sets the sender, the recipient's full name and the time. */
+export type MessageDraft = {
+  /** Drawn before sending, so that it is the same on replay. */
+  readonly id: string;
+  readonly text: string;
+  readonly reads: readonly ChainRead[];
+};
+
+/** What a cell asks of its run's mail. The run decides it at once: who is there, who may, whose mailbox is full. */
+export type PostRequest =
+  /** A fact about the cell alone. */
+  | { readonly kind: 'record'; readonly value: Json }
+  | (MessageDraft & {
+      readonly kind: 'send';
+      readonly to: string;
+      readonly correlation: string | null;
+      readonly expiresMs?: number;
+    })
+  | (MessageDraft & { readonly kind: 'publish'; readonly topic: string })
+  | { readonly kind: 'subscribe'; readonly topic: string }
+  | (MessageDraft & {
+      readonly kind: 'answer';
+      readonly to: CrossingEnd;
+      /** `message`: nobody asked. */
+      readonly type: 'answer' | 'message';
+      readonly correlation: string | null;
+    })
+  /** Asks its own children to finish. `ended`: those that have ended already. */
+  | { readonly kind: 'close-children'; readonly children: readonly CellId[]; readonly ended: readonly CellId[] }
+  | { readonly kind: 'list-children' }
+  /** Tells the model how a child ended. `seq`: the child's result, which then is no longer mail. */
+  | { readonly kind: 'report-end'; readonly name: string; readonly status: string; readonly seq: number | null };
+
+/** The mail that a cell waits for, by the names that it knows. */
+export type WantedMail =
+  | { readonly kind: 'any'; readonly oneWork?: true; readonly max: number }
+  | {
+      readonly kind: 'messages';
+      /** Undefined: from anybody. */
+      readonly from?: readonly string[] | undefined;
+      /** From each of them. */
+      readonly all?: boolean;
+      readonly max: number;
+    }
+  | { readonly kind: 'broadcasts'; readonly topics?: readonly string[] | undefined; readonly max: number }
+  /** Until all agents below the cell only wait for mail. */
+  | { readonly kind: 'idle-below' }
+  /** No more mail: these messages were read before, and the next work answers them. */
+  | { readonly kind: 'deferred'; readonly messages: readonly number[] };
 
 /** The settled value of a receive: entries of the cell's ledger, in order of arrival. */
 export type ReceiveResult = {

@@ -17,10 +17,10 @@ export const askerLeaks: readonly MailLeak[] = [
     'whoever waits for an answer also gets the one before',
     'answer-send',
     `$(whole)
-  const { directory } = cell.runtime.liveRun.mail;
-  for (const { from } of directory.get(cell.runtime.cellId)?.mailbox.unread ?? []) {
+  const { directory } = cell.liveRun.mail;
+  for (const { from } of directory.get(cell.cellId)?.mailbox.unread ?? []) {
     const reader = from === 'outside' ? undefined : directory.get(from);
-    if (reader !== undefined) sendTo(cell, reader, { id: id + from, type, text, correlation, chain }, at);
+    if (reader !== undefined) sendTo(cell, reader, { ...message, id: id + from }, at);
   }`,
   ),
   leak('the chain of another asker decides when a reader ends', 'mail-chain', 'return reads.at(-1)?.chain ?? id;'),
@@ -50,14 +50,18 @@ export const mailLeaks: readonly MailLeak[] = [
   leak(
     'a message carries the size of its sender’s window',
     'mail-text',
-    '$(whole) + (cell.runtime.view?.view.length ?? 0)',
+    '$(whole) + ((cell as any).view?.view.length ?? 0)',
   ),
   leak(
     'message ids count the steps of their sender',
     'mail-id',
     'const $(declarations.0.id) = $(declarations.0.init) + ` ${session.cell.steps}`;',
   ),
-  leak('an answer ends with its cost', 'answer-text', '`${$(whole)} (${cell.runtime.account.spent(0).outputTokens})`'),
+  leak(
+    'an answer ends with its cost',
+    'answer-text',
+    '`${$(whole)} (${session.cell.runtime.account.spent(0).outputTokens})`',
+  ),
   leak(
     'the first message of a spawned agent ends with its parent’s latest segment',
     'child-goal-crossing',
@@ -66,7 +70,7 @@ export const mailLeaks: readonly MailLeak[] = [
   leak(
     'the list of spawned agents shows how much they have done',
     'spawned-listed',
-    '$(whole), done: (runtime.liveRun as any).getLiveCell(pending.operation.cell)?.view?.view.length',
+    '$(whole), done: (liveRun as any).getLiveCell(pending.operation.cell)?.view?.view.length',
   ),
   leak(
     'the result of a child shows its cost',
@@ -76,7 +80,7 @@ export const mailLeaks: readonly MailLeak[] = [
   leak(
     'a refused message shows the instructions of its recipient',
     'mail-not-found',
-    "{ ...$(whole), hint: JSON.stringify((cell.runtime.liveRun as any).getLiveCell?.(lookup.hidden?.cell)?.agent.prompt ?? '') }",
+    "{ ...$(whole), hint: JSON.stringify((cell.liveRun as any).getLiveCell?.(lookup.hidden?.cell)?.agent.prompt ?? '') }",
   ),
   leak(
     'a note about unread mail shows the instructions of its recipient',

@@ -77,10 +77,10 @@ export const mailBugs: readonly Bug[] = [
     'an answer also goes to the next one that waits',
     'answer-send',
     `$(whole)
-  const { directory } = cell.runtime.liveRun.mail;
-  const next = directory.get(cell.runtime.cellId)?.mailbox.unread.at(-1)?.from;
+  const { directory } = cell.liveRun.mail;
+  const next = directory.get(cell.cellId)?.mailbox.unread.at(-1)?.from;
   const reader = next === undefined || next === 'outside' ? undefined : directory.get(next);
-  if (reader !== undefined) sendTo(cell, reader, { id: id + '0', type, text, correlation, chain }, at);`,
+  if (reader !== undefined) sendTo(cell, reader, { ...message, id: id + '0' }, at);`,
   ),
   bug('the end of an agent tells its caller what it wrote for others', 'outcome-text', 'session.latestText'),
 

@@ -1,4 +1,6 @@
 export { Directory, mayWrite } from './directory.ts';
 export type { LookupResult, Member } from './directory.ts';
+export { mailRefusals, mailToolError, mailToolSuccess, mailToolValue, sessionHandle } from './mail-tool-replies.ts';
+export type { MailToolReply } from './mail-tool-replies.ts';
 export { mailboxBytesMax, mailboxMessagesMax, Mailbox } from './mailbox.ts';
-export type { MailMatch, QueuedMessage } from './mailbox.ts';
+export type { MailFilter, MailMatch, QueuedMessage } from './mailbox.ts';

@@ -5,7 +5,8 @@
 //       Otherwise it gets the mail of all senders that ask nothing. The rest stays here.
 //   M3. What one sender may have unread is bounded by number and bytes, so no sender learns how much others have written. The
 //       result of a child always fits, because each child has only one.
-import type { CrossingEnd, MailFilter } from '#contracts';
+import type { CellId } from '#base';
+import type { CrossingEnd } from '#contracts';
 
 /** Unread, from one sender. */
 export const mailboxMessagesMax = 100;
@@ -21,6 +22,20 @@ export type QueuedMessage = {
   readonly asks: boolean;
   readonly bytes: number;
   readonly expiresAt?: number;
+};
+
+/** Which mail in its mailbox an agent waits for: direct messages, topics, or any mail. */
+export type MailFilter = {
+  readonly channel: 'mail' | 'topics' | 'any';
+  /** Only from these; with `all`, at least one from each. */
+  readonly from?: readonly CellId[];
+  /** Their names, in the same order. */
+  readonly names?: readonly string[];
+  readonly topics?: readonly string[];
+  readonly all?: boolean;
+  /** Only the mail of one piece of work: all mail of one asker, or all mail of senders that ask nothing. */
+  readonly oneWork?: true;
+  readonly max: number;
 };
 
 export type MailMatch = { readonly messages: readonly QueuedMessage[]; readonly closing: boolean };

@@ -19,7 +19,8 @@ import { resumeOperation } from './resume-operation.ts';
 import { InFlight } from './in-flight.ts';
 import type { LocalRun } from './local-run.ts';
 import type { RecordedCell } from './recorded-run.ts';
-import { decidePost, replayedRecord, postRecord } from './post-record.ts';
+import { decidePost } from './mail-room.ts';
+import { replayedRecord, postRecord } from './post-record.ts';
 import type { PostRecord } from './post-record.ts';
 import { findDifference, earliestSettled, isSettledBefore, operationKind, readSettlement } from './replay.ts';
 import { startReceive, startSleep } from './start-wait.ts';
@@ -220,7 +221,7 @@ export class LocalContext implements CellRuntime {
     const at = this.liveRun.time();
     this.#countStep(operation);
     const result: Settlement<Json> =
-      this.#halted === null ? decidePost(operation, at) : { at, ok: false, failure: this.#halted };
+      this.#halted === null ? decidePost(this, operation.request, at) : { at, ok: false, failure: this.#halted };
     const record = postRecord(started.no, operation, result, this.#haltedBy);
     const frame = this.liveRun.write(this.cellId, at, record, this.#takeFrameExtras());
     this.liveRun.mail.deliver(frame);

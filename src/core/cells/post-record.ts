@@ -1,21 +1,10 @@
 // A post operation as one frame record: begun, decided and settled together.
-import { CloisterError } from '#base';
 import type { Json } from '#base';
 import type { Frame, FrameRecord, Operation, PostOperation, Settlement } from '#contracts';
 import { beginRecord } from './begin-record.ts';
 import type { BeginRecord, Parent } from './begin-record.ts';
 
 export type PostRecord = Extract<FrameRecord, { type: 'post' }>;
-
-/** Runs the post's decision. Its messages cross while it decides. */
-export const decidePost = (operation: PostOperation, at: number): Settlement<Json> => {
-  try {
-    return { at, ok: true, value: operation.decide(at) };
-  } catch (error) {
-    if (error instanceof CloisterError) return { at, ok: false, failure: error.failure };
-    return { at, ok: false, failure: { code: 'defect', detail: error instanceof Error ? error.message : undefined } };
-  }
-};
 
 export const postRecord = (
   op: number,

@@ -3,20 +3,22 @@ import type { CellId, Failure } from '#base';
 import type { Amounts, ChildOperation, ReceiveOperation, SleepOperation, StepOperation } from '#contracts';
 import type { BeginRecord } from './begin-record.ts';
 import type { LocalRun } from './local-run.ts';
+import type { MailRequester } from './mail-room.ts';
 import { msLeft } from './replay.ts';
 import { startReceive, startSleep } from './start-wait.ts';
 import { StepRunner } from './step-runner.ts';
 import type { StepCell, SettleExtras, InFlightOperation } from './step-runner.ts';
 
 /** What resuming needs from the cell. */
-type Cell = StepCell & {
-  readonly liveRun: LocalRun;
-  readonly cellId: CellId;
-  readonly now: number;
-  readonly halted: boolean;
-  fail(started: InFlightOperation, failure: Failure, more?: SettleExtras): void;
-  startChild(started: InFlightOperation<ChildOperation>, createdAt: number): void;
-};
+type Cell = StepCell &
+  MailRequester & {
+    readonly liveRun: LocalRun;
+    readonly cellId: CellId;
+    readonly now: number;
+    readonly halted: boolean;
+    fail(started: InFlightOperation, failure: Failure, more?: SettleExtras): void;
+    startChild(started: InFlightOperation<ChildOperation>, createdAt: number): void;
+  };
 
 export const resumeOperation = (cell: Cell, started: InFlightOperation, record: BeginRecord): void => {
   const { liveRun, cellId } = cell;

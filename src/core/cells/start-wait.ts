@@ -1,16 +1,18 @@
 // Operations that wait: for time to pass, or for mail.
-import type { CellId, Failure, Json } from '#base';
-import type { ReceiveResult, ReceiveOperation, Settlement, SleepOperation, MailFilter } from '#contracts';
-import type { QueuedMessage, Member } from '#core/bus';
+import type { Failure, Json } from '#base';
+import type { ReceiveResult, ReceiveOperation, Settlement, SleepOperation } from '#contracts';
+import type { MailFilter, QueuedMessage, Member } from '#core/bus';
 import type { RunPorts } from './cell-runtime.ts';
-import type { MailDelivery } from './mail-delivery.ts';
+import { decideWanted } from './mail-room.ts';
+import type { MailRequester } from './mail-room.ts';
 import type { InFlightOperation } from './step-runner.ts';
 
-type WaitingCell = {
-  readonly cellId: CellId;
-  readonly liveRun: { time(): number; readonly ports: Pick<RunPorts, 'clock'>; readonly mail: MailDelivery };
+type TimedCell = {
+  readonly liveRun: { time(): number; readonly ports: Pick<RunPorts, 'clock'> };
   settle(started: InFlightOperation, result: Settlement<Json>): void;
 };
+
+type WaitingCell = TimedCell & MailRequester;
 
 /** The wait of a session that has answered, for the work of the agents that it spawned. */
 export const spawnedWaitName = 'wait:spawned';
@@ -19,7 +21,7 @@ export const spawnedWaitName = 'wait:spawned';
 export const startReceive = (owner: WaitingCell, started: InFlightOperation<ReceiveOperation>, ms: number): void => {
   const { timeoutMs } = started.operation;
   const { mailbox } = owner.liveRun.mail.directory.get(owner.cellId) ?? noMailbox;
-  const wanted = started.operation.filter();
+  const wanted = decideWanted(owner, started.operation.wanted);
   const expired = [...mailbox.expire(owner.liveRun.time())];
   let stopTimer = (): void => undefined;
   const settle = (value: ReceiveResult): void => {
@@ -71,7 +73,7 @@ const seqNumbers = (messages: readonly QueuedMessage[]): readonly number[] => me
 /** For a cell without a mailbox: nothing ever arrives. */
 const noMailbox = { mailbox: { wait: () => () => undefined, take: () => [], expire: () => [] } } as unknown as Member;
 
-export const startSleep = (owner: WaitingCell, started: InFlightOperation<SleepOperation>, ms: number): void => {
+export const startSleep = (owner: TimedCell, started: InFlightOperation<SleepOperation>, ms: number): void => {
   const settle = (result: Settlement<Json>): void => owner.settle(started, result);
   const stopTimer = owner.liveRun.ports.clock.timer(ms, () =>
     settle({ at: owner.liveRun.time(), ok: true, value: null }),

@@ -12,11 +12,10 @@ import type {
   MessageTarget,
 } from '#contracts';
 import type { LiveCell, LocalRun, Member } from '#core/cells';
-import { mayWrite } from '#core/bus';
+import { mayWrite, sessionHandle } from '#core/bus';
 import { cross } from '#core/crossings';
 import { fillDate, isMadeBy } from '#core/rules';
 import { mailBytesMax } from '#core/session';
-import { sessionHandle } from './spawn-agent.ts';
 
 /** Delivers a message from outside to a mailbox, or to the subscribers of a topic. Returns its id. */
 export const deliverFromOutside = (

@@ -4,99 +4,53 @@
 //   G2. A publisher never learns who receives its message.
 import { utf8Bytes } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { DeadLetter, PostOperation, ReceiveResult, ReceiveOperation } from '#contracts';
+import type { PostRequest, ReceiveResult, WantedMail } from '#contracts';
+import { mailRefusals, mailToolValue } from '#core/bus';
+import type { MailToolReply } from '#core/bus';
 import { shownBytesMax } from '#core/cells';
-import type { Cell, Member } from '#core/cells';
-import { cross } from '#core/crossings';
-import { isTopic } from '#core/registry';
 import { bytesForEach, isLongMail, mailBody, outputName } from '#core/rules';
 import {
-  chainTo,
   crossingAt,
   mailLoopFailure,
   mailBytesMax,
   mailSchemas,
   newMailId,
   noteMailRead,
-  senderIdentity,
-  sendTo,
   stepAbout,
   stepChain,
 } from '#core/session';
 import type { ToolCall, ToolCallChain, Session, ToolRunner } from '#core/session';
-import { mailRefusals, mailToolSuccess } from './mail-tool-replies.ts';
-import type { MailToolReply } from './mail-tool-replies.ts';
 
 type StartChain = (call: ToolCall, args: JsonObject, session: Session) => ReturnType<ToolRunner['createChain']>;
 
 /** One recorded operation whose text is the tool's result. */
-export const postChain = (call: ToolCall, session: Session, decide: PostOperation['decide']): ToolCallChain =>
-  stepChain({ do: 'post', name: `tool:${call.name}`, about: stepAbout(session, call), decide });
+export const postChain = (call: ToolCall, session: Session, request: PostRequest): ToolCallChain =>
+  stepChain({ do: 'post', name: `tool:${call.name}`, about: stepAbout(session, call), request });
 
-/** What the recorded value of a post holds besides the text for the model. */
-type PostValue = {
-  readonly id?: string;
-  readonly dead?: readonly DeadLetter[];
-  readonly subscribed?: string;
-  /** Crossings of child results that this reply reports, so that they are not delivered as mail too. */
-  readonly told?: readonly number[];
-};
-
-export const mailToolValue = (reply: MailToolReply, facts: PostValue = {}): Json => ({
-  text: JSON.stringify(reply),
-  ...facts,
-});
+/** A reply that concerns nobody else. */
+export const recordReply = (reply: MailToolReply): PostRequest => ({ kind: 'record', value: mailToolValue(reply) });
 
 const sendMessage: StartChain = (call, args, session) => {
-  const { cell } = session;
-  const [name, message, replyTo] = [asText(args['to']), asText(args['message']), args['reply_to']];
-  const id = newMailId(session, `to ${name.slice(0, 80)}`);
-  const problem = messageProblem(message);
-  if (problem !== null) return postChain(call, session, () => mailToolValue(problem));
-  const loop = mailLoopFailure(session, name);
+  const [to, text, replyTo] = [asText(args['to']), asText(args['message']), args['reply_to']];
+  const id = newMailId(session, `to ${to.slice(0, 80)}`);
+  const problem = messageProblem(text);
+  if (problem !== null) return postChain(call, session, recordReply(problem));
+  const loop = mailLoopFailure(session, to);
   if (loop !== null) return { stop: loop };
   const expires = args['expires_ms'];
-  const draft = {
+  const sending = postChain(call, session, {
+    kind: 'send',
     id,
-    type: 'message',
-    text: message,
+    to,
+    text,
+    correlation: typeof replyTo === 'string' ? replyTo.slice(0, 80) : null,
     ...(typeof expires === 'number' ? { expiresMs: expires } : {}),
-  } as const;
-  const correlation = typeof replyTo === 'string' ? replyTo.slice(0, 80) : null;
-  const sending = postChain(call, session, (at) => {
-    const self = senderIdentity(cell);
-    const lookup = cell.runtime.liveRun.mail.directory.lookup(self, name);
-    if (lookup.found === null && lookup.hidden !== undefined) recordRefusal(cell, lookup.hidden, message, at);
-    if (lookup.found === null)
-      return mailToolValue(/* probe: mail-not-found */ mailRefusals.notFound(name, lookup), {
-        id,
-        dead: [{ to: name.slice(0, 80), reason: deadReason(lookup) }],
-      });
-    const recipient = lookup.as ?? lookup.found.name;
-    const chain = chainTo(session, lookup.found.cell, id);
-    const reason = sendTo(cell, lookup.found, { ...draft, correlation, chain, recipient: lookup.as }, at);
-    if (reason !== null)
-      return mailToolValue(mailRefusals.undelivered(recipient, reason), { id, dead: [{ to: recipient, reason }] });
-    return {
-      text: JSON.stringify(mailToolSuccess({ message_id: id, recipient, status: 'queued' })),
-      to: lookup.found.cell,
-    };
+    reads: session.reads,
   });
   return onChainValue(sending, (settled) => {
-    const to = (settled as { readonly to?: string } | null)?.to;
-    if (to !== undefined) session.recipients = [...session.recipients, to as never];
+    const recipient = (settled as { readonly to?: string } | null)?.to;
+    if (recipient !== undefined) session.recipients = [...session.recipients, recipient as never];
   });
-};
-
-const deadReason = ({ why, hidden }: { readonly why: string; readonly hidden?: Member }): DeadLetter['reason'] => {
-  if (hidden !== undefined) return 'refused';
-  return why === 'ended' ? 'ended' : 'unknown';
-};
-
-/** Records the refusal in both ledgers. The sender gets the same reply as for an unknown name. */
-const recordRefusal = ({ runtime }: Cell, to: Member, content: string, at: number): void => {
-  const door = { grants: [], ledger: runtime.liveRun.ledger, at };
-  cross({ kind: 'message', from: runtime.cellId, to: to.cell, content, labels: [] }, door);
 };
 
 /** The same chain; `onValue` gets its value when it succeeds. */
@@ -120,99 +74,34 @@ const messageProblem = (message: string): MailToolReply | null => {
 };
 
 const subscribe: StartChain = (call, args, session) =>
-  postChain(call, session, () => {
-    const self = senderIdentity(session.cell);
-    const topic = asText(args['topic']);
-    if (!isTopic(topic)) return mailToolValue(mailRefusals.topic(topic, 'is not a valid topic name', self.topics.hear));
-    if (!self.topics.hear.includes(topic))
-      return mailToolValue(mailRefusals.topic(topic, 'is not a topic you can subscribe to', self.topics.hear));
-    session.cell.runtime.liveRun.mail.directory.subscribe(self, topic);
-    return mailToolValue(mailToolSuccess({ topic, subscribed_topics: [...self.subscriptions] }), { subscribed: topic });
-  });
+  postChain(call, session, { kind: 'subscribe', topic: asText(args['topic']) });
 
 const publish: StartChain = (call, args, session) => {
-  const { cell } = session;
-  const [topic, message] = [asText(args['topic']), asText(args['message'])];
+  const [topic, text] = [asText(args['topic']), asText(args['message'])];
   const id = newMailId(session, `on ${topic.slice(0, 80)}`);
-  const problem = messageProblem(message);
-  if (problem !== null) return postChain(call, session, () => mailToolValue(problem));
+  const problem = messageProblem(text);
+  if (problem !== null) return postChain(call, session, recordReply(problem));
   const loop = mailLoopFailure(session, `topic ${topic}`);
   if (loop !== null) return { stop: loop };
-  return postChain(call, session, (at) => {
-    const self = senderIdentity(cell);
-    const { say } = self.topics;
-    if (!isTopic(topic)) return mailToolValue(mailRefusals.topic(topic, 'is not a valid topic name', say));
-    if (!say.includes(topic)) return mailToolValue(mailRefusals.topic(topic, 'is not a topic you can publish on', say));
-    const chain = chainTo(session, null, id);
-    const draft = { id, type: 'broadcast', text: message, topic, correlation: null, chain } as const;
-    const { directory, outsideTopics } = cell.runtime.liveRun.mail;
-    if (outsideTopics.has(topic)) sendTo(cell, 'outside', draft, at);
-    const dead = directory
-      .subscribersOf(topic)
-      .filter((subscriber) => subscriber.cell !== self.cell && !directory.isSibling(self, subscriber))
-      .flatMap((subscriber): DeadLetter[] => {
-        const reason = sendTo(cell, subscriber, draft, at);
-        return reason === null ? [] : [{ to: subscriber.name, reason, type: 'broadcast', topic }];
-      });
-    return mailToolValue(mailToolSuccess({ topic, message_id: id }), { id, ...(dead.length === 0 ? {} : { dead }) });
-  });
+  return postChain(call, session, { kind: 'publish', id, topic, text, reads: session.reads });
 };
 
 const receiveMax = 20;
 
-const receiveMessage: StartChain = (call, args, session) => {
-  const names = asList(args['from']);
-  const all = args['wait_for'] === 'all';
-  return receiveChain(call, session, args, () => {
-    const { directory } = session.cell.runtime.liveRun.mail;
-    const self = senderIdentity(session.cell);
-    const senders: Member['cell'][] = [];
-    for (const name of names ?? []) {
-      const cell = ownChild(session, name) ?? directory.lookup(self, name).found?.cell;
-      if (cell === undefined) return unknownSender(name, directory.lookup(self, name));
-      senders.push(cell);
-    }
-    if (names === undefined) return { channel: 'mail', max: receiveMax };
-    // Ended agents send nothing more, so there is nothing to wait for.
-    const hasEnded = (sender: Member['cell']): boolean =>
-      directory.get(sender) === undefined && !self.mailbox.unread.some(({ from }) => from === sender);
-    if (senders.every(hasEnded)) return { settle: { messages: [], missing: names } };
-    return { channel: 'mail', max: receiveMax, from: senders, names, all };
+const receiveMessage: StartChain = (call, args, session) =>
+  receiveChain(call, session, args, {
+    kind: 'messages',
+    from: asList(args['from']),
+    all: args['wait_for'] === 'all',
+    max: receiveMax,
   });
-};
 
-/** An agent knows its spawned children by name even after they ended: their messages may still be unread. */
-const ownChild = ({ cell: { runtime } }: Session, name: string): Member['cell'] | undefined =>
-  runtime.spawnedChildren.find(({ identity }) => identity.name === name)?.pending.operation.cell;
-
-const unknownSender = (
-  name: string,
-  lookup: { readonly found?: unknown; readonly known?: readonly string[] },
-): { settle: ReceiveResult } => ({
-  settle: { messages: [], unknown: { name: name.slice(0, 80), known: lookup.known ?? [] } },
-});
-
-const receiveBroadcast: StartChain = (call, args, session) => {
-  const topics = asList(args['topics']);
-  return receiveChain(call, session, args, () => {
-    const { subscriptions } = senderIdentity(session.cell);
-    const notSubscribed = topics?.find((topic) => !subscriptions.has(topic));
-    if (notSubscribed !== undefined)
-      return {
-        settle: { messages: [], unknown: { name: notSubscribed.slice(0, 80), known: [...subscriptions], topic: true } },
-      };
-    return { channel: 'topics', max: receiveMax, ...(topics === undefined ? {} : { topics }) };
-  });
-};
+const receiveBroadcast: StartChain = (call, args, session) =>
+  receiveChain(call, session, args, { kind: 'broadcasts', topics: asList(args['topics']), max: receiveMax });
 
 const [timeoutDefaultMs, timeoutMaxMs] = [30_000, 600_000];
 
-const receiveChain = (
-  call: ToolCall,
-  session: Session,
-  args: JsonObject,
-  wanted: ReceiveOperation['filter'],
-): ToolCallChain => {
+const receiveChain = (call: ToolCall, session: Session, args: JsonObject, wanted: WantedMail): ToolCallChain => {
   const requestedMs = args['timeout_ms'];
   const ms = typeof requestedMs === 'number' ? Math.min(requestedMs, timeoutMaxMs) : timeoutDefaultMs;
   const { runtime } = session.cell;
@@ -223,7 +112,7 @@ const receiveChain = (
         do: 'receive',
         name: `tool:${call.name}`,
         about: stepAbout(session, call),
-        filter: wanted,
+        wanted,
         timeoutMs: session.workClock.waitMs(ms),
       },
     ],

@@ -7,12 +7,13 @@ import { CloisterError, utf8Bytes } from '#base';
 import type { CellId, JsonObject } from '#base';
 import type { Agent, Birth, ChildOperation, Frame, OutsideSpawn, SpawnRules, StartedAgent } from '#contracts';
 import type { Cell, LiveCell, LocalRun, OutsideSpawnPorts } from '#core/cells';
+import { sessionHandle } from '#core/bus';
+import type { MailToolReply } from '#core/bus';
 import { createGrant, createGrants, cross } from '#core/crossings';
 import { mailBytesMax } from '#core/session';
 import type { SessionPorts } from '#core/session';
 import { agentIdentity, earliestDeadline, lowerCaps } from './agent-tool.ts';
-import type { MailToolReply } from './mail-tool-replies.ts';
-import { findSpawnable, requestProblem, sessionHandle, spawnIdentity, spawnLimitProblem } from './spawn-agent.ts';
+import { findSpawnable, requestProblem, spawnIdentity, spawnLimitProblem } from './spawn-agent.ts';
 import type { Spawner } from './spawn-agent.ts';
 
 type World = SessionPorts['world'];

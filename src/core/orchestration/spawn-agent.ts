@@ -3,17 +3,20 @@
 //   H1. Limits are checked and taken without an await in between: the child's begin frame is the reservation.
 //   H2. A refusal costs nothing: no cell, no id, and no spawn is counted.
 //   H3. The definition sets which agents, how many, how deep and how often; a call can only ask for less.
-import { isName, isoTime, nearestName, sha256, utf8Bytes } from '#base';
+import { isName, nearestName, sha256, utf8Bytes } from '#base';
 import type { CellId, Json, JsonObject } from '#base';
 import type {
   Agent,
   ChildOperation,
   Envelope,
   PendingOperation,
+  PostRequest,
   ShareName,
   SpawnIdentity,
   SpawnRules,
 } from '#contracts';
+import { mailToolError, mailToolSuccess, sessionHandle } from '#core/bus';
+import type { MailToolReply } from '#core/bus';
 import { isTopic } from '#core/registry';
 import { requestShutdown, shutdownGraceMs, mailBytesMax, mailSchemas, callAbout, stepAbout } from '#core/session';
 import type { ToolCall, ToolCallChain, Session, SessionPorts, ToolRunner } from '#core/session';
@@ -22,14 +25,9 @@ import { createChild, inputProblems } from './agent-tool.ts';
 import { withShare } from './define-agent.ts';
 import { absentTool, asSpawned, readRestriction, restrictAgent } from './started-agent.ts';
 import { withoutRequestTools } from './request-tools.ts';
-import { postChain, mailToolValue } from './mail-tools.ts';
-import { mailToolError, mailToolSuccess } from './mail-tool-replies.ts';
-import type { MailToolReply } from './mail-tool-replies.ts';
+import { postChain, recordReply } from './mail-tools.ts';
 import { noteSmallerWindow, shareWith } from './share.ts';
 import { agentFromTemplate } from './spawn-template.ts';
-
-/** The handle of a cell that is safe to show to its caller. */
-export const sessionHandle = (cell: CellId): string => `s-${sha256(cell).slice(0, 12)}`;
 
 const spawnAgent: ToolRunner['createChain'] = (call, args, session) => {
   let decided: Decision | undefined;
@@ -48,10 +46,9 @@ const spawnAgent: ToolRunner['createChain'] = (call, args, session) => {
         name: `tool:${call.name}`,
         // The start of the agent is the step; a refusal is one by itself.
         about: decided !== undefined && 'child' in decided ? callAbout(call) : stepAbout(session, call),
-        decide: () =>
-          mailToolValue(
-            decided === undefined || 'reply' in decided ? (decided?.reply ?? couldNotStart) : spawnReply(decided),
-          ),
+        request: recordReply(
+          decided === undefined || 'reply' in decided ? (decided?.reply ?? couldNotStart) : spawnReply(decided),
+        ),
       }),
     ],
     onSettled: (_place, _settled, no) => ({
@@ -237,32 +234,14 @@ export const spawnIdentity = (args: JsonObject, agent: Agent, parent: Cell, cell
 };
 
 const listSpawned: ToolRunner['createChain'] = (call, _args, session) =>
-  postChain(call, session, () => {
-    const { runtime } = session.cell;
-    const { directory } = runtime.liveRun.mail;
-    const agents = session.cell.runtime.spawnedChildren.map(({ pending, identity, spawnedAt }) => {
-      const member = directory.get(pending.operation.cell);
-      return {
-        // probe: spawned-listed
-        sub_agent_id: identity.name,
-        session_id: sessionHandle(pending.operation.cell),
-        parent_session: sessionHandle(runtime.cellId),
-        workflow_id: identity.workflow,
-        spawned_at: isoTime(spawnedAt),
-        subscriptions: [...(member?.subscriptions ?? identity.topics)],
-        metadata: identity.metadata ?? {},
-        status: member === undefined ? 'ended' : member.mailbox.idle ? 'waiting' : 'running',
-      };
-    });
-    return mailToolValue(mailToolSuccess({ agents }));
-  });
+  postChain(call, session, { kind: 'list-children' });
 
 const shutDown: ToolRunner['createChain'] = (call, args, session) => {
   const requested = asText(args['sub_agent_id']);
   const child = session.cell.runtime.spawnedChildren.find(
     ({ pending, identity }) => identity.name === requested || sessionHandle(pending.operation.cell) === requested,
   );
-  if (child === undefined) return postChain(call, session, () => mailToolValue(notStarted(requested, session)));
+  if (child === undefined) return postChain(call, session, recordReply(notStarted(requested, session)));
   return shutDownChain(call, session, child);
 };
 
@@ -279,7 +258,7 @@ const notStarted = (requested: string, { cell: { runtime } }: Session): MailTool
 /** Asks the child to finish, and stops it after the grace period. The caller continues when the child has ended. */
 const shutDownChain = (call: ToolCall, session: Session, { pending, identity }: SpawnedChild): ToolCallChain => {
   const { runtime, agent } = session.cell;
-  if (pending.settled !== undefined) return postChain(call, session, () => reportEnd(identity, session, pending));
+  if (pending.settled !== undefined) return postChain(call, session, reportEnd(identity, session, pending));
   requestShutdown(session, [pending]);
   const grace = { do: 'sleep', ms: agent.spawns?.graceMs ?? shutdownGraceMs, why: 'time-out' } as const;
   let isOver = false;
@@ -292,7 +271,7 @@ const shutDownChain = (call: ToolCall, session: Session, { pending, identity }: 
         isOver = true;
         return {
           cancel: { code: 'cancelled' },
-          begin: [postOperation(call, session, () => reportEnd(identity, session, pending))],
+          begin: [postOperation(call, session, reportEnd(identity, session, pending))],
         };
       }
       if (!isOver) runtime.cancel(pending);
@@ -301,16 +280,19 @@ const shutDownChain = (call: ToolCall, session: Session, { pending, identity }: 
   };
 };
 
-const postOperation = (call: ToolCall, session: Session, decide: () => Json) =>
-  ({ do: 'post', name: `tool:${call.name}`, about: stepAbout(session, call), decide }) as const;
+const postOperation = (call: ToolCall, session: Session, request: PostRequest) =>
+  ({ do: 'post', name: `tool:${call.name}`, about: stepAbout(session, call), request }) as const;
 
-/** The reply reports the end of the child, so its result is removed from the mailbox. */
-const reportEnd = (as: SpawnIdentity, { cell }: Session, { settled }: PendingOperation<ChildOperation>): Json => {
+/** The reply reports the end of the child, so its result is no longer mail. */
+const reportEnd = (
+  { name }: SpawnIdentity,
+  { cell }: Session,
+  { settled }: PendingOperation<ChildOperation>,
+): PostRequest => {
   const seq = settled?.ok === true ? settled.value.crossing : null;
   const content = seq === null ? undefined : cell.runtime.receivedCrossings.at(seq)?.content;
   const status = content === undefined ? 'cancelled' : (JSON.parse(content) as Envelope).status;
-  if (seq !== null) cell.runtime.liveRun.mail.directory.get(cell.runtime.cellId)?.mailbox.remove([seq]);
-  return mailToolValue(mailToolSuccess({ sub_agent_id: as.name, status }), seq === null ? {} : { told: [seq] });
+  return { kind: 'report-end', name, status, seq };
 };
 
 const asText = (text: Json | undefined): string => (typeof text === 'string' ? text : '');

@@ -6,10 +6,10 @@
 import { CloisterError, isName } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, AgentOptions, GrantName, SpawnRules } from '#contracts';
+import { mailToolError } from '#core/bus';
+import type { MailToolReply } from '#core/bus';
 import { isReserved } from './check-mail-options.ts';
 import { buildAgent, completeDefinition } from './define-agent.ts';
-import { mailToolError } from './mail-tool-replies.ts';
-import type { MailToolReply } from './mail-tool-replies.ts';
 
 const promptBytesMax = 32_000;
 

@@ -155,7 +155,7 @@ export class TeamSessionRunner {
   #skipRest(why: string): void {
     const counts = this.queue.counts();
     if (counts.pending + counts.ready === 0) return;
-    this.#cell.runtime.begin({ do: 'post', name: skipRestOperation, decide: () => ({ why }) });
+    this.#cell.runtime.begin({ do: 'post', name: skipRestOperation, request: { kind: 'record', value: { why } } });
     this.queue.skipRest(abortedReason(why));
     for (const pending of this.#inFlight.keys())
       if (pending.operation.do === 'sleep') this.#cell.runtime.cancel(pending);
@@ -167,8 +167,8 @@ export class TeamSessionRunner {
   }
 
   #receiveMail(): PendingOperation {
-    const wanted = { channel: 'any', max: 100 } as const;
-    return this.#cell.runtime.begin({ do: 'receive', name: 'team', filter: () => wanted, timeoutMs: 0 });
+    const wanted = { kind: 'any', max: 100 } as const;
+    return this.#cell.runtime.begin({ do: 'receive', name: 'team', wanted, timeoutMs: 0 });
   }
 
   /** False if no task is ready, or no member that could do one has capacity. */
@@ -223,7 +223,8 @@ export class TeamSessionRunner {
 
   /** A separate operation, so that the refusal and its reason are recorded. */
   #recordRefusal({ code, detail = code }: Failure, about: JsonObject): void {
-    this.#cell.runtime.begin({ do: 'post', name: taskRefusedOperation, about, decide: () => ({ code, detail }) });
+    const request = { kind: 'record', value: { code, detail } } as const;
+    this.#cell.runtime.begin({ do: 'post', name: taskRefusedOperation, about, request });
   }
 
   #track(operation: Operation, task: string, assignee: string | null): void {

@@ -55,7 +55,7 @@ const awaitWork = async (session: Session, { status }: Outcome): Promise<string>
   if (openSpawned(session).length === 0) return whenParentEnded;
   const untilDeadlineMs = session.workClock.untilDeadlineMs();
   const timeoutMs = Math.max(1, Math.min(waitMs, untilDeadlineMs));
-  const pending = runtime.begin({ do: 'receive', name: spawnedWaitName, filter: () => 'idle below', timeoutMs });
+  const pending = runtime.begin({ do: 'receive', name: spawnedWaitName, wanted: { kind: 'idle-below' }, timeoutMs });
   // probe: spawned-wait-floor
   runtime.account.releaseFloor();
   const { settled } = await runtime.first([pending]);

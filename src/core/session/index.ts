@@ -7,7 +7,7 @@ export { spawnedWaitMs } from './end-spawned.ts';
 export { requestShutdown, shutdownGraceMs } from './shut-down-spawned.ts';
 export { isMailTool, mailSchemas } from './mail-schemas.ts';
 export { noteMailRead, crossingAt } from './read-mail.ts';
-export { chainTo, mailLoopFailure, mailBytesMax, newMailId, senderIdentity, sendTo } from './send-mail.ts';
+export { mailLoopFailure, mailBytesMax, newMailId } from './send-mail.ts';
 export { runSession } from './session.ts';
 export type {
   LazyOperation,

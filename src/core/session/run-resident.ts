@@ -6,12 +6,12 @@
 //   E3. The limits on steps, turns and time apply to each piece of work separately.
 import { CloisterError } from '#base';
 import type { Failure } from '#base';
-import type { CrossingEnd, DeadLetter, Outcome, ReceiveResult } from '#contracts';
+import type { CrossingEnd, Outcome, PostRequest, ReceiveResult } from '#contracts';
 import type { Cell } from '#core/cells';
 import { answerEnd, shutdownOutcome, stoppedOutcome, textForCaller, worksForCaller } from './session-outcome.ts';
 import { WorkClock } from './limits.ts';
 import { showDeferred, showMail } from './read-mail.ts';
-import { chainTo, mailLoopFailure, newMailId, sendTo } from './send-mail.ts';
+import { mailLoopFailure, newMailId } from './send-mail.ts';
 import type { LatestOutcomes } from './session-outcome.ts';
 import type { DeferredMessage, Session } from './state.ts';
 
@@ -46,9 +46,9 @@ export const runResident = async (session: Session, work: RunTurns, first: Recei
 const nextMail = async (cell: Cell, deferred: readonly DeferredMessage[] = []): Promise<ReceiveResult> => {
   const { now } = cell.runtime;
   const seqs = deferred.map(({ seq }) => seq);
-  const filter = () => (seqs.length === 0 ? mailOfOneWork : { settle: { messages: [], deferred: seqs } });
+  const wanted = seqs.length === 0 ? mailOfOneWork : ({ kind: 'deferred', messages: seqs } as const);
   const { no, settled } = await cell.runtime.first([
-    cell.runtime.begin({ do: 'receive', name: 'wait', filter, timeoutMs: 0 }),
+    cell.runtime.begin({ do: 'receive', name: 'wait', wanted, timeoutMs: 0 }),
   ]);
   cell.record(no, settled!);
   // Waiting time does not count against the deadline.
@@ -72,7 +72,7 @@ const wake = (session: Session, { messages, deferred, closing }: ReceiveResult):
   return true;
 };
 
-const mailOfOneWork = { channel: 'any', oneWork: true, max: 100 } as const;
+const mailOfOneWork = { kind: 'any', oneWork: true, max: 100 } as const;
 
 /** A failed root can still answer a person's next request. A failed child reports to its parent and ends. */
 const endsResident = ({ status, failure }: Outcome, { cell }: Session): boolean => {
@@ -87,38 +87,27 @@ const answerAsker = (session: Session, outcome: Outcome): Failure | null => {
   const loop = to === null ? null : mailLoopFailure(session, to);
   if (loop !== null) return loop;
   const { status, failure } = outcome;
-  const id = to === null ? '' : newMailId(session, `answer ${to}`);
   cell.runtime.begin({
     do: 'post',
     name: 'mail:answer',
     about: { status, ...(failure === null ? {} : { error: failure.code }), to },
-    decide: (at) => {
-      const dead = to === null ? null : sendAnswer(session, to, { id, outcome, at });
-      return dead === null ? {} : { dead: [dead] };
-    },
+    request: to === null ? { kind: 'record', value: {} } : answerTo(session, to, outcome),
   });
   return null;
 };
 
-type AnswerDraft = { readonly id: string; readonly outcome: Outcome; readonly at: number };
-
-const sendAnswer = (
-  session: Session,
-  end: CrossingEnd,
-  { id, outcome: { status, output, failure }, at }: AnswerDraft,
-): (DeadLetter & { readonly id: string }) | null => {
-  const { asker, cell } = session;
-  const chain = chainTo(session, end, id);
+const answerTo = (session: Session, to: CrossingEnd, { status, output, failure }: Outcome): PostRequest => {
+  const { asker, reads } = session;
   // After a failure the output is from earlier work, so it is not a reply to this message.
   const hasAnswer = (status === 'completed' || status === 'partial') && output !== '';
-  const text = hasAnswer ? /* probe: answer-text */ output : `(no answer: ${failure?.code ?? status})`;
-  // Nobody asked: the root has something to say by itself.
-  const type = asker === null ? 'message' : 'answer';
-  const correlation = asker?.id ?? null;
-  const to = end === 'outside' ? ('outside' as const) : cell.runtime.liveRun.mail.directory.get(end);
-  // probe: answer-send
-  const reason = to === undefined ? 'ended' : sendTo(cell, to, { id, type, text, correlation, chain }, at);
-  return reason === null
-    ? null
-    : { id, to: to === undefined || to === 'outside' ? end : to.name, reason, type, correlation };
+  return {
+    kind: 'answer',
+    id: newMailId(session, `answer ${to}`),
+    to,
+    // Nobody asked: the root has something to say by itself.
+    type: asker === null ? 'message' : 'answer',
+    text: hasAnswer ? /* probe: answer-text */ output : `(no answer: ${failure?.code ?? status})`,
+    correlation: asker?.id ?? null,
+    reads,
+  };
 };

@@ -50,25 +50,10 @@ export const requestShutdown = (
   children: readonly PendingOperation[],
   ended: readonly PendingOperation[] = [],
 ): PendingOperation<PostOperation> => {
-  const { runtime } = cell;
-  const asked = cellsOf(children);
-  return runtime.begin({
+  return cell.runtime.begin({
     do: 'post',
     name: 'mail:close',
-    decide: () => {
-      const { directory } = runtime.liveRun.mail;
-      const unread = directory.get(runtime.cellId)?.mailbox.unread ?? [];
-      // What an agent said last is in its answer; its result only repeats it.
-      const hasUnreadWords = (one: CellId): boolean =>
-        unread.some(({ from, kind }) => from === one && kind !== 'result');
-      // Whoever still works may have more to say.
-      const unheard = [
-        ...asked.filter((one) => directory.get(one)?.mailbox.idle === false || hasUnreadWords(one)),
-        ...cellsOf(ended).filter(hasUnreadWords),
-      ];
-      for (const one of asked) directory.get(one)?.mailbox.close();
-      return { asked, unheard };
-    },
+    request: { kind: 'close-children', children: cellsOf(children), ended: cellsOf(ended) },
   });
 };
 

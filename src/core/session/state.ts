@@ -2,6 +2,7 @@
 import type { Failure, Json, JsonObject } from '#base';
 import type {
   Agent,
+  ChainRead,
   CrossingEnd,
   Model,
   Operation,
@@ -109,13 +110,8 @@ export type Asker = { readonly from: CrossingEnd; readonly id: string | null };
 
 export type DeferredMessage = { readonly seq: number; readonly id: string; readonly chain: string };
 
-export type MailRead = {
-  readonly from: CrossingEnd;
-  /** Null: the goal, which belongs to no chain. */
-  readonly chain: string | null;
-  /** Whether the session has written anything since. */
-  readonly isFollowed: boolean;
-};
+/** `isFollowed`: whether the session has written anything since. */
+export type MailRead = ChainRead & { readonly isFollowed: boolean };
 
 export type ToolCall = Extract<ReplyPart, { type: 'call' }>;
 

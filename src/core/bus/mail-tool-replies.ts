@@ -1,6 +1,7 @@
 // Replies of the mail tools to a model, with the shapes and codes of the seed document.
-import { nearestName } from '#base';
-import type { DeadReason } from '#contracts';
+import { nearestName, sha256 } from '#base';
+import type { CellId, Json } from '#base';
+import type { DeadLetter, DeadReason } from '#contracts';
 
 export type MailToolReply = Readonly<Record<string, unknown>> & { readonly success: boolean };
 
@@ -19,6 +20,9 @@ type MailToolCode =
 
 const retryableCodes: readonly MailToolCode[] = ['SPAWN_FAILED', 'SPAWN_LIMIT', 'SPAWN_RATE', 'MAILBOX_FULL'];
 
+/** The handle of a cell that is safe to show to its caller. */
+export const sessionHandle = (cell: CellId): string => `s-${sha256(cell).slice(0, 12)}`;
+
 export const mailToolSuccess = (fields: Readonly<Record<string, unknown>>): MailToolReply => ({
   success: true,
   ...fields,
@@ -27,6 +31,20 @@ export const mailToolSuccess = (fields: Readonly<Record<string, unknown>>): Mail
 export const mailToolError = (code: MailToolCode, message: string, suggestion: string): MailToolReply => ({
   success: false,
   error: { code, message, suggestion, retryable: retryableCodes.includes(code) },
+});
+
+/** What the recorded value of a post holds besides the text for the model. */
+type PostFacts = {
+  readonly id?: string;
+  readonly dead?: readonly DeadLetter[];
+  readonly subscribed?: string;
+  /** Crossings of child results that this reply reports, so that they are not delivered as mail too. */
+  readonly told?: readonly number[];
+};
+
+export const mailToolValue = (reply: MailToolReply, facts: PostFacts = {}): Json => ({
+  text: JSON.stringify(reply),
+  ...facts,
 });
 
 type LookupFailure = { readonly why: 'unknown' | 'ambiguous' | 'self' | 'ended'; readonly known: readonly string[] };

@@ -1,0 +1,58 @@
+// What a cell asks of its run's mail is data. The run decides it by what it knows, not by what the data says.
+import { expect, test } from 'vitest';
+import type { CellId, RunId } from '#base';
+import { memoryCellFolders } from '#adapters/cell-folders';
+import { validate } from '#adapters/schemas';
+import type { PostRequest } from '#contracts';
+import { LocalContext, LocalRun } from '#core/cells';
+import { buildAgent } from '#core/orchestration';
+
+const liveCells = () => {
+  const ports = {
+    run: 'ce1100000001' as RunId,
+    log: { append: () => undefined, durable: () => undefined, close: async () => undefined },
+    clock: { now: () => 0, timer: () => () => undefined },
+    ids: { random: () => 'x' },
+    workspaces: memoryCellFolders(),
+    validate,
+    storeBlob: async () => '',
+    lane: () => undefined,
+  };
+  const run = new LocalRun(ports, async () => Promise.reject(new Error('no children')), 0);
+  const open = (cell: string, parent: string | null): LocalContext => {
+    const agent = buildAgent(
+      { name: cell, description: 'Talks.', prompt: 'Talk.', messages: ['parent', 'children'] },
+      null,
+    );
+    const seed = {
+      cell: cell as CellId,
+      agent,
+      depth: 0,
+      parent: parent as CellId | null,
+      spawned: null,
+      createdAt: 0,
+      goal: null,
+    };
+    return new LocalContext(run, seed, run.accountFor(seed.cell, null, {}));
+  };
+  return { run, lead: open('lead', null), child: open('child', 'lead'), stranger: open('stranger', null) };
+};
+
+const post = async (cell: LocalContext, request: PostRequest) => cell.run({ do: 'post', name: 'test', request });
+
+test('a cell can ask its own children to finish, and nobody else', async () => {
+  const { run, lead, child, stranger } = liveCells();
+  const isClosing = (one: LocalContext) => run.mail.directory.get(one.cellId)!.mailbox.closing;
+  await post(stranger, { kind: 'close-children', children: [child.cellId, lead.cellId], ended: [] });
+  expect([lead, child].map(isClosing)).toEqual([false, false]);
+  await post(lead, { kind: 'close-children', children: [child.cellId], ended: [] });
+  expect(isClosing(child)).toBe(true);
+});
+
+test('an answer to a cell that its sender may not write to does not cross', async () => {
+  const { run, child, stranger } = liveCells();
+  const answer = { kind: 'answer', id: 'm-1', type: 'answer', text: 'Hello.', correlation: null, reads: [] } as const;
+  const settled = await post(stranger, { ...answer, to: child.cellId });
+  expect(settled).toMatchObject({ ok: true, value: { dead: [{ to: 'child', reason: 'refused' }] } });
+  expect(run.mail.directory.get(child.cellId)!.mailbox.unread).toEqual([]);
+});
