@@ -1,15 +1,14 @@
 // `<agent.ai> --help`: what the agent does, how to call it, and every key its file can have.
 import type { ToolNames } from '#contracts';
 import { describeToolNames } from './check-lines.ts';
-import type { AgentHelp } from './cli-world.ts';
-import type { CommandContext } from './command-context.ts';
-import { exitCode } from './exit-code.ts';
-import type { ExitCode } from './exit-code.ts';
-import type { Printer } from './output.ts';
-import type { AgentHelpRequest } from './request.ts';
-import { shellText, shellWord } from './shell-word.ts';
-import { sanitizeBlock, sanitizeLine } from './sanitize-text.ts';
-import { wrapText } from './wrap-text.ts';
+import type { AgentHelp } from './shared/cli-world.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import { exitCode } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
+import type { Printer } from './shared/output.ts';
+import type { AgentHelpRequest } from './shared/request.ts';
+import { shellText, shellWord } from './shared/next-commands.ts';
+import { sanitizeBlock, sanitizeLine, wrapText } from './shared/sanitize-text.ts';
 
 export const agentHelpCommand = async (
   request: AgentHelpRequest,

@@ -1,13 +1,13 @@
 // `agents`: lists agents.
 import type { CheckReport } from '#contracts';
-import type { CommandContext } from './command-context.ts';
-import { exitCode } from './exit-code.ts';
-import type { ExitCode } from './exit-code.ts';
-import { plural } from './format-numbers.ts';
-import type { Printer } from './output.ts';
-import type { AgentsRequest } from './request.ts';
-import { tableLines } from './table.ts';
-import { excerpt, sanitizeLine } from './sanitize-text.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import { exitCode } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
+import { plural } from './shared/format-numbers.ts';
+import type { Printer } from './shared/output.ts';
+import type { AgentsRequest } from './shared/request.ts';
+import { tableLines } from './shared/table.ts';
+import { excerpt, sanitizeLine } from './shared/sanitize-text.ts';
 
 /** Files that cannot be read as agents are counted on stderr; `check` says what is wrong with them. */
 export const agentsCommand = async (request: AgentsRequest, { world, output }: CommandContext): Promise<ExitCode> => {

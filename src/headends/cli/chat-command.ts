@@ -10,20 +10,26 @@
 import { CloisterError, unknownAgentError } from '#base';
 import type { Json } from '#base';
 import type { AgentMessage, Answer, Cloister, RunOutcome, RunSession } from '#contracts';
-import { cliAnswerJson, cliOutcomeJson, missingAgentLines, printAnswer, printMessage, spawnedLines } from './answer.ts';
-import type { AnswerReport } from './answer.ts';
-import type { Lines } from './cli-world.ts';
-import { formatConversation, fullConversation } from './conversation-name.ts';
-import type { CommandContext } from './command-context.ts';
-import { errorLines, errorValue, cliFailureJson } from './error-value.ts';
-import { exitCode, exitOfError, exitOfOutcome } from './exit-code.ts';
-import type { ExitCode } from './exit-code.ts';
-import { dateTime, plural } from './format-numbers.ts';
-import { stoppingNotice } from './show-live-run.ts';
-import type { ChatRequest } from './request.ts';
+import {
+  cliAnswerJson,
+  cliOutcomeJson,
+  missingAgentLines,
+  printAnswer,
+  printMessage,
+  spawnedLines,
+} from './shared/answer.ts';
+import type { AnswerReport } from './shared/answer.ts';
+import type { Lines } from './shared/cli-world.ts';
+import { formatConversation, fullConversation } from './shared/resolve-name.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import { errorLines, errorValue, cliFailureJson, exitCode, exitOfError, exitOfOutcome } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
+import { dateTime, plural } from './shared/format-numbers.ts';
+import { stoppingNotice } from './shared/follow-run.ts';
+import type { ChatRequest } from './shared/request.ts';
 import { openChatSession } from './chat-session.ts';
 import type { ChatSession } from './chat-session.ts';
-import { sanitizeBlock, sanitizeLine } from './sanitize-text.ts';
+import { sanitizeBlock, sanitizeLine } from './shared/sanitize-text.ts';
 
 export const chatCommand = async (request: ChatRequest, context: CommandContext): Promise<ExitCode> => {
   const { workspace, agents, agent, config } = request;

@@ -1,12 +1,12 @@
 // The session of a chat: shows progress while it works on a message; in between, only what its agents say unasked.
 import type { AgentMessage, Answer, RunEvent, RunSession } from '#contracts';
-import { newRunProgress, applyEvent } from './run-progress.ts';
-import type { CommandContext } from './command-context.ts';
-import { progressMode, describeStrayError } from './show-live-run.ts';
-import { openProgress } from './progress.ts';
-import type { Progress } from './progress.ts';
-import type { OutputFlags } from './request.ts';
-import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
+import { newRunProgress, applyEvent } from './shared/run-progress.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import { progressMode, describeStrayError } from './shared/follow-run.ts';
+import { openProgress } from './shared/progress.ts';
+import type { Progress } from './shared/progress.ts';
+import type { OutputFlags } from './shared/request.ts';
+import { sanitizeAll, sanitizeLine } from './shared/sanitize-text.ts';
 
 export type ChatSession = {
   readonly session: RunSession;

@@ -1,9 +1,9 @@
 // `check`: validates agent files and shows their worst case, before a token is spent.
 import { checkLines } from './check-lines.ts';
-import type { CommandContext } from './command-context.ts';
-import { exitCode } from './exit-code.ts';
-import type { ExitCode } from './exit-code.ts';
-import type { CheckRequest } from './request.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import { exitCode } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
+import type { CheckRequest } from './shared/request.ts';
 
 /** Warnings alone do not fail. */
 export const checkCommand = async (request: CheckRequest, { world, output }: CommandContext): Promise<ExitCode> => {

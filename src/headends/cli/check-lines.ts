@@ -9,10 +9,9 @@ import type {
   Warning,
   WorstCase,
 } from '#contracts';
-import { count, money, plural } from './format-numbers.ts';
-import type { Printer } from './output.ts';
-import { truncateColumns, sanitizeLine, width } from './sanitize-text.ts';
-import { wrapText } from './wrap-text.ts';
+import { count, money, plural } from './shared/format-numbers.ts';
+import type { Printer } from './shared/output.ts';
+import { truncateColumns, sanitizeLine, width, wrapText } from './shared/sanitize-text.ts';
 
 type Screen = Pick<Printer, 'paint' | 'columns'>;
 

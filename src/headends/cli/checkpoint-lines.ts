@@ -1,13 +1,12 @@
 // Formats a list of checkpoints, and the differences between two.
 import type { Checkpoint, CheckpointDiff } from '#contracts';
-import { formatConversation } from './conversation-name.ts';
-import { count, dateTime, plural } from './format-numbers.ts';
-import type { Printer } from './output.ts';
-import { fittingColumns, tableLines } from './table.ts';
-import type { Column } from './table.ts';
-import { truncateColumns, sanitizeLine } from './sanitize-text.ts';
-import { rowText } from './tree.ts';
-import { wrapText } from './wrap-text.ts';
+import { formatConversation } from './shared/resolve-name.ts';
+import { count, dateTime, plural } from './shared/format-numbers.ts';
+import type { Printer } from './shared/output.ts';
+import { fittingColumns, tableLines } from './shared/table.ts';
+import type { Column } from './shared/table.ts';
+import { truncateColumns, sanitizeLine, wrapText } from './shared/sanitize-text.ts';
+import { rowText } from './shared/tree.ts';
 
 type Screen = Pick<Printer, 'paint' | 'columns'>;
 type CheckpointColumn = Column & { value(one: Checkpoint): string };

@@ -1,21 +1,17 @@
 // `checkpoints`: saved points in runs that a user can return to.
 import type { ConversationRef } from '#contracts';
 import { checkpointDiffLines, checkpointsLines, isIdentical } from './checkpoint-lines.ts';
-import { formatConversation } from './conversation-name.ts';
-import type { CommandContext } from './command-context.ts';
-import { exitCode } from './exit-code.ts';
-import type { ExitCode } from './exit-code.ts';
-import { plural } from './format-numbers.ts';
-import { followRun } from './follow-run.ts';
-import { openForRun } from './open-for-run.ts';
-import { openToRead } from './open-to-read.ts';
-import { cloisterCommand } from './cloister-command.ts';
-import type { CheckpointRunRequest, CheckpointsRequest } from './request.ts';
-import { findCheckpointByName, listKnownConversations } from './resolve-conversation.ts';
-import type { ResolvedCheckpoint } from './resolve-conversation.ts';
-import { resolveRun } from './resolve-name.ts';
-import { shellWord } from './shell-word.ts';
-import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
+import { formatConversation, findCheckpointByName, resolveRun } from './shared/resolve-name.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import { exitCode } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
+import { plural } from './shared/format-numbers.ts';
+import { followRun } from './shared/follow-run.ts';
+import { listKnownConversations, openForRun, openToRead } from './shared/open-run.ts';
+import { cloisterCommand, shellWord } from './shared/next-commands.ts';
+import type { CheckpointRunRequest, CheckpointsRequest } from './shared/request.ts';
+import type { ResolvedCheckpoint } from './shared/resolve-name.ts';
+import { sanitizeAll, sanitizeLine } from './shared/sanitize-text.ts';
 
 type RequestTo<A extends CheckpointsRequest['action']> = Extract<CheckpointsRequest, { readonly action: A }>;
 

@@ -15,10 +15,10 @@ import {
   withBudget,
   withEvents,
   withWorkspace,
-} from './grammar.ts';
-import type { Flags, TakeRequest } from './grammar.ts';
-import type { ConversationArgument } from './request.ts';
-import { UsageError } from './usage-error.ts';
+} from './shared/grammar.ts';
+import type { Flags, TakeRequest } from './shared/grammar.ts';
+import type { ConversationArgument } from './shared/request.ts';
+import { UsageError } from './shared/errors.ts';
 
 export const addConversationCommands = (program: Command, take: TakeRequest): void => {
   addChat(program, take);

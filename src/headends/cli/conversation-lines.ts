@@ -1,12 +1,11 @@
 // Formats a list of conversations, and one conversation with all its messages.
 import type { Conversation, ConversationSummary, Entry } from '#contracts';
-import { formatConversation } from './conversation-name.ts';
-import { count, dateTime, plural } from './format-numbers.ts';
-import type { Printer } from './output.ts';
-import { tableLines } from './table.ts';
-import { truncateColumns, sanitizeLine } from './sanitize-text.ts';
-import { rowText } from './tree.ts';
-import { wrapText } from './wrap-text.ts';
+import { formatConversation } from './shared/resolve-name.ts';
+import { count, dateTime, plural } from './shared/format-numbers.ts';
+import type { Printer } from './shared/output.ts';
+import { tableLines } from './shared/table.ts';
+import { truncateColumns, sanitizeLine, wrapText } from './shared/sanitize-text.ts';
+import { rowText } from './shared/tree.ts';
 
 type Screen = Pick<Printer, 'paint' | 'columns'>;
 

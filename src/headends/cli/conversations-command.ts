@@ -2,18 +2,14 @@
 import { CloisterError } from '#base';
 import type { Cloister, ConversationRef } from '#contracts';
 import { conversationLines, conversationsLines } from './conversation-lines.ts';
-import { formatConversation } from './conversation-name.ts';
-import type { CommandContext } from './command-context.ts';
-import { errorValue } from './error-value.ts';
-import { exitCode } from './exit-code.ts';
-import type { ExitCode } from './exit-code.ts';
-import { openToRead } from './open-to-read.ts';
-import { cloisterCommand } from './cloister-command.ts';
-import type { ConversationsRequest } from './request.ts';
-import { listKnownConversations, resolveConversation } from './resolve-conversation.ts';
-import { shellWord } from './shell-word.ts';
-import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
-import { wrapText } from './wrap-text.ts';
+import { formatConversation, resolveConversation } from './shared/resolve-name.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import { errorValue, exitCode } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
+import { listKnownConversations, openToRead } from './shared/open-run.ts';
+import { cloisterCommand, shellWord } from './shared/next-commands.ts';
+import type { ConversationsRequest } from './shared/request.ts';
+import { sanitizeAll, sanitizeLine, wrapText } from './shared/sanitize-text.ts';
 
 type NamedRequest = Exclude<ConversationsRequest, { readonly action: 'list' }>;
 

@@ -1,11 +1,11 @@
 // `diff`: compares two runs.
-import type { CommandContext } from './command-context.ts';
+import type { CommandContext } from './shared/command-context.ts';
 import { diffLines } from './diff-lines.ts';
-import { exitCode } from './exit-code.ts';
-import type { ExitCode } from './exit-code.ts';
-import { openToRead } from './open-to-read.ts';
-import type { DiffRequest } from './request.ts';
-import { resolveRun } from './resolve-name.ts';
+import { exitCode } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
+import { openToRead } from './shared/open-run.ts';
+import type { DiffRequest } from './shared/request.ts';
+import { resolveRun } from './shared/resolve-name.ts';
 
 /** Exits like diff(1): 0 if they are identical, 1 if they differ. */
 export const diffCommand = async (request: DiffRequest, context: CommandContext): Promise<ExitCode> => {

@@ -1,11 +1,10 @@
 // Formats the differences between two runs, cell by cell. `−` is the first run, `+` the other.
 import type { CellDiff, CellSide, RunDiff } from '#contracts';
-import { describeAmendment } from './describe-amendment.ts';
-import { count, money, plural } from './format-numbers.ts';
-import { markDifference } from './mark-difference.ts';
-import type { Printer } from './output.ts';
-import { truncateColumns, sanitizeLine } from './sanitize-text.ts';
-import { wrapText } from './wrap-text.ts';
+import { describeAmendment } from './shared/event-line.ts';
+import { count, money, plural } from './shared/format-numbers.ts';
+import { markDifference } from './shared/mark-difference.ts';
+import type { Printer } from './shared/output.ts';
+import { truncateColumns, sanitizeLine, wrapText } from './shared/sanitize-text.ts';
 
 type Screen = Pick<Printer, 'paint' | 'columns'>;
 

@@ -1,14 +1,14 @@
 // `explain`: traces everything a cell's model was shown back to its source.
 import type { ExplainedSegment, Explanation } from '#contracts';
-import type { CommandContext } from './command-context.ts';
-import { exitCode } from './exit-code.ts';
-import type { ExitCode } from './exit-code.ts';
-import { plural } from './format-numbers.ts';
-import type { Printer, Paint } from './output.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import { exitCode } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
+import { plural } from './shared/format-numbers.ts';
+import type { Printer, Paint } from './shared/output.ts';
 import type { CliRequest } from './parse-args.ts';
-import { openToRead } from './open-to-read.ts';
-import { resolveCell, resolveRun } from './resolve-name.ts';
-import { sanitizeAll, excerpt, collapseSpaces, sanitizeLine } from './sanitize-text.ts';
+import { openToRead } from './shared/open-run.ts';
+import { resolveCell, resolveRun } from './shared/resolve-name.ts';
+import { sanitizeAll, excerpt, collapseSpaces, sanitizeLine } from './shared/sanitize-text.ts';
 import { trailLines } from './trail-lines.ts';
 
 export const explainCommand = async (

@@ -1,12 +1,11 @@
 // `fork`: a new run that keeps another's log up to an operation.
 import type { ForkOptions } from '#contracts';
-import type { CommandContext } from './command-context.ts';
-import type { ExitCode } from './exit-code.ts';
-import { followRun } from './follow-run.ts';
-import { openToRead } from './open-to-read.ts';
-import { openForRun } from './open-for-run.ts';
-import type { ForkRequest } from './request.ts';
-import { resolveSummary } from './resolve-name.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import type { ExitCode } from './shared/errors.ts';
+import { followRun } from './shared/follow-run.ts';
+import { openToRead, openForRun } from './shared/open-run.ts';
+import type { ForkRequest } from './shared/request.ts';
+import { resolveSummary } from './shared/resolve-name.ts';
 import { resolvePlace } from './resolve-place.ts';
 
 export const forkCommand = async (request: ForkRequest, context: CommandContext): Promise<ExitCode> => {

@@ -1,4 +1,4 @@
 export { runCli } from './run-cli.ts';
-export { terminalLines } from './terminal-lines.ts';
-export type { CliStream, CliWorld, Lines } from './cli-world.ts';
-export type { ServeLine, ServeOptions, RunningServer } from './serve-world.ts';
+export { terminalLines } from './shared/terminal-lines.ts';
+export type { CliStream, CliWorld, Lines } from './shared/cli-world.ts';
+export type { ServeLine, ServeOptions, RunningServer } from './shared/cli-world.ts';

@@ -1,10 +1,10 @@
 // `init`: creates a starter folder with agents.
-import type { CommandContext } from './command-context.ts';
-import { exitCode } from './exit-code.ts';
-import type { ExitCode } from './exit-code.ts';
-import type { InitRequest } from './request.ts';
-import { shellWord } from './shell-word.ts';
-import { sanitizeLine } from './sanitize-text.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import { exitCode } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
+import type { InitRequest } from './shared/request.ts';
+import { shellWord } from './shared/next-commands.ts';
+import { sanitizeLine } from './shared/sanitize-text.ts';
 
 /** Never overwrites a file: `world.init` throws instead. */
 export const initCommand = async (request: InitRequest, { world, output }: CommandContext): Promise<ExitCode> => {

@@ -13,8 +13,8 @@ import {
   withAgents,
   withEvents,
   withWorkspace,
-} from './grammar.ts';
-import type { Flags, TakeRequest } from './grammar.ts';
+} from './shared/grammar.ts';
+import type { Flags, TakeRequest } from './shared/grammar.ts';
 
 const runHelp = 'a run id, a prefix of one, or `last`';
 

@@ -1,9 +1,9 @@
 // `migrate`: brings a workspace of an earlier format to the newest one.
-import type { CommandContext } from './command-context.ts';
-import { exitCode } from './exit-code.ts';
-import type { ExitCode } from './exit-code.ts';
-import type { MigrateRequest } from './request.ts';
-import { sanitizeLine } from './sanitize-text.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import { exitCode } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
+import type { MigrateRequest } from './shared/request.ts';
+import { sanitizeLine } from './shared/sanitize-text.ts';
 
 export const migrateCommand = async (request: MigrateRequest, { world, output }: CommandContext): Promise<ExitCode> => {
   const report = await world.migrate(request.workspace);

@@ -1,13 +1,13 @@
 // Parses the command line into a request, with commander. Nothing runs here.
 import { CommanderError } from 'commander';
-import type { CliWorld } from './cli-world.ts';
+import type { CliWorld } from './shared/cli-world.ts';
 import { buildProgram } from './program.ts';
 import type { ParseCapture } from './program.ts';
-import type { CliRequest } from './request.ts';
-import { UsageError } from './usage-error.ts';
+import type { CliRequest } from './shared/request.ts';
+import { UsageError } from './shared/errors.ts';
 
-export { defaultWorkspace } from './request.ts';
-export type { Common, CliRequest, RunRequest } from './request.ts';
+export { defaultWorkspace } from './shared/request.ts';
+export type { Common, CliRequest, RunRequest } from './shared/request.ts';
 
 /** Throws a UsageError. */
 export const parseArgs = (args: readonly string[], world: CliWorld): CliRequest => {

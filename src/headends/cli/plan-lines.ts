@@ -1,10 +1,9 @@
 // Formats a plan: tasks, assignees and dependencies.
 import type { TaskSpec } from '#contracts';
-import type { TaskInput } from './cli-world.ts';
-import { count, plural } from './format-numbers.ts';
-import type { Printer } from './output.ts';
-import { sanitizeAll, excerpt, sanitizeLine } from './sanitize-text.ts';
-import { wrapText } from './wrap-text.ts';
+import type { TaskInput } from './shared/cli-world.ts';
+import { count, plural } from './shared/format-numbers.ts';
+import type { Printer } from './shared/output.ts';
+import { sanitizeAll, excerpt, sanitizeLine, wrapText } from './shared/sanitize-text.ts';
 
 /** Null if the text is not a plan. The tasks are validated when they are run. */
 export const parsePlan = (text: string): TaskInput | null => {

@@ -1,6 +1,6 @@
 // The grammar of the command line: commands, arguments and options, with their help.
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import type { CliWorld } from './cli-world.ts';
+import type { CliWorld } from './shared/cli-world.ts';
 import {
   agentOrDefault,
   agentsFlag,
@@ -17,13 +17,13 @@ import {
   withBudget,
   withEvents,
   withWorkspace,
-} from './grammar.ts';
-import type { Flags, TakeRequest } from './grammar.ts';
+} from './shared/grammar.ts';
+import type { Flags, TakeRequest } from './shared/grammar.ts';
 import { addLogCommands } from './log-grammar.ts';
 import { addServeCommands } from './serve-grammar.ts';
 import { addConversationCommands } from './conversation-grammar.ts';
 import { addTeamCommand } from './team-grammar.ts';
-import type { CliRequest } from './request.ts';
+import type { CliRequest } from './shared/request.ts';
 
 /** Collects what commander would write to the streams. */
 export type ParseCapture = { request: CliRequest | undefined; out: string; err: string };

@@ -1,18 +1,17 @@
 // `runs`, `show`, `dead-letters` and `audit`: show what the workspace holds about runs.
 import type { CellWindow, Cloister, MailReport, RunReport } from '#contracts';
-import { auditLines } from './audit-lines.ts';
-import type { CommandContext } from './command-context.ts';
-import { exitCode } from './exit-code.ts';
-import type { ExitCode } from './exit-code.ts';
-import { deadLetterLines, mailLines } from './mail-lines.ts';
-import { openGraphFile } from './graph-file.ts';
-import { openToRead } from './open-to-read.ts';
+import { auditLines } from './shared/audit-lines.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import { exitCode, UsageError } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
+import { deadLetterLines, mailLines } from './shared/mail-lines.ts';
+import { openGraphFile } from './shared/graph-file.ts';
+import { openToRead } from './shared/open-run.ts';
 import type { CliRequest } from './parse-args.ts';
-import { resolveRun } from './resolve-name.ts';
+import { resolveRun } from './shared/resolve-name.ts';
 import { isInterrupted, runsLines } from './runs-lines.ts';
 import { showLines } from './show-lines.ts';
-import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
-import { UsageError } from './usage-error.ts';
+import { sanitizeAll, sanitizeLine } from './shared/sanitize-text.ts';
 import { windowLines } from './window-lines.ts';
 
 type RequestOf<C extends CliRequest['command']> = Extract<CliRequest, { readonly command: C }>;

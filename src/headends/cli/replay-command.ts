@@ -1,14 +1,13 @@
 // `replay`: re-executes a run from its log alone.
 import type { ReplayDifference, ReplayReport } from '#contracts';
-import type { CommandContext } from './command-context.ts';
-import { exitCode } from './exit-code.ts';
-import type { ExitCode } from './exit-code.ts';
-import { count, plural } from './format-numbers.ts';
-import { findNamedRun, openForRun } from './open-for-run.ts';
-import type { Printer } from './output.ts';
-import type { ReplayRequest } from './request.ts';
-import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
-import { wrapText } from './wrap-text.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import { exitCode } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
+import { count, plural } from './shared/format-numbers.ts';
+import { findNamedRun, openForRun } from './shared/open-run.ts';
+import type { Printer } from './shared/output.ts';
+import type { ReplayRequest } from './shared/request.ts';
+import { sanitizeAll, sanitizeLine, wrapText } from './shared/sanitize-text.ts';
 
 export const replayCommand = async (request: ReplayRequest, context: CommandContext): Promise<ExitCode> => {
   const { output } = context;

@@ -2,10 +2,10 @@
 import { CloisterError } from '#base';
 import type { CellId } from '#base';
 import type { RunReport, TaskReport } from '#contracts';
-import { listOperations, operationRef } from './operations.ts';
-import { resolveCell } from './resolve-name.ts';
-import { excerpt } from './sanitize-text.ts';
-import { UsageError } from './usage-error.ts';
+import { listOperations, operationRef } from './shared/operations.ts';
+import { resolveCell } from './shared/resolve-name.ts';
+import { excerpt } from './shared/sanitize-text.ts';
+import { UsageError } from './shared/errors.ts';
 
 /** In the form that the runtime takes: `<cell>/<operation>` or `<cell>`, with the full cell id. A task id stands for its cell. */
 export const resolvePlace = (report: RunReport, at: string, tasks: readonly TaskReport[] = []): string => {

@@ -1,14 +1,13 @@
 // `resume`: continues an interrupted run.
 import { CloisterError } from '#base';
 import type { RunSummary } from '#contracts';
-import type { CommandContext } from './command-context.ts';
-import type { ExitCode } from './exit-code.ts';
-import { dateTime } from './format-numbers.ts';
-import { followRun } from './follow-run.ts';
-import { findNamedRun, openForRun } from './open-for-run.ts';
-import { openToRead } from './open-to-read.ts';
-import { cloisterCommand } from './cloister-command.ts';
-import type { ResumeRequest } from './request.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import type { ExitCode } from './shared/errors.ts';
+import { dateTime } from './shared/format-numbers.ts';
+import { followRun } from './shared/follow-run.ts';
+import { findNamedRun, openForRun, openToRead } from './shared/open-run.ts';
+import { cloisterCommand } from './shared/next-commands.ts';
+import type { ResumeRequest } from './shared/request.ts';
 
 export const resumeCommand = async (request: ResumeRequest, context: CommandContext): Promise<ExitCode> => {
   const found = await findNamedRun(request, context);

@@ -1,11 +1,11 @@
 // `run` and `demo`: start a run and show it.
-import { formatConversation, fullConversation } from './conversation-name.ts';
-import type { CommandContext } from './command-context.ts';
-import type { ExitCode } from './exit-code.ts';
-import { followRun } from './follow-run.ts';
-import { readContext, readSchema } from './read-input.ts';
-import type { RunRequest } from './request.ts';
-import { shellWord } from './shell-word.ts';
+import { formatConversation, fullConversation } from './shared/resolve-name.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import type { ExitCode } from './shared/errors.ts';
+import { followRun } from './shared/follow-run.ts';
+import { readContext, readSchema } from './shared/read-input.ts';
+import type { RunRequest } from './shared/request.ts';
+import { shellWord } from './shared/next-commands.ts';
 
 export const runCommand = async (request: RunRequest, context: CommandContext): Promise<ExitCode> => {
   const { workspace, agents, agent, budget, input, conversation } = request;

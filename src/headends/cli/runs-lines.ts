@@ -2,13 +2,12 @@
 // appears only if a run was served.
 import { omitUndefined } from '#base';
 import type { ConversationRef, RunSummary } from '#contracts';
-import { count, dateTime } from './format-numbers.ts';
-import type { Printer, Style } from './output.ts';
-import { cloisterCommand } from './cloister-command.ts';
-import { continueCommand } from './next-commands.ts';
-import { tableLines } from './table.ts';
-import { excerpt, sanitizeLine } from './sanitize-text.ts';
-import { stateMark, rowText } from './tree.ts';
+import { count, dateTime } from './shared/format-numbers.ts';
+import type { Printer, Style } from './shared/output.ts';
+import { cloisterCommand, continueCommand } from './shared/next-commands.ts';
+import { tableLines } from './shared/table.ts';
+import { excerpt, sanitizeLine } from './shared/sanitize-text.ts';
+import { stateMark, rowText } from './shared/tree.ts';
 
 /** The runs must be sanitized. */
 export const runsLines = (

@@ -2,17 +2,17 @@
 //
 //   S1. However it is stopped, it prints the runs that can be continued, or the command that lists them.
 //   S2. An immediate stop waits for nothing longer than `immediateStopMs`.
-import type { CommandContext } from './command-context.ts';
-import { exitCode } from './exit-code.ts';
-import type { ExitCode } from './exit-code.ts';
-import { plural } from './format-numbers.ts';
-import { cloisterCommand } from './cloister-command.ts';
-import type { Printer } from './output.ts';
-import type { ServeRequest, TokenRequest } from './request.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import { exitCode } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
+import { plural } from './shared/format-numbers.ts';
+import { cloisterCommand } from './shared/next-commands.ts';
+import type { Printer } from './shared/output.ts';
+import type { ServeRequest, TokenRequest } from './shared/request.ts';
 import { bannerLines, serveLine, stoppingLine } from './serve-lines.ts';
-import type { ServeLine, RunningServer } from './serve-world.ts';
-import { describeStrayError } from './show-live-run.ts';
-import { sanitizeLine } from './sanitize-text.ts';
+import type { ServeLine, RunningServer } from './shared/cli-world.ts';
+import { describeStrayError } from './shared/follow-run.ts';
+import { sanitizeLine } from './shared/sanitize-text.ts';
 
 export const serveCommand = async (request: ServeRequest, context: CommandContext): Promise<ExitCode> => {
   const { world, output, interrupts } = context;

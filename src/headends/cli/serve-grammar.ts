@@ -11,10 +11,10 @@ import {
   outputFlags,
   wholeNumber,
   withWorkspace,
-} from './grammar.ts';
-import type { Flags, TakeRequest } from './grammar.ts';
-import type { ServeRequest } from './request.ts';
-import { UsageError } from './usage-error.ts';
+} from './shared/grammar.ts';
+import type { Flags, TakeRequest } from './shared/grammar.ts';
+import type { ServeRequest } from './shared/request.ts';
+import { UsageError } from './shared/errors.ts';
 
 export type ServeFlags = Omit<Flags, 'agent'> & {
   readonly agent?: readonly string[];

@@ -1,11 +1,11 @@
 // What `serve` prints: addresses, examples, requests and runs.
 import { parseStrictJson } from '#base';
-import { clockTime, count, duration, money, plural } from './format-numbers.ts';
+import { clockTime, count, duration, money, plural } from './shared/format-numbers.ts';
 import { inputSkeleton } from './input-skeleton.ts';
-import type { Paint } from './output.ts';
-import type { ServedAgents, ServeLine } from './serve-world.ts';
-import { shellWord } from './shell-word.ts';
-import { sanitizeLine, safeJson } from './sanitize-text.ts';
+import type { Paint } from './shared/output.ts';
+import type { ServedAgents, ServeLine } from './shared/cli-world.ts';
+import { shellWord } from './shared/next-commands.ts';
+import { sanitizeLine, safeJson } from './shared/sanitize-text.ts';
 
 export const bannerLines = (served: ServedAgents, paint: Paint): readonly string[] => [
   ...addressLines(served, paint),

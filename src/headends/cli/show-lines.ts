@@ -2,22 +2,22 @@
 import { limitBehind } from '#base';
 import type { RecordedBy } from '#base';
 import type { CellReport, Outcome, RunReport, TaskReport } from '#contracts';
-import { missingAgentLines, spawnedLines } from './answer.ts';
-import { refusalLines } from './audit-lines.ts';
-import { newRunProgress, applyEvent } from './run-progress.ts';
-import { errorLines, cliFailureJson } from './error-value.ts';
-import { eventLine } from './event-line.ts';
-import { figureLines } from './figure-lines.ts';
-import { describeCacheUse, count, dateTime, duration, money, plural } from './format-numbers.ts';
-import { operationLines, listOperations } from './operations.ts';
-import type { OperationView } from './operations.ts';
-import type { Printer } from './output.ts';
-import { continueCommand } from './next-commands.ts';
-import type { Common } from './request.ts';
-import { resultLines, taskLines } from './task-lines.ts';
-import { excerpt, padEnd, sanitizeLine, width } from './sanitize-text.ts';
-import { inTreeOrder, stateMark, rowText, treeLines } from './tree.ts';
-import type { TreeRow } from './tree.ts';
+import { missingAgentLines, spawnedLines } from './shared/answer.ts';
+import { refusalLines } from './shared/audit-lines.ts';
+import { newRunProgress, applyEvent } from './shared/run-progress.ts';
+import { errorLines, cliFailureJson } from './shared/errors.ts';
+import { eventLine } from './shared/event-line.ts';
+import { figureLines } from './shared/summary-lines.ts';
+import { describeCacheUse, count, dateTime, duration, money, plural } from './shared/format-numbers.ts';
+import { operationLines, listOperations } from './shared/operations.ts';
+import type { OperationView } from './shared/operations.ts';
+import type { Printer } from './shared/output.ts';
+import { continueCommand } from './shared/next-commands.ts';
+import type { Common } from './shared/request.ts';
+import { resultLines, taskLines } from './shared/task-lines.ts';
+import { excerpt, padEnd, sanitizeLine, width } from './shared/sanitize-text.ts';
+import { inTreeOrder, stateMark, rowText, treeLines } from './shared/tree.ts';
+import type { TreeRow } from './shared/tree.ts';
 
 /** With the tasks of a team. */
 export type RunDetails = { readonly report: RunReport; readonly tasks: readonly TaskReport[] };

@@ -1,21 +1,20 @@
 // `team`: runs a task graph that a coordinator planned or a user wrote.
 import { CloisterError } from '#base';
 import type { Agent, Cloister, RunOutcome, TaskReport, TeamSession } from '#contracts';
-import type { TaskInput, CliWorld, TaskToDraw } from './cli-world.ts';
-import type { CommandContext } from './command-context.ts';
-import type { ExitCode } from './exit-code.ts';
-import { followRun } from './follow-run.ts';
-import type { FinishNotes } from './follow-run.ts';
-import { checkOutputWritable, openGraphFile, readIfExists } from './graph-file.ts';
-import type { GraphFile } from './graph-file.ts';
-import { cloisterCommand } from './cloister-command.ts';
+import type { TaskInput, CliWorld, TaskToDraw } from './shared/cli-world.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import type { ExitCode } from './shared/errors.ts';
+import { followRun } from './shared/follow-run.ts';
+import type { FinishNotes } from './shared/follow-run.ts';
+import { checkOutputWritable, openGraphFile, readIfExists } from './shared/graph-file.ts';
+import type { GraphFile } from './shared/graph-file.ts';
+import { cloisterCommand, shellWord } from './shared/next-commands.ts';
 import { isPlanText, parsePlan, planLines } from './plan-lines.ts';
-import { readInput } from './read-input.ts';
-import type { TeamRequest } from './request.ts';
-import { resolveRun } from './resolve-name.ts';
-import { shellWord } from './shell-word.ts';
-import { safeJson } from './sanitize-text.ts';
-import { UsageError } from './usage-error.ts';
+import { readInput } from './shared/read-input.ts';
+import type { TeamRequest } from './shared/request.ts';
+import { resolveRun } from './shared/resolve-name.ts';
+import { safeJson } from './shared/sanitize-text.ts';
+import { UsageError } from './shared/errors.ts';
 
 export const teamCommand = async (request: TeamRequest, context: CommandContext): Promise<ExitCode> => {
   const { world } = context;

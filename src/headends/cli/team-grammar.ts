@@ -13,10 +13,10 @@ import {
   withBudget,
   withEvents,
   withWorkspace,
-} from './grammar.ts';
-import type { Flags, TakeRequest } from './grammar.ts';
-import type { TeamRequest } from './request.ts';
-import { UsageError } from './usage-error.ts';
+} from './shared/grammar.ts';
+import type { Flags, TakeRequest } from './shared/grammar.ts';
+import type { TeamRequest } from './shared/request.ts';
+import { UsageError } from './shared/errors.ts';
 
 export const addTeamCommand = (program: Command, take: TakeRequest): void => {
   const team = command(program, 'team', 'run a team: plan a goal as a task graph, or run given tasks', [

@@ -1,7 +1,7 @@
 // Formats the trail of a text back to its source, one line per step.
 import type { TrailStep } from '#contracts';
-import { plural } from './format-numbers.ts';
-import { sanitizeLine } from './sanitize-text.ts';
+import { plural } from './shared/format-numbers.ts';
+import { sanitizeLine } from './shared/sanitize-text.ts';
 
 /** The trail must be sanitized. */
 export const trailLines = (trail: readonly TrailStep[]): readonly string[] =>

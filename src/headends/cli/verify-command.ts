@@ -1,12 +1,12 @@
 // `verify`: tests the isolation of an agent and its sub-agents with pairs of runs.
-import type { CommandContext } from './command-context.ts';
-import { exitCode } from './exit-code.ts';
-import type { ExitCode } from './exit-code.ts';
-import { count, plural } from './format-numbers.ts';
-import { openLiveScreen } from './live-screen.ts';
-import type { Output } from './output.ts';
-import type { VerifyRequest } from './request.ts';
-import { truncateColumns } from './sanitize-text.ts';
+import type { CommandContext } from './shared/command-context.ts';
+import { exitCode } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
+import { count, plural } from './shared/format-numbers.ts';
+import { openLiveScreen } from './shared/live-screen.ts';
+import type { Output } from './shared/output.ts';
+import type { VerifyRequest } from './shared/request.ts';
+import { truncateColumns } from './shared/sanitize-text.ts';
 import { verifyLines } from './verify-lines.ts';
 
 export const verifyCommand = async (request: VerifyRequest, context: CommandContext): Promise<ExitCode> => {

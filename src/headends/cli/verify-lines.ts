@@ -1,11 +1,10 @@
 // Formats what `verify` found.
 import type { VerifyDifference } from '#contracts';
-import type { VerifyResult } from './cli-world.ts';
-import { count, plural } from './format-numbers.ts';
-import { markDifference } from './mark-difference.ts';
-import type { Printer } from './output.ts';
-import { sanitizeLine } from './sanitize-text.ts';
-import { wrapText } from './wrap-text.ts';
+import type { VerifyResult } from './shared/cli-world.ts';
+import { count, plural } from './shared/format-numbers.ts';
+import { markDifference } from './shared/mark-difference.ts';
+import type { Printer } from './shared/output.ts';
+import { sanitizeLine, wrapText } from './shared/sanitize-text.ts';
 
 type Screen = Pick<Printer, 'paint' | 'columns'>;
 

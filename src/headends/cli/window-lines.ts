@@ -1,11 +1,10 @@
 // Formats what fills each context window, as a bar, and what was dropped.
 import type { Category, CellWindow, WindowChange } from '#contracts';
-import { clockTime, count, plural, compactNumber } from './format-numbers.ts';
-import type { Printer, Style } from './output.ts';
-import { truncateColumns, excerpt } from './sanitize-text.ts';
-import { inTreeOrder, rowText } from './tree.ts';
-import { describeClamp, windowLimitReasons, describeTrim } from './describe-window.ts';
-import { wrapText } from './wrap-text.ts';
+import { clockTime, count, plural, compactNumber } from './shared/format-numbers.ts';
+import type { Printer, Style } from './shared/output.ts';
+import { truncateColumns, excerpt, wrapText } from './shared/sanitize-text.ts';
+import { inTreeOrder, rowText } from './shared/tree.ts';
+import { describeClamp, windowLimitReasons, describeTrim } from './shared/event-line.ts';
 
 type Screen = Pick<Printer, 'paint' | 'columns'>;
 

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { CloisterError, errorCatalogue } from '#base';
 import type { ErrorClass, ErrorCode } from '#base';
 import type { Status } from '#contracts';
-import type { CliWorld } from '../../../src/headends/cli/cli-world.ts';
-import { watchInterrupts } from '../../../src/headends/cli/interrupts.ts';
+import type { CliWorld } from '../../../src/headends/cli/shared/cli-world.ts';
+import { watchInterrupts } from '../../../src/headends/cli/shared/interrupts.ts';
 import { cli, emulate, scene, settle, startCli } from './driver.ts';
 
 const statusCodes: readonly (readonly [Status, number])[] = [

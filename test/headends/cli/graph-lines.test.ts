@@ -1,10 +1,10 @@
 import { styleText } from 'node:util';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { GraphTask } from '../../../src/headends/cli/graph-layers.ts';
-import { finalGraphLines, graphLines } from '../../../src/headends/cli/graph-lines.ts';
-import type { GraphView } from '../../../src/headends/cli/graph-lines.ts';
-import { width as widthOf } from '../../../src/headends/cli/sanitize-text.ts';
+import type { GraphTask } from '../../../src/headends/cli/shared/graph-layers.ts';
+import { finalGraphLines, graphLines } from '../../../src/headends/cli/shared/graph-lines.ts';
+import type { GraphView } from '../../../src/headends/cli/shared/graph-lines.ts';
+import { width as widthOf } from '../../../src/headends/cli/shared/sanitize-text.ts';
 import { escape } from './driver.ts';
 
 const statuses = ['running', 'failed', 'ready', 'blocked', 'pending', 'skipped', 'completed'] as const;

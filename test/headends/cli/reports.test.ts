@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { publicFailure } from '#base';
 import type { DurableEvent } from '#contracts';
-import { refusalLines } from '../../../src/headends/cli/audit-lines.ts';
-import { eventLine } from '../../../src/headends/cli/event-line.ts';
-import { newRunProgress } from '../../../src/headends/cli/run-progress.ts';
+import { refusalLines } from '../../../src/headends/cli/shared/audit-lines.ts';
+import { eventLine } from '../../../src/headends/cli/shared/event-line.ts';
+import { newRunProgress } from '../../../src/headends/cli/shared/run-progress.ts';
 import { childId, cli, emulate, leadId, reportOf, runId, scene, startAt, summaryOf } from './driver.ts';
 
 const finOf = (stderr: string): readonly string[] => {

@@ -6,7 +6,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
 import { reservedNames } from '#headends/rest';
-import { cliOutcomeJson as cliValue } from '../../../src/headends/cli/answer.ts';
+import { cliOutcomeJson as cliValue } from '../../../src/headends/cli/shared/answer.ts';
 import { collect, serveTwoCallers } from './client.ts';
 import type { Client, StreamedEvent } from './client.ts';
 

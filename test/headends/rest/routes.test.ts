@@ -4,7 +4,7 @@ import { CloisterError, errorCatalogue } from '#base';
 import type { CellId, ErrorCode, JsonObject, RunId } from '#base';
 import type { Answer, RunSession, ServerEvent } from '#contracts';
 import { restError } from '#headends/rest';
-import { cliOutcomeJson as cliValue } from '../../../src/headends/cli/answer.ts';
+import { cliOutcomeJson as cliValue } from '../../../src/headends/cli/shared/answer.ts';
 import {
   ana,
   ben,

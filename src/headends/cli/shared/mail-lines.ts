@@ -2,7 +2,7 @@
 import type { DeadLetters, MailReport } from '#contracts';
 import { clockTime, count, dateTime, duration, plural } from './format-numbers.ts';
 import type { Printer, Style } from './output.ts';
-import { cloisterCommand } from './cloister-command.ts';
+import { cloisterCommand } from './next-commands.ts';
 import type { Common } from './request.ts';
 import { truncateColumns, sanitizeLine, padEnd, width } from './sanitize-text.ts';
 

@@ -3,7 +3,7 @@
 //   F1. A path that is not writable is reported before anything runs.
 //   F2. An existing file is replaced only if an earlier run wrote it.
 import type { CliWorld, TaskToDraw } from './cli-world.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './errors.ts';
 
 export type GraphFile = {
   readonly path: string;

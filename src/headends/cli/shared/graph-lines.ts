@@ -6,9 +6,8 @@ import type { TaskStatus } from '#contracts';
 import { count } from './format-numbers.ts';
 import { taskLayers } from './graph-layers.ts';
 import type { GraphTask } from './graph-layers.ts';
-import { brackets, statusesByWeight, taskSigns } from './graph-signs.ts';
-import type { Paint } from './output.ts';
-import { truncateColumns, excerpt, padEnd, width as widthOf } from './sanitize-text.ts';
+import type { Paint, Style } from './output.ts';
+import { excerpt, padEnd, truncateColumns, width as widthOf } from './sanitize-text.ts';
 
 export type GraphView = {
   /** Columns. */
@@ -165,3 +164,24 @@ const rowLine = (row: Row, columns: Columns, { width, paint, unicode }: GraphVie
 /** In ASCII mode, replaces the ellipses this file adds; other characters come from the tasks. */
 const toScreenSigns = (lines: readonly string[], { unicode }: GraphView): readonly string[] =>
   unicode ? lines : lines.map((line) => line.replaceAll('…', '~'));
+
+type Sign = { readonly unicode: string; readonly ascii: string; readonly style: Style; readonly word: string };
+
+/** Ordered by how much they matter to a user who watches. */
+export const taskSigns: Readonly<Record<TaskStatus, Sign>> = {
+  running: { unicode: '●', ascii: '*', style: 'cyan', word: 'running' },
+  failed: { unicode: '✗', ascii: 'x', style: 'red', word: 'failed' },
+  ready: { unicode: '○', ascii: 'o', style: 'bold', word: 'ready' },
+  blocked: { unicode: '⊘', ascii: '!', style: 'yellow', word: 'blocked' },
+  pending: { unicode: '·', ascii: '.', style: 'dim', word: 'waiting' },
+  skipped: { unicode: '-', ascii: '-', style: 'yellow', word: 'skipped' },
+  completed: { unicode: '✓', ascii: '+', style: 'green', word: 'done' },
+};
+
+export const statusesByWeight = Object.keys(taskSigns) as readonly TaskStatus[];
+
+/** Brackets that join the tasks of one layer. */
+export const brackets = {
+  unicode: { only: '─', first: '┌', middle: '│', last: '└' },
+  ascii: { only: '-', first: '/', middle: '|', last: '\\' },
+};

@@ -1,7 +1,7 @@
-// Inputs of a run that are not arguments: the task from stdin, a schema and context from files.
+// Inputs of a run that are not arguments: the task from stdin, a schema and context from files, the default agent.
 import type { Json, JsonObject } from '#base';
 import type { CliWorld } from './cli-world.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './errors.ts';
 
 /** Without the final line break, which the shell or an editor added. */
 export const readInput = async (world: CliWorld): Promise<string> => {
@@ -47,4 +47,17 @@ const parseJson = (text: string): Json | undefined => {
   } catch {
     return undefined;
   }
+};
+
+type RequestWithAgent = { readonly command: string; readonly agent: string | null; readonly config: string | null };
+
+/** Throws a UsageError if the config sets no default agent either. */
+export const withDefaultAgent = async <T extends RequestWithAgent>(
+  request: T,
+  { defaultAgent }: Pick<CliWorld, 'defaultAgent'>,
+): Promise<T & { readonly agent: string }> => {
+  const agent = request.agent ?? (await defaultAgent(request.config ?? undefined));
+  if (agent !== null) return { ...request, agent };
+  const example = request.command === 'run' ? 'cloister run <agent> "<input>"' : `cloister ${request.command} <agent>`;
+  throw new UsageError("missing required argument 'agent'", `${example}, or set \`defaultAgent\` in .ai-agent.json`);
 };

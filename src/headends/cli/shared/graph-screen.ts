@@ -4,8 +4,7 @@ import { activityText } from './run-progress.ts';
 import type { RunProgress } from './run-progress.ts';
 import { count, plural } from './format-numbers.ts';
 import type { GraphTask } from './graph-layers.ts';
-import { graphLines } from './graph-lines.ts';
-import { statusesByWeight, taskSigns } from './graph-signs.ts';
+import { graphLines, statusesByWeight, taskSigns } from './graph-lines.ts';
 import type { Paint } from './output.ts';
 import { truncateColumns } from './sanitize-text.ts';
 

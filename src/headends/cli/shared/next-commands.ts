@@ -1,8 +1,7 @@
-// Where a run is stored, and commands to inspect it.
+// Commands to paste: a cloister command, foreign text as one shell word, and what to do next with a run.
 import type { DurableEvent, RunReport, TaskReport } from '#contracts';
-import { cloisterCommand } from './cloister-command.ts';
+import { defaultWorkspace } from './request.ts';
 import { sanitizeLine } from './sanitize-text.ts';
-import { shellWord } from './shell-word.ts';
 
 export type NextCommands = {
   /** The actual folder of the workspace. */
@@ -62,3 +61,18 @@ const findOption = (report: RunReport, cell: string): string => {
     start?.type === 'session-start' ? /[\p{L}\p{N}]+(?: [\p{L}\p{N}]+){0,2}/u.exec(start.goal)?.[0] : undefined;
   return words === undefined || words.length > 40 ? '' : ` --find "${words}"`;
 };
+
+/** `workspace`: the value of --workspace. */
+export const cloisterCommand = (words: string, workspace: string): string =>
+  `npx cloister ${words}${workspace === defaultWorkspace ? '' : ` --workspace ${shellWord(workspace)}`}`;
+
+/** Foreign text as one word. */
+export const shellWord = (text: string): string => (/^[\w./@%+=:-]+$/u.test(text) ? sanitizeLine(text) : quoted(text));
+
+/** In double quotes, unless the shell would interpret something inside them. */
+export const shellText = (text: string): string => {
+  const line = sanitizeLine(text);
+  return /["$`\\!]/u.test(line) ? quoted(line) : `"${line}"`;
+};
+
+const quoted = (text: string): string => `'${sanitizeLine(text).replaceAll("'", String.raw`'\''`)}'`;

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Budget, ConversationRef } from '#contracts';
 import { defaultWorkspace } from './request.ts';
 import type { Common, CliRequest, OutputFlags } from './request.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './errors.ts';
 
 export type TakeRequest = (request: CliRequest) => void;
 

@@ -2,7 +2,7 @@
 import type { Json, RunId } from '#base';
 import type { AgentMessage, Answer, Outcome, RunOutcome } from '#contracts';
 import type { CommandContext } from './command-context.ts';
-import { cliFailureJson } from './error-value.ts';
+import { cliFailureJson } from './errors.ts';
 import { sanitizeBlock, sanitizeLine } from './sanitize-text.ts';
 
 export const printAnswer = (outcome: Pick<Outcome, 'output' | 'data'>, { world, output }: CommandContext): void => {

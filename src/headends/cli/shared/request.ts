@@ -1,6 +1,6 @@
 // Requests that the command line can parse.
 import type { Budget, ConversationRef, GrantName } from '#contracts';
-import type { ServeOptions } from './serve-world.ts';
+import type { ServeOptions } from './cli-world.ts';
 
 export const defaultWorkspace = './.cloister';
 

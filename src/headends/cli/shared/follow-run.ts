@@ -1,22 +1,30 @@
 // Shows a run live and reports how it ended: what `run`, `resume`, `fork` and other commands have in common.
 import { CloisterError } from '#base';
 import type { JsonObject, RunId } from '#base';
-import type { AuditReport, Cloister, RunEvent, RunOutcome, RunReport, RunSession, TaskReport } from '#contracts';
+import type {
+  AuditReport,
+  Cloister,
+  MailReport,
+  RunEvent,
+  RunOutcome,
+  RunReport,
+  RunSession,
+  TaskReport,
+  TeamSession,
+} from '#contracts';
 import { cliOutcomeJson, missingAgentLines, printAnswer, spawnedLines } from './answer.ts';
 import { auditLines } from './audit-lines.ts';
 import type { CommandContext } from './command-context.ts';
-import { errorLines, cliFailureJson } from './error-value.ts';
-import { exitCode, exitOfOutcome } from './exit-code.ts';
-import type { ExitCode } from './exit-code.ts';
-import { summaryLines } from './summary-lines.ts';
-import { finishWhenAnswered } from './finish-when-answered.ts';
-import { showLiveRun, requestStop } from './show-live-run.ts';
-import type { InterruptTarget } from './show-live-run.ts';
+import { cliFailureJson, errorLines, exitCode, exitOfOutcome } from './errors.ts';
+import type { ExitCode } from './errors.ts';
 import { nextCommandLines } from './next-commands.ts';
 import type { Printer } from './output.ts';
-import type { Common } from './request.ts';
-import { taskLines } from './task-lines.ts';
+import { openProgress } from './progress.ts';
+import type { Progress, ProgressMode } from './progress.ts';
+import type { Common, OutputFlags } from './request.ts';
 import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
+import { summaryLines } from './summary-lines.ts';
+import { taskLines } from './task-lines.ts';
 
 /** Lines about what was done at the end, and what failed. */
 export type FinishNotes = { readonly notices: readonly string[]; readonly failures: readonly string[] };
@@ -150,4 +158,94 @@ const showFigures = (
   if (cloister.workspace === null) return;
   const where = { folder: sanitizeAll(cloister.workspace), given: request.workspace };
   printer.print('', ...nextCommandLines(report, { ...where, tasks, extra: nextCommands?.(outcome.run) ?? [] }));
+};
+
+/** What an interrupt stops. */
+export type InterruptTarget = { session: RunSession | undefined; progress: Progress | undefined };
+
+export type RunOutputFlags = OutputFlags & { readonly jsonl: boolean };
+
+export const stoppingNotice = 'stopping… (Ctrl-C again to stop immediately)';
+
+export const requestStop = ({ session, progress }: InterruptTarget, { output }: CommandContext): void => {
+  if (progress === undefined) output.err.print(stoppingNotice);
+  else progress.notice(stoppingNotice);
+  session?.cancel();
+};
+
+type LiveRunOptions = {
+  readonly stopping: InterruptTarget;
+  readonly redact: (text: string) => string;
+  /** Also called for every event. */
+  readonly onEvent?: (event: RunEvent) => void;
+};
+
+export const showLiveRun = async (
+  session: RunSession,
+  request: RunOutputFlags,
+  context: CommandContext,
+  { stopping, redact, onEvent }: LiveRunOptions,
+): Promise<RunOutcome> => {
+  const tasks = isTeam(session) ? () => session.queue.tasks() : undefined;
+  const progress = openProgress(progressMode(request, context), context.output, context.world, { tasks });
+  const restored = context.interrupts.onLeave(() => progress.close());
+  const stopListening = context.world.onStrayError((error) =>
+    progress.notice(sanitizeLine(redact(describeStrayError(error)))),
+  );
+  stopping.session = session;
+  stopping.progress = progress;
+  // Ctrl-C may have come while the run was being opened.
+  if (context.interrupts.seen) session.cancel();
+  const note = (event: RunEvent): void => {
+    onEvent?.(event);
+    progress.note(event);
+    if (request.jsonl) context.output.jsonLine(event);
+  };
+  try {
+    // Await both: an outcome that rejects must be noticed even if the events never end.
+    const [outcome] = await Promise.all([session.outcome, forwardEvents(session, note)]);
+    return outcome;
+  } finally {
+    stopListening();
+    progress.close();
+    restored();
+  }
+};
+
+/** A resumed session has no queue; its events show that it is a team's. */
+const isTeam = (session: RunSession): session is TeamSession => 'queue' in session;
+
+/** The error came from a tool's own timers or sockets: no step waits for it, so the run continues. */
+export const describeStrayError = (error: unknown): string =>
+  `an error outside any tool call: ${error instanceof Error ? error.message : String(error)}`;
+
+const forwardEvents = async (session: RunSession, note: (event: RunEvent) => void): Promise<void> => {
+  for await (const event of session) note(event);
+};
+
+/** Two programs must not draw on one terminal: a stdout that is piped may feed a pager. */
+export const progressMode = ({ json, jsonl, verbose }: RunOutputFlags, { world }: CommandContext): ProgressMode => {
+  if (verbose) return 'verbose';
+  if (json || jsonl) return 'none';
+  return world.stdout.isTTY === true && world.stderr.isTTY === true ? 'tree' : 'lines';
+};
+
+/** Lets a long-lived session answer what it was already asked, then ends it: no user is there to write more. Never rejects. */
+export const finishWhenAnswered = async (session: RunSession, cloister: Cloister): Promise<void> => {
+  try {
+    const mail = await cloister.mail(session.run);
+    const { goal } = await cloister.show(session.run);
+    const asked = [...(goal === '' ? [] : [undefined]), ...unanswered(mail)];
+    await Promise.allSettled(asked.map((message) => session.answer(message, { confirm: false })));
+    session.finish();
+  } catch {
+    // The session has ended in the meantime; the outcome says how.
+  }
+};
+
+const unanswered = (mail: readonly MailReport[]): readonly string[] => {
+  const answered = new Set(mail.map(({ correlation_id: of }) => of));
+  return mail
+    .filter(({ from, message_type: type, state }) => from === 'outside' && type === 'message' && state !== 'dead')
+    .flatMap(({ id }) => (answered.has(id) ? [] : [id]));
 };

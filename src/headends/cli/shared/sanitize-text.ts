@@ -1,4 +1,4 @@
-// Sanitizes foreign text for a terminal, and measures it in columns.
+// Sanitizes foreign text for a terminal, and measures and wraps it in columns.
 //
 //   T1. `sanitizeBlock`, `sanitizeLine` and `sanitizeAll` return no control character but `\n` and `\t` (`sanitizeLine`: none),
 //       no text direction override and no half of a surrogate pair.
@@ -95,4 +95,24 @@ const characterWidth = (character: string): number => {
   if (character === '\uFE0F') return 1;
   if (zeroWidth.test(character)) return 0;
   return wide.test(character) ? 2 : 1;
+};
+
+/**
+ * Sanitizes foreign text and wraps it to lines of at most `columns` columns: the first line starts with `first`, the others with
+ * `hang` spaces. A word that is longer than a line, such as a path, is not broken.
+ */
+export const wrapText = (first: string, text: string, columns: number, hang = 4): readonly string[] => {
+  const lines: string[] = [];
+  let line = first;
+  let isEmpty = true;
+  for (const word of sanitizeLine(text).split(' ')) {
+    if (!isEmpty && width(line) + 1 + width(word) > columns) {
+      lines.push(line);
+      line = ' '.repeat(hang);
+      isEmpty = true;
+    }
+    line += isEmpty ? word : ` ${word}`;
+    isEmpty = false;
+  }
+  return [...lines, line.trimEnd()];
 };
