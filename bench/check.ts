@@ -17,6 +17,7 @@ import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { checkAgents } from '../src/app/agents/check-agents.ts';
 import type { LaunchEnvironment } from '../src/app/agents/launch-environment.ts';
+import { Configs } from '../src/app/agents/configs.ts';
 import { loadRegistry } from '../src/app/agents/registry.ts';
 import type { Benchmark, Line } from './benchmark.ts';
 import { compare, threadMs } from './measure.ts';
@@ -101,7 +102,7 @@ const loadOne = async (root: string): Promise<Comparison> => {
       cloister: () =>
         threadMs(async () => {
           for (let time = 0; time < loadsPerSample; time++) {
-            const { problems } = await loadRegistry([path], { launch });
+            const { problems } = await loadRegistry([path], { configs: new Configs(launch) });
             if (problems.length > 0) throw new Error(problems[0]!.message);
           }
         }),

@@ -5,11 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { migrateWorkspace } from '#adapters/stores';
 import { runCli, terminalLines } from '#headends/cli';
 import type { CliStream, CliWorld } from '#headends/cli';
+import type { Configs } from './agents/configs.ts';
 import type { LaunchEnvironment } from './agents/launch-environment.ts';
 import type { Cloister } from '#contracts';
 import { fileWorld } from './file-world.ts';
 import { lazyServeWorld } from './lazy-serve-world.ts';
-import { openCloister } from './open-cloister.ts';
+import { openCloister, openConfigured } from './open-cloister.ts';
 import type { CloisterOptions } from './cloister-options.ts';
 import { outputStream } from './output-stream.ts';
 import { buildName, packageFolder, packageVersion } from './package-folder.ts';
@@ -33,7 +34,7 @@ export const main = async (args: readonly string[]): Promise<void> => {
   process.exit(writeError === null || ended !== 0 ? ended : 1);
 };
 
-const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
+const cliWorld = (stdout: CliStream, stderr: CliStream, commandConfigs = configsByOption()): CliWorld => ({
   stdout,
   stderr,
   version: packageVersion(),
@@ -44,36 +45,24 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
     const timer = setTimeout(due, ms);
     return () => clearTimeout(timer);
   },
-  onInterrupt: (listener) => {
-    process.on('SIGINT', listener);
-    process.on('SIGTERM', listener);
-    return () => {
-      process.off('SIGINT', listener);
-      process.off('SIGTERM', listener);
-    };
-  },
-  onStrayError: (listener) => {
-    process.on('uncaughtException', listener);
-    process.on('unhandledRejection', listener);
-    return () => {
-      process.off('uncaughtException', listener);
-      process.off('unhandledRejection', listener);
-    };
-  },
+  onInterrupt: (listener) => listenTo(['SIGINT', 'SIGTERM'], listener),
+  onStrayError: (listener) => listenTo(['uncaughtException', 'unhandledRejection'], listener),
   open: async ({ workspace, agents, agent, demo, config, ofRun, offline = false, parallel }) => {
     if (demo) return openCloister({ workspace, cwd: demoFolder, agents: ['lead.ai'] });
-    const launch = launchWith(config);
-    const { agent: defaultAgent } = await configuredDefault(launch);
+    const configs = await commandConfigs(config);
+    const defaultAgent = await configs.defaultAgent();
     const given = { workspace, offline, defaultAgent, ...(config === undefined ? {} : { config }) };
     if (ofRun !== undefined && agents.length === 0) return openForRun(ofRun, given);
     const parallelOption = parallel === undefined ? {} : { parallel };
-    return openCloister({ ...given, ...parallelOption, agents: await pathsFor(agents, agent, launch) });
+    const paths = await pathsFor(agents, agent, configs);
+    return openConfigured({ ...given, ...parallelOption, agents: paths }, () => Promise.resolve(configs));
   },
   defaultAgent: async (config) => {
-    const { agent, problems } = await configuredDefault(launchWith(config));
-    if (agent !== null || problems.length === 0) return agent;
+    const configs = await commandConfigs(config);
+    const agent = await configs.defaultAgent();
+    if (agent !== null || configs.problems.length === 0) return agent;
     const { problemsError } = await import('./agents/registry.ts');
-    throw problemsError(problems);
+    throw problemsError(configs.problems);
   },
   check: async ({ paths, syntaxOnly, connect, config }) => {
     const { checkAgents } = await import('./agents/check-agents.ts');
@@ -104,6 +93,14 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
   stdin: () => (process.stdin.isTTY ? Promise.resolve(null) : readAll(process.stdin)),
 });
 
+/** Returns how to stop listening. */
+const listenTo = (events: readonly string[], listener: (value: unknown) => void): (() => void) => {
+  for (const event of events) process.on(event, listener);
+  return () => {
+    for (const event of events) process.off(event, listener);
+  };
+};
+
 /** Opens a Cloister with the agents, the config and the folder that a run was started with. */
 const openForRun = async (run: string, given: Omit<CloisterOptions, 'agents'>): Promise<Cloister> => {
   const { readRunStart } = await import('./read-run-start.ts');
@@ -115,20 +112,26 @@ const launchWith = (config: string | undefined): LaunchEnvironment => ({
   ...(config === undefined ? {} : { config }),
 });
 
-const configuredDefault = async (launch: LaunchEnvironment) => {
-  const { readDefaultAgent } = await import('./agents/default-agent.ts');
-  return readDefaultAgent(launch);
+/** What one command has read, by `--config`. */
+const configsByOption = (): ((config: string | undefined) => Promise<Configs>) => {
+  const read = new Map<string | undefined, Configs>();
+  return async (config) => {
+    const { Configs: Opened } = await import('./agents/configs.ts');
+    const configs = read.get(config) ?? new Opened(launchWith(config));
+    read.set(config, configs);
+    return configs;
+  };
 };
 
 /** The given paths; without any, the agent by name: in this folder, in the folders of the config, or in the home folder. */
 const pathsFor = async (
   given: readonly string[],
   agent: string | undefined,
-  launch: LaunchEnvironment,
+  configs: Configs,
 ): Promise<readonly string[]> => {
   if (given.length > 0 || agent === undefined) return given;
   const { findAgent } = await import('./agents/find-agent.ts');
-  const found = await findAgent(agent, launch);
+  const found = await findAgent(agent, configs);
   return found === null ? [] : [found];
 };
 

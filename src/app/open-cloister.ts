@@ -9,19 +9,24 @@ import { checkSchemas } from './check-schemas.ts';
 import type { CloisterOptions } from './cloister-options.ts';
 import { exportFolder } from './conversations/export-folder.ts';
 import { readConversationSettings } from './conversations/conversation-settings.ts';
-import { resolveAgentResources, launchEnvironment } from './resolve-resources.ts';
+import { configsFor, resolveAgentResources } from './resolve-resources.ts';
+import type { ConfigsPort } from './resolve-resources.ts';
 import { LocalCloister } from './local-cloister.ts';
 import { buildName } from './package-folder.ts';
 import { StallMonitor } from './stall-monitor.ts';
 import { systemClock, systemIds, systemPauses, systemStallClock } from './system-world.ts';
 
-export const openCloister = async (options: CloisterOptions): Promise<Cloister> => {
+export const openCloister = (options: CloisterOptions): Promise<Cloister> =>
+  openConfigured(options, configsFor(options));
+
+/** `configs`: as a command has read it already. */
+export const openConfigured = async (options: CloisterOptions, configs: ConfigsPort): Promise<Cloister> => {
   checkCloisterOptions(options);
   const { parallel } = options;
   if (parallel !== undefined && !(Number.isInteger(parallel) && parallel >= 1 && parallel <= parallelMax))
     throw new CloisterError('options_invalid', `parallel: expected a whole number from 1 to ${parallelMax}.`);
   const { schemaProblem, toolSchemaProblem, validate } = await import('#adapters/schemas');
-  const resources = await resolveAgentResources(options);
+  const resources = await resolveAgentResources(options, configs);
   const { agents } = resources;
   const duplicate = agents.find((agent, index) => agents.findIndex(({ name }) => name === agent.name) !== index);
   if (duplicate !== undefined) throw new CloisterError('agent_invalid', duplicateAgentText(duplicate.name, agents));
@@ -33,7 +38,7 @@ export const openCloister = async (options: CloisterOptions): Promise<Cloister> 
   const files = inMemory ? null : exportFolder(resolve(folder));
   const conversationSettings = readConversationSettings(files, {
     ...options,
-    defaultAgent: await resolveDefaultAgent(options),
+    defaultAgent: await resolveDefaultAgent(options, configs),
   });
   const store = inMemory ? memoryStore(undefined, now) : await openSqliteStore(folder, { now, build: buildName() });
   const workspaces = inMemory ? memoryCellFolders() : jailedCellFolders(folder);
@@ -64,11 +69,10 @@ const stallMonitor = ({ clock, stallClock }: CloisterOptions, now: () => number)
 const parallelMax = 10_000;
 
 /** The one in the options, or the one in the config. If all agents are in code, no config is read. */
-const resolveDefaultAgent = async (options: CloisterOptions): Promise<string | null> => {
+const resolveDefaultAgent = async (options: CloisterOptions, configs: ConfigsPort): Promise<string | null> => {
   if (options.defaultAgent !== undefined) return options.defaultAgent;
   if (options.agents.every((agent) => typeof agent !== 'string')) return null;
-  const { readDefaultAgent } = await import('./agents/default-agent.ts');
-  return (await readDefaultAgent(launchEnvironment(options))).agent;
+  return (await configs()).defaultAgent();
 };
 
 /** A later command can load agents from paths again. Only the program itself knows agents that are in code. */

@@ -4,12 +4,15 @@ import type { Agent, Model } from '#contracts';
 import { assertAgent } from '#core/orchestration';
 import { resourcesFromCode, needsConfig, withChildren } from './agents/resources-from-code.ts';
 import type { AgentResources } from './agents/agent-resources.ts';
-import type { LaunchEnvironment } from './agents/launch-environment.ts';
+import type { Configs } from './agents/configs.ts';
 import type { CloisterOptions } from './cloister-options.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
 
 /** Agents in code that bring their models and tools need no config, so none is read for them. */
-export const resolveAgentResources = async (options: CloisterOptions): Promise<AgentResources> => {
+export const resolveAgentResources = async (
+  options: CloisterOptions,
+  configs: ConfigsPort = configsFor(options),
+): Promise<AgentResources> => {
   const models = (options.models ?? []).map((model) => ('language' in model ? model : { language: model }));
   const inCode = options.agents.filter((agent) => typeof agent !== 'string');
   const agents = inCode.map((agent, index) => assertAgent(agent, `agents[${index}]`));
@@ -17,15 +20,22 @@ export const resolveAgentResources = async (options: CloisterOptions): Promise<A
     options.preconnect !== true &&
     agents.length === options.agents.length &&
     ![...withChildren(agents)].some(needsConfig);
-  const resources = needsNoConfig ? codeResources(agents, models) : await configResources(options, models);
+  const resources = needsNoConfig
+    ? codeResources(agents, models)
+    : await configResources(options, models, await configs());
   return options.offline === true ? offline(resources) : resources;
 };
 
-/** Where the config search starts. */
-export const launchEnvironment = ({ cwd, env, config }: CloisterOptions): LaunchEnvironment => ({
-  ...systemLaunchEnvironment(),
-  ...omitUndefined({ cwd, env, config }),
-});
+/** The config that the agents of one Cloister share. It is loaded on first use. */
+export type ConfigsPort = () => Promise<Configs>;
+
+export const configsFor = ({ cwd, env, config }: CloisterOptions): ConfigsPort => {
+  let configs: Configs | undefined;
+  return async () => {
+    const { Configs: Opened } = await import('./agents/configs.ts');
+    return (configs ??= new Opened({ ...systemLaunchEnvironment(), ...omitUndefined({ cwd, env, config }) }));
+  };
+};
 
 const codeResources = (agents: readonly Agent[], models: readonly Model[]): AgentResources => {
   const fromCode = resourcesFromCode(models);
@@ -55,10 +65,14 @@ const codeResources = (agents: readonly Agent[], models: readonly Model[]): Agen
   };
 };
 
-const configResources = async (options: CloisterOptions, models: readonly Model[]): Promise<AgentResources> => {
+const configResources = async (
+  options: CloisterOptions,
+  models: readonly Model[],
+  configs: Configs,
+): Promise<AgentResources> => {
   const { openRegistry } = await import('./agents/registry.ts');
   return openRegistry(options.agents, {
-    launch: launchEnvironment(options),
+    configs,
     models,
     preconnect: options.preconnect ?? false,
     offline: options.offline ?? false,

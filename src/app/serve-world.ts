@@ -6,8 +6,9 @@ import type { CliWorld, ServeLine, ServeOptions, RunningServer } from '#headends
 import { CloisterError } from '#base';
 import type { Cloister } from '#contracts';
 import { findAgent } from './agents/find-agent.ts';
+import { Configs } from './agents/configs.ts';
 import type { LaunchEnvironment } from './agents/launch-environment.ts';
-import { openCloister } from './open-cloister.ts';
+import { openConfigured } from './open-cloister.ts';
 import { buildServer } from './open-server.ts';
 import { readTokens } from './read-tokens.ts';
 import { isTokenName } from './serve/check-server-setup.ts';
@@ -60,15 +61,18 @@ const openAgents = async (
   { agents, memory, workspace, config }: ServeOptions,
   launch: LaunchEnvironment,
 ): Promise<Cloister> => {
-  const paths = await Promise.all(agents.map((agent) => resolveAgentPath(agent, launch)));
+  const configs = new Configs(launch);
+  const paths: string[] = [];
+  for (const agent of agents) paths.push(await resolveAgentPath(agent, configs));
   const storage = memory ? ({ store: 'memory' } as const) : { workspace };
-  return openCloister({ agents: paths, ...storage, ...(config === null ? {} : { config }) });
+  const options = { agents: paths, ...storage, ...(config === null ? {} : { config }) };
+  return openConfigured(options, () => Promise.resolve(configs));
 };
 
 /** Resolves a name like any agent name. */
-const resolveAgentPath = async (agent: string, launch: LaunchEnvironment): Promise<string> => {
+const resolveAgentPath = async (agent: string, configs: Configs): Promise<string> => {
   if (isAbsolute(agent) || /[./\\]/u.test(agent)) return agent;
-  const found = await findAgent(agent, launch);
+  const found = await findAgent(agent, configs);
   if (found !== null) return found;
   throw new CloisterError(
     'agent_unknown',

@@ -57,8 +57,9 @@ const loadWorkflowSubject = async (workflow: Workflow): Promise<Subject> => {
   if (inCode.length === agents.length && ![...withChildren(inCode)].some(needsConfig))
     return { agent: findRootAgent(inCode, agent) };
   const { loadSubject } = await import('./verify-subject.ts');
+  const { Configs } = await import('./agents/configs.ts');
   const launch = { ...systemLaunchEnvironment(), ...omitUndefined({ cwd, env, config }) };
-  return loadSubject({ agents, ...(agent === undefined ? {} : { agent }) }, launch);
+  return loadSubject({ agents, ...(agent === undefined ? {} : { agent }) }, new Configs(launch));
 };
 
 /** Called for each run, because rehearsals and tools remember their requests. */

@@ -9,6 +9,7 @@ import { withChildren } from './agents/resources-from-code.ts';
 import { findAgent } from './agents/find-agent.ts';
 import { isTeamFile, pathKind } from './agents/find-files.ts';
 import { providerName } from './agents/required-config.ts';
+import type { Configs } from './agents/configs.ts';
 import type { LaunchEnvironment } from './agents/launch-environment.ts';
 import { loadRegistry, problemsError } from './agents/registry.ts';
 import type { Registry } from './agents/registry.ts';
@@ -23,8 +24,8 @@ export type VerifyTarget = {
   readonly file?: string;
 };
 
-export const loadSubject = async (target: VerifyTarget, launch: LaunchEnvironment): Promise<Subject> => {
-  const registry = await loadRegistry(target.agents, { launch, inspectOnly: true, offline: true });
+export const loadSubject = async (target: VerifyTarget, configs: Configs): Promise<Subject> => {
+  const registry = await loadRegistry(target.agents, { configs, inspectOnly: true, offline: true });
   const { problems, moduleErrors, agents } = registry;
   if (problems.length === 1 && moduleErrors.length === 1) throw moduleErrors[0]!;
   if (problems.length > 0) throw problemsError(problems);
@@ -36,8 +37,8 @@ export const loadSubject = async (target: VerifyTarget, launch: LaunchEnvironmen
     agent,
     notes: modules.map((path) => `${path} was loaded. Only its agents are verified, not what else its code does.`),
     factsOf: ({ file }, model) => facts.get(`${file} ${model}`) ?? {},
-    toolsOf: ({ file }, server) => registry.configs.forFile(file).resolved.servers[server]?.value.tools ?? null,
-    environment: new FakeEnvironment(registry, all, launch.env['PATH'] ?? ''),
+    toolsOf: ({ file }, server) => configs.forFile(file).resolved.servers[server]?.value.tools ?? null,
+    environment: new FakeEnvironment(registry, all, configs.launch.env['PATH'] ?? ''),
   };
 };
 
@@ -48,17 +49,17 @@ export const isSubjectFile = (name: string, { cwd }: LaunchEnvironment): boolean
 /** Accepts a file, a module, a folder, the name of an agent, or the name of an example of this package. */
 export const findSubject = async (
   name: string,
-  launch: LaunchEnvironment,
+  configs: Configs,
   examples: string,
 ): Promise<VerifyTarget & { readonly cwd: string }> => {
-  const { cwd } = launch;
+  const { cwd } = configs.launch;
   const path = resolve(cwd, name);
-  if (isSubjectFile(name, launch)) {
+  if (isSubjectFile(name, configs.launch)) {
     const isFile = name.endsWith('.ai');
     const which = isFile ? { agent: basename(path, '.ai') } : isTeamFile(name) ? { file: path } : {};
     return { agents: [path], cwd, ...which };
   }
-  const found = await findAgent(name, launch);
+  const found = await findAgent(name, configs);
   if (found !== null) return { agents: [found], agent: name, cwd };
   const example = join(examples, name);
   if (/^[\w-]+$/u.test(name) && pathKind(example) === 'folder')

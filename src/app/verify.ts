@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { CliWorld } from '#headends/cli';
 import { checkIsolation } from '#testkit';
 import type { IsolationReport } from '#testkit';
-import type { LaunchEnvironment } from './agents/launch-environment.ts';
+import { Configs } from './agents/configs.ts';
 import { findSubject, isSubjectFile, loadSubject } from './verify-subject.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
 import { packageFolder } from './package-folder.ts';
@@ -14,9 +14,11 @@ type VerifyOptions = Parameters<CliWorld['verify']>[0];
 
 export const verifyAgent = async (options: VerifyOptions): Promise<IsolationReport> => {
   const { agent, agents, pairs, seed, config, signal } = options;
-  const launch: LaunchEnvironment = { ...systemLaunchEnvironment(), ...(config === undefined ? {} : { config }) };
-  const target = await findTarget(options, launch);
-  const subject = await loadSubject(target, { ...launch, cwd: target.cwd });
+  const configs = new Configs({ ...systemLaunchEnvironment(), ...(config === undefined ? {} : { config }) });
+  const { launch } = configs;
+  const target = await findTarget(options, configs);
+  const isHere = target.cwd === launch.cwd;
+  const subject = await loadSubject(target, isHere ? configs : new Configs({ ...launch, cwd: target.cwd }));
   const given = [
     ...agents.flatMap((path) => ['--agents', path]),
     ...(config === undefined ? [] : ['--config', config]),
@@ -31,10 +33,10 @@ export const verifyAgent = async (options: VerifyOptions): Promise<IsolationRepo
 };
 
 /** Finds the agent by name among the given agents, or as a file besides them; without given agents, any subject of that name. */
-const findTarget = async ({ agent, agents }: VerifyOptions, launch: LaunchEnvironment) => {
-  if (agents.length > 0 && !agent.endsWith('.ai') && !isSubjectFile(agent, launch))
-    return { agents, agent, cwd: launch.cwd };
-  const found = await findSubject(agent, launch, examples);
+const findTarget = async ({ agent, agents }: VerifyOptions, configs: Configs) => {
+  if (agents.length > 0 && !agent.endsWith('.ai') && !isSubjectFile(agent, configs.launch))
+    return { agents, agent, cwd: configs.launch.cwd };
+  const found = await findSubject(agent, configs, examples);
   return { ...found, agents: [...found.agents, ...agents] };
 };
 

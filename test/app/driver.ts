@@ -10,6 +10,7 @@ import { rehearse } from '#testkit';
 import type { ScriptLine } from '#testkit';
 import { checkAgents } from '../../src/app/agents/check-agents.ts';
 import type { CheckAgentsOptions } from '../../src/app/agents/check-agents.ts';
+import { Configs } from '../../src/app/agents/configs.ts';
 import { loadRegistry } from '../../src/app/agents/registry.ts';
 import type { LaunchEnvironment } from '../../src/app/agents/launch-environment.ts';
 import { scratchFolder } from '../scratch-folder.ts';
@@ -45,7 +46,7 @@ export const createFolders = (
 };
 
 export const load = (place: LaunchEnvironment, ...given: readonly (Agent | string)[]) =>
-  loadRegistry(given, { launch: place });
+  loadRegistry(given, { configs: new Configs(place) });
 
 /** With a default model, as an operator would configure one in the home folder. */
 export const check = (

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Agent } from 'cloister';
 import { checkAgents } from '../../src/app/agents/check-agents.ts';
+import { Configs } from '../../src/app/agents/configs.ts';
 import { findAgent } from '../../src/app/agents/find-agent.ts';
+import type { LaunchEnvironment } from '../../src/app/agents/launch-environment.ts';
 import { initFolder } from '../../src/app/agents/init-folder.ts';
 import { ai, check, createFolders, load, open, openError, problemLines } from './driver.ts';
 
@@ -92,13 +94,14 @@ describe('a sub-agent is found by its name', () => {
   });
 
   test('and so is the agent that is run: here, where the config says, at home', async () => {
+    const find = (name: string, place: LaunchEnvironment) => findAgent(name, new Configs(place));
     const folders = createFolders({ ...files, 'lead.ai': '' });
-    expect(await findAgent('helper', folders)).toBe(folders.path('helper.ai'));
+    expect(await find('helper', folders)).toBe(folders.path('helper.ai'));
     const { cwd, home, env } = folders;
     const elsewhere = { cwd: join(cwd, 'given/..', 'shared'), home, env };
-    expect(await findAgent('helper', elsewhere)).toBe(folders.path('~/.ai-agent/agents/helper.ai'));
-    expect(await findAgent('nobody', folders)).toBeNull();
-    expect(await findAgent('../helper', elsewhere)).toBeNull();
+    expect(await find('helper', elsewhere)).toBe(folders.path('~/.ai-agent/agents/helper.ai'));
+    expect(await find('nobody', folders)).toBeNull();
+    expect(await find('../helper', elsewhere)).toBeNull();
   });
 });
 

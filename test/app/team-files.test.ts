@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ai, check, createFolders, load, open, openError, problemLines } from './driver.ts';
 import type { Files } from './driver.ts';
 import { loadTasks, teamTasks } from '../../src/app/agents/load-tasks.ts';
-import { launchEnvironment } from '../../src/app/resolve-resources.ts';
+import { systemLaunchEnvironment } from '../../src/app/system-world.ts';
 
 const memberLine = 'agents: [./ann.ai, bob]\n';
 const memberFiles: Files = { 'ann.ai': ai(), 'bob.ai': ai() };
@@ -226,7 +226,7 @@ describe('check', () => {
 });
 
 describe('a file of tasks', () => {
-  const folders = (files: Files) => launchEnvironment({ agents: [], cwd: createFolders(files).cwd });
+  const folders = (files: Files) => ({ ...systemLaunchEnvironment(), cwd: createFolders(files).cwd });
 
   test('is read with its goal; the tasks of a team file are its own', () => {
     const files = folders({

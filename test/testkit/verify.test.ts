@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { expectIsolated } from 'cloister/testkit';
+import { Configs } from '../../src/app/agents/configs.ts';
 import { verifyAgent } from '../../src/app/verify.ts';
 import { loadSubject } from '../../src/app/verify-subject.ts';
 import { newFolder } from './folders.ts';
@@ -113,7 +114,7 @@ describe('the environment', () => {
   const subjectIn = (cwd: string) =>
     loadSubject(
       { agents: ['lead.ai'], agent: 'lead' },
-      { cwd, home: cwd, env: { OPENAI_KEY: 'sk-true-key', PATH: '/bin' } },
+      new Configs({ cwd, home: cwd, env: { OPENAI_KEY: 'sk-true-key', PATH: '/bin' } }),
     );
 
   test('is computed by the real code from made-up values: each agent gets only its own variables', async () => {

@@ -2,11 +2,13 @@
 //
 //   L1. A file that is reached twice counts once, at its first position.
 //   L2. Only the files listed here are read; the environment is passed in.
+//   L3. A file is read and checked once for each `ConfigFiles`, however many folders it applies to.
 import { dirname, join, resolve } from 'node:path';
 import type { ConfigLayer, Problem } from '#contracts';
 import type { CheckedConfig } from './check-config.ts';
 import { parseEnv } from './parse-env.ts';
 import { readText } from './read-text.ts';
+import type { TextFile } from './read-text.ts';
 
 export type ConfigPlaces = {
   /** The path after `--config`; the file must exist. */
@@ -25,14 +27,38 @@ export type ReadConfig = { readonly layers: readonly ConfigLayer[]; readonly pro
 const configName = '.ai-agent.json';
 const sidecarName = '.ai-agent.env';
 
-export const readConfigLayers = async (places: ConfigPlaces): Promise<ReadConfig> => {
+type CheckedFile = { readonly config: CheckedConfig; readonly problems: readonly Problem[] };
+
+/** The files that one command has read. */
+export class ConfigFiles {
+  readonly #texts = new Map<string, TextFile>();
+  readonly #checked = new Map<string, CheckedFile>();
+
+  text(file: string): TextFile {
+    let read = this.#texts.get(file);
+    if (read === undefined) this.#texts.set(file, (read = readText(file)));
+    return read;
+  }
+
+  /** The checks are loaded on first use, so that they cost nothing without configuration files. */
+  async check(file: string, text: string): Promise<CheckedFile> {
+    const known = this.#checked.get(file);
+    if (known !== undefined) return known;
+    const { checkConfig } = await import('./check-config.ts');
+    const checked = checkConfig(file, text);
+    this.#checked.set(file, checked);
+    return checked;
+  }
+}
+
+export const readConfigLayers = async (places: ConfigPlaces, known = new ConfigFiles()): Promise<ReadConfig> => {
   const { explicit, cwd, beside, home, etc = '/etc/ai-agent', env } = places;
   const folders = [cwd, ...(beside === undefined ? [] : [beside]), join(home, '.ai-agent'), etc];
   const files = [
     ...(explicit === undefined ? [] : [resolve(cwd, explicit)]),
     ...folders.map((folder) => join(resolve(cwd, folder), configName)),
   ];
-  const state: LayerReadState = { seen: new Set(), problems: [] };
+  const state: LayerReadState = { known, seen: new Set(), problems: [] };
   const layers: ConfigLayer[] = [];
   for (const [index, file] of files.entries()) {
     const layer = await readLayer(file, explicit !== undefined && index === 0, state);
@@ -41,7 +67,7 @@ export const readConfigLayers = async (places: ConfigPlaces): Promise<ReadConfig
   return { layers: [...layers, shellLayer(resolve(cwd), env)], problems: state.problems };
 };
 
-type LayerReadState = { readonly seen: Set<string>; readonly problems: Problem[] };
+type LayerReadState = { readonly known: ConfigFiles; readonly seen: Set<string>; readonly problems: Problem[] };
 
 const readLayer = async (file: string, required: boolean, state: LayerReadState): Promise<ConfigLayer | null> => {
   const folder = dirname(file);
@@ -61,7 +87,7 @@ const readLayer = async (file: string, required: boolean, state: LayerReadState)
 
 /** Null when the file does not exist or was already read. */
 const readOnce = async (file: string, required: boolean, state: LayerReadState): Promise<string | null> => {
-  const read = readText(file);
+  const read = state.known.text(file);
   if (read.kind === 'problem') report(state, file, null, read.message);
   if (read.kind === 'absent' && required)
     report(state, file, null, 'The file does not exist; fix the path after --config.');
@@ -70,10 +96,8 @@ const readOnce = async (file: string, required: boolean, state: LayerReadState):
   return read.text;
 };
 
-/** The checks are loaded on first use, so that they cost nothing without configuration files. */
 const check = async (file: string, text: string, state: LayerReadState): Promise<CheckedConfig> => {
-  const { checkConfig } = await import('./check-config.ts');
-  const { config, problems } = checkConfig(file, text);
+  const { config, problems } = await state.known.check(file, text);
   state.problems.push(...problems);
   return config;
 };

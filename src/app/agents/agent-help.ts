@@ -3,6 +3,7 @@ import { CloisterError } from '#base';
 import type { ToolNames } from '#contracts';
 import { frontmatterTemplate } from '#core/registry';
 import { toToolName } from '#core/rules';
+import { Configs } from './configs.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 import { loadRegistry, problemsError } from './registry.ts';
 
@@ -16,7 +17,8 @@ export type AgentFileHelp = ToolNames & {
 
 /** Works without API keys, but not for a file that cannot be read. */
 export const agentHelp = async (path: string, launch: LaunchEnvironment): Promise<AgentFileHelp> => {
-  const { linked, roots, configs, problems } = await loadRegistry([path], { launch, inspectOnly: true });
+  const configs = new Configs(launch);
+  const { linked, roots, problems } = await loadRegistry([path], { configs, inspectOnly: true });
   const one = linked.get(roots[0] ?? '');
   if (one === undefined) throw problems.length > 0 ? problemsError(problems) : new CloisterError('agent_unknown', path);
   const { name, frontmatter } = one.file;

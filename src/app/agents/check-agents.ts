@@ -23,6 +23,7 @@ import {
   missingVariablesMessage,
   withCaps,
 } from '#core/registry';
+import { Configs } from './configs.ts';
 import type { Config } from './configs.ts';
 import { findRequiredConfig, providerName, runtimeTools } from './required-config.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
@@ -45,7 +46,7 @@ export type CheckAgentsOptions = {
 
 export const checkAgents = async (paths: readonly string[], options: CheckAgentsOptions): Promise<CheckReport> => {
   const { launch, syntaxOnly = false, connect = false } = options;
-  const registry = await loadRegistry(paths, { launch, syntaxOnly, inspectOnly: !connect });
+  const registry = await loadRegistry(paths, { configs: new Configs(launch), syntaxOnly, inspectOnly: !connect });
   const problems = [...registry.problems];
   const redact = registry.resolver.redactFor(null);
   const probed = connect ? await probeServers(registry.agents, registry.resolver, launch) : noFindings;

@@ -1,9 +1,11 @@
 // The operator's configuration for each agent: the layers that apply in the folder of its file.
+//
+//   One object serves a whole command: finding the agent, the default agent, and loading agents read each file once.
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { canonicalJson } from '#base';
 import type { JsonObject } from '#base';
 import type { ConfigLayer, Frontmatter, Problem } from '#contracts';
-import { readConfigLayers } from '#adapters/config';
+import { ConfigFiles, readConfigLayers } from '#adapters/config';
 import { parseDefaults, resolveConfig } from '#core/registry';
 import type { ResolvedConfig } from '#core/registry';
 import { pathKind } from './find-files.ts';
@@ -24,20 +26,34 @@ export class Configs {
   readonly #trusted: string[];
   /** For each folder with files, the folder whose config applies; decided once. */
   readonly #folders = new Map<string, string>();
-  readonly #fallback: string;
-  readonly #launch: LaunchEnvironment;
+  #fallback: string;
+  readonly launch: LaunchEnvironment;
+  readonly #files = new ConfigFiles();
   readonly #byFolder = new Map<string, Config>();
 
+  constructor(launch: LaunchEnvironment) {
+    this.launch = launch;
+    this.#trusted = [launch.cwd];
+    this.#fallback = launch.cwd;
+  }
+
   /** `named`: the paths that the user named. A config beside a file is trusted only in or below those. */
-  constructor(launch: LaunchEnvironment, named: readonly string[] = []) {
-    this.#launch = launch;
-    this.#trusted = [launch.cwd, ...named.map((path) => (pathKind(path) === 'folder' ? path : dirname(path)))];
-    this.#fallback = this.#trusted[1] ?? launch.cwd;
+  trust(named: readonly string[]): void {
+    const folders = named.map((path) => (pathKind(path) === 'folder' ? path : dirname(path)));
+    this.#trusted.push(...folders);
+    this.#fallback = folders[0] ?? this.#fallback;
+    this.#folders.clear();
+  }
+
+  /** The agent to use when none is named: `defaultAgent` in the config that applies to the working folder. */
+  async defaultAgent(): Promise<string | null> {
+    await this.read([]);
+    return this.forFile(null).resolved.defaultAgent;
   }
 
   /** Reads the config that applies to these files, and to agents without a file. */
   async read(files: Iterable<string>): Promise<void> {
-    const folders = new Set([this.#launch.cwd]);
+    const folders = new Set([this.launch.cwd]);
     for (const file of files) folders.add(this.#configFolder(file));
     for (const folder of folders)
       if (!this.#byFolder.has(folder)) this.#byFolder.set(folder, await this.#readOne(folder));
@@ -46,12 +62,12 @@ export class Configs {
   /** The config that applies to an agent's file; null: to an agent in code. */
   forFile(file: string | null): Config {
     // probe: config-of-file
-    return this.#byFolder.get(this.#configFolder(file)) ?? this.#byFolder.get(this.#launch.cwd)!;
+    return this.#byFolder.get(this.#configFolder(file)) ?? this.#byFolder.get(this.launch.cwd)!;
   }
 
   /** A file that only another file named, elsewhere or in a hidden folder, does not bring its own config: it could be an attack. */
   #configFolder(file: string | null): string {
-    if (file === null) return this.#launch.cwd;
+    if (file === null) return this.launch.cwd;
     const folder = dirname(file);
     let known = this.#folders.get(folder);
     if (known === undefined) {
@@ -62,15 +78,18 @@ export class Configs {
   }
 
   async #readOne(beside: string): Promise<Config> {
-    const { cwd, home, config, env } = this.#launch;
+    const { cwd, home, config, env } = this.launch;
 
-    const { layers, problems } = await readConfigLayers({
-      cwd,
-      home,
-      beside,
-      env,
-      ...(config === undefined ? {} : { explicit: config }),
-    });
+    const { layers, problems } = await readConfigLayers(
+      {
+        cwd,
+        home,
+        beside,
+        env,
+        ...(config === undefined ? {} : { explicit: config }),
+      },
+      this.#files,
+    );
     this.#addProblems(problems);
     const resolved = resolveConfig(layers);
     const { frontmatter, problems: wrong } = parseDefaults(resolved.defaults, {
@@ -94,7 +113,7 @@ export class Configs {
   /** Reports each problem once, even if its file applies to several folders. */
   #addProblems(problems: readonly Problem[]): void {
     for (const one of problems) {
-      const problem = { ...one, file: displayPath(one.file, this.#launch) };
+      const problem = { ...one, file: displayPath(one.file, this.launch) };
       const key = canonicalJson(problem);
       if (this.#reported.has(key)) continue;
       this.#reported.add(key);

@@ -1,15 +1,13 @@
 // Finds an agent by name: in the working folder, in the folders of the config, or in the home folder.
 import { join } from 'node:path';
-import { Configs } from './configs.ts';
+import type { Configs } from './configs.ts';
 import { pathKind } from './find-files.ts';
-import type { LaunchEnvironment } from './launch-environment.ts';
 import { findByName } from './read-agent-files.ts';
 
-export const findAgent = async (name: string, launch: LaunchEnvironment): Promise<string | null> => {
+export const findAgent = async (name: string, configs: Configs): Promise<string | null> => {
   if (name.includes('/')) return null;
-  const here = join(launch.cwd, `${name}.ai`);
+  const here = join(configs.launch.cwd, `${name}.ai`);
   if (pathKind(here) === 'file') return here;
-  const configs = new Configs(launch);
   await configs.read([]);
   return findByName(name, configs.forFile(null).folders);
 };

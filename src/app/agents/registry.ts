@@ -8,7 +8,7 @@ import { assertAgent } from '#core/orchestration';
 import { buildAgents } from './build-agents.ts';
 import type { BuiltAgents } from './build-agents.ts';
 import type { AgentResources } from './agent-resources.ts';
-import { Configs } from './configs.ts';
+import type { Configs } from './configs.ts';
 import { ResourceResolver } from './resource-resolver.ts';
 import { findFiles } from './find-files.ts';
 import { loadModule } from './load-module.ts';
@@ -39,7 +39,7 @@ export type Registry = {
 };
 
 export type RegistryOptions = {
-  readonly launch: LaunchEnvironment;
+  readonly configs: Configs;
   /** For agents that name no model. */
   readonly models?: readonly Model[];
   /** Reads each file by itself and looks nothing up. */
@@ -54,13 +54,14 @@ export type RegistryOptions = {
 
 /** `given`: agents, or paths to agent files, team files, modules and folders. */
 export const loadRegistry = async (given: readonly (Agent | string)[], options: RegistryOptions): Promise<Registry> => {
-  const { launch, models = [], syntaxOnly = false, inspectOnly = false, offline = false } = options;
+  const { configs, models = [], syntaxOnly = false, inspectOnly = false, offline = false } = options;
+  const { launch } = configs;
   const found = findFiles(
     given.filter((one) => typeof one === 'string'),
     launch,
   );
   const paths = given.filter((one) => typeof one === 'string').map((path) => resolve(launch.cwd, path));
-  const configs = new Configs(launch, paths);
+  configs.trust(paths);
   if (!syntaxOnly) await configs.read([...found.files, ...found.teams]);
   const ports = {
     launch,
@@ -71,7 +72,7 @@ export const loadRegistry = async (given: readonly (Agent | string)[], options: 
   const { teams, problems: ofTeams } = readTeamFiles(found.teams, { given: found.files, follow: !syntaxOnly }, ports);
   const read = readAgentFiles([...new Set([...memberFiles(teams), ...found.files])], !syntaxOnly, ports);
   const problems: Problem[] = [...found.problems, ...ofTeams, ...read.problems];
-  const resolver = new ResourceResolver(configs, launch, { fallback: models, inspectOnly, offline });
+  const resolver = new ResourceResolver(configs, { fallback: models, inspectOnly, offline });
   const moduleErrors: CloisterError[] = [];
   const base = { moduleErrors, linked: read.linked, roots: found.files, teams, configs, resolver, problems };
   if (syntaxOnly) return { ...base, agents: [] };
@@ -161,7 +162,7 @@ export const openRegistry = async (
   if (problems.length === 1 && moduleErrors.length === 1) throw moduleErrors[0]!;
   if (problems.length > 0) throw problemsError(problems);
   if (preconnect) {
-    const probed = await probeServers(agents, resolver, options.launch);
+    const probed = await probeServers(agents, resolver, options.configs.launch);
     const unreached = redactProblems(probed.problems, resolver.redactFor(null));
     if (unreached.length > 0) throw problemsError(unreached);
   }

@@ -10,7 +10,6 @@ import { codeSources, resourcesFromCode, needsConfig, withChildren } from './res
 import type { Configs } from './configs.ts';
 import { findRequiredConfig, providerName, toolsByServer } from './required-config.ts';
 import type { RequiredConfig, UnlocatedProblem } from './required-config.ts';
-import type { LaunchEnvironment } from './launch-environment.ts';
 import { prepareModel } from './prepare-model.ts';
 import { prepareServer } from './prepare-server.ts';
 
@@ -43,7 +42,6 @@ export type ResourceResolverOptions = {
 
 export class ResourceResolver {
   readonly #configs: Configs;
-  readonly #launch: LaunchEnvironment;
   readonly #fallback: readonly Model[];
   readonly #inspectOnly: boolean;
   readonly #offline: boolean;
@@ -53,13 +51,8 @@ export class ResourceResolver {
   /** Variables whose values can be guessed, and those too short to be redacted at all, by agent. */
   readonly weakSecrets: (Pick<Secrets, 'weak' | 'tooShort'> & { readonly agent: string })[] = [];
 
-  constructor(
-    configs: Configs,
-    launch: LaunchEnvironment,
-    { fallback, inspectOnly, offline }: ResourceResolverOptions,
-  ) {
+  constructor(configs: Configs, { fallback, inspectOnly, offline }: ResourceResolverOptions) {
     this.#configs = configs;
-    this.#launch = launch;
     this.#fallback = fallback;
     this.#inspectOnly = inspectOnly;
     this.#offline = offline;
@@ -202,7 +195,7 @@ export class ResourceResolver {
               sourced,
               // probe: server-variables
               overlay,
-              env: this.#launch.env,
+              env: this.#configs.launch.env,
               inspectOnly,
             }),
       })),
