@@ -50,50 +50,73 @@ const sortFrames = (run: RunHistory): RunFacts => {
   let cancelledIn: number | null = null;
   run.frames.forEach((frame, no) => {
     const { record } = frame;
-    const addCell = (birth: Birth): void => {
-      const goal = frame.contents?.find(({ cell, kind }) => cell === birth.cell && kind === 'goal')?.content;
-      const parent = birth.parent === null ? null : (cells.get(birth.parent) ?? null);
-      cells.set(birth.cell, {
-        run,
-        birth,
-        createdIn: no,
-        parent,
-        goal,
-        operations: [],
-        endedIn: Infinity,
-        outcome: null,
-      });
-    };
+    const addCell = (birth: Birth): void => void cells.set(birth.cell, newCell(run, no, birth, cells));
     const end = (cell: CellId, outcome: Outcome): void => {
       const ended = cells.get(cell);
       if (ended === undefined || ended.outcome !== null) return;
       ended.endedIn = no;
       ended.outcome = outcome;
     };
-    if (record.type === 'open') addCell(record.birth);
-    if (record.type === 'resume' || record.type === 'fork') resumes.push(no);
-    if (record.type === 'cancel') cancelledIn ??= no;
-    if (record.type === 'close') end(frame.cell, record.outcome);
-    if (record.type === 'begin') {
-      const cell = cells.get(frame.cell);
-      if (record.birth !== undefined) addCell(record.birth);
-      if (cell === undefined) return;
-      const { attempt } = frame;
-      const one: OperationFacts = { cell, begin: record, beganIn: no, attempt, settle: undefined, settledIn: Infinity };
-      cell.operations.push(one);
-      operations.set(`${frame.cell}/${record.op}`, one);
-    }
-    if (record.type === 'settle') {
-      const one = operations.get(`${frame.cell}/${record.op}`);
-      if (one !== undefined && one.settle === undefined) {
-        one.settle = record;
-        one.settledIn = no;
+    switch (record.type) {
+      case 'open':
+        return addCell(record.birth);
+      case 'resume':
+      case 'fork':
+        return void resumes.push(no);
+      case 'cancel':
+        return void (cancelledIn ??= no);
+      case 'close':
+        return end(frame.cell, record.outcome);
+      case 'begin': {
+        const cell = cells.get(frame.cell);
+        if (record.birth !== undefined) addCell(record.birth);
+        if (cell === undefined) return;
+        const { attempt } = frame;
+        const one: OperationFacts = {
+          cell,
+          begin: record,
+          beganIn: no,
+          attempt,
+          settle: undefined,
+          settledIn: Infinity,
+        };
+        cell.operations.push(one);
+        return void operations.set(`${frame.cell}/${record.op}`, one);
       }
-      if (record.ended !== undefined) end(record.ended.cell, record.ended.outcome);
+      case 'settle': {
+        const one = operations.get(`${frame.cell}/${record.op}`);
+        if (one !== undefined && one.settle === undefined) {
+          one.settle = record;
+          one.settledIn = no;
+        }
+        if (record.ended !== undefined) end(record.ended.cell, record.ended.outcome);
+        return;
+      }
+      // Other judges read these.
+      case 'held':
+      case 'again':
+      case 'give':
+      case 'post':
+      case 'mail':
+      case 'delivered':
+        return;
+      default:
+        return record satisfies never;
     }
   });
   return { cells, operations, resumes, cancelledIn };
 };
+
+const newCell = (run: RunHistory, no: number, birth: Birth, cells: ReadonlyMap<CellId, CellFacts>): CellFacts => ({
+  run,
+  birth,
+  createdIn: no,
+  parent: birth.parent === null ? null : (cells.get(birth.parent) ?? null),
+  goal: run.frames[no]?.contents?.find(({ cell, kind }) => cell === birth.cell && kind === 'goal')?.content,
+  operations: [],
+  endedIn: Infinity,
+  outcome: null,
+});
 
 /** The cell that called a model: it has this goal, and the process owned its run. Of several tries, it is the latest. */
 export const callingCell = (history: History, call: ModelCall): CellFacts | undefined => {

@@ -1,6 +1,15 @@
 // Follows the mail of a run through its log, without code of the runtime: live cells, their topics, and their mailboxes.
 import type { CellId } from '#base';
-import type { Birth, CrossingContent, CrossingEnd, Frame, Mail, ReceiveResult } from '#contracts';
+import type {
+  BeginKind,
+  Birth,
+  CrossingContent,
+  CrossingEnd,
+  Frame,
+  Mail,
+  ReceiveResult,
+  RecordType,
+} from '#contracts';
 import { withChildren } from '../agents.ts';
 import type { RunHistory } from '../history.ts';
 import type { AgentPlan, MailPlan } from '../plan.ts';
@@ -76,14 +85,17 @@ export const walkMail = (run: RunHistory, look: (step: MailStep) => void): void 
     if (record.type === 'resume' || record.type === 'fork') resumedAt = frame.at;
     const deliveries = deliveriesIn(frame, live);
     look({ frame, live, ended, deliveries, received: receivedIn(frame, waiting, live), resumedAt });
-    if ((record.type === 'open' || record.type === 'begin') && record.birth !== undefined) {
-      const { birth } = record;
+    const addCell = (birth: Birth): void => {
       const plan = plans.get(birth.agent)?.mail ?? null;
       const heard = new Set(birth.spawned?.topics);
       live.set(birth.cell, { birth, plan, createdIn: frame.no, topics: heard, mailbox: [] });
+    };
+    if (record.type === 'open') addCell(record.birth);
+    if (record.type === 'begin') {
+      if (record.birth !== undefined) addCell(record.birth);
+      if (waitsForMail[record.do])
+        waiting.set(`${cell}/${record.op}`, { name: record.name, frame, args: recordedArgs(record.about) });
     }
-    if (record.type === 'begin' && record.do === 'receive')
-      waiting.set(`${cell}/${record.op}`, { name: record.name, frame, args: recordedArgs(record.about) });
     if (record.type === 'settle' && waiting.delete(`${cell}/${record.op}`))
       removeFromMailbox(live.get(cell), record.value);
     for (const delivery of deliveries) if (delivery.to !== 'outside') live.get(delivery.to)?.mailbox.push(delivery);
@@ -100,6 +112,8 @@ export const walkMail = (run: RunHistory, look: (step: MailStep) => void): void 
     ended.set(over, endedCell);
   }
 };
+
+const waitsForMail: Record<BeginKind, boolean> = { receive: true, step: false, child: false, sleep: false };
 
 /** What a post changes besides its crossings. */
 type PostEffects = { readonly subscribed?: string; readonly told?: readonly number[] };
@@ -129,10 +143,11 @@ const receivedIn = (
 /** Sent messages, messages from outside, and the results of spawned agents. Given context is not mail. */
 const deliveriesIn = (frame: Frame, live: ReadonlyMap<CellId, MailCell>): readonly Delivery[] => {
   const { record, contents = [] } = frame;
+  if (!bringsMail[record.type]) return [];
   return contents.flatMap((crossed): readonly Delivery[] => {
     const { kind, from, to, seq, content } = crossed;
     const common = { from, to, seq, frame, bytes: Buffer.byteLength(content) };
-    if ((kind === 'message' || kind === 'broadcast') && record.type !== 'give')
+    if (kind === 'message' || kind === 'broadcast')
       return isArrival(crossed) ? [{ ...common, kind, mail: mailOf(content) }] : [];
     const isEnd =
       kind === 'result' &&
@@ -141,6 +156,23 @@ const deliveriesIn = (frame: Frame, live: ReadonlyMap<CellId, MailCell>): readon
       live.get(record.ended.cell)?.birth.spawned !== undefined;
     return isEnd ? [{ ...common, kind: 'result', mail: null, bytes: 0 }] : [];
   });
+};
+
+/** With `begin`, a team hands a message to the task that it is for. What is given is context, not mail. */
+const bringsMail: Record<RecordType, boolean> = {
+  post: true,
+  mail: true,
+  settle: true,
+  begin: true,
+  open: false,
+  held: false,
+  again: false,
+  resume: false,
+  fork: false,
+  give: false,
+  delivered: false,
+  cancel: false,
+  close: false,
 };
 
 const isArrival = ({ cell, to }: CrossingContent): boolean => to === 'outside' || cell === to;

@@ -35,12 +35,25 @@ const walk = (run: RunHistory, accounts: Accounts, refused: (operation: Operatio
     if (!('op' in record)) continue;
     const operation = operations.get(`${cell}/${record.op}`);
     if (operation === undefined) continue;
-    if (record.type === 'begin') accounts.begin(operation);
-    if (record.type === 'held') accounts.hold(operation);
-    if (record.type === 'again') accounts.again(operation);
-    if (record.type !== 'settle') continue;
-    accounts.settle(operation);
-    if (record.failure?.code === 'budget_refused' && operation.begin.do === 'step') refused(operation);
+    switch (record.type) {
+      case 'begin':
+        accounts.begin(operation);
+        break;
+      case 'held':
+        accounts.hold(operation);
+        break;
+      case 'again':
+        accounts.again(operation);
+        break;
+      case 'settle':
+        accounts.settle(operation);
+        if (record.failure?.code === 'budget_refused' && operation.begin.do === 'step') refused(operation);
+        break;
+      case 'post':
+        break;
+      default:
+        record satisfies never;
+    }
   }
 };
 

@@ -3,7 +3,7 @@ import type { CellId, Failure, Json, JsonObject } from '#base';
 import type { Amounts } from './amounts.ts';
 import type { Crossed, Grant, SharedMessage } from './crossing.ts';
 import type { LiveEvent } from './event.ts';
-import type { FrameAttachment } from './frame.ts';
+import type { BeginKind, FrameAttachment, OperationKind } from './frame.ts';
 import type { ChildResultRef } from './session.ts';
 import type { Agent } from './agent.ts';
 import type { PostRequest, ReceiveResult, SpawnIdentity, WantedMail } from './mail.ts';
@@ -100,15 +100,29 @@ export type ReceiveOperation = {
   readonly timeoutMs: number;
 };
 
-export type Operation = StepOperation | ChildOperation | SleepOperation | PostOperation | ReceiveOperation;
+type Operations = {
+  readonly step: StepOperation;
+  readonly child: ChildOperation;
+  readonly sleep: SleepOperation;
+  readonly post: PostOperation;
+  readonly receive: ReceiveOperation;
+};
 
-export type OperationValue<O extends Operation> = O extends ChildOperation
-  ? ChildResultRef
-  : O extends SleepOperation
-    ? null
-    : O extends ReceiveOperation
-      ? ReceiveResult
-      : Json;
+/** What each kind of operation returns. */
+type OperationValues = {
+  readonly step: Json;
+  readonly child: ChildResultRef;
+  readonly sleep: null;
+  readonly post: Json;
+  readonly receive: ReceiveResult;
+};
+
+export type Operation = Operations[OperationKind];
+
+/** All but posts, which have a record of their own. */
+export type BeginOperation = Operations[BeginKind];
+
+export type OperationValue<O extends Operation> = OperationValues[O['do']];
 
 export type PendingOperation<O extends Operation = Operation> = {
   readonly no: number;

@@ -47,6 +47,14 @@ export type CrossingContent = {
   readonly content: string;
 };
 
+/** What a cell can do. A new kind does not compile until everything that handles operations handles it. */
+export type OperationKind = 'step' | 'child' | 'sleep' | 'post' | 'receive';
+
+/** The kinds that begin in one frame and settle in another. A post has one record for both. */
+export type BeginKind = Exclude<OperationKind, 'post'>;
+
+export type RecordType = FrameRecord['type'];
+
 export type FrameRecord =
   /** The run starts: its root cell is created. */
   | {
@@ -63,7 +71,7 @@ export type FrameRecord =
   | {
       readonly type: 'begin';
       readonly op: number;
-      readonly do: 'step' | 'child' | 'sleep' | 'receive';
+      readonly do: BeginKind;
       readonly name: string;
       readonly repeat?: RetrySafety;
       /** The budget reservation that it requests. */

@@ -88,6 +88,7 @@ export type {
   ShareName,
 } from './crossing.ts';
 export type {
+  BeginOperation,
   CellContext,
   ChildOperation,
   Operation,
@@ -113,13 +114,16 @@ export type {
 } from './replay-and-verify.ts';
 export type { Amendment, ForkOrigin, RunStartInfo } from './fork.ts';
 export type {
+  BeginKind,
   Birth,
   CellStalls,
   CrossingContent,
   FrameAttachment,
   Frame,
   FrameRecord,
+  OperationKind,
   PassedOverModel,
+  RecordType,
 } from './frame.ts';
 export type { Checkpoints, Conversations } from './conversations.ts';
 export type {

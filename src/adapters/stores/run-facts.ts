@@ -1,5 +1,5 @@
 // What the list of runs shows about one run, folded from its frames.
-import { readRecordedBy, readTeamGoal, describeTeamGoal } from '#base';
+import { readRecordedBy, readTeamGoal, describeTeamGoal, unknownKind } from '#base';
 import type { RecordedBy } from '#base';
 import type { Birth, Frame, Spent, Status } from '#contracts';
 
@@ -65,6 +65,8 @@ export const foldFacts = (facts: RunFacts, frame: Frame): RunFacts => {
     // The frames before a fork belong to another run.
     case 'fork':
       return { ...facts, startedAt: record.from.forkedAt, caller: null };
+    default:
+      return unknownKind(record, facts);
   }
 };
 

@@ -4,7 +4,7 @@
 //   S2. The error detail of a child stays in its cell: the parent's file contains only the text of the catalogue.
 import { closeSync, constants, lstatSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCatalogue, isName } from '#base';
+import { errorCatalogue, isName, unknownKind } from '#base';
 import type { CellId, Failure, Json, JsonObject, RunId } from '#base';
 import type { Frame, FrameRecord, StoredOutput } from '#contracts';
 import { minimalArgs } from './minimal-args.ts';
@@ -101,21 +101,25 @@ const beginStep = (frame: Frame, record: Begin): Step | undefined => {
   if (typeof no !== 'number' || !Number.isInteger(no) || no < 1) return undefined;
   const start = { no, observation: '', outcomeRef: null, success: true, error: null, at: frame.at };
   const { birth } = record;
-  if (record.do === 'child' && birth !== undefined) {
-    const goal = firstChars(findGoal(frame, birth.cell), goalCharsMax);
-    const observation =
-      goal === '' ? `Spawned ${birth.agent}, which waits for messages` : `Spawned ${birth.agent} with goal: ${goal}`;
-    const args = { child_id: birth.cell };
-    return { ...start, child: true, toolName: 'agent:spawn', args, observation, outcomeRef: birth.cell };
+  switch (record.do) {
+    case 'child': {
+      if (birth === undefined) return undefined;
+      const goal = firstChars(findGoal(frame, birth.cell), goalCharsMax);
+      const observation =
+        goal === '' ? `Spawned ${birth.agent}, which waits for messages` : `Spawned ${birth.agent} with goal: ${goal}`;
+      const args = { child_id: birth.cell };
+      return { ...start, child: true, toolName: 'agent:spawn', args, observation, outcomeRef: birth.cell };
+    }
+    case 'step':
+    case 'sleep':
+    case 'receive': {
+      const { tool, args, argsChars } = record.about ?? {};
+      const toolName = typeof tool === 'string' ? tool : record.name;
+      return { ...start, child: false, toolName, args: minimalArgs(args, argsChars !== undefined) };
+    }
+    default:
+      return unknownKind(record.do, undefined);
   }
-  const tool = record.about?.['tool'];
-  const toolName = typeof tool === 'string' ? tool : record.name;
-  return {
-    ...start,
-    child: false,
-    toolName,
-    args: minimalArgs(record.about?.['args'], record.about?.['argsChars'] !== undefined),
-  };
 };
 
 const endChild = (step: Step, record: Settle): Step => {

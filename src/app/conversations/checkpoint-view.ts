@@ -2,7 +2,7 @@
 //
 //   V1. Derived only from the frames up to the cut, so that the same cut always gives the same view.
 //   V2. A window is described by its segments; their text is in the log, and the prompt hash covers it.
-import { zeroHash } from '#base';
+import { unknownKind, zeroHash } from '#base';
 import type { CellId, Hash } from '#base';
 import type { Amounts, Birth, Frame, FrameRecord, SegmentRecord, ViewChange, WindowLimit } from '#contracts';
 import { inheritedBy, writtenFiles } from '#core/audit';
@@ -104,6 +104,9 @@ export class CheckpointView {
       case 'fork':
       case 'give':
       case 'cancel':
+        return;
+      default:
+        return unknownKind(record, undefined);
     }
   }
 

@@ -1,4 +1,5 @@
 // Describes an operation and its result as text.
+import { unknownKind } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { OperationRecord, SettleFrameRecord } from './records.ts';
 
@@ -8,12 +9,19 @@ export const describeOperation = (operation: OperationRecord | undefined, goal?:
   const { begin, attempt, settle, beganAt } = operation;
   const called = begin.name.slice(begin.name.indexOf(':') + 1);
   if (attempt !== undefined) return `model ${attempt.model}${settlementText(settle, replyText)}`;
-  if (begin.do === 'sleep') return `waits ${Math.max(0, (begin.until ?? beganAt) - beganAt)} ms`;
-  if (begin.birth !== undefined)
-    return `agent ${begin.birth.agent}${argumentsText(goal === undefined ? begin.about?.['args'] : `"${goal}"`)}${settlementText(settle, (_value, settled) => childText(settled))}`;
-  if (begin.name.startsWith('tool:'))
-    return `tool ${called}${argumentsText(begin.about?.['args'])}${settlementText(settle, valueText)}`;
-  return `${begin.name}${settlementText(settle, valueText)}`;
+  switch (begin.do) {
+    case 'sleep':
+      return `waits ${Math.max(0, (begin.until ?? beganAt) - beganAt)} ms`;
+    case 'child':
+      return `agent ${begin.birth?.agent ?? called}${argumentsText(goal === undefined ? begin.about?.['args'] : `"${goal}"`)}${settlementText(settle, (_value, settled) => childText(settled))}`;
+    case 'step':
+    case 'receive':
+      return begin.name.startsWith('tool:')
+        ? `tool ${called}${argumentsText(begin.about?.['args'])}${settlementText(settle, valueText)}`
+        : `${begin.name}${settlementText(settle, valueText)}`;
+    default:
+      return unknownKind(begin.do, begin.name);
+  }
 };
 
 const settlementText = (

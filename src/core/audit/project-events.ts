@@ -1,5 +1,5 @@
 // Projects the log to events for people and headends. Used live, frame by frame, so it keeps only open operations.
-import { decodeMessage, errorCatalogue, publicFailure, readTeamGoal, describeTeamGoal, utf8Bytes } from '#base';
+import { errorCatalogue, publicFailure, readTeamGoal, describeTeamGoal, unknownKind, utf8Bytes } from '#base';
 import type { CellId, Failure, Json, PublicFailure } from '#base';
 import type {
   Attempt,
@@ -8,7 +8,6 @@ import type {
   DurableEvent,
   Frame,
   FrameRecord,
-  Mail,
   Outcome,
   ModelReply,
   ToolResultValue,
@@ -16,6 +15,7 @@ import type {
 import { eventEnvelope } from './event-envelope.ts';
 import { crossingEvents } from './crossing-events.ts';
 import type { EventBody } from './event-envelope.ts';
+import { mailEvents } from './mail-events.ts';
 import { followMail } from './mail-states.ts';
 import type { MailFold } from './mail-states.ts';
 import { followTasks } from './task-states.ts';
@@ -60,7 +60,7 @@ export const projectEvents = (): EventFold => {
   const nameOf = (cell: CellId): string => state.names.get(cell) ?? state.agents.get(cell) ?? 'unknown';
   return {
     next: (frame) => {
-      const events = [...frameEvents(frame, state), ...mailEvents(frame, state), ...taskEvents(frame, state)];
+      const events = [...frameEvents(frame, state), ...mailEvents(frame, state.mail), ...taskEvents(frame, state)];
       return events.map((event, index) => ({
         ...event,
         id: `${event.cell}/${frame.no}${events.length === 1 ? '' : suffixLetters(index)}`,
@@ -72,25 +72,6 @@ export const projectEvents = (): EventFold => {
     },
   };
 };
-
-const mailEvents = (frame: Frame, { mail }: State): readonly EventBody[] =>
-  mail.next(frame).map((report): EventBody => {
-    const { id: message, message_type: kind, from, to, agent_id: sender, recipient_id: recipient } = report;
-    const { topic, correlation_id: correlation, state: is, reason } = report;
-    const cell = is === 'queued' || to === null || to === 'outside' ? frame.cell : to;
-    const text = is === 'queued' && (from === 'outside' || to === 'outside') ? mailText(frame, message) : null;
-    const unasked = to === 'outside' && kind === 'message';
-    const ends = { message, kind, from, to, sender, recipient, topic, correlation };
-    return { type: 'mail', cell, ...ends, state: is, reason, text, unasked };
-  });
-
-const mailText = ({ contents = [] }: Frame, id: string): string | null =>
-  contents
-    .filter(({ kind, from, to }) => isMail(kind) && (from === 'outside' || to === 'outside'))
-    .map(({ content }) => decodeMessage(content) as Mail)
-    .find((mail) => mail.id === id)?.text ?? null;
-
-const isMail = (kind: CrossingKind): boolean => kind === 'message' || kind === 'broadcast';
 
 const taskEvents = (frame: Frame, { tasks }: State): readonly EventBody[] =>
   tasks.next(frame).map(({ cell, task }): EventBody => {
@@ -136,8 +117,9 @@ const frameEvents = (frame: Frame, state: State): readonly EventBody[] => {
     case 'delivered':
     case 'give':
       return crossingEvents(frame);
+    default:
+      return unknownKind(record, crossingEvents(frame));
   }
-  return crossingEvents(frame);
 };
 
 const sessionStart = (frame: Frame, birth: Birth, tool: string | null, state: State): EventBody => {
@@ -175,15 +157,23 @@ const beginEvents = (frame: Frame, begin: BeginFrameRecord, state: State): reado
   const goal = birth === undefined ? noSize : textSize(contentFor(frame, birth.cell, 'goal'));
   state.open.set(`${cell}/${op}`, { begin, at, attempt: info, goal });
   if (info !== undefined) return [...windowChanges(frame, op, state), modelStart(cell, op, info)];
-  // A timeout in the background is not a wait.
-  if (begin.do === 'sleep' && about?.['why'] === 'time-out') return [];
   const ms = Math.max(0, (begin.until ?? at) - at);
-  if (begin.do === 'sleep') return [{ type: 'wait-start', cell, op, ms }];
-  if (name === 'wait:spawned') return [{ type: 'wait-start', cell, op, ms, for: 'spawned' }];
-  if (birth !== undefined)
-    return [{ type: 'child-start', cell, op, child: birth.cell, childAgent: birth.agent, tool: calledName(name) }];
-  const tool = toolName(name);
-  return tool === undefined ? [] : [{ type: 'tool-start', cell, op, tool, args: argsText(about?.['args']) }];
+  switch (begin.do) {
+    case 'sleep':
+      // A timeout in the background is not a wait.
+      return about?.['why'] === 'time-out' ? [] : [{ type: 'wait-start', cell, op, ms }];
+    case 'child':
+      if (birth === undefined) return [];
+      return [{ type: 'child-start', cell, op, child: birth.cell, childAgent: birth.agent, tool: calledName(name) }];
+    case 'step':
+    case 'receive': {
+      if (name === 'wait:spawned') return [{ type: 'wait-start', cell, op, ms, for: 'spawned' }];
+      const tool = toolName(name);
+      return tool === undefined ? [] : [{ type: 'tool-start', cell, op, tool, args: argsText(about?.['args']) }];
+    }
+    default:
+      return unknownKind(begin.do, []);
+  }
 };
 
 /** How the window was reduced for this request. */

@@ -2,7 +2,7 @@
 //
 //   A1. Reads only frames, in order: at each frame it knows what was recorded so far, and nothing later.
 //   A2. Judges nothing: a record that does not fit is skipped, and the checks report it.
-import { readRecordedBy } from '#base';
+import { readRecordedBy, unknownKind } from '#base';
 import type { CellId, Hash, Json } from '#base';
 import type {
   Attempt,
@@ -112,6 +112,9 @@ const readRecord = (records: RunRecords, frame: Frame, cell: CellRecords | undef
     case 'delivered':
     case 'give':
     case 'fork':
+      return;
+    default:
+      return unknownKind(record, undefined);
   }
 };
 

@@ -1,6 +1,6 @@
 // Checks that frames, definitions, cells and operations are complete and in order. Runs before the frame is read.
-import { canonicalJson, errorCatalogue, readRecordedBy, recordFormatProblem, sha256 } from '#base';
-import type { Birth, Frame } from '#contracts';
+import { canonicalJson, errorCatalogue, readRecordedBy, recordFormatProblem, sha256, unknownKind } from '#base';
+import type { BeginKind, Birth, Frame } from '#contracts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
 import type { BeginFrameRecord, CellRecords, RunRecords, SettleFrameRecord } from './records.ts';
@@ -72,8 +72,11 @@ const verifyRecord = (frame: Frame, records: RunRecords, problems: AuditProblems
       return;
     case 'close':
       return verifyClose(frame, records, problems);
+    default: {
+      const { type } = unknownKind(record, frame.record);
+      problems.add('frame-unreadable', problemLocation(frame), `unknown record type ${type}`);
+    }
   }
-  problems.add('frame-unreadable', problemLocation(frame), `unknown record type ${(record as Frame['record']).type}`);
 };
 
 type Post = Extract<Frame['record'], { type: 'post' }>;
@@ -104,7 +107,7 @@ const verifyPost = (frame: Frame, { op, name, about, ok, failure }: Post, contex
     );
 };
 
-const operationKinds = ['step', 'child', 'sleep', 'receive'];
+const beginKinds = { step: true, child: true, sleep: true, receive: true } satisfies Record<BeginKind, true>;
 const repeats = [undefined, 'free', 'keyed', 'never'];
 
 /** Redundant fields of a begin record must agree, so that none can be changed unnoticed. */
@@ -113,7 +116,7 @@ const recordFaults = ({ attempt }: Frame, begin: BeginFrameRecord): readonly str
   const isModel = begin.do === 'step' && name.startsWith('model:');
   const isTool = begin.do === 'step' && name.startsWith('tool:');
   return [
-    ...faultIf(!operationKinds.includes(begin.do), `unknown operation kind ${begin.do}`),
+    ...faultIf(!Object.hasOwn(beginKinds, begin.do), `unknown operation kind ${begin.do}`),
     ...faultIf(!repeats.includes(begin.repeat), `unknown repeat value ${begin.repeat}`),
     ...faultIf(isModel !== (attempt !== undefined), 'a model operation and an attempt belong together'),
     ...faultIf(isModel && name !== `model:${attempt?.model}`, `the attempt used ${attempt?.model}, not ${name}`),

@@ -1,7 +1,7 @@
 // Checks that each outcome matches the log: the figures, the envelope that crossed, and the answer. Runs after the frame is read.
-import { isSameJson, publicFailure, readJsonAnswer } from '#base';
+import { isSameJson, publicFailure, readJsonAnswer, unknownKind } from '#base';
 import type { Json } from '#base';
-import type { CrossingEnd, Envelope, Frame, Outcome, SpawnedOutcome } from '#contracts';
+import type { CrossingContent, CrossingEnd, Envelope, Frame, Outcome, SpawnedOutcome } from '#contracts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
 import { answersInJson, checkedJson, endedCell, isAnswerCheck, isLastAnswer, replyText } from './records.ts';
@@ -13,7 +13,7 @@ export const verifyOutcomes =
   (frame: Frame): void => {
     const { record } = frame;
     if (record.type === 'settle') {
-      verifyChildValue(frame, records, problems);
+      verifyValue(frame, records, problems);
       verifyCheckedAnswer(frame, records, problems);
     }
     const ended = endedCell(frame);
@@ -112,15 +112,29 @@ const verifyCheckedAnswer = (frame: Frame, { cells }: RunRecords, problems: Audi
     );
 };
 
-/** A child's value must name the entry of its envelope, which crossed in this frame. */
-const verifyChildValue = (frame: Frame, { cells }: RunRecords, problems: AuditProblems): void => {
+/** A child's value must name the entry of its envelope, which crossed in this frame; a sleep has none. Others are checked where they are used. */
+const verifyValue = (frame: Frame, { cells }: RunRecords, problems: AuditProblems): void => {
   const { record } = frame;
   if (record.type !== 'settle' || !record.ok) return;
   const begin = cells.get(frame.cell)?.operations.get(record.op)?.begin;
   const where = problemLocation(frame, frame.cell, record.op);
-  if (begin?.do === 'sleep' && record.value !== null) problems.add('operation-record', where, 'a sleep has no value');
-  if (begin?.do !== 'child') return;
-  const seq = (record.value as { readonly crossing?: number } | null)?.crossing;
-  const isNamed = frame.contents?.some((one) => one.cell === frame.cell && one.seq === seq && one.kind === 'result');
-  if (isNamed !== true) problems.add('operation-record', where, "its value does not name the child's result");
+  if (begin === undefined) return;
+  switch (begin.do) {
+    case 'sleep':
+      if (record.value !== null) problems.add('operation-record', where, 'a sleep has no value');
+      return;
+    case 'child': {
+      const seq = (record.value as { readonly crossing?: number } | null)?.crossing;
+      const isResult = (one: CrossingContent): boolean =>
+        one.cell === frame.cell && one.seq === seq && one.kind === 'result';
+      if (frame.contents?.some(isResult) !== true)
+        problems.add('operation-record', where, "its value does not name the child's result");
+      return;
+    }
+    case 'step':
+    case 'receive':
+      return;
+    default:
+      return unknownKind(begin.do, undefined);
+  }
 };

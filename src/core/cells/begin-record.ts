@@ -1,12 +1,9 @@
 // Operations as frame records.
 import { omitUndefined } from '#base';
 import type { CellId, Json } from '#base';
-import type { ChildOperation, FrameRecord, Operation, PostOperation, Settlement } from '#contracts';
+import type { BeginOperation, ChildOperation, FrameRecord, Operation, Settlement } from '#contracts';
 import type { CellRuntime } from './cell-runtime.ts';
 import type { SettleExtras } from './step-runner.ts';
-
-/** All but posts, which have a record of their own. */
-export type BeginOperation = Exclude<Operation, PostOperation>;
 
 export type BeginRecord = Extract<FrameRecord, { type: 'begin' }>;
 export type SettleRecord = Extract<FrameRecord, { type: 'settle' }>;
@@ -23,6 +20,8 @@ export const operationName = (operation: Operation): string => {
     case 'post':
     case 'receive':
       return operation.name;
+    default:
+      return operation satisfies never;
   }
 };
 
@@ -47,6 +46,8 @@ export const beginRecord = (operation: BeginOperation, op: number, at: number, p
       const { name, about, timeoutMs } = operation;
       return { type: 'begin', op, do: 'receive', name, about, ...(timeoutMs > 0 ? { until: at + timeoutMs } : {}) };
     }
+    default:
+      return operation satisfies never;
   }
 };
 

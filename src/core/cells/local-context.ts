@@ -8,12 +8,12 @@
 import { CloisterError } from '#base';
 import type { CellId, Failure, Json } from '#base';
 import type { Agent, Attempt, FrameAttachment, Frame, LiveEvent, SpawnIdentity, TeamPart } from '#contracts';
-import type { ChildOperation, Operation, OperationValue, PendingOperation, PostOperation } from '#contracts';
-import type { ReceiveOperation, Settlement, SleepOperation, StepOperation } from '#contracts';
+import type { BeginOperation, ChildOperation, Operation, OperationValue, PendingOperation } from '#contracts';
+import type { PostOperation, ReceiveOperation, Settlement, SleepOperation, StepOperation } from '#contracts';
 import type { Account } from './account.ts';
 import { ReceivedCrossings } from './received-crossings.ts';
 import { beginRecord, settleRecord } from './begin-record.ts';
-import type { BeginOperation, BeginRecord } from './begin-record.ts';
+import type { BeginRecord } from './begin-record.ts';
 import { endChild } from './end-child.ts';
 import { resumeOperation } from './resume-operation.ts';
 import { InFlight } from './in-flight.ts';
@@ -269,7 +269,8 @@ export class LocalContext implements CellRuntime {
         return startSleep(this, started as InFlightOperation<SleepOperation>, operation.ms);
       case 'receive':
         return startReceive(this, started as InFlightOperation<ReceiveOperation>, operation.timeoutMs);
-      case 'step':
+      default:
+        operation satisfies StepOperation;
     }
   }
 

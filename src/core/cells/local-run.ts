@@ -15,6 +15,7 @@ import type {
   Operation,
   Outcome,
   PassedOverModel,
+  RecordType,
   Redact,
   SharedMessage,
 } from '#contracts';
@@ -75,7 +76,7 @@ export class LocalRun {
   }
 
   write(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame {
-    if (isOwnWork(record)) this.ports.stalls?.end(cell);
+    if (isOwnWork[record.type]) this.ports.stalls?.end(cell);
     this.writePendingResume();
     const frame = this.#createFrame(cell, at, record, extras);
     // A run that deviates from its record must not change the record, and a replay writes nothing.
@@ -275,8 +276,21 @@ export class LocalRun {
 }
 
 /** The other records are written for whoever called the runtime, not for the cell. */
-const isOwnWork = ({ type }: FrameRecord): boolean =>
-  type === 'begin' || type === 'settle' || type === 'post' || type === 'close';
+const isOwnWork: Record<RecordType, boolean> = {
+  open: false,
+  begin: true,
+  settle: true,
+  held: false,
+  again: false,
+  resume: false,
+  fork: false,
+  give: false,
+  post: true,
+  mail: false,
+  delivered: false,
+  cancel: false,
+  close: true,
+};
 
 /** A live cell, as its run sees it. */
 export type LiveCell = Omit<CellRuntime, 'receivedCrossings'> & { readonly receivedCrossings: ReceivedCrossings };

@@ -1,5 +1,5 @@
 // A run's log, grouped by cell: resume and replay read it instead of calling the outside world.
-import { CloisterError } from '#base';
+import { CloisterError, unknownKind } from '#base';
 import type { CellId, Failure } from '#base';
 import type { Birth, CrossingContent, Frame, FrameRecord } from '#contracts';
 import type { ReceivedCrossing } from './received-crossings.ts';
@@ -41,16 +41,36 @@ export const readRecordedRun = (frames: readonly Frame[]): RecordedRun => {
   for (const frame of frames) {
     const { record } = frame;
     if (record.type === 'open') root = addCell(cells, record.birth, frame);
-    if (record.type === 'begin' && record.birth !== undefined) addCell(cells, record.birth, frame);
-    if (record.type === 'cancel') cancelled ??= { no: frame.no, at: frame.at };
     const cell = cells.get(frame.cell);
     if (cell === undefined)
       throw new CloisterError('store_damaged', `Frame ${frame.no} belongs to a cell that was never created.`);
-    if (isBegin(frame) || isPost(frame)) cell.begins.set(frame.record.op, frame);
-    if (isSettle(frame) || isPost(frame)) {
-      cell.settles.set(frame.record.op, frame);
-      const { halted } = frame.record;
-      if (halted !== undefined) cell.halted ??= { order: frame.no, ...halted };
+    switch (record.type) {
+      case 'begin':
+        if (record.birth !== undefined) addCell(cells, record.birth, frame);
+        cell.begins.set(record.op, frame as Frame & { record: typeof record });
+        break;
+      case 'post':
+        cell.begins.set(record.op, frame as Frame & { record: typeof record });
+        settle(cell, frame, record);
+        break;
+      case 'settle':
+        settle(cell, frame, record);
+        break;
+      case 'cancel':
+        cancelled ??= { no: frame.no, at: frame.at };
+        break;
+      case 'open':
+      case 'held':
+      case 'again':
+      case 'resume':
+      case 'fork':
+      case 'give':
+      case 'mail':
+      case 'delivered':
+      case 'close':
+        break;
+      default:
+        unknownKind(record, undefined);
     }
     if (frame.ids !== undefined) cell.ids.push(...frame.ids);
     if (frame.contents !== undefined)
@@ -65,16 +85,16 @@ export const readRecordedRun = (frames: readonly Frame[]): RecordedRun => {
   return { root, cells, frames, closed, cancelled };
 };
 
-const isBegin = (frame: Frame): frame is Frame & { record: Begin } => frame.record.type === 'begin';
-const isPost = (frame: Frame): frame is Frame & { record: Post } => frame.record.type === 'post';
+const settle = (cell: RecordedCell, frame: Frame, record: Settle | Post): void => {
+  cell.settles.set(record.op, frame as Frame & { record: typeof record });
+  if (record.halted !== undefined) cell.halted ??= { order: frame.no, ...record.halted };
+};
 
 /** Added context is shown immediately; mail is shown when it is received. */
 const isMail = ({ record }: Frame, { kind, cell }: CrossingContent): boolean =>
   (kind === 'message' || kind === 'broadcast') &&
   record.type !== 'give' &&
   !(record.type === 'begin' && record.birth?.cell === cell);
-
-const isSettle = (frame: Frame): frame is Frame & { record: Settle } => frame.record.type === 'settle';
 
 const addCell = (cells: Map<CellId, RecordedCell>, birth: Birth, { at, no }: Frame): RecordedCell => {
   const cell: RecordedCell = {

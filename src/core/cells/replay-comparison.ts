@@ -3,7 +3,7 @@
 //   Y1. Nothing outside is touched: settlements of steps and sleeps, times and random ids come from the log.
 //   Y2. Everything else is decided again: which operation begins, its prompt, its hold, what crosses, how a cell ends.
 //   Y3. A cell that deviates continues as recorded while it can. Otherwise it stops there, and the other cells continue.
-import { isSameJson } from '#base';
+import { isSameJson, unknownKind } from '#base';
 import type { CellId } from '#base';
 import type { Attempt, CrossingContent, Frame, FrameRecord, Operation, ReplayDifference } from '#contracts';
 import type { UnsealedEntries } from '#core/crossings';
@@ -94,17 +94,28 @@ export class ReplayComparison {
 }
 
 /** What the outside world or the operator did, and how the run began, is taken as recorded. */
-const isTakenAsRecorded = ({ record }: Frame): boolean =>
-  record.type === 'open' ||
-  record.type === 'held' ||
-  record.type === 'again' ||
-  record.type === 'resume' ||
-  record.type === 'cancel' ||
-  record.type === 'give' ||
-  record.type === 'mail' ||
-  record.type === 'delivered' ||
-  record.type === 'fork' ||
-  (record.type === 'settle' && record.ended === undefined);
+const isTakenAsRecorded = ({ record }: Frame): boolean => {
+  switch (record.type) {
+    case 'open':
+    case 'held':
+    case 'again':
+    case 'resume':
+    case 'cancel':
+    case 'give':
+    case 'mail':
+    case 'delivered':
+    case 'fork':
+      return true;
+    case 'settle':
+      return record.ended === undefined;
+    case 'begin':
+    case 'post':
+    case 'close':
+      return false;
+    default:
+      return unknownKind(record, false);
+  }
+};
 
 const replayedFrame = (frame: Frame, { record, attempt, ids, crossed: { contents } }: ReplayedFrame): Frame => ({
   ...frame,

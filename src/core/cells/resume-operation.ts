@@ -54,6 +54,9 @@ export const resumeOperation = (cell: Cell, started: InFlightOperation, record: 
         msLeft(operation.timeoutMs, record.until ?? 0, liveRun),
       );
     case 'post':
+      return;
+    default:
+      return operation satisfies never;
   }
 };
 

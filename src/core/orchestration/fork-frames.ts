@@ -4,9 +4,9 @@
 //       there. Those steps began before the change, so their results stay.
 //   K2. An amendment only removes or replaces what the operator named. It never adds a grant.
 //   K3. The recorded definitions stay unchanged; the amendment is a separate record.
-import { CloisterError } from '#base';
+import { CloisterError, unknownKind } from '#base';
 import type { CellId, RunId } from '#base';
-import type { Amendment, AgentDefinition, ForkOptions, Frame, FrameRecord, GrantName } from '#contracts';
+import type { Amendment, AgentDefinition, BeginKind, ForkOptions, Frame, FrameRecord, GrantName } from '#contracts';
 import { Ledger } from '#core/crossings';
 import { readRecordedRun } from '#core/cells';
 import type { RecordedCell, RecordedRun } from '#core/cells';
@@ -139,13 +139,27 @@ const checkGrants = ({ cells, frames }: RecordedRun, agent: string, withoutGrant
 const settledAfterCut = (frames: readonly Frame[], cut: number): readonly Frame[] => {
   const open = new Set<string>();
   for (const { cell, record } of frames.slice(0, cut)) {
-    if (record.type === 'begin' && record.do === 'step') open.add(`${cell}/${record.op}`);
+    if (record.type === 'begin' && isKeptAfterCut(record.do)) open.add(`${cell}/${record.op}`);
     if (record.type === 'settle') open.delete(`${cell}/${record.op}`);
   }
   return frames.slice(cut).filter(({ cell, record }) => {
     if (record.type !== 'settle' || !open.has(`${cell}/${record.op}`)) return false;
     return record.halted === undefined && (record.ok || !stopCodes.includes(record.failure?.code ?? ''));
   });
+};
+
+/** Only a step does its work outside the run. Everything else depends on what other cells do after the cut. */
+const isKeptAfterCut = (kind: BeginKind): boolean => {
+  switch (kind) {
+    case 'step':
+      return true;
+    case 'child':
+    case 'sleep':
+    case 'receive':
+      return false;
+    default:
+      return unknownKind(kind, false);
+  }
 };
 
 const stopCodes = ['cancelled', 'deadline_passed', 'indeterminate', 'store_failed'];
