@@ -92,7 +92,7 @@ test('`as Crossed` occurs once: only `cross` creates one', () => {
   const places = sources('src').flatMap((file) =>
     [...code(file).matchAll(/as Crossed(?:<[^>]*>)?;/gu)].map(() => file),
   );
-  expect(places).toEqual(['src/core/crossings/cross.ts']);
+  expect(places).toEqual(['src/core/crossings/crossed.ts']);
 });
 
 test('no function is assigned straight to a property: V8 would promote it with everything it captures', () => {

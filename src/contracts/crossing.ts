@@ -25,9 +25,19 @@ export type Crossing<K extends CrossingKind = CrossingKind> = {
   readonly labels: readonly Label[];
 };
 
-declare const passed: unique symbol;
-/** Content that has crossed. Only `cross` creates one (and resume, from the ledger). */
-export type Crossed<K extends CrossingKind = CrossingKind> = Crossing<K> & { readonly [passed]: K };
+/** A crossing as the log holds it. `cell` and `seq`: its entry in the receiver's ledger, or in the sender's if it went `outside`. */
+export type CrossingContent<K extends CrossingKind = CrossingKind> = Crossing<K> & {
+  readonly cell: CellId;
+  readonly seq: number;
+};
+
+/** Makes `Crossed` nominal: a literal, a copy or a spread does not have it. */
+declare abstract class Sealed {
+  private readonly sealed: true;
+}
+
+/** Content that has crossed. Only a run's ledger creates one, and the run checks that it did. */
+export type Crossed<K extends CrossingKind = CrossingKind> = CrossingContent<K> & Sealed;
 
 /** The closed list of reasons for refusing a crossing. */
 export type RefusalReason = 'no-grant' | 'expired' | 'used-up' | 'revoked' | 'label' | 'filter-failed';

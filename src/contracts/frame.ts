@@ -4,7 +4,7 @@ import type { CellId, Failure, Hash, Json, JsonObject, RecordedBy, RunId } from 
 import type { Amounts, Stalls } from './amounts.ts';
 import type { ConversationRef } from './conversation.ts';
 import type { AgentDefinition } from './agent.ts';
-import type { CrossingKind, CrossingEnd, Label, LedgerLink } from './crossing.ts';
+import type { CrossingContent, LedgerLink } from './crossing.ts';
 import type { Outcome } from './session.ts';
 import type { Attempt } from './segment.ts';
 import type { DeadLetter, SpawnIdentity } from './mail.ts';
@@ -13,7 +13,8 @@ import type { RetrySafety } from './tool.ts';
 import type { Cost } from './model.ts';
 import type { Amendment, ForkOrigin, RunStartInfo } from './fork.ts';
 
-export type Frame = {
+/** `Frame<Crossed>`: one that its run has just written, or restored on resume. */
+export type Frame<C extends CrossingContent = CrossingContent> = {
   readonly run: RunId;
   /** Position in the run's log, from 0, without gaps. */
   readonly no: number;
@@ -24,7 +25,7 @@ export type Frame = {
   /** One link for each cell with a crossing in this frame. */
   readonly links?: readonly LedgerLink[];
   /** The contents of the `in` entries in `links`, and of the entries that go `outside`. */
-  readonly contents?: readonly CrossingContent[];
+  readonly contents?: readonly C[];
   readonly attempt?: Attempt;
   /** Measured in real time since the run's last frame. Never compared: a replay takes no time. */
   readonly stalls?: readonly CellStalls[];
@@ -36,16 +37,6 @@ export type Frame = {
 
 /** How often a cell kept the event loop to itself for more than 100 ms in one piece, and for how long at most. */
 export type CellStalls = { readonly cell: CellId } & Stalls;
-
-export type CrossingContent = {
-  readonly cell: CellId;
-  readonly seq: number;
-  readonly kind: CrossingKind;
-  readonly from: CrossingEnd;
-  readonly to: CrossingEnd;
-  readonly labels: readonly Label[];
-  readonly content: string;
-};
 
 /** What a cell can do. A new kind does not compile until everything that handles operations handles it. */
 export type OperationKind = 'step' | 'child' | 'sleep' | 'post' | 'receive';

@@ -74,6 +74,7 @@ export type {
 } from './conversation.ts';
 export type {
   Crossed,
+  CrossingContent,
   Crossing,
   CrossingKind,
   CrossingEnd,
@@ -117,7 +118,6 @@ export type {
   BeginKind,
   Birth,
   CellStalls,
-  CrossingContent,
   FrameAttachment,
   Frame,
   FrameRecord,

@@ -7,6 +7,7 @@
 import type { CellId } from '#base';
 import type { SpawnIdentity, TopicRules } from '#contracts';
 import { Mailbox } from './mailbox.ts';
+import type { CheckCrossed } from './mailbox.ts';
 
 /** A cell that can receive mail. */
 export type Member = {
@@ -48,8 +49,19 @@ export class Directory {
   readonly #byParent = new Map<CellId, Set<Member>>();
   readonly #subscribers = new Map<string, Set<Member>>();
 
+  readonly #ledger: CheckCrossed;
+
+  constructor(ledger: CheckCrossed) {
+    this.#ledger = ledger;
+  }
+
   add(entry: Entry): Member {
-    const member: Member = { ...entry, mailbox: new Mailbox(), subscriptions: new Set(), ended: [] };
+    const member: Member = {
+      ...entry,
+      mailbox: new Mailbox(entry.cell, this.#ledger),
+      subscriptions: new Set(),
+      ended: [],
+    };
     this.#members.set(entry.cell, member);
     if (entry.parent !== null) addTo(this.#byParent, entry.parent, member);
     for (const name of memberNames(entry)) addTo(this.#byName, name, member);

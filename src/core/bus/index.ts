@@ -2,5 +2,5 @@ export { Directory, mayWrite } from './directory.ts';
 export type { LookupResult, Member } from './directory.ts';
 export { mailRefusals, mailToolError, mailToolSuccess, mailToolValue, sessionHandle } from './mail-tool-replies.ts';
 export type { MailToolReply } from './mail-tool-replies.ts';
-export { mailboxBytesMax, mailboxMessagesMax, Mailbox } from './mailbox.ts';
-export type { MailFilter, MailMatch, QueuedMessage } from './mailbox.ts';
+export { isMessage, mailboxBytesMax, mailboxMessagesMax, Mailbox } from './mailbox.ts';
+export type { CheckCrossed, Mailable, MailFilter, MailMatch, QueuedMessage } from './mailbox.ts';

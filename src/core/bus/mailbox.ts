@@ -5,8 +5,9 @@
 //       Otherwise it gets the mail of all senders that ask nothing. The rest stays here.
 //   M3. What one sender may have unread is bounded by number and bytes, so no sender learns how much others have written. The
 //       result of a child always fits, because each child has only one.
+import { decodeMessage, utf8Bytes } from '#base';
 import type { CellId } from '#base';
-import type { CrossingEnd } from '#contracts';
+import type { Crossed, CrossingEnd, Mail } from '#contracts';
 
 /** Unread, from one sender. */
 export const mailboxMessagesMax = 100;
@@ -38,6 +39,12 @@ export type MailFilter = {
   readonly max: number;
 };
 
+/** What a mailbox takes: messages, and the ends of children that nobody waits for. */
+export type Mailable = Crossed<QueuedMessage['kind']>;
+
+/** Throws unless this content crossed into this cell. */
+export type CheckCrossed = { check(crossed: Crossed, cell: CellId): void };
+
 export type MailMatch = { readonly messages: readonly QueuedMessage[]; readonly closing: boolean };
 
 type Waiter = { readonly filter: MailFilter; readonly onMatch: (match: MailMatch) => void };
@@ -49,6 +56,13 @@ export class Mailbox {
   #closing = false;
   /** The newest seq so far; messages arrive in seq order. */
   #newestSeq = -1;
+  readonly #cell: CellId;
+  readonly #ledger: CheckCrossed;
+
+  constructor(cell: CellId, ledger: CheckCrossed) {
+    this.#cell = cell;
+    this.#ledger = ledger;
+  }
 
   hasRoom(sender: CrossingEnd, bytes: number): boolean {
     // probe: mailbox-of-sender
@@ -76,7 +90,9 @@ export class Mailbox {
     return this.#bytes;
   }
 
-  put(message: QueuedMessage): void {
+  put(crossed: Mailable): void {
+    this.#ledger.check(crossed, this.#cell);
+    const message = toQueuedMessage(crossed);
     // probe: mailbox-put-again
     if (message.seq <= this.#newestSeq) return;
     this.#newestSeq = message.seq;
@@ -148,6 +164,19 @@ export class Mailbox {
     return (filter.from ?? []).every((sender) => matching.some(({ from }) => from === sender));
   }
 }
+
+/** Whether it belongs into its reader's mailbox: a message that was sent, neither added context nor one to the outside. */
+export const isMessage = (crossed: Crossed): crossed is Crossed<'message' | 'broadcast'> =>
+  (crossed.kind === 'message' || crossed.kind === 'broadcast') && crossed.cell === crossed.to;
+
+const toQueuedMessage = ({ kind, seq, from, content }: Mailable): QueuedMessage => {
+  if (kind === 'result') return { seq, kind, from, topic: null, asks: false, bytes: 0 };
+  const head = content.slice(0, content.indexOf('\n'));
+  const asks = head.includes('"message_type":"message"');
+  const isPlain = kind === 'message' && !head.includes('"expires_at"');
+  const { topic = null, expires_at: expiresAt } = isPlain ? ({} as Partial<Mail>) : (decodeMessage(content) as Mail);
+  return { seq, kind, from, topic, asks, bytes: utf8Bytes(content), ...(expiresAt === undefined ? {} : { expiresAt }) };
+};
 
 const noMessages: readonly QueuedMessage[] = [];
 const noWaiters: readonly Waiter[] = [];

@@ -105,7 +105,7 @@ export type CellSeed = {
   /** What crossed in as the goal: entry 0 of the cell's ledger. */
   readonly goal: Crossed<'goal'> | null;
   /** The frame that created the cell, if it was just written. */
-  readonly frame?: Frame;
+  readonly frame?: Frame<Crossed>;
 };
 
 /** Runs the session of a newly created child to its outcome. Never rejects. */

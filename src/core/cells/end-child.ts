@@ -1,8 +1,9 @@
 // The end of a child: its result crosses in the frame of its settlement.
 import type { CellId, Json } from '#base';
-import type { ChildOperation, ChildResultRef, Frame, Outcome, Settlement } from '#contracts';
+import type { ChildOperation, Crossed, CrossingRefusal, Frame, Outcome, Settlement } from '#contracts';
+import { cross } from '#core/crossings';
 import { settleRecord } from './begin-record.ts';
-import { crossResult } from './cross-result.ts';
+import { resultEnvelope } from './envelope.ts';
 import type { LocalRun } from './local-run.ts';
 import type { SettleExtras, InFlightOperation } from './step-runner.ts';
 
@@ -24,19 +25,38 @@ export const endChild = (
   const { cell, spawned } = started.operation;
   // The end of its session, up to here, was the child's own work.
   liveRun.ports.stalls?.end(cell);
-  const result = crossResult(liveRun, cellId, started.operation, outcome, recorded);
+  const at = recorded?.at ?? liveRun.time();
+  const passed = crossResult(caller, started.operation, outcome, { at, frame: recorded?.no ?? liveRun.nextFrame });
+  const result: Settlement<Json> =
+    'refused' in passed
+      ? { at, ok: false, failure: { code: 'crossing_refused' } }
+      : { at, ok: true, value: { crossing: passed.seq } };
   const ended = { cell, outcome };
   if (recorded !== undefined) liveRun.compareChildEnd(recorded, settleRecord(started.no, result, { ended }));
   if (replaying !== null) {
     ledger.discard();
     return replaying.leave();
   }
-  if (liveRun.usesMail) liveRun.mail.returnUnread(cell, { ledger, at: result.at });
+  if (liveRun.usesMail) liveRun.mail.returnUnread(cell, { ledger, at });
   caller.settle(started, result, { ended });
   liveRun.getLiveCell(cell)?.account.setMemoryBytes(0);
   liveRun.forgetCell(cell);
-  if (spawned !== undefined && result.ok)
-    liveRun.mail.notifyEnd(cellId, cell, (result.value as ChildResultRef).crossing);
+  if (spawned !== undefined && !('refused' in passed)) liveRun.mail.notifyEnd(cellId, passed);
   // Not before its parent was told: that may be work for the parent.
   if (liveRun.usesMail) liveRun.mail.notifyIdleWaiters();
+};
+
+const crossResult = (
+  { liveRun, cellId: to }: Caller,
+  { cell, agent, grants, spawned }: ChildOperation,
+  outcome: Outcome,
+  { at, frame }: { readonly at: number; readonly frame: number },
+): Crossed<'result'> | CrossingRefusal => {
+  const content = JSON.stringify({
+    // probe: child-envelope
+    ...resultEnvelope(outcome, 'parent'),
+    ...(spawned === undefined ? {} : { agent_id: spawned.name }),
+  });
+  const door = { grants: liveRun.amendments.grants(agent.name, grants, frame), ledger: liveRun.ledger, at };
+  return cross({ kind: 'result', from: cell, to, content, labels: [] }, door);
 };

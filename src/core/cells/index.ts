@@ -1,7 +1,6 @@
 export { Account, noCost } from './account.ts';
 export { amountText } from './budget-shortage.ts';
 export type { Amendments } from './amendments.ts';
-export type { ReceivedCrossing } from './received-crossings.ts';
 export { Cell } from './cell.ts';
 export type { CellOptions, StoredOutputRef } from './cell.ts';
 export { resultEnvelope } from './envelope.ts';

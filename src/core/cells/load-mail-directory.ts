@@ -1,11 +1,12 @@
 // Rebuilds a run's mail directory from its log: live members, subscriptions, and unread messages.
 import type { CellId, Hash } from '#base';
-import type { Birth, AgentDefinition, Frame, ReceiveResult } from '#contracts';
-import { Directory } from '#core/bus';
-import { endOfChild, toQueuedMessage, messagesDefault } from './mail-delivery.ts';
+import type { Birth, AgentDefinition, Crossed, Frame, ReceiveResult } from '#contracts';
+import { Directory, isMessage } from '#core/bus';
+import type { CheckCrossed } from '#core/bus';
+import { messagesDefault } from './mail-delivery.ts';
 
-export const loadMailDirectory = (frames: readonly Frame[]): Directory => {
-  const directory = new Directory();
+export const loadMailDirectory = (frames: readonly Frame<Crossed>[], ledger: CheckCrossed): Directory => {
+  const directory = new Directory(ledger);
   const definitions = new Map<Hash, AgentDefinition>();
   const receives = new Set<string>();
   for (const frame of frames) {
@@ -59,19 +60,20 @@ const register = (
   directory.add({ cell, parent, agent, name: spawned?.name ?? agent, spawned, messages, topics, createdAt, forwards });
 };
 
-const deliver = (directory: Directory, { contents = [] }: Frame): void => {
-  for (const content of contents) {
-    const message = toQueuedMessage(content);
+const deliver = (directory: Directory, { contents = [] }: Frame<Crossed>): void => {
+  for (const crossed of contents) {
     // probe: post-load-letter
-    if (message !== null) directory.get(content.cell)?.mailbox.put(message);
+    if (isMessage(crossed)) directory.get(crossed.cell)?.mailbox.put(crossed);
   }
 };
 
 /** The end of a spawned child, which nobody waits for, goes to its caller's mailbox. */
-const removeEnded = (directory: Directory, { cell, record, contents = [] }: Frame, ended: CellId): void => {
+const removeEnded = (directory: Directory, { cell, record, contents = [] }: Frame<Crossed>, ended: CellId): void => {
   const spawned = directory.get(ended)?.spawned;
   directory.remove(ended);
-  const result = contents.find(({ kind, from, to }) => kind === 'result' && from === ended && to === cell);
+  const isResult = (one: Crossed): one is Crossed<'result'> =>
+    one.kind === 'result' && one.from === ended && one.to === cell;
+  const result = contents.find(isResult);
   if (spawned === undefined || spawned === null || result === undefined || record.type !== 'settle') return;
-  directory.get(cell)?.mailbox.put(endOfChild(result.seq, ended));
+  directory.get(cell)?.mailbox.put(result);
 };

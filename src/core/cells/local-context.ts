@@ -7,7 +7,7 @@
 //   X4. Only steps take slots of a lane. Waiting for a child or for time takes none.
 import { CloisterError } from '#base';
 import type { CellId, Failure, Json } from '#base';
-import type { Agent, Attempt, FrameAttachment, Frame, LiveEvent, SpawnIdentity, TeamPart } from '#contracts';
+import type { Agent, Attempt, Crossed, FrameAttachment, Frame, LiveEvent, SpawnIdentity, TeamPart } from '#contracts';
 import type { BeginOperation, ChildOperation, Operation, OperationValue, PendingOperation } from '#contracts';
 import type { PostOperation, ReceiveOperation, Settlement, SleepOperation, StepOperation } from '#contracts';
 import type { Account } from './account.ts';
@@ -58,7 +58,7 @@ export class LocalContext implements CellRuntime {
   /** Operations that settled after this frame are no longer handed out. */
   #haltedAtFrame = Infinity;
   #haltedTime = 0;
-  readonly #createdInFrame: number;
+  readonly createdInFrame: number;
 
   constructor(run: LocalRun, seed: CellSeed, account: Account) {
     this.liveRun = run;
@@ -71,9 +71,8 @@ export class LocalContext implements CellRuntime {
     this.createdAt = this.now = seed.createdAt;
     this.account = account;
     this.#recorded = run.recorded?.cells.get(seed.cell);
-    const createdInFrame = (this.#createdInFrame = this.#recorded?.createdInFrame ?? run.nextFrame - 1);
-    const recordedPart = { createdInFrame, recorded: this.#recorded?.contents, nextFrame: () => this.nextFrame };
-    const receivedCrossings = (this.receivedCrossings = new ReceivedCrossings(seed, recordedPart));
+    this.createdInFrame = this.#recorded?.createdInFrame ?? run.nextFrame - 1;
+    const receivedCrossings = (this.receivedCrossings = new ReceivedCrossings(this, seed.goal));
     if (seed.frame !== undefined) receivedCrossings.addFromFrame(seed.frame);
     if (run.replaying === null && (seed.spawned !== null || seed.agent.messages !== null))
       run.mail.register({ ...seed, cellId: seed.cell, receivedCrossings, halt: () => this.halt() });
@@ -100,10 +99,11 @@ export class LocalContext implements CellRuntime {
     const started = this.#inFlight.add(spawned.nextOutsideNumber, operation);
     const child = started as InFlightOperation<ChildOperation>;
     const recorded = this.#recorded?.begins.get(started.no);
-    const frame = recorded ?? this.#writeBegin(child);
-    spawned.addOutside(child, frame.at, frame.no);
+    const written = recorded === undefined ? this.#writeBegin(child) : undefined;
+    const { at, no } = recorded ?? written!;
+    spawned.addOutside(child, at, no);
     if (recorded !== undefined) this.#replay(started, recorded);
-    else this.startChild(child, frame.at, frame);
+    else this.startChild(child, at, written);
   }
 
   get spawnedChildren(): readonly SpawnedChild[] {
@@ -160,7 +160,7 @@ export class LocalContext implements CellRuntime {
   }
 
   get downMs(): number {
-    return this.liveRun.downBetween(this.#createdInFrame, this.nowFrame);
+    return this.liveRun.downBetween(this.createdInFrame, this.nowFrame);
   }
 
   amendedGoal(requested: string): string {
@@ -241,7 +241,7 @@ export class LocalContext implements CellRuntime {
   }
 
   /** Writes the begin record; `waits` says that its hold has not been granted. */
-  #writeBegin({ operation, no }: InFlightOperation<BeginOperation>, waits = false): Frame {
+  #writeBegin({ operation, no }: InFlightOperation<BeginOperation>, waits = false): Frame<Crossed> {
     const at = this.liveRun.time();
     if (operation.do === 'child') this.account.countSpawn();
     this.#countStep(operation);
@@ -274,7 +274,7 @@ export class LocalContext implements CellRuntime {
     }
   }
 
-  startChild(started: InFlightOperation<ChildOperation>, createdAt: number, frame?: Frame): void {
+  startChild(started: InFlightOperation<ChildOperation>, createdAt: number, frame?: Frame<Crossed>): void {
     const { operation } = started;
     const { cell, agent, caps, share, grants, goal, spawned = null, task } = operation;
     const account = this.liveRun.accountFor(cell, this.account, caps);

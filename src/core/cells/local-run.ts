@@ -8,6 +8,7 @@ import type {
   Agent,
   Attempt,
   ChildOperation,
+  Crossed,
   AgentDefinition,
   Frame,
   FrameRecord,
@@ -22,7 +23,8 @@ import type {
 import { Ledger } from '#core/crossings';
 import { Account } from './account.ts';
 import { Amendments, noAmendments } from './amendments.ts';
-import type { ReceivedCrossings } from './received-crossings.ts';
+import { readReceived } from './received-crossings.ts';
+import type { ReceivedCrossing, ReceivedCrossings } from './received-crossings.ts';
 import type { SettleRecord } from './begin-record.ts';
 import { loadAccounts } from './load-accounts.ts';
 import { loadMailDirectory } from './load-mail-directory.ts';
@@ -53,6 +55,7 @@ export class LocalRun {
   #broken: CloisterError | null = null;
   #shares: Map<CellId, CellShare> | null = null;
   #mail: MailDelivery | null = null;
+  #recordedCrossings: ReadonlyMap<CellId, ReadonlyMap<number, ReceivedCrossing>> | null = null;
   /** All live cells except the root. */
   #liveCells: Map<CellId, LiveCell> | null = null;
   /** Called when the run cannot continue as recorded. */
@@ -75,7 +78,7 @@ export class LocalRun {
     if (past !== undefined) this.#load(past.recorded);
   }
 
-  write(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame {
+  write(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame<Crossed> {
     if (isOwnWork[record.type]) this.ports.stalls?.end(cell);
     this.writePendingResume();
     const frame = this.#createFrame(cell, at, record, extras);
@@ -98,7 +101,7 @@ export class LocalRun {
     this.ports.onFrame?.(frame);
   }
 
-  #createFrame(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame {
+  #createFrame(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame<Crossed> {
     // probe: frame-seal-ledger
     const sealed = this.ledger.seal();
     const definitions = extras?.childAgent === undefined ? undefined : this.#newDefinition(extras.childAgent);
@@ -153,7 +156,12 @@ export class LocalRun {
 
   /** Created on first use: most runs have no mail. */
   get mail(): MailDelivery {
-    return (this.#mail ??= new MailDelivery());
+    return (this.#mail ??= new MailDelivery(this.ledger));
+  }
+
+  /** What had crossed into a cell before the run was resumed, by ledger entry number. */
+  recordedCrossings(cell: CellId): ReadonlyMap<number, ReceivedCrossing> | undefined {
+    return this.#recordedCrossings?.get(cell);
   }
 
   /** The models that a cell does without. What was recorded holds, whichever keys there are now. */
@@ -248,7 +256,9 @@ export class LocalRun {
     const { accounts, inFlight } = loadAccounts(frames);
     this.#accounts = accounts;
     this.#inFlight = inFlight;
-    if (this.replaying === null) this.#mail = new MailDelivery(loadMailDirectory(frames));
+    const restored = frames.map((frame) => this.ledger.restore(frame));
+    this.#recordedCrossings = readReceived(restored);
+    if (this.replaying === null) this.#mail = new MailDelivery(this.ledger, loadMailDirectory(restored, this.ledger));
     const digests: string[] = [];
     for (const { links, definitions, no, at } of frames) {
       this.#latest = Math.max(this.#latest, at);

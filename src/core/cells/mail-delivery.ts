@@ -2,11 +2,11 @@
 //
 //   P1. A mailbox holds only what is in the log: a message is put there when its frame is written, in the order of frames.
 //   P2. A message is addressed to a cell: it never reaches a cell that has ended, or a later cell with the same name.
-import { decodeMessage, utf8Bytes } from '#base';
+import { decodeMessage } from '#base';
 import type { CellId } from '#base';
-import type { Agent, CrossingContent, Frame, Mail, SpawnIdentity } from '#contracts';
-import { Directory } from '#core/bus';
-import type { QueuedMessage, Member } from '#core/bus';
+import type { Agent, Crossed, Frame, Mail, SpawnIdentity } from '#contracts';
+import { Directory, isMessage } from '#core/bus';
+import type { CheckCrossed, Member } from '#core/bus';
 import { cross } from '#core/crossings';
 import type { Door } from '#core/crossings';
 import type { ReceivedCrossings } from './received-crossings.ts';
@@ -32,7 +32,7 @@ export class MailDelivery {
   /** Topics that have subscribers outside the run. */
   readonly outsideTopics = new Set<string>();
 
-  constructor(directory = new Directory()) {
+  constructor(ledger: CheckCrossed, directory = new Directory(ledger)) {
     this.directory = directory;
   }
 
@@ -68,14 +68,13 @@ export class MailDelivery {
   }
 
   /** Puts the messages in a frame into the mailboxes. */
-  deliver(frame: Frame): void {
-    for (const content of frame.contents ?? []) {
-      if (content.kind === 'note') this.#addresses.get(content.cell)?.receivedCrossings.addFromFrame(frame);
-      const message = toQueuedMessage(content);
-      if (message === null) continue;
-      this.#addresses.get(content.cell)?.receivedCrossings.addMail(content, frame.no);
+  deliver(frame: Frame<Crossed>): void {
+    for (const crossed of frame.contents ?? []) {
+      if (crossed.kind === 'note') this.#addresses.get(crossed.cell)?.receivedCrossings.addFromFrame(frame);
+      if (!isMessage(crossed)) continue;
+      this.#addresses.get(crossed.cell)?.receivedCrossings.addMail(crossed, frame.no);
       // probe: post-deliver-letter
-      this.directory.get(content.cell)?.mailbox.put(message);
+      this.directory.get(crossed.cell)?.mailbox.put(crossed);
     }
   }
 
@@ -117,27 +116,8 @@ export class MailDelivery {
   }
 
   /** Puts the end of a child that nobody waits for into its caller's mailbox. */
-  notifyEnd(parent: CellId, child: CellId, seq: number): void {
+  notifyEnd(parent: CellId, result: Crossed<'result'>): void {
     // probe: post-tell-end
-    this.directory.get(parent)?.mailbox.put(endOfChild(seq, child));
+    this.directory.get(parent)?.mailbox.put(result);
   }
 }
-
-/** The end of a child, as mail for its caller. */
-export const endOfChild = (seq: number, child: CellId): QueuedMessage => ({
-  seq,
-  kind: 'result',
-  from: child,
-  topic: null,
-  asks: false,
-  bytes: 0,
-});
-
-export const toQueuedMessage = ({ cell, to, kind, seq, from, content }: CrossingContent): QueuedMessage | null => {
-  if ((kind !== 'message' && kind !== 'broadcast') || cell !== to) return null;
-  const head = content.slice(0, content.indexOf('\n'));
-  const asks = head.includes('"message_type":"message"');
-  const isPlain = kind === 'message' && !head.includes('"expires_at"');
-  const { topic = null, expires_at: expiresAt } = isPlain ? ({} as Partial<Mail>) : (decodeMessage(content) as Mail);
-  return { seq, kind, from, topic, asks, bytes: utf8Bytes(content), ...(expiresAt === undefined ? {} : { expiresAt }) };
-};

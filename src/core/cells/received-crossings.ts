@@ -1,45 +1,50 @@
 // What has crossed into one cell: what the log contains, and what came since.
 import type { CellId } from '#base';
-import type { Crossed, CrossingContent, Frame } from '#contracts';
+import type { Crossed, Frame } from '#contracts';
 
-export type ReceivedCrossing = CrossingContent & {
+export type ReceivedCrossing = {
+  readonly crossed: Crossed;
   /** The number of the frame that contains it. */
   readonly frame: number;
   /** It came as mail, so it is shown only when it is received. */
-  readonly mailed?: boolean;
+  readonly mailed: boolean;
 };
 
-type ReceiverSeed = { readonly cell: CellId; readonly goal: Crossed<'goal'> | null };
-
-type RecordedPart = {
+/** The cell that receives. */
+type Receiver = {
+  readonly cellId: CellId;
+  /** The number of the frame that created it. */
   readonly createdInFrame: number;
-  readonly recorded: ReadonlyMap<number, ReceivedCrossing> | undefined;
-  /** The number of the frame in which the cell's next operation begins (on replay: began). */
-  nextFrame(): number;
+  /** The number of the frame in which its next operation begins (on replay: began). */
+  readonly nextFrame: number;
+  readonly liveRun: {
+    readonly ledger: { check(crossed: Crossed, cell: CellId): void };
+    recordedCrossings(cell: CellId): ReadonlyMap<number, ReceivedCrossing> | undefined;
+  };
 };
 
 export class ReceivedCrossings {
-  readonly #cell: CellId;
-  readonly #goal: ReceiverSeed['goal'];
-  readonly #recordedPart: RecordedPart;
+  readonly #receiver: Receiver;
+  readonly #goal: Crossed<'goal'> | null;
   #live: Map<number, ReceivedCrossing> | undefined;
 
-  constructor({ cell, goal }: ReceiverSeed, recordedPart: RecordedPart) {
-    this.#cell = cell;
+  constructor(receiver: Receiver, goal: Crossed<'goal'> | null) {
+    if (goal !== null) receiver.liveRun.ledger.check(goal, receiver.cellId);
+    this.#receiver = receiver;
     this.#goal = goal;
-    this.#recordedPart = recordedPart;
   }
 
   /** Adds what crossed into this cell in a frame that was just written. */
-  addFromFrame({ contents, no }: Frame): void {
-    for (const content of contents ?? none)
+  addFromFrame({ contents, no }: Frame<Crossed>): void {
+    const { cellId } = this.#receiver;
+    for (const crossed of contents ?? none)
       // The goal is already known, and most cells receive nothing else.
-      if (content.cell === this.#cell && content.to === this.#cell && content.kind !== 'goal') this.#set(content, no);
+      if (crossed.cell === cellId && crossed.to === cellId && crossed.kind !== 'goal') this.#set(crossed, no, false);
   }
 
   /** Adds a message that was put into the cell's mailbox. */
-  addMail(content: CrossingContent, frame: number): void {
-    this.#set({ ...content, mailed: true }, frame);
+  addMail(crossed: Crossed<'message' | 'broadcast'>, frame: number): void {
+    this.#set(crossed, frame, true);
   }
 
   /** Releases mail that has been shown: the window and the log hold it from then on. */
@@ -52,30 +57,52 @@ export class ReceivedCrossings {
     this.#live?.delete(seq);
   }
 
-  #set(content: CrossingContent & Pick<ReceivedCrossing, 'mailed'>, frame: number): void {
-    (this.#live ??= new Map()).set(content.seq, { ...content, frame });
+  #set(crossed: Crossed, frame: number, mailed: boolean): void {
+    this.#receiver.liveRun.ledger.check(crossed, this.#receiver.cellId);
+    (this.#live ??= new Map()).set(crossed.seq, { crossed, frame, mailed });
   }
 
   /** The content of the cell's `in` ledger entry with this number. */
-  at(seq: number): Pick<ReceivedCrossing, 'kind' | 'content' | 'from'> | undefined {
-    return seq === 0 && this.#goal !== null
-      ? this.#goal
-      : (this.#live?.get(seq) ?? this.#recordedPart.recorded?.get(seq));
+  at(seq: number): Crossed | undefined {
+    return seq === 0 && this.#goal !== null ? this.#goal : (this.#live?.get(seq) ?? this.#recorded?.get(seq))?.crossed;
   }
 
   /** Context added to the cell, in order, without its goal and its children's results: at creation only, or up to its next operation. */
-  addedContext(when: 'at creation' | 'by now'): readonly ReceivedCrossing[] {
-    const { createdInFrame, recorded } = this.#recordedPart;
+  addedContext(when: 'at creation' | 'by now'): readonly Crossed[] {
+    const recorded = this.#recorded;
     if (this.#live === undefined && recorded === undefined) return none;
+    const { cellId, createdInFrame, nextFrame } = this.#receiver;
     // probe: arrivals-before
-    const before = when === 'at creation' ? createdInFrame + 1 : this.#recordedPart.nextFrame();
+    const before = when === 'at creation' ? createdInFrame + 1 : nextFrame;
     return [/* probe: arrivals-recorded */ ...(recorded?.values() ?? none), ...(this.#live?.values() ?? none)]
       .filter(
-        ({ kind, frame, to, mailed }) =>
-          kind !== 'goal' && kind !== 'result' && mailed !== true && frame < before && to === this.#cell,
+        ({ crossed: { kind, to }, frame, mailed }) =>
+          kind !== 'goal' && kind !== 'result' && !mailed && frame < before && to === cellId,
       )
+      .map(({ crossed }) => crossed)
       .sort((one, other) => one.seq - other.seq);
   }
+
+  get #recorded(): ReadonlyMap<number, ReceivedCrossing> | undefined {
+    return this.#receiver.liveRun.recordedCrossings(this.#receiver.cellId);
+  }
 }
+
+/** On resume: what the log contains for each cell, by ledger entry number. */
+export const readReceived = (frames: readonly Frame<Crossed>[]): Map<CellId, Map<number, ReceivedCrossing>> => {
+  const received = new Map<CellId, Map<number, ReceivedCrossing>>();
+  for (const frame of frames)
+    for (const crossed of frame.contents ?? none) {
+      const own = received.get(crossed.cell) ?? new Map<number, ReceivedCrossing>();
+      received.set(crossed.cell, own.set(crossed.seq, { crossed, frame: frame.no, mailed: isMail(frame, crossed) }));
+    }
+  return received;
+};
+
+/** Added context is shown immediately; mail is shown when it is received. */
+const isMail = ({ record }: Frame<Crossed>, { kind, cell }: Crossed): boolean =>
+  (kind === 'message' || kind === 'broadcast') &&
+  record.type !== 'give' &&
+  !(record.type === 'begin' && record.birth?.cell === cell);
 
 const none: readonly never[] = [];

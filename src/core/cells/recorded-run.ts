@@ -1,8 +1,7 @@
 // A run's log, grouped by cell: resume and replay read it instead of calling the outside world.
 import { CloisterError, unknownKind } from '#base';
 import type { CellId, Failure } from '#base';
-import type { Birth, CrossingContent, Frame, FrameRecord } from '#contracts';
-import type { ReceivedCrossing } from './received-crossings.ts';
+import type { Birth, Frame, FrameRecord } from '#contracts';
 
 type Begin = Extract<FrameRecord, { type: 'begin' }>;
 type Settle = Extract<FrameRecord, { type: 'settle' }>;
@@ -20,8 +19,6 @@ export type RecordedCell = {
   /** Where the log first shows that the whole cell was stopped. */
   halted: { readonly order: number; readonly at: number; readonly failure: Failure } | null;
   readonly ids: CellId[];
-  /** What crossed into the cell, by ledger entry number. */
-  readonly contents: Map<number, ReceivedCrossing>;
 };
 
 export type RecordedRun = {
@@ -73,11 +70,6 @@ export const readRecordedRun = (frames: readonly Frame[]): RecordedRun => {
         unknownKind(record, undefined);
     }
     if (frame.ids !== undefined) cell.ids.push(...frame.ids);
-    if (frame.contents !== undefined)
-      for (const content of frame.contents)
-        cells
-          .get(content.cell)
-          ?.contents.set(content.seq, { ...content, frame: frame.no, mailed: isMail(frame, content) });
   }
   if (root === undefined) throw new CloisterError('store_damaged', 'The log has no opening record.');
   const last = frames.at(-1);
@@ -90,12 +82,6 @@ const settle = (cell: RecordedCell, frame: Frame, record: Settle | Post): void =
   if (record.halted !== undefined) cell.halted ??= { order: frame.no, ...record.halted };
 };
 
-/** Added context is shown immediately; mail is shown when it is received. */
-const isMail = ({ record }: Frame, { kind, cell }: CrossingContent): boolean =>
-  (kind === 'message' || kind === 'broadcast') &&
-  record.type !== 'give' &&
-  !(record.type === 'begin' && record.birth?.cell === cell);
-
 const addCell = (cells: Map<CellId, RecordedCell>, birth: Birth, { at, no }: Frame): RecordedCell => {
   const cell: RecordedCell = {
     birth,
@@ -105,7 +91,6 @@ const addCell = (cells: Map<CellId, RecordedCell>, birth: Birth, { at, no }: Fra
     settles: new Map(),
     halted: null,
     ids: [],
-    contents: new Map(),
   };
   cells.set(birth.cell, cell);
   return cell;

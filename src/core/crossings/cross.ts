@@ -1,10 +1,10 @@
 // The only way content passes between cells.
 //
-//   C1. Content enters a cell only as a `Crossed`, and only `cross` creates one (resume recreates it from the ledger).
+//   C1. Content enters a cell only as a `Crossed`; the ledger creates it with the entry that `cross` records, or from it on resume.
 //   C2. Every decision, refusals included, is in the frame of its effect: deciding is synchronous, and nothing awaits before the frame.
 //   C3. A crossing is a frozen copy, so nobody can change it after the ledger has recorded it.
 //   C4. Grants are passed in; a decision that throws is a refusal.
-import type { Crossed, CrossingContent, Crossing, CrossingKind, Grant, CrossingRefusal } from '#contracts';
+import type { Crossed, Crossing, CrossingKind, Grant, CrossingRefusal } from '#contracts';
 import { decide } from './decide.ts';
 import type { GrantUses, Verdict } from './decide.ts';
 import type { Ledger } from './ledger.ts';
@@ -16,33 +16,13 @@ export type Door = {
   readonly uses?: GrantUses;
 };
 
-export type CrossingPass<K extends CrossingKind> = { readonly crossed: Crossed<K>; readonly seq: number };
-
-export const cross = <K extends CrossingKind>(crossing: Crossing<K>, door: Door): CrossingPass<K> | CrossingRefusal => {
-  const copy = freezeCrossing(crossing);
-  const verdict = decideOrDeny(copy, door);
-  const seq = door.ledger.recordDecision(copy, verdict, door.at);
-  // probe: cross-refused
-  if (!verdict.allowed) return { refused: verdict.reason };
+export const cross = <K extends CrossingKind>(crossing: Crossing<K>, door: Door): Crossed<K> | CrossingRefusal => {
+  const verdict = /* probe: cross-verdict */ decideOrDeny(crossing, door);
+  const crossed = door.ledger.recordDecision(crossing, verdict, door.at);
+  if (!verdict.allowed || crossed === null) return { refused: verdict.allowed ? 'no-grant' : verdict.reason };
   door.uses?.set(verdict.grant, (door.uses.get(verdict.grant) ?? 0) + 1);
-  return { crossed: seal(copy), seq };
+  return crossed;
 };
-
-/** For resume: recreates a crossing from content that the ledger holds. */
-export const restoreCrossing = (content: CrossingContent): Crossed => seal(freezeCrossing(content));
-
-const seal = <K extends CrossingKind>(crossing: Crossing<K>): Crossed<K> => crossing as Crossed<K>;
-
-const freezeCrossing = <K extends CrossingKind>({ kind, from, to, content, labels }: Crossing<K>): Crossing<K> =>
-  Object.freeze({
-    kind,
-    from,
-    to,
-    content,
-    labels: labels.length === 0 ? noLabels : Object.freeze([...labels]),
-  });
-
-const noLabels: readonly never[] = Object.freeze([]);
 
 const decideOrDeny = (crossing: Crossing, door: Door): Verdict => {
   try {

@@ -1,5 +1,5 @@
-export { cross, restoreCrossing } from './cross.ts';
-export type { Door, CrossingPass } from './cross.ts';
+export { cross } from './cross.ts';
+export type { Door } from './cross.ts';
 export { decide } from './decide.ts';
 export type { GrantUses, Verdict } from './decide.ts';
 export { createGrant, createGrants, narrowGrant } from './grants.ts';

@@ -3,9 +3,12 @@
 //   L1. A crossing is an `out` entry in the sender's chain and an `in` entry in the receiver's, in the same frame.
 //   L2. One link per cell per frame: hash = sha256(previous ‖ entries).
 //   L3. A cell's chain reveals nothing about any other cell: sequence numbers count per cell.
-import { sha256, utf8Bytes, zeroHash } from '#base';
+//   L4. A `Crossed` is created here and nowhere else: with the entry that granted it, or from that entry on resume.
+import { CloisterError, sha256, utf8Bytes, zeroHash } from '#base';
 import type { CellId, Hash } from '#base';
-import type { CrossingContent, Crossing, CrossingEnd, LedgerEntry, LedgerLink } from '#contracts';
+import type { Crossed, Crossing, CrossingContent, CrossingEnd, CrossingKind } from '#contracts';
+import type { Frame, LedgerEntry, LedgerLink } from '#contracts';
+import { frozenLabels, Seal } from './crossed.ts';
 import type { Verdict } from './decide.ts';
 
 type Chain = { readonly cell: CellId; seq: number; hash: Hash; entries: readonly LedgerEntry[] };
@@ -13,31 +16,49 @@ type Chain = { readonly cell: CellId; seq: number; hash: Hash; entries: readonly
 /** Decisions since the last frame. */
 export type UnsealedEntries = {
   readonly entries: readonly { readonly cell: CellId; readonly entry: LedgerEntry }[];
-  readonly contents: readonly CrossingContent[];
+  readonly contents: readonly Crossed[];
 };
 
-export type SealedEntries = { readonly links: readonly LedgerLink[]; readonly contents: readonly CrossingContent[] };
+export type SealedEntries = { readonly links: readonly LedgerLink[]; readonly contents: readonly Crossed[] };
 
 export class Ledger {
   /** The chains of the live cells: a list while there are few, a map once there are many. */
   #chains: readonly Chain[] | Map<CellId, Chain> = noChains;
   /** Chains with entries that are not in a frame yet. */
   #open: readonly Chain[] = noChains;
-  #contents: readonly CrossingContent[] = noContents;
+  #contents: readonly Crossed[] = noContents;
+  readonly #seal = new Seal();
 
-  /** Records one decision at both ends. Returns the seq at the receiving end, or at the sending end if the receiver is outside. */
-  recordDecision(crossing: Crossing, verdict: Verdict, at: number): number {
-    const hash = sha256(crossing.content);
-    const bytes = utf8Bytes(crossing.content);
-    const seqOut = this.#append('out', crossing.from, crossing.to, { crossing, verdict, at, hash, bytes });
-    const seqIn = this.#append('in', crossing.to, crossing.from, { crossing, verdict, at, hash, bytes });
-    const seq = seqIn ?? seqOut ?? 0;
-    if (verdict.allowed) {
-      const { kind, from, to, labels, content } = crossing;
-      const cell = (seqIn === undefined ? from : to) as CellId;
-      this.#contents = append(this.#contents, { cell, seq, kind, from, to, labels, content });
-    }
-    return seq;
+  /** Records one decision at both ends. Null if it is a refusal. */
+  recordDecision<K extends CrossingKind>(crossing: Crossing<K>, verdict: Verdict, at: number): Crossed<K> | null {
+    const { kind, from, to, content } = crossing;
+    const labels = frozenLabels(crossing.labels);
+    const decision = { kind, labels, verdict, at, hash: sha256(content), bytes: utf8Bytes(content) };
+    const seqOut = this.#append('out', from, to, decision);
+    const seqIn = this.#append('in', to, from, decision);
+    if (!verdict.allowed) return null;
+    const cell = (seqIn === undefined ? from : to) as CellId;
+    const crossed = this.#seal.seal<K>({ cell, seq: seqIn ?? seqOut ?? 0, kind, from, to, labels, content });
+    this.#contents = append(this.#contents, crossed);
+    return crossed;
+  }
+
+  /** Throws unless this content crossed in this run, into this cell. */
+  check(crossed: Crossed, cell: CellId): void {
+    this.#seal.check(crossed, cell);
+  }
+
+  /** On resume: a recorded frame with its contents as crossings. Each must be what its ledger entry says. */
+  restore(frame: Frame): Frame<Crossed> {
+    const { links, contents, ...rest } = frame;
+    if (contents === undefined) return frame as Frame<never>;
+    const crossed = contents.map((content) => {
+      const entries = links?.find(({ cell }) => cell === content.cell)?.entries;
+      if (entries?.some((entry) => isContentOf(entry, content)) !== true)
+        throw new CloisterError('store_damaged', `Frame ${frame.no} has content that its ledger does not have.`);
+      return this.#seal.seal(content);
+    });
+    return { ...rest, ...(links && { links }), contents: crossed };
   }
 
   /** The links and contents for the frame that is being written. */
@@ -112,8 +133,21 @@ const append = <T>(items: readonly T[], item: T): readonly T[] => {
 
 const smallListMax = 16;
 const noChains: readonly Chain[] = [];
-const noContents: readonly CrossingContent[] = [];
+const noContents: readonly Crossed[] = [];
 const noEntries: readonly LedgerEntry[] = [];
+
+const isContentOf = (entry: LedgerEntry, { cell, seq, kind, from, to, labels, content }: CrossingContent): boolean => {
+  const [own, other] = entry.way === 'in' ? [to, from] : [from, to];
+  return (
+    entry.seq === seq &&
+    entry.verdict === 'granted' &&
+    entry.kind === kind &&
+    own === cell &&
+    entry.other === other &&
+    entry.labels.join() === labels.join() &&
+    entry.sha256 === sha256(content)
+  );
+};
 
 /** Closes the chain's link for this frame. */
 const closeLink = (chain: Chain): LedgerLink => {
@@ -140,8 +174,7 @@ const canonicalEntry = ({
 }: LedgerEntry): string =>
   `{"at":${at},"bytes":${bytes},"grant":${JSON.stringify(grant)},"kind":"${kind}","labels":${labels.length === 0 ? '[]' : JSON.stringify(labels)},"other":${JSON.stringify(other)},"seq":${seq},"sha256":"${hash}","tokens":${tokens},"verdict":"${verdict}","way":"${way}"}`;
 
-type Decision = {
-  readonly crossing: Crossing;
+type Decision = Pick<Crossing, 'kind' | 'labels'> & {
   readonly verdict: Verdict;
   readonly at: number;
   readonly hash: Hash;
@@ -153,8 +186,8 @@ const ledgerEntry = (way: 'in' | 'out', seq: number, other: CrossingEnd, decisio
   at: decision.at,
   bytes: decision.bytes,
   grant: decision.verdict.allowed ? decision.verdict.grant.name : null,
-  kind: decision.crossing.kind,
-  labels: decision.crossing.labels,
+  kind: decision.kind,
+  labels: decision.labels,
   other,
   seq,
   sha256: decision.hash,

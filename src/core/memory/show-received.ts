@@ -3,14 +3,13 @@
 //   H1. Of a cell's SYSTEM only its own prompt is shared: not the runtime's lines (name, tools, guidance), not tool schemas, and
 //       not the prompt that its own caller shared with it.
 //   H2. A prompt that an operator wrote arrives as system text; one that a model wrote, as data.
-import type { Agent, RoutedMessages, Segment, SharedMessage, ShareName } from '#contracts';
+import type { Agent, Crossed, RoutedMessages, Segment, SharedMessage, ShareName } from '#contracts';
 import type { History, Source } from '#contracts';
-import type { ReceivedCrossing } from '#core/cells';
 import { fillDate, rules } from '#core/rules';
 import type { ContextWindow } from './context-window.ts';
 
 /** Adds all parts of one received crossing to the view, in order. A note is DIALOG, so it is never shared. */
-export const showReceived = (window: ContextWindow, { kind, seq, content }: ReceivedCrossing, agent: string): void => {
+export const showReceived = (window: ContextWindow, { kind, seq, content }: Crossed, agent: string): void => {
   const of: readonly Source[] = [{ from: 'crossing', seq }];
   if (kind === 'note') return window.add({ rule: 'note@1', of }, 'DIALOG');
   if (kind === 'message')
@@ -59,7 +58,7 @@ export const shareableContext = (context: readonly Segment[], share: readonly Sh
 
 /** The same for a received crossing that is not in view yet. */
 export const shareableInCrossing = (
-  { kind, content }: ReceivedCrossing,
+  { kind, content }: Crossed,
   share: readonly ShareName[],
 ): readonly SharedMessage[] => {
   if (kind !== 'history' || !share.includes('context')) return [];

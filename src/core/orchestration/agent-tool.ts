@@ -142,7 +142,7 @@ export const createChild = (
     do: 'child',
     cell: id,
     agent,
-    goal: passed?.crossed ?? null,
+    goal: passed,
     grants,
     caps: lowerCaps(agent.budget, runtime.account.caps),
     // probe: child-deadline

@@ -137,7 +137,7 @@ const outsideChild = (agent: Agent, parent: Cell, { cell, goal, at }: NewCell): 
     do: 'child',
     cell,
     agent,
-    goal: passed !== null && 'crossed' in passed ? passed.crossed : null,
+    goal: passed === null || 'refused' in passed ? null : passed,
     grants: runtime.liveRun.amendments.grants(agent.name, createGrants(agent, cell, runtime.cellId), runtime.nextFrame),
     caps: lowerCaps(agent.budget, runtime.account.caps),
     ancestry: [...parent.ancestry, agentIdentity(agent)],

@@ -27,7 +27,7 @@ export const replayRun = async (
   const run = new LocalRun(world, runChild as RunChild, recorded.root.createdAt, { recorded, replaying: comparison });
   comparison.enter(recorded.root.birth.cell, agent.name);
   reportChangedDefinitions(frames, agent, comparison);
-  const root = new RootRun(run, world, rootFromRecord(recorded, agent));
+  const root = new RootRun(run, world, rootFromRecord(run, recorded, agent));
   root.outcome.catch(() => undefined);
   await comparison.idle;
   return buildReport(frames, comparison);

@@ -18,7 +18,7 @@ import type {
   TeamMessage,
 } from '#contracts';
 import { Cell, resultEnvelope, LocalContext } from '#core/cells';
-import type { ReceivedCrossing, CellRuntime, LiveCell, LocalRun, RunChild } from '#core/cells';
+import type { CellRuntime, LiveCell, LocalRun, RunChild } from '#core/cells';
 import { cross, createGrant, createGrants } from '#core/crossings';
 import { shutdownGraceMs, runSession } from '#core/session';
 import type { SessionPorts } from '#core/session';
@@ -44,7 +44,7 @@ export type RootCellSeed = {
   readonly createdAt: number;
   readonly goal: Crossed<'goal'> | null;
   /** The first frame, if it was just written. */
-  readonly frame?: Frame;
+  readonly frame?: Frame<Crossed>;
 };
 
 export class RootRun implements RunHandle {
@@ -249,7 +249,7 @@ export class RootRun implements RunHandle {
   }
 }
 
-const readShared = ({ kind, content }: ReceivedCrossing): readonly SharedMessage[] =>
+const readShared = ({ kind, content }: Crossed): readonly SharedMessage[] =>
   kind === 'share' ? (JSON.parse(content) as readonly SharedMessage[]) : [];
 
 const messageKey = ({ category, text }: SharedMessage): string => `${category} ${text}`;

@@ -17,8 +17,8 @@ import type {
 } from '#contracts';
 import { LocalRun, readRecordedRun } from '#core/cells';
 import type { RecordedRun, RunChild } from '#core/cells';
-import { cross, restoreCrossing, createGrant, createGrants } from '#core/crossings';
-import type { Door, CrossingPass } from '#core/crossings';
+import { cross, createGrant, createGrants } from '#core/crossings';
+import type { Door } from '#core/crossings';
 import { lowerCaps, earliestDeadline } from './agent-tool.ts';
 import { withOutputFormat } from './define-agent.ts';
 import { withRecordedTools } from './request-tools.ts';
@@ -77,11 +77,11 @@ export const startRun = (
     ...omitUndefined({ started, conversation, caller }),
   } as const;
   const frame = run.write(cell, at, record, { childAgent: agent });
-  const crossed = passed === null || 'refused' in passed ? null : passed.crossed;
+  const crossed = passed === null || 'refused' in passed ? null : passed;
   return new RootRun(run, world, { agent, birth, createdAt: at, goal: crossed, frame });
 };
 
-const crossGoal = (content: string, cell: CellId, door: Door): CrossingPass<'goal'> | CrossingRefusal =>
+const crossGoal = (content: string, cell: CellId, door: Door): Crossed<'goal'> | CrossingRefusal =>
   cross({ kind: 'goal', from: 'outside', to: cell, content, labels: [] }, door);
 
 /** The caller grants this crossing, because the history is the caller's own. */
@@ -168,16 +168,13 @@ export type AgentLookup = (name: string) => Agent | undefined;
 export const resumeRun = (frames: readonly Frame[], findAgent: AgentLookup, world: RunWorldPorts): RunHandle => {
   const { recorded, agent } = checkResume(frames, findAgent);
   const run = new LocalRun(world, runChild as RunChild, recorded.root.createdAt, { recorded });
-  return new RootRun(run, world, rootFromRecord(recorded, agent));
+  return new RootRun(run, world, rootFromRecord(run, recorded, agent));
 };
 
-export const rootFromRecord = ({ root }: RecordedRun, agent: Agent): RootCellSeed => {
-  const { birth, createdAt, contents } = root;
-  const goal = contents.get(0);
-  return {
-    agent,
-    birth,
-    createdAt,
-    goal: goal === undefined ? null : (restoreCrossing(goal) as Crossed<'goal'>),
-  };
+export const rootFromRecord = (run: LocalRun, { root }: RecordedRun, agent: Agent): RootCellSeed => {
+  const { birth, createdAt } = root;
+  const first = run.recordedCrossings(birth.cell)?.get(0)?.crossed;
+  return { agent, birth, createdAt, goal: first !== undefined && isGoal(first) ? first : null };
 };
+
+const isGoal = (crossed: Crossed): crossed is Crossed<'goal'> => crossed.kind === 'goal';

@@ -29,7 +29,7 @@ export const shareWith = (agent: Agent, id: CellId, session: Session, door: Door
   const prompt = shareablePrompt(session.cell.agent, runtime.liveRun.startedAt, agent.share);
   const content = JSON.stringify([...prompt, ...context()]);
   const passed = cross({ kind: 'share', from: runtime.cellId, to: id, content, labels: [] }, door);
-  return 'refused' in passed ? undefined : { crossed: passed.crossed, now };
+  return 'refused' in passed ? undefined : { crossed: passed, now };
 };
 
 /** Sends the caller a note if the child's window is smaller than its own. */

@@ -1,7 +1,6 @@
 // Shows a task's cell the task, the results it depends on, its messages, and nothing else.
-import type { Source, TeamPart } from '#contracts';
+import type { Crossed, Source, TeamPart } from '#contracts';
 import { shownBytesMax } from '#core/cells';
-import type { ReceivedCrossing } from '#core/cells';
 import { readDependency, dependencyOutputName, exceedsPreview, resultOutputName } from '#core/rules';
 import type { Session } from './state.ts';
 import { windowLimit, windowTokensDefault } from './window-limit.ts';
@@ -18,10 +17,10 @@ export const showTask = (session: Session, part: TeamPart): void => {
   session.shownContextCount = context.length;
 };
 
-const sourceOf = ({ seq }: ReceivedCrossing): Source => ({ from: 'crossing', seq });
+const sourceOf = ({ seq }: Crossed): Source => ({ from: 'crossing', seq });
 
 /** One segment per result, so that each has its own origin and the oldest can be dropped first. */
-const showEach = (session: Session, results: readonly ReceivedCrossing[], heading: number): void => {
+const showEach = (session: Session, results: readonly Crossed[], heading: number): void => {
   const { cell, window } = session;
   const shownMax = Math.min(shownBytesMax(cell.limits), bytesPerResult(session, results.length));
   for (const [index, result] of results.entries()) {
@@ -34,7 +33,7 @@ const showEach = (session: Session, results: readonly ReceivedCrossing[], headin
 };
 
 /** All results in one segment, so that shared text appears once. */
-const showAll = (session: Session, results: readonly ReceivedCrossing[]): void => {
+const showAll = (session: Session, results: readonly Crossed[]): void => {
   const { window } = session;
   const shownMax = bytesPerResult(session, results.length);
   results.forEach((result, index) => storeIfLong(session, result, { shownMax, name: resultOutputName(index + 1) }));
@@ -43,7 +42,7 @@ const showAll = (session: Session, results: readonly ReceivedCrossing[]): void =
 
 type OutputLimit = { readonly shownMax: number; readonly name: string };
 
-const storeIfLong = ({ cell }: Session, { kind, content }: ReceivedCrossing, { shownMax, name }: OutputLimit): void => {
+const storeIfLong = ({ cell }: Session, { kind, content }: Crossed, { shownMax, name }: OutputLimit): void => {
   // Most results are short; a length check avoids rendering them.
   if (content.length * bytesPerCharMax <= shownMax) return;
   const { text } = readDependency({ from: 'crossing', kind, content });

@@ -4,7 +4,8 @@ import { sha256 } from '#base';
 import type { CellId } from '#base';
 import { cross, decide, createGrants, Ledger, narrowGrant } from '#core/crossings';
 import type { GrantUses } from '#core/crossings';
-import type { ChildOperation, Crossed, Crossing, CrossingKind, CrossingEnd, Grant, Label } from '#contracts';
+import type { ChildOperation, Crossed, Crossing, CrossingKind, CrossingEnd, Frame, Grant, Label } from '#contracts';
+import { Mailbox } from '#core/bus';
 import { agent, ask, call, lines } from '../session/driver.ts';
 
 const kinds: readonly CrossingKind[] = [
@@ -179,9 +180,73 @@ test('crossed content is a frozen copy that cannot be changed afterwards', () =>
   if ('refused' in passed) throw new Error(passed.refused);
   marks.push('untrusted');
   (loose as { content: string }).content = 'Something else';
-  expect(passed.crossed).toEqual({ ...goal, labels: ['secret'] });
-  expect([passed.crossed, passed.crossed.labels].every(Object.isFrozen)).toBe(true);
-  expect(ledger.seal()!.contents).toMatchObject([{ content: 'Go', labels: ['secret'], cell: goal.to, seq: 0 }]);
+  expect(passed).toEqual({ ...goal, labels: ['secret'], cell: goal.to, seq: 0 });
+  expect([passed, passed.labels].every(Object.isFrozen)).toBe(true);
+  expect(ledger.seal()!.contents[0]).toBe(passed);
+});
+
+const crossIn = (ledger: Ledger): Crossed<'goal'> => {
+  const passed = cross(goal, { grants: [goalGrant], ledger, at: 0 });
+  if ('refused' in passed) throw new Error(passed.refused);
+  return passed;
+};
+
+const forgeries: readonly (readonly [title: string, forge: (crossed: Crossed<'goal'>) => unknown])[] = [
+  ['a plain object', () => ({ ...goal, cell: goal.to, seq: 0 })],
+  ['a spread', (crossed) => ({ ...crossed })],
+  ['a spread with other content', (crossed) => ({ ...crossed, content: 'Stop' })],
+  ['a clone', (crossed) => structuredClone(crossed)],
+  ['its JSON, read again', (crossed) => JSON.parse(JSON.stringify(crossed))],
+  ['an object whose prototype it is', (crossed) => Object.create(crossed)],
+  [
+    'an object with the same prototype',
+    (crossed) => Object.setPrototypeOf({ ...crossed }, Reflect.getPrototypeOf(crossed)),
+  ],
+  ['one that its constructor made', (crossed) => Reflect.construct(crossed.constructor as never, [{}, crossed])],
+  [
+    'one that its constructor made of it',
+    (crossed) => Reflect.construct(crossed.constructor as never, [crossed, crossed]),
+  ],
+  ['a proxy', (crossed) => new Proxy(crossed, {})],
+  ['one of another run', () => crossIn(new Ledger())],
+  ['nothing', () => null],
+];
+
+test.for(forgeries)('%s is not content that crossed', ([, forge]) => {
+  const ledger = new Ledger();
+  const crossed = crossIn(ledger);
+  expect(() => ledger.check(crossed, goal.to as CellId)).not.toThrow();
+  expect(() => ledger.check(forge(crossed) as Crossed, goal.to as CellId)).toThrow('did not cross');
+});
+
+test('what crossed into one cell is not accepted by another', () => {
+  const ledger = new Ledger();
+  const crossed = crossIn(ledger);
+  expect(() => ledger.check(crossed, goal.from as CellId)).toThrow('did not cross');
+  expect(() => new Mailbox(goal.from as CellId, ledger).put(crossed as never)).toThrow('did not cross');
+  expect(() => new Mailbox(goal.to as CellId, ledger).put({ ...crossed } as never)).toThrow('did not cross');
+});
+
+test('a recorded frame is restored only if its ledger granted that content', () => {
+  const ledger = new Ledger();
+  const crossed = crossIn(ledger);
+  const recorded = JSON.parse(
+    JSON.stringify({ run: 'r', no: 3, at: 0, cell: goal.from, record: { type: 'cancel' }, ...ledger.seal() }),
+  ) as Frame;
+  const [content] = recorded.contents!;
+  const restored = ledger.restore(recorded).contents!;
+  expect(restored).toEqual([crossed]);
+  expect(() => ledger.check(restored[0]!, goal.to as CellId)).not.toThrow();
+  for (const contents of [
+    [{ ...content!, content: 'Stop' }],
+    [{ ...content!, seq: 1 }],
+    [{ ...content!, kind: 'share' as const }],
+    [{ ...content!, cell: 'child-3' as CellId }],
+    [{ ...content!, from: 'outside' as const }],
+    [{ ...content!, to: 'child-3' as CellId }],
+    [{ ...content!, labels: ['secret' as const] }],
+  ])
+    expect(() => ledger.restore({ ...recorded, contents })).toThrow('its ledger does not have');
 });
 
 test('every decision is in the hash chain of its cells, and each link follows from the one before', () =>
@@ -212,18 +277,20 @@ test('plain text, or a crossing that was not checked, does not compile as crosse
   const take = (goal_: Crossed<'goal'>): string => goal_.content;
   const passed = cross(goal, { grants: [goalGrant], ledger: new Ledger(), at: 0 });
   if ('refused' in passed) throw new Error(passed.refused);
-  expect(take(passed.crossed)).toBe('Go');
+  expect(take(passed)).toBe('Go');
   // @ts-expect-error: plain text has not crossed.
   const text = (): Crossed<'goal'> => 'Go';
   // @ts-expect-error: a crossing is only a wish.
   const request = (): Crossed<'goal'> => goal;
   // @ts-expect-error: what crossed as one kind is not another.
-  const other = (): Crossed<'result'> => passed.crossed;
+  const other = (): Crossed<'result'> => passed;
+  // @ts-expect-error: a copy of what crossed has not crossed.
+  const copy = (): Crossed<'goal'> => ({ ...passed, content: 'Stop' });
   // @ts-expect-error: a child cannot begin from plain text.
   const child = (operation: ChildOperation): ChildOperation => ({ ...operation, goal: 'Go' });
   // @ts-expect-error: what came back may be a refusal.
-  const unread = (): Crossed<'goal'> => cross(goal, { grants: [], ledger: new Ledger(), at: 0 }).crossed;
-  expect([text, request, other, child, unread]).toHaveLength(5);
+  const unread = (): Crossed<'goal'> => cross(goal, { grants: [], ledger: new Ledger(), at: 0 });
+  expect([text, request, other, copy, child, unread]).toHaveLength(6);
 });
 
 test('the grants of a cell come from its definition and its caller, and name no other agent', () => {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
 import { recordFormats } from '#base';
 import type { CellId, Hash, Json } from '#base';
-import type { Category, History, ReplyPart, Segment, Settlement, SharedMessage } from '#contracts';
+import type { Category, Crossed, History, ReplyPart, Segment, Settlement, SharedMessage } from '#contracts';
 import type { Cell } from '#core/cells';
 import { fitWindow, defaultTokensPerByte, shareableContext, showReceived, ContextWindow } from '#core/memory';
 import { testRuns } from '../../test-seed.ts';
@@ -39,7 +39,7 @@ const play = (story: Story): ContextWindow => {
   let seq = 1;
   const give = ({ kind, content }: AddedContent): void => {
     const ends = { cell: 'c' as CellId, from: 'outside', to: 'c' as CellId } as const;
-    showReceived(window, { ...ends, kind, content, seq: seq++, labels: [], frame: 0 }, 'solo');
+    showReceived(window, { ...ends, kind, content, seq: seq++, labels: [] } as unknown as Crossed, 'solo');
   };
   story.given.forEach(give);
   window.add({ rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
