@@ -160,7 +160,7 @@ const idleHeap = async (): Promise<number> => {
   calls.length = 0;
   const during = await liveHeap();
   if (created !== residents) throw new Error(`${created} of ${residents} agents were created.`);
-  live.cancel();
+  live.do({ do: 'cancel' });
   return (during - before) / residents / 1_024;
 };
 

@@ -2,7 +2,7 @@
 import type { Agent, ResidentOptions } from '#contracts';
 import { checkRequest } from '#core/orchestration';
 import type { SharedPorts } from './run-world.ts';
-import { checkTopic } from './check-mail.ts';
+import { checkTopic } from './check-run-command.ts';
 import { checkOptions, runOptions } from './conversations/check-options.ts';
 
 /** Returns the goal as it crosses; null when the agent starts by waiting for messages. */

@@ -13,7 +13,7 @@ import type {
   TeamSession,
 } from '#contracts';
 import { resumeRun, startRun } from '#core/orchestration';
-import type { RunHandle, RunWorldPorts } from '#core/orchestration';
+import type { Run, RunWorldPorts } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
 import { LiveSession } from './live-session.ts';
 import { RunWorld } from './run-world.ts';
@@ -59,8 +59,8 @@ export class LiveRuns {
     if (this.#closed) throw new CloisterError('store_failed', 'This Cloister is closed.');
     const { store, ids } = this.#shared;
     const past = 'frames' in start ? start.frames : [];
-    const mail = () => ({ ids, ...this.#findRoot(start) });
-    const session = new LiveSession(run, { store, past, mail }, (live) => this.#runToEnd(live, start));
+    const root = () => this.#findRoot(start);
+    const session = new LiveSession(run, { store, ids, past, root }, (live) => this.#runToEnd(live, start));
     this.#live.set(run, session);
     if (signal !== undefined) followSignal(session, signal);
     return session;
@@ -124,14 +124,14 @@ export class LiveRuns {
     try {
       const live = this.#startOrResume(start, world);
       // probe: run-attach
-      session.attach(live, log, (id) => world.useNextId(id));
+      session.attach(live, log);
       return { ...(await live.outcome), run: session.run, cell: live.cell };
     } finally {
       await world.waitUntilClosed();
     }
   }
 
-  #startOrResume(start: RunStart, world: RunWorldPorts): RunHandle {
+  #startOrResume(start: RunStart, world: RunWorldPorts): Run {
     if ('frames' in start) return resumeRun(start.frames, (name) => this.#agents.findInTree(name), world);
     const { agent, goal, budget, conversation, history, files, resident, caller } = start;
     return startRun(agent, goal, budget, world, { conversation, history, files, resident, caller });

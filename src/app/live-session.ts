@@ -5,12 +5,16 @@ import type {
   AgentMessage,
   Answer,
   Frame,
+  Ids,
   LiveEvent,
   LiveAgent,
   Mail,
   OutsideSpawn,
   ProtocolEvent,
   RouteChoice,
+  RunCommand,
+  RunCommandName,
+  RunCommandResults,
   RunEvent,
   RunOutcome,
   RunLog,
@@ -23,42 +27,35 @@ import type {
   TeamSession,
 } from '#contracts';
 import { projectEvents, protocolEvents } from '#core/audit';
-import type { RunHandle } from '#core/orchestration';
-import { checkOptionType, checkAddedContext, checkOptions } from './conversations/check-options.ts';
-import { checkOutsideSpawn } from './check-mail.ts';
-import { noMemory, noTasks } from './empty-team.ts';
+import type { Run } from '#core/orchestration';
+import { checkRunCommand } from './check-run-command.ts';
+import { checkOptionType, checkOptions } from './conversations/check-options.ts';
+import { EarlyCommands, earlyCommands } from './early-commands.ts';
+import type { EarlyCommandPorts } from './early-commands.ts';
+import { noMemory, readOnlyTasks } from './team-view.ts';
 import { followAnswer } from './follow-answer.ts';
 import { FrameReader, abortableIterator } from './frame-reader.ts';
 import type { FrameFold } from './frame-reader.ts';
-import { followMessages, isToOutside, OutsideMessages } from './outside-messages.ts';
-import { followTopic, SessionMail } from './session-mail.ts';
-import type { UseNextId, MailControls, SessionMailPorts } from './session-mail.ts';
-
-type Controls = Pick<
-  RunHandle,
-  'cancel' | 'addContext' | 'refreshShare' | 'addTasks' | 'messagesFor' | 'spawn' | 'team' | 'recordDelivered'
-> &
-  MailControls;
+import { followMessages, followTopic, isToOutside, OutsideMessages } from './outside-messages.ts';
 
 export type LiveSessionPorts = {
   readonly store: Store;
   /** The frames that the run continues from. */
   readonly past: readonly Frame[];
-  mail(): Omit<SessionMailPorts, 'run'>;
+  root(): Pick<EarlyCommandPorts, 'agent' | 'resident'>;
+  readonly ids: Ids;
 };
 
 export class LiveSession implements TeamSession {
   readonly run: RunId;
   readonly outcome: Promise<RunOutcome>;
   readonly #ports: LiveSessionPorts;
-  #controls: Controls | undefined;
+  #live: Run | undefined;
   #log: RunLog | undefined;
-  /** Context that was added before the run started. */
-  #earlyContext: string[] | undefined;
+  #early: EarlyCommands | undefined;
   #readers: Set<FrameReader<RunEvent>> | undefined;
   /** Readers of something other than events. */
   #followers: Set<Pick<FrameReader<unknown>, 'frame' | 'end'>> | undefined;
-  #mail: SessionMail | undefined;
   #outside: OutsideMessages | undefined;
   /** Resolves when the run has started, or never will. */
   #startSettled: PromiseWithResolvers<void> | undefined;
@@ -79,15 +76,13 @@ export class LiveSession implements TeamSession {
   }
 
   /** Connects the started run. */
-  attach(controls: Controls, log: RunLog, useNextId: UseNextId): void {
-    this.#controls = controls;
+  attach(live: Run, log: RunLog): void {
+    this.#live = live;
     this.#log = log;
-    const early = this.#earlyContext ?? [];
-    this.#earlyContext = undefined;
+    const early = this.#early;
+    this.#early = undefined;
     // If the run was cancelled before it started, no agent is left to receive anything.
-    if (!this.cancelled) for (const text of early) controls.addContext(text);
-    if (!this.cancelled) this.#mail?.attach(controls, useNextId);
-    this.#outside?.attach();
+    for (const command of early?.queue ?? []) if (!this.cancelled || command.do === 'confirm') live.do(command);
     this.#startSettled?.resolve();
   }
 
@@ -116,35 +111,56 @@ export class LiveSession implements TeamSession {
   }
 
   get resident(): boolean {
-    return this.#ports.mail().resident;
+    return this.#ports.root().resident;
+  }
+
+  do<K extends RunCommandName>(command: RunCommand<K>): RunCommandResults[K] {
+    checkRunCommand(command, this.#ports.root().agent);
+    const asked = command as RunCommand;
+    if (asked.do === 'cancel') this.cancelled = true;
+    else if (asked.do === 'confirm') this.#checkWaiting(asked.message);
+    else this.#assertLive();
+    if (this.#live !== undefined) return this.#live.do(command);
+    return earlyCommands[command.do]((this.#early ??= this.#openEarly()), command);
+  }
+
+  #checkWaiting(message: string): void {
+    if (this.#outside?.has(message) !== true)
+      throw new CloisterError('mail_unknown', `No message "${message.slice(0, 80)}" waits to be confirmed.`);
+  }
+
+  #assertLive(): void {
+    if (this.#ended || this.cancelled)
+      throw new CloisterError('cell_ended', `Run ${this.run} ${this.#ended ? 'has ended' : 'was cancelled'}.`);
+  }
+
+  /** Created on first use: of ten thousand runs in flight, most are left alone until they have started. */
+  #openEarly(): EarlyCommands {
+    const { ids } = this.#ports;
+    return new EarlyCommands({ run: this.run, ids, ...this.#ports.root(), started: () => this.#started() });
   }
 
   cancel(): void {
-    this.cancelled = true;
-    this.#controls?.cancel();
+    this.do({ do: 'cancel' });
   }
 
   addContext(text: string): void {
-    checkAddedContext(text);
-    if (this.#ended) throw new CloisterError('cell_ended', `Run ${this.run} has ended.`);
-    if (this.#controls === undefined) (this.#earlyContext ??= []).push(text);
-    else this.#controls.addContext(text);
+    this.do({ do: 'add-context', text });
   }
 
   refreshShare(child: string): number {
-    checkOptionType('child', child, 'name');
-    if (this.#controls !== undefined && !this.#ended) return this.#controls.refreshShare(child);
-    throw new CloisterError('cell_ended', `Run ${this.run} ${this.#ended ? 'has ended' : 'has not started'}.`);
+    return this.do({ do: 'refresh-share', child });
   }
 
-  send(text: string, target?: MessageTarget): string {
-    return this.#openMail().send(text, target);
+  send(text: string, target: MessageTarget = {}): string {
+    checkOptions(target, { to: 'name', topic: 'name' });
+    return this.do({ do: 'send', text, ...target });
   }
 
   async answer(message?: string, options: NonNullable<Parameters<RunSession['answer']>[1]> = {}): Promise<Answer> {
     checkOptions(options, { signal: 'signal', confirm: 'flag' });
     const { signal, confirm = true } = options;
-    const isEarly = message !== undefined && this.#mail?.isEarly(message) === true;
+    const isEarly = this.#early?.messages.some(({ id }) => id === message) === true;
     const fold = followAnswer(message ?? null);
     const claim = this.#openOutside().claim(fold);
     const reader = this.#addFollower(claim);
@@ -185,7 +201,7 @@ export class LiveSession implements TeamSession {
 
   confirm(message: string): void {
     checkOptionType('message', message, 'text');
-    this.#outside?.confirm(message);
+    if (this.#outside?.has(message) === true) this.do({ do: 'confirm', message });
   }
 
   /** Only what is in the log, to a reader that is still there. Asking for the next item, or leaving, confirms the one before. */
@@ -208,28 +224,28 @@ export class LiveSession implements TeamSession {
   }
 
   subscribe(topic: string): AsyncIterable<Mail> {
-    this.#openMail().subscribe(topic);
+    this.do({ do: 'forward-topic', topic });
     const reader = this.#addFollower(followTopic(topic));
     reader.catchUp([]);
     return abortableIterator(this.#handOut(reader, this.#itemsOf(reader)), () => this.#removeFollower(reader));
   }
 
   route(from: string, to: string | readonly string[], choice: RouteChoice): number {
-    return this.#openMail().route(from, to, choice);
+    checkOptionType('choice', choice, 'options');
+    return this.do({ do: 'route', ...choice, from, to: typeof to === 'string' ? [to] : to });
   }
 
   agents(): readonly LiveAgent[] {
-    return this.#ended || this.cancelled ? [] : this.#openMail().agents();
+    return this.#live === undefined || this.#ended || this.cancelled ? [] : this.#live.agents();
   }
 
   async spawn(request: OutsideSpawn): Promise<StartedAgent> {
-    checkOutsideSpawn(request);
-    const controls = await this.#started();
-    return controls.spawn(request);
+    checkOptionType('options', request, 'options');
+    return this.do({ do: 'spawn', ...request });
   }
 
   finish(name?: string): void {
-    this.#openMail().finish(name);
+    this.do({ do: 'finish', name });
   }
 
   async *protocol(): AsyncGenerator<ProtocolEvent> {
@@ -237,48 +253,31 @@ export class LiveSession implements TeamSession {
   }
 
   get queue(): TeamSession['queue'] {
-    const queue = this.#controls?.team?.queue;
-    if (queue === undefined) return noTasks;
-    // Read-only: only the team itself may change its tasks.
-    return {
-      get: (id) => queue.get(id),
-      tasks: () => [...queue.tasks()],
-      earliestUnstarted: (assignee) => queue.earliestUnstarted(assignee),
-    };
+    return readOnlyTasks(this.#live?.team?.queue);
   }
 
   get sharedMemory(): TeamSession['sharedMemory'] {
-    return this.#controls?.team?.memory ?? noMemory;
+    return this.#live?.team?.memory ?? noMemory;
   }
 
   getMessages(assignee: string): readonly TeamMessage[] {
     checkOptionType('assignee', assignee, 'name');
-    return this.#controls?.messagesFor(assignee) ?? [];
+    return this.#live?.team?.mail.getMessages(assignee) ?? [];
   }
 
   async addTasks(tasks: readonly TaskSpec[]): Promise<void> {
-    const controls = await this.#started();
-    await controls.addTasks(tasks);
+    return this.do({ do: 'add-tasks', tasks });
   }
 
   /** A run starts shortly after it was requested. */
-  async #started(): Promise<Controls> {
-    if (this.#controls === undefined && !this.#ended)
-      await (this.#startSettled ??= Promise.withResolvers<void>()).promise;
-    if (this.#controls === undefined || this.#ended || this.cancelled)
-      throw new CloisterError('cell_ended', `Run ${this.run} ${this.#ended ? 'has ended' : 'has not started'}.`);
-    return this.#controls;
-  }
-
-  /** Created on first use: of ten thousand runs in flight, most have no messages. */
-  #openMail(): SessionMail {
-    if (this.#ended || this.cancelled)
-      throw new CloisterError('cell_ended', `Run ${this.run} ${this.#ended ? 'has ended' : 'was cancelled'}.`);
-    return (this.#mail ??= new SessionMail({ run: this.run, ...this.#ports.mail() }, this.#controls));
+  async #started(): Promise<Run> {
+    await (this.#startSettled ??= Promise.withResolvers<void>()).promise;
+    this.#assertLive();
+    return this.#live!;
   }
 
   #openOutside(): OutsideMessages {
-    return (this.#outside ??= new OutsideMessages(() => this.#controls));
+    return (this.#outside ??= new OutsideMessages());
   }
 
   #followOutside(frame: Frame): void {

@@ -6,7 +6,6 @@
 //       handed out after it was confirmed, so that they are seen in the order of the log.
 import { decodeMessage } from '#base';
 import type { AgentMessage, CrossingContent, Frame, Mail } from '#contracts';
-import type { RunHandle } from '#core/orchestration';
 import { readAnswer } from './follow-answer.ts';
 import type { AnswerFold } from './follow-answer.ts';
 import type { FrameFold } from './frame-reader.ts';
@@ -16,14 +15,6 @@ export class OutsideMessages {
   readonly #waiting = new Set<string>();
   /** Answers that somebody waits for. Resolves when the answer is confirmed, or when the wait ends without it. */
   readonly #claims = new Map<string, PromiseWithResolvers<void>>();
-  readonly #controls: () => Pick<RunHandle, 'recordDelivered'> | undefined;
-  /** Confirmed before the run was resumed. */
-  #early: string[] = [];
-
-  constructor(controls: () => Pick<RunHandle, 'recordDelivered'> | undefined) {
-    this.#controls = controls;
-  }
-
   frame({ record, contents = [] }: Frame): void {
     for (const crossed of contents)
       if (isToOutside(crossed)) this.#waiting.add((decodeMessage(crossed.content) as Mail).id);
@@ -47,18 +38,9 @@ export class OutsideMessages {
     }
   }
 
-  /** The run has started. */
-  attach(): void {
-    const early = this.#early;
-    this.#early = [];
-    for (const id of early) this.confirm(id);
-  }
-
-  confirm(id: string): void {
-    if (!this.#waiting.has(id)) return;
-    const controls = this.#controls();
-    if (controls === undefined) this.#early.push(id);
-    else controls.recordDelivered([id]);
+  /** Whether nobody has confirmed it. */
+  has(id: string): boolean {
+    return this.#waiting.has(id);
   }
 
   /** Whether it is still to be handed out, when its turn has come. */
@@ -111,5 +93,15 @@ export const followMessages = (): FrameFold<AgentMessage> => ({
       if (kind !== 'message' || to !== 'outside' || record.type !== 'post') return [];
       const mail = decodeMessage(content) as Mail;
       return [{ ...readAnswer(mail, record, at), unasked: mail.message_type === 'message' }];
+    }),
+});
+
+/** Messages published on a topic that are delivered outside the run. */
+export const followTopic = (topic: string): FrameFold<Mail> => ({
+  next: ({ contents = [] }) =>
+    contents.flatMap(({ kind, to, content }): readonly Mail[] => {
+      if (kind !== 'broadcast' || to !== 'outside') return [];
+      const mail = decodeMessage(content) as Mail;
+      return mail.topic === topic ? [mail] : [];
     }),
 });

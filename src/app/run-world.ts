@@ -64,7 +64,6 @@ export class RunWorld implements RunWorldPorts {
   readonly #scope: RunScope;
   #pool: ResourcePool | undefined;
   #closing: Promise<void>[] | undefined;
-  #nextId: string | undefined;
   readonly stalls: StallMeter | undefined;
 
   constructor(run: RunId, log: RunLog, scope: RunScope) {
@@ -78,17 +77,7 @@ export class RunWorld implements RunWorldPorts {
     return this.#scope.shared.clock;
   }
   get ids(): Ids {
-    const id = this.#nextId;
-    if (id === undefined) return this.#scope.shared.ids;
-    const random = (): string => {
-      this.#nextId = undefined;
-      return id;
-    };
-    return { random };
-  }
-  /** Makes the next random id this one, which the caller got before the run started. */
-  useNextId(id: string): void {
-    this.#nextId = id;
+    return this.#scope.shared.ids;
   }
   get workspaces(): CellFolders {
     return this.#scope.shared.workspaces;

@@ -144,16 +144,16 @@ export type {
 } from './mail.ts';
 export type { ProtocolEvent, SpawnRequest, SpawnResult } from './protocol.ts';
 export type {
-  AgentMessage,
-  Answer,
-  LiveAgent,
   MessageTarget,
   OutsideSpawn,
   RouteChoice,
-  RunSession,
+  RunCommand,
+  RunCommandName,
+  RunCommandResults,
+  RunCommandTable,
   StartedAgent,
-  TeamSession,
-} from './run-session.ts';
+} from './run-command.ts';
+export type { AgentMessage, Answer, LiveAgent, RunSession, TeamSession } from './run-session.ts';
 export type { Cost, Model, Price, ModelReply, ReplyPart, Usage } from './model.ts';
 export type {
   AuditProblem,

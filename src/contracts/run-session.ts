@@ -2,7 +2,15 @@ import type { CellId, ErrorCode, RunId } from '#base';
 import type { RunEvent } from './event.ts';
 import type { Mail } from './mail.ts';
 import type { ProtocolEvent } from './protocol.ts';
-import type { Category } from './segment.ts';
+import type {
+  MessageTarget,
+  OutsideSpawn,
+  RouteChoice,
+  RunCommand,
+  RunCommandName,
+  RunCommandResults,
+  StartedAgent,
+} from './run-command.ts';
 import type { RunOutcome, Status } from './session.ts';
 import type { Task, TaskSpec, TeamMessage } from './team.ts';
 
@@ -13,6 +21,8 @@ export interface RunSession extends AsyncIterable<RunEvent> {
   readonly outcome: Promise<RunOutcome>;
   /** Whether it is long-lived: it handles many messages, until it is asked to finish. */
   readonly resident: boolean;
+  /** Carries out a command. Every method that asks something of the run is one of them: use this one if you hold it as data. */
+  do<K extends RunCommandName>(command: RunCommand<K>): RunCommandResults[K];
   cancel(): void;
   /** Adds context, which the model sees with its next request. Throws `cell_ended`. */
   addContext(text: string): void;
@@ -59,12 +69,6 @@ export interface RunSession extends AsyncIterable<RunEvent> {
   protocol(): AsyncIterable<ProtocolEvent>;
 }
 
-/** `to`: the name, session_id or agent name of one agent. Set either `to` or `topic`. */
-export type MessageTarget = { readonly to?: string; readonly topic?: string };
-
-/** Selects messages of a window, by category and by segment number. */
-export type RouteChoice = { readonly categories?: readonly Category[]; readonly segments?: readonly number[] };
-
 export type Answer = {
   readonly id: string;
   /** The message it answers; null: the message that the run was spawned with. */
@@ -81,30 +85,6 @@ export type Answer = {
 
 /** What an agent says to you. `unasked`: it answers none of your messages. */
 export type AgentMessage = Answer & { readonly unasked: boolean };
-
-/** An agent that somebody outside starts in a run. */
-export type OutsideSpawn = {
-  /** One of the agents in `spawns` of the parent, or `self`. */
-  readonly agent: string;
-  /** Without a goal, the agent waits for messages. */
-  readonly goal?: string;
-  /** The name, session_id or cell of a live agent. Default: the root. */
-  readonly parent?: string;
-  readonly workflow?: string;
-  /** Topics that it subscribes to. */
-  readonly topics?: readonly string[];
-  readonly metadata?: Readonly<Record<string, string>>;
-};
-
-export type StartedAgent = {
-  readonly cell: CellId;
-  readonly parent: CellId;
-  readonly sub_agent_id: string;
-  readonly session_id: string;
-  /** `spawned`: it waits for its first message. */
-  readonly status: 'spawned' | 'running';
-  readonly subscribed_topics: readonly string[];
-};
 
 /** A live agent of a run. */
 export type LiveAgent = {

@@ -131,7 +131,7 @@ const runUntilCrash = async ({ plan, fates, framesMax, cancelAtMs }: Case, inner
     readBlob: async () => Buffer.from(dumped),
     lane: () => undefined,
   });
-  clock.timer(cancelAtMs, () => live.cancel());
+  clock.timer(cancelAtMs, () => live.do({ do: 'cancel' }));
   const real = () => new Promise((resolve) => setImmediate(resolve));
   for (let step = 0; step < 2_000 && (clock.waiting > 0 || state.busy > 0); step++) {
     while (state.busy > 0) await real();

@@ -581,7 +581,14 @@ test('invalid input is refused with a reason, before anything is recorded', asyn
   expect(await wrong(() => session.route('lead', 'scout', { categories: ['NOTES' as never] }))).toMatch(
     /is not one of/u,
   );
-  expect(await wrong(() => session.route('lead', 'scout', { categories: ['DIALOG'] }))).toMatch(/^cell_ended: scout/u);
+  expect(await wrong(() => session.route('lead', 'scout', { categories: ['DIALOG'] }))).toBe(
+    'mail_unknown: No live agent is named "scout". Live agents: lead.',
+  );
+  expect(await wrong(() => session.do({ do: 'sing' } as never))).toMatch(
+    /^options_invalid: do: expected one of cancel/u,
+  );
+  expect(await wrong(() => session.do({ do: 'send', text: 'x', id: 'm-1' }))).toMatch(/^options_invalid: id: /u);
+  expect(await wrong(() => session.do({ do: 'confirm', message: 'm-none' }))).toMatch(/^mail_unknown: /u);
   expect(await wrong(() => cloister.send('nosuch', 'x'))).toBe(
     'cell_ended: Run nosuch is not running in this process: it has ended, or another process owns it.',
   );

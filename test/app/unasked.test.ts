@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { memoryStore } from '#adapters/stores';
 import { CloisterError, encodeMessage } from '#base';
 import type { RunId } from '#base';
-import type { Frame, RunLog } from '#contracts';
+import type { Frame, RunCommand, RunLog } from '#contracts';
 import { rehearse } from '#testkit';
 import type { ScriptLine } from '#testkit';
 import { LiveSession } from '../../src/app/live-session.ts';
@@ -165,15 +165,13 @@ const openUnrecorded = () => {
   const store = { ...memoryStore(), read: async () => [] };
   const topics = { hear: [], say: ['news'] };
   const agent = defineAgent({ name: 'lead', description: 'Leads.', prompt: 'Lead.', topics });
-  const mail = () => ({ ids: { next: () => 'id' }, agent, resident: true }) as never;
-  const session = new LiveSession('run' as RunId, { store, past: [], mail }, () => failed.promise);
+  const root = () => ({ agent, resident: true });
+  const ports = { store, ids: { random: () => 'id' }, past: [], root };
+  const session = new LiveSession('run' as RunId, ports, () => failed.promise);
   const delivered: string[] = [];
-  const controls = {
-    recordDelivered: (all: readonly string[]) => delivered.push(...all),
-    forwardTopic: () => undefined,
-  };
+  const live = { do: (command: RunCommand) => void (command.do === 'confirm' && delivered.push(command.message)) };
   const log: Pick<RunLog, 'durable'> = { durable: () => failed.promise };
-  session.attach(controls as never, log as RunLog, () => undefined);
+  session.attach(live as never, log as RunLog);
   let no = 0;
   const say = (kind: 'message' | 'broadcast'): void => {
     const head = { id: `m-${kind}`, message_type: kind === 'message' ? 'answer' : kind, agent_id: 'lead' };

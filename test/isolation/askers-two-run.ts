@@ -64,7 +64,7 @@ class Office {
         if (stage.pending.includes('desk')) await this.#deskWorks();
         else await this.#actOfOthers();
     }
-    stage.live.cancel();
+    stage.live.do({ do: 'cancel' });
     await stage.clock.advance(1_000_000);
     const ends = stage.frames.flatMap(({ record }) =>
       record.type === 'settle' && record.ended?.cell.startsWith('bob-') === true
@@ -75,7 +75,7 @@ class Office {
   }
 
   #isBobAlive(): boolean {
-    return this.stage.live.members().some(({ agent: name }) => name === 'bob');
+    return this.stage.live.agents().some(({ agent: name }) => name === 'bob');
   }
 
   /** Bob writes and waits for the answer, with a tool or idle. If he wrote twice, time would decide whether he gets two answers. */
@@ -115,9 +115,14 @@ class Office {
     const kind = this.#rng.below(20);
     if (kind === 0) return stage.crash();
     if (kind === 1)
-      return void stage.live.send(this.#words('A person asks'), { to: this.#rng.pick(['desk', ...others]) });
+      return void stage.live.do({
+        do: 'send',
+        text: this.#words('A person asks'),
+        to: this.#rng.pick(['desk', ...others]),
+      });
     const pending = stage.pending.filter((name) => name !== 'bob');
-    if (pending.length === 0) return void stage.live.send(this.#words('A person asks'), { to: this.#rng.pick(others) });
+    if (pending.length === 0)
+      return void stage.live.do({ do: 'send', text: this.#words('A person asks'), to: this.#rng.pick(others) });
     const name = this.#rng.pick(pending);
     if (name === 'desk') return this.#deskWorks();
     if (kind < 5) return stage.say(name, { text: this.#words(`${name} is done with`) });

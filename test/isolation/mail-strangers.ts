@@ -62,7 +62,8 @@ export const shownToQuiet = async (
       Array.from({ length: Math.min(left, perTurn) }, () => ({ to: 'desk', message: 'Hi' })),
     );
   for (let left = outside; left > 0; left--) {
-    const { sub_agent_id: name } = await stage.live.spawn({
+    const { sub_agent_id: name } = await stage.live.do({
+      do: 'spawn',
       agent: 'helper',
       goal: `Help ${left}.`,
       parent: 'noisy',

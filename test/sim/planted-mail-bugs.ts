@@ -94,7 +94,7 @@ export const mailBugs: readonly Bug[] = [
   bug(
     'a session that is resumed is asked to finish',
     'run-attach',
-    "$(whole) if ('frames' in start && session.resident) live.finish();",
+    "$(whole) if ('frames' in start && session.resident) live.do({ do: 'finish' });",
   ),
 
   // Spawning.

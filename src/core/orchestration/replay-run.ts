@@ -4,7 +4,7 @@ import type { Agent, AgentDefinition, Frame, ReplayReport, RunLog } from '#contr
 import { LocalRun, readRecordedRun, ReplayComparison } from '#core/cells';
 import type { RunChild } from '#core/cells';
 import { framesHash } from './frames-hash.ts';
-import { RootRun, runChild } from './root-run.ts';
+import { Run, runChild } from './run.ts';
 import type { RunWorldPorts } from './session-ports.ts';
 import { resolveRootAgent, rootFromRecord } from './run-agent.ts';
 import type { AgentLookup } from './run-agent.ts';
@@ -27,7 +27,7 @@ export const replayRun = async (
   const run = new LocalRun(world, runChild as RunChild, recorded.root.createdAt, { recorded, replaying: comparison });
   comparison.enter(recorded.root.birth.cell, agent.name);
   reportChangedDefinitions(frames, agent, comparison);
-  const root = new RootRun(run, world, rootFromRecord(run, recorded, agent));
+  const root = new Run(run, world, rootFromRecord(run, recorded, agent));
   root.outcome.catch(() => undefined);
   await comparison.idle;
   return buildReport(frames, comparison);

@@ -23,10 +23,9 @@ import { lowerCaps, earliestDeadline } from './agent-tool.ts';
 import { withOutputFormat } from './define-agent.ts';
 import { withRecordedTools } from './request-tools.ts';
 import { answerReserve } from './answer-reserve.ts';
-import { RootRun, runChild } from './root-run.ts';
-import type { RootCellSeed } from './root-run.ts';
+import { Run, runChild } from './run.ts';
+import type { RootCellSeed } from './run.ts';
 import type { RunWorldPorts } from './session-ports.ts';
-import type { RunHandle } from './run-handle.ts';
 
 /** What a run gets besides its goal: its conversation, history and caller. */
 export type RunInput = {
@@ -46,7 +45,7 @@ export const startRun = (
   budget: Budget | undefined,
   world: RunWorldPorts,
   { conversation, history, files, resident, caller }: RunInput = {},
-): RunHandle => {
+): Run => {
   const at = world.clock.now();
   const run = new LocalRun(world, runChild as RunChild, at);
   const cell = `${agent.name}-${world.ids.random()}` as CellId;
@@ -78,7 +77,7 @@ export const startRun = (
   } as const;
   const frame = run.write(cell, at, record, { childAgent: agent });
   const crossed = passed === null || 'refused' in passed ? null : passed;
-  return new RootRun(run, world, { agent, birth, createdAt: at, goal: crossed, frame });
+  return new Run(run, world, { agent, birth, createdAt: at, goal: crossed, frame });
 };
 
 const crossGoal = (content: string, cell: CellId, door: Door): Crossed<'goal'> | CrossingRefusal =>
@@ -165,10 +164,10 @@ const applyRecordedRequest = (agent: Agent, { digest }: Birth, { definitions }: 
 export type AgentLookup = (name: string) => Agent | undefined;
 
 /** Resumes an interrupted run: settled operations are not repeated. */
-export const resumeRun = (frames: readonly Frame[], findAgent: AgentLookup, world: RunWorldPorts): RunHandle => {
+export const resumeRun = (frames: readonly Frame[], findAgent: AgentLookup, world: RunWorldPorts): Run => {
   const { recorded, agent } = checkResume(frames, findAgent);
   const run = new LocalRun(world, runChild as RunChild, recorded.root.createdAt, { recorded });
-  return new RootRun(run, world, rootFromRecord(run, recorded, agent));
+  return new Run(run, world, rootFromRecord(run, recorded, agent));
 };
 
 export const rootFromRecord = (run: LocalRun, { root }: RecordedRun, agent: Agent): RootCellSeed => {

@@ -4,7 +4,7 @@ import type { CellId, RunId } from '#base';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import type { Agent, Birth, SessionResources, Frame, Outcome, TeamGoal, ToolDefinition, Validate } from '#contracts';
 import { startRun } from '#core/orchestration';
-import type { RunHandle, RunWorldPorts } from '#core/orchestration';
+import type { Run, RunWorldPorts } from '#core/orchestration';
 import { Rng } from './rng.ts';
 import { trackCall, FakeTime } from './fake-time.ts';
 import type { OpenCalls } from './fake-time.ts';
@@ -34,7 +34,7 @@ export class GraphRun {
   readonly cells: TeamCellState[] = [];
   readonly frames: Frame[] = [];
   readonly setting: GraphSetting;
-  live!: RunHandle;
+  live!: Run;
   outcome!: Outcome;
   readonly #time: FakeTime;
   readonly #ids: Rng;
@@ -84,10 +84,10 @@ export class GraphRun {
 
   #applyEvent(event: GraphEvent): void {
     try {
-      if (event.do === 'cancel') this.live.cancel();
-      else if (event.do === 'tell') this.live.send(event.text, { to: event.to });
+      if (event.do === 'cancel') this.live.do({ do: 'cancel' });
+      else if (event.do === 'tell') this.live.do({ do: 'send', text: event.text, to: event.to });
       // The run may have ended, or the tasks may depend on unknown tasks.
-      else this.live.addTasks(event.tasks).catch(() => undefined);
+      else this.live.do({ do: 'add-tasks', tasks: event.tasks }).catch(() => undefined);
     } catch {
       // The run has ended.
     }

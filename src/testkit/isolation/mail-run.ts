@@ -8,7 +8,7 @@ import type { CellId, RunId } from '#base';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import type { Agent, Birth, SessionResources, Frame, Outcome, ToolDefinition, Validate } from '#contracts';
 import { resumeRun, startRun } from '#core/orchestration';
-import type { RunHandle, RunWorldPorts } from '#core/orchestration';
+import type { Run, RunWorldPorts } from '#core/orchestration';
 import { Rng } from './rng.ts';
 import { trackCall, FakeTime } from './fake-time.ts';
 import type { OpenCalls } from './fake-time.ts';
@@ -56,7 +56,7 @@ export class MailRun {
   #starting: MailCellState | null = null;
   /** Incremented by a crash; whatever an earlier generation still does has no effect. */
   #generation = 0;
-  live!: RunHandle;
+  live!: Run;
 
   constructor(team: AgentTree, setting: MailSetting) {
     this.#tree = team;
@@ -113,7 +113,7 @@ export class MailRun {
 
   /** Cancels the run if it has not ended, and waits for its end. */
   async close(): Promise<void> {
-    if (!this.isOver) this.live.cancel();
+    if (!this.isOver) this.live.do({ do: 'cancel' });
     await this.time.advance(closingMs);
     await this.time.settle();
     if (!this.isOver) this.broken = 'It did not end after it was cancelled.';
@@ -146,8 +146,9 @@ export class MailRun {
 
   #sendFromOutside(act: Extract<Act, { do: 'end' | 'tell' }>): void {
     try {
-      if (act.do === 'tell') this.live.send(act.text, act.topic === undefined ? {} : { topic: act.topic });
-      else this.live.finish(this.cells.find(({ place }) => place === act.place)?.birth.cell ?? '');
+      if (act.do === 'tell')
+        this.live.do({ do: 'send', text: act.text, ...(act.topic === undefined ? {} : { topic: act.topic }) });
+      else this.live.do({ do: 'finish', name: this.cells.find(({ place }) => place === act.place)?.birth.cell ?? '' });
     } catch {
       // The run has ended, or the mailbox is full.
     }
@@ -162,7 +163,7 @@ export class MailRun {
     await this.time.settle();
   }
 
-  #follow(live: RunHandle): void {
+  #follow(live: Run): void {
     this.live = live;
     const life = this.#generation;
     live.outcome.then(

@@ -44,9 +44,7 @@ const waitMs = ({ setting: { root } }: MailRun): number => root.agent.spawns?.wa
 const graceMs = ({ setting: { root } }: MailRun): number => 1_000 + Math.max(5_000, root.agent.spawns?.graceMs ?? 0);
 
 const drawEnd = (run: MailRun, rng: Rng): readonly Act[] => {
-  const liveChildren = run.live
-    .members()
-    .flatMap(({ cell, parent }) => (parent === null ? [] : [run.cellState(cell)!]));
+  const liveChildren = run.live.agents().flatMap(({ cell, parent }) => (parent === null ? [] : [run.cellState(cell)!]));
   if (liveChildren.length === 0) return [{ do: 'pass', ms: 1_000 }];
   return [{ do: 'end', place: rng.pick(liveChildren).place }, ...drawGrace(run, rng)];
 };
@@ -76,7 +74,7 @@ const drawReplyAct = (run: MailRun, state: MailCellState, agents: readonly Agent
 };
 
 const callingSession = (run: MailRun, state: MailCellState, agents: readonly Agent[]): CallingSession => {
-  const members = run.live.members();
+  const members = run.live.agents();
   const { birth } = state;
   const own = birth.cell;
   return {

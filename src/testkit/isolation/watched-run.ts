@@ -18,7 +18,7 @@ import type {
   CellFolders,
 } from '#contracts';
 import { startRun } from '#core/orchestration';
-import type { RunHandle, RunWorldPorts } from '#core/orchestration';
+import type { Run, RunWorldPorts } from '#core/orchestration';
 import { trackCall, FakeTime } from './fake-time.ts';
 import type { OpenCalls } from './fake-time.ts';
 import { Rng } from './rng.ts';
@@ -73,7 +73,7 @@ export class WatchedRun {
   readonly #blobs = new Map<string, Uint8Array>();
   readonly #closing: Promise<void>[] = [];
   #newCell: NewCell | null = null;
-  #live: RunHandle | null = null;
+  #live: Run | null = null;
   #contextGiven = false;
 
   constructor(team: AgentTree, setting: RunSetting) {
@@ -116,9 +116,10 @@ export class WatchedRun {
     // A child that passes the context on would do so at a time that depends on its private work.
     if (planned.depth !== 1 || planned.isExtra || !share.includes('context') || this.#sharesContext(planned.testAgent))
       return;
-    if (!this.#contextGiven) this.#live?.addContext(new Rng(`${this.#setting.seed} given`).words());
+    if (!this.#contextGiven)
+      this.#live?.do({ do: 'add-context', text: new Rng(`${this.#setting.seed} given`).words() });
     this.#contextGiven = true;
-    this.#live?.refreshShare(cell);
+    this.#live?.do({ do: 'refresh-share', child: cell });
   }
 
   #sharesContext({ agent }: TestAgent): boolean {

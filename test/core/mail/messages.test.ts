@@ -201,7 +201,7 @@ describe('a message loop', () => {
     await stage.say('lead', { text: 'Ready.' });
     if (stage.pending.includes('lead')) await stage.say('lead', { text: 'Ann is ready.' });
     for (let task = 0; task < 5; task++) {
-      stage.live.send(`Task ${task}`);
+      stage.live.do({ do: 'send', text: `Task ${task}` });
       await stage.settle();
       await result('lead', 'send_message', { to: 'ann', message: `Do ${task}.` });
       await stage.say('ann', { text: `Done ${task}.` });
@@ -209,7 +209,7 @@ describe('a message loop', () => {
       await stage.say('lead', { text: `Ann has done ${task}.` });
     }
     expect(endsWithLoop()).toEqual([]);
-    expect(stage.live.members()).toHaveLength(2);
+    expect(stage.live.agents()).toHaveLength(2);
   });
 });
 

@@ -352,7 +352,7 @@ describe('mail and agent lifetimes', () => {
         const stage = new Stage([team()], false);
         await stage.settle();
         await fc.asyncModelRun(() => ({ model: new Model(), real: { stage } }), sequence);
-        stage.live.cancel();
+        stage.live.do({ do: 'cancel' });
         await stage.clock.advance(1_000);
         await stage.live.outcome;
         expect(stage.timers.size).toBe(0);

@@ -117,10 +117,10 @@ test('a person’s message that the model fetches is answered with the next work
     [false, true],
   ]) {
     await begin();
-    stage.live.send('Where is the key?', { to: 'desk' });
+    stage.live.do({ do: 'send', text: 'Where is the key?', to: 'desk' });
     await writes('ann', 'My PIN?');
     expect(await result('desk', 'receive_message')).toContain('Where is the key?');
-    if (closes) stage.live.finish('desk');
+    if (closes) stage.live.do({ do: 'finish', name: 'desk' });
     await stage.say('desk', { text: 'Open.' });
     expect(stage.shown('desk')).toMatch(/Now answer the user's message m-[\w-]+, which you read/u);
     if (crashes) await stage.crash();
@@ -220,7 +220,7 @@ test('who waits in the mailbox when the agent is shut down is told that it was n
   await writes('ann', 'My PIN?');
   await writes('bob', 'When do you close?');
   await stage.say('desk', { text: 'Open.' });
-  stage.live.finish('desk');
+  stage.live.do({ do: 'finish', name: 'desk' });
   await stage.say('desk', { text: '4711.' });
   expect(answers()).toEqual(['lead goal', 'ann 0']);
   expect(stage.mail().filter(({ state }) => state === 'dead')).toMatchObject([{ agent_id: 'bob', reason: 'ended' }]);
@@ -235,7 +235,7 @@ test('the audit derives from the log who asked, and reports an answer that went 
   await writes('bob', 'When do you close?');
   await stage.say('desk', { text: 'Open.' });
   await stage.say('desk', { text: '4711.' });
-  stage.live.finish('desk');
+  stage.live.do({ do: 'finish', name: 'desk' });
   await stage.say('desk', { text: 'At six.' });
   const bob = stage.frames.find(({ cell }) => cell.startsWith('bob-'))!.cell;
   const problemsOf = async (change: (frame: Loose) => void): Promise<readonly string[]> => {

@@ -131,7 +131,7 @@ test('an agent’s time budget does not run while it waits', async () => {
 test('a person’s message to a working root is answered, and the root’s unprompted answer reaches the person', async () => {
   await begin(lead([agent('ann')]), true);
   await spawn('ann');
-  stage.live.send('What time is it?');
+  stage.live.do({ do: 'send', text: 'What time is it?' });
   expect(await result('lead', 'receive_message')).toContain('What time is it?');
   await stage.say('lead', { text: 'Ten past four.' });
   await stage.say('ann', { text: 'I am done.' });
@@ -139,7 +139,7 @@ test('a person’s message to a working root is answered, and the root’s unpro
   const out = stage.mail().filter(({ to }) => to === 'outside');
   expect(out.map(({ message_type: type, state }) => `${type} ${state}`)).toEqual(['answer queued', 'message queued']);
   // Delivered is what was handed out, and only that.
-  stage.live.recordDelivered([out[1]!.id]);
+  stage.live.do({ do: 'confirm', message: out[1]!.id });
   expect(stage.mail().flatMap(({ to, state }) => (to === 'outside' ? [state] : []))).toEqual(['queued', 'delivered']);
 });
 

@@ -22,7 +22,7 @@ test('of 5,000 parallel spawn attempts exactly as many succeed as are allowed', 
   expect(codes).toHaveLength(5_000);
   expect(codes.filter((code) => code === 'ok')).toHaveLength(7);
   expect(new Set(codes)).toEqual(new Set(['ok', 'SPAWN_RATE']));
-  stage.live.cancel();
+  stage.live.do({ do: 'cancel' });
   await stage.settle();
   expect(await stage.live.outcome).toMatchObject({ status: 'cancelled', spent: { spawns: 7 } });
 });
@@ -45,7 +45,7 @@ test('a cancelled tree of 1,111 cells starts nothing afterwards, and no cell is 
   for (let round = 0; round < 8; round++) await stage.settle();
   const cellCount = stage.frames.filter(({ record }) => 'birth' in record && record.birth !== undefined).length;
   expect(cellCount).toBe(1_111);
-  stage.live.cancel();
+  stage.live.do({ do: 'cancel' });
   const at = stage.frames.length;
   await stage.clock.advance(50);
   expect(await stage.live.outcome).toMatchObject({ status: 'cancelled' });

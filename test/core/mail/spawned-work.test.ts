@@ -270,11 +270,11 @@ test('a long-lived parent waits for nobody, neither between its answers nor when
   await stage.settle();
   await stage.say('lead', spawn('helper', 'Dig'));
   await stage.say('lead', { text: 'Handed over.' });
-  expect(stage.live.members().map(({ agent: name, status }) => `${name} ${status}`)).toEqual([
+  expect(stage.live.agents().map(({ agent: name, status }) => `${name} ${status}`)).toEqual([
     'lead waiting',
     'helper running',
   ]);
-  stage.live.finish();
+  stage.live.do({ do: 'finish' });
   await stage.clock.advance(6_000);
   expect(await stage.live.outcome).toMatchObject({ status: 'partial', output: 'Handed over.', missing: ['helper'] });
 });

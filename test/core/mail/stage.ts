@@ -6,7 +6,7 @@ import type { RunId } from '#base';
 import type { Agent, Frame } from '#contracts';
 import { auditRun, readRunMail } from '#core/audit';
 import { resumeRun, startRun } from '#core/orchestration';
-import type { RunHandle, RunWorldPorts } from '#core/orchestration';
+import type { Run, RunWorldPorts } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';
 import type { ScriptedReply } from '#testkit';
 
@@ -20,7 +20,7 @@ export class Stage {
   frames: Frame[] = [];
   /** The timers of the current process. */
   timers = new Set<unknown>();
-  live: RunHandle;
+  live: Run;
   readonly #pending = new Map<string, PendingRequest>();
   readonly #replies = new Map<string, ScriptedReply>();
   #firstReply: ((agent: string) => ScriptedReply | null) | null = null;

@@ -9,7 +9,7 @@ import { validate } from '#adapters/schemas';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import { auditRun, projectEvents, reportRun } from '#core/audit';
 import { defineAgent, replayRun, resumeRun, startRun } from '#core/orchestration';
-import type { RunHandle, RunWorldPorts } from '#core/orchestration';
+import type { Run, RunWorldPorts } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';
 import { expectSums } from '../sums.ts';
 
@@ -184,7 +184,7 @@ const dyingLog = (frames: Frame[], max: number): RunLog => ({
   close: async () => undefined,
 });
 
-const finish = async (wired: Wired, live: RunHandle) => {
+const finish = async (wired: Wired, live: Run) => {
   const outcome = live.outcome;
   for (let step = 0; step < 400; step++) {
     const done = await Promise.race([outcome.then(() => true), wired.clock.advance(1_000).then(() => false)]);
@@ -223,11 +223,12 @@ const runOnce = async () => {
   const live = startRun(wired.lead, 'Do the whole thing', undefined, world, { history });
   // While two workers are running: they get new context only on a refresh.
   await wired.clock.advance(10);
-  live.addContext('And it is British.');
+  live.do({ do: 'add-context', text: 'And it is British.' });
   const [worker] = frames.flatMap(({ record }) =>
     record.type === 'begin' && record.birth?.agent === 'worker' ? [record.birth.cell] : [],
   );
-  expect([live.refreshShare(worker!), live.refreshShare(worker!)]).toEqual([1, 0]);
+  const refresh = (): number => live.do({ do: 'refresh-share', child: worker! });
+  expect([refresh(), refresh()]).toEqual([1, 0]);
   const outcome = await finish(wired, live);
   return { wired, frames, outcome };
 };
@@ -404,7 +405,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
       const frames: Frame[] = [];
       const live = startRun(first.lead, 'Do the whole thing', undefined, first.world(dyingLog(frames, Infinity)));
       await first.clock.advance(cancelAfterMs);
-      live.cancel();
+      live.do({ do: 'cancel' });
       const whole = await finish(first, live);
       expect(whole.status).toBe('cancelled');
       const cancelledAt = frames.findIndex(({ record }) => record.type === 'cancel');

@@ -8,7 +8,7 @@ import { memoryCellFolders } from '#adapters/cell-folders';
 import { auditRun } from '#core/audit';
 import { makeRedact } from '#core/registry';
 import { resumeRun, startRun } from '#core/orchestration';
-import type { RunHandle, RunWorldPorts } from '#core/orchestration';
+import type { Run, RunWorldPorts } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';
 import type { ScriptLine } from '#testkit';
 import { runUntilSettled } from './driver.ts';
@@ -62,7 +62,7 @@ const wire = ({ says, at = 1_000_000, sources, facts = {}, secrets = [], onLive 
       onLive: (_cell: CellId, _agent: string, event: LiveEvent) => onLive(event),
     }),
   };
-  const finish = async (live: RunHandle) => {
+  const finish = async (live: Run) => {
     const outcome = await runUntilSettled(clock, live.outcome);
     await Promise.all(closing);
     return { outcome, frames, requests: rehearsal.requests };

@@ -13,6 +13,9 @@ export const nothing: AsyncIterable<never> = {
 /** For a session that gets no messages. */
 export const noMail = {
   resident: false,
+  do: (): never => {
+    throw new Error('Not here.');
+  },
   addContext: () => undefined,
   spawn: async () => Promise.reject(new Error('Not here.')),
   refreshShare: () => 0,

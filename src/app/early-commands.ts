@@ -1,0 +1,94 @@
+// Commands that come before the run has started: checked against what is known by then, and carried out in their order when it
+// starts.
+import { CloisterError, utf8Bytes } from '#base';
+import type { RunId } from '#base';
+import type { Agent, Ids, RunCommand, RunCommandTable } from '#contracts';
+import { mailboxBytesMax, mailboxMessagesMax } from '#core/bus';
+import { checkTeamMember } from '#core/orchestration';
+import type { Run } from '#core/orchestration';
+
+export type EarlyCommandPorts = {
+  readonly run: RunId;
+  readonly ids: Ids;
+  /** The root's definition; undefined if it is no longer loaded. */
+  readonly agent: Agent | undefined;
+  /** A resident accepts messages whatever its definition says. */
+  readonly resident: boolean;
+  /** Resolves when the run has started. Rejects with `cell_ended`. */
+  started(): Promise<Run>;
+};
+
+/** A command that can wait until the run has started. */
+type EarlyCommand = RunCommand<'add-context' | 'send' | 'forward-topic' | 'confirm' | 'finish'>;
+
+export class EarlyCommands {
+  readonly ports: EarlyCommandPorts;
+  readonly queue: EarlyCommand[] = [];
+
+  constructor(ports: EarlyCommandPorts) {
+    this.ports = ports;
+  }
+
+  add(command: EarlyCommand): void {
+    this.queue.push(command);
+  }
+
+  /** The messages that are not in the log yet. */
+  get messages(): readonly RunCommand<'send'>[] {
+    return this.queue.filter((one) => one.do === 'send');
+  }
+}
+
+export const earlyCommands: RunCommandTable<EarlyCommands> = {
+  'add-context': (early, command) => early.add(command),
+  'refresh-share': (early) => notStarted(early),
+  send: (early, command) => {
+    checkEarlyMessage(early, command);
+    const id = `m-${early.ports.ids.random()}`;
+    early.add({ ...command, id });
+    return id;
+  },
+  route: (early) => notStarted(early),
+  'forward-topic': (early, command) => early.add(command),
+  confirm: (early, command) => {
+    const { message } = command;
+    if (!early.queue.some((one) => one.do === 'confirm' && one.message === message)) early.add(command);
+  },
+  spawn: async ({ ports }, command) => (await ports.started()).do(command),
+  'add-tasks': async ({ ports }, command) => (await ports.started()).do(command),
+  finish: (early, command) => {
+    const { name } = command;
+    if (name !== undefined && name !== early.ports.agent?.name) throw onlyRoot(early);
+    early.add({ do: 'finish' });
+  },
+  // The run is started as a cancelled one.
+  cancel: () => undefined,
+};
+
+const notStarted = ({ ports: { run } }: EarlyCommands): never => {
+  throw new CloisterError('cell_ended', `Run ${run} has not started.`);
+};
+
+const onlyRoot = ({ ports: { run, agent } }: EarlyCommands): CloisterError =>
+  new CloisterError('mail_unknown', `Run ${run} has not started: only ${agent?.name ?? 'its root'} is available.`);
+
+/** Throws now if the message could not be delivered once the run starts. */
+const checkEarlyMessage = (early: EarlyCommands, { text, to, topic }: RunCommand<'send'>): void => {
+  const { run, agent, resident } = early.ports;
+  if (!resident && (agent?.messages ?? null) === null)
+    throw new CloisterError(
+      'mail_unknown',
+      `${agent?.name ?? 'The agent'} does not accept messages: start it with \`spawn\`, or set \`messages\` in its definition.`,
+    );
+  if (agent?.team != null) checkTeamMember(agent.team, to);
+  else if (topic === undefined && to !== undefined && to !== agent?.name) throw onlyRoot(early);
+  const waiting = early.messages;
+  const bytes = [...waiting.map((one) => one.text), text].reduce((sum, one) => sum + messageBytes(one), 0);
+  if (waiting.length >= mailboxMessagesMax || bytes > mailboxBytesMax)
+    throw new CloisterError('mailbox_full', `Run ${run} has not started.`);
+};
+
+const messageBytes = (text: string): number => utf8Bytes(JSON.stringify(text)) + envelopeBytes;
+
+/** Upper bound for what the runtime adds to the text of a message. */
+const envelopeBytes = 1_000;

@@ -1,0 +1,80 @@
+// What somebody outside can ask of a run, as data: headends and code parse into it, and commands that come before the run has
+// started wait in this form.
+import type { CellId } from '#base';
+import type { Category } from './segment.ts';
+import type { TaskSpec } from './team.ts';
+
+/** Each command, by name; the methods of `RunSession` and `TeamSession` say what they do. */
+export type RunCommands = {
+  'add-context': { readonly text: string };
+  'refresh-share': { readonly child: string };
+  /** `id`: the id of the message, if it was given out before the run had started. */
+  send: MessageTarget & { readonly text: string; readonly id?: string };
+  route: RouteChoice & { readonly from: string; readonly to: readonly string[] };
+  /** From now on, messages that are published on the topic are sent outside too. */
+  'forward-topic': { readonly topic: string };
+  /** Records that a message to the outside was handed out. Nothing is recorded once the run has ended. */
+  confirm: { readonly message: string };
+  spawn: OutsideSpawn;
+  'add-tasks': { readonly tasks: readonly TaskSpec[] };
+  /** Default: the root. Any other agent is stopped after a grace period. */
+  finish: { readonly name?: string | undefined };
+  cancel: unknown;
+};
+
+export type RunCommandName = keyof RunCommands;
+
+export type RunCommand<K extends RunCommandName = RunCommandName> = {
+  [P in K]: { readonly do: P } & RunCommands[P];
+}[K];
+
+export type RunCommandResults = {
+  'add-context': void;
+  /** The number of messages that crossed. */
+  'refresh-share': number;
+  /** The id of the message. */
+  send: string;
+  /** The number of messages that crossed. */
+  route: number;
+  'forward-topic': void;
+  confirm: void;
+  spawn: Promise<StartedAgent>;
+  'add-tasks': Promise<void>;
+  finish: void;
+  cancel: void;
+};
+
+/** What is done for each command, on something that the commands act on. */
+export type RunCommandTable<On> = {
+  readonly [K in RunCommandName]: (on: On, command: RunCommand<K>) => RunCommandResults[K];
+};
+
+/** `to`: the name, session_id or agent name of one agent. Set either `to` or `topic`. */
+export type MessageTarget = { readonly to?: string; readonly topic?: string };
+
+/** Selects messages of a window, by category and by segment number. */
+export type RouteChoice = { readonly categories?: readonly Category[]; readonly segments?: readonly number[] };
+
+/** An agent that somebody outside starts in a run. */
+export type OutsideSpawn = {
+  /** One of the agents in `spawns` of the parent, or `self`. */
+  readonly agent: string;
+  /** Without a goal, the agent waits for messages. */
+  readonly goal?: string;
+  /** The name, session_id or cell of a live agent. Default: the root. */
+  readonly parent?: string;
+  readonly workflow?: string;
+  /** Topics that it subscribes to. */
+  readonly topics?: readonly string[];
+  readonly metadata?: Readonly<Record<string, string>>;
+};
+
+export type StartedAgent = {
+  readonly cell: CellId;
+  readonly parent: CellId;
+  readonly sub_agent_id: string;
+  readonly session_id: string;
+  /** `spawned`: it waits for its first message. */
+  readonly status: 'spawned' | 'running';
+  readonly subscribed_topics: readonly string[];
+};
