@@ -3,8 +3,18 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { recordFormats } from '#base';
+import type { BeginKind, CrossingKind, FrameRecord } from '#contracts';
+import { rules } from '#core/rules';
 import { newTemporaryFolder } from '../isolation/temporary-folder.ts';
-import { copyFixture, fixtureRuns, openFixture } from '../fixtures/scenarios.ts';
+import {
+  copyFixture,
+  fixtureFrames,
+  fixtureRuns,
+  openFixture,
+  recordAgain,
+  sequentialRuns,
+} from '../fixtures/scenarios.ts';
 
 const folder = fileURLToPath(new URL('../fixtures/workspaces/', import.meta.url));
 const formats = readdirSync(folder);
@@ -13,7 +23,7 @@ const openCopy = async (format: string) => {
   const workspace = newTemporaryFolder();
   copyFixture(join(folder, format), workspace);
   // New ids must not collide with those of the fixture.
-  const cloister = await openFixture(workspace, 0x1000);
+  const cloister = await openFixture(workspace, { idsFrom: 0x1000 });
   onTestFinished(async () => {
     await cloister.close();
     rmSync(workspace, { recursive: true, force: true });
@@ -26,14 +36,8 @@ const openCopy = async (format: string) => {
 describe.for(formats)('a workspace of %s', (format) => {
   test('lists its runs with the format and the build that recorded them', async () => {
     const { runs } = await openCopy(format);
-    expect(runs.map(({ agent, state, status }) => [agent, state, status])).toEqual([
-      ['lead', 'ended', 'completed'],
-      ['team', 'ended', 'partial'],
-      ['desk', 'ended', 'completed'],
-      ['lead', 'interrupted', null],
-      ['lead', 'ended', 'completed'],
-      ['lead', 'ended', 'completed'],
-    ]);
+    expect(runs.filter(({ state }) => state !== 'ended').map(({ agent }) => agent)).toEqual(['lead', 'frail']);
+    expect(new Set(runs.map(({ status }) => status))).toEqual(new Set(['completed', 'partial', 'cancelled', null]));
     for (const { recordedBy } of runs)
       expect(recordedBy).toEqual({ format: Number(format.slice(7)), build: expect.stringMatching(/^cloister \d/u) });
   });
@@ -63,16 +67,26 @@ describe.for(formats)('a workspace of %s', (format) => {
     expect(letters.filter(({ state }) => state === 'read').length).toBeGreaterThan(3);
   });
 
-  test('its interrupted run is resumed to its end, and every prefix of the log stays', async () => {
+  test.for([
+    ['interrupted', 'In short: tea.'],
+    ['killed', 'It went on.'],
+  ] as const)('its run "%s" is resumed to its end, and every prefix of the log stays', async ([name, output]) => {
     const { cloister, run } = await openCopy(format);
-    const before = await cloister.show(run('interrupted'));
-    const session = await cloister.resume(run('interrupted'));
-    expect(await session.outcome).toMatchObject({ status: 'completed', output: 'In short: tea.' });
-    const after = await cloister.show(run('interrupted'));
+    const before = await cloister.show(run(name));
+    const session = await cloister.resume(run(name));
+    expect(await session.outcome).toMatchObject({ status: 'completed', output });
+    const after = await cloister.show(run(name));
     expect(after.events.slice(0, before.events.length)).toEqual(before.events);
     expect(after.recordedBy).toEqual(before.recordedBy);
-    expect(await cloister.audit(run('interrupted'))).toMatchObject({ ok: true, problems: [] });
-    expect(await cloister.replay(run('interrupted'))).toMatchObject({ differences: [], ok: true });
+    expect(await cloister.audit(run(name))).toMatchObject({ ok: true, problems: [] });
+    expect(await cloister.replay(run(name))).toMatchObject({ differences: [], ok: true });
+  });
+
+  test('its agent’s files are there in the next turn of their conversation', async () => {
+    const { cloister } = await openCopy(format);
+    const next = await cloister.runTurn('writer', 'What is there?', { conversation: 'notes' });
+    expect(await next.outcome).toMatchObject({ status: 'completed', output: 'A file about tea.' });
+    expect(await cloister.audit(next.run)).toMatchObject({ ok: true, problems: [] });
   });
 
   test('its conversation is continued, and its checkpoint branched', async () => {
@@ -92,3 +106,57 @@ describe.for(formats)('a workspace of %s', (format) => {
     expect((await cloister.conversations.show({ agent: 'lead', name: 'cocoa' })).entries).toHaveLength(2);
   });
 });
+
+const newest = `format-${recordFormats.newest}`;
+
+test('the newest workspace uses every rule, every kind of record and every kind of crossing', () => {
+  const seen = { rules: new Set<string>(), records: new Set<string>(), crossings: new Set<string>() };
+  for (const { record, contents = [], ...frame } of fixtureFrames(join(folder, newest))) {
+    seen.records.add(record.type === 'begin' ? `begin ${record.do}` : record.type);
+    for (const { kind } of contents) seen.crossings.add(kind);
+    for (const [name] of JSON.stringify(frame).matchAll(/(?<="rule":")[^"]+/gu)) seen.rules.add(name);
+  }
+  expect(Object.keys(rules).filter((name) => !seen.rules.has(name))).toEqual([]);
+  expect([...seen.records].toSorted()).toEqual(Object.keys(recordKinds).toSorted());
+  expect([...seen.crossings].toSorted()).toEqual(Object.keys(crossingKinds).toSorted());
+});
+
+test.for(sequentialRuns)('the run "%s" is recorded as it was, byte for byte', async (name) => {
+  const { run } = await openCopy(newest);
+  const was = fixtureFrames(join(folder, newest), run(name));
+  const workspace = newTemporaryFolder();
+  onTestFinished(() => rmSync(workspace, { recursive: true, force: true }));
+  await recordAgain(workspace, name, { idsFrom: Number.parseInt(was[0]!.run, 16) - 1, at: was[0]!.at });
+  expect(fixtureFrames(workspace)).toEqual(was);
+});
+
+/** A new one does not compile before it is listed here, and is then missing from the workspace. */
+const recordKinds: Readonly<Record<Exclude<FrameRecord['type'], 'begin'> | `begin ${BeginKind}`, true>> = {
+  open: true,
+  'begin step': true,
+  'begin child': true,
+  'begin sleep': true,
+  'begin receive': true,
+  settle: true,
+  held: true,
+  again: true,
+  resume: true,
+  fork: true,
+  give: true,
+  post: true,
+  mail: true,
+  delivered: true,
+  cancel: true,
+  close: true,
+};
+const crossingKinds: Readonly<Record<Exclude<CrossingKind, 'checkpoint'>, true>> = {
+  goal: true,
+  result: true,
+  share: true,
+  dependency: true,
+  message: true,
+  broadcast: true,
+  note: true,
+  file: true,
+  history: true,
+};
