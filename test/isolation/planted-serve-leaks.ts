@@ -44,6 +44,24 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
     `const newest = [...this.#live.values()].findLast((one) => one.resident !== undefined);
     const $(declarations.0.id) = ((session) => $(declarations.0.init))(newest?.session ?? session);`,
   ]),
+  leak('one rate bucket for all callers', ['rate-bucket', "name = '';\n    $(whole)"]),
+  leak('allowances are summed over callers', ['allowance-of-caller', "name = '';\n    $(whole)"]),
+  leak('running runs are counted across callers', ['slots-of-caller', 'this.#running < callerMax']),
+  leak('every caller can use the agents of all', ['agents-of-caller', 'const agents = this.#ports.agents;']),
+  leak('a run is found by the first digits of its id, whoever it belongs to', [
+    'run-by-id',
+    `const $(declarations.0.id) = $(declarations.0.init) ?? [...live.values()].find(({ session }) => session.run.startsWith(run));
+  run = $(declarations.0.id)?.session.run ?? run;`,
+  ]),
+  leak('what residents say unasked to one caller is listed to all', [
+    'dialog-messages',
+    `const $(declarations.0.id) = new Map<string, RunMessage>((globalThis as any).planted ?? []);
+  (globalThis as any).planted = events.flatMap((event) =>
+    event.type === 'mail' && event.unasked && event.text !== null
+      ? [[event.message, { by: 'agent', text: event.text, message: event.message } as const] as const]
+      : [],
+  );`,
+  ]),
   leak('every caller can find a run', ['run-found-by-caller', 'if ($(test.left)) $(consequent)']),
   leak('a response continues the latest recalled history of any caller', [
     'recalled-said',

@@ -9,6 +9,7 @@ import {
   toolCall,
 } from '../app/serve/crowd-requests.ts';
 import type { Caller, Kind } from '../app/serve/crowd-requests.ts';
+import { probes } from '../app/serve/crowd-probes.ts';
 import { askWithTool, resultsBody } from '../app/serve/crowd-tools.ts';
 
 export type Act =
@@ -36,6 +37,8 @@ export type Act =
   | { readonly do: 'begin'; readonly word: string; readonly afterMs: number; readonly end: 'cancel' | 'watch' }
   | { readonly do: 'connect'; readonly word: string; readonly afterMs: number }
   | { readonly do: 'get'; readonly path: string }
+  /** Tries to reach the newest run of another caller or of its own, by its id or the first digits of it. */
+  | { readonly do: 'probe'; readonly nth: number; readonly whose: 'own' | 'other'; readonly digits: number }
   | { readonly do: 'wrong'; readonly path: string; readonly body: string };
 
 export const toolsEnds = ['bring', 'fail', 'cancel', 'leave'] as const;
@@ -61,12 +64,16 @@ export type Actor = Caller & {
   /** Called with every response text. */
   readonly onResponse: (text: string) => void;
   readonly last: { response: string; withTools: string };
+  /** The newest run of each, as far as it is known. */
+  readonly newestRun: (whose: 'own' | 'other') => string | undefined;
 };
 
 export const unknownResponses = (): Actor['last'] => ({
   response: 'resp_ffffffffffff',
   withTools: 'resp_ffffffffffff_1',
 });
+
+const unknownRun = 'ffffffffffff';
 
 /** Returns everything that came back, for each request. */
 export const perform = async (one: Act, actor: Actor): Promise<string> => {
@@ -117,6 +124,14 @@ export const perform = async (one: Act, actor: Actor): Promise<string> => {
       return connect(actor, one);
     case 'get':
       return fetchAndRecord(actor, getRequest(actor, one.path));
+    case 'probe': {
+      // A whole id of its own is no attempt.
+      const run = (actor.newestRun(one.whose) ?? unknownRun).slice(
+        0,
+        Math.min(one.digits, one.whose === 'own' ? 6 : 12),
+      );
+      return fetchAndRecord(actor, probes[one.nth % probes.length]!.request(url, token, run));
+    }
     case 'wrong':
       return fetchAndRecord(
         actor,
@@ -208,7 +223,9 @@ const connect = async (actor: Actor, { word, afterMs }: ActOfKind<'connect'>): P
     await actor.at(afterMs);
     for (const message of [initialize(), toolCall(word)])
       brought.push(await fetchAndRecord(actor, postRequest(actor, first.data, message)));
-    while (brought.at(-1)?.includes('"id":1') !== true) {
+    // A refused message is never answered.
+    const isAccepted = brought.every((text) => text.startsWith('[202'));
+    while (isAccepted && brought.at(-1)?.includes('"id":1') !== true) {
       const block = await events.nextBlock();
       brought.push(JSON.stringify(block).replaceAll('\\', ''));
       if (block === null) break;

@@ -21,6 +21,10 @@ export class KnownIds {
     for (const [session] of text.matchAll(/\/mcp\/messages\?session=[\da-f]+/gu)) this.#sessions.add(session);
   }
 
+  get newestRun(): string | undefined {
+    return [...this.#runs].at(-1);
+  }
+
   /** A request by another caller about one of the newest ids. */
   foreignRequest(actor: Actor, rng: SeededRng): Request | null {
     const [run, call, session] = [this.#runs, this.#calls, this.#sessions].map((ids) => [...ids].at(-1));
@@ -35,7 +39,7 @@ export class KnownIds {
 }
 
 const secretOf = (rng: SeededRng): string =>
-  `private-${rng.of(['plain', 'slow', 'fault', 'tool'])}-${'x'.repeat(rng.below(200))}${rng.below(1e9)}`;
+  `private-${rng.of(['plain', 'slow', 'fault', 'tool', 'later'])}-${'x'.repeat(rng.below(200))}${rng.below(1e9)}`;
 
 export const disturb = async (actor: Actor, rng: SeededRng, known: KnownIds): Promise<void> => {
   if (rng.chance(0.3)) {
@@ -84,7 +88,8 @@ const randomAct = (rng: SeededRng): Act => {
     { do: 'resident', word, conversation, afterMs, end: rng.of(residentEnds) },
     { do: 'begin', word, afterMs, end: rng.of(['cancel', 'watch']) },
     { do: 'connect', word, afterMs },
-    { do: 'get', path: '/v1/runs' },
+    { do: 'get', path: rng.of(['/v1/runs', '/v1/models']) },
+    { do: 'probe', nth: rng.below(20), whose: rng.of(['own', 'other']), digits: 1 + rng.below(12) },
   ];
   return rng.of(choices);
 };

@@ -6,10 +6,13 @@ import { sha256 } from '#base';
 import { defineAgent, openCloister, openServer } from 'cloister';
 import type { Agent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
+import type { RequestView, ScriptedReply } from 'cloister/testkit';
 
 import { hashToken } from '../../src/app/serve/token-registry.ts';
+import type { TokenEntry } from '../../src/app/serve/token-registry.ts';
 import { resultsBody, unknownCallId, toolName } from '../app/serve/crowd-tools.ts';
 import { seededRng } from '../app/serve/seeded-rng.ts';
+import type { SeededRng } from '../app/serve/seeded-rng.ts';
 import { patientWorld } from './patient-world.ts';
 import type { PatientWorld } from './patient-world.ts';
 import { kinds, unknownResponses, perform, residentEnds, toolsEnds } from './serve-acts.ts';
@@ -22,7 +25,7 @@ const mark = 'bee';
 const weakValues = ['Summer2025!', 'Summer2026!', 'Winter2026!', 'my-company-password-2026'];
 const guesses = weakValues.join(' ');
 const word = fc
-  .tuple(fc.constantFrom('plain', 'slow', 'fault', 'tool'), fc.nat(99))
+  .tuple(fc.constantFrom('plain', 'slow', 'fault', 'tool', 'later'), fc.nat(99))
   .map(([how, no]) => `${mark}-${how}-${no}${no % 3 === 0 ? ` ${guesses}` : ''}`);
 const afterMs = fc.nat(400);
 const kind = fc.constantFrom(...kinds);
@@ -45,6 +48,9 @@ const wrongBodies: readonly (readonly [path: string, body: string])[] = [
 
 const guessPaths = weakValues.flatMap((guess) => [`/v1/${guess}?q=x`, `/v1/runs?${guess}=x`]);
 
+/** Only the other caller is told which of these agents there is. */
+const deskNames = ['desk-a', 'desk-b', 'desk-c'];
+
 /** What the watched caller does, the same in both worlds. */
 export const act: fc.Arbitrary<Act> = fc.oneof(
   actOf('ask', { kind, word, history: fc.boolean() }),
@@ -63,13 +69,49 @@ export const act: fc.Arbitrary<Act> = fc.oneof(
       '/v1/runs',
       '/v1/models',
       '/v1/nobody?q=x',
+      ...deskNames.map((name) => `/v1/${name}?q=x`),
       '/v1/runs/ffffffffffff',
       '/health',
       '/health',
     ),
   }),
+  actOf('probe', {
+    nth: fc.nat(19),
+    whose: fc.constantFrom('own' as const, 'other' as const),
+    digits: fc.nat(11).map((n) => n + 1),
+  }),
   fc.constantFrom(...wrongBodies).map(([path, body]) => ({ do: 'wrong' as const, path, body })),
 );
+
+/** What the token of the watched caller allows, the same in both worlds. */
+export type Terms = Pick<TokenEntry, 'agents' | 'budget' | 'allowance' | 'requestsPerMinute' | 'running'>;
+
+export const terms: fc.Arbitrary<Terms> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant({}) },
+  { weight: 1, arbitrary: fc.record({ requestsPerMinute: fc.integer({ min: 2, max: 20 }) }) },
+  { weight: 1, arbitrary: fc.record({ running: fc.integer({ min: 1, max: 3 }) }) },
+  { weight: 1, arbitrary: fc.constant({ agents: ['echo'] }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      budget: fc.constant({ tokens: 20_000 }),
+      allowance: fc.record({
+        tokens: fc.integer({ min: 20_000, max: 200_000 }),
+        per: fc.constantFrom('hour' as const, 'month' as const),
+      }),
+    }),
+  },
+);
+
+/** What the token of the other caller allows is its own business. */
+const otherTerms = (rng: SeededRng, desk: string): Terms => ({
+  ...(rng.chance(0.3) ? { agents: ['echo', desk] } : {}),
+  ...(rng.chance(0.3) ? { requestsPerMinute: 1 + rng.below(50) } : {}),
+  ...(rng.chance(0.3) ? { running: 1 + rng.below(4) } : {}),
+  ...(rng.chance(0.3)
+    ? { budget: { tokens: 20_000 }, allowance: { tokens: 20_000 + rng.below(200_000), per: 'hour' as const } }
+    : {}),
+});
 
 const url = 'http://127.0.0.1:1';
 const [watched, other] = ['clo_watched', 'clo_other'];
@@ -77,15 +119,21 @@ const stepMs = 1_000;
 const stallMs = 300;
 
 /** Everything the watched caller and its model saw, with ids numbered in order. */
-export const observeWorld = async (acts: readonly Act[], salt: number): Promise<readonly string[]> => {
+export const observeWorld = async (
+  acts: readonly Act[],
+  salt: number,
+  allowed: Terms = {},
+): Promise<readonly string[]> => {
   const world = patientWorld(salt, Date.UTC(2030, 0, 1));
   const { clock, ids } = world;
   const seen: string[] = [];
+  const rng = seededRng(salt);
+  const desk = deskNames[salt % deskNames.length]!;
   let blockedMs = 0;
   // Work for the other caller blocks the process now and then.
   const stallClock = { steady: () => blockedMs, every: () => () => undefined };
   await using cloister = await openCloister({
-    agents: [agentOf(world, seen, () => (blockedMs += stallMs)), 'vault.ai'],
+    agents: [...agentsOf(world, seen, () => (blockedMs += stallMs), desk), 'vault.ai'],
     cwd: vaultFolder(),
     env: {
       VAULT_PASSWORD: weakValues[salt % weakValues.length],
@@ -100,19 +148,25 @@ export const observeWorld = async (acts: readonly Act[], salt: number): Promise<
     clock,
     ids,
     tokens: [
-      { name: 'watched', sha256: hashToken(watched) },
-      { name: 'other', sha256: hashToken(other) },
+      { name: 'watched', sha256: hashToken(watched), agents: ['echo', 'vault'], ...allowed },
+      { name: 'other', sha256: hashToken(other), ...otherTerms(rng, desk) },
     ],
     clients: { tools: true },
     // Queueing is what one caller may notice of another, so nothing has to queue here.
     slots: { running: 1_000, runningPerAgent: 1_000 },
   });
   const at = (ms: number): Promise<void> => new Promise((resolve) => void clock.timer(ms, resolve));
-  const known = new KnownIds();
-  const common = { url, fetch: server.fetch, at };
-  const one: Actor = { ...common, token: watched, last: unknownResponses(), onResponse: (text) => known.collect(text) };
-  const another: Actor = { ...common, token: other, last: unknownResponses(), onResponse: () => undefined };
-  const rng = seededRng(salt);
+  const [known, foreign] = [new KnownIds(), new KnownIds()];
+  const actor = (token: string, own: KnownIds, others: KnownIds): Actor => ({
+    url,
+    fetch: server.fetch,
+    at,
+    token,
+    last: unknownResponses(),
+    onResponse: (text) => own.collect(text),
+    newestRun: (whose) => (whose === 'own' ? own : others).newestRun,
+  });
+  const [one, another] = [actor(watched, known, foreign), actor(other, foreign, known)];
   const noise = Array.from({ length: rng.below(2 * acts.length + 2) }, async () => {
     await at(rng.below(acts.length * stepMs));
     // Some of its requests are refused, or are no longer possible.
@@ -150,38 +204,41 @@ const vaultFolder = (): string => {
 };
 let vault: string | undefined;
 
-/** Its answer depends on every byte that it was shown. */
-const agentOf = ({ clock }: PatientWorld, seen: string[], block: () => void): Agent =>
-  defineAgent({
-    name: 'echo',
+/** Their answers depend on every byte that they were shown. */
+const agentsOf = ({ clock }: PatientWorld, seen: string[], block: () => void, desk: string): readonly Agent[] => {
+  const reply = ({ messages, goal, turn, tools, lastText, agent }: RequestView): ScriptedReply => {
+    const prompt = JSON.stringify(messages);
+    if (prompt.includes(`${mark}-`)) seen.push(prompt);
+    else block();
+    // Handles of sessions and messages are random.
+    const shown = prompt.replaceAll(/\b[sm]-[\da-f]{12}\b/gu, '');
+    // Words that begin like the key of the agent `vault`, cut within and after them.
+    const pieces = [`It is ${hashLetters(shown)}, a`, 'k-l', ' bk', '-lq7 ck-', 'lq7', ' dk-l'];
+    const text = `${pieces.join('')} and ${hashLetters(`${shown}.`)}.`;
+    if (agent === 'scout') return { text: `Found ${goal}`, delayMs: 150 };
+    // What the scout finds later, a resident tells unasked.
+    if (lastText.includes('-later-') && !prompt.includes('sub_agent_id') && tools.includes('spawn_agent'))
+      return { calls: [{ tool: 'spawn_agent', args: { agent_id: 'scout', initial_message: lastText.slice(0, 200) } }] };
+    if (tools.includes(toolName) && turn === 1)
+      return { text, calls: [{ tool: toolName, args: { word: hashLetters(goal) } }] };
+    if (goal.includes('-fault-')) return { fault: 'cut', text, delayMs: 3 };
+    if (goal.includes('-slow-'))
+      return { pieces: [...pieces, text.slice(pieces.join('').length)], delayMs: 120, pieceDelayMs: 40 };
+    if (goal.includes('-tool-') && turn === 1) return { text, calls: [{ tool: 'nothing_like_it' }] };
+    return { text };
+  };
+  const common = {
     description: 'Answers.',
     prompt: 'Answer.',
     limits: { maxRetries: 0 },
-    models: [
-      rehearse(
-        [
-          {
-            reply: ({ messages, goal, turn, tools }) => {
-              const prompt = JSON.stringify(messages);
-              if (goal.includes(mark)) seen.push(prompt);
-              else block();
-              // Words that begin like the key of the agent `vault`, cut within and after them.
-              const pieces = [`It is ${hashLetters(prompt)}, a`, 'k-l', ' bk', '-lq7 ck-', 'lq7', ' dk-l'];
-              const text = `${pieces.join('')} and ${hashLetters(`${prompt}.`)}.`;
-              if (tools.includes(toolName) && turn === 1)
-                return { text, calls: [{ tool: toolName, args: { word: hashLetters(goal) } }] };
-              if (goal.includes('-fault-')) return { fault: 'cut', text, delayMs: 3 };
-              if (goal.includes('-slow-'))
-                return { pieces: [...pieces, text.slice(pieces.join('').length)], delayMs: 120, pieceDelayMs: 40 };
-              if (goal.includes('-tool-') && turn === 1) return { text, calls: [{ tool: 'nothing_like_it' }] };
-              return { text };
-            },
-          },
-        ],
-        { clock, keepRequests: false },
-      ),
-    ],
-  });
+    models: [rehearse([{ reply }], { clock, keepRequests: false })],
+  };
+  const scout = defineAgent({ ...common, name: 'scout' });
+  return [
+    defineAgent({ ...common, name: 'echo', tools: ['spawn_agent'], spawns: { agents: [scout] } }),
+    defineAgent({ ...common, name: desk }),
+  ];
+};
 
 /** A text that no id can look like. */
 const hashLetters = (text: string): string =>
@@ -189,7 +246,7 @@ const hashLetters = (text: string): string =>
     .slice(0, 16)
     .replaceAll(/\d/gu, (digit) => 'ghijklmnop'[Number(digit)]!);
 
-/** The same id has the same name everywhere; so has the hash of a message, which covers its id. */
+/** The same id has the same name everywhere; so has the hash of a message or result, which covers ids. */
 const namedByOrder = (texts: readonly string[]): readonly string[] => {
   const names = new Map<string, string>();
   const nameOf = (id: string): string => {
@@ -200,7 +257,7 @@ const namedByOrder = (texts: readonly string[]): readonly string[] => {
   return texts.map((text) =>
     text
       .replaceAll(/(?<=call_)[\da-f]{32}/gu, nameOf)
-      .replaceAll(/(?<="kind\\":\\"message\\"[^{}]*"sha256\\":\\")[\da-f]{64}/gu, nameOf)
+      .replaceAll(/(?<="kind\\":\\"(?:message|result|history)\\"[^{}]*"sha256\\":\\")[\da-f]{64}/gu, nameOf)
       .replaceAll(/(?<![\da-f])(?:[\da-f]{12}){1,3}(?![\da-f])/gu, (found) =>
         found.replaceAll(/[\da-f]{12}/gu, nameOf),
       ),

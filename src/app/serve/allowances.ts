@@ -63,6 +63,7 @@ export class Allowances {
 
   /** Counted once per period, so that concurrent requests share one sum. */
   #usageSince({ name, budget = {} }: TokenEntry, since: number): Promise<AllowanceUsage> {
+    // probe: allowance-of-caller
     const known = this.#usage.get(name);
     if (known?.since === since) return known.usage;
     const counted = { since, usage: this.#count(name, since, budget) };

@@ -52,6 +52,7 @@ export const findCallerRun = async (
   caller: Caller,
   run: string,
 ): Promise<CallerRun> => {
+  // probe: run-by-id
   const found = live.get(run as RunId);
   const [listed] = await cloister.runs({ run });
   const summary = listed ?? (found === undefined ? undefined : activeRunSummary(found));
@@ -96,6 +97,7 @@ const readDialog = ({ history, goal, output, events }: RunReport): readonly RunM
 };
 
 const mailDialog = (events: RunReport['events']): readonly RunMessage[] => {
+  // probe: dialog-messages
   const all = new Map<string, RunMessage>();
   for (const event of events) {
     if (event.type !== 'mail' || event.kind === 'broadcast' || event.kind === 'result') continue;

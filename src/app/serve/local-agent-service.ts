@@ -102,6 +102,7 @@ export class LocalAgentService implements AgentService {
     const all = this.#ports.cloister.agents;
     const known = this.#agents.get(entry);
     if (known?.all === all) return known.own;
+    // probe: agents-of-caller
     const { agents = this.#ports.agents } = entry;
     const own = this.#ports.agents.flatMap((name) =>
       agents.includes(name) ? (all.find((agent) => agent.name === name) ?? []) : [],

@@ -16,6 +16,7 @@ export class RateLimiter {
   consume(name: string, perMinute: number | undefined): void {
     if (perMinute === undefined) return;
     const now = this.#now();
+    // probe: rate-bucket
     const bucket = this.#buckets.get(name) ?? { left: perMinute * minuteMs, at: now };
     this.#buckets.set(name, bucket);
     const passed = Math.max(0, now - bucket.at);

@@ -122,7 +122,7 @@ export class SlotQueue {
     return (
       this.#running < running &&
       (this.#agents.get(agent) ?? 0) < runningPerAgent &&
-      (this.#callers.get(caller) ?? 0) < callerMax
+      /* probe: slots-of-caller */ (this.#callers.get(caller) ?? 0) < callerMax
     );
   }
 
