@@ -224,8 +224,8 @@ const connect = async (actor: Actor, { word, afterMs }: ActOfKind<'connect'>): P
     for (const message of [initialize(), toolCall(word)])
       brought.push(await fetchAndRecord(actor, postRequest(actor, first.data, message)));
     // A refused message is never answered.
-    const isAccepted = brought.every((text) => text.startsWith('[202'));
-    while (isAccepted && brought.at(-1)?.includes('"id":1') !== true) {
+    if (brought.some((text) => !text.startsWith('[202'))) return brought.join('\n');
+    while (brought.at(-1)?.includes('"id":1') !== true) {
       const block = await events.nextBlock();
       brought.push(JSON.stringify(block).replaceAll('\\', ''));
       if (block === null) break;

@@ -60,6 +60,27 @@ describe('an allowance', () => {
       await expect(one.reserve(entry, { usd: 1 })).rejects.toMatchObject({ code: 'allowance_used' });
   });
 
+  test.each([
+    ['2030-01-31T23:00:00Z', '2030-02-01T00:00:00Z'],
+    ['2028-02-10T00:00:00Z', '2028-03-01T00:00:00Z'],
+    ['2030-12-01T00:00:00Z', '2031-01-01T00:00:00Z'],
+  ])('of a month that is used up at %s is there again at %s', async (now, end) => {
+    const entry: TokenEntry = { name: 'ann', sha256: '', allowance: { tokens: 10, per: 'month' } };
+    const clock = virtualClock(Date.parse(now));
+    const allowances = new Allowances(
+      () => clock.now(),
+      async () => [],
+    );
+    (await allowances.reserve(entry, { tokens: 10 }))(spentOf(10, 0));
+    const left = Date.parse(end) - clock.now();
+    const refused = (retryAfterMs: number) => ({ failure: { code: 'allowance_used', retryAfterMs } });
+    await expect(allowances.reserve(entry, { tokens: 1 })).rejects.toMatchObject(refused(left));
+    await clock.advance(left - 1);
+    await expect(allowances.reserve(entry, { tokens: 1 })).rejects.toMatchObject(refused(1));
+    await clock.advance(1);
+    await expect(allowances.reserve(entry, { tokens: 10 })).resolves.toBeTypeOf('function');
+  });
+
   test('is never exceeded by usage plus reservations, even after a restart', () =>
     fc.assert(
       fc.asyncProperty(

@@ -1,6 +1,8 @@
 // What the mail tools do and return: the parameters, results and error codes of the seed document.
 /* eslint-disable vitest/no-standalone-expect -- commands and hooks of tests that are below */
 import { afterEach, describe, expect, test } from 'vitest';
+import { utf8Bytes } from '#base';
+import { mailboxBytesMax } from '#core/bus';
 import { agent, cheap } from '../session/driver.ts';
 import { Stage } from './stage.ts';
 
@@ -205,6 +207,35 @@ describe('send_message', () => {
     const kept = stage.mail().filter(({ state }) => state === 'read').length;
     expect(kept).toBe(100);
     expect(stage.mail().filter(({ reason }) => reason === 'overflow')).toHaveLength(5);
+  });
+
+  test('is accepted if it fills the mailbox to the last byte, and refused with one byte more', async () => {
+    await begin();
+    await spawn({ agent_id: 'ann', initial_message: 'Wait' });
+    const send = async (bytes: number): Promise<string> => {
+      const reply = await result('lead', 'send_message', { to: 'ann', message: 'x'.repeat(bytes) });
+      return reply.success === true ? 'ok' : reply.error.code;
+    };
+    const sent = (): readonly number[] =>
+      stage.frames.flatMap(({ contents = [] }) =>
+        contents.flatMap(({ kind, content }) => (kind === 'message' ? [utf8Bytes(content)] : [])),
+      );
+    for (let nth = 0; nth < 3; nth++) await send(250_000);
+    await send(1);
+    // What a message holds besides its text.
+    const head = sent().at(-1)! - 1;
+    const left = mailboxBytesMax - sent().reduce((sum, bytes) => sum + bytes, 0) - head;
+    expect([await send(left + 1), await send(left), await send(1)]).toEqual(['MAILBOX_FULL', 'ok', 'MAILBOX_FULL']);
+  });
+
+  test('that timed out takes no message that comes later', async () => {
+    await begin();
+    await spawn({ agent_id: 'ann', initial_message: 'Wait' });
+    await stage.say('ann', cheap({ calls: [{ tool: 'receive_message', args: { timeout_ms: 5 } }] }));
+    await stage.clock.advance(5);
+    expect(stage.results('ann')[0]).toContain('No message');
+    await result('lead', 'send_message', { to: 'ann', message: 'After all' });
+    expect(await result('ann', 'receive_message', { timeout_ms: 5 })).toContain('After all');
   });
 
   test('with an expired message does not show it and marks it dead', async () => {
