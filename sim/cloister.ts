@@ -37,6 +37,7 @@ export const openSimulatedCloister = (
       redactFor: () => null,
       prepare: async () => undefined,
       resourcesFor: ({ name }) => equip(process, known.get(name)!),
+      modelsOf: ({ name }) => equip(process, known.get(name)!).models,
     },
     startInfo: undefined,
     recordedBy: { format: recordFormats.newest, build: 'simulation' },

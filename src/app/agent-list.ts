@@ -46,7 +46,7 @@ export class AgentList {
   register(agent: Agent): void {
     const asserted = assertAgent(agent, 'The agent');
     // Throws if the models and servers that it names were not looked up beforehand.
-    for (const one of withChildren([asserted])) this.#resources.resourcesFor(one);
+    for (const one of withChildren([asserted])) this.#resources.modelsOf(one);
     this.#setAgents([...this.#all.filter(({ name }) => name !== asserted.name), asserted]);
   }
 

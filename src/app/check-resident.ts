@@ -14,13 +14,9 @@ export const checkResident = (
   checkOptions(options, { ...runOptions, message: 'any', topics: 'texts' });
   const { message, topics = [], budget } = options;
   for (const topic of topics) checkTopic(topic, agent.topics.hear, `called "${agent.name}" may subscribe to`);
-  if (message !== undefined)
-    return checkRequest(agent, message, budget, { validate, resourcesFor: (one) => resources.resourcesFor(one) });
+  const ports = { validate, modelsOf: (one: Agent) => resources.modelsOf(one) };
+  if (message !== undefined) return checkRequest(agent, message, budget, ports);
   // Messages are text, whatever input format the agent's goals have.
-  const textAgent: Agent = { ...agent, input: { format: 'text' } };
-  checkRequest(textAgent, 'mail', budget, {
-    validate,
-    resourcesFor: (one) => resources.resourcesFor(one === textAgent ? agent : one),
-  });
+  checkRequest({ ...agent, input: { format: 'text' } }, 'mail', budget, ports);
   return null;
 };

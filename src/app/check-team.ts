@@ -30,7 +30,7 @@ export const checkTeamRun = (
 ): string => {
   for (const one of withChildren([team])) checkSchemas(one, shared);
   const { validate, resources } = shared;
-  return checkTeamRequest(team, request, budget, { validate, resourcesFor: (one) => resources.resourcesFor(one) });
+  return checkTeamRequest(team, request, budget, { validate, modelsOf: (one) => resources.modelsOf(one) });
 };
 
 /** A team plans from its goal alone. Throws `team_invalid` for other input. */

@@ -304,7 +304,7 @@ export class LocalCloister extends RunReader implements Cloister {
   async #checkAgents(frames: readonly Frame[]): Promise<Agent> {
     const { agent } = checkResume(frames, (name) => this.#agents.findInTree(name));
     await this.#prepareForks(frames);
-    for (const one of withChildren([agent])) this.#shared.resources.resourcesFor(one);
+    for (const one of withChildren([agent])) this.#shared.resources.modelsOf(one);
     return agent;
   }
 

@@ -1,8 +1,8 @@
 // Resolves the models and tool sources for the sessions of one Cloister, and the model of a fork.
 import { CloisterError, omitUndefined } from '#base';
-import type { Agent, Model } from '#contracts';
+import type { Agent, Model, SessionResources } from '#contracts';
 import { assertAgent } from '#core/orchestration';
-import { resourcesFromCode, needsConfig, withChildren } from './agents/resources-from-code.ts';
+import { resourcesFromCode, needsConfig, notLookedUp, withChildren } from './agents/resources-from-code.ts';
 import type { AgentResources } from './agents/agent-resources.ts';
 import type { Configs } from './agents/configs.ts';
 import type { CloisterOptions } from './cloister-options.ts';
@@ -39,6 +39,10 @@ export const configsFor = ({ cwd, env, config }: CloisterOptions): ConfigsPort =
 
 const codeResources = (agents: readonly Agent[], models: readonly Model[]): AgentResources => {
   const fromCode = resourcesFromCode(models);
+  const resourcesOf = (agent: Agent): SessionResources => {
+    if (needsConfig(agent)) throw notLookedUp(agent);
+    return fromCode(agent);
+  };
   const known = [...models, ...[...withChildren(agents)].flatMap((agent) => agent.models as readonly Model[])];
   const find = (model: string): Model => {
     const found = known.find(({ language }) => `${language.provider}/${language.modelId}` === model);
@@ -49,14 +53,9 @@ const codeResources = (agents: readonly Agent[], models: readonly Model[]): Agen
   return {
     agents,
     redactFor: () => null,
-    resourcesFor: (agent, model) => {
-      if (needsConfig(agent))
-        throw new CloisterError(
-          'agent_unknown',
-          `"${agent.name}" refers to models or servers in the config: pass it to openCloister.`,
-        );
-      return model === undefined ? fromCode(agent) : { ...fromCode(agent), models: [find(model)] };
-    },
+    resourcesFor: (agent, model) =>
+      model === undefined ? resourcesOf(agent) : { ...resourcesOf(agent), models: [find(model)] },
+    modelsOf: (agent) => resourcesOf(agent).models,
     contextTokens: (agent) => {
       const [first = models[0]] = agent.models;
       return typeof first === 'object' ? first.contextTokens : undefined;
@@ -85,6 +84,7 @@ const offline = (resources: AgentResources): AgentResources => ({
   agents: resources.agents,
   redactFor: (agent, models) => resources.redactFor(agent, models),
   contextTokens: (agent) => resources.contextTokens?.(agent),
+  modelsOf: (agent) => resources.modelsOf(agent),
   prepare: (agent, model) => resources.prepare(agent, model),
   resourcesFor: (agent, model, without) => {
     const { models, sources } = resources.resourcesFor(agent, model, without);

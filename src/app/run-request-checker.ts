@@ -54,7 +54,7 @@ export class RunRequestChecker {
 
   checkGoal(agent: Agent, input: string | JsonObject, budget?: Budget): string {
     const { validate, resources } = this.#shared;
-    return checkRequest(agent, input, budget, { validate, resourcesFor: (one: Agent) => resources.resourcesFor(one) });
+    return checkRequest(agent, input, budget, { validate, modelsOf: (one: Agent) => resources.modelsOf(one) });
   }
 
   /** The history for a run that is not a turn of a conversation. */

@@ -154,7 +154,7 @@ export type {
   StartedAgent,
 } from './run-command.ts';
 export type { AgentMessage, Answer, LiveAgent, RunSession, TeamSession } from './run-session.ts';
-export type { Cost, Model, Price, ModelReply, ReplyPart, Usage } from './model.ts';
+export type { Cost, Model, ModelSummary, Price, ModelReply, ReplyPart, Usage } from './model.ts';
 export type {
   AuditProblem,
   AuditReport,

@@ -22,6 +22,9 @@ export type Model = {
   readonly countTokens?: (text: string) => number;
 };
 
+/** What is known about a model without connecting to it. */
+export type ModelSummary = Omit<Model, 'language'> & { readonly language: Pick<LanguageModelV4, 'modelId'> };
+
 export type Usage = {
   readonly inputTokens: number;
   readonly outputTokens: number;

@@ -63,7 +63,7 @@ const runUninterrupted = async (rehearse: MakeRehearsedWorkflow): Promise<Uninte
   const world = new CrashWorld(rehearsed, time, calls);
   const goal = checkRequest(rehearsed.agent, rehearsed.input, undefined, {
     validate,
-    resourcesFor: (agent) => rehearsed.equip(agent),
+    modelsOf: (agent) => rehearsed.equip(agent).models,
   });
   const outcome = await time.finish(startRun(world.agent, goal, undefined, world.world()).outcome);
   if (outcome.failure?.code === 'model_unscripted') throw new CloisterError('model_unscripted', outcome.failure.detail);

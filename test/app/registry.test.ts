@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { openCloister } from 'cloister';
 import type { Agent } from 'cloister';
 import { checkAgents } from '../../src/app/agents/check-agents.ts';
 import { Configs } from '../../src/app/agents/configs.ts';
@@ -436,4 +437,26 @@ describe('a folder created by `init`', () => {
     );
     expect(readFileSync(join(started.folder, 'lead.ai'), 'utf8')).toBe('mine');
   });
+});
+
+test('a model is created once to check its settings, and then for each session: not to look at prices', async () => {
+  const helpers = ['one', 'two', 'three'];
+  const folders = createFolders({
+    'lead.ai': ai(`models: [played/it]\nbudget: { usd: 1 }\nagents: [${helpers.join(', ')}]`),
+    ...Object.fromEntries(helpers.map((name) => [`${name}.ai`, ai('models: [played/it]')])),
+    // Its lines are read whenever a model is made of it.
+    'script.mjs': `
+      const lines = [{ reply: 'Done.' }];
+      globalThis.modelsMade = 0;
+      export default { price: { input: 1, output: 1 }, get lines() { globalThis.modelsMade++; return lines; } };`,
+    '.ai-agent.json': { providers: { played: { type: 'rehearsal', script: 'script.mjs' } } },
+  });
+  const made = (): number => (globalThis as unknown as { modelsMade: number }).modelsMade;
+  await using cloister = await openCloister({ agents: ['lead.ai'], store: 'memory', cwd: folders.cwd, env: {} });
+  const afterOpening = made();
+  const perModel = afterOpening / 4;
+  expect((await cloister.run('lead', 'Go').outcome).output).toBe('Done.');
+  expect(made() - afterOpening).toBe(perModel);
+  cloister.register(cloister.agents[0]!);
+  expect(made() - afterOpening).toBe(perModel);
 });

@@ -1,4 +1,4 @@
-import type { Agent, PassedOverModel, SessionResources, Redact } from '#contracts';
+import type { Agent, ModelSummary, PassedOverModel, SessionResources, Redact } from '#contracts';
 
 /** Agents that can be run, and the resources for their sessions. */
 export interface AgentResources {
@@ -13,6 +13,8 @@ export interface AgentResources {
    * those that cannot be used.
    */
   resourcesFor(agent: Agent, model?: string, without?: readonly string[]): SessionResources;
+  /** The models that `resourcesFor` would create. Throws if they were not looked up. */
+  modelsOf(agent: Agent): readonly ModelSummary[];
   /** The agent's models that cannot be used, because variables have no value; undefined: none. */
   passedOver?(agent: Agent): readonly PassedOverModel[] | undefined;
   /** The context size of an agent's first model, if known. Creates no provider. */

@@ -175,6 +175,7 @@ export const openRegistry = async (
       model === undefined
         ? resolver.resourcesFor(agent, without)
         : resolver.resourcesFor({ ...agent, models: [model] }),
+    modelsOf: (agent) => resolver.modelsOf(agent),
     prepare: async (agent, model) => {
       const found: Problem[] = [];
       await resolver.prepare([{ ...agent, models: [model], agents: [] }], (_agent, { key, ...problem }) =>

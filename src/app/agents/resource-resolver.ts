@@ -3,10 +3,19 @@
 //   Q1. Everything an agent names is looked up before anything runs; everything missing is reported together.
 //   Q2. A session gets new provider instances and new clients; it shares none of them with another session.
 import { CloisterError } from '#base';
-import type { Agent, PassedOverModel, SessionResources, Model, Overlay, Redact, SourceUse } from '#contracts';
+import type {
+  Agent,
+  Model,
+  ModelSummary,
+  Overlay,
+  PassedOverModel,
+  Redact,
+  SessionResources,
+  SourceUse,
+} from '#contracts';
 import { Redactors, collectSecrets, missingVariablesMessage, overlayFor, requiredVariables } from '#core/registry';
 import type { Secrets } from '#core/registry';
-import { codeSources, resourcesFromCode, needsConfig, withChildren } from './resources-from-code.ts';
+import { codeSources, resourcesFromCode, needsConfig, notLookedUp, withChildren } from './resources-from-code.ts';
 import type { Configs } from './configs.ts';
 import { findRequiredConfig, providerName, toolsByServer } from './required-config.ts';
 import type { RequiredConfig, UnlocatedProblem } from './required-config.ts';
@@ -26,7 +35,7 @@ type Recipe = {
   readonly secrets: readonly SourcedSecrets[];
 };
 
-type PreparedModel = { readonly name: string; readonly contextTokens: number | undefined; make(): Model };
+type PreparedModel = { readonly name: string; readonly summary: ModelSummary; make(): Model };
 
 /** The values of one provider, or of one server, which a session without that server does not have. */
 type SourcedSecrets = { readonly server: string | null; readonly own: readonly string[] };
@@ -46,6 +55,8 @@ export class ResourceResolver {
   readonly #inspectOnly: boolean;
   readonly #offline: boolean;
   readonly #recipes = new Map<string, Recipe>();
+  /** Recipes that were looked up, until more are prepared. */
+  #byAgent = new WeakMap<Agent, Recipe>();
   readonly #resourcesFromCode: (agent: Agent) => SessionResources;
   readonly #redactors = new Redactors();
   /** Variables whose values can be guessed, and those too short to be redacted at all, by agent. */
@@ -69,6 +80,7 @@ export class ResourceResolver {
       // Without its compactor, an agent works as if it had none.
       const isOptional = compactors.has(agent);
       this.#recipes.set(key, await this.#lookUp(agent, isOptional, (problem) => report(agent, problem)));
+      this.#byAgent = new WeakMap();
     }
   }
 
@@ -97,19 +109,9 @@ export class ResourceResolver {
 
   resourcesFor(agent: Agent, without?: readonly string[]): SessionResources {
     if (!needsConfig(agent)) return this.#resourcesFromCode(agent);
-    const recipe = this.#findRecipe(agent);
-    if (recipe === undefined)
-      throw new CloisterError(
-        'agent_unknown',
-        `"${agent.name}" refers to models or servers in the config: pass it to openCloister.`,
-      );
-    const left = without ?? this.passedOver(agent)?.map(({ model }) => model) ?? [];
-    const models = agent.models.flatMap((model) => {
-      if (typeof model !== 'string') return [model];
-      return left.includes(model) ? [] : [recipe.models.find(({ name }) => name === model)!.make()];
-    });
+    const recipe = this.#recipeFor(agent);
     return {
-      models: models.length > 0 ? models : this.#fallback,
+      models: this.#models(agent, recipe, without).map((model) => ('make' in model ? model.make() : model)),
       sources: [
         ...codeSources(agent),
         ...recipe.sources.map((source) => ({ only: source.only, source: source.make() })),
@@ -117,17 +119,44 @@ export class ResourceResolver {
     };
   }
 
+  modelsOf(agent: Agent): readonly ModelSummary[] {
+    if (!needsConfig(agent)) return this.#resourcesFromCode(agent).models;
+    const models = this.#models(agent, this.#recipeFor(agent));
+    return models.map((model) => ('make' in model ? model.summary : model));
+  }
+
+  #recipeFor(agent: Agent): Recipe {
+    const recipe = this.#findRecipe(agent);
+    if (recipe === undefined) throw notLookedUp(agent);
+    return recipe;
+  }
+
+  #models(agent: Agent, recipe: Recipe, without?: readonly string[]): readonly (PreparedModel | Model)[] {
+    const left = without ?? this.passedOver(agent)?.map(({ model }) => model) ?? [];
+    const models = agent.models.flatMap((model): readonly (PreparedModel | Model)[] => {
+      if (typeof model !== 'string') return [model];
+      return left.includes(model) ? [] : [recipe.models.find(({ name }) => name === model)!];
+    });
+    return models.length > 0 ? models : this.#fallback;
+  }
+
   /** The context size of the agent's first model, if known. */
   contextTokens(agent: Agent): number | undefined {
     const [first = this.#fallback[0]] = agent.models;
     if (typeof first !== 'string') return first?.contextTokens;
-    return this.#findRecipe(agent)?.models.find(({ name }) => name === first)?.contextTokens;
+    return this.#findRecipe(agent)?.models.find(({ name }) => name === first)?.summary.contextTokens;
   }
 
   /** The agent's own recipe; for an agent that a model defined, its parent's recipe with fewer tools. */
   #findRecipe(agent: Agent): Recipe | undefined {
-    const own = this.#recipes.get(recipeKey(agent) ?? '');
-    if (own !== undefined) return own;
+    const known = this.#byAgent.get(agent);
+    if (known !== undefined) return known;
+    const recipe = this.#recipes.get(recipeKey(agent) ?? '') ?? this.#partOfParent(agent);
+    if (recipe !== undefined) this.#byAgent.set(agent, recipe);
+    return recipe;
+  }
+
+  #partOfParent(agent: Agent): Recipe | undefined {
     const whole = [...this.#recipes.values()].find((recipe) => covers(recipe.agent, agent));
     if (whole === undefined) return undefined;
     const uses = toolsByServer(agent.servers);
@@ -182,7 +211,8 @@ export class ResourceResolver {
             missing: lacking.find(({ model }) => model === name)?.missing ?? [],
           });
           // Creating a model now reveals an invalid key or address before anything runs.
-          return { name, contextTokens: make().contextTokens, make };
+          const { language, ...facts } = make();
+          return { name, summary: { ...facts, language: { modelId: language.modelId } }, make };
         }),
     );
     const sources = await flatMapInOrder([...servers], ([name, { sourced, only }]) =>

@@ -1,4 +1,5 @@
 // Resources of agents that bring their models and tools as objects: nothing to look up or to create.
+import { CloisterError } from '#base';
 import type { Agent, SessionResources, Model, SourceUse } from '#contracts';
 
 export const resourcesFromCode = (fallback: readonly Model[]): ((agent: Agent) => SessionResources) => {
@@ -20,6 +21,9 @@ export const codeSources = (agent: Agent): readonly SourceUse[] =>
 /** Whether an agent names models or servers that the operator's config must define. */
 export const needsConfig = ({ models, servers }: Agent): boolean =>
   servers.length > 0 || models.some((model) => typeof model === 'string');
+
+export const notLookedUp = ({ name }: Agent): CloisterError =>
+  new CloisterError('agent_unknown', `"${name}" refers to models or servers in the config: pass it to openCloister.`);
 
 /** These agents and all agents below them, each once. */
 export const withChildren = (agents: readonly Agent[]): ReadonlySet<Agent> => {

@@ -60,6 +60,7 @@ export class StepRunner implements StepContext {
   #stopTimer: (() => void) | undefined;
   #onStop: (() => void) | undefined;
   #live: LiveTextRedactor | undefined;
+  #redactor: Redact | null | undefined;
 
   constructor(owner: StepCell, ports: RunPorts, started: InFlightOperation<StepOperation>) {
     this.#owner = owner;
@@ -160,9 +161,10 @@ export class StepRunner implements StepContext {
     else this.#slot = slots;
   }
 
-  /** Null when the cell has no secrets to remove. */
+  /** Null when the cell has no secrets to remove. Looked up once: a reply in a thousand pieces needs it for each of them. */
   get #redact(): Redact | null {
-    return this.#owner.liveRun.redactFor(this.#owner.agent);
+    if (this.#redactor === undefined) this.#redactor = this.#owner.liveRun.redactFor(this.#owner.agent);
+    return this.#redactor;
   }
 
   get #isSettled(): boolean {

@@ -1,13 +1,17 @@
 // Checks a request before anything is recorded or spent.
 import { CloisterError, utf8Bytes } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { Agent, Budget, SessionResources, TeamGoal, Validate } from '#contracts';
+import type { Agent, Budget, ModelSummary, TeamGoal, Validate } from '#contracts';
 import { parseTasks } from '#core/tasks';
 import { goalBytesMax } from './agent-tool.ts';
 import { callOptionNames } from './agent-tool-schema.ts';
 import { checkBudget } from './check-agent.ts';
 
-export type RequestPorts = { readonly validate: Validate; resourcesFor(agent: Agent): SessionResources };
+export type RequestPorts = {
+  readonly validate: Validate;
+  /** The models that a session of this agent would get. */
+  modelsOf(agent: Agent): readonly ModelSummary[];
+};
 
 /** Returns the goal as it crosses: text, or the JSON that the agent expects. Throws if the request is invalid. */
 export const checkRequest = (
@@ -118,7 +122,7 @@ const checkModels = (root: Agent, usd: number | undefined, ports: RequestPorts):
     const checked = seen.get(agent) ?? new Set();
     if (checked.has(capped)) continue;
     seen.set(agent, checked.add(capped));
-    const { models } = agent.team === null ? ports.resourcesFor(agent) : { models: [] };
+    const models = agent.team === null ? ports.modelsOf(agent) : [];
     if (models.length === 0 && agent.team === null) throw new CloisterError('model_missing', `Agent "${agent.name}".`);
     const unpriced = models.find(({ price }) => price === undefined);
     if (capped && unpriced !== undefined)

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { makeRedact } from '#core/registry';
 import { virtualClock } from '#testkit';
 import { StepRunner } from '../../../src/core/cells/step-runner.ts';
@@ -9,14 +9,16 @@ const redact = makeRedact([secret])!;
 /** A step that nothing but the redaction is asked of. */
 const openStep = () => {
   const clock = virtualClock();
+  const redactFor = vi.fn<() => typeof redact>(() => redact);
   const owner = {
     cellId: 'solo-1',
-    liveRun: { time: () => 0, redactFor: () => redact },
+    liveRun: { time: () => 0, redactFor },
     agent: null,
     settle: () => undefined,
+    emit: () => undefined,
   };
   const started: any = { no: 0, operation: { do: 'step', name: 'tool:long' }, result: undefined };
-  return { clock, started, step: new StepRunner(owner as any, { clock } as any, started) };
+  return { clock, started, redactFor, step: new StepRunner(owner as any, { clock } as any, started) };
 };
 
 test('a long text is searched in pieces, with a turn for others between them, and no cut hides a secret', async () => {
@@ -43,4 +45,10 @@ test('a step that was stopped meanwhile works no longer', async () => {
   started.result = { at: 0, ok: false, failure: { code: 'cancelled' } };
   await Promise.all([clock.runAll(), expect(redacted).rejects.toThrow('cancelled')]);
   expect(clock.waiting).toBe(0);
+});
+
+test('a step asks once for its redactor, however many pieces a reply has', async () => {
+  const { redactFor, step } = openStep();
+  for (let piece = 0; piece < 100; piece++) step.emit({ type: 'text-delta', text: `Piece ${piece}. ` });
+  expect([step.redacts, step.redact(secret), redactFor.mock.calls.length]).toEqual([true, '[redacted]', 1]);
 });
