@@ -1,0 +1,33 @@
+export {
+  about,
+  amount,
+  cap,
+  either,
+  expectedText,
+  flag,
+  joinWithOr,
+  json,
+  jsonObject,
+  listOf,
+  mapOf,
+  named,
+  object,
+  oneOf,
+  oneOrMore,
+  openObject,
+  orEmpty,
+  orNull,
+  pattern,
+  storedShape,
+  text,
+  valueOf,
+  whole,
+  withRules,
+  withShort,
+  withSomeOf,
+} from './shape.ts';
+export type { ObjectForm, Of, RuleBreach, Shape, ShapeFields, ShapeNotes, ShapeRule } from './shape.ts';
+export { problemsIn, readShape } from './read-shape.ts';
+export type { ShapePath, ShapeProblem, ShapeReader } from './read-shape.ts';
+export { namedShapes, schemaOf } from './shape-schema.ts';
+export { formatPath, problemText, showValue } from './problem-text.ts';

@@ -1,0 +1,44 @@
+// Problems in words, for every way in.
+import { isObject } from '#base';
+import type { ShapePath, ShapeProblem } from './read-shape.ts';
+
+/** `budget.usd`, `history[2].by`. */
+export const formatPath = (path: ShapePath): string =>
+  path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`))
+    .join('')
+    .replace(/^\./u, '');
+
+/** A short description of a value of any size. */
+export const showValue = (value: unknown): string => {
+  if (value === undefined) return 'nothing';
+  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 59)}…` : value);
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'function') return 'a function';
+  if (isObject(value)) return 'an object';
+  return typeof value === 'symbol' ? 'a symbol' : `${value as number | boolean | bigint | null}`;
+};
+
+/** One sentence that names the path, for a value that somebody sends or writes in code. `what`: how its keys are called. */
+export const problemText = (problem: ShapeProblem, what: string, whole = 'The value'): string => {
+  const { kind, expected, value, path } = problem;
+  const where = path.length === 0 ? whole : formatPath(path);
+  switch (kind) {
+    case 'unknown': {
+      const near = problem.nearest();
+      if (near !== null) return `${where.slice(0, 120)}: unknown ${what}. Did you mean ${near}?`;
+      return `${where.slice(0, 120)}: unknown ${what}. ${expected === '' ? 'None is allowed here.' : `Known: ${expected}.`}`;
+    }
+    case 'rule':
+      return `${where}: ${expected}`;
+    case 'few':
+      return `${where}: expected ${expected}.`;
+    case 'twice':
+      return `${where}: ${showValue(value)} is listed twice.`;
+    case 'conflict':
+      return `${where}: here it is ${showValue(value)}, but ${formatPath(problem.other ?? [])} says ${expected}.`;
+    case 'missing':
+    case 'wrong':
+      return `${where}: expected ${expected}; got ${showValue(value)}.`;
+  }
+};

@@ -1,0 +1,283 @@
+// Reads a value by its shape: what fits is converted and kept, everything else is reported.
+//
+//   READ-ALL. All problems of a value are reported, unknown keys of an object first; nothing is thrown.
+//   READ-OWN. Only own keys count, so `constructor` is an unknown key like any other.
+import { isObject, nearestName } from '#base';
+import { expectedText } from './shape.ts';
+import type { ListForm, MapForm, ObjectForm, Shape, ShapeForm, ShapeNotes } from './shape.ts';
+
+export type ShapePath = readonly (string | number)[];
+
+export type ShapeProblem = {
+  readonly path: ShapePath;
+  /** `rule`: `expected` is a whole sentence. `few`: a list has too few items. `twice`: a list has the item twice. */
+  readonly kind: 'unknown' | 'missing' | 'wrong' | 'few' | 'twice' | 'conflict' | 'rule';
+  /** What was expected; for an unknown key, the known ones. */
+  readonly expected: string;
+  readonly value: unknown;
+  /** The key or value that was probably meant. A function, because a search takes time. */
+  readonly nearest: () => string | null;
+  /** What the value is for, if its shape says so. */
+  readonly about?: string | undefined;
+  /** For a conflict: where the other value was written. */
+  readonly other?: ShapePath;
+};
+
+export type ShapeReader = {
+  report(problem: ShapeProblem): void;
+  /** Called for every key that was read, with the path under which its value is stored. */
+  recordKey?(path: ShapePath, stored: ShapePath): void;
+  /** Null counts as left out: clients send null for a field that they do not set. */
+  readonly nullIsAbsent?: boolean;
+  /** In code, Infinity means no cap. */
+  readonly inCode?: boolean;
+};
+
+/** The value as far as it could be read; undefined if nothing could. */
+export const readShape = <T>(
+  shape: Shape<T>,
+  value: unknown,
+  reader: ShapeReader,
+  path: ShapePath = [],
+): T | undefined => readValue(shape, value, { path, stored: path }, { ...reader, origins: new Map() }) as T | undefined;
+
+/** No problems: the value has this shape. */
+export const problemsIn = (
+  shape: Shape,
+  value: unknown,
+  options: Omit<ShapeReader, 'report'> = {},
+): readonly ShapeProblem[] => {
+  const problems: ShapeProblem[] = [];
+  readShape(shape, value, { ...options, report: (problem) => void problems.push(problem) });
+  return problems;
+};
+
+/** Where a value is written, and where it is stored. */
+type Place = { readonly path: ShapePath; readonly stored: ShapePath };
+
+/** `origins`: where each stored value was written, by its dotted key. */
+type Reading = ShapeReader & { readonly origins: Map<string, ShapePath> };
+
+type Fields = Readonly<Record<string, unknown>>;
+type Target = Record<string, unknown>;
+
+const nothingNear = (): null => null;
+
+/** `target`: what an object is read into. */
+const readValue = (shape: Shape, value: unknown, at: Place, reading: Reading, target: Target = {}): unknown => {
+  const read = readForm(shape, value, at, reading, target);
+  if (read === undefined) return undefined;
+  for (const rule of shape.rules ?? []) {
+    const found = rule.find(read as never, value as never);
+    if (found === null) continue;
+    const path = [...at.path, ...(found.at ?? [])];
+    reading.report({ path, kind: 'rule', expected: found.text, value, nearest: nothingNear });
+    if (shape.is !== 'object') return undefined;
+  }
+  if (shape.convert === undefined) return read;
+  return shape.convert.to(read as never) ?? reportWrong(shape, value, at, reading);
+};
+
+const readForm = (shape: Shape, value: unknown, at: Place, reading: Reading, target: Target): unknown => {
+  switch (shape.is) {
+    case 'list':
+      return readList(shape, value, at, reading);
+    case 'map':
+      return readMap(shape, value, at, reading);
+    case 'object':
+      return readObject(shape, value, at, target, reading);
+    case 'either': {
+      const chosen = shape.of.find((one) => isOfType(one, value));
+      if (chosen === undefined) return reportWrong(shape, value, at, reading);
+      return readValue(chosen, value, at, reading, target);
+    }
+    default:
+      return fitsLeaf(shape, value, reading) ? value : reportWrong(shape, value, at, reading);
+  }
+};
+
+/** Whether a value is of the type of this shape, right or wrong in itself. Decides between alternatives. */
+const isOfType = (shape: Shape, value: unknown): boolean => {
+  switch (shape.is) {
+    case 'text':
+      return typeof value === 'string';
+    case 'number':
+      return typeof value === 'number';
+    case 'flag':
+      return typeof value === 'boolean';
+    case 'choice':
+      return value === null
+        ? shape.of.includes(null)
+        : typeof value === 'string' && shape.of.some((one) => one !== null);
+    case 'json':
+      return true;
+    case 'value':
+      return shape.fits(value);
+    case 'list':
+      return Array.isArray(value) || (shape.single === true && isOfType(shape.of, value));
+    case 'map':
+      return isObject(value);
+    case 'object':
+      return isObject(value) || (shape.short !== undefined && isOfType(shape.fields[shape.short]!, value));
+    case 'either':
+      return shape.of.some((one) => isOfType(one, value));
+  }
+};
+
+const fitsLeaf = (
+  shape: Exclude<ShapeForm, { is: 'list' | 'map' | 'object' | 'either' }>,
+  value: unknown,
+  { inCode = false }: Reading,
+): boolean => {
+  switch (shape.is) {
+    case 'text':
+      if (typeof value !== 'string' || (shape.pattern !== undefined && !regexOf(shape.pattern).test(value)))
+        return false;
+      return shape.never === undefined || !regexOf(shape.never).test(value);
+    case 'number':
+      if (value === Infinity && inCode && shape.cap === true) return true;
+      if (typeof value !== 'number' || !(value >= shape.min && value <= shape.max)) return false;
+      return shape.whole ? Number.isInteger(value) : Number.isFinite(value);
+    case 'flag':
+      return typeof value === 'boolean';
+    case 'choice':
+      return shape.of.includes(value as string);
+    case 'json':
+      return value !== undefined;
+    case 'value':
+      return shape.fits(value);
+  }
+};
+
+const regexes = new Map<string, RegExp>();
+
+const regexOf = (source: string): RegExp => {
+  let regex = regexes.get(source);
+  if (regex === undefined) regexes.set(source, (regex = new RegExp(source, 'u')));
+  return regex;
+};
+
+const reportWrong = (shape: Shape, value: unknown, { path }: Place, reading: Reading): undefined => {
+  const hint = shape.hint?.(value) ?? null;
+  const nearest = (): string | null =>
+    shape.is === 'choice' && typeof value === 'string' ? nearestName(value, shape.of.map(String)) : null;
+  if (hint !== null) reading.report({ path, kind: 'rule', expected: hint, value, nearest });
+  else reading.report({ path, kind: 'wrong', expected: expectedText(shape, value), value, nearest });
+};
+
+const readList = (shape: ListForm & ShapeNotes, value: unknown, at: Place, reading: Reading): unknown => {
+  const { of, min, single = false } = shape;
+  if (!Array.isArray(value)) {
+    if (!single) return reportWrong(shape, value, at, reading);
+    const item = readValue(of, value, at, reading);
+    return item === undefined ? undefined : [item];
+  }
+  if (value.length < min) {
+    const expected = min === 1 ? 'at least one' : `at least ${min}`;
+    reading.report({ path: at.path, kind: 'few', expected, value, nearest: nothingNear });
+    return undefined;
+  }
+  const seen = new Set<unknown>();
+  return value.map((one: unknown, index) => {
+    const place = { path: [...at.path, index], stored: [...at.stored, index] };
+    const item = readValue(of, one, place, reading);
+    const name = of.is === 'object' && of.short !== undefined ? (item as Fields | undefined)?.[of.short] : item;
+    if (single && item !== undefined && seen.has(name))
+      reading.report({ path: place.path, kind: 'twice', expected: '', value: name, nearest: nothingNear });
+    seen.add(name);
+    reading.recordKey?.(place.path, place.stored);
+    // An item that cannot be read leaves a gap, so that the others keep their places.
+    return item;
+  });
+};
+
+const readMap = (shape: MapForm & ShapeNotes, value: unknown, at: Place, reading: Reading): unknown => {
+  if (!isObject(value)) return reportWrong(shape, value, at, reading);
+  const read = Object.entries(value).flatMap(([name, one]): readonly [string, unknown][] => {
+    if (one === undefined) return [];
+    const place = { path: [...at.path, name], stored: [...at.stored, name] };
+    reading.recordKey?.(place.path, place.stored);
+    if (shape.names !== undefined && readValue(shape.names, name, place, reading) === undefined) return [];
+    return [[name, readValue(shape.of, one, place, reading)]];
+  });
+  return Object.fromEntries(read);
+};
+
+const readObject = (
+  shape: ObjectForm & ShapeNotes,
+  value: unknown,
+  at: Place,
+  target: Target,
+  reading: Reading,
+): unknown => {
+  const { fields, short } = shape;
+  if (isObject(value)) {
+    readFields(shape, value, at, target, reading);
+    return shape.mayBeEmpty === true && Object.keys(target).length === 0 ? undefined : target;
+  }
+  if (short !== undefined) {
+    // The keys of the object were not written, so there is nothing to record for them.
+    const read = readValue(fields[short]!, value, { path: at.path, stored: at.path }, reading);
+    if (read !== undefined) target[fields[short]!.into?.[0] ?? short] = read;
+    return read === undefined ? undefined : target;
+  }
+  return value === null && shape.mayBeEmpty === true ? undefined : reportWrong(shape, value, at, reading);
+};
+
+const readFields = (shape: ObjectForm, value: Fields, at: Place, target: Target, reading: Reading): void => {
+  const { fields } = shape;
+  const names = Object.keys(fields);
+  const isAbsent = (one: unknown): boolean => one === undefined || (one === null && reading.nullIsAbsent === true);
+  const keys = Object.keys(value);
+  if (shape.open !== true)
+    for (const key of keys)
+      if (!Object.hasOwn(fields, key)) reportUnknown([...at.path, key], names, value[key], reading);
+  for (const key of keys)
+    if (Object.hasOwn(fields, key) && !isAbsent(value[key]))
+      readField(key, fields[key]!, value[key], { path: [...at.path, key], stored: at.stored }, target, reading);
+  for (const key of shape.required)
+    if (!Object.hasOwn(value, key) || isAbsent(value[key])) {
+      const field = fields[key]!;
+      const expected = expectedText(field, undefined);
+      const path = [...at.path, key];
+      reading.report({ path, kind: 'missing', expected, value: undefined, nearest: nothingNear, about: field.about });
+    }
+};
+
+const reportUnknown = (path: ShapePath, known: readonly string[], value: unknown, reading: Reading): void =>
+  reading.report({
+    path,
+    kind: 'unknown',
+    expected: known.join(', '),
+    value,
+    nearest: () => nearestName(String(path.at(-1)), known),
+  });
+
+/** Reads one field and stores it. Two keys may be stored at the same place, if they agree. */
+const readField = (key: string, field: Shape, value: unknown, at: Place, target: Target, reading: Reading): void => {
+  const into = field.into ?? [key];
+  const place = { path: at.path, stored: [...at.stored, ...into] };
+  reading.recordKey?.(place.path, place.stored);
+  const holder = into.slice(0, -1).reduce((held, part) => (held[part] ??= {}) as Target, target);
+  const last = into.at(-1)!;
+  if (field.is === 'object' && isObject(value) && field.convert === undefined) {
+    // Flat keys may have been stored in this object already.
+    const read = readValue(field, value, place, reading, { ...(holder[last] as Target | undefined) });
+    if (read !== undefined) holder[last] = read;
+    return;
+  }
+  const read = readValue(field, value, place, reading);
+  if (read === undefined) {
+    if (into.length > 1 && Object.keys(holder).length === 0) delete target[into[0]!];
+    return;
+  }
+  const dotted = place.stored.join('.');
+  const other = reading.origins.get(dotted);
+  if (other === undefined) reading.origins.set(dotted, place.path);
+  else if (holder[last] !== read) {
+    const expected = String(holder[last]);
+    reading.report({ path: place.path, kind: 'conflict', expected, value: read, nearest: nothingNear, other });
+    return;
+  }
+  holder[last] = read;
+};

@@ -1,0 +1,115 @@
+// A shape as JSON Schema, for editors, for documents and for the check that both say the same.
+import type { Json, JsonObject } from '#base';
+import type { MapForm, ObjectForm, Shape, ShapeNotes } from './shape.ts';
+
+/** `reference`: where the schema of a named shape stands. Without it, every schema stands where it is used. */
+export const schemaOf = (shape: Shape, reference?: (name: string) => string): JsonObject => {
+  if (shape.name !== undefined && reference !== undefined) {
+    const { name, about: _about, ...rest } = shape;
+    return { $ref: reference(name), ...notesOf(rest) };
+  }
+  return { ...notesOf(shape), ...withRules(formSchema(shape, reference), shape) };
+};
+
+/** The named shapes that these use, each once, with those that they use in turn. */
+export const namedShapes = (shapes: readonly Shape[]): ReadonlyMap<string, Shape> => {
+  const found = new Map<string, Shape>();
+  const visit = (shape: Shape): void => {
+    if (shape.name !== undefined) {
+      if (found.has(shape.name)) return;
+      found.set(shape.name, shape);
+    }
+    for (const part of partsOf(shape)) visit(part);
+  };
+  for (const shape of shapes) visit(shape);
+  return found;
+};
+
+const partsOf = (shape: Shape): readonly Shape[] => {
+  switch (shape.is) {
+    case 'list':
+    case 'map':
+      return [shape.of];
+    case 'either':
+      return shape.of;
+    case 'object':
+      return Object.values(shape.fields);
+    default:
+      return [];
+  }
+};
+
+const notesOf = ({ about, otherwise, default: value, example }: ShapeNotes): JsonObject => ({
+  ...(about === undefined
+    ? {}
+    : { description: `${about}${otherwise === undefined ? '' : ` Default: ${otherwise}.`}` }),
+  ...(value === undefined ? {} : { default: value }),
+  ...(example === undefined ? {} : { examples: [example] }),
+});
+
+const withRules = (schema: JsonObject, { rules = [] }: Shape): JsonObject => {
+  const said = rules.flatMap(({ schema: one }) => (one === undefined ? [] : [one]));
+  if (said.length < 2) return { ...schema, ...said[0] };
+  return { ...schema, allOf: said };
+};
+
+type Reference = Parameters<typeof schemaOf>[1];
+
+const formSchema = (shape: Shape, reference: Reference): JsonObject => {
+  switch (shape.is) {
+    case 'text':
+      return { type: 'string', ...patternSchema(shape) };
+    case 'number':
+      return {
+        type: shape.whole ? 'integer' : 'number',
+        ...(Number.isFinite(shape.min) ? { minimum: shape.min } : {}),
+        ...(Number.isFinite(shape.max) ? { maximum: shape.max } : {}),
+      };
+    case 'flag':
+      return { type: 'boolean' };
+    case 'choice':
+      return { enum: shape.of };
+    case 'json':
+    case 'value':
+      return {};
+    case 'list': {
+      const items = schemaOf(shape.of, reference);
+      const list = { type: 'array', items, ...(shape.min === 0 ? {} : { minItems: shape.min }) };
+      return shape.single === true ? { anyOf: [items, { ...list, uniqueItems: true }] } : list;
+    }
+    case 'map':
+      return mapSchema(shape, reference);
+    case 'either':
+      return { anyOf: shape.of.map((one) => schemaOf(one, reference)) };
+    case 'object':
+      return objectSchema(shape, reference);
+  }
+};
+
+/** Without look-ahead, which not every validator has. */
+const patternSchema = ({ pattern, never }: { readonly pattern?: string; readonly never?: string }): JsonObject => ({
+  ...(pattern === undefined ? {} : { pattern }),
+  ...(never === undefined ? {} : { not: { pattern: never } }),
+});
+
+const mapSchema = ({ names, of }: MapForm, reference: Reference): JsonObject => ({
+  type: 'object',
+  ...(names?.is === 'text' ? { propertyNames: patternSchema(names) } : {}),
+  ...(of.is === 'json' ? {} : { additionalProperties: schemaOf(of, reference) }),
+});
+
+const objectSchema = (shape: ObjectForm, reference: Reference): JsonObject => {
+  const entries = Object.entries(shape.fields).map(([key, field]): readonly [string, Json] => [
+    key,
+    schemaOf(field, reference),
+  ]);
+  const whole: JsonObject = {
+    type: shape.mayBeEmpty === true ? ['object', 'null'] : 'object',
+    ...(shape.required.length === 0 ? {} : { required: shape.required }),
+    properties: Object.fromEntries(entries),
+    ...(shape.open === true ? {} : { additionalProperties: false }),
+  };
+  if (shape.short === undefined) return whole;
+  const { about: _about, example: _example, default: _default, ...short } = shape.fields[shape.short]!;
+  return { anyOf: [schemaOf(short, reference), whole] };
+};

@@ -1,0 +1,110 @@
+// Wrong bodies of clients of other protocols.
+import type { Json, JsonObject } from '#base';
+
+const user = { role: 'user', content: 'Go.' };
+const chat = (more: JsonObject): Json => ({ model: 'guide', messages: [user], ...more });
+const said = (...messages: readonly Json[]): Json => ({ model: 'guide', messages });
+
+export const chatBodies: readonly Json[] = [
+  null,
+  {},
+  { model: 5 },
+  { model: 'guide' },
+  said(),
+  said('Go.'),
+  said({ content: 'x' }),
+  said({ role: 'boss', content: 'x' }),
+  said({ role: 'user' }),
+  said({ role: 'user', content: 5 }),
+  said({ role: 'user', content: ['x'] }),
+  said({ role: 'user', content: [{ type: 'image' }] }),
+  said({ role: 'user', content: [{ type: 'text' }] }),
+  said({ role: 'assistant', content: 'x' }),
+  said({ role: 'tool', content: 'x' }),
+  chat({ stream: 'yes' }),
+  chat({ stream_options: 5 }),
+  chat({ stream_options: { include_usage: 5 } }),
+  chat({ response_format: 5 }),
+  chat({ response_format: { type: 'xml' } }),
+  chat({ response_format: {} }),
+  chat({ response_format: { type: 'json_schema' } }),
+  chat({ response_format: { type: 'json_schema', json_schema: {} } }),
+  chat({ n: 2 }),
+  chat({ tools: 5 }),
+  chat({ tools: [5] }),
+  chat({ tools: [{}] }),
+  chat({ tools: [{ type: 'web' }] }),
+  chat({ tools: [{ type: 'function' }] }),
+  chat({ tools: [{ type: 'function', function: {} }] }),
+  chat({ tools: [{ type: 'function', function: { name: 'f', parameters: 5 } }] }),
+  chat({ tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'string' } } }] }),
+  chat({ tool_choice: 'required' }),
+  chat({ logprobs: true }),
+];
+
+const respond = (more: JsonObject): Json => ({ model: 'guide', input: 'Go.', ...more });
+const items = (...input: readonly Json[]): Json => ({ model: 'guide', input });
+
+export const responseBodies: readonly Json[] = [
+  {},
+  { model: 'guide' },
+  { model: 'guide', input: 5 },
+  items(),
+  items('x'),
+  items({}),
+  items({ type: 5 }),
+  items({ type: 'image' }),
+  items({ type: 'item_reference' }),
+  items({ type: 'item_reference', id: 'x' }),
+  items({ type: 'function_call_output', output: 'x' }),
+  items({ role: 'user', content: [{ type: 'input_image' }] }),
+  respond({ instructions: 5 }),
+  respond({ previous_response_id: 5 }),
+  respond({ previous_response_id: 'x' }),
+  respond({ text: 5 }),
+  respond({ text: { format: { type: 'x' } } }),
+  respond({ text: { format: { type: 'json_schema' } } }),
+  respond({ stream: 1 }),
+  respond({ background: true }),
+  respond({ tools: [{ type: 'function' }] }),
+];
+
+const post = (more: JsonObject): Json => ({ model: 'lead', max_tokens: 5, messages: [user], ...more });
+const wrote = (...messages: readonly Json[]): Json => ({ model: 'lead', max_tokens: 5, messages });
+
+export const anthropicBodies: readonly Json[] = [
+  null,
+  {},
+  { model: 'lead' },
+  { model: 'lead', messages: [user] },
+  post({ max_tokens: 0 }),
+  post({ max_tokens: 'x' }),
+  post({ model: 5 }),
+  post({ zzzzzzz: 1 }),
+  post({ mcp_servers: [1] }),
+  wrote(),
+  wrote('x'),
+  wrote({}),
+  wrote({ role: 'boss', content: 'x' }),
+  wrote({ role: 'user', content: 5 }),
+  wrote({ role: 'user', content: [{ type: 'image' }] }),
+  wrote({ role: 'user', content: [{}] }),
+  wrote({ role: 'user', content: ' ' }),
+  wrote({ role: 'user', content: [{ type: 'tool_result' }] }),
+  wrote({ role: 'assistant', content: 'x' }),
+  post({ system: 5 }),
+  post({ stream: 'x' }),
+  post({ output_config: 5 }),
+  post({ output_config: { formt: 1 } }),
+  post({ output_config: { format: {} } }),
+  post({ output_config: { format: { type: 'json_schema' } } }),
+  post({ output_config: { task_budget: { type: 'tokens' } } }),
+  post({ output_config: { task_budget: { type: 'usd', total: 1 } } }),
+  post({ tools: 5 }),
+  post({ tools: [{}] }),
+  post({ tools: [{ name: 'f', input_schema: 5 }] }),
+  post({ tools: [{ type: 'bash', name: 'f' }] }),
+  post({ tool_choice: { type: 'any' } }),
+  post({ tool_choice: {} }),
+  post({ thinking: 5 }),
+];
