@@ -7,7 +7,7 @@ import { checkSchemas } from './check-schemas.ts';
 import { checkOptionType, checkOptions } from './conversations/check-options.ts';
 import type { SharedPorts } from './run-world.ts';
 
-const commonOptions = { budget: 'options', signal: 'signal' } as const;
+const commonOptions = { budget: 'any', signal: 'signal' } as const;
 
 export const tasksGoal = (tasks: readonly TaskSpec[], options: TasksOptions): TeamGoal => {
   checkOptions(options, { ...commonOptions, goal: 'text', answer: 'flag' });

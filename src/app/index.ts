@@ -8,7 +8,6 @@ export type { StallClock } from './stall-monitor.ts';
 export { openServer } from './open-server-lazily.ts';
 export type { Server, ServerLine, ServerOptions } from './server-options.ts';
 export { hashToken, makeToken } from './serve/token-registry.ts';
-export type { TokenEntry } from './serve/token-registry.ts';
 export type {
   Agent,
   AgentOptions,
@@ -82,5 +81,6 @@ export type {
   Traffic,
   TurnOptions,
   VerifyReport,
+  TokenEntry,
 } from '#contracts';
 export type { ErrorClass, ErrorCode, Failure } from '#base';

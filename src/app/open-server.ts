@@ -1,5 +1,6 @@
 // Assembles a server of agents: which callers it admits, which agents it serves, and over which protocols.
 import { CloisterError } from '#base';
+import { stdioCaller } from '#contracts';
 import type { Caller, Clock, Cloister, HttpRoute, PlainRoute } from '#contracts';
 import { anthropicRoutes } from '#headends/anthropic';
 import { BodyBudget, buildApp, defaultLimits, Gate, listen, socketUpgrade } from '#headends/http';
@@ -9,7 +10,7 @@ import { openaiRoutes } from '#headends/openai';
 import { openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
 import { checkServerOptions } from './check-server-options.ts';
 import { packageVersion } from './package-folder.ts';
-import { checkHostsAndOrigins, checkServedAgents, checkTokenEntries, stdioName } from './serve/check-server-setup.ts';
+import { checkHostsAndOrigins, checkServedAgents, checkTokenEntries } from './serve/check-server-setup.ts';
 import { checkHost, hostsFor, listenUrl } from './serve/host-names.ts';
 import { LocalAgentService } from './serve/local-agent-service.ts';
 import { SlotQueue, slotLimitsFor } from './serve/slot-queue.ts';
@@ -44,7 +45,7 @@ export const buildServer = async (cloister: Cloister, options: ServerOptions = {
       return { url: listenUrl(host, listening.port), port: listening.port };
     },
     async serveStdio(streams) {
-      stdio = await serveMcpStdio(agentService, { name: stdioName }, streams, about);
+      stdio = await serveMcpStdio(agentService, { name: stdioCaller }, streams, about);
       return stdio;
     },
     async stop(graceMs = graceMsDefault) {
@@ -74,7 +75,7 @@ const openService = (cloister: Cloister, options: ServerOptions) => {
   const token = options.tokens === undefined ? makeToken() : null;
   const now = (): number => clock.now();
   // The stdio caller needs an entry, but nobody holds its token.
-  const stdio = { name: stdioName, sha256: hashToken(makeToken()) };
+  const stdio = { name: stdioCaller, sha256: hashToken(makeToken()) };
   const tokens = new TokenRegistry(
     [...(token === null ? (options.tokens ?? []) : [temporaryTokenEntry(token)]), stdio],
     now,

@@ -3,31 +3,25 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CloisterError } from '#base';
 import { checkTokenFile } from '#adapters/config';
-import type { Problem } from '#contracts';
+import type { Problem, TokenEntry } from '#contracts';
 import { formatProblem } from './agents/problems.ts';
 import { displayPath } from './agents/launch-environment.ts';
 import type { LaunchEnvironment } from './agents/launch-environment.ts';
 import { tokenProblems } from './serve/check-server-setup.ts';
-import type { TokenEntry } from './serve/token-registry.ts';
 
 /** `served`: the names of the served agents. Throws `tokens_invalid` with every problem. */
-export const readTokens = async (
+export const readTokens = (
   given: string,
   launch: LaunchEnvironment,
   served: readonly string[],
-): Promise<readonly TokenEntry[]> => {
+): readonly TokenEntry[] => {
   const path = resolve(launch.cwd, given);
   const file = displayPath(path, launch);
-  const { entries, problems, problem } = await checkTokenFile(file, readTokenFile(path, file));
-  if (problems.length > 0) throw tokensError(problems);
-  if (entries.length === 0) throw tokensError([problem(['tokens'], 'The token list is empty.')]);
-  const tokens = entries.map(({ expires, ...entry }) => ({
-    ...(entry as TokenEntry),
-    ...(expires === undefined ? {} : { expiresAt: Date.parse(expires) }),
-  }));
-  const found = tokenProblems(tokens, served);
-  if (found.length === 0) return tokens;
-  throw tokensError(found.map((one) => problem(['tokens', one.index, ...one.field.split('.')], one.message)));
+  const { entries, problems, add } = checkTokenFile(file, readTokenFile(path, file));
+  if (problems.length === 0 && entries.length === 0) add(['tokens'], 'The token list is empty.');
+  for (const { index, field, message } of tokenProblems(entries, served)) add(['tokens', index, field], message);
+  if (problems.length > 0) throw tokensError(problems.toSorted((one, other) => (one.line ?? 0) - (other.line ?? 0)));
+  return entries.filter((entry) => entry !== undefined);
 };
 
 const readTokenFile = (path: string, file: string): string => {

@@ -4,17 +4,17 @@ import { checkWorkspaceWritable } from '#adapters/stores';
 import { buildName } from './package-folder.ts';
 import type { CliWorld, ServeLine, ServeOptions, RunningServer } from '#headends/cli';
 import { CloisterError } from '#base';
-import type { Cloister } from '#contracts';
+import { problemText, problemsIn } from '#base/shapes';
+import { tokenNameShape } from '#contracts';
+import type { Cloister, TokenEntry } from '#contracts';
 import { findAgent } from './agents/find-agent.ts';
 import { Configs } from './agents/configs.ts';
 import type { LaunchEnvironment } from './agents/launch-environment.ts';
 import { openConfigured } from './open-cloister.ts';
 import { buildServer } from './open-server.ts';
 import { readTokens } from './read-tokens.ts';
-import { isTokenName } from './serve/check-server-setup.ts';
 import { isLoopback } from './serve/host-names.ts';
 import { hashToken, makeToken } from './serve/token-registry.ts';
-import type { TokenEntry } from './serve/token-registry.ts';
 import type { Server, ServerLine } from './server-options.ts';
 import { systemClock, systemLaunchEnvironment } from './system-world.ts';
 
@@ -28,7 +28,7 @@ export const serveWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
     try {
       const { tokenFile } = options;
       const names = cloister.agents.map(({ name }) => name);
-      const tokens = tokenFile === null ? null : await readTokens(tokenFile, launch, names);
+      const tokens = tokenFile === null ? null : readTokens(tokenFile, launch, names);
       const { host, expose, hosts, origins, clients, slots, port } = options;
       const given = { host, expose, hosts, origins, clients, slots, ...(port === null ? {} : { port }) };
       const server = await buildServer(cloister, {
@@ -48,11 +48,8 @@ export const serveWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
   makeToken: async (name) => {
     const token = makeToken();
     const sha256 = hashToken(token);
-    if (!isTokenName(name))
-      throw new CloisterError(
-        'options_invalid',
-        'name: expected at most 40 letters, digits, dots, dashes or underscores.',
-      );
+    const [problem] = problemsIn(tokenNameShape, name);
+    if (problem !== undefined) throw new CloisterError('options_invalid', problemText(problem, 'option', 'name'));
     return { token, sha256 };
   },
 };

@@ -255,3 +255,15 @@ export type {
   RequestState,
 } from './agent-service.ts';
 export type { DialogMessage } from './dialog-message.ts';
+export {
+  agentNameShape,
+  answerFormatShape,
+  budgetUnits,
+  budgetShape,
+  dialogMessageShape,
+  nameExpected,
+  priceShape,
+  spawnCapsShape,
+} from './shapes.ts';
+export { stdioCaller, tokenNameShape, tokenShape } from './token.ts';
+export type { AllowanceSpec, TokenEntry } from './token.ts';

@@ -82,7 +82,7 @@ describe.for(['memory', 'disk'] as const)('a value of the wrong type (%s)', (kin
         const error = await failureOf(() => call(value));
         const where = `${name} with ${JSON.stringify(value)}`;
         expect(error, where).toMatchObject({ name: 'CloisterError', code: 'options_invalid' });
-        expect((error as Error).message, where).toMatch(/\b\w+: expected [a-zAB][^;]*; got .+\.$/u);
+        expect((error as Error).message, where).toMatch(/\b\w+(?:\[\d+\])?: expected [a-zAB][^;]*; got .+\.$/u);
       }
     expect(await cloister.runs()).toEqual(before);
     expect(await historyLines(talk, ref('main'))).toEqual(['person: Hello.', 'lead: lead heard Hello.']);

@@ -20,9 +20,9 @@ import {
   problemText,
   problemsIn,
   readShape,
-  schemaOf,
+  jsonSchemaOf,
   storedShape,
-  text,
+  string,
   whole,
   withShort,
   withSomeOf,
@@ -32,7 +32,7 @@ import { validate } from '#adapters/schemas';
 import { testRuns } from '../test-seed.ts';
 
 const leaves: readonly Shape[] = [
-  text(),
+  string(),
   pattern('^[a-c]{1,3}$', 'one to three of a, b and c'),
   pattern('\\S', 'text', 'x'),
   flag(),
@@ -58,7 +58,7 @@ const shapes = fc.letrec<{ shape: Shape; fields: ShapeFields }>((tie) => ({
     fc.constantFrom(...leaves.slice(0, 9)).map((of) => mapOf(of, pattern('^[ab]$', 'a or b'))),
     fc.tuple(tie('fields'), tie('fields')).map(([required, optional]) => object(required, optional)),
     fc.tuple(tie('fields'), tie('fields')).map(([required, optional]) => openObject(required, optional)),
-    tie('fields').map((fields) => withSomeOf(object({}, { ...fields, a: text() }), 'a', 'b')),
+    tie('fields').map((fields) => withSomeOf(object({}, { ...fields, a: string() }), 'a', 'b')),
     tie('fields').map((fields) => orEmpty(object({}, fields))),
     tie('fields').map((fields) => withShort(object({}, { ...fields, a: whole() }), 'a')),
     tie('fields').map((fields) => either('a flag or an object', flag(), object(fields))),
@@ -105,7 +105,7 @@ test('a value has no problems exactly if the JSON Schema of its shape accepts it
   let all = 0;
   fc.assert(
     fc.property(shapes, values, fc.infiniteStream(fc.nat()), (shape, odd, numbers) => {
-      const schema = schemaOf(shape);
+      const schema = jsonSchemaOf(shape);
       for (const value of [odd, near(shape, (from) => numbers.next().value % from)]) {
         const problems = problemsIn(shape, value).map((problem) => problemText(problem, 'key'));
         const errors = validate(schema, value);
@@ -130,8 +130,8 @@ test('a value has no problems exactly if the JSON Schema of its shape accepts it
 });
 
 const person = object(
-  { name: text(), age: whole(0, 200) },
-  { tags: listOf(oneOf('new', 'old')), home: object({ street: text() }) },
+  { name: string(), age: whole(0, 200) },
+  { tags: listOf(oneOf('new', 'old')), home: object({ street: string() }) },
 );
 
 test('a shape has the type of the values that it accepts', () => {
@@ -164,7 +164,7 @@ const written = object(
     waitMs: { ...whole(), aliasOf: 'wait' },
     step: { ...whole(), into: ['limits', 'step'] },
     limits: orEmpty(object({}, { step: whole(), other: whole() })),
-    names: oneOrMore(text()),
+    names: oneOrMore(string()),
   },
 );
 

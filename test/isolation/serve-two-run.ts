@@ -9,7 +9,7 @@ import { rehearse } from 'cloister/testkit';
 import type { RequestView, ScriptedReply } from 'cloister/testkit';
 
 import { hashToken } from '../../src/app/serve/token-registry.ts';
-import type { TokenEntry } from '../../src/app/serve/token-registry.ts';
+import type { TokenEntry } from '#contracts';
 import { resultsBody, unknownCallId, toolName } from '../app/serve/crowd-tools.ts';
 import { seededRng } from '../app/serve/seeded-rng.ts';
 import type { SeededRng } from '../app/serve/seeded-rng.ts';

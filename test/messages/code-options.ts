@@ -141,12 +141,6 @@ export const serverOptions: readonly object[] = [
   { clients: { tools: 1 } },
   { clientToolMs: -1 },
   { limits: { bodyBytes: 1 } },
-  { tokens: [{ name: 'ci', sha256, agent: [] }] },
-  { tokens: [{ name: 'ci', sha256, agents: 'lead' }] },
-  { tokens: [{ name: 'ci', sha256, budget: 5 }] },
-  { tokens: [{ name: 'ci', sha256, budget: { token: 1 } }] },
-  { tokens: [{ name: 'ci', sha256, allowance: { pre: 'day' } }] },
-  { tokens: [{ name: 'ci', sha256, operator: 1 }] },
 ];
 
 export const tokenEntries: readonly (readonly object[])[] = [
@@ -172,4 +166,10 @@ export const tokenEntries: readonly (readonly object[])[] = [
   [{ name: 'ci', sha256, requestsPerMinute: 0 }],
   [{ name: 'ci', sha256, running: 0 }],
   [{ name: 'ci', sha256, expiresAt: -1 }],
+  [{ name: 'ci', sha256, agent: [] }],
+  [{ name: 'ci', sha256, agents: 'lead' }],
+  [{ name: 'ci', sha256, budget: 5 }],
+  [{ name: 'ci', sha256, budget: { token: 1 } }],
+  [{ name: 'ci', sha256, allowance: { pre: 'day' } }],
+  [{ name: 'ci', sha256, operator: 1 }],
 ];

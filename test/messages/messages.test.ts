@@ -46,10 +46,10 @@ const clients = { tools: true, system: true, activity: false };
 const openai = serve({ clients });
 const anthropic = openFakeService({ clients });
 
-const readConfig = async (text: string): Promise<string> => {
+const readConfig = (text: string): string => {
   const cwd = mkdtempSync(join(scratchFolder(), 'messages-'));
   writeFileSync(join(cwd, '.ai-agent.json'), text);
-  const { problems } = await readConfigLayers({ cwd, home: '/nowhere', etc: '/nowhere', env: {} });
+  const { problems } = readConfigLayers({ cwd, home: '/nowhere', etc: '/nowhere', env: {} });
   rmSync(cwd, { recursive: true });
   return listed(problems);
 };
@@ -58,7 +58,7 @@ const withRequired = (keys: string): string =>
   `---\ndescription: Works\nusage: a topic\noutput: { format: text }\n${keys}\n---\nWork.\n`;
 
 const kinds: Readonly<Record<string, Kind>> = {
-  'token-files': [tokenFiles, async (text: string) => listed((await checkTokenFile('tokens.json', text)).problems)],
+  'token-files': [tokenFiles, (text: string) => listed(checkTokenFile('tokens.json', text).problems)],
   'config-files': [configFiles, readConfig],
   'agent-files': [
     agentFiles,

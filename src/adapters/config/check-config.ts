@@ -1,87 +1,79 @@
 // Checks one `.ai-agent.json`: valid parts become a layer, invalid ones become problems with their lines.
-//
-//   C1. A problem never shows a value, because it may be a secret.
 import { isName, isObject, nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
+import { joinWithOr, readWhole } from '#base/shapes';
+import type { Of, Shape, ShapePath } from '#base/shapes';
 import type { ConfigLayer, Problem, ProviderConfig, ServerConfig } from '#contracts';
-import { matchSchema } from './match-schema.ts';
-import type { ReportMismatch } from './match-schema.ts';
-import { parseJson } from './parse-json.ts';
-import { partSchemas, providerSchemas, serverSchemas } from './schemas.ts';
+import { partShapes, providerShapes, serverShapes } from './config-shapes.ts';
+import { readJsonFile } from './read-json-file.ts';
+import type { JsonFile } from './read-json-file.ts';
 
 export type CheckedConfig = Pick<
   ConfigLayer,
   'providers' | 'servers' | 'defaults' | 'agents' | 'defaultAgent' | 'env' | 'plain' | 'spawns'
 >;
 
-const keys = ['providers', 'mcpServers', 'defaults', 'agents', 'defaultAgent', 'env', 'plain', 'spawns'] as const;
+const keys = ['providers', 'mcpServers', ...Object.keys(partShapes)];
 
 export const checkConfig = (
-  file: string,
+  name: string,
   text: string,
 ): { readonly config: CheckedConfig; readonly problems: readonly Problem[] } => {
-  const problems: Problem[] = [];
-  const document = parseJson(text);
-  const nearest: ReportMismatch = (path, message, meant = null) => {
-    const line = 'problem' in document ? null : document.line(path);
-    problems.push({ file, line, key: path.length === 0 ? null : path.map(String).join('.'), message, nearest: meant });
-  };
-  if ('problem' in document) {
-    problems.push({ file, line: document.problem.line, key: null, message: document.problem.message, nearest: null });
-    return { config: readParts({}, nearest), problems };
-  }
-  const { value } = document;
-  if (!isObject(value)) nearest([], 'Expected an object: { "providers": … }.');
+  const file = readJsonFile(name, text);
+  const { value = {} } = file;
+  if (!isObject(value)) file.add([], 'Expected an object: { "providers": … }.');
   const parts = isObject(value) ? value : {};
   for (const key of Object.keys(parts))
-    if (key !== '$schema' && !(keys as readonly string[]).includes(key))
-      nearest([key], `Unknown key; expected ${joinNames(keys)}.`, nearestName(key, keys));
-  return { config: readParts(parts, nearest), problems };
+    if (key !== '$schema' && !keys.includes(key))
+      file.add([key], `Unknown key; expected ${joinWithOr(keys)}.`, nearestName(key, keys));
+  return { config: readParts(parts, file), problems: file.problems };
 };
 
-const readParts = (parts: JsonObject, report: ReportMismatch): CheckedConfig => {
-  const { defaults = {}, agents = [], defaultAgent: named, env = {}, plain = [], spawns = {} } = parts;
-  const defaultAgent =
-    named === undefined ? undefined : matchSchema(partSchemas.defaultAgent, named, ['defaultAgent'], report);
+const readParts = (parts: JsonObject, file: JsonFile): CheckedConfig => {
+  const read = <K extends keyof typeof partShapes>(key: K): Of<(typeof partShapes)[K]> | undefined =>
+    parts[key] === undefined
+      ? undefined
+      : readWhole(partShapes[key] as Shape<Of<(typeof partShapes)[K]>>, parts[key], file, [key]);
+  const defaultAgent = read('defaultAgent');
   return {
-    providers: readEntries(parts, 'providers', report, readProvider),
-    servers: readEntries(parts, 'mcpServers', report, readServer),
-    defaults: withoutPrototype((matchSchema(partSchemas.defaults, defaults, ['defaults'], report) ?? {}) as JsonObject),
-    agents: matchSchema(partSchemas.agents, agents, ['agents'], report) ?? [],
+    providers: readEntries(parts, 'providers', file, readProvider),
+    servers: readEntries(parts, 'mcpServers', file, readServer),
+    defaults: withoutPrototype(read('defaults') ?? {}),
+    agents: read('agents') ?? [],
     ...(defaultAgent === undefined ? {} : { defaultAgent }),
-    env: withoutPrototype(matchSchema(partSchemas.env, env, ['env'], report) ?? {}),
-    plain: matchSchema(partSchemas.plain, plain, ['plain'], report) ?? [],
-    spawns: matchSchema(partSchemas.spawns, spawns, ['spawns'], report) ?? {},
+    env: withoutPrototype(read('env') ?? {}),
+    plain: read('plain') ?? [],
+    spawns: read('spawns') ?? {},
   };
 };
 
-type ReadEntry<T> = (name: string, entry: JsonObject, path: readonly string[], report: ReportMismatch) => T | undefined;
+type ReadEntry<T> = (name: string, entry: JsonObject, path: ShapePath, file: JsonFile) => T | undefined;
 
 const readEntries = <T>(
   parts: JsonObject,
   key: 'providers' | 'mcpServers',
-  report: ReportMismatch,
+  file: JsonFile,
   read: ReadEntry<T>,
 ): Readonly<Record<string, T>> => {
   const found: Record<string, T> = {};
   const { [key]: entries = {} } = parts;
-  if (!isObject(entries)) report([key], 'Expected an object with one entry per name.');
+  if (!isObject(entries)) file.add([key], 'Expected an object with one entry per name.');
   else
     for (const [name, entry] of Object.entries(entries)) {
       const path = [key, name];
-      const value = isObject(entry) ? read(name, entry, path, report) : report(path, 'Expected an object.');
+      const value = isObject(entry) ? read(name, entry, path, file) : file.add(path, 'Expected an object.');
       if (value !== undefined) found[name] = value;
     }
   return withoutPrototype(found);
 };
 
-const readProvider: ReadEntry<ProviderConfig> = (name, entry, path, report) => {
+const readProvider: ReadEntry<ProviderConfig> = (name, entry, path, file) => {
   if (!isName(name))
-    return report(path, 'A provider name may contain only letters, digits, dots, dashes and underscores.');
+    return file.add(path, 'A provider name may contain only letters, digits, dots, dashes and underscores.');
   // Configuration files of other tools name a provider after its type.
   const type = entry['type'] ?? name;
-  if (isKey(providerSchemas, type)) return matchSchema(providerSchemas[type], { ...entry, type }, path, report);
-  return reportWrongType(type, Object.keys(providerSchemas), entry, path, report);
+  if (isKey(providerShapes, type)) return readWhole(providerShapes[type], { ...entry, type }, file, path);
+  return reportWrongType(type, Object.keys(providerShapes), entry, path, file);
 };
 
 const serverAliases: Readonly<Record<string, string>> = {
@@ -90,16 +82,15 @@ const serverAliases: Readonly<Record<string, string>> = {
   ws: 'websocket',
 };
 
-const readServer: ReadEntry<ServerConfig> = (name, entry, path, report) => {
+const readServer: ReadEntry<ServerConfig> = (name, entry, path, file) => {
   if (entry['enabled'] === false) return undefined;
   if (!/^[A-Za-z0-9][\w-]{0,63}$/u.test(name))
-    return report(path, 'A server name may contain only letters, digits, dashes and underscores.');
+    return file.add(path, 'A server name may contain only letters, digits, dashes and underscores.');
   const given = entry['type'] ?? impliedType(entry);
   const type = typeof given === 'string' && Object.hasOwn(serverAliases, given) ? serverAliases[given] : given;
-  if (isKey(serverSchemas, type))
-    return withoutEnabled(matchSchema(serverSchemas[type], { ...entry, type }, path, report));
-  if (given === undefined) return report(path, 'Expected one of `command`, `url` and `module`, or a `type`.');
-  return reportWrongType(given, Object.keys(serverSchemas), entry, path, report);
+  if (isKey(serverShapes, type)) return withoutEnabled(readWhole(serverShapes[type], { ...entry, type }, file, path));
+  if (given === undefined) return file.add(path, 'Expected one of `command`, `url` and `module`, or a `type`.');
+  return reportWrongType(given, Object.keys(serverShapes), entry, path, file);
 };
 
 const withoutEnabled = (server: (ServerConfig & { enabled?: boolean }) | undefined): ServerConfig | undefined => {
@@ -123,13 +114,13 @@ const reportWrongType = (
   type: Json,
   known: readonly string[],
   entry: JsonObject,
-  path: readonly string[],
-  report: ReportMismatch,
+  path: ShapePath,
+  file: JsonFile,
 ): undefined => {
-  if (entry['type'] === undefined) return report(path, `Expected a \`type\`: ${joinNames(known)}.`);
-  return report(
+  if (entry['type'] === undefined) return file.add(path, `Expected a \`type\`: ${joinWithOr(known)}.`);
+  return file.add(
     [...path, 'type'],
-    `Expected ${joinNames(known)}.`,
+    `Expected ${joinWithOr(known)}.`,
     typeof type === 'string' ? nearestName(type, known) : null,
   );
 };
@@ -139,5 +130,3 @@ const isKey = <T extends object>(object: T, key: unknown): key is keyof T =>
 
 const withoutPrototype = <T>(values: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
   Object.freeze(Object.assign(Object.create(null) as Record<string, T>, values));
-
-const joinNames = (names: readonly string[]): string => `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;

@@ -5,6 +5,7 @@
 //   L3. A file is read and checked once for each `ConfigFiles`, however many folders it applies to.
 import { dirname, join, resolve } from 'node:path';
 import type { ConfigLayer, Problem } from '#contracts';
+import { checkConfig } from './check-config.ts';
 import type { CheckedConfig } from './check-config.ts';
 import { parseEnv } from './parse-env.ts';
 import { readText } from './read-text.ts';
@@ -40,18 +41,14 @@ export class ConfigFiles {
     return read;
   }
 
-  /** The checks are loaded on first use, so that they cost nothing without configuration files. */
-  async check(file: string, text: string): Promise<CheckedFile> {
-    const known = this.#checked.get(file);
-    if (known !== undefined) return known;
-    const { checkConfig } = await import('./check-config.ts');
-    const checked = checkConfig(file, text);
-    this.#checked.set(file, checked);
+  check(file: string, text: string): CheckedFile {
+    let checked = this.#checked.get(file);
+    if (checked === undefined) this.#checked.set(file, (checked = checkConfig(file, text)));
     return checked;
   }
 }
 
-export const readConfigLayers = async (places: ConfigPlaces, known = new ConfigFiles()): Promise<ReadConfig> => {
+export const readConfigLayers = (places: ConfigPlaces, known = new ConfigFiles()): ReadConfig => {
   const { explicit, cwd, beside, home, etc = '/etc/ai-agent', env } = places;
   const folders = [cwd, ...(beside === undefined ? [] : [beside]), join(home, '.ai-agent'), etc];
   const files = [
@@ -61,7 +58,7 @@ export const readConfigLayers = async (places: ConfigPlaces, known = new ConfigF
   const state: LayerReadState = { known, seen: new Set(), problems: [] };
   const layers: ConfigLayer[] = [];
   for (const [index, file] of files.entries()) {
-    const layer = await readLayer(file, explicit !== undefined && index === 0, state);
+    const layer = readLayer(file, explicit !== undefined && index === 0, state);
     if (layer !== null) layers.push(layer);
   }
   return { layers: [...layers, shellLayer(resolve(cwd), env)], problems: state.problems };
@@ -69,12 +66,12 @@ export const readConfigLayers = async (places: ConfigPlaces, known = new ConfigF
 
 type LayerReadState = { readonly known: ConfigFiles; readonly seen: Set<string>; readonly problems: Problem[] };
 
-const readLayer = async (file: string, required: boolean, state: LayerReadState): Promise<ConfigLayer | null> => {
+const readLayer = (file: string, required: boolean, state: LayerReadState): ConfigLayer | null => {
   const folder = dirname(file);
-  const text = await readOnce(file, required, state);
-  const config = text === null ? null : await check(file, text, state);
+  const text = readOnce(file, required, state);
+  const config = text === null ? null : check(file, text, state);
   const sidecarFile = join(folder, sidecarName);
-  const sidecarText = await readOnce(sidecarFile, false, state);
+  const sidecarText = readOnce(sidecarFile, false, state);
   if (config === null && sidecarText === null) return null;
   return {
     source: config === null ? sidecarFile : file,
@@ -86,7 +83,7 @@ const readLayer = async (file: string, required: boolean, state: LayerReadState)
 };
 
 /** Null when the file does not exist or was already read. */
-const readOnce = async (file: string, required: boolean, state: LayerReadState): Promise<string | null> => {
+const readOnce = (file: string, required: boolean, state: LayerReadState): string | null => {
   const read = state.known.text(file);
   if (read.kind === 'problem') report(state, file, null, read.message);
   if (read.kind === 'absent' && required)
@@ -96,8 +93,8 @@ const readOnce = async (file: string, required: boolean, state: LayerReadState):
   return read.text;
 };
 
-const check = async (file: string, text: string, state: LayerReadState): Promise<CheckedConfig> => {
-  const { config, problems } = await state.known.check(file, text);
+const check = (file: string, text: string, state: LayerReadState): CheckedConfig => {
+  const { config, problems } = state.known.check(file, text);
   state.problems.push(...problems);
   return config;
 };

@@ -80,7 +80,7 @@ export class Configs {
   async #readOne(beside: string): Promise<Config> {
     const { cwd, home, config, env } = this.launch;
 
-    const { layers, problems } = await readConfigLayers(
+    const { layers, problems } = readConfigLayers(
       {
         cwd,
         home,

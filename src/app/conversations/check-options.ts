@@ -1,86 +1,69 @@
 // Checks options before they are used. Errors name the option, the value and what was expected.
-import { CloisterError, isObject, nearestName, utf8Bytes } from '#base';
+import { CloisterError, isObject, utf8Bytes } from '#base';
 import type { RunId } from '#base';
+import {
+  either,
+  flag,
+  listOf,
+  object,
+  openObject,
+  pattern,
+  problemText,
+  problemsIn,
+  string,
+  valueOf,
+} from '#base/shapes';
+import type { Shape, ShapeFields, ShapePath, ShapeProblem } from '#base/shapes';
+import { answerFormatShape, dialogMessageShape } from '#contracts';
 import type { ConversationRef, DialogMessage } from '#contracts';
 
 type Kind = keyof typeof kinds;
 
+const name = pattern('\\S', 'a name');
+
 const kinds = {
-  text: { words: 'a string', fits: (value: unknown) => typeof value === 'string' },
-  name: { words: 'a name', fits: (value: unknown) => typeof value === 'string' && value.trim() !== '' },
-  flag: { words: 'true or false', fits: (value: unknown) => typeof value === 'boolean' },
-  number: { words: 'a number ≥ 0', fits: (value: unknown) => typeof value === 'number' && value >= 0 },
-  port: {
-    words: 'a whole number from 0 to 65535',
-    fits: (value: unknown) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535,
-  },
-  texts: {
-    words: 'a list of strings',
-    fits: (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
-  },
-  format: {
-    words: 'text, markdown or json',
-    fits: (value: unknown) => value === 'text' || value === 'markdown' || value === 'json',
-  },
-  said: {
-    words: 'a list of { by, text }, where by is person or agent',
-    fits: (value: unknown) => Array.isArray(value) && value.every((one) => isDialogMessage(one)),
-  },
-  tools: {
-    words: 'a list of tools',
-    fits: (value: unknown) => Array.isArray(value) && value.every((one) => isObject(one)),
-  },
-  signal: { words: 'an AbortSignal', fits: (value: unknown) => value instanceof AbortSignal },
-  conversation: {
-    words: 'the name of a conversation, or { agent, name }',
-    fits: (value: unknown) => typeof value === 'string' || isRef(value),
-  },
-  ref: { words: 'a conversation as { agent, name }', fits: (value: unknown) => isRef(value) },
+  text: string(),
+  name,
+  flag: flag(),
+  texts: { ...listOf(string()), expected: 'a list of strings' },
+  format: answerFormatShape,
+  said: { ...listOf(dialogMessageShape), expected: 'a list of { by, text }, where by is person or agent' },
+  tools: { ...listOf(valueOf<object>('a tool', isObject)), expected: 'a list of tools' },
+  signal: valueOf<AbortSignal>('an AbortSignal', (value) => value instanceof AbortSignal),
+  conversation: either(
+    'the name of a conversation, or { agent, name }',
+    string(),
+    openObject({ agent: string(), name: string() }),
+  ),
+  ref: { ...openObject({ agent: string(), name: string() }), expected: 'a conversation as { agent, name }' },
   /** Checked where it is used. */
-  any: { words: 'a value', fits: () => true },
-  options: { words: 'an object of options', fits: isObject },
+  any: valueOf('a value', () => true),
+  options: valueOf<object>('an object of options', isObject),
 } as const;
 
-const isDialogMessage = (value: unknown): boolean => {
-  if (!isObject(value)) return false;
-  const { by, text } = value as Partial<DialogMessage>;
-  return (by === 'person' || by === 'agent') && typeof text === 'string';
-};
-
-const isRef = (value: unknown): boolean => {
-  if (!isObject(value)) return false;
-  const { agent, name } = value as Partial<ConversationRef>;
-  return typeof agent === 'string' && typeof name === 'string';
-};
-
 /** Throws `options_invalid`. */
-export const checkOptionType = (field: string, value: unknown, kind: Kind): void => {
-  const { words, fits } = kinds[kind];
-  if (!fits(value))
-    throw new CloisterError('options_invalid', `${field}: expected ${words}; got ${describeValue(value)}.`);
+export const checkOptionType = (field: string, value: unknown, kind: Kind | Shape): void =>
+  refuse(problemsIn(typeof kind === 'string' ? kinds[kind] : kind, value, { inCode: true }), [field]);
+
+const refuse = ([problem]: readonly ShapeProblem[], at: ShapePath): void => {
+  if (problem === undefined) return;
+  const text = problemText({ ...problem, path: [...at, ...problem.path] }, 'option', 'options');
+  throw new CloisterError('options_invalid', text);
 };
 
-export type OptionFields = Readonly<Record<string, Kind>>;
+export type OptionFields = Readonly<Record<string, Kind | Shape>>;
 
-/** All options are optional. `parent`: the name of the option that contains these. Throws `options_invalid`. */
-export const checkOptions = (options: unknown, fields: OptionFields, parent = ''): void => {
-  checkOptionType(parent || 'options', options, 'options');
-  const prefix = parent && `${parent}.`;
-  const known = Object.keys(fields);
-  for (const field of Object.keys(options as object))
-    if (!known.includes(field)) throw new CloisterError('options_invalid', prefix + unknownOption(field, known));
-  for (const [field, kind] of Object.entries(fields)) {
-    const value = (options as Readonly<Record<string, unknown>>)[field];
-    if (value !== undefined) checkOptionType(prefix + field, value, kind);
-  }
+/** All options are optional. A misspelt one, such as a budget, would be ignored silently. Throws `options_invalid`. */
+export const checkOptions = (options: unknown, fields: OptionFields): void => {
+  const shapes = Object.entries(fields).map(([field, kind]) => [field, typeof kind === 'string' ? kinds[kind] : kind]);
+  refuse(problemsIn(optionsShape(Object.fromEntries(shapes) as ShapeFields), options, { inCode: true }), []);
 };
 
-/** A misspelt option, such as a budget, would be ignored silently. */
-const unknownOption = (field: string, known: readonly string[]): string => {
-  const nearest = nearestName(field, known);
-  const hint = nearest === null ? `Known options: ${known.join(', ')}.` : `Did you mean ${nearest}?`;
-  return `${field.slice(0, 40)}: unknown option. ${hint}`;
-};
+/** An object of options, all of them optional. */
+export const optionsShape = (fields: ShapeFields): Shape => ({
+  ...object({}, fields),
+  expected: 'an object of options',
+});
 
 /** Throws `options_invalid`. */
 export const checkRef = (value: ConversationRef): void => checkOptionType('conversation', value, 'ref');
@@ -141,16 +124,4 @@ export const redactDialog = (given: readonly DialogMessage[] = [], redact: Redac
 export const checkAddedContext = (text: string): void => {
   checkOptionType('text', text, 'text');
   checkContext('text', [text], 1);
-};
-
-const describeValue = (value: unknown): string => {
-  if (Array.isArray(value)) return `a list of ${value.length}`;
-  if (typeof value === 'object' && value !== null) return `an object with ${describeKeys(value)}`;
-  if (typeof value === 'string') return value.trim() === '' ? 'an empty string' : JSON.stringify(value.slice(0, 40));
-  return typeof value === 'function' ? 'a function' : String(value);
-};
-
-const describeKeys = (value: object): string => {
-  const keys = Object.keys(value);
-  return keys.length === 0 ? 'no keys' : keys.slice(0, 5).join(', ').slice(0, 80);
 };

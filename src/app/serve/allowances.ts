@@ -3,8 +3,7 @@
 //   A1. A run reserves its whole budget before it starts, and returns what it did not spend: the sum never exceeds the allowance.
 //   A2. Spending is read from the runs themselves, so it survives a restart.
 import { CloisterError } from '#base';
-import type { Budget, RunSummary, Spent } from '#contracts';
-import type { AllowanceSpec, TokenEntry } from './token-registry.ts';
+import type { Budget, RunSummary, Spent, AllowanceSpec, TokenEntry } from '#contracts';
 
 /** Replaces the reservation by the actual spending when the run has ended; null: the spending is unknown. */
 export type SettleAllowance = (spent: Spent | null) => void;

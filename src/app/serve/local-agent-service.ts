@@ -23,6 +23,7 @@ import type {
   RequestState,
   OutsideSpawn,
   StartedAgent,
+  TokenEntry,
 } from '#contracts';
 import { servedAgent } from '#headends/shared';
 import { Allowances, nothingSpent } from './allowances.ts';
@@ -41,7 +42,7 @@ import { serveRun } from './served-run.ts';
 import type { ServeRunRequest } from './served-run.ts';
 import { checkMayResume, startServedRun } from './start-run.ts';
 import type { StartedRun } from './started-run.ts';
-import type { TokenRegistry, TokenEntry } from './token-registry.ts';
+import type { TokenRegistry } from './token-registry.ts';
 
 export type AgentServicePorts = {
   readonly cloister: Cloister;

@@ -4,33 +4,7 @@
 //   T2. A wrong token takes as long as a right one, however many entries there are: the entry is looked up by hash, which a
 //       client cannot control, and exactly one full comparison follows in any case.
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Budget, Caller } from '#contracts';
-
-/** One entry of a token file. */
-export type TokenEntry = {
-  readonly name: string;
-  /** SHA-256 of the token, in hex. */
-  readonly sha256: string;
-  /** Agents that the token may use; default: all of them. */
-  readonly agents?: readonly string[];
-  /** The maximum for one request. */
-  readonly budget?: Budget;
-  /** The maximum for all requests of a period together. */
-  readonly allowance?: AllowanceSpec;
-  readonly requestsPerMinute?: number;
-  /** Its holder runs the server: `GET /health` also shows stalls of the process, and in which run and cell. */
-  readonly operator?: boolean;
-  /** How many runs of this token may run at a time. */
-  readonly running?: number;
-  /** Epoch milliseconds from which the token is refused. */
-  readonly expiresAt?: number;
-};
-
-export type AllowanceSpec = {
-  readonly tokens?: number;
-  readonly usd?: number;
-  readonly per: 'hour' | 'day' | 'month';
-};
+import type { Caller, TokenEntry } from '#contracts';
 
 /** The prefix of every token, so that leaked tokens can be recognised. */
 const prefix = 'clo_';

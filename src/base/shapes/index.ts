@@ -19,7 +19,7 @@ export {
   orNull,
   pattern,
   storedShape,
-  text,
+  string,
   valueOf,
   whole,
   withRules,
@@ -27,7 +27,7 @@ export {
   withSomeOf,
 } from './shape.ts';
 export type { ObjectForm, Of, RuleBreach, Shape, ShapeFields, ShapeNotes, ShapeRule } from './shape.ts';
-export { problemsIn, readShape } from './read-shape.ts';
+export { problemsIn, readShape, readWhole } from './read-shape.ts';
 export type { ShapePath, ShapeProblem, ShapeReader } from './read-shape.ts';
-export { namedShapes, schemaOf } from './shape-schema.ts';
+export { namedShapes, jsonSchemaOf } from './shape-schema.ts';
 export { formatPath, problemText, showValue } from './problem-text.ts';

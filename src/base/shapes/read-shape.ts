@@ -4,7 +4,7 @@
 //   READ-OWN. Only own keys count, so `constructor` is an unknown key like any other.
 import { isObject, nearestName } from '#base';
 import { expectedText } from './shape.ts';
-import type { ListForm, MapForm, ObjectForm, Shape, ShapeForm, ShapeNotes } from './shape.ts';
+import type { ListForm, MapForm, ObjectForm, RuleBreach, Shape, ShapeForm, ShapeNotes } from './shape.ts';
 
 export type ShapePath = readonly (string | number)[];
 
@@ -39,7 +39,18 @@ export const readShape = <T>(
   value: unknown,
   reader: ShapeReader,
   path: ShapePath = [],
-): T | undefined => readValue(shape, value, { path, stored: path }, { ...reader, origins: new Map() }) as T | undefined;
+): T | undefined => {
+  const reading: Reading = {
+    ...reader,
+    origins: new Map(),
+    found: 0,
+    report: (problem) => {
+      reading.found += 1;
+      reader.report(problem);
+    },
+  };
+  return readValue(shape, value, { path, stored: path }, reading) as T | undefined;
+};
 
 /** No problems: the value has this shape. */
 export const problemsIn = (
@@ -52,11 +63,22 @@ export const problemsIn = (
   return problems;
 };
 
+/** The value, if it has no problems. */
+export const readWhole = <T>(shape: Shape<T>, value: unknown, reader: ShapeReader, path?: ShapePath): T | undefined => {
+  let isWrong = false;
+  const report = (problem: ShapeProblem): void => {
+    isWrong = true;
+    reader.report(problem);
+  };
+  const read = readShape(shape, value, { ...reader, report }, path);
+  return isWrong ? undefined : read;
+};
+
 /** Where a value is written, and where it is stored. */
 type Place = { readonly path: ShapePath; readonly stored: ShapePath };
 
-/** `origins`: where each stored value was written, by its dotted key. */
-type Reading = ShapeReader & { readonly origins: Map<string, ShapePath> };
+/** `origins`: where each stored value was written, by its dotted key. `found`: the number of problems. */
+type Reading = ShapeReader & { readonly origins: Map<string, ShapePath>; found: number };
 
 type Fields = Readonly<Record<string, unknown>>;
 type Target = Record<string, unknown>;
@@ -65,17 +87,26 @@ const nothingNear = (): null => null;
 
 /** `target`: what an object is read into. */
 const readValue = (shape: Shape, value: unknown, at: Place, reading: Reading, target: Target = {}): unknown => {
+  const before = reading.found;
   const read = readForm(shape, value, at, reading, target);
   if (read === undefined) return undefined;
-  for (const rule of shape.rules ?? []) {
-    const found = rule.find(read as never, value as never);
-    if (found === null) continue;
-    const path = [...at.path, ...(found.at ?? [])];
-    reading.report({ path, kind: 'rule', expected: found.text, value, nearest: nothingNear });
+  // A rule is about a value that is right in itself.
+  const broken = reading.found > before ? undefined : firstBreach(shape, read, value);
+  if (broken !== undefined) {
+    const path = [...at.path, ...(broken.at ?? [])];
+    reading.report({ path, kind: 'rule', expected: broken.text, value, nearest: nothingNear });
     if (shape.is !== 'object') return undefined;
   }
   if (shape.convert === undefined) return read;
   return shape.convert.to(read as never) ?? reportWrong(shape, value, at, reading);
+};
+
+const firstBreach = ({ rules = [] }: Shape, read: unknown, given: unknown): RuleBreach | undefined => {
+  for (const rule of rules) {
+    const found = rule.find(read as never, given as never);
+    if (found !== null) return found;
+  }
+  return undefined;
 };
 
 const readForm = (shape: Shape, value: unknown, at: Place, reading: Reading, target: Target): unknown => {

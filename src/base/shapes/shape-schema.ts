@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '#base';
 import type { MapForm, ObjectForm, Shape, ShapeNotes } from './shape.ts';
 
 /** `reference`: where the schema of a named shape stands. Without it, every schema stands where it is used. */
-export const schemaOf = (shape: Shape, reference?: (name: string) => string): JsonObject => {
+export const jsonSchemaOf = (shape: Shape, reference?: (name: string) => string): JsonObject => {
   if (shape.name !== undefined && reference !== undefined) {
     const { name, about: _about, ...rest } = shape;
     return { $ref: reference(name), ...notesOf(rest) };
@@ -53,7 +53,7 @@ const withRules = (schema: JsonObject, { rules = [] }: Shape): JsonObject => {
   return { ...schema, allOf: said };
 };
 
-type Reference = Parameters<typeof schemaOf>[1];
+type Reference = Parameters<typeof jsonSchemaOf>[1];
 
 const formSchema = (shape: Shape, reference: Reference): JsonObject => {
   switch (shape.is) {
@@ -73,14 +73,14 @@ const formSchema = (shape: Shape, reference: Reference): JsonObject => {
     case 'value':
       return {};
     case 'list': {
-      const items = schemaOf(shape.of, reference);
+      const items = jsonSchemaOf(shape.of, reference);
       const list = { type: 'array', items, ...(shape.min === 0 ? {} : { minItems: shape.min }) };
       return shape.single === true ? { anyOf: [items, { ...list, uniqueItems: true }] } : list;
     }
     case 'map':
       return mapSchema(shape, reference);
     case 'either':
-      return { anyOf: shape.of.map((one) => schemaOf(one, reference)) };
+      return { anyOf: shape.of.map((one) => jsonSchemaOf(one, reference)) };
     case 'object':
       return objectSchema(shape, reference);
   }
@@ -95,13 +95,13 @@ const patternSchema = ({ pattern, never }: { readonly pattern?: string; readonly
 const mapSchema = ({ names, of }: MapForm, reference: Reference): JsonObject => ({
   type: 'object',
   ...(names?.is === 'text' ? { propertyNames: patternSchema(names) } : {}),
-  ...(of.is === 'json' ? {} : { additionalProperties: schemaOf(of, reference) }),
+  ...(of.is === 'json' ? {} : { additionalProperties: jsonSchemaOf(of, reference) }),
 });
 
 const objectSchema = (shape: ObjectForm, reference: Reference): JsonObject => {
   const entries = Object.entries(shape.fields).map(([key, field]): readonly [string, Json] => [
     key,
-    schemaOf(field, reference),
+    jsonSchemaOf(field, reference),
   ]);
   const whole: JsonObject = {
     type: shape.mayBeEmpty === true ? ['object', 'null'] : 'object',
@@ -111,5 +111,5 @@ const objectSchema = (shape: ObjectForm, reference: Reference): JsonObject => {
   };
   if (shape.short === undefined) return whole;
   const { about: _about, example: _example, default: _default, ...short } = shape.fields[shape.short]!;
-  return { anyOf: [schemaOf(short, reference), whole] };
+  return { anyOf: [jsonSchemaOf(short, reference), whole] };
 };

@@ -1,6 +1,6 @@
 // A shape describes a value once, as data. Reading it, its problems, its JSON Schema and its type follow from the description.
 //
-//   SHAPE-SAME. `readShape` accepts what the schema of `schemaOf` accepts. Only a rule without a schema, and a value that
+//   SHAPE-SAME. `readShape` accepts what the schema of `jsonSchemaOf` accepts. Only a rule without a schema, and a value that
 //       exists in code only, are more than a schema can say.
 //   SHAPE-PLAIN. Shapes are plain data, frozen by nobody and changed by nobody: `{ ...shape, about }` is another shape.
 import type { Json, JsonObject } from '#base';
@@ -86,7 +86,7 @@ type ObjectOf<R extends ShapeFields, O extends ShapeFields> = Simplify<
 >;
 type Simplify<T> = { [K in keyof T]: T[K] };
 
-export const text = (): Shape<string> => ({ is: 'text', expected: 'a string' });
+export const string = (): Shape<string> => ({ is: 'text', expected: 'a string' });
 
 export const pattern = (source: string, expected: string, never?: string): Shape<string> => ({
   is: 'text',
@@ -208,15 +208,11 @@ export const withRules = <S extends Shape>(shape: S, ...rules: readonly ShapeRul
   rules: [...(shape.rules ?? []), ...rules],
 });
 
-/** At least one of these keys is written. A misspelt key is problem enough. */
+/** At least one of these keys is written. */
 export const withSomeOf = <T>(shape: Shape<T>, ...keys: readonly string[]): Shape<T> => {
-  const fields = 'fields' in shape ? shape.fields : {};
   const sentence = `Expected at least one of ${joinWithOr(keys.map((key) => `\`${key}\``))}.`;
   return withRules(shape, {
-    find: (_read: never, given: object) =>
-      Object.keys(given).every((key) => Object.hasOwn(fields, key)) && keys.every((key) => !Object.hasOwn(given, key))
-        ? { text: sentence }
-        : null,
+    find: (_read: never, given: object) => (keys.some((key) => Object.hasOwn(given, key)) ? null : { text: sentence }),
     schema: { anyOf: keys.map((key) => ({ required: [key] })) },
   });
 };

@@ -1,6 +1,7 @@
 // Parses one frontmatter value by its kind. Problems are reported, never thrown.
 import { nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
+import { joinWithOr } from '#base/shapes';
 import { durationExpected, parseDuration } from './duration.ts';
 import { numberProblem } from './field-kinds.ts';
 import type { BlockKind, PlainOrBlock, FieldKind, NameShape } from './field-kinds.ts';
@@ -103,10 +104,6 @@ const readSchema = (
 
 export const isMapping = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** `a`, `b` or `c`. */
-export const joinWithOr = (words: readonly string[]): string =>
-  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 
 /** A value shortened for an error message. */
 export const quoteFieldValue = (value: Json | undefined): string => {

@@ -1,9 +1,10 @@
 // Parses a block of keys by the field table. All problems are reported, and valid values are kept.
 import { nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
+import { joinWithOr } from '#base/shapes';
 import type { BlockKind, PlainOrBlock, FrontmatterField, FieldKind } from './field-kinds.ts';
 import { fieldHints } from './fields.ts';
-import { joinWithOr, isMapping, readPlain, hasShape, quoteFieldValue } from './field-values.ts';
+import { isMapping, readPlain, hasShape, quoteFieldValue } from './field-values.ts';
 import type { FieldPath, ValueReader } from './field-values.ts';
 
 export type FieldReader = ValueReader & {

@@ -5,7 +5,8 @@
 //   T3. For any list, the time is linear in its tasks and dependencies, and nothing is recursive.
 import { CloisterError } from '#base';
 import { didYouMean } from './nearest-name.ts';
-import { TaskProblems, showValue } from './problems.ts';
+import { showValue } from '#base/shapes';
+import { TaskProblems } from './problems.ts';
 import { parseTask } from './read-task.ts';
 import type { TaskDraft, ParsedTask, TaskLimits } from './read-task.ts';
 import { createIdAllocator, isTaskId, slugify } from './task-ids.ts';

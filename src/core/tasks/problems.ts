@@ -26,20 +26,6 @@ export class TaskProblems {
   }
 }
 
-/** A short description of a value of any size. */
-export const showValue = (value: unknown): string => {
-  if (value === undefined) return 'nothing';
-  if (typeof value === 'string') return JSON.stringify(shorten(value));
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'function') return 'a function';
-  if (value !== null && typeof value === 'object') return 'an object';
-  return typeof value === 'symbol' ? 'a symbol' : `${value as number | boolean | bigint | null}`;
-};
-
-const shownMax = 60;
-
-const shorten = (text: string): string => (text.length <= shownMax ? text : `${text.slice(0, shownMax - 1)}…`);
-
 const listedMax = 20;
 
 /** The names, separated by commas; only the first ones of a long list. */

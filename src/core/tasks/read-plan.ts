@@ -1,7 +1,7 @@
 // Reads the coordinator's plan: a list of tasks, or an object with `tasks`. The tasks themselves are checked apart.
 import { isObject } from '#base';
 import type { Json } from '#base';
-import { showValue } from './problems.ts';
+import { showValue } from '#base/shapes';
 
 /** The list as written, or why the value is not a plan. */
 export type ReadPlan = { readonly tasks: unknown } | { readonly problem: string };

@@ -2,7 +2,8 @@
 import { isObject, utf8Bytes } from '#base';
 import type { MemoryScope, TaskCondition, TaskSpec } from '#contracts';
 import { didYouMean } from './nearest-name.ts';
-import { joinNames, showValue } from './problems.ts';
+import { showValue } from '#base/shapes';
+import { joinNames } from './problems.ts';
 import type { ReportTaskProblem } from './problems.ts';
 import { taskIdCharsMax, isTaskId } from './task-ids.ts';
 

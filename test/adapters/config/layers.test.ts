@@ -29,7 +29,7 @@ const world = (files: Record<string, string | Uint8Array | object> = {}) => {
   return {
     base,
     read: async (more: Partial<ConfigPlaces> = {}) => {
-      const { layers, problems } = await readConfigLayers({ ...places, env: {}, ...more });
+      const { layers, problems } = readConfigLayers({ ...places, env: {}, ...more });
       return {
         layers,
         sources: layers.map(({ source }) => source.replace(`${base}/`, '')),
@@ -241,7 +241,7 @@ const wrong: readonly (readonly [string, string, number | null, string | null, R
     '{"providers": {"openai": {"models": {"m": {\n"price": {"input": -1, "output": 1}}}}}}',
     2,
     'providers.openai.models.m.price.input',
-    /at least 0/u,
+    /a number, 0 or more/u,
     null,
   ],
   [
@@ -298,7 +298,7 @@ const wrong: readonly (readonly [string, string, number | null, string | null, R
     'an argument that is a number',
     '{"mcpServers": {"a": {"command": "x", "args": ["a",\n1]}}}',
     2,
-    'mcpServers.a.args.1',
+    'mcpServers.a.args[1]',
     /a string/u,
     null,
   ],
@@ -356,9 +356,9 @@ test('problems of all files come in one report, and valid settings are kept', as
   }).read();
   expect(problems.map(({ file, line, key }) => `${file}:${line}:${key}`)).toEqual([
     'cwd/.ai-agent.json:2:provider',
-    'cwd/.ai-agent.json:9:mcpServers.bad.url',
     'cwd/.ai-agent.json:8:mcpServers.bad.comand',
-    'cwd/.ai-agent.json:13:agents.0',
+    'cwd/.ai-agent.json:9:mcpServers.bad.url',
+    'cwd/.ai-agent.json:13:agents[0]',
     'cwd/.ai-agent.env:2:null',
     'etc/.ai-agent.json:1:null',
   ]);
@@ -453,19 +453,3 @@ const parsed = (text: string): readonly unknown[] => {
     return [];
   }
 };
-
-test('the validators are loaded only when there is something to validate', async () => {
-  const { base } = world({ 'cwd/.ai-agent.env': 'A=1', 'beside/.ai-agent.json': {} });
-  const script = `
-    import { registerHooks } from 'node:module';
-    const loaded = new Set();
-    registerHooks({ resolve: (name, context, next) => (loaded.add(name), next(name, context)) });
-    const { readConfigLayers } = await import('#adapters/config');
-    const place = { home: '/nowhere', etc: '/nowhere', env: {} };
-    await readConfigLayers({ ...place, cwd: ${JSON.stringify(join(base, 'cwd'))} });
-    const before = loaded.has('zod');
-    await readConfigLayers({ ...place, cwd: ${JSON.stringify(join(base, 'beside'))} });
-    process.stdout.write(JSON.stringify([before, loaded.has('zod')]));`;
-  const output = execFileSync(process.execPath, ['--conditions=cloister-source', '--input-type=module', '-e', script]);
-  expect(JSON.parse(output.toString())).toEqual([false, true]);
-});

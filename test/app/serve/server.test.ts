@@ -29,16 +29,26 @@ test.for([
   [{ agent: ['lead'] }, 'agent: unknown option. Did you mean agents?'],
   [{ clients: { toools: true } }, 'clients.toools: unknown option. Did you mean tools?'],
   [{ limits: { bodyBytes: 1 } }, 'limits.bodyBytes: unknown option.'],
-  [{ limits: { depthMax: 'deep' } }, 'limits.depthMax: expected a number ≥ 0; got "deep".'],
+  [{ limits: { depthMax: 'deep' } }, 'limits.depthMax: expected a number, 0 or more; got "deep".'],
   [{ port: 99_999 }, 'port: expected a whole number from 0 to 65535; got 99999.'],
   [{ port: 80.5 }, 'port: expected a whole number from 0 to 65535; got 80.5.'],
-  [{ slots: { running: NaN } }, 'slots.running: expected a number ≥ 0; got NaN.'],
-  [{ tokens: [{ name: 'ann', sha256: '', agent: ['lead'] }] }, 'tokens[0].agent: unknown option.'],
-  [{ tokens: [{ name: 'ann', sha256: '', budget: { token: 1 } }] }, 'tokens[0].budget.token: unknown option.'],
+  [{ slots: { running: NaN } }, 'slots.running: expected a number, 0 or more; got NaN.'],
 ] as const)('an unknown option, or one of the wrong type, opens no server: %j', async ([options, words]) => {
   const { cloister } = await serveAgents({ agents: [lead()] });
   const opened = openServer(cloister, options as Parameters<typeof openServer>[1]);
   await expect(opened).rejects.toMatchObject({ code: 'options_invalid', message: expect.stringContaining(words) });
+});
+
+const sha256 = 'a'.repeat(64);
+
+test.for([
+  [{ agent: ['lead'] }, 'tokens[0].agent: unknown option. Did you mean agents?'],
+  [{ budget: { token: 1 } }, 'tokens[0].budget.token: unknown option. Did you mean tokens?'],
+  [{ operator: 1 }, 'tokens[0].operator: expected true or false; got 1.'],
+] as const)('a token with an unknown option, or one of the wrong type, opens no server: %j', async ([more, words]) => {
+  const { cloister } = await serveAgents({ agents: [lead()] });
+  const opened = openServer(cloister, { tokens: [{ name: 'ann', sha256, ...more }] as never });
+  await expect(opened).rejects.toMatchObject({ code: 'tokens_invalid', message: expect.stringContaining(words) });
 });
 
 test('an address of another machine is reported as such, not as one in use', async () => {

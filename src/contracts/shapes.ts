@@ -1,0 +1,48 @@
+// Shapes of what people and clients write in more than one place: in files, in config, in code, in requests. Each is described here
+// once, and the compiler holds the types of the contracts against them.
+import { about, amount, cap, listOf, object, oneOf, pattern, whole } from '#base/shapes';
+import type { Shape } from '#base/shapes';
+import type { SpawnCaps } from './agent-file.ts';
+import type { OutputFormat } from './agent.ts';
+import type { Budget } from './amounts.ts';
+import type { DialogMessage } from './dialog-message.ts';
+import type { Price } from './model.ts';
+
+export const nameExpected = 'letters, digits, dot, dash and underscore, at most 64 characters';
+
+/** The name of an agent. */
+export const agentNameShape = pattern('^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$', nameExpected, '\\.\\.');
+
+export const budgetUnits = {
+  tokens: about(cap(whole()), 'Input and output tokens.', { example: 200_000, otherwise: 'no limit' }),
+  usd: about(cap(amount()), 'US dollars; every model must have a price.', { example: 0.5, otherwise: 'no limit' }),
+  spawns: about(cap(whole()), 'Number of sub-agents started.', { example: 10, otherwise: 'no limit' }),
+  memory: about(
+    cap(whole()),
+    'Memory in bytes of the agent and all its sub-agents: windows, mailboxes, journals, outputs.',
+    { example: 50_000_000, otherwise: 'no limit' },
+  ),
+  ms: about(cap(whole()), 'Time in milliseconds.', { example: 600_000, otherwise: 'no limit' }),
+};
+
+export const budgetShape: Shape<Budget> = object({}, budgetUnits);
+
+const usd = amount();
+const rates = { cacheRead: usd, cacheWrite: usd };
+
+export const priceShape: Shape<Price> = object(
+  { input: usd, output: usd },
+  { ...rates, tiers: listOf(object({ input: usd, output: usd, aboveInputTokens: whole(1) }, rates)) },
+);
+
+export const spawnCapsShape: Shape<Partial<SpawnCaps>> = object(
+  {},
+  { children: whole(), perMinute: whole(), depth: whole() },
+);
+
+export const answerFormatShape: Shape<OutputFormat['format']> = oneOf('text', 'markdown', 'json');
+
+export const dialogMessageShape: Shape<DialogMessage> = object({
+  by: oneOf('person', 'agent'),
+  text: { is: 'text', expected: 'a string' },
+});

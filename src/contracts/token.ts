@@ -1,0 +1,96 @@
+// API tokens: who may use a server, and what for.
+import { about, amount, flag, listOf, object, oneOf, pattern, string, whole, withRules } from '#base/shapes';
+import type { Of, RuleBreach, Shape } from '#base/shapes';
+import type { Budget } from './amounts.ts';
+import { budgetShape } from './shapes.ts';
+
+export const tokenNameExpected = 'at most 40 letters, digits, dots, dashes or underscores';
+
+/** The caller that started this process and uses MCP over standard input. */
+export const stdioCaller = 'stdio';
+
+const emptySha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+
+export const tokenNameShape: Shape<string> = withRules(
+  pattern('^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$', tokenNameExpected),
+  {
+    find: (name: string) =>
+      name === stdioCaller ? { text: `"${stdioCaller}" is reserved for MCP over standard input.` } : null,
+    schema: { not: { const: stdioCaller } },
+  },
+);
+
+const allowanceShape = withRules(object({ per: oneOf('hour', 'day', 'month') }, { tokens: whole(), usd: amount() }), {
+  find: ({ tokens, usd }: { readonly tokens?: number; readonly usd?: number }) =>
+    tokens === undefined && usd === undefined
+      ? { text: 'No limit is set. Set tokens or usd, or omit the allowance.' }
+      : null,
+  schema: { anyOf: [{ required: ['tokens'] }, { required: ['usd'] }] },
+});
+
+/** One entry of a token file. In code, `expiresAt` in epoch milliseconds stands for `expires`. */
+export const tokenShape = withRules(
+  object(
+    {
+      name: tokenNameShape,
+      sha256: withRules(
+        about(
+          pattern('^[0-9a-f]{64}$', '64 hex digits, as printed by `cloister token`'),
+          'SHA-256 of the token, in hex.',
+        ),
+        {
+          find: (hash: string) =>
+            hash === emptySha256
+              ? { text: 'This is the hash of an empty string. Create a token with `cloister token`.' }
+              : null,
+          schema: { not: { const: emptySha256 } },
+        },
+      ),
+    },
+    {
+      agents: about(listOf(string()), 'Agents that the token may use.', { otherwise: 'all of them' }),
+      budget: about(budgetShape, 'The maximum for one request.'),
+      allowance: about(allowanceShape, 'The maximum for all requests of a period together.'),
+      requestsPerMinute: whole(1),
+      running: about(whole(1), 'How many runs of this token may run at a time.'),
+      operator: about(
+        flag(),
+        'Its holder runs the server: `GET /health` also shows stalls of the process, and in which run and cell.',
+      ),
+      expires: about(
+        {
+          ...pattern(
+            '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:[0-9]{2})$',
+            'a time such as 2027-01-31T00:00:00Z',
+          ),
+          into: ['expiresAt'],
+          convert: { to: (time: string) => nonNaN(Date.parse(time)), stored: whole() },
+        },
+        'When the token stops working.',
+      ),
+    },
+  ),
+  { find: budgetForAllowance },
+);
+
+/** The entry, as it is read. */
+export type TokenEntry = Omit<Of<typeof tokenShape>, 'expires'> & {
+  /** Epoch milliseconds from which the token is refused. */
+  readonly expiresAt?: number;
+};
+
+export type AllowanceSpec = NonNullable<TokenEntry['allowance']>;
+
+type Allowed = { readonly budget?: Budget; readonly allowance?: Of<typeof allowanceShape> };
+
+const nonNaN = (value: number): number | undefined => (Number.isNaN(value) ? undefined : value);
+
+function budgetForAllowance({ budget, allowance }: Allowed): RuleBreach | null {
+  for (const unit of ['tokens', 'usd'] as const)
+    if (allowance?.[unit] !== undefined && budget?.[unit] === undefined)
+      return {
+        at: ['budget', unit],
+        text: `Required with an allowance in ${unit}: each request reserves this amount.`,
+      };
+  return null;
+}
