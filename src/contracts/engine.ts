@@ -1,13 +1,12 @@
 // What a session's loop sees of the outside world. Every interaction is an operation, and every operation is recorded.
 import type { CellId, Failure, Json, JsonObject } from '#base';
 import type { Amounts } from './amounts.ts';
-import type { Crossed, Grant, SharedMessage } from './crossing.ts';
 import type { LiveEvent } from './event.ts';
 import type { BeginKind, FrameAttachment, OperationKind } from './frame.ts';
 import type { ChildResultRef } from './session.ts';
 import type { Agent } from './agent.ts';
 import type { PostRequest, ReceiveResult, SpawnIdentity, WantedMail } from './mail.ts';
-import type { TeamPart } from './team.ts';
+import type { TeamPart, TeamRules } from './team.ts';
 import type { RetrySafety } from './tool.ts';
 import type { Cost } from './model.ts';
 
@@ -17,15 +16,15 @@ export interface CellContext {
   /** The time of the newest settlement that the session received; the same on replay. */
   readonly now: number;
   /** Never throws or waits; numbered in call order. */
-  begin<O extends Operation>(operation: O): PendingOperation<O>;
+  begin<O extends OwnOperation>(operation: O): PendingOperation<O>;
+  /** Like `begin`. Gives the reason, and records nothing, if an account or a grant allows no such child. */
+  beginChild(request: ChildRequest): PendingOperation<ChildOperation> | Failure;
   /** The first of these to settle, in recorded order. Rejects only when cancelled. */
   first<P extends PendingOperation>(pending: readonly P[]): Promise<P>;
   /** `begin`, then `first` of that one operation. */
-  run<O extends Operation>(operation: O): Promise<Settlement<OperationValue<O>>>;
+  run<O extends OwnOperation>(operation: O): Promise<Settlement<OperationValue<O>>>;
   /** Only requests cancellation; the settlement shows what happened. */
   cancel(pending: PendingOperation, reason?: Failure): void;
-  /** Recorded, so the same on replay. Null if an account allows no more children, with `reserve` of them set aside for later. */
-  newCellId(agent: string, reserve?: number): CellId | null;
   /** Recorded with the frame of the next `begin`. */
   attach(attachment: FrameAttachment): void;
   /** Live only; nothing is emitted on replay. */
@@ -52,30 +51,38 @@ export type StepOperation = {
   work(world: StepContext): Promise<Json>;
 };
 
+/** A child as its caller asks for it. The run draws its id and its name, and sets its grants, caps and deadline. */
+export type ChildRequest = {
+  readonly agent: Agent;
+  /** Null: it waits for its first message. */
+  readonly goal: string | null;
+  /** What else crosses to it when it is created. */
+  readonly gives?: readonly ChildGift[];
+  /** What this cell is told about the child, if the child's definition allows notes. */
+  readonly note?: string | undefined;
+  /** Set if this cell does not wait for it: it lives until it is shut down, and its result arrives as mail. */
+  readonly spawn?: Omit<SpawnIdentity, 'name'>;
+  /** For a cell of a team: its part. */
+  readonly part?: TeamPart;
+  /** A check of its JSON answer that replaces its output schema: a plan must fit the team's rules. */
+  readonly check?: { readonly plan: TeamRules } | undefined;
+  /** The smallest window among the agents currently in its budget group. */
+  readonly groupTokens?: number | undefined;
+  /** Children that the account must still allow after this one. */
+  readonly spawnsReserved?: number;
+  readonly about?: JsonObject;
+};
+
+/** `share`: a part of this cell's window. `dependency` and `message`: what a team passes on to one of its cells. */
+export type ChildGift = { readonly kind: 'share' | 'dependency' | 'message'; readonly content: string };
+
+/** A child that has begun, as its caller knows it. */
 export type ChildOperation = {
   readonly do: 'child';
   readonly cell: CellId;
   readonly agent: Agent;
-  /** Null: it waits for its first message. */
-  readonly goal: Crossed<'goal'> | null;
-  /** Set if its caller does not wait for it: it lives until it is shut down, and its result arrives as mail. */
-  readonly spawned?: SpawnIdentity;
-  /** The grants between the child and this cell, from definitions. */
-  readonly grants: readonly Grant[];
-  readonly caps: Amounts;
-  readonly deadline: number;
-  /** The part of this cell's window that was shared with it, and its current state. */
-  readonly share?: { readonly crossed: Crossed<'share'>; now(): readonly SharedMessage[] } | undefined;
-  readonly groupTokens?: number | undefined;
-  /** For a team: the budget reserved for its final answer. */
-  readonly floor?: Amounts | undefined;
-  /** For a cell of a team: its part. */
-  readonly task?: TeamPart | undefined;
-  /** Checks its JSON answer instead of its output schema; returns the problems. */
-  readonly check?: ((value: Json) => readonly string[]) | undefined;
-  /** Names of the agents above it, root first, its own last. Used to refuse cycles, never shown. */
-  readonly ancestry: readonly string[];
-  readonly about?: JsonObject;
+  readonly spawned?: SpawnIdentity | undefined;
+  readonly about?: JsonObject | undefined;
 };
 
 export type SleepOperation = { readonly do: 'sleep'; readonly ms: number; readonly why: 'back-off' | 'time-out' };
@@ -118,6 +125,9 @@ type OperationValues = {
 };
 
 export type Operation = Operations[OperationKind];
+
+/** All but children, which a cell can only ask for. */
+export type OwnOperation = Exclude<Operation, ChildOperation>;
 
 /** All but posts, which have a record of their own. */
 export type BeginOperation = Operations[BeginKind];

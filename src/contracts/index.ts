@@ -91,7 +91,10 @@ export type {
 export type {
   BeginOperation,
   CellContext,
+  ChildGift,
   ChildOperation,
+  ChildRequest,
+  OwnOperation,
   Operation,
   PendingOperation,
   PostOperation,

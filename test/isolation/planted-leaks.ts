@@ -32,8 +32,8 @@ const inResult = (output: string): Edit => ({
 
 /** Leaves the parent's balance where its child's code can find it. */
 const leaveBalance = beforeChild(
-  `const { tokens = Infinity } = runtime.account.caps;
-  (globalThis as any).planted = tokens - runtime.account.spent(0).inputTokens;`,
+  `const { tokens = Infinity } = cell.runtime.account.caps;
+  (globalThis as any).planted = tokens - cell.runtime.account.spent(0).inputTokens;`,
 );
 
 export const leaks: readonly Leak[] = [
@@ -41,7 +41,9 @@ export const leaks: readonly Leak[] = [
     name: 'a hash of the parent’s history, in the goal',
     seenBy: child,
     edits: [
-      inGoal(`'\\n#' + process['getBuiltinModule']('node:crypto').hash('sha256', JSON.stringify(runtime.view?.view))`),
+      inGoal(
+        `'\\n#' + process['getBuiltinModule']('node:crypto').hash('sha256', JSON.stringify(cell.runtime.view?.view))`,
+      ),
     ],
   },
   {
@@ -49,7 +51,7 @@ export const leaks: readonly Leak[] = [
     seenBy: child,
     edits: [
       beforeChild(
-        `(globalThis as any).planted = Buffer.from(JSON.stringify(runtime.view?.view.at(-1))).toString('base64');`,
+        `(globalThis as any).planted = Buffer.from(JSON.stringify(cell.runtime.view?.view.at(-1))).toString('base64');`,
       ),
       { probe: 'system-prompt', put: `$(whole) + ((globalThis as any).planted ?? '')` },
     ],
@@ -121,7 +123,7 @@ export const leaks: readonly Leak[] = [
       },
     ],
   },
-  { name: 'a timestamp', seenBy: child, edits: [inGoal('`\\nAsked at ${runtime.now}.`')] },
+  { name: 'a timestamp', seenBy: child, edits: [inGoal('`\\nAsked at ${cell.runtime.now}.`')] },
   {
     name: 'the parent’s folder, as the child’s',
     seenBy: child,
@@ -157,7 +159,7 @@ export const leaks: readonly Leak[] = [
   {
     name: 'the number of agents started before',
     seenBy: child,
-    edits: [inGoal('` (${runtime.account.spent(0).spawns})`')],
+    edits: [inGoal('` (${cell.runtime.account.spent(0).spawns})`')],
   },
   {
     name: 'steps counted across cells, so that a limit comes early',
@@ -221,7 +223,7 @@ export const leaks: readonly Leak[] = [
       const last = asked.get(agent);
       asked.set(agent, goal);
       return last === undefined ? '' : '\\nBefore: ' + last;
-    })((runtime.liveRun as any).planted ??= new Map())`),
+    })((cell.runtime.liveRun as any).planted ??= new Map())`),
     ],
   },
   {
@@ -234,7 +236,7 @@ export const leaks: readonly Leak[] = [
       },
     ],
   },
-  { name: 'the names of the ancestors', seenBy: child, edits: [inGoal(`' for ' + cell.ancestry.join('/')`)] },
+  { name: 'the names of the ancestors', seenBy: child, edits: [inGoal(`' for ' + cell.runtime.ancestry.join('/')`)] },
   {
     name: 'the parent’s instructions, without a grant to share them',
     seenBy: child,
@@ -256,7 +258,7 @@ export const leaks: readonly Leak[] = [
     edits: [
       {
         probe: 'share-prompt',
-        put: `const inherited = session.window.view.flatMap(({ category, part }) =>
+        put: `const inherited = window.view.flatMap(({ category, part }) =>
     category === 'SYSTEM' && 'message' in part && agent.share.includes('system')
       ? [{ category, text: String(part.message.content) } as const]
       : [],

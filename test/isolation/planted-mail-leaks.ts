@@ -65,7 +65,7 @@ export const mailLeaks: readonly MailLeak[] = [
   leak(
     'the first message of a spawned agent ends with its parent’s latest segment',
     'child-goal-crossing',
-    'if (goal !== null) goal += JSON.stringify(runtime.view?.view.at(-1)).length;\n  $(whole)',
+    'if (goal !== null) goal += JSON.stringify(cell.runtime.view?.view.at(-1)).length;\n  $(whole)',
   ),
   leak(
     'the list of spawned agents shows how much they have done',

@@ -22,7 +22,8 @@ export const bugs: readonly Bug[] = [
   bug(
     'settled tool calls are repeated after a crash',
     'replay-settled',
-    "if (($(test.left) || record.name.startsWith('tool:')) && $(test.right)) $(consequent) else $(alternate)",
+    `const isTool = liveRun.replaying === null && frame.record.type === 'begin' && frame.record.name.startsWith('tool:');
+    const $(declarations.0.id) = isTool ? undefined : $(declarations.0.init);`,
   ),
   bug(
     'work starts before its intent is durable',
@@ -104,13 +105,15 @@ export const bugs: readonly Bug[] = [
   bug(
     'a child also gets its caller’s dialog',
     'share-held',
-    `const $(declarations.0.id) = () => [...$(declarations.0.init.body), ...session.window.view.flatMap(({ category, part }) =>
+    `const $(declarations.0.id) = [...$(declarations.0.init), ...window.view.flatMap(({ category, part }) =>
       category === 'DIALOG' && 'message' in part ? [{ category: 'CONTEXT', text: JSON.stringify(part.message.content) }] : [])];`,
   ),
   bug(
     'a child gets a share that its definition does not ask for',
     'share-wanted',
-    "agent = { ...agent, share: $(test) ? [] : ['system', 'context'] };",
+    `...(agent.share.length === 0
+    ? {}
+    : { gives: [{ kind: 'share' as const, content: shareOf({ ...agent, share: ['system', 'context'] }, session) }] })`,
   ),
   bug(
     'a refreshed share is copied completely each time',

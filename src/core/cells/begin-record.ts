@@ -1,8 +1,9 @@
 // Operations as frame records.
 import { omitUndefined } from '#base';
 import type { CellId, Json } from '#base';
-import type { BeginOperation, ChildOperation, FrameRecord, Operation, Settlement } from '#contracts';
+import type { BeginOperation, FrameRecord, Operation, Settlement } from '#contracts';
 import type { CellRuntime } from './cell-runtime.ts';
+import type { StartedChild } from './started-child.ts';
 import type { SettleExtras } from './step-runner.ts';
 
 export type BeginRecord = Extract<FrameRecord, { type: 'begin' }>;
@@ -38,7 +39,7 @@ export const beginRecord = (operation: BeginOperation, op: number, at: number, p
         do: 'child',
         name: operationName(operation),
         about: operation.about,
-        birth: birthRecord(operation, parent),
+        birth: birthRecord(operation as StartedChild, parent),
       };
     case 'sleep':
       return { type: 'begin', op, do: 'sleep', name: 'sleep', until: at + operation.ms, about: { why: operation.why } };
@@ -76,7 +77,7 @@ export type Parent = {
 };
 
 const birthRecord = (
-  { cell, agent, caps, deadline, groupTokens, spawned, task, floor }: ChildOperation,
+  { cell, agent, caps, deadline, groupTokens, spawned, task, floor }: StartedChild,
   { cellId, depth, liveRun }: Parent,
 ): BeginRecord['birth'] => ({
   cell,

@@ -3,7 +3,6 @@ import type { CellId, Failure, RecordedBy, RunId, Semaphore } from '#base';
 import type {
   Agent,
   CellContext,
-  ChildOperation,
   Clock,
   Crossed,
   Frame,
@@ -23,6 +22,7 @@ import type {
 } from '#contracts';
 import type { Ledger } from '#core/crossings';
 import type { Account } from './account.ts';
+import type { StartedChild } from './started-child.ts';
 import type { Amendments } from './amendments.ts';
 import type { ReceivedCrossings } from './received-crossings.ts';
 import type { SpawnedChild } from './spawned-children.ts';
@@ -38,6 +38,14 @@ export interface CellRuntime extends CellContext {
   readonly spawned: SpawnIdentity | null;
   /** In a team: the cell's part in the team's work. */
   readonly task: TeamPart | null;
+  /** Names of its ancestors' agents, root first, its own last. Used to refuse cycles; never shown. */
+  readonly ancestry: readonly string[];
+  /** The smallest window of its budget group when the cell was created. */
+  readonly groupTokens: number | undefined;
+  /** Epoch milliseconds, as seen from its next operation; 0 when there is none. */
+  readonly deadline: number;
+  /** The deadline as seen from `now`, which may be before a fork. */
+  readonly deadlineNow: number;
   readonly account: Account;
   readonly liveRun: {
     readonly mail: MailDelivery;
@@ -80,7 +88,7 @@ export interface CellRuntime extends CellContext {
   /** How many of them were started from outside. */
   readonly outsideSpawns: number;
   /** Starts an agent for somebody outside. The number of the operation is negative: the session's own keep theirs. */
-  beginOutside(operation: ChildOperation): void;
+  beginOutside(operation: StartedChild): void;
   /** Set while the cell accepts agents from outside. */
   outsideSpawner: { spawn(request: OutsideSpawn, run: OutsideSpawnPorts): StartedAgent } | null;
   /** What the cell's model is shown, for those who are allowed to see it. */
@@ -93,24 +101,21 @@ export type OutsideSpawnPorts = Ids & {
   redactFor(agent: Agent | null): Redact | null;
 };
 
-/** What a local context is created from. */
-export type CellSeed = {
-  readonly cell: CellId;
-  readonly agent: Agent;
+/** What a local context is created from. `goal`: entry 0 of the cell's ledger. */
+export type CellSeed = Pick<
+  StartedChild,
+  'cell' | 'agent' | 'spawned' | 'task' | 'goal' | 'deadline' | 'ancestry' | 'groupTokens'
+> & {
   readonly depth: number;
   readonly parent: CellId | null;
-  readonly spawned: SpawnIdentity | null;
-  readonly task?: TeamPart | undefined;
   readonly createdAt: number;
-  /** What crossed in as the goal: entry 0 of the cell's ledger. */
-  readonly goal: Crossed<'goal'> | null;
   /** The frame that created the cell, if it was just written. */
-  readonly frame?: Frame<Crossed>;
+  readonly frame?: Frame<Crossed> | undefined;
 };
 
 /** Runs the session of a newly created child to its outcome. Never rejects. */
 export type RunChild<P extends RunPorts = RunPorts> = (
-  operation: ChildOperation,
+  operation: StartedChild,
   runtime: CellRuntime,
   ports: P,
 ) => Promise<Outcome>;

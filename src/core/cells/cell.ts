@@ -10,29 +10,12 @@ import { limitsOf } from './limits.ts';
 /** An output the cell can read back by name: stored bytes, or a crossing's text. `framed`: the bytes are such a text too. */
 export type StoredOutputRef = { readonly ref: string; readonly framed?: true } | { readonly text: string };
 
-export type CellOptions = {
-  readonly parent: CellId | null;
-  readonly deadline: number;
-  readonly createdAt: number;
-  readonly ancestry: readonly string[];
-  readonly groupTokens: number | undefined;
-  readonly run: RunId;
-  readonly world: CellWorld;
-};
-
 /** Where a cell's files are, and what the turn before left to it. */
 export type CellWorld = { readonly workspaces: CellFolders; readBlob(ref: string): Promise<Uint8Array> };
 
 export class Cell {
   readonly runtime: CellRuntime;
-  readonly parent: CellId | null;
   readonly limits: CellLimits;
-  #deadline: number;
-  readonly createdAt: number;
-  /** Names of its ancestors' agents, root first, its own last. Used to refuse cycles; never shown. */
-  readonly ancestry: readonly string[];
-  /** The smallest window of its budget group when the cell was created. */
-  readonly groupTokens: number | undefined;
   readonly #run: RunId;
   readonly #world: CellWorld;
   #workspace: CellFolder | undefined;
@@ -45,35 +28,15 @@ export class Cell {
   #outputs: Map<string, StoredOutputRef> | undefined;
   #files: Map<string, number> | undefined;
 
-  constructor(runtime: CellRuntime, options: CellOptions) {
+  constructor(runtime: CellRuntime, run: RunId, world: CellWorld) {
     this.runtime = runtime;
-    this.parent = options.parent;
-    this.#deadline = options.deadline;
-    this.createdAt = options.createdAt;
-    this.ancestry = options.ancestry;
-    this.groupTokens = options.groupTokens;
-    this.limits = limitsOf(runtime.agent, options.parent === null);
-    this.#run = options.run;
-    this.#world = options.world;
+    this.limits = limitsOf(runtime.agent, runtime.parent === null);
+    this.#run = run;
+    this.#world = world;
   }
 
-  /** Epoch milliseconds; 0 when there is none. */
-  get deadline(): number {
-    if (this.#deadline === 0) return 0;
-    const { liveRun, nextFrame } = this.runtime;
-    return this.#deadline + liveRun.amendments.pausedMs(this.createdAt, nextFrame);
-  }
-
-  /** The deadline as seen from `now`, which may be before a fork. */
-  get deadlineNow(): number {
-    if (this.#deadline === 0) return 0;
-    const { liveRun, nowFrame } = this.runtime;
-    return this.#deadline + liveRun.amendments.pausedMs(this.createdAt, nowFrame);
-  }
-
-  /** Time in which the cell was idle does not count against its deadline. */
-  extendDeadline(ms: number): void {
-    if (this.#deadline !== 0) this.#deadline += ms;
+  get parent(): CellId | null {
+    return this.runtime.parent;
   }
 
   get agent(): Agent {
@@ -128,14 +91,14 @@ export class Cell {
     return ++this.#steps + this.#uncalledSteps + this.runtime.outsideSpawns;
   }
 
-  /** Numbers a step that no tool call asked for: an agent that the runtime starts. */
-  nextUncalledStep(): number {
-    return this.#steps + ++this.#uncalledSteps + this.runtime.outsideSpawns;
+  /** The number of a step that no tool call asks for: an agent that the runtime, or somebody outside, starts. */
+  get nextUncalledStep(): number {
+    return this.#steps + this.#uncalledSteps + this.runtime.outsideSpawns + 1;
   }
 
-  /** The number of the step in which somebody outside starts an agent. */
-  get outsideStepNumber(): number {
-    return this.#steps + this.#uncalledSteps + this.runtime.outsideSpawns + 1;
+  /** Call when the runtime has started one; those from outside count by themselves. */
+  countUncalledStep(): void {
+    this.#uncalledSteps++;
   }
 
   /** Numbers the outputs of one tool; the number is part of the output's name. */

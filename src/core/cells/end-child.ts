@@ -1,8 +1,9 @@
 // The end of a child: its result crosses in the frame of its settlement.
 import type { CellId, Json } from '#base';
-import type { ChildOperation, Crossed, CrossingRefusal, Frame, Outcome, Settlement } from '#contracts';
+import type { Crossed, CrossingRefusal, Frame, Outcome, Settlement } from '#contracts';
 import { cross } from '#core/crossings';
 import { settleRecord } from './begin-record.ts';
+import type { StartedChild } from './started-child.ts';
 import { resultEnvelope } from './envelope.ts';
 import type { LocalRun } from './local-run.ts';
 import type { SettleExtras, InFlightOperation } from './step-runner.ts';
@@ -16,7 +17,7 @@ type Caller = {
 /** On replay the caller already has the recorded result, so this one is only compared. */
 export const endChild = (
   caller: Caller,
-  started: InFlightOperation<ChildOperation>,
+  started: InFlightOperation<StartedChild>,
   outcome: Outcome,
   recorded: Frame | undefined,
 ): void => {
@@ -48,7 +49,7 @@ export const endChild = (
 
 const crossResult = (
   { liveRun, cellId: to }: Caller,
-  { cell, agent, grants, spawned }: ChildOperation,
+  { cell, agent, grants, spawned }: StartedChild,
   outcome: Outcome,
   { at, frame }: { readonly at: number; readonly frame: number },
 ): Crossed<'result'> | CrossingRefusal => {

@@ -5,24 +5,33 @@
 //       an effect, or an idempotency key, that the log does not know.
 //   X3. An operation settles once, and its hold is released once. Anything later is ignored.
 //   X4. Only steps take slots of a lane. Waiting for a child or for time takes none.
-import { CloisterError } from '#base';
 import type { CellId, Failure, Json } from '#base';
 import type { Agent, Attempt, Crossed, FrameAttachment, Frame, LiveEvent, SpawnIdentity, TeamPart } from '#contracts';
-import type { BeginOperation, ChildOperation, Operation, OperationValue, PendingOperation } from '#contracts';
-import type { PostOperation, ReceiveOperation, Settlement, SleepOperation, StepOperation } from '#contracts';
+import type { BeginOperation, ChildOperation, ChildRequest, Operation, OperationValue } from '#contracts';
+import type {
+  OwnOperation,
+  PendingOperation,
+  PostOperation,
+  ReceiveOperation,
+  Settlement,
+  SleepOperation,
+  StepOperation,
+} from '#contracts';
 import type { Account } from './account.ts';
 import { ReceivedCrossings } from './received-crossings.ts';
 import { beginRecord, settleRecord } from './begin-record.ts';
 import type { BeginRecord } from './begin-record.ts';
+import { createChild } from './create-child.ts';
+import type { StartedChild } from './started-child.ts';
 import { endChild } from './end-child.ts';
 import { resumeOperation } from './resume-operation.ts';
 import { InFlight } from './in-flight.ts';
 import type { LocalRun } from './local-run.ts';
 import type { RecordedCell } from './recorded-run.ts';
 import { decidePost } from './mail-room.ts';
-import { replayedRecord, postRecord } from './post-record.ts';
+import { postRecord } from './post-record.ts';
 import type { PostRecord } from './post-record.ts';
-import { findDifference, earliestSettled, isSettledBefore, operationKind, readSettlement } from './replay.ts';
+import { followLog, isSettledBefore, readSettlement } from './replay.ts';
 import { startReceive, startSleep } from './start-wait.ts';
 import { SpawnedChildren } from './spawned-children.ts';
 import type { SpawnedChild } from './spawned-children.ts';
@@ -38,26 +47,23 @@ export class LocalContext implements CellRuntime {
   readonly liveRun: LocalRun;
   readonly receivedCrossings: ReceivedCrossings;
   readonly createdAt: number;
-  now: number;
-  nowFrame = 0;
   view: CellRuntime['view'] = null;
   outsideSpawner: CellRuntime['outsideSpawner'] = null;
   readonly parent: CellId | null;
   readonly spawned: SpawnIdentity | null;
   readonly task: TeamPart | null;
+  readonly ancestry: readonly string[];
+  readonly groupTokens: number | undefined;
+  readonly #deadline: number;
 
   readonly #recorded: RecordedCell | undefined;
   #nextOperation = 0;
   #nextRecordedId = 0;
-  readonly #inFlight = new InFlight();
+  readonly #inFlight: InFlight;
   /** Created on first use: most cells spawn nothing. */
   #spawned: SpawnedChildren | null = null;
   #attempt: Attempt | undefined;
   #ids: CellId[] | undefined;
-  #halted: Failure | null = null;
-  /** Operations that settled after this frame are no longer handed out. */
-  #haltedAtFrame = Infinity;
-  #haltedTime = 0;
   readonly createdInFrame: number;
 
   constructor(run: LocalRun, seed: CellSeed, account: Account) {
@@ -66,25 +72,43 @@ export class LocalContext implements CellRuntime {
     this.agent = seed.agent;
     this.depth = seed.depth;
     this.parent = seed.parent;
-    this.spawned = seed.spawned;
+    this.spawned = seed.spawned ?? null;
     this.task = seed.task ?? null;
-    this.createdAt = this.now = seed.createdAt;
+    this.ancestry = seed.ancestry;
+    this.groupTokens = seed.groupTokens;
+    this.#deadline = seed.deadline;
+    this.createdAt = seed.createdAt;
+    this.#inFlight = new InFlight(seed.createdAt);
     this.account = account;
     this.#recorded = run.recorded?.cells.get(seed.cell);
     this.createdInFrame = this.#recorded?.createdInFrame ?? run.nextFrame - 1;
     const receivedCrossings = (this.receivedCrossings = new ReceivedCrossings(this, seed.goal));
     if (seed.frame !== undefined) receivedCrossings.addFromFrame(seed.frame);
-    if (run.replaying === null && (seed.spawned !== null || seed.agent.messages !== null))
-      run.mail.register({ ...seed, cellId: seed.cell, receivedCrossings, halt: () => this.halt() });
+    if (run.replaying === null && (this.spawned !== null || this.agent.messages !== null)) run.mail.register(this);
     const { halted } = this.#recorded ?? {};
-    if (halted) this.#halt(halted.failure, halted.order, halted.at);
+    if (halted) this.#inFlight.halted = halted;
   }
 
-  begin<O extends Operation>(operation: O): PendingOperation<O> {
+  begin<O extends OwnOperation>(operation: O): PendingOperation<O> {
+    const pending = this.#begin<O>(operation);
+    // While it only waits for its children, it reserves nothing for a next request.
+    // probe: spawned-wait-floor
+    if (operation.do === 'receive' && operation.wanted.kind === 'idle-below') this.account.releaseFloor();
+    return pending;
+  }
+
+  beginChild(request: ChildRequest): PendingOperation<ChildOperation> | Failure {
+    // What a team has reserved is for its answer.
+    if (request.part?.part === 'answer') this.account.releaseFloor();
+    const child = createChild(this, request);
+    return 'code' in child ? child : this.#begin<ChildOperation>(child);
+  }
+
+  #begin<O extends Operation>(operation: O): PendingOperation<O> {
     const started = this.#inFlight.add(this.#nextOperation++, operation);
     const recorded = this.#recorded?.begins.get(started.no);
     const frame = recorded?.no ?? this.liveRun.nextFrame;
-    if (recorded !== undefined) this.#replay(started, recorded);
+    if (recorded !== undefined) this.#follow(started, recorded);
     else if (this.liveRun.replaying === null && operation.do === 'post') this.#post(started, operation);
     else if (this.liveRun.replaying === null) this.#start(started as InFlightOperation<BeginOperation>);
     // On replay, the log ends before this operation or took another path. The operation never settles.
@@ -94,15 +118,15 @@ export class LocalContext implements CellRuntime {
     return started as unknown as PendingOperation<O>;
   }
 
-  beginOutside(operation: ChildOperation): void {
+  beginOutside(operation: StartedChild): void {
     const spawned = (this.#spawned ??= new SpawnedChildren());
     const started = this.#inFlight.add(spawned.nextOutsideNumber, operation);
-    const child = started as InFlightOperation<ChildOperation>;
+    const child = started as InFlightOperation<StartedChild>;
     const recorded = this.#recorded?.begins.get(started.no);
     const written = recorded === undefined ? this.#writeBegin(child) : undefined;
     const { at, no } = recorded ?? written!;
     spawned.addOutside(child, at, no);
-    if (recorded !== undefined) this.#replay(started, recorded);
+    if (recorded !== undefined) this.#follow(started, recorded);
     else this.startChild(child, at, written);
   }
 
@@ -117,17 +141,11 @@ export class LocalContext implements CellRuntime {
   first<P extends PendingOperation>(pending: readonly P[]): Promise<P> {
     this.liveRun.ports.stalls?.end(this.cellId);
     const all = pending as unknown as readonly InFlightOperation[];
-    const earliest = earliestSettled(all, this.#haltedAtFrame);
-    if (earliest !== undefined) return Promise.resolve(this.#handOut(earliest) as unknown as P);
-    if (this.#halted !== null) return Promise.reject(this.#haltError());
     // On replay, an operation that the log does not settle never will.
-    this.liveRun.replaying?.leave();
-    return new Promise((resolve, reject) => {
-      this.#inFlight.wait({ pending: all, resolve: resolve as (one: unknown) => void, reject });
-    });
+    return this.#inFlight.first(all, () => this.liveRun.replaying?.leave()) as unknown as Promise<P>;
   }
 
-  async run<O extends Operation>(operation: O): Promise<Settlement<OperationValue<O>>> {
+  async run<O extends OwnOperation>(operation: O): Promise<Settlement<OperationValue<O>>> {
     return (await this.first([this.begin(operation)])).settled!;
   }
 
@@ -136,7 +154,7 @@ export class LocalContext implements CellRuntime {
   }
 
   get isStopped(): boolean {
-    return this.#haltedAtFrame <= this.nextFrame;
+    return (this.#inFlight.halted?.frame ?? Infinity) <= this.nextFrame;
   }
 
   unsettled<P extends PendingOperation>(pending: readonly P[]): readonly P[] {
@@ -157,6 +175,21 @@ export class LocalContext implements CellRuntime {
 
   get nextFrame(): number {
     return this.#recorded?.begins.get(this.#nextOperation)?.no ?? this.liveRun.nextFrame;
+  }
+
+  /** Epoch milliseconds; 0 when there is none. As seen from its next operation. */
+  get deadline(): number {
+    return this.#deadlineAt(this.nextFrame);
+  }
+
+  /** The deadline as seen from `now`, which may be before a fork. */
+  get deadlineNow(): number {
+    return this.#deadlineAt(this.nowFrame);
+  }
+
+  #deadlineAt(frame: number): number {
+    if (this.#deadline === 0) return 0;
+    return this.#deadline + this.#inFlight.idleMs + this.liveRun.amendments.pausedMs(this.createdAt, frame);
   }
 
   get downMs(): number {
@@ -185,28 +218,21 @@ export class LocalContext implements CellRuntime {
     return this.liveRun.ports.hasLiveListeners?.() ?? false;
   }
 
+  get now(): number {
+    return this.#inFlight.now;
+  }
+
+  get nowFrame(): number {
+    return this.#inFlight.nowFrame;
+  }
+
   get halted(): boolean {
-    return this.#halted !== null;
+    return this.#inFlight.halted !== null;
   }
 
   /** Stops this cell and its descendants: operations settle as cancelled, and `first` rejects. */
-  halt(failure: Failure = { code: 'cancelled' }, atFrame = this.liveRun.nextFrame, at = this.liveRun.time()): void {
-    if (this.#halted !== null) return;
-    this.#halt(failure, atFrame, at);
-    this.#inFlight.stopAll(failure, () => this.#haltError());
-  }
-
-  #halt(failure: Failure, atFrame: number, at: number): void {
-    this.#halted = failure;
-    this.#haltedAtFrame = atFrame;
-    this.#haltedTime = at;
-  }
-
-  /** Also moves the cell's time forward to when it was stopped. */
-  #haltError(): CloisterError {
-    this.now = Math.max(this.now, this.#haltedTime);
-    this.nowFrame = Math.max(this.nowFrame, this.#haltedAtFrame);
-    return new CloisterError(this.#halted?.code ?? 'cancelled');
+  halt(failure: Failure = { code: 'cancelled' }, frame = this.liveRun.nextFrame, at = this.liveRun.time()): void {
+    if (!this.halted) this.#inFlight.halt({ failure, at, frame });
   }
 
   /** Resolves when every operation that began has settled. */
@@ -220,12 +246,13 @@ export class LocalContext implements CellRuntime {
   #post(started: InFlightOperation, operation: PostOperation): void {
     const at = this.liveRun.time();
     this.#countStep(operation);
+    const { halted } = this.#inFlight;
     const result: Settlement<Json> =
-      this.#halted === null ? decidePost(this, operation.request, at) : { at, ok: false, failure: this.#halted };
+      halted === null ? decidePost(this, operation.request, at) : { at, ok: false, failure: halted.failure };
     const record = postRecord(started.no, operation, result, this.#haltedBy);
     const frame = this.liveRun.write(this.cellId, at, record, this.#takeFrameExtras());
     this.liveRun.mail.deliver(frame);
-    this.#setResult(started, result, frame.no);
+    this.#inFlight.settle(started, result, frame.no);
   }
 
   /** Takes what belongs into this cell's next frame, so that it is written once. */
@@ -256,15 +283,16 @@ export class LocalContext implements CellRuntime {
 
   #start(started: InFlightOperation<BeginOperation>): void {
     const { operation } = started;
-    if (operation.do === 'step' && this.#halted === null)
+    if (operation.do === 'step' && !this.halted)
       return new StepRunner(this, this.liveRun.ports, started as InFlightOperation<StepOperation>).begin((waits) =>
         this.#writeBegin(started, waits),
       );
     const frame = this.#writeBegin(started, operation.do === 'step' && operation.hold !== undefined);
-    if (this.#halted !== null && operation.do !== 'child') return this.fail(started, this.#halted);
+    const { halted } = this.#inFlight;
+    if (halted !== null && operation.do !== 'child') return this.fail(started, halted.failure);
     switch (operation.do) {
       case 'child':
-        return this.startChild(started as InFlightOperation<ChildOperation>, frame.at, frame);
+        return this.startChild(started as InFlightOperation<StartedChild>, frame.at, frame);
       case 'sleep':
         return startSleep(this, started as InFlightOperation<SleepOperation>, operation.ms);
       case 'receive':
@@ -274,32 +302,32 @@ export class LocalContext implements CellRuntime {
     }
   }
 
-  startChild(started: InFlightOperation<ChildOperation>, createdAt: number, frame?: Frame<Crossed>): void {
+  startChild(started: InFlightOperation<StartedChild>, createdAt: number, frame?: Frame<Crossed>): void {
     const { operation } = started;
-    const { cell, agent, caps, share, grants, goal, spawned = null, task } = operation;
-    const account = this.liveRun.accountFor(cell, this.account, caps);
+    const { cell, agent, grants } = operation;
+    const account = this.liveRun.accountFor(cell, this.account, operation.caps);
     if (operation.floor !== undefined && this.liveRun.recorded?.cells.has(cell) !== true)
       account.floor = operation.floor;
     this.liveRun.replaying?.enter(cell, agent.name);
-    const depth = this.depth + 1;
-    const seed = { cell, agent, depth, parent: this.cellId, spawned, task, createdAt, goal, ...(frame && { frame }) };
+    const seed = { ...operation, depth: this.depth + 1, parent: this.cellId, createdAt, frame };
     const child = new LocalContext(this.liveRun, seed, account);
     this.liveRun.addLiveCell(child);
-    if (share !== undefined)
-      this.liveRun.addShare(cell, { from: this.cellId, cell: child, grants, now: () => share.now() });
+    if (operation.shares === true) this.liveRun.addShare(cell, { from: this, cell: child, grants });
     // On replay, the log says when the child was stopped.
     const stop = (failure: Failure): void => child.halt(failure);
     // probe: child-stop
     if (this.liveRun.replaying === null) started.stop = stop;
+    const { halted } = this.#inFlight;
     // probe: child-created-halted
-    if (this.#halted !== null) child.halt(this.#halted, this.#haltedAtFrame, this.#haltedTime);
+    if (halted !== null) child.halt(halted.failure, halted.frame, halted.at);
     const recorded = this.liveRun.replaying === null ? undefined : this.#recorded?.settles.get(started.no);
     void this.liveRun.runChild(operation, child).then((outcome) => endChild(this, started, outcome, recorded));
   }
 
   get #haltedBy(): { readonly at: number; readonly failure: Failure } | undefined {
+    const { halted } = this.#inFlight;
     // probe: cell-halted-by
-    return this.#halted === null ? undefined : { at: this.#haltedTime, failure: this.#halted };
+    return halted === null ? undefined : { at: halted.at, failure: halted.failure };
   }
 
   fail(started: InFlightOperation, failure: Failure, more?: SettleExtras): void {
@@ -312,52 +340,20 @@ export class LocalContext implements CellRuntime {
     const frame = this.liveRun.write(this.cellId, result.at, settleRecord(started.no, result, more, this.#haltedBy));
     if (more?.ended !== undefined) this.receivedCrossings.addFromFrame(frame);
     if (more?.ended !== undefined && this.liveRun.usesMail) this.liveRun.mail.deliver(frame);
-    this.#setResult(started, result, frame.no);
+    this.#inFlight.settle(started, result, frame.no);
   }
 
-  #setResult(started: InFlightOperation, result: Settlement<Json>, order: number): void {
-    started.result = result;
-    started.order = order;
-    started.stop = undefined;
-    this.#inFlight.remove(started, (one) => this.#handOut(one));
-  }
-
-  #handOut(started: InFlightOperation): InFlightOperation {
-    started.settled = started.result as Settlement<never>;
-    this.now = Math.max(this.now, started.result!.at);
-    this.nowFrame = Math.max(this.nowFrame, started.order);
-    return started;
-  }
-
-  #replay(started: InFlightOperation, frame: Frame & { readonly record: BeginRecord | PostRecord }): void {
-    const { record } = frame;
-    if (this.liveRun.replaying !== null) return this.#replayWhole(started, frame);
-    const prompts = { prompt: this.#attempt?.prompt, recorded: frame.attempt?.prompt };
-    const difference = findDifference(started.operation, record, prompts);
-    this.liveRun.ledger.discard();
-    this.#attempt = undefined;
-    if (difference !== null) {
-      this.liveRun.markBroken(
-        new CloisterError('replay_differs', `Operation ${started.no} of ${this.cellId}: ${difference}.`),
-      );
-      return this.fail(started, { code: 'replay_differs' });
-    }
-    const settled = this.#recorded!.settles.get(started.no);
+  /** An operation that the log contains. It gets its recorded end; what was in flight at a crash is resumed. */
+  #follow(started: InFlightOperation, frame: Frame & { readonly record: BeginRecord | PostRecord }): void {
+    const { liveRun } = this;
+    if (!followLog(this, started, frame, this.#takeFrameExtras())) return;
     // probe: replay-settled
-    if (settled === undefined && record.type === 'begin') resumeOperation(this, started, record);
-    else if (settled !== undefined) this.#setResult(started, readSettlement(settled.record, settled.at), settled.no);
-  }
-
-  /** Children run again too. Their callers get the recorded end immediately, and the new end is compared with it. */
-  #replayWhole(started: InFlightOperation, frame: Frame & { readonly record: BeginRecord | PostRecord }): void {
-    const { operation, no } = started;
-    const { record } = frame;
-    const replayed = replayedRecord(operation, no, frame, this);
-    this.liveRun.compare(frame, { record: replayed, ...this.#takeFrameExtras() });
-    const isSame = operationKind(record) === operation.do && record.name === replayed.name;
-    const settled = this.#recorded!.settles.get(no);
-    if (isSame && settled !== undefined)
-      this.#setResult(started, readSettlement(settled.record, settled.at), settled.no);
-    if (isSame && operation.do === 'child') this.startChild(started as InFlightOperation<ChildOperation>, frame.at);
+    const settled = this.#recorded!.settles.get(started.no);
+    if (settled !== undefined) this.#inFlight.settle(started, readSettlement(settled.record, settled.at), settled.no);
+    // On replay, children run again too: their callers have the recorded end, and the new one is compared with it.
+    if (liveRun.replaying !== null && started.operation.do === 'child')
+      this.startChild(started as InFlightOperation<StartedChild>, frame.at);
+    if (liveRun.replaying === null && settled === undefined && frame.record.type === 'begin')
+      resumeOperation(this, started, frame.record);
   }
 }

@@ -7,7 +7,6 @@ import type { CellId, CloisterError, RecordedBy } from '#base';
 import type {
   Agent,
   Attempt,
-  ChildOperation,
   Crossed,
   AgentDefinition,
   Frame,
@@ -18,7 +17,6 @@ import type {
   PassedOverModel,
   RecordType,
   Redact,
-  SharedMessage,
 } from '#contracts';
 import { Ledger } from '#core/crossings';
 import { Account } from './account.ts';
@@ -26,6 +24,7 @@ import { Amendments, noAmendments } from './amendments.ts';
 import { readReceived } from './received-crossings.ts';
 import type { ReceivedCrossing, ReceivedCrossings } from './received-crossings.ts';
 import type { SettleRecord } from './begin-record.ts';
+import type { StartedChild } from './started-child.ts';
 import { loadAccounts } from './load-accounts.ts';
 import { loadMailDirectory } from './load-mail-directory.ts';
 import { MailDelivery } from './mail-delivery.ts';
@@ -193,7 +192,7 @@ export class LocalRun {
     this.ledger.forget(cell);
   }
 
-  runChild(operation: ChildOperation, runtime: CellRuntime): Promise<Outcome> {
+  runChild(operation: StartedChild, runtime: CellRuntime): Promise<Outcome> {
     return this.#runChild(operation, runtime, this.ports);
   }
 
@@ -305,13 +304,8 @@ const isOwnWork: Record<RecordType, boolean> = {
 /** A live cell, as its run sees it. */
 export type LiveCell = Omit<CellRuntime, 'receivedCrossings'> & { readonly receivedCrossings: ReceivedCrossings };
 
-/** Where a share came from, and its current content. */
-export type CellShare = {
-  readonly from: CellId;
-  readonly cell: { readonly receivedCrossings: ReceivedCrossings };
-  readonly grants: readonly Grant[];
-  now(): readonly SharedMessage[];
-};
+/** A share of its caller's window that a cell was given. */
+export type CellShare = { readonly from: LiveCell; readonly cell: LiveCell; readonly grants: readonly Grant[] };
 
 /** The log that a run is resumed or replayed from. */
 export type RecordedPast = { readonly recorded: RecordedRun; readonly replaying?: ReplayComparison };

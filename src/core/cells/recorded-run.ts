@@ -7,6 +7,9 @@ type Begin = Extract<FrameRecord, { type: 'begin' }>;
 type Settle = Extract<FrameRecord, { type: 'settle' }>;
 type Post = Extract<FrameRecord, { type: 'post' }>;
 
+/** Why, when and in which frame a cell was stopped. */
+export type Halt = { readonly failure: Failure; readonly at: number; readonly frame: number };
+
 export type RecordedCell = {
   readonly birth: Birth;
   readonly createdAt: number;
@@ -17,7 +20,7 @@ export type RecordedCell = {
   /** The settling frames; their numbers give the recorded order. */
   readonly settles: Map<number, Frame & { readonly record: Settle | Post }>;
   /** Where the log first shows that the whole cell was stopped. */
-  halted: { readonly order: number; readonly at: number; readonly failure: Failure } | null;
+  halted: Halt | null;
   readonly ids: CellId[];
 };
 
@@ -79,7 +82,7 @@ export const readRecordedRun = (frames: readonly Frame[]): RecordedRun => {
 
 const settle = (cell: RecordedCell, frame: Frame, record: Settle | Post): void => {
   cell.settles.set(record.op, frame as Frame & { record: typeof record });
-  if (record.halted !== undefined) cell.halted ??= { order: frame.no, ...record.halted };
+  if (record.halted !== undefined) cell.halted ??= { frame: frame.no, ...record.halted };
 };
 
 const addCell = (cells: Map<CellId, RecordedCell>, birth: Birth, { at, no }: Frame): RecordedCell => {

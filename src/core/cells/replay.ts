@@ -1,20 +1,49 @@
 // Reads the record of an operation when its cell is resumed or replayed.
-import type { Hash, Json } from '#base';
-import type { FrameRecord, Operation, Settlement } from '#contracts';
+import { CloisterError } from '#base';
+import type { CellId, Failure, Hash, Json } from '#base';
+import type { Attempt, Frame, FrameRecord, Operation, Settlement } from '#contracts';
 import { operationName } from './begin-record.ts';
-import type { BeginRecord } from './begin-record.ts';
+import type { BeginRecord, Parent } from './begin-record.ts';
+import { replayedRecord } from './post-record.ts';
 import type { PostRecord } from './post-record.ts';
 import type { LocalRun } from './local-run.ts';
 import type { InFlightOperation } from './step-runner.ts';
 
+type Follower = Parent & {
+  readonly liveRun: LocalRun;
+  fail(started: InFlightOperation, failure: Failure): void;
+};
+
+/**
+ * Compares an operation that a cell begins with the recorded one. False: the cell cannot go on as recorded. A run that is resumed
+ * is broken then; a replay reports it.
+ */
+export const followLog = (
+  cell: Follower,
+  started: InFlightOperation,
+  frame: Frame & { readonly record: BeginRecord | PostRecord },
+  { attempt, ids }: { readonly attempt: Attempt | undefined; readonly ids: readonly CellId[] | undefined },
+): boolean => {
+  const { liveRun, cellId } = cell;
+  const { operation, no } = started;
+  if (liveRun.replaying !== null) {
+    const record = replayedRecord(operation, no, frame, cell);
+    liveRun.compare(frame, { record, attempt, ids });
+    return operationKind(frame.record) === operation.do && frame.record.name === record.name;
+  }
+  const prompts = { prompt: attempt?.prompt, recorded: frame.attempt?.prompt };
+  const difference = findDifference(operation, frame.record, prompts);
+  liveRun.ledger.discard();
+  if (difference === null) return true;
+  liveRun.markBroken(new CloisterError('replay_differs', `Operation ${no} of ${cellId}: ${difference}.`));
+  cell.fail(started, { code: 'replay_differs' });
+  return false;
+};
+
 type Prompts = { readonly prompt: Hash | undefined; readonly recorded: Hash | undefined };
 
 /** Describes how today's code deviates from the record; null if it does not. */
-export const findDifference = (
-  operation: Operation,
-  record: BeginRecord | PostRecord,
-  prompts: Prompts,
-): string | null => {
+const findDifference = (operation: Operation, record: BeginRecord | PostRecord, prompts: Prompts): string | null => {
   if (operationKind(record) !== operation.do || record.name !== operationName(operation))
     return `it was ${record.name} and is now ${operationName(operation)}`;
   if (operation.do === 'child' && record.type === 'begin' && record.birth?.digest !== operation.agent.digest)
@@ -24,7 +53,7 @@ export const findDifference = (
   return null;
 };
 
-export const operationKind = (record: BeginRecord | PostRecord): Operation['do'] =>
+const operationKind = (record: BeginRecord | PostRecord): Operation['do'] =>
   record.type === 'post' ? 'post' : record.do;
 
 export const readSettlement = (

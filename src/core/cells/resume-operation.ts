@@ -1,7 +1,8 @@
 // Resumes an operation that was in flight when the process died: repeats it if allowed, else reports it as indeterminate.
 import type { CellId, Failure } from '#base';
-import type { Amounts, ChildOperation, ReceiveOperation, SleepOperation, StepOperation } from '#contracts';
+import type { Amounts, ReceiveOperation, SleepOperation, StepOperation } from '#contracts';
 import type { BeginRecord } from './begin-record.ts';
+import type { StartedChild } from './started-child.ts';
 import type { LocalRun } from './local-run.ts';
 import type { MailRequester } from './mail-room.ts';
 import { msLeft } from './replay.ts';
@@ -17,7 +18,7 @@ type Cell = StepCell &
     readonly now: number;
     readonly halted: boolean;
     fail(started: InFlightOperation, failure: Failure, more?: SettleExtras): void;
-    startChild(started: InFlightOperation<ChildOperation>, createdAt: number): void;
+    startChild(started: InFlightOperation<StartedChild>, createdAt: number): void;
   };
 
 export const resumeOperation = (cell: Cell, started: InFlightOperation, record: BeginRecord): void => {
@@ -38,7 +39,7 @@ export const resumeOperation = (cell: Cell, started: InFlightOperation, record: 
       return new StepRunner(cell, liveRun.ports, started as InFlightOperation<StepOperation>).resume();
     case 'child':
       return cell.startChild(
-        started as InFlightOperation<ChildOperation>,
+        started as InFlightOperation<StartedChild>,
         liveRun.recorded?.cells.get(operation.cell)?.createdAt ?? cell.now,
       );
     case 'sleep':

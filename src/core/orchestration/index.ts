@@ -1,6 +1,6 @@
 export { buildAgent, withOutputFormat, assertAgent, defineAgent } from './define-agent.ts';
 export type { OperatorSettings } from './define-agent.ts';
-export { lowerCaps } from './agent-tool.ts';
+export { lowerCaps } from '#core/cells';
 export { checkCloisterOptions } from './check-agent.ts';
 export { defineTeam, teamRoster, buildTeam } from './define-team.ts';
 export { buildSynthesisPrompt, buildTaskPrompt } from './build-prompts.ts';

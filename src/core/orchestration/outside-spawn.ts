@@ -5,15 +5,15 @@
 //   V3. What was started is an input from outside: resume and replay take it from the log and decide the rest again.
 import { CloisterError, utf8Bytes } from '#base';
 import type { CellId, JsonObject } from '#base';
-import type { Agent, Birth, ChildOperation, Frame, OutsideSpawn, SpawnRules, StartedAgent } from '#contracts';
-import type { Cell, LiveCell, LocalRun, OutsideSpawnPorts } from '#core/cells';
+import type { Agent, Birth, Frame, OutsideSpawn, SpawnRules, StartedAgent } from '#contracts';
+import { agentIdentity, earliestDeadline, lowerCaps, spawnIdentity } from '#core/cells';
+import type { Cell, LiveCell, LocalRun, OutsideSpawnPorts, StartedChild } from '#core/cells';
 import { sessionHandle } from '#core/bus';
 import type { MailToolReply } from '#core/bus';
 import { createGrant, createGrants, cross } from '#core/crossings';
 import { mailBytesMax } from '#core/session';
 import type { SessionPorts } from '#core/session';
-import { agentIdentity, earliestDeadline, lowerCaps } from './agent-tool.ts';
-import { findSpawnable, requestProblem, spawnIdentity, spawnLimitProblem } from './spawn-agent.ts';
+import { findSpawnable, readSpawn, requestProblem, spawnLimitProblem } from './spawn-agent.ts';
 import type { Spawner } from './spawn-agent.ts';
 
 type World = SessionPorts['world'];
@@ -66,14 +66,14 @@ const spawnForOutside = (spawner: Spawner, request: OutsideSpawn, run: OutsideSp
   if (goal !== null && !agent.grants.includes('goal')) throw refused(`${agent.name} accepts no goal.`);
   const id = `${agent.name}-${run.random()}` as CellId;
   const redacted = goal === null ? null : redact(goal, agent, parent, run);
-  const spawned = spawnIdentity(args, agent, spawner.cell, id);
+  const spawned = spawnIdentity(readSpawn(args), agent, runtime, id);
   const operation = outsideChild(agent, spawner.cell, { cell: id, goal: redacted, at });
   runtime.beginOutside({
     ...operation,
-    deadline: earliestDeadline(agent.budget, spawner.cell.deadline, at),
+    deadline: earliestDeadline(agent.budget, runtime.deadline, at),
     spawned,
     groupTokens: spawner.ports.world.groupTokens?.(agent),
-    about: { step: spawner.cell.outsideStepNumber, tool: 'agent:spawn', agent: spawned.name, by: 'outside' },
+    about: { step: spawner.cell.nextUncalledStep, tool: 'agent:spawn', agent: spawned.name, by: 'outside' },
   });
   return {
     cell: id,
@@ -125,7 +125,7 @@ const redact = (goal: string, agent: Agent, parent: Agent, run: OutsideSpawnPort
 
 type NewCell = { readonly cell: CellId; readonly goal: string | null; readonly at: number };
 
-const outsideChild = (agent: Agent, parent: Cell, { cell, goal, at }: NewCell): Omit<ChildOperation, 'deadline'> => {
+const outsideChild = (agent: Agent, parent: Cell, { cell, goal, at }: NewCell): Omit<StartedChild, 'deadline'> => {
   const { runtime } = parent;
   const { ledger } = runtime.liveRun;
   const grants = [createGrant('goal', cell, 'outside')];
@@ -140,7 +140,7 @@ const outsideChild = (agent: Agent, parent: Cell, { cell, goal, at }: NewCell): 
     goal: passed === null || 'refused' in passed ? null : passed,
     grants: runtime.liveRun.amendments.grants(agent.name, createGrants(agent, cell, runtime.cellId), runtime.nextFrame),
     caps: lowerCaps(agent.budget, runtime.account.caps),
-    ancestry: [...parent.ancestry, agentIdentity(agent)],
+    ancestry: [...runtime.ancestry, agentIdentity(agent)],
   };
 };
 

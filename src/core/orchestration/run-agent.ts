@@ -15,14 +15,12 @@ import type {
   SpawnIdentity,
   TeamGoal,
 } from '#contracts';
-import { LocalRun, readRecordedRun } from '#core/cells';
+import { answerReserve, earliestDeadline, LocalRun, lowerCaps, readRecordedRun } from '#core/cells';
 import type { RecordedRun, RunChild } from '#core/cells';
 import { cross, createGrant, createGrants } from '#core/crossings';
 import type { Door } from '#core/crossings';
-import { lowerCaps, earliestDeadline } from './agent-tool.ts';
 import { withOutputFormat } from './define-agent.ts';
 import { withRecordedTools } from './request-tools.ts';
-import { answerReserve } from './answer-reserve.ts';
 import { Run, runChild } from './run.ts';
 import type { RootCellSeed } from './run.ts';
 import type { RunWorldPorts } from './session-ports.ts';

@@ -8,6 +8,7 @@ import { shutdownGraceMs } from '#core/session';
 import { routeTo, sendFromOutside, sendTasks } from './external-mail.ts';
 import { findLiveAgent, findMember } from './live-agents.ts';
 import { startFromOutside, whenCaughtUp } from './outside-spawn.ts';
+import { contextToShare } from './share.ts';
 import type { TeamSessionRunner } from './team-session-runner.ts';
 
 /** What commands act on. */
@@ -98,11 +99,11 @@ const refreshShare = ({ local, root, hasEnded }: CommandedRun, to: CellId): numb
     throw new CloisterError('cell_ended', `${to} was given no share of its caller's context, or is not running.`);
   const known = new Set(share.cell.receivedCrossings.addedContext('by now').flatMap(readShared).map(messageKey));
   // probe: share-changed
-  const changed = share.now().filter((message) => !known.has(messageKey(message)));
+  const changed = contextToShare(share.from, share.cell.agent).filter((message) => !known.has(messageKey(message)));
   if (changed.length === 0) return 0;
   const at = local.time();
   const door = { grants: share.grants, ledger: local.ledger, at };
-  cross({ kind: 'share', from: share.from, to, content: JSON.stringify(changed), labels: [] }, door);
+  cross({ kind: 'share', from: share.from.cellId, to, content: JSON.stringify(changed), labels: [] }, door);
   share.cell.receivedCrossings.addFromFrame(local.write(to, at, { type: 'give', to }));
   return changed.length;
 };

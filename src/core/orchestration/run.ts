@@ -4,7 +4,6 @@ import type { CellId } from '#base';
 import type {
   Agent,
   Birth,
-  ChildOperation,
   Crossed,
   Frame,
   LiveAgent,
@@ -13,12 +12,12 @@ import type {
   RunCommandName,
   RunCommandResults,
 } from '#contracts';
-import { Cell, resultEnvelope, LocalContext } from '#core/cells';
-import type { CellRuntime, LocalRun, RunChild } from '#core/cells';
+import { agentIdentity, Cell, resultEnvelope, LocalContext } from '#core/cells';
+import type { CellRuntime, LocalRun, RunChild, StartedChild } from '#core/cells';
 import { cross, createGrants } from '#core/crossings';
 import { runSession } from '#core/session';
 import type { SessionPorts } from '#core/session';
-import { agentIdentity } from './agent-tool.ts';
+import { planProblems } from './coordinator-prompts.ts';
 import { listAgents } from './live-agents.ts';
 import { acceptOutsideSpawns } from './outside-spawn.ts';
 import { runCommands } from './run-commands.ts';
@@ -55,32 +54,14 @@ export class Run implements CommandedRun {
     this.#world = world;
     const account = run.accountFor(birth.cell, null, birth.caps);
     if (birth.floor !== undefined && run.recorded === null) account.floor = birth.floor;
-    const { spawned = null } = birth;
-    const seed = {
-      cell: birth.cell,
-      agent,
-      depth: 0,
-      parent: null,
-      spawned,
-      createdAt,
-      goal,
-      ...(frame && { frame }),
-    };
+    const seed = { ...birth, agent, createdAt, goal, frame, ancestry: [agentIdentity(agent)] };
     this.root = new LocalContext(run, seed, account);
     const cancelled = run.recorded?.cancelled ?? null;
     if (cancelled !== null) this.root.halt(undefined, cancelled.no, cancelled.at);
     else if (world.cancelled?.() === true) this.do({ do: 'cancel' });
     const halt = (): void => this.root.halt();
     run.onBroken = halt;
-    const cell = new Cell(this.root, {
-      parent: null,
-      deadline: birth.deadline,
-      createdAt,
-      ancestry: [agentIdentity(agent)],
-      groupTokens: birth.groupTokens,
-      run: world.run,
-      world,
-    });
+    const cell = new Cell(this.root, world.run, world);
     acceptOutsideSpawns(cell, world);
     this.team = agent.team === null || goal === null ? null : new TeamSessionRunner(cell, world);
     // Not one async function, so that a waiting run holds no more memory than its session.
@@ -163,12 +144,9 @@ const resultRefused = (ended: Outcome, reason: string): Outcome => ({
 
 /** Runs the session of a child with the ports of its run. */
 export const runChild: RunChild<RunWorldPorts> = async (operation, runtime, world) => {
-  const { agent, deadline, ancestry, groupTokens } = operation;
-  const { parent } = runtime;
-  const { run } = world;
-  const cell = new Cell(runtime, { parent, deadline, createdAt: runtime.now, ancestry, groupTokens, run, world });
+  const cell = new Cell(runtime, world.run, world);
   acceptOutsideSpawns(cell, world);
-  const outcome = await (agent.team === null
+  const outcome = await (runtime.agent.team === null
     ? runSession(cell, childPorts(operation, runtime, world))
     : new TeamSessionRunner(cell, world).run());
   await runtime.whenAllSettled();
@@ -177,9 +155,9 @@ export const runChild: RunChild<RunWorldPorts> = async (operation, runtime, worl
 };
 
 /** Most answers are only checked against their schema; a plan has its own check. */
-const childPorts = ({ agent, check }: ChildOperation, runtime: CellRuntime, world: RunWorldPorts): SessionPorts => {
+const childPorts = ({ agent, check }: StartedChild, runtime: CellRuntime, world: RunWorldPorts): SessionPorts => {
   const ports = sessionPorts(agent, world, runtime);
-  return check === undefined ? ports : { ...ports, checkAnswer: check };
+  return check === undefined ? ports : { ...ports, checkAnswer: (value) => planProblems(value, check.plan) };
 };
 
 /** Operations stopped at the end are counted only now, so the outcome is updated. */

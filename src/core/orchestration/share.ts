@@ -4,47 +4,49 @@
 //       context that its model has seen so far, whether the window still has room for it or not. Later content is not shared
 //       automatically. A refresh copies context only, because a prompt does not change.
 //   S2. A note has fixed text and depends on definitions and config only, not on the model that currently answers the caller.
-import type { CellId } from '#base';
-import type { Agent, ChildOperation, Grant, SharedMessage, WindowLimit } from '#contracts';
-import { cross } from '#core/crossings';
-import type { Door } from '#core/crossings';
+import type { Agent, ChildRequest, SharedMessage, WindowLimit } from '#contracts';
+import type { LiveCell } from '#core/cells';
 import { shareableContext, shareableInCrossing, shareablePrompt } from '#core/memory';
 import { windowTokensDefault } from '#core/session';
 import type { Session } from '#core/session';
 
-export const shareWith = (agent: Agent, id: CellId, session: Session, door: Door): ChildOperation['share'] => {
+export const givenAtStart = (agent: Agent, session: Session): Pick<ChildRequest, 'gives' | 'note'> => ({
   // probe: share-wanted
-  if (agent.share.length === 0) return undefined;
-  const { runtime } = session.cell;
+  ...(agent.share.length === 0 ? {} : { gives: [{ kind: 'share', content: shareOf(agent, session) }] }),
+  note: smallerWindowNote(agent, session),
+});
+
+const shareOf = (agent: Agent, { cell, window }: Session): string => {
   // probe: share-held
-  const context = (): readonly SharedMessage[] => shareableContext(session.window.context, agent.share);
-  const now = (): readonly SharedMessage[] => [
-    ...context(),
-    ...runtime.receivedCrossings
-      .addedContext('by now')
-      .slice(session.shownContextCount)
-      .flatMap((arrived) => shareableInCrossing(arrived, agent.share)),
-  ];
+  const context = shareableContext(window.context, agent.share);
   // probe: share-prompt
-  const prompt = shareablePrompt(session.cell.agent, runtime.liveRun.startedAt, agent.share);
-  const content = JSON.stringify([...prompt, ...context()]);
-  const passed = cross({ kind: 'share', from: runtime.cellId, to: id, content, labels: [] }, door);
-  return 'refused' in passed ? undefined : { crossed: passed, now };
+  const prompt = shareablePrompt(cell.agent, cell.runtime.liveRun.startedAt, agent.share);
+  return JSON.stringify([...prompt, ...context]);
 };
 
-/** Sends the caller a note if the child's window is smaller than its own. */
-export const noteSmallerWindow = (agent: Agent, id: CellId, { cell, ports }: Session, door: Door): void => {
+/** The context that a live cell could share with an agent by now, whether its model has seen it or not. */
+export const contextToShare = ({ view, receivedCrossings }: LiveCell, agent: Agent): readonly SharedMessage[] => {
+  const context = view?.context ?? [];
+  const isShown = (seq: number): boolean =>
+    context.some(({ origin }) => origin.of.some((source) => source.from === 'crossing' && source.seq === seq));
+  return [
+    ...shareableContext(context, agent.share),
+    ...receivedCrossings
+      .addedContext('by now')
+      .filter(({ seq }) => !isShown(seq))
+      .flatMap((arrived) => shareableInCrossing(arrived, agent.share)),
+  ];
+};
+
+/** Tells the caller if the child's window is smaller than its own. */
+const smallerWindowNote = (agent: Agent, { cell, ports }: Session): string | undefined => {
   const tokensOf = (one: Agent): number | undefined =>
     (ports.world.windowLimitFor?.(one) ?? definedWindow(one))?.tokens;
   const tokens = tokensOf(agent);
   const own = tokensOf(cell.agent) ?? windowTokensDefault;
-  if (tokens === undefined || tokens >= own || !mayNote(door.grants)) return;
-  const content = `${agent.modelToolName} has a smaller context window than you (${tokens} tokens, yours: ${own}). Give it smaller tasks.`;
-  cross({ kind: 'note', from: id, to: cell.runtime.cellId, content, labels: [] }, door);
+  if (tokens === undefined || tokens >= own) return undefined;
+  return `${agent.modelToolName} has a smaller context window than you (${tokens} tokens, yours: ${own}). Give it smaller tasks.`;
 };
-
-/** Without the grant no note is tried: the refusal alone would reveal that there is one. */
-const mayNote = (grants: readonly Grant[]): boolean => grants.some(({ kind }) => kind === 'note');
 
 /** The window as the definition alone sets it. */
 const definedWindow = ({ limits, models }: Agent): WindowLimit | undefined => {

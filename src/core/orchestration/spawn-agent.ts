@@ -3,11 +3,12 @@
 //   H1. Limits are checked and taken without an await in between: the child's begin frame is the reservation.
 //   H2. A refusal costs nothing: no cell, no id, and no spawn is counted.
 //   H3. The definition sets which agents, how many, how deep and how often; a call can only ask for less.
-import { isName, nearestName, sha256, utf8Bytes } from '#base';
-import type { CellId, Json, JsonObject } from '#base';
+import { isName, nearestName, utf8Bytes } from '#base';
+import type { CellId, Failure, Json, JsonObject } from '#base';
 import type {
   Agent,
   ChildOperation,
+  ChildRequest,
   Envelope,
   PendingOperation,
   PostRequest,
@@ -20,35 +21,45 @@ import type { MailToolReply } from '#core/bus';
 import { isTopic } from '#core/registry';
 import { requestShutdown, shutdownGraceMs, mailBytesMax, mailSchemas, callAbout, stepAbout } from '#core/session';
 import type { ToolCall, ToolCallChain, Session, SessionPorts, ToolRunner } from '#core/session';
-import type { Cell, SpawnedChild } from '#core/cells';
-import { createChild, inputProblems } from './agent-tool.ts';
+import type { SpawnedChild } from '#core/cells';
+import { childRequest, inputProblems } from './agent-tool.ts';
 import { withShare } from './define-agent.ts';
 import { absentTool, asSpawned, readRestriction, restrictAgent } from './started-agent.ts';
 import { withoutRequestTools } from './request-tools.ts';
 import { postChain, recordReply } from './mail-tools.ts';
-import { noteSmallerWindow, shareWith } from './share.ts';
+import { givenAtStart } from './share.ts';
 import { agentFromTemplate } from './spawn-template.ts';
 
 const spawnAgent: ToolRunner['createChain'] = (call, args, session) => {
-  let decided: Decision | undefined;
+  const { cell } = session;
+  let reply = couldNotStart;
+  let step: number | undefined;
   return {
     begin: [
       () => {
-        decided = decideSpawn(args, session);
-        if (!('child' in decided)) return null;
-        return {
-          ...decided.child,
-          about: { ...stepAbout(session, call, 'agent:spawn'), agent: decided.as.name },
+        const decided = decideSpawn(args, session);
+        step = cell.nextStepNumber();
+        if ('reply' in decided) {
+          reply = decided.reply;
+          return null;
+        }
+        const child = { ...decided.child, about: { step, ...callAbout(call, 'agent:spawn') } };
+        const begun = ({ cell: id, spawned }: ChildOperation): void => {
+          // The start of the agent is the step; a refusal is one by itself.
+          step = undefined;
+          reply = spawnReply(id, spawned!, child.goal);
         };
+        const refused = (failure: Failure): null => {
+          reply = spawnRefusal(failure);
+          return null;
+        };
+        return { child, begun, refused };
       },
       () => ({
         do: 'post',
         name: `tool:${call.name}`,
-        // The start of the agent is the step; a refusal is one by itself.
-        about: decided !== undefined && 'child' in decided ? callAbout(call) : stepAbout(session, call),
-        request: recordReply(
-          decided === undefined || 'reply' in decided ? (decided?.reply ?? couldNotStart) : spawnReply(decided),
-        ),
+        about: { ...(step === undefined ? {} : { step }), ...callAbout(call) },
+        request: recordReply(reply),
       }),
     ],
     onSettled: (_place, _settled, no) => ({
@@ -59,15 +70,20 @@ const spawnAgent: ToolRunner['createChain'] = (call, args, session) => {
 
 const couldNotStart = mailToolError('SPAWN_FAILED', 'The agent could not be started.', 'Retry.');
 
-type Decision = { readonly child: ChildOperation; readonly as: SpawnIdentity } | { readonly reply: MailToolReply };
+type Decision = { readonly child: ChildRequest } | { readonly reply: MailToolReply };
 
-const spawnReply = ({ child, as }: Extract<Decision, { child: unknown }>): MailToolReply =>
+const spawnReply = (cell: CellId, { name, topics }: SpawnIdentity, goal: string | null): MailToolReply =>
   mailToolSuccess({
-    sub_agent_id: as.name,
-    session_id: sessionHandle(child.cell),
-    status: child.goal === null ? 'spawned' : 'running',
-    subscribed_topics: as.topics,
+    sub_agent_id: name,
+    session_id: sessionHandle(cell),
+    status: goal === null ? 'spawned' : 'running',
+    subscribed_topics: topics,
   });
+
+const spawnRefusal = ({ code }: Failure): MailToolReply =>
+  code === 'budget_refused'
+    ? mailToolError('SPAWN_LIMIT', 'No more agents can be started.', 'Do the rest yourself.')
+    : mailToolError('NOT_ALLOWED', 'The initial message was refused.', 'Do the work yourself.');
 
 /** Checks in this order: permission, agent, request, limits. */
 const decideSpawn = (args: JsonObject, session: Session): Decision => {
@@ -78,7 +94,9 @@ const decideSpawn = (args: JsonObject, session: Session): Decision => {
   if ('reply' in found) return found;
   const { now } = session.cell.runtime;
   const reply = requestProblem(args, found.agent, session) ?? spawnLimitProblem(session, rules, now);
-  return reply === null ? createSpawned(args, restrictAgent(found.agent, readRestriction(args)), session) : { reply };
+  return reply === null
+    ? { child: spawnedChild(args, restrictAgent(found.agent, readRestriction(args)), session) }
+    : { reply };
 };
 
 /** What a decision about a spawn needs to know about the session, or about the cell in which somebody outside starts an agent. */
@@ -198,36 +216,19 @@ export const spawnLimitProblem = ({ cell }: Spawner, rules: SpawnRules, now: num
   return null;
 };
 
-const createSpawned = (args: JsonObject, agent: Agent, session: Session): Decision => {
-  const { runtime } = session.cell;
+const spawnedChild = (args: JsonObject, agent: Agent, session: Session): ChildRequest => {
   const message = args['initial_message'];
-  const created = createChild(agent, typeof message === 'string' ? message : null, session.cell);
-  if ('code' in created)
-    return {
-      reply:
-        created.code === 'budget_refused'
-          ? mailToolError('SPAWN_LIMIT', 'No more agents can be started.', 'Do the rest yourself.')
-          : mailToolError('NOT_ALLOWED', 'The initial message was refused.', 'Do the work yourself.'),
-    };
-  const as = spawnIdentity(args, agent, session.cell, created.child.cell);
-  const share = shareWith(agent, created.child.cell, session, created.door);
-  noteSmallerWindow(agent, created.child.cell, session, created.door);
-  const recorded = runtime.liveRun.recorded?.cells.get(created.child.cell)?.birth;
-  const groupTokens = recorded?.groupTokens ?? session.ports.world.groupTokens?.(agent);
-  return { child: { ...created.child, spawned: as, share, groupTokens }, as };
+  return childRequest(session.cell, agent, typeof message === 'string' ? message : null, {
+    ...givenAtStart(agent, session),
+    spawn: readSpawn(args),
+    groupTokens: session.ports.world.groupTokens?.(agent),
+  });
 };
 
-/** A second agent of the same name gets a suffix from its own id, not a number. */
-export const spawnIdentity = (args: JsonObject, agent: Agent, parent: Cell, cell: CellId): SpawnIdentity => {
-  const workflow = typeof args['workflow_id'] === 'string' ? args['workflow_id'] : null;
-  const plain = workflow === null ? agent.name : `${workflow}:${agent.name}`;
-  // A copy of the agent itself must also differ from its parent.
-  const isTaken =
-    agent.name === parent.agent.name || parent.runtime.spawnedChildren.some(({ identity }) => identity.name === plain);
+export const readSpawn = (args: JsonObject): Omit<SpawnIdentity, 'name'> => {
   const metadata = args['metadata'] as Readonly<Record<string, string>> | undefined;
   return {
-    name: isTaken ? `${plain}-${sha256(cell).slice(0, 6)}` : plain,
-    workflow,
+    workflow: typeof args['workflow_id'] === 'string' ? args['workflow_id'] : null,
     topics: [...new Set((args['auto_subscribe'] as readonly string[] | undefined) ?? [])],
     ...(metadata === undefined ? {} : { metadata }),
   };

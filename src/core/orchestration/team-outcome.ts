@@ -113,7 +113,7 @@ const outcome = (
   status: Status,
   { output = '', queue, failure, data, missing = [] }: OutcomeParts,
 ): Outcome => {
-  const { runtime, createdAt } = cell;
+  const { runtime } = cell;
   const tasks = queue === undefined ? null : ({ tasks: [...queue.tasks()].map(taskSummary) } as unknown as Json);
   return deepFreeze({
     status,
@@ -121,6 +121,6 @@ const outcome = (
     data: data ?? tasks,
     failure: failure ?? null,
     missing: missing.slice(0, missingMax).map(({ id }) => id),
-    spent: runtime.account.spent(runtime.now - createdAt - runtime.downMs),
+    spent: runtime.account.spent(runtime.now - runtime.createdAt - runtime.downMs),
   });
 };

@@ -8,9 +8,9 @@ import { CloisterError, extractJson, findJsonAnswer, decodeMessage } from '#base
 import type { Failure, Json, JsonObject } from '#base';
 import type {
   Agent,
+  ChildOperation,
   Envelope,
   Mail,
-  Operation,
   Outcome,
   PendingOperation,
   ReceiveResult,
@@ -35,7 +35,7 @@ import {
 import { teamMember, teamRoster } from './define-team.ts';
 import { answerGoal, planFailure, planGoal, planProblems } from './coordinator-prompts.ts';
 import { TaskIntake } from './task-intake.ts';
-import { createTeamChild, teamTextsOf } from './team-cell.ts';
+import { beginTeamChild, teamTextsOf } from './team-cell.ts';
 import type { TeamChildInput } from './team-cell.ts';
 import { failedOutcome, planOutcome, teamOutcome, unansweredTeamOutcome } from './team-outcome.ts';
 import { TeamMail } from './team-mail.ts';
@@ -94,8 +94,8 @@ export class TeamSessionRunner {
     if (coordinator === null) return { code: 'team_invalid', detail: 'The team has no coordinator to plan.' };
     const prompt = planGoal(goal ?? '', teamRoster(this.#cell.agent), this.#rules);
     const check = (value: Json): readonly string[] => planProblems(value, this.#rules);
-    const input: TeamChildInput = { part: { part: 'plan' }, goal: prompt, check };
-    const ended = await this.#runPart(this.#createChild(coordinator.plans, input));
+    const input: TeamChildInput = { part: { part: 'plan' }, goal: prompt, check: { plan: this.#rules } };
+    const ended = await this.#runPart(this.#beginChild(coordinator.plans, input));
     if ('code' in ended) return ended;
     const found = findJsonAnswer(ended.output, check);
     if (ended.status !== 'completed' || 'problems' in found)
@@ -162,8 +162,8 @@ export class TeamSessionRunner {
   }
 
   #isPastDeadline(): boolean {
-    const { deadlineNow, runtime } = this.#cell;
-    return deadlineNow !== 0 && runtime.now >= deadlineNow;
+    const { deadlineNow, now } = this.#cell.runtime;
+    return deadlineNow !== 0 && now >= deadlineNow;
   }
 
   #receiveMail(): PendingOperation {
@@ -190,14 +190,14 @@ export class TeamSessionRunner {
       results: this.#resultsFor(task),
       messages: this.mail.takeFor(task, agent.name, isFirst),
     };
-    const operation = this.#createChild(agent, input);
-    if ('code' in operation) this.#skipRefused(task, operation);
-    else this.#track(operation, task.id, assignee);
+    const begun = this.#beginChild(agent, input);
+    if ('code' in begun) this.#skipRefused(task, begun);
+    else this.#track(begun, task.id, assignee);
     return true;
   }
 
-  #createChild(agent: Agent, input: TeamChildInput): ReturnType<typeof createTeamChild> {
-    return createTeamChild(this.#cell, agent, {
+  #beginChild(agent: Agent, input: TeamChildInput): ReturnType<typeof beginTeamChild> {
+    return beginTeamChild(this.#cell, agent, {
       ...input,
       groupTokens: this.#world.groupTokens?.(agent),
       spawnsReserved: this.#spawnsReserved(input),
@@ -227,8 +227,8 @@ export class TeamSessionRunner {
     this.#cell.runtime.begin({ do: 'post', name: taskRefusedOperation, about, request });
   }
 
-  #track(operation: Operation, task: string, assignee: string | null): void {
-    this.#inFlight.set(this.#cell.runtime.begin(operation), { task, assignee });
+  #track(pending: PendingOperation, task: string, assignee: string | null): void {
+    this.#inFlight.set(pending, { task, assignee });
     this.#running++;
     if (assignee !== null) this.#runningByMember.set(assignee, (this.#runningByMember.get(assignee) ?? 0) + 1);
   }
@@ -262,8 +262,9 @@ export class TeamSessionRunner {
     // probe: team-task-failed
     if (this.queue.fail(id, reason) === 'failed') return;
     const { attempts, assignee } = this.queue.get(id)!;
-    const { deadlineNow, runtime } = this.#cell;
-    const left = deadlineNow === 0 ? Infinity : Math.max(0, deadlineNow - runtime.now);
+    const { runtime } = this.#cell;
+    const { deadlineNow, now } = runtime;
+    const left = deadlineNow === 0 ? Infinity : Math.max(0, deadlineNow - now);
     const ms = Math.min(this.#rules.backOffMs * 2 ** (attempts - 1), backOffMsMax, left);
     const pause = runtime.begin({ do: 'sleep', ms, why: 'back-off' });
     this.#inFlight.set(pause, { task: id, assignee });
@@ -305,24 +306,23 @@ export class TeamSessionRunner {
     const results = [...this.queue.tasks()].filter(({ status }) => status === 'completed');
     const missing = missingTasks(this.queue);
     if (results.length === 0) return teamOutcome(this.#cell, this.queue, {});
-    // The reserved budget is for the answer.
-    this.#cell.runtime.account.releaseFloor();
     const input: TeamChildInput = {
       part: { part: 'answer' },
       goal: answerGoal(this.#request.goal, missing, this.queue.texts),
       results,
     };
-    const ended = await this.#runPart(this.#createChild(coordinator.answers, input));
+    const ended = await this.#runPart(this.#beginChild(coordinator.answers, input));
     if ('code' in ended || ended.output === '') return unansweredTeamOutcome(this.#cell, this.queue, ended);
     return teamOutcome(this.#cell, this.queue, { answer: ended });
   }
 
-  async #runPart(operation: Operation | Failure): Promise<Envelope | Failure> {
-    if ('code' in operation) {
-      this.#recordRefusal(operation, {});
-      return operation;
+  async #runPart(begun: PendingOperation<ChildOperation> | Failure): Promise<Envelope | Failure> {
+    if ('code' in begun) {
+      this.#recordRefusal(begun, {});
+      return begun;
     }
-    return this.#envelopeOf((await this.#cell.runtime.run(operation)) as Settlement<never>);
+    const { settled } = await this.#cell.runtime.first([begun]);
+    return this.#envelopeOf(settled!);
   }
 
   /** Cancels everything in flight. */

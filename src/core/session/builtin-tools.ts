@@ -131,7 +131,7 @@ const step = (call: ToolCall, session: Session, read: () => Promise<string>, rep
     repeat,
     timeoutMs: session.workClock.timeoutMs(session.cell.limits.toolTimeout),
     timeoutCode: 'tool_timeout',
-    deadline: session.cell.deadline,
+    deadline: session.cell.runtime.deadline,
     about: stepAbout(session, call),
     work: async (): Promise<Json> => ({ text: await read() }) satisfies ToolResultValue,
   };

@@ -1,6 +1,6 @@
 // Runs the tool calls of one turn: chains of operations, a limited number in parallel. Results are in the order of the calls.
 import type { Failure, Json, JsonObject } from '#base';
-import type { PendingOperation, Source } from '#contracts';
+import type { Operation, PendingOperation, Source } from '#contracts';
 import { isMadeBy } from '#core/rules';
 import type { TurnReply } from './ask-model.ts';
 import { failingChain } from './tool-call-chain.ts';
@@ -27,11 +27,9 @@ export const callTools = async (session: Session, turnReply: TurnReply): Promise
 
   const begin = (chain: OpenChain, operations: readonly LazyOperation[]): void => {
     for (const lazy of operations) {
-      const operation = typeof lazy === 'function' ? lazy() : lazy;
-      if (operation === null) continue;
-      const pending = cell.runtime.begin(operation);
+      const pending = beginOperation(session, lazy);
       // The call does not wait for a spawned agent: its end arrives as mail.
-      if (operation.do === 'child' && operation.spawned !== undefined) continue;
+      if (pending === null || isSpawned(pending.operation)) continue;
       join(chain, [pending]);
     }
   };
@@ -84,6 +82,22 @@ export const callTools = async (session: Session, turnReply: TurnReply): Promise
     if (type === 'call') show(session, { from: 'reply', no, part }, ends[nth++]!);
   return null;
 };
+
+/** Null if there is nothing to begin. */
+const beginOperation = ({ cell: { runtime } }: Session, lazy: LazyOperation): PendingOperation | null => {
+  const operation = typeof lazy === 'function' ? lazy() : lazy;
+  if (operation === null) return null;
+  if (!('child' in operation)) return runtime.begin(operation);
+  const begun = runtime.beginChild(operation.child);
+  if ('code' in begun) {
+    const instead = operation.refused(begun);
+    return instead === null ? null : runtime.begin(instead);
+  }
+  operation.begun?.(begun.operation);
+  return begun;
+};
+
+const isSpawned = (operation: Operation): boolean => operation.do === 'child' && operation.spawned !== undefined;
 
 /** Failures after which the run itself cannot continue. */
 const endsRun = ({ code }: Failure): boolean => code === 'store_failed' || code === 'replay_differs';

@@ -2,7 +2,7 @@
 //
 //   M1. The summary comes back as a crossing, so it has an origin like everything else.
 //   M2. The summary is optional: if it fails or is too long, code makes room instead.
-import type { ChildResultRef, Envelope, Model, Segment } from '#contracts';
+import type { Envelope, Model, Segment } from '#contracts';
 import { dropEarlierCalls, findOldTurns } from '#core/memory';
 import type { Session } from './state.ts';
 import { roomFor, windowLimit } from './window-limit.ts';
@@ -15,13 +15,13 @@ export const compactByModel = async (session: Session, model: Model): Promise<vo
   if (range === null) return;
   const [first, last] = range;
   const old = window.view.slice(first, last + 1);
-  const operation = ports.compact?.(session, old.map(segmentText).join('\n\n')) ?? null;
-  if (operation === null) return;
-  const { no, settled } = await cell.runtime.first([cell.runtime.begin(operation)]);
+  const pending = ports.compact?.(session, old.map(segmentText).join('\n\n')) ?? null;
+  if (pending === null) return;
+  const { no, settled } = await cell.runtime.first([pending]);
   cell.record(no, settled!);
   session.workClock.add(settled!);
   if (!settled!.ok) return;
-  const { crossing: seq } = settled!.value as ChildResultRef;
+  const { crossing: seq } = settled!.value;
   const { status, output } = JSON.parse(cell.runtime.receivedCrossings.at(seq)?.content ?? 'null') as Envelope;
   const bytes = old.reduce((sum, segment) => sum + segment.bytes, 0);
   if (status !== 'completed' || output.trim() === '' || output.length * 2 > bytes) return;

@@ -56,8 +56,6 @@ const awaitWork = async (session: Session, { status }: Outcome): Promise<string>
   const untilDeadlineMs = session.workClock.untilDeadlineMs();
   const timeoutMs = Math.max(1, Math.min(waitMs, untilDeadlineMs));
   const pending = runtime.begin({ do: 'receive', name: spawnedWaitName, wanted: { kind: 'idle-below' }, timeoutMs });
-  // probe: spawned-wait-floor
-  runtime.account.releaseFloor();
   const { settled } = await runtime.first([pending]);
   if (!settled!.ok) throw new CloisterError(settled!.failure.code);
   if (settled!.value.timedOut !== true) return whenParentEnded;

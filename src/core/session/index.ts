@@ -10,6 +10,7 @@ export { noteMailRead, crossingAt } from './read-mail.ts';
 export { mailLoopFailure, mailBytesMax, newMailId } from './send-mail.ts';
 export { runSession } from './session.ts';
 export type {
+  ChildStart,
   LazyOperation,
   ToolCall,
   CallEnd,

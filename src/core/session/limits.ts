@@ -44,14 +44,15 @@ export class WorkClock {
   }
 
   untilDeadlineMs(): number {
-    const { runtime, deadlineNow: deadline } = this.#cell;
-    return deadline === 0 ? Infinity : Math.max(0, deadline - runtime.now);
+    const { deadlineNow: deadline, now } = this.#cell.runtime;
+    return deadline === 0 ? Infinity : Math.max(0, deadline - now);
   }
 
   /** The limit that has been reached, if any. */
   limitReached(): Failure | null {
-    const { runtime, deadlineNow: deadline, limits, isResident } = this.#cell;
-    if (deadline !== 0 && runtime.now >= deadline) return { code: 'deadline_passed' };
+    const { runtime, limits, isResident } = this.#cell;
+    const { deadlineNow: deadline, now } = runtime;
+    if (deadline !== 0 && now >= deadline) return { code: 'deadline_passed' };
     if (this.#worked.totalMs >= limits.timeout_ms) return limitFailure('timeout_ms');
     if (!isResident && this.#waited.totalMs >= limits.mailTimeout) return limitFailure('mailTimeout');
     return null;

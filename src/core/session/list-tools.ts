@@ -47,7 +47,7 @@ const listStep = ({ cell, workClock }: Session, source: SourceSession): StepOper
   repeat: 'free',
   timeoutMs: workClock.timeoutMs(cell.limits.toolTimeout),
   timeoutCode: 'tool_timeout',
-  deadline: cell.deadline,
+  deadline: cell.runtime.deadline,
   lane: 'tools',
   work: async ({ signal }) => source.list(signal),
 });

@@ -38,7 +38,7 @@ export class ModelStep implements StepOperation {
   constructor(session: Session, model: Model, request: RequestWithSchema, { hold, replyTokens }: StepBudget) {
     this.name = modelStepName(model);
     this.timeoutMs = session.workClock.timeoutMs(session.cell.limits.llmTimeout);
-    this.deadline = session.cell.deadline;
+    this.deadline = session.cell.runtime.deadline;
     this.hold = hold;
     this.#session = session;
     this.#model = model;

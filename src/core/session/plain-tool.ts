@@ -25,7 +25,7 @@ export const plainTool = (tool: ToolDefinition): ToolRunner => ({
         repeat: tool.repeat ?? 'never',
         timeoutMs: workClock.timeoutMs(tool.timeoutMs ?? cell.limits.toolTimeout),
         timeoutCode: 'tool_timeout',
-        deadline: cell.deadline,
+        deadline: cell.runtime.deadline,
         ...(tool.outside === undefined ? { lane: 'tools' } : {}),
         about: stepAbout(session, call),
         work: async (world) => {

@@ -44,15 +44,12 @@ export const runResident = async (session: Session, work: RunTurns, first: Recei
 
 /** Messages of a person that the session read during its last work come first: they are no longer in the mailbox. */
 const nextMail = async (cell: Cell, deferred: readonly DeferredMessage[] = []): Promise<ReceiveResult> => {
-  const { now } = cell.runtime;
   const seqs = deferred.map(({ seq }) => seq);
   const wanted = seqs.length === 0 ? mailOfOneWork : ({ kind: 'deferred', messages: seqs } as const);
   const { no, settled } = await cell.runtime.first([
     cell.runtime.begin({ do: 'receive', name: 'wait', wanted, timeoutMs: 0 }),
   ]);
   cell.record(no, settled!);
-  // Waiting time does not count against the deadline.
-  cell.extendDeadline(cell.runtime.now - now);
   return settled!.ok ? settled!.value : { messages: [], closing: true };
 };
 

@@ -3,10 +3,12 @@ import type { Failure, Json, JsonObject } from '#base';
 import type {
   Agent,
   ChainRead,
+  ChildOperation,
+  ChildRequest,
   CrossingEnd,
   Model,
-  Operation,
   Origin,
+  OwnOperation,
   PendingOperation,
   ReplyPart,
   Settlement,
@@ -32,8 +34,8 @@ export type SessionPorts = {
   readonly sources: readonly SourceUse[];
   /** Checks a JSON answer instead of the output schema, which then only tells the model what to write. Returns the problems. */
   checkAnswer?(value: Json): readonly string[];
-  /** The operation that summarises this text in its own cell; null if that is not possible. */
-  compact?(session: Session, text: string): Operation | null;
+  /** Begins a child that summarises this text; null if that is not possible. */
+  compact?(session: Session, text: string): PendingOperation<ChildOperation> | null;
   readonly world: {
     readonly validate: Validate;
     /** The window of an agent according to definitions and config. */
@@ -123,8 +125,15 @@ export type CallEnd = {
   readonly present?: readonly string[];
 };
 
-/** An operation, or a function that builds it when it begins, so that its crossings are in its own frame. */
-export type LazyOperation = Operation | (() => Operation | null);
+/** A child that the chain asks for, and what it does if the run starts none. */
+export type ChildStart = {
+  readonly child: ChildRequest;
+  begun?(child: ChildOperation): void;
+  refused(failure: Failure): OwnOperation | null;
+};
+
+/** An operation, or a function that builds it when it begins: it may depend on what the chain began just before. */
+export type LazyOperation = OwnOperation | ChildStart | (() => OwnOperation | ChildStart | null);
 
 export type ChainStep = {
   readonly begin?: readonly LazyOperation[];

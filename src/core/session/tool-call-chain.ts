@@ -1,6 +1,6 @@
 // A tool call as a chain of operations. `callTools` interleaves the chains of a turn.
 import { CloisterError, utf8Bytes } from '#base';
-import type { ErrorCode, Json, JsonObject } from '#base';
+import type { ErrorCode, Failure, Json, JsonObject } from '#base';
 import type { PostOperation, Settlement, StepOperation } from '#contracts';
 import type { ToolCall, ToolCallChain, Session } from './state.ts';
 
@@ -17,18 +17,23 @@ export const stepChain = (
 });
 
 /** A call that could not be started; it is recorded like any other step. */
-export const failingStep = (call: ToolCall, session: Session, code: ErrorCode, detail?: string): StepOperation => ({
+export const failingStep = (
+  call: ToolCall,
+  { cell }: Session,
+  { code, detail }: Failure,
+  about: JsonObject,
+): StepOperation => ({
   do: 'step',
   name: `tool:${call.name}`,
   repeat: 'free',
-  timeoutMs: session.cell.limits.toolTimeout,
+  timeoutMs: cell.limits.toolTimeout,
   timeoutCode: 'tool_timeout',
-  about: stepAbout(session, call),
+  about,
   work: () => Promise.reject(new CloisterError(code, detail)),
 });
 
 export const failingChain = (call: ToolCall, session: Session, code: ErrorCode, detail?: string): ToolCallChain =>
-  stepChain(failingStep(call, session, code, detail));
+  stepChain(failingStep(call, session, { code, detail }, stepAbout(session, call)));
 
 const argsCharsMax = 500;
 

@@ -11,7 +11,8 @@ import type { Session } from './state.ts';
 export const windowTokensDefault = 128_000;
 
 /** The smallest known limit: the model's window, the agent's own limit, or its budget group's at the cell's creation. */
-export const windowLimit = ({ cell: { limits, groupTokens } }: Session, model: Model): WindowLimit => {
+export const windowLimit = ({ cell: { limits, runtime } }: Session, model: Model): WindowLimit => {
+  const { groupTokens } = runtime;
   // probe: window-of-model
   let limit: WindowLimit | null = model.contextTokens ? { tokens: model.contextTokens, by: 'model' } : null;
   if (limits.contextTokensMax > 0 && limits.contextTokensMax < (limit?.tokens ?? Infinity))

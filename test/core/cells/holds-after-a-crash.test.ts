@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { recordFormats } from '#base';
 import type { CellId, RunId } from '#base';
-import type { Amounts, ChildOperation, Frame, PendingOperation, StepOperation } from '#contracts';
+import type { Amounts, ChildRequest, Frame, PendingOperation, StepOperation } from '#contracts';
 import { LocalContext, LocalRun, readRecordedRun } from '#core/cells';
 import type { Account, CellRuntime, RunChild, RunPorts } from '#core/cells';
 import { defineAgent } from '#core/orchestration';
@@ -17,16 +17,7 @@ const birth = { cell: root, parent: null, agent: agent.name, digest: agent.diges
 const usage = (tokens: number) => ({ inputTokens: tokens, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 });
 const others = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-const childOperation = (cell: CellId, caps: Amounts): ChildOperation => ({
-  do: 'child',
-  cell,
-  agent,
-  goal: null,
-  grants: [],
-  caps,
-  deadline: 0,
-  ancestry: [],
-});
+const childRequest = (caps: Amounts): ChildRequest => ({ agent: { ...agent, budget: caps }, goal: null });
 
 type Figures = { readonly spent: number; readonly uncertain: number };
 
@@ -62,8 +53,7 @@ class Scenario {
   }
 
   child(cell: CellId, tokens: number): void {
-    const name = `c${this.#frames.length}` as CellId;
-    this.#begin(cell, childOperation(name, { tokens }));
+    this.#beginChild(cell, { tokens });
   }
 
   /** Stops a step, whether it waits or works, or a child with all that it does. */
@@ -108,7 +98,7 @@ class Scenario {
       const record = following(cell);
       next.set(cell, (next.get(cell) ?? 0) + 1);
       if (record?.type !== 'begin') throw new Error('Only steps and children begin here.');
-      if (record.birth !== undefined) this.#begin(cell, childOperation(record.birth.cell, record.birth.caps));
+      if (record.birth !== undefined) this.#beginChild(cell, record.birth.caps);
       else this.#begin(cell, this.#stepOperation(record.hold!));
       if (turn % 3 === 0) await others();
     }
@@ -162,9 +152,18 @@ class Scenario {
     return this.#frames.findLastIndex((frame) => keyOf(frame) === key && isGrant(frame.record));
   }
 
-  #begin(cell: CellId, operation: StepOperation | ChildOperation): void {
-    const pending = this.#contexts.get(cell)!.begin(operation);
-    this.#pending.set(`${cell}/${(pending as unknown as { no: number }).no}`, { cell, pending });
+  #begin(cell: CellId, operation: StepOperation): void {
+    this.#track(cell, this.#contexts.get(cell)!.begin(operation));
+  }
+
+  #beginChild(cell: CellId, caps: Amounts): void {
+    const pending = this.#contexts.get(cell)!.beginChild(childRequest(caps));
+    if ('code' in pending) throw new Error(pending.detail);
+    this.#track(cell, pending);
+  }
+
+  #track(cell: CellId, pending: PendingOperation): void {
+    this.#pending.set(`${cell}/${pending.no}`, { cell, pending });
   }
 
   #stepOperation(hold: Amounts): StepOperation {
@@ -190,7 +189,7 @@ class Scenario {
   }
 
   #openRoot(run: LocalRun): void {
-    const seed = { cell: root, agent, depth: 0, parent: null, spawned: null, createdAt: 0, goal: null };
+    const seed = { cell: root, agent, depth: 0, parent: null, createdAt: 0, goal: null, deadline: 0, ancestry: [] };
     this.#contexts.set(root, new LocalContext(run, seed, run.accountFor(root, null, { tokens: cap })));
   }
 
@@ -210,7 +209,7 @@ class Scenario {
         close: async () => undefined,
       },
       clock: { now: () => 0, timer: () => () => undefined },
-      ids: { random: () => '' },
+      ids: { random: () => `c${frames.length}` },
       storeBlob: async () => '',
       lane: () => undefined,
     };

@@ -29,7 +29,8 @@ const liveCells = () => {
       agent,
       depth: 0,
       parent: parent as CellId | null,
-      spawned: null,
+      deadline: 0,
+      ancestry: [],
       createdAt: 0,
       goal: null,
     };

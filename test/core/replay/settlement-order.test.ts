@@ -48,7 +48,7 @@ const createCell = (frames: Frame[], recorded: readonly Frame[] | null) => {
     clock,
     context: new LocalContext(
       run,
-      { cell, agent, depth: 0, createdAt: 1_000, parent: null, spawned: null, goal: null },
+      { cell, agent, depth: 0, createdAt: 1_000, parent: null, goal: null, deadline: 0, ancestry: [] },
       new Account(null, {}),
     ),
   };
