@@ -4,10 +4,9 @@ import { sha256 } from '#base';
 import type { CellId, RunId } from '#base';
 import { validate } from '#adapters/schemas';
 import { memoryCellFolders } from '#adapters/cell-folders';
-import type { Agent, Frame } from '#contracts';
+import type { Agent, Frame, RunPorts } from '#contracts';
 import { LocalContext, LocalRun } from '#core/cells';
 import { buildAgent, startRun } from '#core/orchestration';
-import type { RunWorldPorts } from '#core/orchestration';
 import type { Benchmark, Line } from './benchmark.ts';
 import { compare, processMs } from './measure.ts';
 
@@ -18,7 +17,7 @@ const residents = 10_000;
 const agent = (name: string, more: object = {}): Agent =>
   buildAgent({ name, description: 'Talks.', prompt: 'Talk.', messages: ['writer', 'reader'], ...more }, null);
 
-const createWorld = (): RunWorldPorts => {
+const createWorld = (): RunPorts => {
   let ids = 0;
   return {
     run: 'be4c40000001' as RunId,
@@ -27,7 +26,7 @@ const createWorld = (): RunWorldPorts => {
     ids: { random: () => String(++ids).padStart(12, '0') },
     workspaces: memoryCellFolders(),
     validate,
-    resourcesFor: () => ({ models: [{ language: {} as never }], sources: [] }),
+    resources: { resourcesFor: () => ({ models: [{ language: {} as never }], sources: [] }) },
     storeBlob: async () => '',
     readBlob: async () => new Uint8Array(),
     lane: () => undefined,
@@ -154,7 +153,7 @@ const idleHeap = async (): Promise<number> => {
   const live = startRun(root, 'Spawn.', undefined, {
     ...world,
     log,
-    resourcesFor: () => ({ models: [{ language: language as never }], sources: [] }),
+    resources: { resourcesFor: () => ({ models: [{ language: language as never }], sources: [] }) },
   });
   while (modelRequests.times < 2) await nextTick();
   parts.length = 0;

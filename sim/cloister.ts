@@ -3,7 +3,7 @@ import { recordFormats, Semaphore } from '#base';
 import type { Agent } from '#contracts';
 import { validate } from '#adapters/schemas';
 import { LocalCloister } from '../src/app/local-cloister.ts';
-import type { SharedPorts } from '../src/app/run-world.ts';
+import type { SharedPorts } from '../src/app/shared-ports.ts';
 import { equip, withChildren } from './agents.ts';
 import type { AgentPlan } from './plan.ts';
 import type { Process } from './process.ts';

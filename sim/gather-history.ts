@@ -105,7 +105,7 @@ const replay = async (
   try {
     const { ok, hash, differences } = await replayRun(frames, (name) => agents.find((one) => one.name === name), {
       validate,
-      resourcesFor: ({ name }) => unreachableResources(plans.get(name)!),
+      resources: { resourcesFor: ({ name }) => unreachableResources(plans.get(name)!) },
     });
     return { ok, ...hash, detail: differences.map((one) => JSON.stringify(one)).join('; ') };
   } catch (error) {

@@ -1,7 +1,7 @@
 // Checks a request for a resident before anything is recorded or spent.
 import type { Agent, ResidentOptions } from '#contracts';
 import { checkRequest } from '#core/orchestration';
-import type { SharedPorts } from './run-world.ts';
+import type { SharedPorts } from './shared-ports.ts';
 import { checkTopic } from './check-run-command.ts';
 import { checkOptions, runOptions } from './conversations/check-options.ts';
 

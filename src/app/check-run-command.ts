@@ -6,14 +6,14 @@ import { withChildren } from './agents/resources-from-code.ts';
 import { checkAddedContext, checkOptionType, checkOptions } from './conversations/check-options.ts';
 import type { OptionFields } from './conversations/check-options.ts';
 
-/** `root`: undefined if its definition is no longer loaded. Throws `options_invalid`, `context_too_large` or `mail_invalid`. */
-export const checkRunCommand = <K extends RunCommandName>(command: RunCommand<K>, root: Agent | undefined): void => {
+/** `root`: the definition of the run's root. Throws `options_invalid`, `context_too_large` or `mail_invalid`. */
+export const checkRunCommand = <K extends RunCommandName>(command: RunCommand<K>, root: Agent): void => {
   if (!Object.hasOwn(checks, command.do))
     throw new CloisterError('options_invalid', `do: expected one of ${Object.keys(checks).join(', ')}.`);
   checks[command.do](command, root);
 };
 
-const checks: { readonly [K in RunCommandName]: (command: RunCommand<K>, root: Agent | undefined) => void } = {
+const checks: { readonly [K in RunCommandName]: (command: RunCommand<K>, root: Agent) => void } = {
   cancel: () => undefined,
   'add-context': ({ text }) => checkAddedContext(text),
   'refresh-share': ({ child }) => checkOptionType('child', child, 'name'),
@@ -63,8 +63,9 @@ const checkMessageText = (text: string): void => {
   if (bytes > mailBytesMax) throw invalid(`The message has ${bytes} bytes; the limit is ${mailBytesMax}.`);
 };
 
-const topicsBelow = (root: Agent | undefined, way: 'hear' | 'say'): readonly string[] =>
-  root === undefined ? [] : [...new Set([...withChildren([root])].flatMap(({ topics }) => topics[way]))];
+const topicsBelow = (root: Agent, way: 'hear' | 'say'): readonly string[] => [
+  ...new Set([...withChildren([root])].flatMap(({ topics }) => topics[way])),
+];
 
 /** `known`: the topics in the agents' definitions; `verb`: what the agents do with a topic. */
 export const checkTopic = (topic: string, known: readonly string[], verb: string): void => {

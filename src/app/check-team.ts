@@ -5,7 +5,7 @@ import { checkTeamRequest } from '#core/orchestration';
 import { withChildren } from './agents/resources-from-code.ts';
 import { checkSchemas } from './check-schemas.ts';
 import { checkOptionType, checkOptions } from './conversations/check-options.ts';
-import type { SharedPorts } from './run-world.ts';
+import type { SharedPorts } from './shared-ports.ts';
 
 const commonOptions = { budget: 'any', signal: 'signal' } as const;
 

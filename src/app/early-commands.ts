@@ -10,8 +10,8 @@ import type { Run } from '#core/orchestration';
 export type EarlyCommandPorts = {
   readonly run: RunId;
   readonly ids: Ids;
-  /** The root's definition; undefined if it is no longer loaded. */
-  readonly agent: Agent | undefined;
+  /** The root's definition. */
+  readonly agent: Agent;
   /** A resident accepts messages whatever its definition says. */
   readonly resident: boolean;
   /** Resolves when the run has started. Rejects with `cell_ended`. */
@@ -58,7 +58,7 @@ export const earlyCommands: RunCommandTable<EarlyCommands> = {
   'add-tasks': async ({ ports }, command) => (await ports.started()).do(command),
   finish: (early, command) => {
     const { name } = command;
-    if (name !== undefined && name !== early.ports.agent?.name) throw onlyRoot(early);
+    if (name !== undefined && name !== early.ports.agent.name) throw onlyRoot(early);
     early.add({ do: 'finish' });
   },
   // The run is started as a cancelled one.
@@ -70,18 +70,18 @@ const notStarted = ({ ports: { run } }: EarlyCommands): never => {
 };
 
 const onlyRoot = ({ ports: { run, agent } }: EarlyCommands): CloisterError =>
-  new CloisterError('mail_unknown', `Run ${run} has not started: only ${agent?.name ?? 'its root'} is available.`);
+  new CloisterError('mail_unknown', `Run ${run} has not started: only ${agent.name} is available.`);
 
 /** Throws now if the message could not be delivered once the run starts. */
 const checkEarlyMessage = (early: EarlyCommands, { text, to, topic }: RunCommand<'send'>): void => {
   const { run, agent, resident } = early.ports;
-  if (!resident && (agent?.messages ?? null) === null)
+  if (!resident && agent.messages === null)
     throw new CloisterError(
       'mail_unknown',
-      `${agent?.name ?? 'The agent'} does not accept messages: start it with \`spawn\`, or set \`messages\` in its definition.`,
+      `${agent.name} does not accept messages: start it with \`spawn\`, or set \`messages\` in its definition.`,
     );
-  if (agent?.team != null) checkTeamMember(agent.team, to);
-  else if (topic === undefined && to !== undefined && to !== agent?.name) throw onlyRoot(early);
+  if (agent.team !== null) checkTeamMember(agent.team, to);
+  else if (topic === undefined && to !== undefined && to !== agent.name) throw onlyRoot(early);
   const waiting = early.messages;
   const bytes = [...waiting.map((one) => one.text), text].reduce((sum, one) => sum + messageBytes(one), 0);
   if (waiting.length >= mailboxMessagesMax || bytes > mailboxBytesMax)

@@ -11,7 +11,6 @@ import type {
   Mail,
   ReplayReport,
   ResidentOptions,
-  RunLog,
   RunOptions,
   RunReport,
   RunSession,
@@ -26,7 +25,7 @@ import type {
 } from '#contracts';
 import { projectEvents } from '#core/audit';
 import { assertAgent, checkResume, forkFrames, replayRun } from '#core/orchestration';
-import type { RunWorldPorts } from '#core/orchestration';
+import type { ResumableRun } from '#core/orchestration';
 import { AgentList } from './agent-list.ts';
 import { RunRequestChecker } from './run-request-checker.ts';
 import type { ValidatedRequest } from './run-request-checker.ts';
@@ -37,17 +36,17 @@ import { checkSchemas } from './check-schemas.ts';
 import { checkTeamRun, refuseTeamConversation, tasksGoal, teamGoal } from './check-team.ts';
 import { conversationRef } from './conversations/conversation-names.ts';
 import { ConversationService } from './conversations/conversation-service.ts';
-import { LiveRuns } from './live-runs.ts';
-import type { NewRun } from './live-runs.ts';
 import { RunReader } from './run-reader.ts';
-import type { SharedPorts } from './run-world.ts';
+import type { ContinuedRun, NewRun } from './run-start.ts';
+import { Runs } from './runs.ts';
+import type { SharedPorts } from './shared-ports.ts';
 import { noStallReport } from './stall-monitor.ts';
 
 export class LocalCloister extends RunReader implements Cloister {
   readonly #shared: SharedPorts;
   readonly #agents: AgentList;
   readonly #requests: RunRequestChecker;
-  readonly #runs: LiveRuns;
+  readonly #runs: Runs;
   readonly #conversationService: ConversationService;
 
   constructor(agents: readonly Agent[], shared: SharedPorts) {
@@ -67,12 +66,12 @@ export class LocalCloister extends RunReader implements Cloister {
       redact: (text) => this.redact(text),
       durable: (run) => this.#runs.durable(run),
       continueRun: {
-        check: async (frames) => void (await this.#checkAgents(frames)),
-        start: (run, log, { frames, conversation }) =>
-          this.#startFromFrames(run, log, { frames, saved: conversation !== null }),
+        check: (frames) => this.#checkAgents(frames),
+        start: (run, log, { conversation, ...resumable }) =>
+          this.#startFromFrames(run, { ...resumable, log, saved: conversation !== null }),
       },
     });
-    this.#runs = new LiveRuns(shared, this.#agents, this.#conversationService.autosave);
+    this.#runs = new Runs(shared, this.#agents, this.#conversationService.autosave);
   }
 
   get agents(): readonly Agent[] {
@@ -112,10 +111,6 @@ export class LocalCloister extends RunReader implements Cloister {
       caller,
     };
     return this.#runs.start(this.#shared.ids.random() as RunId, start, signal);
-  }
-
-  runAgent(agent: string | Agent, input: string | JsonObject, options?: RunOptions): RunSession {
-    return this.run(agent, input, options);
   }
 
   runTasks(team: string | Agent, tasks: readonly TaskSpec[], options: TasksOptions = {}): TeamSession {
@@ -158,11 +153,11 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   send(run: string, text: string, target?: MessageTarget): string {
-    return this.#runs.get(parseRunId(run)).send(text, target);
+    return this.#runs.find(parseRunId(run)).send(text, target);
   }
 
   subscribe(run: string, topic: string): AsyncIterable<Mail> {
-    return this.#runs.get(parseRunId(run)).subscribe(topic);
+    return this.#runs.find(parseRunId(run)).subscribe(topic);
   }
 
   async #runTurn(
@@ -214,11 +209,11 @@ export class LocalCloister extends RunReader implements Cloister {
     const log = await this.#shared.store.acquireRun(run, { takeOver });
     try {
       const frames = await this.#shared.store.read(run);
-      await this.#checkAgents(frames);
+      const resumable = await this.#checkAgents(frames);
       const problems = await checkFiles(frames, this.#shared.workspaces, run);
       if (problems.length > 0) throw new CloisterError('files_changed', fileProblemsText(problems));
       const saved = frames.some(mayBelongToConversation) && (await this.#conversationService.checkResumed(run));
-      return this.#runs.start(run, { log, frames, saved }, signal);
+      return this.#runs.start(run, { ...resumable, log, saved }, signal);
     } catch (error) {
       await log.close();
       throw error;
@@ -228,11 +223,8 @@ export class LocalCloister extends RunReader implements Cloister {
   async replay(run: string): Promise<ReplayReport> {
     const frames = await this.#shared.store.read(parseRunId(run));
     await this.#prepareForks(frames);
-    const { validate } = this.#shared;
-    const resourcesFor: RunWorldPorts['resourcesFor'] = (agent, model, without) =>
-      this.#shared.resources.resourcesFor(agent, model, without);
-    const windowLimitFor: RunWorldPorts['windowLimitFor'] = (agent) => this.#agents.windowLimitFor(agent);
-    const ports = { validate, resourcesFor, windowLimitFor };
+    const { validate, resources } = this.#shared;
+    const ports = { validate, resources, windowLimitFor: (agent: Agent) => this.#agents.windowLimitFor(agent) };
     const { replayedFrames, ...report } = await replayRun(frames, (name) => this.#agents.findInTree(name), ports);
     const fold = projectEvents();
     return { ...report, events: replayedFrames.flatMap((frame) => fold.next(frame)) };
@@ -252,19 +244,23 @@ export class LocalCloister extends RunReader implements Cloister {
       now: this.#shared.clock.now(),
       redact: (name, goal) => this.#redactFor(this.#agents.findInTree(name) ?? null, goal),
     });
-    const agent = await this.#checkAgents(frames);
-    if (options.goal !== undefined && options.at === frames[0]!.cell) this.#requests.checkGoal(agent, options.goal);
-    return this.#startFromFrames(id, await store.acquireRun(id), { frames, signal: options.signal });
+    const resumable = await this.#checkAgents(frames);
+    if (options.goal !== undefined && options.at === frames[0]!.cell)
+      this.#requests.checkGoal(resumable.agent, options.goal);
+    const log = await store.acquireRun(id);
+    return this.#startFromFrames(id, { ...resumable, log, saved: false }, options.signal);
   }
 
   /** Writes the first frames of a run, and continues from there. */
-  async #startFromFrames(run: RunId, log: RunLog, { frames, saved = false, signal }: FramesStart): Promise<RunSession> {
+  async #startFromFrames(run: RunId, start: ContinuedRun, signal?: AbortSignal): Promise<RunSession> {
+    const { log } = start;
+    const { frames } = start.recorded;
     try {
       // Files first: a log without its files could not be resumed.
       await restoreFiles(frames, this.#shared.workspaces, run);
       for (const frame of frames) log.append(frame);
       await log.durable();
-      return this.#runs.start(run, { log, frames, saved }, signal);
+      return this.#runs.start(run, start, signal);
     } catch (error) {
       await log.close();
       throw error;
@@ -301,11 +297,11 @@ export class LocalCloister extends RunReader implements Cloister {
   }
 
   /** Throws if a run cannot continue with the agents that are loaded. */
-  async #checkAgents(frames: readonly Frame[]): Promise<Agent> {
-    const { agent } = checkResume(frames, (name) => this.#agents.findInTree(name));
+  async #checkAgents(frames: readonly Frame[]): Promise<ResumableRun> {
+    const resumable = checkResume(frames, (name) => this.#agents.findInTree(name));
     await this.#prepareForks(frames);
-    for (const one of withChildren([agent])) this.#shared.resources.modelsOf(one);
-    return agent;
+    for (const one of withChildren([resumable.agent])) this.#shared.resources.modelsOf(one);
+    return resumable;
   }
 
   /** Looks up the models that forks use instead of an agent's own. */
@@ -322,9 +318,3 @@ export class LocalCloister extends RunReader implements Cloister {
 /** A run with such a record may be a turn of a conversation, according to the workspace log. */
 const mayBelongToConversation = ({ record }: Frame): boolean =>
   record.type === 'fork' || (record.type === 'open' && record.conversation !== undefined);
-
-type FramesStart = {
-  readonly frames: readonly Frame[];
-  readonly saved?: boolean;
-  readonly signal?: AbortSignal | undefined;
-};

@@ -9,7 +9,7 @@ import { checkSchemas } from './check-schemas.ts';
 import { refuseTeamOptions, refuseTeamConversation } from './check-team.ts';
 import { checkOptions, runOptions, redactContext, redactDialog } from './conversations/check-options.ts';
 import { dialogEntries, buildHistory } from './conversations/build-history.ts';
-import type { SharedPorts } from './run-world.ts';
+import type { SharedPorts } from './shared-ports.ts';
 
 export type ValidatedRequest = {
   readonly agent: Agent;

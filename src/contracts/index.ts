@@ -156,6 +156,7 @@ export type {
   RunCommandTable,
   StartedAgent,
 } from './run-command.ts';
+export type { RunListener, RunPorts, RunResources, SharedRunPorts } from './run-ports.ts';
 export type { AgentMessage, Answer, LiveAgent, RunSession, TeamSession } from './run-session.ts';
 export type { Cost, Model, ModelSummary, Price, ModelReply, ReplyPart, Usage } from './model.ts';
 export type {

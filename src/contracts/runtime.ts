@@ -69,8 +69,6 @@ export interface Cloister {
   readonly workspace: string | null;
   /** `input`: text, or an object with the arguments of the agent's tool. Throws a CloisterError for an unknown agent or an unusable goal. */
   run(agent: string | Agent, input: string | JsonObject, options?: RunOptions): RunSession;
-  /** The same as `run`. */
-  runAgent(agent: string | Agent, input: string | JsonObject, options?: RunOptions): RunSession;
   /** Runs your tasks with a team. Throws `tasks_invalid` before anything runs. */
   runTasks(team: string | Agent, tasks: readonly TaskSpec[], options?: TasksOptions): TeamSession;
   /** Lets the team's coordinator plan the tasks, runs them, and lets the coordinator answer. */

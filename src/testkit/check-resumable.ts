@@ -9,7 +9,7 @@ import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import { validate } from '#adapters/schemas';
 import type { Agent, SessionResources, Frame, Outcome, Redact } from '#contracts';
-import { checkRequest, resumeRun, startRun } from '#core/orchestration';
+import { checkRequest, checkResume, resumeRun, startRun } from '#core/orchestration';
 import { CrashWorld } from './crash-world.ts';
 import { createFakeWorld } from './fake-world.ts';
 import type { FakeWorld } from './fake-world.ts';
@@ -83,7 +83,10 @@ const crashAfter = async (
   const rehearsed = await rehearse(time);
   const world = new CrashWorld(rehearsed, time, calls);
   await world.restoreFrom(first, records);
-  const live = resumeRun(prefix, (name) => world.agentNamed(name), world.world());
+  const live = resumeRun(
+    checkResume(prefix, (name) => world.agentNamed(name)),
+    world.world(),
+  );
   const resumed = await time.finish(live.outcome);
   const fail = (what: string, detail: object): never => {
     throw new AssertionError({

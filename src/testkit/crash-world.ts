@@ -13,9 +13,9 @@ import type {
   ToolDefinition,
   CellFolder,
   CellFolders,
+  RunPorts,
 } from '#contracts';
 import { buildAgent, buildTeam } from '#core/orchestration';
-import type { RunWorldPorts } from '#core/orchestration';
 import type { FakeWorld } from './fake-world.ts';
 import { agentOptions, teamOptions } from './isolation/agent-options.ts';
 import { trackCall } from './isolation/fake-time.ts';
@@ -70,7 +70,7 @@ export class CrashWorld {
       if (at <= records) await this.#workspaces.open(run, cell).write(path, bytes);
   }
 
-  world(): RunWorldPorts {
+  world(): RunPorts {
     return {
       run,
       log: { append: (frame) => void this.frames.push(frame), durable: () => undefined, close: async () => undefined },
@@ -79,7 +79,7 @@ export class CrashWorld {
       redactFor: (agent, models) => this.#ports.redactFor?.(agent, models) ?? null,
       workspaces: { open: (_run, cell) => this.#workspace(cell) },
       validate,
-      resourcesFor: (agent) => this.#equip(agent),
+      resources: { resourcesFor: (agent) => this.#equip(agent) },
       storeBlob: async (bytes) => {
         const ref = sha256(bytes);
         this.#blobs.set(ref, bytes);

@@ -126,7 +126,9 @@ const runUntilCrash = async ({ plan, fates, framesMax, cancelAtMs }: Case, inner
     ids: countingIds('files'),
     workspaces,
     validate,
-    resourcesFor: ({ models }) => ({ models: models.filter((model) => typeof model !== 'string'), sources: [] }),
+    resources: {
+      resourcesFor: ({ models }) => ({ models: models.filter((model) => typeof model !== 'string'), sources: [] }),
+    },
     storeBlob: async (bytes) => sha256(bytes),
     readBlob: async () => Buffer.from(dumped),
     lane: () => undefined,

@@ -8,7 +8,7 @@ import type { RunId } from '#base';
 import type { Frame, RunCommand, RunLog } from '#contracts';
 import { rehearse } from '#testkit';
 import type { ScriptLine } from '#testkit';
-import { LiveSession } from '../../src/app/live-session.ts';
+import { LocalRunSession } from '../../src/app/run-session.ts';
 import { collectAll } from './serve/collect-all.ts';
 
 /** The lead starts a scout; what the scout finds later, the lead tells unasked. */
@@ -165,9 +165,9 @@ const openUnrecorded = () => {
   const store = { ...memoryStore(), read: async () => [] };
   const topics = { hear: [], say: ['news'] };
   const agent = defineAgent({ name: 'lead', description: 'Leads.', prompt: 'Lead.', topics });
-  const root = () => ({ agent, resident: true });
-  const ports = { store, ids: { random: () => 'id' }, past: [], root };
-  const session = new LiveSession('run' as RunId, ports, () => failed.promise);
+  const autosave = { touch: () => undefined, end: () => undefined };
+  const host = { store, ids: { random: () => 'id' }, autosave, runToEnd: () => failed.promise };
+  const session = new LocalRunSession('run' as RunId, { agent, goal: null, resident: { topics: [] } }, host);
   const delivered: string[] = [];
   const live = { do: (command: RunCommand) => void (command.do === 'confirm' && delivered.push(command.message)) };
   const log: Pick<RunLog, 'durable'> = { durable: () => failed.promise };

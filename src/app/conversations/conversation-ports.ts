@@ -13,6 +13,7 @@ import type {
   RunSession,
   Store,
 } from '#contracts';
+import type { ResumableRun } from '#core/orchestration';
 import { foldWorkspaceLog } from './workspace-state.ts';
 import type { WorkspaceState } from './workspace-state.ts';
 import type { ExportFolder } from './export-folder.ts';
@@ -43,15 +44,12 @@ export type ConversationPorts = {
 /** Continues a run from a cut. */
 export type ContinueRun = {
   /** Throws if the run cannot continue with the loaded agents. */
-  check(frames: readonly Frame[]): Promise<void>;
+  check(frames: readonly Frame[]): Promise<ResumableRun>;
   /** Writes the first frames, and starts the run. */
   start(run: RunId, log: RunLog, continuation: RunContinuation): Promise<RunSession>;
 };
 
-export type RunContinuation = {
-  readonly frames: readonly Frame[];
-  readonly conversation: ConversationRef | null;
-};
+export type RunContinuation = ResumableRun & { readonly conversation: ConversationRef | null };
 
 type CachedState = {
   readonly count: number;

@@ -15,6 +15,7 @@ import type {
   TurnRef,
 } from '#contracts';
 import { cutFrames } from '#core/orchestration';
+import type { ResumableRun } from '#core/orchestration';
 import { checkOptionType, checkOptions, parseRunId } from './check-options.ts';
 import { conversationKey } from './workspace-state.ts';
 import type { WorkspaceState, ConversationState } from './workspace-state.ts';
@@ -214,20 +215,20 @@ export class LocalCheckpoints implements Checkpoints {
     return found;
   }
 
-  async #prepare(frames: readonly Frame[], run: RunId): Promise<readonly Frame[]> {
-    const continued = cutFrames(frames, /* probe: cut-length */ frames.length, { run, now: this.#ports.clock.now() });
-    await this.#continueRun.check(continued);
-    return continued;
+  #prepare(frames: readonly Frame[], run: RunId): Promise<ResumableRun> {
+    const now = this.#ports.clock.now();
+    return this.#continueRun.check(cutFrames(frames, /* probe: cut-length */ frames.length, { run, now }));
   }
 
   /** After the record is appended: updates the file of the conversation and continues the run, if there is one. */
   async #startContinuation(
     owned: OwnedRun,
-    frames: readonly Frame[] | null,
+    continued: ResumableRun | null,
     conversation: ConversationRef | null,
   ): Promise<RunSession | null> {
     if (conversation !== null) await updateConversationFile(conversation, this.#ports);
-    return frames === null ? null : this.#continueRun.start(owned.run, owned.transfer(), { frames, conversation });
+    if (continued === null) return null;
+    return this.#continueRun.start(owned.run, owned.transfer(), { ...continued, conversation });
   }
 
   /** Owns a new run before its record is appended, so that it does not look ended. Releases it if it was not started. */

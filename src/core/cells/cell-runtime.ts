@@ -1,24 +1,21 @@
-// What the rest of core sees of a cell's local context, and the ports a run needs.
-import type { CellId, Failure, RecordedBy, RunId, Semaphore } from '#base';
+// What the rest of core sees of a cell's local context.
+import type { CellId, Failure } from '#base';
 import type {
   Agent,
   CellContext,
-  Clock,
   Crossed,
   Frame,
   Ids,
-  LiveEvent,
   Outcome,
   PassedOverModel,
   OutsideSpawn,
   PendingOperation,
   Redact,
-  RunLog,
   Segment,
   SpawnIdentity,
-  StallMeter,
   StartedAgent,
   TeamPart,
+  RunPorts,
 } from '#contracts';
 import type { Ledger } from '#core/crossings';
 import type { Account } from './account.ts';
@@ -114,32 +111,4 @@ export type CellSeed = Pick<
 };
 
 /** Runs the session of a newly created child to its outcome. Never rejects. */
-export type RunChild<P extends RunPorts = RunPorts> = (
-  operation: StartedChild,
-  runtime: CellRuntime,
-  ports: P,
-) => Promise<Outcome>;
-
-export type RunPorts = {
-  readonly run: RunId;
-  readonly log: RunLog;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  /** The build that records, and the format of the runs it starts. Default: the newest format, and a build without a name. */
-  readonly recordedBy?: RecordedBy;
-  /**
-   * Removes what the cells of an agent may not record; without an agent, what no cell may. `models`: those that forks gave the
-   * agent. Null when there is nothing to remove.
-   */
-  redactFor?(agent: Agent | null, models?: readonly string[]): Redact | null;
-  /** The agent's models that cannot be used now; undefined: none. */
-  passedOver?(agent: Agent): readonly PassedOverModel[] | undefined;
-  /** Absent where there is no real time. */
-  readonly stalls?: StallMeter | undefined;
-  storeBlob(bytes: Uint8Array): Promise<string>;
-  lane(name: string): Semaphore | undefined;
-  onFrame?(frame: Frame): void;
-  /** Whether anyone reads live events. If not, none are made. */
-  hasLiveListeners?(): boolean;
-  onLive?(cell: CellId, agent: string, event: LiveEvent): void;
-};
+export type RunChild = (operation: StartedChild, runtime: CellRuntime, ports: RunPorts) => Promise<Outcome>;

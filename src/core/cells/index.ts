@@ -7,7 +7,7 @@ export { answerReserve } from './answer-reserve.ts';
 export { agentIdentity, earliestDeadline, lowerCaps, spawnIdentity } from './create-child.ts';
 export type { StartedChild } from './started-child.ts';
 export { resultEnvelope } from './envelope.ts';
-export type { CellRuntime, OutsideSpawnPorts, RunChild, RunPorts } from './cell-runtime.ts';
+export type { CellRuntime, OutsideSpawnPorts, RunChild } from './cell-runtime.ts';
 export { shownBytesMax } from './limits.ts';
 export { LocalContext } from './local-context.ts';
 export { LocalRun } from './local-run.ts';

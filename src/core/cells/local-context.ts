@@ -211,11 +211,11 @@ export class LocalContext implements CellRuntime {
   }
 
   emit(event: LiveEvent): void {
-    this.liveRun.ports.onLive?.(this.cellId, this.agent.name, event);
+    this.liveRun.ports.listener?.onLive?.(this.cellId, this.agent.name, event);
   }
 
   get hasLiveListeners(): boolean {
-    return this.liveRun.ports.hasLiveListeners?.() ?? false;
+    return this.liveRun.ports.listener?.hasLiveListeners ?? false;
   }
 
   get now(): number {

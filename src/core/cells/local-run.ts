@@ -17,6 +17,7 @@ import type {
   PassedOverModel,
   RecordType,
   Redact,
+  RunPorts,
 } from '#contracts';
 import { Ledger } from '#core/crossings';
 import { Account } from './account.ts';
@@ -28,7 +29,7 @@ import type { StartedChild } from './started-child.ts';
 import { loadAccounts } from './load-accounts.ts';
 import { loadMailDirectory } from './load-mail-directory.ts';
 import { MailDelivery } from './mail-delivery.ts';
-import type { CellRuntime, RunChild, RunPorts } from './cell-runtime.ts';
+import type { CellRuntime, RunChild } from './cell-runtime.ts';
 import type { RecordedRun } from './recorded-run.ts';
 import type { ReplayedFrame, LogPosition, ReplayComparison } from './replay-comparison.ts';
 
@@ -97,7 +98,7 @@ export class LocalRun {
   #append(frame: Frame): void {
     // probe: frame-append
     this.ports.log.append(frame);
-    this.ports.onFrame?.(frame);
+    this.ports.listener?.onFrame?.(frame);
   }
 
   #createFrame(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame<Crossed> {
@@ -166,7 +167,7 @@ export class LocalRun {
   /** The models that a cell does without. What was recorded holds, whichever keys there are now. */
   passedOver(cell: CellId, agent: Agent): readonly PassedOverModel[] | undefined {
     const recorded = this.recorded?.cells.get(cell);
-    return recorded === undefined ? this.ports.passedOver?.(agent) : recorded.birth.passedOver;
+    return recorded === undefined ? this.ports.resources.passedOver?.(agent) : recorded.birth.passedOver;
   }
 
   getLiveCell(cell: CellId): LiveCell | undefined {

@@ -1,8 +1,7 @@
 // Operations that wait: for time to pass, or for mail.
 import type { Failure, Json } from '#base';
-import type { ReceiveResult, ReceiveOperation, Settlement, SleepOperation } from '#contracts';
+import type { ReceiveResult, ReceiveOperation, Settlement, SleepOperation, RunPorts } from '#contracts';
 import type { MailFilter, QueuedMessage, Member } from '#core/bus';
-import type { RunPorts } from './cell-runtime.ts';
 import { decideWanted } from './mail-room.ts';
 import type { MailRequester } from './mail-room.ts';
 import type { InFlightOperation } from './step-runner.ts';

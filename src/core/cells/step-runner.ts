@@ -13,11 +13,11 @@ import type {
   StepOperation,
   StepContext,
   OperationValue,
+  RunPorts,
 } from '#contracts';
 import { noCost } from './account.ts';
 import { shortageText } from './budget-shortage.ts';
 import type { Account, WaitingHold } from './account.ts';
-import type { RunPorts } from './cell-runtime.ts';
 import { LiveTextRedactor } from './live-text-redactor.ts';
 
 /** An operation in flight. `result` is set when it settles, `settled` when it is handed out. */

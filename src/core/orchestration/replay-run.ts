@@ -1,16 +1,14 @@
 // Replays a whole run offline from its log, to see what today's code and agents would decide.
 import { CloisterError, isSameJson } from '#base';
-import type { Agent, AgentDefinition, Frame, ReplayReport, RunLog } from '#contracts';
+import type { Agent, AgentDefinition, Frame, ReplayReport, RunLog, RunPorts } from '#contracts';
 import { LocalRun, readRecordedRun, ReplayComparison } from '#core/cells';
-import type { RunChild } from '#core/cells';
 import { framesHash } from './frames-hash.ts';
 import { Run, runChild } from './run.ts';
-import type { RunWorldPorts } from './session-ports.ts';
 import { resolveRootAgent, rootFromRecord } from './run-agent.ts';
 import type { AgentLookup } from './run-agent.ts';
 
 /** What a replay still needs: schema validation, and the models and sources of the agents. No model or source is called. */
-export type ReplayPorts = Pick<RunWorldPorts, 'validate' | 'resourcesFor' | 'windowLimitFor'>;
+export type ReplayPorts = Pick<RunPorts, 'validate' | 'resources' | 'windowLimitFor'>;
 
 /** The report without its events, which are derived from the frames. */
 export type ReplayResult = Omit<ReplayReport, 'events'> & { readonly replayedFrames: readonly Frame[] };
@@ -24,7 +22,7 @@ export const replayRun = async (
   const agent = resolveRootAgent(recorded, findAgent);
   const comparison = new ReplayComparison(frames);
   const world = unreachableWorld(frames[0]!, ports);
-  const run = new LocalRun(world, runChild as RunChild, recorded.root.createdAt, { recorded, replaying: comparison });
+  const run = new LocalRun(world, runChild, recorded.root.createdAt, { recorded, replaying: comparison });
   comparison.enter(recorded.root.birth.cell, agent.name);
   reportChangedDefinitions(frames, agent, comparison);
   const root = new Run(run, world, rootFromRecord(run, recorded, agent));
@@ -69,17 +67,14 @@ const reportChangedDefinitions = (frames: readonly Frame[], agent: Agent, compar
 };
 
 /** Every side effect throws. */
-const unreachableWorld = (
-  { run, at }: Frame,
-  { validate, resourcesFor, windowLimitFor }: ReplayPorts,
-): RunWorldPorts => ({
+const unreachableWorld = ({ run, at }: Frame, { validate, resources, windowLimitFor }: ReplayPorts): RunPorts => ({
   run,
   log: discardingLog,
   clock: { now: () => at, timer: unreachable },
   ids: { random: () => 'unrecorded' },
   workspaces: { open: unreachable },
   validate,
-  resourcesFor,
+  resources,
   ...(windowLimitFor === undefined ? {} : { windowLimitFor }),
   storeBlob: unreachable,
   readBlob: unreachable,

@@ -14,16 +14,16 @@ import type {
   CrossingRefusal,
   SpawnIdentity,
   TeamGoal,
+  RunPorts,
 } from '#contracts';
 import { answerReserve, earliestDeadline, LocalRun, lowerCaps, readRecordedRun } from '#core/cells';
-import type { RecordedRun, RunChild } from '#core/cells';
+import type { RecordedRun } from '#core/cells';
 import { cross, createGrant, createGrants } from '#core/crossings';
 import type { Door } from '#core/crossings';
 import { withOutputFormat } from './define-agent.ts';
 import { withRecordedTools } from './request-tools.ts';
 import { Run, runChild } from './run.ts';
 import type { RootCellSeed } from './run.ts';
-import type { RunWorldPorts } from './session-ports.ts';
 
 /** What a run gets besides its goal: its conversation, history and caller. */
 export type RunInput = {
@@ -41,11 +41,11 @@ export const startRun = (
   agent: Agent,
   goal: string | null,
   budget: Budget | undefined,
-  world: RunWorldPorts,
+  world: RunPorts,
   { conversation, history, files, resident, caller }: RunInput = {},
 ): Run => {
   const at = world.clock.now();
-  const run = new LocalRun(world, runChild as RunChild, at);
+  const run = new LocalRun(world, runChild, at);
   const cell = `${agent.name}-${world.ids.random()}` as CellId;
   const birth = rootBirth(
     agent,
@@ -54,7 +54,7 @@ export const startRun = (
     {
       at,
       groupTokens: world.groupTokens?.(agent),
-      passedOver: world.passedOver?.(agent),
+      passedOver: world.resources.passedOver?.(agent),
       goal,
       spawned: resident && { name: agent.name, workflow: null, topics: resident.topics ?? [] },
     },
@@ -129,11 +129,11 @@ const hasAnswer = ({ team }: Agent, goal: string | null): boolean => {
   return answer && planOnly !== true;
 };
 
+/** An interrupted run, read from its log, and its root's agent as it is now. */
+export type ResumableRun = { readonly recorded: RecordedRun; readonly agent: Agent };
+
 /** Throws if an interrupted run cannot be resumed with these agents. */
-export const checkResume = (
-  frames: readonly Frame[],
-  findAgent: AgentLookup,
-): { recorded: RecordedRun; agent: Agent } => {
+export const checkResume = (frames: readonly Frame[], findAgent: AgentLookup): ResumableRun => {
   const recorded = readRecordedRun(frames);
   if (frames.some(({ record }) => record.type === 'close')) throw new CloisterError('run_ended');
   const agent = resolveRootAgent(recorded, findAgent);
@@ -162,9 +162,8 @@ const applyRecordedRequest = (agent: Agent, { digest }: Birth, { definitions }: 
 export type AgentLookup = (name: string) => Agent | undefined;
 
 /** Resumes an interrupted run: settled operations are not repeated. */
-export const resumeRun = (frames: readonly Frame[], findAgent: AgentLookup, world: RunWorldPorts): Run => {
-  const { recorded, agent } = checkResume(frames, findAgent);
-  const run = new LocalRun(world, runChild as RunChild, recorded.root.createdAt, { recorded });
+export const resumeRun = ({ recorded, agent }: ResumableRun, world: RunPorts): Run => {
+  const run = new LocalRun(world, runChild, recorded.root.createdAt, { recorded });
   return new Run(run, world, rootFromRecord(run, recorded, agent));
 };
 

@@ -11,6 +11,7 @@ import type {
   RunCommand,
   RunCommandName,
   RunCommandResults,
+  RunPorts,
 } from '#contracts';
 import { agentIdentity, Cell, resultEnvelope, LocalContext } from '#core/cells';
 import type { CellRuntime, LocalRun, RunChild, StartedChild } from '#core/cells';
@@ -24,7 +25,6 @@ import { runCommands } from './run-commands.ts';
 import type { CommandedRun } from './run-commands.ts';
 import { TeamSessionRunner } from './team-session-runner.ts';
 import { sessionPorts } from './session-ports.ts';
-import type { RunWorldPorts } from './session-ports.ts';
 
 export type RootCellSeed = {
   readonly agent: Agent;
@@ -44,11 +44,11 @@ export class Run implements CommandedRun {
   /** The session of a team: its tasks, messages and the coordinator's memory. Null if the root is not a team. */
   readonly team: TeamSessionRunner | null;
   hasEnded = false;
-  readonly #world: RunWorldPorts;
+  readonly #world: RunPorts;
   /** Cancel functions of the grace timers of agents that were asked to shut down. */
   #graceTimers: (() => void)[] | undefined;
 
-  constructor(run: LocalRun, world: RunWorldPorts, { agent, birth, createdAt, goal, frame }: RootCellSeed) {
+  constructor(run: LocalRun, world: RunPorts, { agent, birth, createdAt, goal, frame }: RootCellSeed) {
     this.cell = birth.cell;
     this.local = run;
     this.#world = world;
@@ -58,7 +58,7 @@ export class Run implements CommandedRun {
     this.root = new LocalContext(run, seed, account);
     const cancelled = run.recorded?.cancelled ?? null;
     if (cancelled !== null) this.root.halt(undefined, cancelled.no, cancelled.at);
-    else if (world.cancelled?.() === true) this.do({ do: 'cancel' });
+    else if (world.listener?.cancelled === true) this.do({ do: 'cancel' });
     const halt = (): void => this.root.halt();
     run.onBroken = halt;
     const cell = new Cell(this.root, world.run, world);
@@ -143,7 +143,7 @@ const resultRefused = (ended: Outcome, reason: string): Outcome => ({
 });
 
 /** Runs the session of a child with the ports of its run. */
-export const runChild: RunChild<RunWorldPorts> = async (operation, runtime, world) => {
+export const runChild: RunChild = async (operation, runtime, world) => {
   const cell = new Cell(runtime, world.run, world);
   acceptOutsideSpawns(cell, world);
   const outcome = await (runtime.agent.team === null
@@ -155,7 +155,7 @@ export const runChild: RunChild<RunWorldPorts> = async (operation, runtime, worl
 };
 
 /** Most answers are only checked against their schema; a plan has its own check. */
-const childPorts = ({ agent, check }: StartedChild, runtime: CellRuntime, world: RunWorldPorts): SessionPorts => {
+const childPorts = ({ agent, check }: StartedChild, runtime: CellRuntime, world: RunPorts): SessionPorts => {
   const ports = sessionPorts(agent, world, runtime);
   return check === undefined ? ports : { ...ports, checkAnswer: (value) => planProblems(value, check.plan) };
 };

@@ -1,7 +1,6 @@
 // The state that the turns of one session share, and the parts of a tool call.
 import type { Failure, Json, JsonObject } from '#base';
 import type {
-  Agent,
   ChainRead,
   ChildOperation,
   ChildRequest,
@@ -15,8 +14,7 @@ import type {
   SourceUse,
   ToolSchema,
   CheckSteps,
-  Validate,
-  WindowLimit,
+  RunPorts,
 } from '#contracts';
 import type { Cell } from '#core/cells';
 import type { ContextWindow } from '#core/memory';
@@ -36,16 +34,8 @@ export type SessionPorts = {
   checkAnswer?(value: Json): readonly string[];
   /** Begins a child that summarises this text; null if that is not possible. */
   compact?(session: Session, text: string): PendingOperation<ChildOperation> | null;
-  readonly world: {
-    readonly validate: Validate;
-    /** The window of an agent according to definitions and config. */
-    windowLimitFor?(agent: Agent): WindowLimit | undefined;
-    /** The smallest window of the agents in its budget group. */
-    groupTokens?(agent: Agent): number | undefined;
-    /** Called with each close in progress; the run waits for it before it ends. */
-    onClosing?(done: Promise<void>): void;
-    /** Reads stored bytes back. */
-    readBlob(ref: string): Promise<Uint8Array>;
+  readonly world: Pick<RunPorts, 'validate' | 'windowLimitFor' | 'groupTokens' | 'readBlob'> & {
+    readonly resources: Pick<RunPorts['resources'], 'onClosing'>;
   };
 };
 

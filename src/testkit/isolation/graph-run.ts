@@ -2,9 +2,19 @@
 import { sha256 } from '#base';
 import type { CellId, RunId } from '#base';
 import { memoryCellFolders } from '#adapters/cell-folders';
-import type { Agent, Birth, SessionResources, Frame, Outcome, TeamGoal, ToolDefinition, Validate } from '#contracts';
+import type {
+  Agent,
+  Birth,
+  SessionResources,
+  Frame,
+  Outcome,
+  TeamGoal,
+  ToolDefinition,
+  Validate,
+  RunPorts,
+} from '#contracts';
 import { startRun } from '#core/orchestration';
-import type { Run, RunWorldPorts } from '#core/orchestration';
+import type { Run } from '#core/orchestration';
 import { Rng } from './rng.ts';
 import { trackCall, FakeTime } from './fake-time.ts';
 import type { OpenCalls } from './fake-time.ts';
@@ -93,7 +103,7 @@ export class GraphRun {
     }
   }
 
-  #world(): RunWorldPorts {
+  #world(): RunPorts {
     const { validate, redactFor, graph } = this.setting;
     return {
       run: 'f00d00000002' as RunId,
@@ -111,7 +121,7 @@ export class GraphRun {
       workspaces: this.#workspaces,
       validate,
       redactFor: (agent) => redactFor(agent, agent === null ? undefined : this.#testAgents.get(agent)),
-      resourcesFor: (agent) => this.#equip(agent),
+      resources: { resourcesFor: (agent) => this.#equip(agent) },
       storeBlob: async (bytes) => {
         const ref = sha256(bytes);
         this.#blobs.set(ref, bytes);
@@ -119,8 +129,10 @@ export class GraphRun {
       },
       readBlob: async (ref) => this.#blobs.get(ref)!,
       lane: () => undefined,
-      hasLiveListeners: () => graph.hasListeners,
-      onLive: (cell, _agent, event) => this.#byCell.get(cell)?.observer.record('live', JSON.stringify(event)),
+      listener: {
+        hasLiveListeners: graph.hasListeners,
+        onLive: (cell, _agent, event) => this.#byCell.get(cell)?.observer.record('live', JSON.stringify(event)),
+      },
     };
   }
 

@@ -6,9 +6,9 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { sha256 } from '#base';
 import type { CellId, RunId } from '#base';
 import { memoryCellFolders } from '#adapters/cell-folders';
-import type { Agent, Birth, SessionResources, Frame, Outcome, ToolDefinition, Validate } from '#contracts';
-import { resumeRun, startRun } from '#core/orchestration';
-import type { Run, RunWorldPorts } from '#core/orchestration';
+import type { Agent, Birth, SessionResources, Frame, Outcome, ToolDefinition, Validate, RunPorts } from '#contracts';
+import { checkResume, resumeRun, startRun } from '#core/orchestration';
+import type { Run } from '#core/orchestration';
 import { Rng } from './rng.ts';
 import { trackCall, FakeTime } from './fake-time.ts';
 import type { OpenCalls } from './fake-time.ts';
@@ -159,7 +159,12 @@ export class MailRun {
     for (const state of this.cells) state.pendingRequest = null;
     this.frames = [...this.frames];
     const { agent } = this.setting.root;
-    this.#follow(resumeRun([...this.frames], (name) => (name === agent.name ? agent : undefined), this.#world()));
+    this.#follow(
+      resumeRun(
+        checkResume([...this.frames], (name) => (name === agent.name ? agent : undefined)),
+        this.#world(),
+      ),
+    );
     await this.time.settle();
   }
 
@@ -173,7 +178,7 @@ export class MailRun {
     );
   }
 
-  #world(): RunWorldPorts {
+  #world(): RunPorts {
     const life = this.#generation;
     const { frames, setting } = this;
     const isOver = (): boolean => this.#generation !== life;
@@ -189,7 +194,7 @@ export class MailRun {
       workspaces: this.#workspaces,
       validate: setting.validate,
       redactFor: (agent) => setting.redactFor(agent, agent === null ? undefined : this.#findTestAgent(agent)),
-      resourcesFor: (agent) => this.#equip(agent, isOver),
+      resources: { resourcesFor: (agent) => this.#equip(agent, isOver) },
       storeBlob: async (bytes) => {
         const ref = sha256(bytes);
         this.#blobs.set(ref, bytes);
@@ -197,9 +202,11 @@ export class MailRun {
       },
       readBlob: async (ref) => this.#blobs.get(ref)!,
       lane: () => undefined,
-      hasLiveListeners: () => setting.hasListeners,
-      onLive: (cell, _agent, event) =>
-        void (isOver() || this.#byCell.get(cell)?.observer.record('live', JSON.stringify(event))),
+      listener: {
+        hasLiveListeners: setting.hasListeners,
+        onLive: (cell, _agent, event) =>
+          void (isOver() || this.#byCell.get(cell)?.observer.record('live', JSON.stringify(event))),
+      },
     };
   }
 

@@ -16,9 +16,10 @@ import type {
   ToolOutput,
   CellFolder,
   CellFolders,
+  RunPorts,
 } from '#contracts';
 import { startRun } from '#core/orchestration';
-import type { Run, RunWorldPorts } from '#core/orchestration';
+import type { Run } from '#core/orchestration';
 import { trackCall, FakeTime } from './fake-time.ts';
 import type { OpenCalls } from './fake-time.ts';
 import { Rng } from './rng.ts';
@@ -137,7 +138,7 @@ export class WatchedRun {
     return this.#drawnIds.has(cell.slice(-idChars));
   }
 
-  #world(): RunWorldPorts {
+  #world(): RunPorts {
     return {
       run: this.#run,
       log: { append: (frame) => this.#append(frame), durable: () => undefined, close: async () => undefined },
@@ -146,8 +147,10 @@ export class WatchedRun {
       workspaces: { open: (run, cell) => this.#watchWrites(this.#workspaces.open(run, cell)) },
       validate: this.#setting.validate,
       redactFor: (agent) => this.#setting.redactFor(agent, agent === null ? undefined : this.#tree.find(agent)),
-      resourcesFor: (agent) => this.#equip(agent),
-      onClosing: (done) => void this.#closing.push(done),
+      resources: {
+        resourcesFor: (agent) => this.#equip(agent),
+        onClosing: (done) => void this.#closing.push(done),
+      },
       storeBlob: async (bytes) => {
         const ref = sha256(bytes);
         this.#blobs.set(ref, bytes);
@@ -155,8 +158,10 @@ export class WatchedRun {
       },
       readBlob: async (ref) => this.#blobs.get(ref)!,
       lane: () => undefined,
-      hasLiveListeners: () => this.#setting.size.hasListeners,
-      onLive: (cell, _agent, event) => this.#byCell.get(cell)?.observer.record('live', JSON.stringify(event)),
+      listener: {
+        hasLiveListeners: this.#setting.size.hasListeners,
+        onLive: (cell, _agent, event) => this.#byCell.get(cell)?.observer.record('live', JSON.stringify(event)),
+      },
     };
   }
 

@@ -3,15 +3,15 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import type { AdmittedRequest, RunSession, ServerEvent } from '#contracts';
 import { restRoutes } from '#headends/rest';
-import { LiveSession } from '../../../src/app/live-session.ts';
+import { LocalRunSession } from '../../../src/app/run-session.ts';
 import { turn } from './client-driver.ts';
 import { collectAll } from './collect-all.ts';
 import { gatedAgent } from './gated-agent.ts';
 import { ann, inMemory, serve } from './serving-driver.ts';
 
-const hasReaders = (session: RunSession): boolean => {
-  if (!(session instanceof LiveSession)) throw new Error('It is another kind of session.');
-  return session.hasReaders;
+const hasLiveListeners = (session: RunSession): boolean => {
+  if (!(session instanceof LocalRunSession)) throw new Error('It is another kind of session.');
+  return session.hasLiveListeners;
 };
 
 /** Everything available by now, and the pending next event. */
@@ -41,9 +41,9 @@ describe('a reader waiting for the next event', () => {
     const iterator = session[Symbol.asyncIterator]();
     const { read, next } = await readAvailable(iterator);
     expect(read.length).toBeGreaterThan(2);
-    expect(hasReaders(session)).toBe(true);
+    expect(hasLiveListeners(session)).toBe(true);
     expect(await iterator.return!()).toEqual({ done: true, value: undefined });
-    expect(hasReaders(session)).toBe(false);
+    expect(hasLiveListeners(session)).toBe(false);
     expect(await next).toMatchObject({ done: true });
     expect(await iterator.next()).toMatchObject({ done: true });
     gate.open();
@@ -64,18 +64,18 @@ describe('a reader waiting for the next event', () => {
       expect(read).toHaveLength(after === undefined ? before.length : before.length - 2);
       controller.abort();
       expect(await next).toMatchObject({ done: true });
-      expect(hasReaders(found.session!)).toBe(false);
+      expect(hasLiveListeners(found.session!)).toBe(false);
       expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
       expect(await collectAll(found.events(after, controller.signal))).toEqual([]);
     }
     const controller = new AbortController();
     const streamed = await service.startRun(ann, { agent: 'gated', input: 'Go.', stream: true }, controller.signal);
     const { session } = await service.find(ann, streamed.run);
-    expect(hasReaders(session!)).toBe(true);
+    expect(hasLiveListeners(session!)).toBe(true);
     const { next } = await readAvailable(streamed.events()[Symbol.asyncIterator]());
     controller.abort();
     // Before the run itself has ended.
-    expect(hasReaders(session!)).toBe(false);
+    expect(hasLiveListeners(session!)).toBe(false);
     expect(await next).toMatchObject({ done: true });
     gate.open();
     await found.session!.outcome;
@@ -104,7 +104,7 @@ describe('a reader waiting for the next event', () => {
     expect(read.map(({ event }) => event)).toContain('model-start');
     controller.abort();
     expect(await next).toMatchObject({ done: true });
-    expect(hasReaders(session!)).toBe(false);
+    expect(hasLiveListeners(session!)).toBe(false);
     gate.open();
     await session!.outcome;
   });

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { recordFormats } from '#base';
 import type { CellId, RunId } from '#base';
-import type { Amounts, ChildRequest, Frame, PendingOperation, StepOperation } from '#contracts';
+import type { Amounts, ChildRequest, Frame, PendingOperation, RunPorts, StepOperation } from '#contracts';
 import { LocalContext, LocalRun, readRecordedRun } from '#core/cells';
-import type { Account, CellRuntime, RunChild, RunPorts } from '#core/cells';
+import type { Account, CellRuntime, RunChild } from '#core/cells';
 import { defineAgent } from '#core/orchestration';
 import { loadAccounts } from '../../../src/core/cells/load-accounts.ts';
 
@@ -212,7 +212,8 @@ class Scenario {
       ids: { random: () => `c${frames.length}` },
       storeBlob: async () => '',
       lane: () => undefined,
-    };
+      resources: { resourcesFor: () => ({ models: [], sources: [] }) },
+    } as Partial<RunPorts> as RunPorts;
   }
 }
 

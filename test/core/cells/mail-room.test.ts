@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { CellId, RunId } from '#base';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import { validate } from '#adapters/schemas';
-import type { PostRequest } from '#contracts';
+import type { PostRequest, RunPorts } from '#contracts';
 import { LocalContext, LocalRun } from '#core/cells';
 import { buildAgent } from '#core/orchestration';
 
@@ -18,7 +18,11 @@ const liveCells = () => {
     storeBlob: async () => '',
     lane: () => undefined,
   };
-  const run = new LocalRun(ports, async () => Promise.reject(new Error('no children')), 0);
+  const run = new LocalRun(
+    ports as Partial<RunPorts> as RunPorts,
+    async () => Promise.reject(new Error('no children')),
+    0,
+  );
   const open = (cell: string, parent: string | null): LocalContext => {
     const agent = buildAgent(
       { name: cell, description: 'Talks.', prompt: 'Talk.', messages: ['parent', 'children'] },

@@ -3,10 +3,10 @@ import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provid
 import { validate } from '#adapters/schemas';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import type { RunId } from '#base';
-import type { Agent, Frame } from '#contracts';
+import type { Agent, Frame, RunPorts } from '#contracts';
 import { auditRun, readRunMail } from '#core/audit';
-import { resumeRun, startRun } from '#core/orchestration';
-import type { Run, RunWorldPorts } from '#core/orchestration';
+import { checkResume, resumeRun, startRun } from '#core/orchestration';
+import type { Run } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';
 import type { ScriptedReply } from '#testkit';
 
@@ -111,7 +111,10 @@ export class Stage {
     this.#incarnation++;
     this.#pending.clear();
     this.frames = [...this.frames];
-    this.live = resumeRun([...this.frames], (name) => this.agents.find((agent) => agent.name === name), this.#world());
+    this.live = resumeRun(
+      checkResume([...this.frames], (name) => this.agents.find((agent) => agent.name === name)),
+      this.#world(),
+    );
     this.live.outcome.catch(() => undefined);
     await this.settle();
   }
@@ -124,7 +127,7 @@ export class Stage {
     return auditRun(this.frames, { readBlob: async () => new Uint8Array(), damaged: [] });
   }
 
-  #world(): RunWorldPorts {
+  #world(): RunPorts {
     const incarnation = this.#incarnation;
     const { frames } = this;
     const isDead = (): boolean => this.#incarnation !== incarnation;
@@ -154,7 +157,7 @@ export class Stage {
       ids: this.ids,
       workspaces,
       validate,
-      resourcesFor: ({ name }) => ({ models: [{ language: this.#model(name, isDead) }], sources: [] }),
+      resources: { resourcesFor: ({ name }) => ({ models: [{ language: this.#model(name, isDead) }], sources: [] }) },
       storeBlob: async () => 'kept',
       readBlob: async () => new Uint8Array(),
       lane: () => undefined,

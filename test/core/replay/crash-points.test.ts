@@ -3,13 +3,13 @@
 import { describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Agent, Frame, History, Model, Outcome, RunLog, ToolDefinition } from '#contracts';
+import type { Agent, Frame, History, Model, Outcome, RunLog, ToolDefinition, RunPorts } from '#contracts';
 import { memoryStore } from '#adapters/stores';
 import { validate } from '#adapters/schemas';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import { auditRun, projectEvents, reportRun } from '#core/audit';
-import { defineAgent, replayRun, resumeRun, startRun } from '#core/orchestration';
-import type { Run, RunWorldPorts } from '#core/orchestration';
+import { checkResume, defineAgent, replayRun, resumeRun, startRun } from '#core/orchestration';
+import type { Run } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';
 import { expectSums } from '../sums.ts';
 
@@ -33,7 +33,7 @@ const toolOf = (effects: Effects, name: string, repeat: 'free' | 'keyed' | 'neve
 type Wired = {
   readonly lead: Agent;
   readonly clock: ReturnType<typeof virtualClock>;
-  readonly world: (log: RunLog) => RunWorldPorts;
+  readonly world: (log: RunLog) => RunPorts;
   readonly effects: Effects;
 };
 
@@ -86,17 +86,19 @@ const wire = (seed = 'first'): Wired => {
     budget: { tokens: 1_000_000, usd: 10 },
   });
   const store = memoryStore();
-  const world = (log: RunLog): RunWorldPorts => ({
+  const world = (log: RunLog): RunPorts => ({
     run,
     log,
     clock,
     ids: countingIds(seed),
     workspaces: memoryCellFolders(),
     validate,
-    resourcesFor: ({ models, sources }) => ({
-      models: models.filter((model) => typeof model !== 'string'),
-      sources: sources.map((source) => ({ source, only: null })),
-    }),
+    resources: {
+      resourcesFor: ({ models, sources }) => ({
+        models: models.filter((model) => typeof model !== 'string'),
+        sources: sources.map((source) => ({ source, only: null })),
+      }),
+    },
     groupTokens: ({ budgetGroup }) => (budgetGroup === null ? undefined : 20_000),
     storeBlob: (bytes) => store.putBlob(bytes),
     readBlob: (ref) => store.getBlob(ref),
@@ -184,6 +186,9 @@ const dyingLog = (frames: Frame[], max: number): RunLog => ({
   close: async () => undefined,
 });
 
+const resume = (frames: readonly Frame[], findAgent: (name: string) => Agent | undefined, world: RunPorts): Run =>
+  resumeRun(checkResume(frames, findAgent), world);
+
 const finish = async (wired: Wired, live: Run) => {
   const outcome = live.outcome;
   for (let step = 0; step < 400; step++) {
@@ -257,7 +262,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
     const freed = { ...wired.lead, tools: wired.lead.tools.map((tool) => ({ ...tool, repeat: 'free' as const })) };
     const agentOf = (name: string) => [freed, ...freed.agents].find((agent) => agent.name === name);
     const world = wired.world(dyingLog(more, Infinity));
-    await finish(wired, resumeRun(frames.slice(0, begun.no + 1), agentOf, world));
+    await finish(wired, resume(frames.slice(0, begun.no + 1), agentOf, world));
     const key = `${begun.cell}/${(begun.record as { op: number }).op}`;
     expect(wired.effects.tools.filter((effect) => effect === `send ${key}`)).toEqual([]);
     expect(more.map(({ record }) => record)).toContainEqual(
@@ -273,13 +278,9 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
       const wired = wire(`after ${point}`);
       const frames: Frame[] = [];
       await wired.clock.advance(60_000);
-      const live = resumeRun(
-        prefix,
-        (name) => [wired.lead, ...wired.lead.agents].find((agent) => agent.name === name),
-        {
-          ...wired.world(dyingLog(frames, Infinity)),
-        },
-      );
+      const live = resume(prefix, (name) => [wired.lead, ...wired.lead.agents].find((agent) => agent.name === name), {
+        ...wired.world(dyingLog(frames, Infinity)),
+      });
       const outcome = await finish(wired, live);
       const settled = settledSteps(prefix);
       const repeated = frames.filter(
@@ -324,14 +325,14 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
       const prefix = whole.frames.slice(0, point);
       const second = wire(`second ${point}`);
       const more: Frame[] = [];
-      void resumeRun(prefix, agentOf(second), second.world(dyingLog(more, 1 + (point % 7)))).outcome;
+      void resume(prefix, agentOf(second), second.world(dyingLog(more, 1 + (point % 7)))).outcome;
       for (let step = 0; step < 5; step++) await second.clock.advance(1_000);
       if (more.some(({ record }) => record.type === 'close')) continue;
       const third = wire(`third ${point}`);
       const rest: Frame[] = [];
       const outcome = await finish(
         third,
-        resumeRun([...prefix, ...more], agentOf(third), third.world(dyingLog(rest, Infinity))),
+        resume([...prefix, ...more], agentOf(third), third.world(dyingLog(rest, Infinity))),
       );
       const all = [...prefix, ...more, ...rest];
       const sends = all.filter(
@@ -368,7 +369,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
       const wired = wire(`after ${point}`);
       const frames: Frame[] = [];
       await wired.clock.advance(60_000);
-      const live = resumeRun(prefix, agentOf(wired), wired.world(dyingLog(frames, Infinity)));
+      const live = resume(prefix, agentOf(wired), wired.world(dyingLog(frames, Infinity)));
       const outcome = await finish(wired, live);
       const resumed = await again([...prefix, ...frames]);
       expect(resumed.differences, `crash after frame ${point - 1}`).toEqual([]);
@@ -383,7 +384,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
     const frames: Frame[] = [];
     const outcome = await finish(
       wired,
-      resumeRun(withoutEnd, () => wired.lead, wired.world(dyingLog(frames, Infinity))),
+      resume(withoutEnd, () => wired.lead, wired.world(dyingLog(frames, Infinity))),
     );
     expect(wired.effects).toEqual({ tools: [], models: [] });
     expect(outcome.output).toBe(whole.outcome.output);
@@ -415,7 +416,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
         await wired.clock.advance(90_000);
         const more: Frame[] = [];
         const agents = [wired.lead, ...wired.lead.agents];
-        const resumed = resumeRun(
+        const resumed = resume(
           frames.slice(0, point),
           (name) => agents.find((agent) => agent.name === name),
           wired.world(dyingLog(more, Infinity)),
@@ -448,7 +449,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
         };
       await finish(
         wired,
-        resumeRun(whole.frames.slice(0, length), () => wired.lead, wired.world(dyingLog(more, Infinity))),
+        resume(whole.frames.slice(0, length), () => wired.lead, wired.world(dyingLog(more, Infinity))),
       );
     }
     expect(early).toEqual([]);
@@ -473,7 +474,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
       const wired = wire(what);
       const more: Frame[] = [];
       const lead = change(wired.lead);
-      const live = resumeRun(whole.frames.slice(0, 12), () => lead, wired.world(dyingLog(more, Infinity)));
+      const live = resume(whole.frames.slice(0, 12), () => lead, wired.world(dyingLog(more, Infinity)));
       await expect(finish(wired, live), what).rejects.toMatchObject({ failure: { code: 'replay_differs' } });
       expect(wired.effects, what).toEqual({ tools: [], models: [] });
       expect(more, what).toEqual([]);
@@ -490,7 +491,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
       models: [wired.lead.models[0]!],
     });
     const log = dyingLog([], Infinity);
-    expect(() => resumeRun(whole.frames.slice(0, 5), () => other, wired.world(log))).toThrow(CloisterError);
-    expect(() => resumeRun(whole.frames, () => wired.lead, wired.world(log))).toThrow(/ended/u);
+    expect(() => resume(whole.frames.slice(0, 5), () => other, wired.world(log))).toThrow(CloisterError);
+    expect(() => resume(whole.frames, () => wired.lead, wired.world(log))).toThrow(/ended/u);
   });
 });

@@ -2,10 +2,9 @@
 import { afterEach, expect, test } from 'vitest';
 import { recordFormats } from '#base';
 import type { RunId } from '#base';
-import type { Frame } from '#contracts';
+import type { Frame, RunPorts } from '#contracts';
 import { auditRun } from '#core/audit';
-import { defineAgent, defineTeam, replayRun, resumeRun, startRun } from '#core/orchestration';
-import type { RunWorldPorts } from '#core/orchestration';
+import { checkResume, defineAgent, defineTeam, replayRun, resumeRun, startRun } from '#core/orchestration';
 import { holdRulesByVersion, rules, versionsByFormat } from '#core/rules';
 import type { HoldRules, RecordedVersions, Rule } from '#core/rules';
 import { newestTeamTexts, teamTextsByVersion } from '#core/tasks';
@@ -56,7 +55,7 @@ const member = defineAgent({
 const team = defineTeam({ name: 'team', agents: [member] });
 const agents = [member, team];
 
-const worldFor = (frames: Frame[], format: number): RunWorldPorts => {
+const worldFor = (frames: Frame[], format: number): RunPorts => {
   let ids = frames.length;
   const model = rehearse([{ when: { turn: 1 }, reply: { calls: [{ tool: 'look', args: {} }] } }, { reply: 'Done.' }]);
   return {
@@ -67,7 +66,7 @@ const worldFor = (frames: Frame[], format: number): RunWorldPorts => {
     recordedBy: { format, build: `build of format ${format}` },
     workspaces: memoryCellFolders(),
     validate,
-    resourcesFor: () => ({ models: [{ language: model }], sources: [] }),
+    resources: { resourcesFor: () => ({ models: [{ language: model }], sources: [] }) },
     storeBlob: async () => '',
     readBlob: async () => new Uint8Array(),
     lane: () => undefined,
@@ -101,7 +100,7 @@ test.each(['member', 'team'] as const)(
     expect(await replayRun(frames, findAgent, ports)).toMatchObject({ ok: true, differences: [] });
     for (let kept = 1; kept < frames.length; kept++) {
       const resumed = frames.slice(0, kept);
-      await resumeRun(resumed.slice(), findAgent, worldFor(resumed, recordFormats.newest)).outcome;
+      await resumeRun(checkResume(resumed.slice(), findAgent), worldFor(resumed, recordFormats.newest)).outcome;
       expect(resumed.at(-1)?.record).toMatchObject({ type: 'close', outcome: { status: 'completed' } });
       expect(resumed[kept]?.record).toMatchObject({ type: 'resume', build: `build of format ${recordFormats.newest}` });
       const later = resumed.slice(kept).filter(({ record }) => record.type === 'begin' && record.hold !== undefined);

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { recordFormats } from '#base';
 import type { CellId, RunId } from '#base';
-import type { Frame, PendingOperation, RunLog, StepOperation } from '#contracts';
+import type { Frame, PendingOperation, RunLog, StepOperation, RunPorts } from '#contracts';
 import { Account, LocalContext, LocalRun, readRecordedRun } from '#core/cells';
 import { defineAgent } from '#core/orchestration';
 import { countingIds, virtualClock } from '#testkit';
@@ -28,7 +28,7 @@ const createCell = (frames: Frame[], recorded: readonly Frame[] | null) => {
     lane: () => undefined,
   };
   const run = new LocalRun(
-    ports,
+    ports as Partial<RunPorts> as RunPorts,
     () => Promise.reject(new Error('none')),
     1_000,
     recorded === null ? undefined : { recorded: readRecordedRun(recorded) },

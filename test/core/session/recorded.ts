@@ -1,14 +1,14 @@
 // Runs with access to their frames: to crash after any of them, to resume from there, and to change what is recorded.
 import { expect } from 'vitest';
 import type { CellId, RunId } from '#base';
-import type { Agent, SessionResources, Frame, LiveEvent, Model, RunLog } from '#contracts';
+import type { Agent, SessionResources, Frame, LiveEvent, Model, RunLog, RunPorts } from '#contracts';
 import { validate } from '#adapters/schemas';
 import { memoryStore } from '#adapters/stores';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import { auditRun } from '#core/audit';
 import { makeRedact } from '#core/registry';
-import { resumeRun, startRun } from '#core/orchestration';
-import type { Run, RunWorldPorts } from '#core/orchestration';
+import { checkResume, resumeRun, startRun } from '#core/orchestration';
+import type { Run } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';
 import type { ScriptLine } from '#testkit';
 import { runUntilSettled } from './driver.ts';
@@ -41,26 +41,28 @@ const wire = ({ says, at = 1_000_000, sources, facts = {}, secrets = [], onLive 
     durable: () => undefined,
     close: async () => undefined,
   };
-  const world: RunWorldPorts = {
+  const world: RunPorts = {
     run,
     log,
     clock,
     ids: countingIds(seed),
     workspaces: memoryCellFolders(),
     validate,
-    resourcesFor: (agent) => ({
-      models: [model],
-      sources: sources?.(agent) ?? agent.sources.map((source) => ({ source, only: null })),
-    }),
+    resources: {
+      resourcesFor: (agent) => ({
+        models: [model],
+        sources: sources?.(agent) ?? agent.sources.map((source) => ({ source, only: null })),
+      }),
+      onClosing: (done) => void closing.push(done),
+    },
     redactFor: () => makeRedact(secrets),
-    onClosing: (done) => void closing.push(done),
     storeBlob: (bytes) => store.putBlob(bytes),
     readBlob: (ref) => store.getBlob(ref),
     lane: () => undefined,
-    ...(onLive && {
-      hasLiveListeners: () => true,
+    listener: onLive && {
+      hasLiveListeners: true,
       onLive: (_cell: CellId, _agent: string, event: LiveEvent) => onLive(event),
-    }),
+    },
   };
   const finish = async (live: Run) => {
     const outcome = await runUntilSettled(clock, live.outcome);
@@ -79,7 +81,12 @@ export const record = (agent: Agent, recording: Recording) => {
 export const resume = (frames: readonly Frame[], agent: Agent, recording: Recording) => {
   const { world, finish } = wire(recording, `after ${frames.length}`);
   const all = [agent, ...agent.agents];
-  return finish(resumeRun(frames, (name) => all.find((one) => one.name === name), world));
+  return finish(
+    resumeRun(
+      checkResume(frames, (name) => all.find((one) => one.name === name)),
+      world,
+    ),
+  );
 };
 
 export const auditProblems = async (frames: readonly Frame[]) => {

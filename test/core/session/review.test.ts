@@ -2,12 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import type { Frame, ServerConfig } from '#contracts';
+import type { Frame, ServerConfig, RunPorts } from '#contracts';
 import { validate } from '#adapters/schemas';
 import { memoryStore } from '#adapters/stores';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import { startRun } from '#core/orchestration';
-import type { RunWorldPorts } from '#core/orchestration';
 import { makeRedact, collectSecrets } from '#core/registry';
 import { countingIds, rehearse, virtualClock } from '#testkit';
 import type { ScriptLine } from '#testkit';
@@ -23,16 +22,18 @@ describe('an agent whose resources cannot be resolved', () => {
     const unhandled: unknown[] = [];
     const onUnhandled = (reason: unknown): void => void unhandled.push(reason);
     process.on('unhandledRejection', onUnhandled);
-    const worldPorts: RunWorldPorts = {
+    const worldPorts: RunPorts = {
       run: 'a1b2c3d4e5f6' as RunId,
       log: { append: (frame) => void frames.push(frame), durable: () => undefined, close: async () => undefined },
       clock,
       ids: countingIds(),
       workspaces: memoryCellFolders(),
       validate,
-      resourcesFor: ({ name }) => {
-        if (name === unready) throw error;
-        return { models: [{ language: rehearsal }], sources: [] };
+      resources: {
+        resourcesFor: ({ name }) => {
+          if (name === unready) throw error;
+          return { models: [{ language: rehearsal }], sources: [] };
+        },
       },
       storeBlob: (bytes) => store.putBlob(bytes),
       readBlob: (ref) => store.getBlob(ref),

@@ -39,7 +39,7 @@ const recordRun = async (): Promise<Frame[]> => {
     ids: countingIds(),
     workspaces: memoryCellFolders(),
     validate,
-    resourcesFor: ({ models }) => ({ models: models as readonly Model[], sources: [] }),
+    resources: { resourcesFor: ({ models }) => ({ models: models as readonly Model[], sources: [] }) },
     storeBlob: async () => '',
     readBlob: async () => new Uint8Array(),
     lane: () => undefined,

@@ -162,7 +162,6 @@ const fakeCloister = (given: Scene, behaviour: Behaviour): Cloister => {
     stalls: { count: 0, longestMs: 0, latest: [] },
     register: () => undefined,
     remove: () => undefined,
-    runAgent: () => fakeSession(given, behaviour, { run: runId, all: eventsOf(given) }),
     runTasks: () => {
       throw new Error('not here');
     },

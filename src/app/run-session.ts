@@ -1,4 +1,4 @@
-// The handle that a caller has on a run: events to iterate, an outcome to await, a way to cancel.
+// The handle that a caller has on a run: commands, events to iterate, an outcome to await.
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
 import type {
@@ -16,6 +16,7 @@ import type {
   RunCommandName,
   RunCommandResults,
   RunEvent,
+  RunListener,
   RunOutcome,
   RunLog,
   RunSession,
@@ -26,51 +27,53 @@ import type {
   TeamMessage,
   TeamSession,
 } from '#contracts';
-import { projectEvents, protocolEvents } from '#core/audit';
+import { protocolEvents } from '#core/audit';
 import type { Run } from '#core/orchestration';
 import { checkRunCommand } from './check-run-command.ts';
 import { checkOptionType, checkOptions } from './conversations/check-options.ts';
 import { EarlyCommands, earlyCommands } from './early-commands.ts';
-import type { EarlyCommandPorts } from './early-commands.ts';
-import { noMemory, readOnlyTasks } from './team-view.ts';
 import { followAnswer } from './follow-answer.ts';
-import { FrameReader, abortableIterator } from './frame-reader.ts';
-import type { FrameFold } from './frame-reader.ts';
+import { abortableIterator } from './frame-reader.ts';
+import type { FrameReader } from './frame-reader.ts';
 import { followMessages, followTopic, isToOutside, OutsideMessages } from './outside-messages.ts';
+import { caughtUp, RunFeed } from './run-feed.ts';
+import { isAutosaved, pastFrames, startsResident } from './run-start.ts';
+import type { RunStart } from './run-start.ts';
+import { noMemory, readOnlyTasks } from './team-view.ts';
 
-export type LiveSessionPorts = {
+/** What runs share. */
+export type RunHost = {
   readonly store: Store;
-  /** The frames that the run continues from. */
-  readonly past: readonly Frame[];
-  root(): Pick<EarlyCommandPorts, 'agent' | 'resident'>;
   readonly ids: Ids;
+  /** Notified about runs that are autosaved. */
+  readonly autosave: { touch(run: RunId): void; end(run: RunId): void };
+  /** Must not start before the next microtask, so that iterators can be created first. */
+  runToEnd(session: LocalRunSession, start: RunStart): Promise<RunOutcome>;
 };
 
-export class LiveSession implements TeamSession {
+export class LocalRunSession implements TeamSession, RunListener {
   readonly run: RunId;
   readonly outcome: Promise<RunOutcome>;
-  readonly #ports: LiveSessionPorts;
+  readonly #start: RunStart;
+  readonly #host: RunHost;
   #live: Run | undefined;
   #log: RunLog | undefined;
+  // Created on first use: of ten thousand runs in flight, most are left alone.
   #early: EarlyCommands | undefined;
-  #readers: Set<FrameReader<RunEvent>> | undefined;
-  /** Readers of something other than events. */
-  #followers: Set<Pick<FrameReader<unknown>, 'frame' | 'end'>> | undefined;
+  #feed: RunFeed | undefined;
   #outside: OutsideMessages | undefined;
   /** Resolves when the run has started, or never will. */
   #startSettled: PromiseWithResolvers<void> | undefined;
-  #framesSeen: number;
   cancelled = false;
   #ended = false;
 
-  /** `follow` runs to the end. It must not start before the next microtask, so that iterators can be created first. */
-  constructor(run: RunId, ports: LiveSessionPorts, follow: (session: LiveSession) => Promise<RunOutcome>) {
+  constructor(run: RunId, start: RunStart, host: RunHost) {
     this.run = run;
-    this.#ports = ports;
-    this.#framesSeen = ports.past.length;
+    this.#start = start;
+    this.#host = host;
     // probe: message-load
-    for (const frame of ports.past) this.#followOutside(frame);
-    this.outcome = follow(this);
+    for (const frame of pastFrames(start)) this.#followOutside(frame);
+    this.outcome = host.runToEnd(this, start);
     // A caller that awaits the outcome, or iterates to the end, gets the rejection; a caller that does neither must not crash.
     this.outcome.catch(() => undefined);
   }
@@ -90,8 +93,7 @@ export class LiveSession implements TeamSession {
   end(): void {
     this.#ended = true;
     this.#startSettled?.resolve();
-    for (const reader of this.#readers ?? []) reader.end();
-    for (const follower of this.#followers ?? []) follower.end();
+    this.#feed?.end();
     this.#outside?.end();
   }
 
@@ -106,16 +108,12 @@ export class LiveSession implements TeamSession {
     await this.durable();
   }
 
-  get hasReaders(): boolean {
-    return this.#readers !== undefined && this.#readers.size > 0;
-  }
-
   get resident(): boolean {
-    return this.#ports.root().resident;
+    return startsResident(this.#start);
   }
 
   do<K extends RunCommandName>(command: RunCommand<K>): RunCommandResults[K] {
-    checkRunCommand(command, this.#ports.root().agent);
+    checkRunCommand(command, this.#start.agent);
     const asked = command as RunCommand;
     if (asked.do === 'cancel') this.cancelled = true;
     else if (asked.do === 'confirm') this.#checkWaiting(asked.message);
@@ -134,10 +132,10 @@ export class LiveSession implements TeamSession {
       throw new CloisterError('cell_ended', `Run ${this.run} ${this.#ended ? 'has ended' : 'was cancelled'}.`);
   }
 
-  /** Created on first use: of ten thousand runs in flight, most are left alone until they have started. */
   #openEarly(): EarlyCommands {
-    const { ids } = this.#ports;
-    return new EarlyCommands({ run: this.run, ids, ...this.#ports.root(), started: () => this.#started() });
+    const { run, resident } = this;
+    const { agent } = this.#start;
+    return new EarlyCommands({ run, agent, resident, ids: this.#host.ids, started: () => this.#started() });
   }
 
   cancel(): void {
@@ -163,12 +161,13 @@ export class LiveSession implements TeamSession {
     const isEarly = this.#early?.messages.some(({ id }) => id === message) === true;
     const fold = followAnswer(message ?? null);
     const claim = this.#openOutside().claim(fold);
-    const reader = this.#addFollower(claim);
+    const feed = this.#openFeed();
+    const reader = feed.open(claim);
     const stop = (): void => reader.close();
     if (signal?.aborted === true) stop();
     signal?.addEventListener('abort', stop, { once: true });
     try {
-      for await (const found of this.#follow(reader)) {
+      for await (const found of feed.follow(reader)) {
         if (found === caughtUp) {
           if (message !== undefined && !isEarly && !fold.isMessageKnown)
             throw new CloisterError('mail_unknown', `Run ${this.run} has no message "${message.slice(0, 80)}".`);
@@ -194,9 +193,10 @@ export class LiveSession implements TeamSession {
   }
 
   messages(): AsyncIterable<AgentMessage> {
-    const reader = this.#addFollower(followMessages(), () => this.#readRecorded());
-    const items = this.#handOut(reader, this.#follow(reader), (id) => this.#openOutside().isWaiting(id));
-    return abortableIterator(items, () => this.#removeFollower(reader));
+    const feed = this.#openFeed();
+    const reader = feed.open(followMessages(), true);
+    const items = this.#handOut(reader, feed.follow(reader), (id) => this.#openOutside().isWaiting(id));
+    return abortableIterator(items, () => feed.leave(reader));
   }
 
   confirm(message: string): void {
@@ -225,9 +225,10 @@ export class LiveSession implements TeamSession {
 
   subscribe(topic: string): AsyncIterable<Mail> {
     this.do({ do: 'forward-topic', topic });
-    const reader = this.#addFollower(followTopic(topic));
+    const feed = this.#openFeed();
+    const reader = feed.open(followTopic(topic));
     reader.catchUp([]);
-    return abortableIterator(this.#handOut(reader, this.#itemsOf(reader)), () => this.#removeFollower(reader));
+    return abortableIterator(this.#handOut(reader, feed.items(reader)), () => feed.leave(reader));
   }
 
   route(from: string, to: string | readonly string[], choice: RouteChoice): number {
@@ -249,7 +250,8 @@ export class LiveSession implements TeamSession {
   }
 
   async *protocol(): AsyncGenerator<ProtocolEvent> {
-    for await (const event of this.#follow(this.#addFollower(protocolEvents()))) if (event !== caughtUp) yield event;
+    const feed = this.#openFeed();
+    for await (const event of feed.follow(feed.open(protocolEvents()))) if (event !== caughtUp) yield event;
   }
 
   get queue(): TeamSession['queue'] {
@@ -284,79 +286,38 @@ export class LiveSession implements TeamSession {
     if (this.#outside !== undefined || frame.contents?.some(isToOutside) === true) this.#openOutside().frame(frame);
   }
 
-  #addFollower<T>(fold: FrameFold<T>, readRecorded?: () => Promise<readonly Frame[]>): FrameReader<T> {
-    const reader = new FrameReader(fold, readRecorded);
-    (this.#followers ??= new Set()).add(reader);
-    return reader;
-  }
-
-  #removeFollower<T>(reader: FrameReader<T>): void {
-    reader.close();
-    this.#followers?.delete(reader);
-  }
-
-  /** Yields the items of recorded frames, then `caughtUp`, then new items. */
-  async *#follow<T>(reader: FrameReader<T>): AsyncGenerator<T | typeof caughtUp> {
-    try {
-      reader.catchUp(this.#framesSeen === 0 ? [] : await this.#readRecorded());
-      yield caughtUp;
-      yield* this.#itemsOf(reader);
-    } finally {
-      this.#followers?.delete(reader);
-    }
-  }
-
-  async *#itemsOf<T>(reader: FrameReader<T>): AsyncGenerator<T> {
-    try {
-      if (this.#ended) reader.end();
-      yield* reader.items();
-    } finally {
-      this.#followers?.delete(reader);
-    }
+  #openFeed(): RunFeed {
+    return (this.#feed ??= new RunFeed(this));
   }
 
   onFrame(frame: Frame): void {
-    this.#framesSeen = frame.no + 1;
     this.#followOutside(frame);
-    if (this.#readers !== undefined) for (const reader of this.#readers) reader.frame(frame);
-    if (this.#followers !== undefined) for (const follower of this.#followers) follower.frame(frame);
+    this.#feed?.frame(frame);
+    if (isAutosaved(this.#start)) this.#host.autosave.touch(this.run);
   }
 
   onLive(cell: CellId, agent: string, event: LiveEvent): void {
-    if (this.#readers === undefined) return;
-    const of = { run: this.run, cell, agent };
-    const chars = 'text' in event ? event.text.length : 0;
-    for (const reader of this.#readers)
-      reader.pushLive({ ...event, ...of }, chars, () => ({ type: 'text-lag', ...of }));
+    this.#feed?.live(cell, agent, event);
   }
 
-  /** Frames recorded before a reader came. Waits for frames that are not on disk yet; they would otherwise be missed. */
-  async #readRecorded(): Promise<readonly Frame[]> {
+  get hasLiveListeners(): boolean {
+    return this.#feed?.hasLiveListeners === true;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  get hasFrames(): boolean {
+    return this.#live !== undefined || pastFrames(this.#start).length > 0;
+  }
+
+  async readRecorded(): Promise<readonly Frame[]> {
     if (!this.#ended) await this.durable();
-    return this.#ports.store.read(this.run);
+    return this.#host.store.read(this.run);
   }
 
   [Symbol.asyncIterator](): AsyncIterator<RunEvent> {
-    const reader = new FrameReader<RunEvent>(projectEvents(), () => this.#readRecorded());
-    return abortableIterator(this.#eventsFor(reader), () => {
-      reader.close();
-      this.#readers?.delete(reader);
-    });
-  }
-
-  async *#eventsFor(reader: FrameReader<RunEvent>): AsyncGenerator<RunEvent> {
-    const readers = (this.#readers ??= new Set());
-    readers.add(reader);
-    try {
-      reader.catchUp(this.#framesSeen === 0 ? [] : await this.#readRecorded());
-      if (this.#ended) reader.end();
-      yield* reader.items();
-      if (!reader.closed) await this.outcome;
-    } finally {
-      readers.delete(reader);
-    }
+    return this.#openFeed().events(this.outcome);
   }
 }
-
-/** Separates recorded items from new ones: an answer may have arrived before the caller waits for it. */
-const caughtUp = Symbol('caught up');

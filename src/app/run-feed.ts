@@ -1,0 +1,104 @@
+// Everyone who reads a run while it runs: its events, and what other folds make of its frames.
+import type { CellId, RunId } from '#base';
+import type { Frame, LiveEvent, RunEvent } from '#contracts';
+import { projectEvents } from '#core/audit';
+import { FrameReader, abortableIterator } from './frame-reader.ts';
+import type { FrameFold } from './frame-reader.ts';
+
+export type RecordedFrames = {
+  readonly run: RunId;
+  /** Whether the run has frames that a new reader has missed. */
+  readonly hasFrames: boolean;
+  readonly ended: boolean;
+  /** Waits for frames that are not on disk yet; they would otherwise be missed. */
+  readRecorded(): Promise<readonly Frame[]>;
+};
+
+/** Separates recorded items from new ones: an answer may have arrived before the caller waits for it. */
+export const caughtUp = Symbol('caught up');
+
+export class RunFeed {
+  readonly #recorded: RecordedFrames;
+  readonly #readers = new Set<Pick<FrameReader<unknown>, 'frame' | 'end'>>();
+  /** The readers of events get live ones, too. */
+  readonly #eventReaders = new Set<FrameReader<RunEvent>>();
+
+  constructor(recorded: RecordedFrames) {
+    this.#recorded = recorded;
+  }
+
+  get hasLiveListeners(): boolean {
+    return this.#eventReaders.size > 0;
+  }
+
+  frame(frame: Frame): void {
+    for (const reader of this.#readers) reader.frame(frame);
+  }
+
+  live(cell: CellId, agent: string, event: LiveEvent): void {
+    const of = { run: this.#recorded.run, cell, agent };
+    const chars = 'text' in event ? event.text.length : 0;
+    for (const reader of this.#eventReaders)
+      reader.pushLive({ ...event, ...of }, chars, () => ({ type: 'text-lag', ...of }));
+  }
+
+  end(): void {
+    for (const reader of this.#readers) reader.end();
+  }
+
+  /** A reader that falls behind reads the log again if `rereads`; otherwise everything is buffered for it. */
+  open<T>(fold: FrameFold<T>, rereads = false): FrameReader<T> {
+    const reader = new FrameReader(fold, rereads ? () => this.#recorded.readRecorded() : undefined);
+    this.#readers.add(reader);
+    return reader;
+  }
+
+  leave<T>(reader: FrameReader<T>): void {
+    reader.close();
+    this.#readers.delete(reader);
+  }
+
+  /** Yields the items of recorded frames, then `caughtUp`, then new items. */
+  async *follow<T>(reader: FrameReader<T>): AsyncGenerator<T | typeof caughtUp> {
+    try {
+      reader.catchUp(this.#recorded.hasFrames ? await this.#recorded.readRecorded() : []);
+      yield caughtUp;
+      yield* this.items(reader);
+    } finally {
+      this.#readers.delete(reader);
+    }
+  }
+
+  async *items<T>(reader: FrameReader<T>): AsyncGenerator<T> {
+    try {
+      if (this.#recorded.ended) reader.end();
+      yield* reader.items();
+    } finally {
+      this.#readers.delete(reader);
+    }
+  }
+
+  /** From the first on; a reader counts from its first `next`. `outcome` is awaited at the end. */
+  events(outcome: Promise<unknown>): AsyncIterator<RunEvent> {
+    const reader = new FrameReader<RunEvent>(projectEvents(), () => this.#recorded.readRecorded());
+    return abortableIterator(this.#eventsFor(reader, outcome), () => {
+      this.leave(reader);
+      this.#eventReaders.delete(reader);
+    });
+  }
+
+  async *#eventsFor(reader: FrameReader<RunEvent>, outcome: Promise<unknown>): AsyncGenerator<RunEvent> {
+    this.#readers.add(reader);
+    this.#eventReaders.add(reader);
+    try {
+      reader.catchUp(this.#recorded.hasFrames ? await this.#recorded.readRecorded() : []);
+      if (this.#recorded.ended) reader.end();
+      // Not by `follow`: every generator in between lets a quick reader fall further behind.
+      yield* reader.items();
+      if (!reader.closed) await outcome;
+    } finally {
+      this.#readers.delete(reader);
+      this.#eventReaders.delete(reader);
+    }
+  }
+}

@@ -1,0 +1,33 @@
+// How a run is started, or continued.
+import type { Agent, Budget, ConversationRef, Frame, History, InheritedFiles, RunLog } from '#contracts';
+import type { ResumableRun } from '#core/orchestration';
+
+export type RunStart = NewRun | ContinuedRun;
+
+export type NewRun = {
+  readonly agent: Agent;
+  /** Null: the run starts by waiting for messages. */
+  readonly goal: string | null;
+  /** The root is a resident: it runs until it is asked to finish. */
+  readonly resident?: { readonly topics: readonly string[] } | undefined;
+  readonly budget?: Budget | undefined;
+  readonly history?: History | undefined;
+  readonly files?: InheritedFiles | undefined;
+  readonly conversation?: ConversationRef | undefined;
+  readonly caller?: string | undefined;
+  /** Set if the run is already owned. */
+  readonly log?: RunLog;
+};
+
+export type ContinuedRun = ResumableRun & { readonly log: RunLog; readonly saved: boolean };
+
+/** A resident accepts messages whatever its definition says. */
+export const startsResident = (start: RunStart): boolean =>
+  ('recorded' in start ? start.recorded.root.birth.spawned : start.resident) !== undefined;
+
+/** Runs of conversations are autosaved. */
+export const isAutosaved = (start: RunStart): boolean =>
+  'recorded' in start ? start.saved : start.conversation !== undefined;
+
+/** The frames that the run continues from. */
+export const pastFrames = (start: RunStart): readonly Frame[] => ('recorded' in start ? start.recorded.frames : []);

@@ -1,0 +1,117 @@
+// Runs that are running in this process.
+import { CloisterError, PromptlyReleasingMap } from '#base';
+import type { RunId } from '#base';
+import type { RunLog, RunOutcome, RunPorts, SharedRunPorts, TeamSession } from '#contracts';
+import { resumeRun, startRun } from '#core/orchestration';
+import type { Run } from '#core/orchestration';
+import type { AgentList } from './agent-list.ts';
+import { LocalRunResources } from './run-resources.ts';
+import { LocalRunSession } from './run-session.ts';
+import type { RunHost } from './run-session.ts';
+import { isAutosaved } from './run-start.ts';
+import type { RunStart } from './run-start.ts';
+import { sharedRunPorts } from './shared-ports.ts';
+import type { SharedPorts } from './shared-ports.ts';
+
+export class Runs {
+  readonly #shared: SharedPorts;
+  readonly #ports: SharedRunPorts;
+  readonly #host: RunHost;
+  readonly #live = new PromptlyReleasingMap<RunId, LocalRunSession>();
+  /** Runs that are being opened. */
+  readonly #opening = new Set<Promise<unknown>>();
+  #closed = false;
+
+  constructor(shared: SharedPorts, agents: AgentList, autosave: RunHost['autosave']) {
+    const { store, ids } = shared;
+    this.#shared = shared;
+    this.#ports = sharedRunPorts(shared, agents);
+    this.#host = { store, ids, autosave, runToEnd: (session, start) => this.#runToEnd(session, start) };
+  }
+
+  start(run: RunId, start: RunStart, signal?: AbortSignal): TeamSession {
+    if (this.#closed) throw new CloisterError('store_failed', 'This Cloister is closed.');
+    const session = new LocalRunSession(run, start, this.#host);
+    this.#live.set(run, session);
+    if (signal !== undefined) followSignal(session, signal);
+    return session;
+  }
+
+  /** A run of this process. Throws `cell_ended`. */
+  find(run: RunId): TeamSession {
+    const session = this.#live.get(run);
+    if (session !== undefined) return session;
+    throw new CloisterError(
+      'cell_ended',
+      `Run ${run} is not running in this process: it has ended, or another process owns it.`,
+    );
+  }
+
+  /** Resolves when everything recorded so far is durable; immediately if the run is not running in this process. */
+  async durable(run: RunId): Promise<void> {
+    await this.#live.get(run)?.durable();
+  }
+
+  /** Makes `close` wait for this session to open. */
+  async opening<T>(session: Promise<T>): Promise<T> {
+    this.#opening.add(session);
+    try {
+      return await session;
+    } finally {
+      this.#opening.delete(session);
+    }
+  }
+
+  /** Cancels the runs that are still running, and waits for them. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const session of this.#live.values()) session.cancel();
+    // Runs that are still being opened fail, because this is closed now.
+    await Promise.allSettled(this.#opening);
+    const live = this.#live.values();
+    for (const session of live) session.cancel();
+    await Promise.allSettled(live.map((session) => session.outcome));
+  }
+
+  async #runToEnd(session: LocalRunSession, start: RunStart): Promise<RunOutcome> {
+    const { run } = session;
+    try {
+      const log = await (start.log ?? this.#shared.store.acquireRun(run));
+      try {
+        return await this.#runOn(log, session, start);
+      } finally {
+        await log.close();
+      }
+    } finally {
+      session.end();
+      this.#live.delete(run);
+      if (isAutosaved(start)) this.#host.autosave.end(run);
+    }
+  }
+
+  async #runOn(log: RunLog, session: LocalRunSession, start: RunStart): Promise<RunOutcome> {
+    const { run } = session;
+    const { stalls, resources: agentResources, clock } = this.#shared;
+    const resources = new LocalRunResources(agentResources);
+    const ports = { ...this.#ports, run, log, resources, stalls: stalls?.meterFor(run), listener: session };
+    try {
+      const live = startOrResume(start, ports);
+      // probe: run-attach
+      session.attach(live, log);
+      return { ...(await live.outcome), run, cell: live.cell };
+    } finally {
+      await resources.whenClosed(clock);
+    }
+  }
+}
+
+const startOrResume = (start: RunStart, ports: RunPorts): Run =>
+  'recorded' in start ? resumeRun(start, ports) : startRun(start.agent, start.goal, start.budget, ports, start);
+
+const followSignal = (session: LocalRunSession, signal: AbortSignal): void => {
+  if (signal.aborted) return session.cancel();
+  const cancel = (): void => session.cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  const forget = (): void => signal.removeEventListener('abort', cancel);
+  session.outcome.then(forget, forget);
+};

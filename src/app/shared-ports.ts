@@ -1,0 +1,47 @@
+// What all runs of one Cloister share.
+import type { RecordedBy, Semaphore } from '#base';
+import type { CellFolders, Clock, Ids, RunStartInfo, SharedRunPorts, Store, Validate } from '#contracts';
+import type { AgentList } from './agent-list.ts';
+import type { AgentResources } from './agents/agent-resources.ts';
+import type { SchemaProblems } from './check-schemas.ts';
+import type { ConversationSettings } from './conversations/conversation-settings.ts';
+import type { OpenPauses } from './run-reader.ts';
+import type { StallMonitor } from './stall-monitor.ts';
+
+export type SharedPorts = SchemaProblems & {
+  readonly store: Store;
+  readonly workspaces: CellFolders;
+  readonly validate: Validate;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly lanes: ReadonlyMap<string, Semaphore>;
+  readonly resources: AgentResources;
+  /** Undefined when the agents are in code. */
+  readonly startInfo: RunStartInfo | undefined;
+  /** This build, and the format of the runs it starts. */
+  readonly recordedBy: RecordedBy;
+  /** How conversations and checkpoints are stored; by default without files. */
+  readonly conversationSettings?: ConversationSettings;
+  /** Both absent where there is no real time. */
+  readonly stalls?: StallMonitor | undefined;
+  readonly openPauses?: OpenPauses | undefined;
+};
+
+/** `agents`: those that are registered, at any time. */
+export const sharedRunPorts = (shared: SharedPorts, agents: AgentList): SharedRunPorts => {
+  const { store, clock, ids, workspaces, validate, recordedBy, startInfo, resources, lanes } = shared;
+  return {
+    clock,
+    ids,
+    workspaces,
+    validate,
+    recordedBy,
+    started: startInfo,
+    redactFor: (agent, models) => resources.redactFor(agent, models),
+    windowLimitFor: (agent) => agents.windowLimitFor(agent),
+    groupTokens: (agent) => agents.groupTokens(agent),
+    storeBlob: (bytes) => store.putBlob(bytes),
+    readBlob: (ref) => store.getBlob(ref),
+    lane: (name) => lanes.get(name),
+  };
+};

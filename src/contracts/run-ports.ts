@@ -1,0 +1,67 @@
+// The ports through which one run reaches the outside.
+import type { CellId, RecordedBy, RunId, Semaphore } from '#base';
+import type { Agent } from './agent.ts';
+import type { LiveEvent } from './event.ts';
+import type { RunStartInfo } from './fork.ts';
+import type { Frame, PassedOverModel } from './frame.ts';
+import type { WindowLimit } from './segment.ts';
+import type { CellFolders, RunLog } from './store.ts';
+import type { Clock, Ids, Redact, SessionResources, StallMeter, Validate } from './world.ts';
+
+export type RunPorts = SharedRunPorts & {
+  readonly run: RunId;
+  readonly log: RunLog;
+  readonly resources: RunResources;
+  /** Absent where there is no real time. */
+  readonly stalls?: StallMeter | undefined;
+  readonly listener?: RunListener | undefined;
+};
+
+/** The same for all runs of one Cloister. */
+export type SharedRunPorts = {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly workspaces: CellFolders;
+  readonly validate: Validate;
+  /** The build that records, and the format of the runs it starts. Default: the newest format, and a build without a name. */
+  readonly recordedBy?: RecordedBy | undefined;
+  /** How its runs are started, so that they can be resumed with the same agents. */
+  readonly started?: RunStartInfo | undefined;
+  /**
+   * Removes what the cells of an agent may not record; without an agent, what no cell may. `models`: those that forks gave the
+   * agent. Null when there is nothing to remove.
+   */
+  redactFor?(agent: Agent | null, models?: readonly string[]): Redact | null;
+  /** The context window of an agent, if its definition or the config sets it. */
+  windowLimitFor?(agent: Agent): WindowLimit | undefined;
+  /** The smallest window among the agents currently in this agent's budget group. */
+  groupTokens?(agent: Agent): number | undefined;
+  storeBlob(bytes: Uint8Array): Promise<string>;
+  readBlob(ref: string): Promise<Uint8Array>;
+  lane(name: string): Semaphore | undefined;
+};
+
+/** The models and tools of one run's sessions. */
+export type RunResources = {
+  /**
+   * Models and tool sources for a new session of this agent; sessions share none of them. `model` replaces the agent's own.
+   * `without`: its models that are left out; by default those that cannot be used now.
+   */
+  resourcesFor(agent: Agent, model?: string, without?: readonly string[]): SessionResources;
+  /** The agent's models that cannot be used now; undefined: none. */
+  passedOver?(agent: Agent): readonly PassedOverModel[] | undefined;
+  /** Pre-warms this many instances of an agent. */
+  warm?(agent: Agent, count: number): void;
+  /** Called with the promise of a resource that is being closed; the run waits for it before it ends. */
+  onClosing?(done: Promise<void>): void;
+};
+
+/** Whoever follows a run. */
+export type RunListener = {
+  onFrame?(frame: Frame): void;
+  onLive?(cell: CellId, agent: string, event: LiveEvent): void;
+  /** Whether anyone reads live events. If not, none are made. */
+  readonly hasLiveListeners?: boolean;
+  /** Whether the run was cancelled before it started. */
+  readonly cancelled?: boolean;
+};
