@@ -13,6 +13,9 @@ const coreArrows = {
   audit: ['crossings', 'rules', 'registry', 'tasks'],
 };
 
+const appRooms = 'agents|conversations|serve';
+const agentsOnDemand = 'agent-help|check-agents|init-folder|load-tasks|registry';
+
 const only = (name, comment, from, to) => ({
   name,
   comment,
@@ -79,6 +82,38 @@ module.exports = {
       '^src/testkit/',
       '^src/(base|contracts|testkit|core/[^/]+/index\\.ts$|adapters/(stores|cell-folders|schemas)/index\\.ts$)',
     ),
+    only(
+      'app-agents',
+      'Agents from files: knows the doors of core, of adapters and of the testkit, but no headend and no other room of app.',
+      '^src/app/agents/',
+      '^src/(base|contracts|app/agents)/|^src/(core/[^/]+|adapters/[^/]+|testkit)/index\\.ts$',
+    ),
+    only(
+      'app-conversations',
+      'Conversations are read from and written to stores that are passed in.',
+      '^src/app/conversations/',
+      '^src/(base|contracts|app/conversations)/|^src/core/[^/]+/index\\.ts$',
+    ),
+    only(
+      'app-serve',
+      'Callers, tokens and slots: the same for every protocol, so it knows no headend.',
+      '^src/app/serve/',
+      '^src/(base|contracts|app/serve)/',
+    ),
+    {
+      name: 'app-rooms-by-their-door',
+      comment: 'A room of app is reached by its index.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: `^src/app/(${appRooms})/` },
+      to: { path: `^src/app/(${appRooms})/(?!index\\.ts$)`, dynamic: false },
+    },
+    {
+      name: 'app-rooms-lazily',
+      comment: 'What only some commands need is loaded by its own file, so that the others start faster.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: `^src/app/(${appRooms})/` },
+      to: { path: `^src/app/(${appRooms})/`, pathNot: `^src/app/agents/(${agentsOnDemand})\\.ts$`, dynamic: true },
+    },
     {
       name: 'nobody-knows-app',
       comment: 'app/ is the only folder that knows everyone.',

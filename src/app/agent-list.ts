@@ -1,9 +1,9 @@
 // The agents that can be run, as currently registered.
-import { unknownAgentError } from '#base';
+import { agentNamed } from '#base';
 import type { Agent, WindowLimit } from '#contracts';
 import { assertAgent } from '#core/orchestration';
-import { withChildren } from './agents/resources-from-code.ts';
-import type { AgentResources } from './agents/agent-resources.ts';
+import { withChildren } from '#app/agents';
+import type { AgentResources } from '#app/agents';
 
 export class AgentList {
   readonly #resources: AgentResources;
@@ -23,11 +23,9 @@ export class AgentList {
 
   /** Throws `agent_unknown`. */
   get(name: string): Agent {
-    const found = this.#all.find((agent) => agent.name === name);
-    if (found !== undefined) return found;
-    throw unknownAgentError(
+    return agentNamed(
+      this.#all,
       name,
-      this.#all.map((agent) => agent.name),
       'No agents were given, and none with that name is in this folder, in `agents` of .ai-agent.json, or in the home folder. Pass a file, or a folder with --agents.',
     );
   }

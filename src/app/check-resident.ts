@@ -3,7 +3,7 @@ import type { Agent, ResidentOptions } from '#contracts';
 import { checkRequest } from '#core/orchestration';
 import type { SharedPorts } from './shared-ports.ts';
 import { checkTopic } from './check-run-command.ts';
-import { checkOptions, runOptions } from './conversations/check-options.ts';
+import { checkOptions, runOptions } from '#app/conversations';
 
 /** Returns the goal as it crosses; null when the agent starts by waiting for messages. */
 export const checkResident = (

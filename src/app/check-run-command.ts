@@ -2,9 +2,9 @@
 import { CloisterError, nearestName, utf8Bytes } from '#base';
 import type { Agent, Category, RouteChoice, RunCommand, RunCommandName } from '#contracts';
 import { mailBytesMax } from '#core/session';
-import { withChildren } from './agents/resources-from-code.ts';
-import { checkAddedContext, checkOptionType, checkOptions } from './conversations/check-options.ts';
-import type { OptionFields } from './conversations/check-options.ts';
+import { withChildren } from '#app/agents';
+import { checkAddedContext, checkOptionType, checkOptions } from '#app/conversations';
+import type { OptionFields } from '#app/conversations';
 
 /** `root`: the definition of the run's root. Throws `options_invalid`, `context_too_large` or `mail_invalid`. */
 export const checkRunCommand = <K extends RunCommandName>(command: RunCommand<K>, root: Agent): void => {

@@ -1,8 +1,8 @@
 // Checks server options. A misspelt option would be ignored, and could leave more open than intended.
 import { amount, cap, flag, whole } from '#base/shapes';
 import { defaultLimits } from '#headends/http';
-import { checkOptions, optionsShape } from './conversations/check-options.ts';
-import type { OptionFields } from './conversations/check-options.ts';
+import { checkOptions, optionsShape } from '#app/conversations';
+import type { OptionFields } from '#app/conversations';
 import type { ServerOptions } from './server-options.ts';
 
 const number = cap(amount());

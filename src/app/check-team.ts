@@ -2,9 +2,9 @@
 import { CloisterError } from '#base';
 import type { Agent, Budget, RunOptions, TasksOptions, TaskSpec, TeamGoal, TeamRunOptions } from '#contracts';
 import { checkTeamRequest } from '#core/orchestration';
-import { withChildren } from './agents/resources-from-code.ts';
+import { withChildren } from '#app/agents';
 import { checkSchemas } from './check-schemas.ts';
-import { checkOptionType, checkOptions } from './conversations/check-options.ts';
+import { checkOptionType, checkOptions } from '#app/conversations';
 import type { SharedPorts } from './shared-ports.ts';
 
 const commonOptions = { budget: 'any', signal: 'signal' } as const;

@@ -3,9 +3,8 @@ import type { Json } from '#base';
 import type { Agent, ConfigLayer } from '#contracts';
 import { fillProvider, fillServer, overlayFor, requiredVariables, listVariables } from '#core/registry';
 import type { Environment } from '#testkit';
-import { findRequiredConfig } from './agents/required-config.ts';
-import type { RequiredConfig } from './agents/required-config.ts';
-import type { Registry } from './agents/registry.ts';
+import { findRequiredConfig } from '#app/agents';
+import type { RequiredConfig, Registry } from '#app/agents';
 
 export class FakeEnvironment implements Environment {
   readonly #registry: Registry;

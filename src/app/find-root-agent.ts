@@ -1,6 +1,6 @@
 import { CloisterError, unknownAgentError } from '#base';
 import type { Agent } from '#contracts';
-import { withChildren } from './agents/resources-from-code.ts';
+import { withChildren } from '#app/agents';
 
 /** The agent with this name; without a name, the only agent that no other agent calls. Throws `agent_unknown`. */
 export const findRootAgent = (agents: readonly Agent[], name: string | undefined): Agent => {

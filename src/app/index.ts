@@ -7,7 +7,7 @@ export type { CloisterOptions } from './cloister-options.ts';
 export type { StallClock } from './stall-monitor.ts';
 export { openServer } from './open-server-lazily.ts';
 export type { Server, ServerLine, ServerOptions } from './server-options.ts';
-export { hashToken, makeToken } from './serve/token-registry.ts';
+export { hashToken, makeToken } from './make-token.ts';
 export type {
   Agent,
   AgentOptions,

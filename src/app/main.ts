@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { migrateWorkspace } from '#adapters/stores';
 import { runCli, terminalLines } from '#headends/cli';
 import type { CliStream, CliWorld } from '#headends/cli';
-import type { Configs } from './agents/configs.ts';
-import type { LaunchEnvironment } from './agents/launch-environment.ts';
+import { Configs, findAgent, problemsError } from '#app/agents';
+import type { LaunchEnvironment } from '#app/agents';
 import type { Cloister } from '#contracts';
 import { fileWorld } from './file-world.ts';
 import { lazyServeWorld } from './lazy-serve-world.ts';
@@ -49,19 +49,18 @@ const cliWorld = (stdout: CliStream, stderr: CliStream, commandConfigs = configs
   onStrayError: (listener) => listenTo(['uncaughtException', 'unhandledRejection'], listener),
   open: async ({ workspace, agents, agent, demo, config, ofRun, offline = false, parallel }) => {
     if (demo) return openCloister({ workspace, cwd: demoFolder, agents: ['lead.ai'] });
-    const configs = await commandConfigs(config);
+    const configs = commandConfigs(config);
     const defaultAgent = await configs.defaultAgent();
     const given = { workspace, offline, defaultAgent, ...(config === undefined ? {} : { config }) };
     if (ofRun !== undefined && agents.length === 0) return openForRun(ofRun, given);
     const parallelOption = parallel === undefined ? {} : { parallel };
     const paths = await pathsFor(agents, agent, configs);
-    return openConfigured({ ...given, ...parallelOption, agents: paths }, () => Promise.resolve(configs));
+    return openConfigured({ ...given, ...parallelOption, agents: paths }, configs);
   },
   defaultAgent: async (config) => {
-    const configs = await commandConfigs(config);
+    const configs = commandConfigs(config);
     const agent = await configs.defaultAgent();
     if (agent !== null || configs.problems.length === 0) return agent;
-    const { problemsError } = await import('./agents/registry.ts');
     throw problemsError(configs.problems);
   },
   check: async ({ paths, syntaxOnly, connect, config }) => {
@@ -113,11 +112,10 @@ const launchWith = (config: string | undefined): LaunchEnvironment => ({
 });
 
 /** What one command has read, by `--config`. */
-const configsByOption = (): ((config: string | undefined) => Promise<Configs>) => {
+const configsByOption = (): ((config: string | undefined) => Configs) => {
   const read = new Map<string | undefined, Configs>();
-  return async (config) => {
-    const { Configs: Opened } = await import('./agents/configs.ts');
-    const configs = read.get(config) ?? new Opened(launchWith(config));
+  return (config) => {
+    const configs = read.get(config) ?? new Configs(launchWith(config));
     read.set(config, configs);
     return configs;
   };
@@ -130,7 +128,6 @@ const pathsFor = async (
   configs: Configs,
 ): Promise<readonly string[]> => {
   if (given.length > 0 || agent === undefined) return given;
-  const { findAgent } = await import('./agents/find-agent.ts');
   const found = await findAgent(agent, configs);
   return found === null ? [] : [found];
 };

@@ -5,12 +5,11 @@ import type { Agent, Cloister, RunStartInfo } from '#contracts';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
 import { jailedCellFolders, memoryCellFolders } from '#adapters/cell-folders';
 import { checkCloisterOptions } from '#core/orchestration';
+import type { Configs } from '#app/agents';
 import { checkSchemas } from './check-schemas.ts';
 import type { CloisterOptions } from './cloister-options.ts';
-import { exportFolder } from './conversations/export-folder.ts';
-import { readConversationSettings } from './conversations/conversation-settings.ts';
+import { exportFolder, readConversationSettings } from '#app/conversations';
 import { configsFor, resolveAgentResources } from './resolve-resources.ts';
-import type { ConfigsPort } from './resolve-resources.ts';
 import { LocalCloister } from './local-cloister.ts';
 import { buildName } from './package-folder.ts';
 import { StallMonitor } from './stall-monitor.ts';
@@ -20,7 +19,7 @@ export const openCloister = (options: CloisterOptions): Promise<Cloister> =>
   openConfigured(options, configsFor(options));
 
 /** `configs`: as a command has read it already. */
-export const openConfigured = async (options: CloisterOptions, configs: ConfigsPort): Promise<Cloister> => {
+export const openConfigured = async (options: CloisterOptions, configs: Configs): Promise<Cloister> => {
   checkCloisterOptions(options);
   const { parallel } = options;
   if (parallel !== undefined && !(Number.isInteger(parallel) && parallel >= 1 && parallel <= parallelMax))
@@ -69,10 +68,10 @@ const stallMonitor = ({ clock, stallClock }: CloisterOptions, now: () => number)
 const parallelMax = 10_000;
 
 /** The one in the options, or the one in the config. If all agents are in code, no config is read. */
-const resolveDefaultAgent = async (options: CloisterOptions, configs: ConfigsPort): Promise<string | null> => {
+const resolveDefaultAgent = async (options: CloisterOptions, configs: Configs): Promise<string | null> => {
   if (options.defaultAgent !== undefined) return options.defaultAgent;
   if (options.agents.every((agent) => typeof agent !== 'string')) return null;
-  return (await configs()).defaultAgent();
+  return configs.defaultAgent();
 };
 
 /** A later command can load agents from paths again. Only the program itself knows agents that are in code. */

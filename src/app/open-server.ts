@@ -10,12 +10,21 @@ import { openaiRoutes } from '#headends/openai';
 import { openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
 import { checkServerOptions } from './check-server-options.ts';
 import { packageVersion } from './package-folder.ts';
-import { checkHostsAndOrigins, checkServedAgents, checkTokenEntries } from './serve/check-server-setup.ts';
-import { checkHost, hostsFor, listenUrl } from './serve/host-names.ts';
-import { LocalAgentService } from './serve/local-agent-service.ts';
-import { SlotQueue, slotLimitsFor } from './serve/slot-queue.ts';
-import { RateLimiter } from './serve/rate-limit.ts';
-import { temporaryTokenEntry, hashToken, makeToken, TokenRegistry } from './serve/token-registry.ts';
+import {
+  checkHostsAndOrigins,
+  checkServedAgents,
+  checkTokenEntries,
+  checkHost,
+  hostsFor,
+  listenUrl,
+  LocalAgentService,
+  SlotQueue,
+  slotLimitsFor,
+  RateLimiter,
+  temporaryTokenEntry,
+  TokenRegistry,
+} from '#app/serve';
+import { hashToken, makeToken } from './make-token.ts';
 import type { Server, ServerOptions } from './server-options.ts';
 import { systemClock, systemIds } from './system-world.ts';
 

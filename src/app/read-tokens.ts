@@ -4,10 +4,9 @@ import { resolve } from 'node:path';
 import { CloisterError } from '#base';
 import { checkTokenFile } from '#adapters/config';
 import type { Problem, TokenEntry } from '#contracts';
-import { formatProblem } from './agents/problems.ts';
-import { displayPath } from './agents/launch-environment.ts';
-import type { LaunchEnvironment } from './agents/launch-environment.ts';
-import { tokenProblems } from './serve/check-server-setup.ts';
+import { formatProblem, displayPath } from '#app/agents';
+import type { LaunchEnvironment } from '#app/agents';
+import { tokenProblems } from '#app/serve';
 
 /** `served`: the names of the served agents. Throws `tokens_invalid` with every problem. */
 export const readTokens = (

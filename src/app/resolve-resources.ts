@@ -2,16 +2,15 @@
 import { CloisterError, omitUndefined } from '#base';
 import type { Agent, Model, SessionResources } from '#contracts';
 import { assertAgent } from '#core/orchestration';
-import { resourcesFromCode, needsConfig, notLookedUp, withChildren } from './agents/resources-from-code.ts';
-import type { AgentResources } from './agents/agent-resources.ts';
-import type { Configs } from './agents/configs.ts';
+import { Configs, needsConfig, notLookedUp, resourcesFromCode, withChildren } from '#app/agents';
+import type { AgentResources } from '#app/agents';
 import type { CloisterOptions } from './cloister-options.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
 
 /** Agents in code that bring their models and tools need no config, so none is read for them. */
 export const resolveAgentResources = async (
   options: CloisterOptions,
-  configs: ConfigsPort = configsFor(options),
+  configs = configsFor(options),
 ): Promise<AgentResources> => {
   const models = (options.models ?? []).map((model) => ('language' in model ? model : { language: model }));
   const inCode = options.agents.filter((agent) => typeof agent !== 'string');
@@ -20,22 +19,13 @@ export const resolveAgentResources = async (
     options.preconnect !== true &&
     agents.length === options.agents.length &&
     ![...withChildren(agents)].some(needsConfig);
-  const resources = needsNoConfig
-    ? codeResources(agents, models)
-    : await configResources(options, models, await configs());
+  const resources = needsNoConfig ? codeResources(agents, models) : await configResources(options, models, configs);
   return options.offline === true ? offline(resources) : resources;
 };
 
-/** The config that the agents of one Cloister share. It is loaded on first use. */
-export type ConfigsPort = () => Promise<Configs>;
-
-export const configsFor = ({ cwd, env, config }: CloisterOptions): ConfigsPort => {
-  let configs: Configs | undefined;
-  return async () => {
-    const { Configs: Opened } = await import('./agents/configs.ts');
-    return (configs ??= new Opened({ ...systemLaunchEnvironment(), ...omitUndefined({ cwd, env, config }) }));
-  };
-};
+/** The config that applies to these options; nothing is read yet. */
+export const configsFor = ({ cwd, env, config }: CloisterOptions): Configs =>
+  new Configs({ ...systemLaunchEnvironment(), ...omitUndefined({ cwd, env, config }) });
 
 const codeResources = (agents: readonly Agent[], models: readonly Model[]): AgentResources => {
   const fromCode = resourcesFromCode(models);

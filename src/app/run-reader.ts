@@ -21,7 +21,7 @@ import {
   readRunTasks,
   windowReport,
 } from '#core/audit';
-import { parseRunId } from './conversations/check-options.ts';
+import { parseRunId } from '#app/conversations';
 import { deadLetters } from './dead-letters.ts';
 
 /** For work on one log: returns a function that says whether it is time for a pause, and makes it. */

@@ -7,8 +7,7 @@ import { checkRequestSchemaSizes, withRequestedFormat, withRequestTools } from '
 import { checkResident } from './check-resident.ts';
 import { checkSchemas } from './check-schemas.ts';
 import { refuseTeamOptions, refuseTeamConversation } from './check-team.ts';
-import { checkOptions, runOptions, redactContext, redactDialog } from './conversations/check-options.ts';
-import { dialogEntries, buildHistory } from './conversations/build-history.ts';
+import { checkOptions, runOptions, redactContext, redactDialog, dialogEntries, buildHistory } from '#app/conversations';
 import type { SharedPorts } from './shared-ports.ts';
 
 export type ValidatedRequest = {

@@ -1,5 +1,5 @@
 import type { Agent, Clock, PassedOverModel, RunResources, SessionResources } from '#contracts';
-import type { AgentResources } from './agents/agent-resources.ts';
+import type { AgentResources } from '#app/agents';
 import { ResourcePool } from './resource-pool.ts';
 
 const closingMsMax = 5_000;

@@ -30,7 +30,7 @@ import type {
 import { protocolEvents } from '#core/audit';
 import type { Run } from '#core/orchestration';
 import { checkRunCommand } from './check-run-command.ts';
-import { checkOptionType, checkOptions } from './conversations/check-options.ts';
+import { checkOptionType, checkOptions } from '#app/conversations';
 import { EarlyCommands, earlyCommands } from './early-commands.ts';
 import { followAnswer } from './follow-answer.ts';
 import { abortableIterator } from './frame-reader.ts';

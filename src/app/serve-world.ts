@@ -7,14 +7,13 @@ import { CloisterError } from '#base';
 import { problemText, problemsIn } from '#base/shapes';
 import { tokenNameShape } from '#contracts';
 import type { Cloister, TokenEntry } from '#contracts';
-import { findAgent } from './agents/find-agent.ts';
-import { Configs } from './agents/configs.ts';
-import type { LaunchEnvironment } from './agents/launch-environment.ts';
+import { findAgent, Configs } from '#app/agents';
+import type { LaunchEnvironment } from '#app/agents';
 import { openConfigured } from './open-cloister.ts';
 import { buildServer } from './open-server.ts';
 import { readTokens } from './read-tokens.ts';
-import { isLoopback } from './serve/host-names.ts';
-import { hashToken, makeToken } from './serve/token-registry.ts';
+import { isLoopback } from '#app/serve';
+import { hashToken, makeToken } from './make-token.ts';
 import type { Server, ServerLine } from './server-options.ts';
 import { systemClock, systemLaunchEnvironment } from './system-world.ts';
 
@@ -63,7 +62,7 @@ const openAgents = async (
   for (const agent of agents) paths.push(await resolveAgentPath(agent, configs));
   const storage = memory ? ({ store: 'memory' } as const) : { workspace };
   const options = { agents: paths, ...storage, ...(config === null ? {} : { config }) };
-  return openConfigured(options, () => Promise.resolve(configs));
+  return openConfigured(options, configs);
 };
 
 /** Resolves a name like any agent name. */

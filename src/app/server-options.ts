@@ -1,6 +1,6 @@
 import type { Agent, ClientRules, Clock, Ids, RunOutcome, TokenEntry } from '#contracts';
 import type { AnsweredRequest, HttpLimits } from '#headends/http';
-import type { SlotLimits } from './serve/slot-queue.ts';
+import type { SlotLimits } from '#app/serve';
 
 export type ServerOptions = {
   /** Names of the agents to serve; default: all agents of the Cloister. */

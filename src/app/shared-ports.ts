@@ -2,9 +2,9 @@
 import type { RecordedBy, Semaphore } from '#base';
 import type { CellFolders, Clock, Ids, RunStartInfo, SharedRunPorts, Store, Validate } from '#contracts';
 import type { AgentList } from './agent-list.ts';
-import type { AgentResources } from './agents/agent-resources.ts';
+import type { AgentResources } from '#app/agents';
 import type { SchemaProblems } from './check-schemas.ts';
-import type { ConversationSettings } from './conversations/conversation-settings.ts';
+import type { ConversationSettings } from '#app/conversations';
 import type { OpenPauses } from './run-reader.ts';
 import type { StallMonitor } from './stall-monitor.ts';
 

@@ -2,7 +2,7 @@
 import { randomFillSync } from 'node:crypto';
 import { homedir } from 'node:os';
 import type { Clock, Ids } from '#contracts';
-import type { LaunchEnvironment } from './agents/launch-environment.ts';
+import type { LaunchEnvironment } from '#app/agents';
 import type { OpenPauses } from './run-reader.ts';
 import type { StallClock } from './stall-monitor.ts';
 

@@ -12,7 +12,7 @@ import type {
   ResumableReport,
   Subject,
 } from '#testkit';
-import { needsConfig, withChildren } from './agents/resources-from-code.ts';
+import { Configs, needsConfig, withChildren } from '#app/agents';
 import type { CloisterOptions } from './cloister-options.ts';
 import { resolveAgentResources } from './resolve-resources.ts';
 import { findRootAgent } from './find-root-agent.ts';
@@ -57,7 +57,6 @@ const loadWorkflowSubject = async (workflow: Workflow): Promise<Subject> => {
   if (inCode.length === agents.length && ![...withChildren(inCode)].some(needsConfig))
     return { agent: findRootAgent(inCode, agent) };
   const { loadSubject } = await import('./verify-subject.ts');
-  const { Configs } = await import('./agents/configs.ts');
   const launch = { ...systemLaunchEnvironment(), ...omitUndefined({ cwd, env, config }) };
   return loadSubject({ agents, ...(agent === undefined ? {} : { agent }) }, new Configs(launch));
 };

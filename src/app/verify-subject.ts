@@ -5,14 +5,8 @@ import { CloisterError } from '#base';
 import { modelFacts } from '#adapters/models';
 import type { Agent, ModelFacts } from '#contracts';
 import type { Subject } from '#testkit';
-import { withChildren } from './agents/resources-from-code.ts';
-import { findAgent } from './agents/find-agent.ts';
-import { isTeamFile, pathKind } from './agents/find-files.ts';
-import { providerName } from './agents/required-config.ts';
-import type { Configs } from './agents/configs.ts';
-import type { LaunchEnvironment } from './agents/launch-environment.ts';
-import { loadRegistry, problemsError } from './agents/registry.ts';
-import type { Registry } from './agents/registry.ts';
+import { withChildren, findAgent, isTeamFile, pathKind, problemsError, providerName } from '#app/agents';
+import type { Configs, LaunchEnvironment, Registry } from '#app/agents';
 import { FakeEnvironment } from './fake-environment.ts';
 import { findRootAgent } from './find-root-agent.ts';
 
@@ -25,6 +19,7 @@ export type VerifyTarget = {
 };
 
 export const loadSubject = async (target: VerifyTarget, configs: Configs): Promise<Subject> => {
+  const { loadRegistry } = await import('./agents/registry.ts');
   const registry = await loadRegistry(target.agents, { configs, inspectOnly: true, offline: true });
   const { problems, moduleErrors, agents } = registry;
   if (problems.length === 1 && moduleErrors.length === 1) throw moduleErrors[0]!;

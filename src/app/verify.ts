@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { CliWorld } from '#headends/cli';
 import { checkIsolation } from '#testkit';
 import type { IsolationReport } from '#testkit';
-import { Configs } from './agents/configs.ts';
+import { Configs } from '#app/agents';
 import { findSubject, isSubjectFile, loadSubject } from './verify-subject.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
 import { packageFolder } from './package-folder.ts';

@@ -12,7 +12,7 @@ export type { Json, JsonObject } from './json.ts';
 export { readTeamGoal, describeTeamGoal } from './team-goal.ts';
 export type { TeamGoalInfo } from './team-goal.ts';
 export { nearestName } from './nearest-name.ts';
-export { unknownNameText, unknownAgentError } from './unknown-agent.ts';
+export { agentNamed, unknownNameText, unknownAgentError } from './unknown-agent.ts';
 export { isName } from './ids.ts';
 export type { CellId, Hash, RunId } from './ids.ts';
 export {

@@ -1,8 +1,23 @@
-// The error for an agent name that does not exist.
+// Finds an agent by name, and the error for a name that does not exist.
 import { CloisterError } from './errors/index.ts';
 import { nearestName } from './nearest-name.ts';
 
 const [namesMax, charsMax] = [20, 80];
+
+/** Throws `agent_unknown`. `agents`: those the requester may see. */
+export const agentNamed = <T extends { readonly name: string }>(
+  agents: readonly T[],
+  name: string,
+  emptyText?: string,
+): T => {
+  const found = agents.find((agent) => agent.name === name);
+  if (found !== undefined) return found;
+  throw unknownAgentError(
+    name,
+    agents.map((agent) => agent.name),
+    emptyText,
+  );
+};
 
 /** `known`: the names the requester may see. `emptyText`: the detail if there are none. */
 export const unknownAgentError = (

@@ -66,6 +66,8 @@ export interface AgentService {
   readonly clients: ClientRules;
   /** The agents this caller may use, in the configured order. */
   agents(caller: Caller): readonly Agent[];
+  /** One of them. Throws `agent_unknown`, also for agents that the caller may not use. */
+  agent(caller: Caller, name: string): Agent;
   /**
    * Waits for a slot, then starts the run. The signal removes it from the queue or cancels the whole run. Rejects with a
    * CloisterError for an invalid request; agents the caller may not use are reported as unknown.

@@ -3,12 +3,11 @@
 import { rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { sha256 } from '#base';
-import { defineAgent, openCloister, openServer } from 'cloister';
+import { defineAgent, openCloister, openServer, hashToken } from 'cloister';
 import type { Agent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import type { RequestView, ScriptedReply } from 'cloister/testkit';
 
-import { hashToken } from '../../src/app/serve/token-registry.ts';
 import type { TokenEntry } from '#contracts';
 import { resultsBody, unknownCallId, toolName } from '../app/serve/crowd-tools.ts';
 import { seededRng } from '../app/serve/seeded-rng.ts';

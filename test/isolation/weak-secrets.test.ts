@@ -3,11 +3,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openCloister, openServer } from 'cloister';
+import { openCloister, openServer, hashToken } from 'cloister';
 import type { ScriptedReply } from 'cloister/testkit';
 import { rehearse } from 'cloister/testkit';
 import { checkAgents } from '../../src/app/agents/check-agents.ts';
-import { hashToken } from '../../src/app/serve/token-registry.ts';
 import { systemLaunchEnvironment } from '../../src/app/system-world.ts';
 import { chatResponse, withFetch } from './fake-wire.ts';
 import type { ChatReply } from './fake-wire.ts';

@@ -5,7 +5,8 @@ import { frontmatterTemplate } from '#core/registry';
 import { toToolName } from '#core/rules';
 import { Configs } from './configs.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
-import { loadRegistry, problemsError } from './registry.ts';
+import { problemsError } from './problems.ts';
+import { loadRegistry } from './registry.ts';
 
 export type AgentFileHelp = ToolNames & {
   readonly name: string;

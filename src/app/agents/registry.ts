@@ -22,8 +22,6 @@ import { readAgentFiles } from './read-agent-files.ts';
 import type { AgentFiles, LinkedFile } from './read-agent-files.ts';
 import { probeServers } from './probe-servers.ts';
 
-export { problemsError } from './problems.ts';
-
 export type Registry = {
   /** The requested agents, which contain their children. */
   readonly agents: readonly Agent[];

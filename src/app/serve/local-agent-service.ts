@@ -3,7 +3,7 @@
 //   V1. A caller can only access its own agents, runs and conversations; others look unknown to it, not forbidden.
 //   V2. A request is a run of its own, within the budget of its token. It holds a slot until it has ended, except
 //       while it waits for its client or for messages.
-import { CloisterError, PromptlyReleasingMap } from '#base';
+import { agentNamed, CloisterError, PromptlyReleasingMap } from '#base';
 import type { RunId } from '#base';
 import type {
   Agent,
@@ -25,7 +25,6 @@ import type {
   StartedAgent,
   TokenEntry,
 } from '#contracts';
-import { servedAgent } from '#headends/shared';
 import { Allowances, nothingSpent } from './allowances.ts';
 import type { SettleAllowance } from './allowances.ts';
 import { budgetWithin } from './budget-within.ts';
@@ -98,6 +97,10 @@ export class LocalAgentService implements AgentService {
     return this.#live.size;
   }
 
+  agent(caller: Caller, name: string): Agent {
+    return agentNamed(this.agents(caller), name, 'this token may not run any agent.');
+  }
+
   agents(caller: Caller): readonly Agent[] {
     const entry = this.#entry(caller);
     const all = this.#ports.cloister.agents;
@@ -143,7 +146,7 @@ export class LocalAgentService implements AgentService {
     resume?: (cloister: Cloister) => Promise<RunSession>,
   ): Promise<ServedRun> {
     const entry = this.#entry(caller);
-    const agent = servedAgent(this, caller, request.agent);
+    const agent = this.agent(caller, request.agent);
     // No caller gets more than the agent's definition allows.
     const budget = budgetWithin(budgetWithin(request.budget, entry.budget), agent.budget);
     const { slots } = this.#ports;

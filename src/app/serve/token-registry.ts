@@ -3,15 +3,9 @@
 //   T1. Only hashes are stored. A token is 256 random bits, so a plain hash cannot be reversed.
 //   T2. A wrong token takes as long as a right one, however many entries there are: the entry is looked up by hash, which a
 //       client cannot control, and exactly one full comparison follows in any case.
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
+import { sha256 as hashToken } from '#base';
 import type { Caller, TokenEntry } from '#contracts';
-
-/** The prefix of every token, so that leaked tokens can be recognised. */
-const prefix = 'clo_';
-
-export const makeToken = (): string => prefix + randomBytes(32).toString('base64url');
-
-export const hashToken = (token: string): string => hash('sha256', token);
 
 /** The entry for a token that was generated for this server only. */
 export const temporaryTokenEntry = (token: string): TokenEntry => {

@@ -1,7 +1,7 @@
 // The routes for Anthropic's clients: each agent is a model.
 import type { Json } from '#base';
 import type { AdmittedRequest, HttpRoute, RouteReply, AgentService } from '#contracts';
-import { answerAsCall, startOrContinue, servedAgent } from '#headends/shared';
+import { answerAsCall, startOrContinue } from '#headends/shared';
 import { anthropicError } from './anthropic-error.ts';
 import { estimateTokens } from './count-tokens.ts';
 import { listModels, modelInfo } from './list-models.ts';
@@ -29,7 +29,7 @@ export const anthropicRoutes = (service: AgentService, world: { now(): number })
       when: isAnthropicClient,
       formatError,
       operation: anthropicModelOperation,
-      answer: async (call) => okReply(modelInfo(servedAgent(service, call.caller, call.params['model'] ?? ''), since)),
+      answer: async (call) => okReply(modelInfo(service.agent(call.caller, call.params['model'] ?? ''), since)),
     },
     {
       method: 'POST',
@@ -45,7 +45,7 @@ export const anthropicRoutes = (service: AgentService, world: { now(): number })
       operation: countOperation(service.clients),
       answer: async (call) => {
         const request = parseCount(call.body, service.clients);
-        return okReply({ input_tokens: estimateTokens(servedAgent(service, call.caller, request.agent), request) });
+        return okReply({ input_tokens: estimateTokens(service.agent(call.caller, request.agent), request) });
       },
     },
   ];

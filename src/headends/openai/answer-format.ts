@@ -1,6 +1,5 @@
 // Parses the answer format that a client requests.
 import type { AgentRequest, AgentService, Caller } from '#contracts';
-import { servedAgent } from '#headends/shared';
 import type { BodyFields } from '#headends/shared';
 
 /** `inner`: the field in which chat completions nest the schema; responses keep it next to the type. */
@@ -26,6 +25,6 @@ export const withObjectFormat = <R extends Pick<AgentRequest, 'agent' | 'format'
 ): R =>
   request.format === 'json' &&
   request.schema === undefined &&
-  servedAgent(service, caller, request.agent).output.schema === undefined
+  service.agent(caller, request.agent).output.schema === undefined
     ? { ...request, schema: { type: 'object' } }
     : request;

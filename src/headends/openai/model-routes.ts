@@ -1,7 +1,6 @@
 // Lists the agents of a caller as models.
 import type { JsonObject } from '#base';
 import type { Agent, HttpRoute, AgentService } from '#contracts';
-import { servedAgent } from '#headends/shared';
 import { epochSeconds } from './ids.ts';
 import { openaiError } from './openai-error.ts';
 import { openaiModelOperation, modelsOperation } from './model-operations.ts';
@@ -25,7 +24,7 @@ export const modelRoutes = (service: AgentService, since: number): readonly Http
     operation: openaiModelOperation,
     answer: async ({ caller, params }) => ({
       status: 200,
-      body: openaiModel(servedAgent(service, caller, params['model'] ?? ''), since),
+      body: openaiModel(service.agent(caller, params['model'] ?? ''), since),
     }),
   },
 ];

@@ -2,7 +2,6 @@
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, AdmittedRequest, RouteReply, ServedRun, AgentService } from '#contracts';
-import { servedAgent } from '#headends/shared';
 import { answerReply, awaitAnswer } from './answer-reply.ts';
 import { eventStream } from './event-stream.ts';
 import { detailsJson, outcomeReply, restOutcomeJson } from './run-json.ts';
@@ -10,7 +9,7 @@ import type { ParsedRunRequest } from './parsed-run-request.ts';
 
 /** Throws `agent_unknown`. */
 export const requestedAgent = (service: AgentService, { caller, params }: AdmittedRequest): Agent =>
-  servedAgent(service, caller, params['agent'] ?? '');
+  service.agent(caller, params['agent'] ?? '');
 
 export const askAgent = async (
   service: AgentService,

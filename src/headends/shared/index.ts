@@ -6,4 +6,3 @@ export { answerAsCall, callArguments, refuseTwoFormats, requestArguments } from 
 export { splitDialog } from './dialog.ts';
 export { BodyFields } from './body-fields.ts';
 export { operatorHints } from './operator-hints.ts';
-export { servedAgent } from './served-agent.ts';

@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunId } from '#base';
-import { defineAgent, openCloister, openServer } from 'cloister';
+import { defineAgent, openCloister, openServer, hashToken } from 'cloister';
 import type { RunSummary, TokenEntry } from 'cloister';
 import { rehearse, virtualClock } from 'cloister/testkit';
 import { Allowances } from '../../../src/app/serve/allowances.ts';
 import type { SettleAllowance } from '../../../src/app/serve/allowances.ts';
-import { hashToken } from '../../../src/app/serve/token-registry.ts';
 import { temporaryFolder } from '../../isolation/temporary-folder.ts';
 import { Gate } from './gated-agent.ts';
 import { postRequest } from './local-requests.ts';

@@ -1,8 +1,7 @@
 // A client of chat completions that has tools, without a socket.
 import { onTestFinished } from 'vitest';
-import { openCloister, openServer } from 'cloister';
+import { openCloister, openServer, hashToken } from 'cloister';
 import type { Agent, Cloister, CloisterOptions, Server, ServerOptions } from 'cloister';
-import { hashToken } from '../../../src/app/serve/token-registry.ts';
 import { weather, time } from '../../headends/client-tools/scripted-agents.ts';
 import { postRequest } from './local-requests.ts';
 

@@ -1,9 +1,8 @@
 // The agent that the crowd asks: it repeats everything it was shown, so an answer reveals whose prompt it saw.
-import { defineAgent } from 'cloister';
+import { defineAgent, hashToken } from 'cloister';
 import type { Agent, TokenEntry } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { toolName } from './crowd-tools.ts';
-import { hashToken } from '../../../src/app/serve/token-registry.ts';
 
 export const crowdAgent = (): Agent =>
   defineAgent({

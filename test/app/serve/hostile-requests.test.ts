@@ -1,10 +1,9 @@
 // Well-formed requests that try to widen a limit or to block everyone else.
-import { defineAgent } from 'cloister';
+import { defineAgent, hashToken } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import { checkHostsAndOrigins, checkTokenEntries } from '../../../src/app/serve/check-server-setup.ts';
-import { hashToken } from '../../../src/app/serve/token-registry.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 
 const agent = (options: Partial<Parameters<typeof defineAgent>[0]> = {}, reply = 'Hello.') =>

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { defineAgent, openCloister } from 'cloister';
+import { defineAgent, openCloister, hashToken } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { LocalAgentService } from '../../../src/app/serve/local-agent-service.ts';
 import { defaultSlotLimits, SlotQueue } from '../../../src/app/serve/slot-queue.ts';
-import { hashToken, TokenRegistry } from '../../../src/app/serve/token-registry.ts';
+import { TokenRegistry } from '../../../src/app/serve/token-registry.ts';
 import { systemClock } from '../../../src/app/system-world.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { probes } from './crowd-probes.ts';

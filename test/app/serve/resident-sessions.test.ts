@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { defineAgent, openCloister } from 'cloister';
+import { defineAgent, openCloister, hashToken } from 'cloister';
 import type { Agent } from 'cloister';
 import { rehearse, virtualClock } from 'cloister/testkit';
 import type { Caller, RunSession } from '#contracts';
@@ -7,7 +7,7 @@ import { LocalAgentService } from '../../../src/app/serve/local-agent-service.ts
 import { createRunSlot } from '../../../src/app/serve/run-slot.ts';
 import { SlotQueue } from '../../../src/app/serve/slot-queue.ts';
 import { ResidentSessions } from '../../../src/app/serve/resident-sessions.ts';
-import { hashToken, TokenRegistry } from '../../../src/app/serve/token-registry.ts';
+import { TokenRegistry } from '../../../src/app/serve/token-registry.ts';
 import { systemClock } from '../../../src/app/system-world.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { Gate, gatedAgent } from './gated-agent.ts';

@@ -1,10 +1,9 @@
 // The server as a program uses it.
-import { defineAgent, openCloister, openServer } from 'cloister';
+import { defineAgent, openCloister, openServer, hashToken } from 'cloister';
 import type { ServerLine } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
-import { hashToken } from '../../../src/app/serve/token-registry.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
 import { getRequest, postRequest } from './local-requests.ts';
 

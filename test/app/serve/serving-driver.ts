@@ -1,10 +1,10 @@
 // The agents service for one caller, without a server.
-import { openCloister } from 'cloister';
+import { openCloister, hashToken } from 'cloister';
 import type { Agent, Cloister } from 'cloister';
 import type { Caller, Clock } from '#contracts';
 import { LocalAgentService } from '../../../src/app/serve/local-agent-service.ts';
 import { SlotQueue, slotLimitsFor } from '../../../src/app/serve/slot-queue.ts';
-import { hashToken, TokenRegistry } from '../../../src/app/serve/token-registry.ts';
+import { TokenRegistry } from '../../../src/app/serve/token-registry.ts';
 import { systemClock } from '../../../src/app/system-world.ts';
 
 export const ann: Caller = { name: 'ann' };

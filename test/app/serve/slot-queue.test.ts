@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { defineAgent } from 'cloister';
+import { defineAgent, hashToken } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { SlotQueue, slotLimitsFor } from '../../../src/app/serve/slot-queue.ts';
 import type { ReleaseSlot, SlotLimits } from '../../../src/app/serve/slot-queue.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
-import { hashToken } from '../../../src/app/serve/token-registry.ts';
 import { gatedAgent } from './gated-agent.ts';
 import { postRequest } from './local-requests.ts';
 

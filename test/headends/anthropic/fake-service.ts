@@ -1,5 +1,5 @@
 // A fake agent service whose runs end as a test says, and a way to call its routes as the HTTP headend does.
-import { CloisterError } from '#base';
+import { agentNamed, CloisterError } from '#base';
 import type { Json, JsonObject, RunId } from '#base';
 import type {
   Agent,
@@ -88,6 +88,7 @@ const parsedEvent = ({ event, data }: ServerEvent): JsonObject => {
 const fakeService = (options: FakeServiceOptions, started: AgentRequest[]): AgentService => ({
   clients: { system: false, tools: false, activity: false, ...options.clients },
   agents: () => options.agents ?? [lead],
+  agent: (_caller, name) => agentNamed(options.agents ?? [lead], name),
   startRun: async (_caller, asked) => {
     if (options.refuse !== undefined) throw options.refuse;
     started.push(asked);

@@ -104,6 +104,7 @@ export const fakeService = ({
   const started: FakeService['started'] = [];
   const service: AgentService = {
     clients: { system: false, tools: false, activity: false },
+    agent: (_caller, name) => agents[name]!,
     agents: ({ name }) => (name.startsWith('no') ? [] : names.map((each) => agents[each]!)),
     startRun: async (caller, asked, signal) => {
       started.push({ caller: caller.name, asked });

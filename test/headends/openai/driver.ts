@@ -1,10 +1,11 @@
 // The only file of these tests that knows the headend's API: a fake service with one run, and a way to call a route.
-import { CloisterError } from '#base';
+import { agentNamed, CloisterError } from '#base';
 import type { CellId, Failure, Json, JsonObject, RunId } from '#base';
 import type {
   Agent,
   AnswerPiece,
   AgentRequest,
+  Caller,
   ClientRules,
   CallerRun,
   RouteReply,
@@ -70,13 +71,17 @@ export const text = (...texts: readonly string[]): readonly AnswerPiece[] =>
 const fakeAgent = (name: string): Agent =>
   ({ name, description: `It is ${name}.`, input: { format: 'text' }, output: { format: 'text' } }) as Agent;
 
+const agentsOf = ({ name }: Caller): readonly Agent[] =>
+  (name === me.name ? ['guide', 'cook'] : ['secret']).map(fakeAgent);
+
 export const serve = (fakeRun: FakeRun = {}): FakeService => {
   const started: AgentRequest[] = [];
   const outcome = fakeRun.outcome ?? makeOutcome('completed', 'Paris.');
   const clients = { system: false, tools: false, activity: false, ...fakeRun.clients };
   const service: AgentService = {
     clients,
-    agents: ({ name }) => (name === me.name ? ['guide', 'cook'] : ['secret']).map(fakeAgent),
+    agents: agentsOf,
+    agent: (caller, name) => agentNamed(agentsOf(caller), name),
     startRun: async (_caller, asked) => {
       started.push(asked);
       const ended = 'rejects' in fakeRun ? Promise.reject(fakeRun.rejects) : Promise.resolve(outcome);

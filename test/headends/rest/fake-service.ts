@@ -1,5 +1,5 @@
 // A fake AgentService that records requests and answers as a test says, and a way to call routes without a server.
-import { CloisterError } from '#base';
+import { agentNamed, CloisterError } from '#base';
 import type { CellId, Json, JsonObject, RunId } from '#base';
 import type {
   Agent,
@@ -129,6 +129,10 @@ export class FakeService implements AgentService {
   constructor(behaviour: Behaviour = {}) {
     this.behaviour = behaviour;
     this.routes = restRoutes(this, { version: '1.2.3' });
+  }
+
+  agent(caller: Caller, name: string): Agent {
+    return agentNamed(this.agents(caller), name, 'this token may not run any agent.');
   }
 
   agents({ name }: Caller): readonly Agent[] {
