@@ -9,8 +9,7 @@ export type CrossingKind =
   | 'broadcast'
   | 'note'
   | 'file'
-  | 'history'
-  | 'checkpoint';
+  | 'history';
 
 /** One end of a crossing. `outside`: the person or program that requested the run. */
 export type CrossingEnd = CellId | 'outside';
@@ -40,7 +39,7 @@ declare abstract class Sealed {
 export type Crossed<K extends CrossingKind = CrossingKind> = CrossingContent<K> & Sealed;
 
 /** The closed list of reasons for refusing a crossing. */
-export type RefusalReason = 'no-grant' | 'expired' | 'used-up' | 'revoked' | 'label' | 'filter-failed';
+export type RefusalReason = 'no-grant' | 'label' | 'filter-failed';
 export type CrossingRefusal = { readonly refused: RefusalReason };
 
 /** The grants an agent's definition can list. Default: `goal`, `result` and `note`. */
@@ -54,18 +53,6 @@ export type ShareName = 'system' | 'context';
  * operator wrote; the child gets it as system text. CONTEXT: data.
  */
 export type SharedMessage = { readonly category: 'SYSTEM' | 'CONTEXT'; readonly text: string };
-
-/** Permission for one kind of crossing between two ends. Grants come from definitions and code, never from content that crosses. */
-export type Grant = {
-  readonly name: string;
-  readonly kind: CrossingKind;
-  readonly from: CrossingEnd;
-  readonly to: CrossingEnd;
-  readonly countMax?: number;
-  readonly expiresAt?: number;
-  readonly revoked?: boolean;
-  readonly refuses?: readonly Label[];
-};
 
 /** One crossing decision in one cell's ledger. */
 export type LedgerEntry = {

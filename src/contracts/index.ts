@@ -78,7 +78,6 @@ export type {
   Crossing,
   CrossingKind,
   CrossingEnd,
-  Grant,
   GrantName,
   Label,
   LedgerEntry,

@@ -56,11 +56,8 @@ export const bugs: readonly Bug[] = [
     'run-record-end',
     'if ($(test)) for (const _ of [1, 2]) $(consequent) else $(alternate)',
   ),
-  bug(
-    'a result crosses back although no grant allows it',
-    'cross-verdict',
-    '{ allowed: true as const, grant: { name: crossing.kind, kind: crossing.kind, from: crossing.from, to: crossing.to } }',
-  ),
+  bug('a result crosses back although no grant allows it', 'policy-result', 'kind'),
+  bug('a goal crosses although no grant allows it', 'policy-down', 'kind'),
 
   // Money.
   bug('the cost of an attempt is not booked', 'account-settle-hold', 'if ($(test)) $(consequent)'),

@@ -52,7 +52,7 @@ export const mailBugs: readonly Bug[] = [
     'mail-sender',
     '$(key): /^Message from ([\\w.:-]+) /u.exec(text)?.[1] ?? $(value)',
   ),
-  bug('an answer reaches an agent that its sender may not message', 'mail-may-pass', 'return true;'),
+  bug('an answer reaches an agent that its sender may not message', 'policy-message', 'kind'),
   bug('mail read with a tool is not part of the chain', 'mail-read-chain', ''),
 
   // A parent that has answered waits for the work of its agents, and takes nothing from them meanwhile.

@@ -5,7 +5,8 @@
 //   D2. A name is looked up among the agents that the requester may write to. Any other name looks unknown.
 //   D3. What an agent is told about ended agents depends only on those that it could write to, however many others have ended.
 import type { CellId } from '#base';
-import type { SpawnIdentity, TopicRules } from '#contracts';
+import type { SpawnIdentity, TeamPart, TopicRules } from '#contracts';
+import { areTeammates, mayWrite } from '#core/crossings';
 import { Mailbox } from './mailbox.ts';
 import type { CheckCrossed } from './mailbox.ts';
 
@@ -21,6 +22,8 @@ export type Member = {
   readonly messages: readonly string[];
   readonly topics: TopicRules;
   readonly createdAt: number;
+  /** For a cell of a team: its part. */
+  readonly part: TeamPart | null;
   /** For a team: which members each of its agents may write to. The team receives that mail for them. */
   readonly forwards?: Readonly<Record<string, readonly string[]>> | undefined;
   readonly mailbox: Mailbox;
@@ -49,16 +52,16 @@ export class Directory {
   readonly #byParent = new Map<CellId, Set<Member>>();
   readonly #subscribers = new Map<string, Set<Member>>();
 
-  readonly #ledger: CheckCrossed;
+  readonly #door: CheckCrossed;
 
-  constructor(ledger: CheckCrossed) {
-    this.#ledger = ledger;
+  constructor(door: CheckCrossed) {
+    this.#door = door;
   }
 
   add(entry: Entry): Member {
     const member: Member = {
       ...entry,
-      mailbox: new Mailbox(entry.cell, this.#ledger),
+      mailbox: new Mailbox(entry.cell, this.#door),
       subscriptions: new Set(),
       ended: [],
     };
@@ -125,11 +128,6 @@ export class Directory {
     return [...(this.#subscribers.get(topic) ?? [])];
   }
 
-  /** Whether messages may pass between the two. */
-  allows(one: Member, other: Member): boolean {
-    return mayWrite(one, other);
-  }
-
   /** Finds the agent that a cell means by a name. */
   lookup(requester: Member, name: string): LookupResult {
     if (name === 'self' || name === requester.name)
@@ -167,7 +165,7 @@ export class Directory {
 
   /** Two members of one team. They can write to each other only through the team, and never on topics. */
   isSibling(one: Member, other: Member): boolean {
-    return one.parent === other.parent && one.cell !== other.cell && this.#teamFor(one) !== undefined;
+    return areTeammates(one, other) && one.cell !== other.cell;
   }
 
   /** The team that the member works in. */
@@ -216,21 +214,3 @@ const preferNearest = (among: readonly Member[], requester: Member, name: string
 
 /** Per agent that could write to them: a bound for the whole run would show how many agents of others have ended. */
 const endedMax = 1_000;
-
-type MessagingParty = Pick<Member, 'cell' | 'parent' | 'agent' | 'messages'>;
-
-/** Reserved: no agent can have one of these names. */
-const roles: readonly string[] = ['parent', 'children', 'siblings'];
-
-/** Each must name the other. */
-export const mayWrite = (one: MessagingParty, other: MessagingParty): boolean =>
-  one.cell !== other.cell && lists(one, other) && lists(other, one);
-
-const lists = ({ cell, parent, messages }: MessagingParty, other: MessagingParty): boolean =>
-  messages.some(
-    (name) =>
-      (name === 'parent' && other.cell === parent) ||
-      (name === 'children' && other.parent === cell) ||
-      (name === 'siblings' && other.parent === parent && parent !== null) ||
-      (name === other.agent && !roles.includes(name)),
-  );

@@ -1,4 +1,4 @@
-export { Directory, mayWrite } from './directory.ts';
+export { Directory } from './directory.ts';
 export type { LookupResult, Member } from './directory.ts';
 export { mailRefusals, mailToolError, mailToolSuccess, mailToolValue, sessionHandle } from './mail-tool-replies.ts';
 export type { MailToolReply } from './mail-tool-replies.ts';

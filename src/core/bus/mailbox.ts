@@ -57,11 +57,11 @@ export class Mailbox {
   /** The newest seq so far; messages arrive in seq order. */
   #newestSeq = -1;
   readonly #cell: CellId;
-  readonly #ledger: CheckCrossed;
+  readonly #door: CheckCrossed;
 
-  constructor(cell: CellId, ledger: CheckCrossed) {
+  constructor(cell: CellId, door: CheckCrossed) {
     this.#cell = cell;
-    this.#ledger = ledger;
+    this.#door = door;
   }
 
   hasRoom(sender: CrossingEnd, bytes: number): boolean {
@@ -91,7 +91,7 @@ export class Mailbox {
   }
 
   put(crossed: Mailable): void {
-    this.#ledger.check(crossed, this.#cell);
+    this.#door.check(crossed, this.#cell);
     const message = toQueuedMessage(crossed);
     // probe: mailbox-put-again
     if (message.seq <= this.#newestSeq) return;

@@ -1,6 +1,7 @@
 // What the forks in a run's log changed. Each change applies from the fork's position on; recorded definitions stay as they are.
 import type { CellId, RunId } from '#base';
-import type { Amendment, Frame, Grant } from '#contracts';
+import type { Amendment, Frame, GrantName } from '#contracts';
+import type { Withdrawals } from '#core/crossings';
 
 type Fork = {
   readonly no: number;
@@ -12,7 +13,7 @@ type Fork = {
   readonly amendment: Amendment;
 };
 
-export class Amendments {
+export class Amendments implements Withdrawals {
   readonly #forks: readonly Fork[];
 
   constructor(frames: readonly Frame[]) {
@@ -25,10 +26,11 @@ export class Amendments {
     });
   }
 
-  /** The grants that an agent's cells still have at this frame: never more than its definition gives. */
-  grants(agent: string, grants: readonly Grant[], frame: number): readonly Grant[] {
-    const withdrawn = this.#amendmentsFor(agent, frame).flatMap(({ withoutGrants = [] }) => withoutGrants);
-    return withdrawn.length === 0 ? grants : grants.filter(({ name }) => !withdrawn.some((one) => one === name));
+  /** The grants that an agent's cells no longer have at this frame. */
+  withdrawnFrom(agent: string, frame: number): readonly GrantName[] {
+    return this.#forks.length === 0
+      ? none
+      : this.#amendmentsFor(agent, frame).flatMap(({ withoutGrants = [] }) => withoutGrants);
   }
 
   /** The model that replaced an agent's own before this frame. */
@@ -69,5 +71,5 @@ export class Amendments {
   }
 }
 
-const none: readonly Amendment[] = [];
+const none: readonly never[] = [];
 export const noAmendments = new Amendments([]);

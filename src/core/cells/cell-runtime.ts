@@ -17,7 +17,7 @@ import type {
   TeamPart,
   RunPorts,
 } from '#contracts';
-import type { Ledger } from '#core/crossings';
+import type { Door } from '#core/crossings';
 import type { Account } from './account.ts';
 import type { StartedChild } from './started-child.ts';
 import type { Amendments } from './amendments.ts';
@@ -46,7 +46,7 @@ export interface CellRuntime extends CellContext {
   readonly account: Account;
   readonly liveRun: {
     readonly mail: MailDelivery;
-    readonly ledger: Ledger;
+    readonly door: Door;
     readonly startedAt: number;
     /** The format of the run's records: it decides which versions of rules, estimates and texts the run uses. */
     readonly format: number;

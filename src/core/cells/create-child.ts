@@ -5,12 +5,12 @@
 //   B3. What is refused costs nothing: no cell, and no spawn is counted.
 import { sha256 } from '#base';
 import type { CellId, Failure } from '#base';
-import type { Agent, Amounts, Budget, ChildRequest, Grant, MemoryScope, SpawnIdentity, TeamPart } from '#contracts';
-import { createGrants, cross } from '#core/crossings';
-import type { Door } from '#core/crossings';
+import type { Agent, Amounts, Budget, ChildRequest, SpawnIdentity } from '#contracts';
+import type { CrossingMoment } from '#core/crossings';
 import type { Account } from './account.ts';
 import { answerReserve } from './answer-reserve.ts';
 import type { LocalRun } from './local-run.ts';
+import { partyOf } from './party.ts';
 import type { SpawnedChild } from './spawned-children.ts';
 import type { StartedChild } from './started-child.ts';
 
@@ -32,21 +32,26 @@ export const createChild = (caller: Caller, request: ChildRequest): StartedChild
   const { agent, part, check, about } = request;
   const cell = caller.newCellId(agent.name, request.spawnsReserved);
   if (cell === null) return { code: 'budget_refused', detail: 'No more agents can be started.' };
-  const door = doorBetween(caller, cell, request);
-  const goal = request.goal === null ? null : crossGoal(caller, cell, request.goal, door);
-  if (goal !== null && 'refused' in goal)
+  const { cellId: from, liveRun } = caller;
+  const { door } = liveRun;
+  door.admit(partyOf({ cell, parent: from, agent, spawned: request.spawn, task: part }));
+  const moment = { at: caller.now, frame: caller.nextFrame };
+  const goal =
+    request.goal === null ? null : door.cross({ kind: 'goal', from, to: cell, content: request.goal }, moment);
+  if (goal !== null && 'refused' in goal) {
+    door.forget(cell);
     return { code: 'crossing_refused', detail: `The goal was refused: ${goal.refused}.` };
-  const shares = crossGifts(caller, cell, request, door);
+  }
+  const shares = crossGifts(caller, cell, request, moment);
   const spawned = request.spawn && spawnIdentity(request.spawn, agent, caller, cell);
   const caps = lowerCaps(agent.budget, caller.account.caps);
   const floor = agent.team === null ? undefined : answerReserve(agent, true, caps);
-  const recorded = caller.liveRun.recorded?.cells.get(cell)?.birth;
+  const recorded = liveRun.recorded?.cells.get(cell)?.birth;
   return {
     do: 'child',
     cell,
     agent,
     goal,
-    grants: door.grants,
     caps,
     // probe: child-deadline
     deadline: earliestDeadline(agent.budget, caller.deadline, caller.now),
@@ -61,34 +66,21 @@ export const createChild = (caller: Caller, request: ChildRequest): StartedChild
   };
 };
 
-const doorBetween = ({ cellId, liveRun, nextFrame, now }: Caller, cell: CellId, request: ChildRequest): Door => {
-  const { agent, part } = request;
-  const grants = [...createGrants(agent, cell, cellId), ...(part === undefined ? [] : teamGrants(cellId, cell, part))];
-  return { grants: liveRun.amendments.grants(agent.name, grants, nextFrame), ledger: liveRun.ledger, at: now };
-};
-
-/** What the operator's team definition allows: results, with the scope as grant name, and messages of the team. */
-const teamGrants = (from: CellId, to: CellId, part: TeamPart): readonly Grant[] => {
-  const scope: MemoryScope = part.part === 'task' ? part.scope : 'all';
-  return [
-    { name: scope, kind: 'dependency', from, to },
-    { name: 'message', kind: 'message', from, to },
-  ];
-};
-
-const crossGoal = ({ cellId: from }: Caller, to: CellId, content: string, door: Door) =>
-  cross({ kind: 'goal', from, to, content, labels: [] }, door);
-
 /** Crosses the rest. Whether a part of the caller's window crossed. */
-const crossGifts = ({ cellId }: Caller, cell: CellId, { gives = [], note }: ChildRequest, door: Door): boolean => {
+const crossGifts = (
+  { cellId, liveRun: { door } }: Caller,
+  cell: CellId,
+  { gives = [], note }: ChildRequest,
+  moment: CrossingMoment,
+): boolean => {
   let shares = false;
   for (const { kind, content } of gives) {
-    const passed = cross({ kind, from: cellId, to: cell, content, labels: [] }, door);
+    const passed = door.cross({ kind, from: cellId, to: cell, content }, moment);
     if (kind === 'share') shares = !('refused' in passed);
   }
+  const up = { kind: 'note', from: cell, to: cellId } as const;
   // Without the grant no note is tried: the refusal alone would reveal that there is one.
-  if (note !== undefined && door.grants.some(({ kind }) => kind === 'note'))
-    cross({ kind: 'note', from: cell, to: cellId, content: note, labels: [] }, door);
+  if (note !== undefined && door.permits(up, moment.frame)) door.cross({ ...up, content: note }, moment);
   return shares;
 };
 

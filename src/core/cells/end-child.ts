@@ -1,7 +1,7 @@
 // The end of a child: its result crosses in the frame of its settlement.
 import type { CellId, Json } from '#base';
 import type { Crossed, CrossingRefusal, Frame, Outcome, Settlement } from '#contracts';
-import { cross } from '#core/crossings';
+import type { CrossingMoment } from '#core/crossings';
 import { settleRecord } from './begin-record.ts';
 import type { StartedChild } from './started-child.ts';
 import { resultEnvelope } from './envelope.ts';
@@ -22,12 +22,13 @@ export const endChild = (
   recorded: Frame | undefined,
 ): void => {
   const { liveRun, cellId } = caller;
-  const { replaying, ledger } = liveRun;
+  const { replaying, door } = liveRun;
   const { cell, spawned } = started.operation;
   // The end of its session, up to here, was the child's own work.
   liveRun.ports.stalls?.end(cell);
   const at = recorded?.at ?? liveRun.time();
-  const passed = crossResult(caller, started.operation, outcome, { at, frame: recorded?.no ?? liveRun.nextFrame });
+  const moment = { at, frame: recorded?.no ?? liveRun.nextFrame };
+  const passed = crossResult(caller, started.operation, outcome, moment);
   const result: Settlement<Json> =
     'refused' in passed
       ? { at, ok: false, failure: { code: 'crossing_refused' } }
@@ -35,10 +36,10 @@ export const endChild = (
   const ended = { cell, outcome };
   if (recorded !== undefined) liveRun.compareChildEnd(recorded, settleRecord(started.no, result, { ended }));
   if (replaying !== null) {
-    ledger.discard();
+    door.discard();
     return replaying.leave();
   }
-  if (liveRun.usesMail) liveRun.mail.returnUnread(cell, { ledger, at });
+  if (liveRun.usesMail) liveRun.mail.returnUnread(cell, moment);
   caller.settle(started, result, { ended });
   liveRun.getLiveCell(cell)?.account.setMemoryBytes(0);
   liveRun.forgetCell(cell);
@@ -49,15 +50,14 @@ export const endChild = (
 
 const crossResult = (
   { liveRun, cellId: to }: Caller,
-  { cell, agent, grants, spawned }: StartedChild,
+  { cell, spawned }: StartedChild,
   outcome: Outcome,
-  { at, frame }: { readonly at: number; readonly frame: number },
+  moment: CrossingMoment,
 ): Crossed<'result'> | CrossingRefusal => {
   const content = JSON.stringify({
     // probe: child-envelope
     ...resultEnvelope(outcome, 'parent'),
     ...(spawned === undefined ? {} : { agent_id: spawned.name }),
   });
-  const door = { grants: liveRun.amendments.grants(agent.name, grants, frame), ledger: liveRun.ledger, at };
-  return cross({ kind: 'result', from: cell, to, content, labels: [] }, door);
+  return liveRun.door.cross({ kind: 'result', from: cell, to, content }, moment);
 };

@@ -10,6 +10,7 @@ export { resultEnvelope } from './envelope.ts';
 export type { CellRuntime, OutsideSpawnPorts, RunChild } from './cell-runtime.ts';
 export { shownBytesMax } from './limits.ts';
 export { LocalContext } from './local-context.ts';
+export { partyOf } from './party.ts';
 export { LocalRun } from './local-run.ts';
 export type { LiveCell } from './local-run.ts';
 export { readRecordedRun } from './recorded-run.ts';

@@ -3,10 +3,10 @@ import type { CellId, Hash } from '#base';
 import type { Birth, AgentDefinition, Crossed, Frame, ReceiveResult } from '#contracts';
 import { Directory, isMessage } from '#core/bus';
 import type { CheckCrossed } from '#core/bus';
-import { messagesDefault } from './mail-delivery.ts';
+import { messagesDefault } from '#core/crossings';
 
-export const loadMailDirectory = (frames: readonly Frame<Crossed>[], ledger: CheckCrossed): Directory => {
-  const directory = new Directory(ledger);
+export const loadMailDirectory = (frames: readonly Frame<Crossed>[], door: CheckCrossed): Directory => {
+  const directory = new Directory(door);
   const definitions = new Map<Hash, AgentDefinition>();
   const receives = new Set<string>();
   for (const frame of frames) {
@@ -52,12 +52,23 @@ const register = (
   definition: AgentDefinition | undefined,
   createdAt: number,
 ): void => {
-  const { cell, parent, agent, spawned = null } = birth;
+  const { cell, parent, agent, spawned = null, task: part = null } = birth;
   if (spawned === null && definition?.messages === undefined) return;
   const messages = definition?.messages ?? messagesDefault;
   const topics = definition?.topics ?? { hear: [], say: [] };
   const forwards = definition?.team?.messages;
-  directory.add({ cell, parent, agent, name: spawned?.name ?? agent, spawned, messages, topics, createdAt, forwards });
+  directory.add({
+    cell,
+    parent,
+    agent,
+    name: spawned?.name ?? agent,
+    spawned,
+    messages,
+    topics,
+    createdAt,
+    part,
+    forwards,
+  });
 };
 
 const deliver = (directory: Directory, { contents = [] }: Frame<Crossed>): void => {

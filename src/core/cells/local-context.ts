@@ -27,6 +27,7 @@ import { endChild } from './end-child.ts';
 import { resumeOperation } from './resume-operation.ts';
 import { InFlight } from './in-flight.ts';
 import type { LocalRun } from './local-run.ts';
+import { partyOf } from './party.ts';
 import type { RecordedCell } from './recorded-run.ts';
 import { decidePost } from './mail-room.ts';
 import { postRecord } from './post-record.ts';
@@ -82,6 +83,7 @@ export class LocalContext implements CellRuntime {
     this.account = account;
     this.#recorded = run.recorded?.cells.get(seed.cell);
     this.createdInFrame = this.#recorded?.createdInFrame ?? run.nextFrame - 1;
+    run.door.admit(partyOf(seed));
     const receivedCrossings = (this.receivedCrossings = new ReceivedCrossings(this, seed.goal));
     if (seed.frame !== undefined) receivedCrossings.addFromFrame(seed.frame);
     if (run.replaying === null && (this.spawned !== null || this.agent.messages !== null)) run.mail.register(this);
@@ -304,7 +306,7 @@ export class LocalContext implements CellRuntime {
 
   startChild(started: InFlightOperation<StartedChild>, createdAt: number, frame?: Frame<Crossed>): void {
     const { operation } = started;
-    const { cell, agent, grants } = operation;
+    const { cell, agent } = operation;
     const account = this.liveRun.accountFor(cell, this.account, operation.caps);
     if (operation.floor !== undefined && this.liveRun.recorded?.cells.has(cell) !== true)
       account.floor = operation.floor;
@@ -312,7 +314,7 @@ export class LocalContext implements CellRuntime {
     const seed = { ...operation, depth: this.depth + 1, parent: this.cellId, createdAt, frame };
     const child = new LocalContext(this.liveRun, seed, account);
     this.liveRun.addLiveCell(child);
-    if (operation.shares === true) this.liveRun.addShare(cell, { from: this, cell: child, grants });
+    if (operation.shares === true) this.liveRun.addShare(cell, { from: this, cell: child });
     // On replay, the log says when the child was stopped.
     const stop = (failure: Failure): void => child.halt(failure);
     // probe: child-stop

@@ -11,7 +11,6 @@ import type {
   AgentDefinition,
   Frame,
   FrameRecord,
-  Grant,
   Operation,
   Outcome,
   PassedOverModel,
@@ -19,9 +18,10 @@ import type {
   Redact,
   RunPorts,
 } from '#contracts';
-import { Ledger } from '#core/crossings';
+import { Door } from '#core/crossings';
 import { Account } from './account.ts';
 import { Amendments, noAmendments } from './amendments.ts';
+import { admitRecorded } from './party.ts';
 import { readReceived } from './received-crossings.ts';
 import type { ReceivedCrossing, ReceivedCrossings } from './received-crossings.ts';
 import type { SettleRecord } from './begin-record.ts';
@@ -38,7 +38,8 @@ export type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly 
 export class LocalRun {
   readonly ports: RunPorts;
   readonly #runChild: RunChild;
-  readonly ledger = new Ledger();
+  /** Decides and records what crosses between its cells. */
+  readonly door: Door;
   readonly recorded: RecordedRun | null;
   /** Set on replay: the whole run is repeated from its log, and nothing is written. */
   readonly replaying: ReplayComparison | null;
@@ -72,6 +73,7 @@ export class LocalRun {
     this.recorded = past?.recorded ?? null;
     this.replaying = past?.replaying ?? null;
     this.amendments = past === undefined ? noAmendments : new Amendments(past.recorded.frames);
+    this.door = new Door(this.amendments);
     this.format = readRecordedBy(past?.recorded.frames[0]?.record)?.format ?? this.recordedBy.format;
     this.startedAt = startedAt;
     this.#latest = startedAt;
@@ -103,7 +105,7 @@ export class LocalRun {
 
   #createFrame(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame<Crossed> {
     // probe: frame-seal-ledger
-    const sealed = this.ledger.seal();
+    const sealed = this.door.seal();
     const definitions = extras?.childAgent === undefined ? undefined : this.#newDefinition(extras.childAgent);
     return {
       run: this.ports.run,
@@ -122,14 +124,14 @@ export class LocalRun {
 
   /** On replay: compares the frame that today's code would write with the recorded one. */
   compare(frame: Frame, replayed: Omit<ReplayedFrame, 'crossed'>): void {
-    this.replaying?.compare(frame, { ...replayed, crossed: this.ledger.pending });
-    this.ledger.discard();
+    this.replaying?.compare(frame, { ...replayed, crossed: this.door.pending });
+    this.door.discard();
   }
 
   /** On replay: reports an operation that is not in the log. */
   reportUnexpected(position: LogPosition, operation: Operation): void {
     this.replaying?.addUnexpected(position, operation);
-    this.ledger.discard();
+    this.door.discard();
   }
 
   /** Like `compare`, for the end of a child. */
@@ -156,7 +158,7 @@ export class LocalRun {
 
   /** Created on first use: most runs have no mail. */
   get mail(): MailDelivery {
-    return (this.#mail ??= new MailDelivery(this.ledger));
+    return (this.#mail ??= new MailDelivery(this.door));
   }
 
   /** What had crossed into a cell before the run was resumed, by ledger entry number. */
@@ -190,7 +192,7 @@ export class LocalRun {
     this.#shares?.delete(cell);
     this.#liveCells?.delete(cell);
     this.#mail?.forget(cell);
-    this.ledger.forget(cell);
+    this.door.forget(cell);
   }
 
   runChild(operation: StartedChild, runtime: CellRuntime): Promise<Outcome> {
@@ -256,16 +258,17 @@ export class LocalRun {
     const { accounts, inFlight } = loadAccounts(frames);
     this.#accounts = accounts;
     this.#inFlight = inFlight;
-    const restored = frames.map((frame) => this.ledger.restore(frame));
+    const restored = frames.map((frame) => this.door.restore(frame));
     this.#recordedCrossings = readReceived(restored);
-    if (this.replaying === null) this.#mail = new MailDelivery(this.ledger, loadMailDirectory(restored, this.ledger));
+    if (this.replaying === null) this.#mail = new MailDelivery(this.door, loadMailDirectory(restored, this.door));
     const digests: string[] = [];
     for (const { links, definitions, no, at } of frames) {
       this.#latest = Math.max(this.#latest, at);
-      if (links !== undefined) for (const link of links) this.ledger.load(link);
+      if (links !== undefined) for (const link of links) this.door.load(link);
       if (definitions !== undefined) for (const { digest } of definitions) digests.push(digest);
       this.#nextFrame = no + 1;
     }
+    if (this.replaying === null) admitRecorded(frames, this.door);
     this.#digests = digests;
     this.#downtimes = frames.flatMap(({ no, record, at }) =>
       record.type === 'resume' ? [{ no, at, ms: record.downMs }] : [],
@@ -306,7 +309,7 @@ const isOwnWork: Record<RecordType, boolean> = {
 export type LiveCell = Omit<CellRuntime, 'receivedCrossings'> & { readonly receivedCrossings: ReceivedCrossings };
 
 /** A share of its caller's window that a cell was given. */
-export type CellShare = { readonly from: LiveCell; readonly cell: LiveCell; readonly grants: readonly Grant[] };
+export type CellShare = { readonly from: LiveCell; readonly cell: LiveCell };
 
 /** The log that a run is resumed or replayed from. */
 export type RecordedPast = { readonly recorded: RecordedRun; readonly replaying?: ReplayComparison };

@@ -4,11 +4,11 @@
 //   P2. A message is addressed to a cell: it never reaches a cell that has ended, or a later cell with the same name.
 import { decodeMessage } from '#base';
 import type { CellId } from '#base';
-import type { Agent, Crossed, Frame, Mail, SpawnIdentity } from '#contracts';
+import type { Agent, Crossed, Frame, Mail, SpawnIdentity, TeamPart } from '#contracts';
 import { Directory, isMessage } from '#core/bus';
-import type { CheckCrossed, Member } from '#core/bus';
-import { cross } from '#core/crossings';
-import type { Door } from '#core/crossings';
+import type { Member } from '#core/bus';
+import { messagesDefault } from '#core/crossings';
+import type { CrossingMoment, Door } from '#core/crossings';
 import type { ReceivedCrossings } from './received-crossings.ts';
 
 /** What mail delivery needs to know about a cell. */
@@ -18,11 +18,10 @@ export type MailAddress = {
   readonly agent: Agent;
   readonly spawned: SpawnIdentity | null;
   readonly createdAt: number;
+  readonly task: TeamPart | null;
   readonly receivedCrossings: ReceivedCrossings;
   halt(): void;
 };
-
-export const messagesDefault: readonly string[] = ['parent', 'children'];
 
 export class MailDelivery {
   readonly directory: Directory;
@@ -32,13 +31,16 @@ export class MailDelivery {
   /** Topics that have subscribers outside the run. */
   readonly outsideTopics = new Set<string>();
 
-  constructor(ledger: CheckCrossed, directory = new Directory(ledger)) {
+  readonly #door: Door;
+
+  constructor(door: Door, directory = new Directory(door)) {
+    this.#door = door;
     this.directory = directory;
   }
 
   /** Makes a cell reachable by mail. On resume, the log may already have registered it. */
   register(address: MailAddress): Member {
-    const { cellId, parent, agent, spawned, createdAt } = address;
+    const { cellId, parent, agent, spawned, createdAt, task: part } = address;
     this.#addresses.set(cellId, address);
     const { name, topics } = agent;
     const messages = agent.messages ?? messagesDefault;
@@ -52,6 +54,7 @@ export class MailDelivery {
       messages,
       topics,
       createdAt,
+      part,
       forwards,
     };
     return this.directory.get(cellId) ?? this.directory.add(entry);
@@ -79,7 +82,7 @@ export class MailDelivery {
   }
 
   /** Notifies the senders of a cell's unread messages that the cell has ended. */
-  returnUnread(cell: CellId, { ledger, at }: Pick<Door, 'ledger' | 'at'>): void {
+  returnUnread(cell: CellId, moment: CrossingMoment): void {
     const member = this.directory.get(cell);
     for (const { kind, from, seq } of member?.mailbox.unread ?? []) {
       if (kind !== 'message' || from === 'outside' || this.directory.get(from) === undefined) continue;
@@ -89,8 +92,7 @@ export class MailDelivery {
       if (type !== 'message') continue;
       // probe: post-unread-note
       const content = `Your message ${id} to ${member!.name} was not read: that agent has ended.`;
-      const grants = [{ name: 'note', kind: 'note', from: cell, to: from } as const];
-      cross({ kind: 'note', from: cell, to: from, content, labels: [] }, { grants, ledger, at });
+      this.#door.cross({ kind: 'note', from: cell, to: from, content }, moment);
     }
   }
 

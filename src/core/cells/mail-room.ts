@@ -11,7 +11,6 @@ import type {
   CrossingEnd,
   DeadLetter,
   DeadReason,
-  Grant,
   Mail,
   PostRequest,
   ReceiveResult,
@@ -20,10 +19,8 @@ import type {
 } from '#contracts';
 import { mailRefusals, mailToolSuccess, mailToolValue, sessionHandle } from '#core/bus';
 import type { LookupResult, MailFilter, Member } from '#core/bus';
-import { cross } from '#core/crossings';
-import type { Ledger } from '#core/crossings';
+import type { CrossingRequest, Door } from '#core/crossings';
 import { isTopic } from '#core/registry';
-import type { Amendments } from './amendments.ts';
 import type { MailDelivery } from './mail-delivery.ts';
 import type { SpawnedChild } from './spawned-children.ts';
 
@@ -35,8 +32,7 @@ export type MailRequester = {
   readonly spawnedChildren: readonly SpawnedChild[];
   readonly liveRun: {
     readonly mail: MailDelivery;
-    readonly ledger: Ledger;
-    readonly amendments: Amendments;
+    readonly door: Door;
     readonly nextFrame: number;
   };
 };
@@ -294,40 +290,14 @@ const sendTo = (cell: MailRequester, to: Member | 'outside', message: Message, a
   // An answer always fits: there is at most one for each message that its reader sent.
   if (to !== 'outside' && type !== 'answer' && !to.mailbox.hasRoom(self.cell, utf8Bytes(content))) return 'overflow';
   const end: CrossingEnd = to === 'outside' ? to : to.cell;
-  const { amendments, nextFrame } = cell.liveRun;
-  const granted = maySend(cell, kind, to) ? [mailGrant(kind, self.cell, end)] : [];
-  return crossMail(cell, kind, end, { content, at, grants: amendments.grants(cell.agent.name, granted, nextFrame) });
+  return crossMail(cell, { kind, from: self.cell, to: end, content, topic }, at);
 };
-
-/**
- * A root may send out of the run only if its results may leave the run; a child may always answer a person.
- * For a broadcast, `publish` has already checked who may publish and subscribe.
- */
-const maySend = (cell: MailRequester, kind: 'message' | 'broadcast', to: Member | 'outside'): boolean => {
-  if (to === 'outside') return cell.parent !== null || cell.agent.grants.includes('result');
-  // probe: mail-may-pass
-  return kind === 'broadcast' || cell.liveRun.mail.directory.allows(selfOf(cell), to);
-};
-
-const mailGrant = (kind: 'message' | 'broadcast', from: CellId, to: CrossingEnd): Grant => ({
-  name: kind,
-  kind,
-  from,
-  to,
-});
 
 /** Records the refusal in both ledgers. The sender gets the same reply as for an unknown name. */
 const recordRefusal = (cell: MailRequester, to: Member, content: string, at: number): void =>
-  void crossMail(cell, 'message', to.cell, { content, at, grants: [] });
+  void crossMail(cell, { kind: 'message', from: cell.cellId, to: to.cell, content }, at);
 
-type MailCrossing = { readonly content: string; readonly at: number; readonly grants: readonly Grant[] };
-
-const crossMail = (
-  { cellId, liveRun: { ledger } }: MailRequester,
-  kind: 'message' | 'broadcast',
-  to: CrossingEnd,
-  { content, at, grants }: MailCrossing,
-): DeadReason | null => {
-  const passed = cross({ kind, from: cellId, to, content, labels: [] }, { grants, ledger, at });
+const crossMail = ({ liveRun }: MailRequester, mail: CrossingRequest, at: number): DeadReason | null => {
+  const passed = liveRun.door.cross(mail, { at, frame: liveRun.nextFrame });
   return 'refused' in passed ? 'refused' : null;
 };

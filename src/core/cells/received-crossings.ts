@@ -18,7 +18,7 @@ type Receiver = {
   /** The number of the frame in which its next operation begins (on replay: began). */
   readonly nextFrame: number;
   readonly liveRun: {
-    readonly ledger: { check(crossed: Crossed, cell: CellId): void };
+    readonly door: { check(crossed: Crossed, cell: CellId): void };
     recordedCrossings(cell: CellId): ReadonlyMap<number, ReceivedCrossing> | undefined;
   };
 };
@@ -29,7 +29,7 @@ export class ReceivedCrossings {
   #live: Map<number, ReceivedCrossing> | undefined;
 
   constructor(receiver: Receiver, goal: Crossed<'goal'> | null) {
-    if (goal !== null) receiver.liveRun.ledger.check(goal, receiver.cellId);
+    if (goal !== null) receiver.liveRun.door.check(goal, receiver.cellId);
     this.#receiver = receiver;
     this.#goal = goal;
   }
@@ -58,7 +58,7 @@ export class ReceivedCrossings {
   }
 
   #set(crossed: Crossed, frame: number, mailed: boolean): void {
-    this.#receiver.liveRun.ledger.check(crossed, this.#receiver.cellId);
+    this.#receiver.liveRun.door.check(crossed, this.#receiver.cellId);
     (this.#live ??= new Map()).set(crossed.seq, { crossed, frame, mailed });
   }
 

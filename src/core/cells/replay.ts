@@ -33,7 +33,7 @@ export const followLog = (
   }
   const prompts = { prompt: attempt?.prompt, recorded: frame.attempt?.prompt };
   const difference = findDifference(operation, frame.record, prompts);
-  liveRun.ledger.discard();
+  liveRun.door.discard();
   if (difference === null) return true;
   liveRun.markBroken(new CloisterError('replay_differs', `Operation ${no} of ${cellId}: ${difference}.`));
   cell.fail(started, { code: 'replay_differs' });

@@ -1,10 +1,8 @@
-import type { Amounts, ChildOperation, ChildRequest, Crossed, Grant, TeamPart } from '#contracts';
+import type { Amounts, ChildOperation, ChildRequest, Crossed, TeamPart } from '#contracts';
 
 /** A child that is about to begin, with everything that its run knows about it. */
 export type StartedChild = ChildOperation & {
   readonly goal: Crossed<'goal'> | null;
-  /** The grants between the child and its caller, from definitions. */
-  readonly grants: readonly Grant[];
   readonly caps: Amounts;
   readonly deadline: number;
   /** Names of the agents above it, root first, its own last. Used to refuse cycles, never shown. */

@@ -1,23 +1,15 @@
 // The seal on content that has crossed. TypeScript's brand stops mistakes; this stops casts and plain JavaScript.
 //
 //   Z1. The seal is a private field, so a cast, a copy, a spread, JSON or a proxy does not have it.
-//   Z2. A seal names its run: what crossed in another run is not accepted here, nor what crossed to another cell.
-import { CloisterError } from '#base';
+//   Z2. A seal names its run's ledger, which nobody outside this folder can reach: what crossed in another run has another seal.
 import type { CellId } from '#base';
 import type { Crossed, CrossingContent, CrossingEnd, CrossingKind, Label } from '#contracts';
 
-/** One for each run. */
-export class Seal {
-  seal<K extends CrossingKind>(content: CrossingContent<K>): Crossed<K> {
-    return new SealedCrossing(this, content) as unknown as Crossed<K>;
-  }
+/** `by`: the ledger of the run. */
+export const sealCrossing = <K extends CrossingKind>(by: object, content: CrossingContent<K>): Crossed<K> =>
+  new SealedCrossing(by, content) as unknown as Crossed<K>;
 
-  /** Throws unless this content crossed in this run, into this cell. */
-  check(crossed: Crossed, cell: CellId): void {
-    if (!SealedCrossing.isSealedBy(this, crossed) || crossed.cell !== cell || crossed.to !== cell)
-      throw new CloisterError('defect', `Content was put into ${cell} that did not cross into it.`);
-  }
-}
+export const isSealedBy = (by: object, value: unknown): boolean => SealedCrossing.isSealedBy(by, value);
 
 /** The fields are in the order in which the log holds them. */
 class SealedCrossing {
@@ -28,9 +20,9 @@ class SealedCrossing {
   readonly to: CrossingEnd;
   readonly labels: readonly Label[];
   readonly content: string;
-  readonly #by: Seal;
+  readonly #by: object;
 
-  constructor(by: Seal, { cell, seq, kind, from, to, labels, content }: CrossingContent) {
+  constructor(by: object, { cell, seq, kind, from, to, labels, content }: CrossingContent) {
     this.cell = cell;
     this.seq = seq;
     this.kind = kind;
@@ -42,7 +34,7 @@ class SealedCrossing {
     Object.freeze(this);
   }
 
-  static isSealedBy(by: Seal, value: unknown): boolean {
+  static isSealedBy(by: object, value: unknown): boolean {
     return typeof value === 'object' && value !== null && #by in value && value.#by === by;
   }
 }

@@ -1,7 +1,6 @@
-export { cross } from './cross.ts';
-export type { Door } from './cross.ts';
-export { decide } from './decide.ts';
-export type { GrantUses, Verdict } from './decide.ts';
-export { createGrant, createGrants, narrowGrant } from './grants.ts';
-export { Ledger } from './ledger.ts';
+export { Door } from './door.ts';
+export type { CrossingMoment, CrossingRequest, Withdrawals } from './door.ts';
+export { replaceContent } from './ledger.ts';
 export type { UnsealedEntries } from './ledger.ts';
+export { areTeammates, mayWrite, messagesDefault } from './policy.ts';
+export type { Correspondent, Party } from './policy.ts';

@@ -7,9 +7,9 @@
 import { CloisterError, sha256, utf8Bytes, zeroHash } from '#base';
 import type { CellId, Hash } from '#base';
 import type { Crossed, Crossing, CrossingContent, CrossingEnd, CrossingKind } from '#contracts';
-import type { Frame, LedgerEntry, LedgerLink } from '#contracts';
-import { frozenLabels, Seal } from './crossed.ts';
-import type { Verdict } from './decide.ts';
+import type { Frame, LedgerEntry, LedgerLink, RefusalReason } from '#contracts';
+import { frozenLabels, isSealedBy, sealCrossing } from './crossed.ts';
+import type { Grant } from './policy.ts';
 
 type Chain = { readonly cell: CellId; seq: number; hash: Hash; entries: readonly LedgerEntry[] };
 
@@ -27,25 +27,29 @@ export class Ledger {
   /** Chains with entries that are not in a frame yet. */
   #open: readonly Chain[] = noChains;
   #contents: readonly Crossed[] = noContents;
-  readonly #seal = new Seal();
 
   /** Records one decision at both ends. Null if it is a refusal. */
-  recordDecision<K extends CrossingKind>(crossing: Crossing<K>, verdict: Verdict, at: number): Crossed<K> | null {
+  recordDecision<K extends CrossingKind>(
+    crossing: Crossing<K>,
+    decided: Grant | RefusalReason,
+    at: number,
+  ): Crossed<K> | null {
     const { kind, from, to, content } = crossing;
     const labels = frozenLabels(crossing.labels);
-    const decision = { kind, labels, verdict, at, hash: sha256(content), bytes: utf8Bytes(content) };
+    const decision = { kind, labels, decided, at, hash: sha256(content), bytes: utf8Bytes(content) };
     const seqOut = this.#append('out', from, to, decision);
     const seqIn = this.#append('in', to, from, decision);
-    if (!verdict.allowed) return null;
+    if (typeof decided === 'string') return null;
     const cell = (seqIn === undefined ? from : to) as CellId;
-    const crossed = this.#seal.seal<K>({ cell, seq: seqIn ?? seqOut ?? 0, kind, from, to, labels, content });
+    const crossed = sealCrossing<K>(this, { cell, seq: seqIn ?? seqOut ?? 0, kind, from, to, labels, content });
     this.#contents = append(this.#contents, crossed);
     return crossed;
   }
 
   /** Throws unless this content crossed in this run, into this cell. */
   check(crossed: Crossed, cell: CellId): void {
-    this.#seal.check(crossed, cell);
+    if (!isSealedBy(this, crossed) || crossed.cell !== cell || crossed.to !== cell)
+      throw new CloisterError('defect', `Content was put into ${cell} that did not cross into it.`);
   }
 
   /** On resume: a recorded frame with its contents as crossings. Each must be what its ledger entry says. */
@@ -56,7 +60,7 @@ export class Ledger {
       const entries = links?.find(({ cell }) => cell === content.cell)?.entries;
       if (entries?.some((entry) => isContentOf(entry, content)) !== true)
         throw new CloisterError('store_damaged', `Frame ${frame.no} has content that its ledger does not have.`);
-      return this.#seal.seal(content);
+      return sealCrossing(this, content);
     });
     return { ...rest, ...(links && { links }), contents: crossed };
   }
@@ -136,6 +140,21 @@ const noChains: readonly Chain[] = [];
 const noContents: readonly Crossed[] = [];
 const noEntries: readonly LedgerEntry[] = [];
 
+/** For a fork: the frame with other content in the crossings of this kind. The rest of its links stays. */
+export const replaceContent = (frame: Frame, kind: CrossingKind, content: string): Frame => {
+  const { links = [], contents = [] } = frame;
+  const bytes = utf8Bytes(content);
+  const replaced = { sha256: sha256(content), bytes, tokens: tokensIn(bytes) };
+  return {
+    ...frame,
+    links: links.map(({ cell, previous, entries: recorded }) => {
+      const entries = recorded.map((entry) => (entry.kind === kind ? { ...entry, ...replaced } : entry));
+      return { cell, entries, previous, hash: linkHash(previous, entries) };
+    }),
+    contents: contents.map((one) => (one.kind === kind ? { ...one, content } : one)),
+  };
+};
+
 const isContentOf = (entry: LedgerEntry, { cell, seq, kind, from, to, labels, content }: CrossingContent): boolean => {
   const [own, other] = entry.way === 'in' ? [to, from] : [from, to];
   return (
@@ -152,11 +171,14 @@ const isContentOf = (entry: LedgerEntry, { cell, seq, kind, from, to, labels, co
 /** Closes the chain's link for this frame. */
 const closeLink = (chain: Chain): LedgerLink => {
   const { cell, hash: previous, entries } = chain;
-  const hash = sha256(`${previous}[${entries.map(canonicalEntry).join(',')}]`);
+  const hash = linkHash(previous, entries);
   chain.hash = hash;
   chain.entries = noEntries;
   return { cell, entries, previous, hash };
 };
+
+const linkHash = (previous: Hash, entries: readonly LedgerEntry[]): Hash =>
+  sha256(`${previous}[${entries.map(canonicalEntry).join(',')}]`);
 
 /** Same as JSON.stringify of the entry but much faster: only names and labels can need escaping. */
 const canonicalEntry = ({
@@ -174,8 +196,10 @@ const canonicalEntry = ({
 }: LedgerEntry): string =>
   `{"at":${at},"bytes":${bytes},"grant":${JSON.stringify(grant)},"kind":"${kind}","labels":${labels.length === 0 ? '[]' : JSON.stringify(labels)},"other":${JSON.stringify(other)},"seq":${seq},"sha256":"${hash}","tokens":${tokens},"verdict":"${verdict}","way":"${way}"}`;
 
+const tokensIn = (bytes: number): number => Math.ceil(bytes / 4);
+
 type Decision = Pick<Crossing, 'kind' | 'labels'> & {
-  readonly verdict: Verdict;
+  readonly decided: Grant | RefusalReason;
   readonly at: number;
   readonly hash: Hash;
   readonly bytes: number;
@@ -185,13 +209,13 @@ type Decision = Pick<Crossing, 'kind' | 'labels'> & {
 const ledgerEntry = (way: 'in' | 'out', seq: number, other: CrossingEnd, decision: Decision): LedgerEntry => ({
   at: decision.at,
   bytes: decision.bytes,
-  grant: decision.verdict.allowed ? decision.verdict.grant.name : null,
+  grant: typeof decision.decided === 'string' ? null : decision.decided.name,
   kind: decision.kind,
   labels: decision.labels,
   other,
   seq,
   sha256: decision.hash,
-  tokens: Math.ceil(decision.bytes / 4),
-  verdict: decision.verdict.allowed ? 'granted' : decision.verdict.reason,
+  tokens: tokensIn(decision.bytes),
+  verdict: typeof decision.decided === 'string' ? decision.decided : 'granted',
   way,
 });

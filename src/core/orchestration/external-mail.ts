@@ -2,8 +2,6 @@
 import { CloisterError, encodeMessage, utf8Bytes } from '#base';
 import type { DeadLetter, Mail, Origin, RouteChoice, RoutedMessages, RunCommand, Segment, TeamRules } from '#contracts';
 import type { LiveCell, LocalRun, Member } from '#core/cells';
-import { mayWrite } from '#core/bus';
-import { cross } from '#core/crossings';
 import { fillDate, isMadeBy } from '#core/rules';
 import { findMember } from './live-agents.ts';
 
@@ -75,9 +73,8 @@ const deliver = (
     at,
     chain: id,
   };
-  const grants = [{ name: kind, kind, from: 'outside', to: member.cell } as const];
   const content = encodeMessage(head, text);
-  cross({ kind, from: 'outside', to: member.cell, content, labels: [] }, { grants, ledger: run.ledger, at });
+  run.door.cross({ kind, from: 'outside', to: member.cell, content, topic }, { at, frame: run.nextFrame });
   run.mail.deliver(run.write(member.cell, at, { type: 'mail', to: member.cell }));
 };
 
@@ -85,7 +82,6 @@ const deliver = (
 export const routeTo = (run: LocalRun, from: LiveCell, to: LiveCell, choice: RouteChoice): number => {
   const { directory } = run.mail;
   const [sender, member] = [directory.get(from.cellId), directory.get(to.cellId)];
-  const allowed = sender !== undefined && member !== undefined && mayWrite(sender, member);
   const parts = chooseParts(from, choice);
   if (parts.length === 0) return 0;
   const at = run.time();
@@ -95,11 +91,8 @@ export const routeTo = (run: LocalRun, from: LiveCell, to: LiveCell, choice: Rou
     message_type: 'context',
     parts,
   } satisfies RoutedMessages);
-  const grants = allowed ? [{ name: 'message', kind: 'message', from: from.cellId, to: to.cellId } as const] : [];
-  const passed = cross(
-    { kind: 'message', from: from.cellId, to: to.cellId, content, labels: [] },
-    { grants, ledger: run.ledger, at },
-  );
+  const request = { kind: 'message', from: from.cellId, to: to.cellId, content } as const;
+  const passed = run.door.cross(request, { at, frame: run.nextFrame });
   to.receivedCrossings.addFromFrame(run.write(to.cellId, at, { type: 'give', to: to.cellId }));
   if ('refused' in passed)
     throw new CloisterError(

@@ -7,7 +7,7 @@
 import { CloisterError, unknownKind } from '#base';
 import type { CellId, RunId } from '#base';
 import type { Amendment, AgentDefinition, BeginKind, ForkOptions, Frame, FrameRecord, GrantName } from '#contracts';
-import { Ledger } from '#core/crossings';
+import { replaceContent } from '#core/crossings';
 import { readRecordedRun } from '#core/cells';
 import type { RecordedCell, RecordedRun } from '#core/cells';
 import { framesHash } from './frames-hash.ts';
@@ -165,20 +165,8 @@ const isKeptAfterCut = (kind: BeginKind): boolean => {
 const stopCodes = ['cancelled', 'deadline_passed', 'indeterminate', 'store_failed'];
 
 /** The first frame with another goal; everything else that crossed in it stays. */
-const withGoal = (open: Frame, goal: string): Frame => {
-  const ledger = new Ledger();
-  const content = isTeam(open) ? teamGoal(open, goal) : goal;
-  for (const { kind, verdict, seq } of open.links?.[0]?.entries ?? []) {
-    const grant = { name: kind, kind, from: 'outside', to: open.cell } as const;
-    const previous = open.contents?.find((one) => one.seq === seq)?.content ?? '';
-    ledger.recordDecision(
-      { kind, from: 'outside', to: open.cell, content: kind === 'goal' ? content : previous, labels: [] },
-      verdict === 'granted' ? { allowed: true, grant } : { allowed: false, reason: verdict },
-      open.at,
-    );
-  }
-  return { ...open, ...ledger.seal() };
-};
+const withGoal = (open: Frame, goal: string): Frame =>
+  replaceContent(open, 'goal', isTeam(open) ? teamGoal(open, goal) : goal);
 
 const isTeam = ({ definitions = [] }: Frame): boolean => definitions[0]?.definition.team !== undefined;
 

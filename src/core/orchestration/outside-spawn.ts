@@ -6,11 +6,11 @@
 import { CloisterError, utf8Bytes } from '#base';
 import type { CellId, JsonObject } from '#base';
 import type { Agent, Birth, Frame, OutsideSpawn, SpawnRules, StartedAgent } from '#contracts';
-import { agentIdentity, earliestDeadline, lowerCaps, spawnIdentity } from '#core/cells';
+import { agentIdentity, earliestDeadline, lowerCaps, partyOf, spawnIdentity } from '#core/cells';
 import type { Cell, LiveCell, LocalRun, OutsideSpawnPorts, StartedChild } from '#core/cells';
 import { sessionHandle } from '#core/bus';
 import type { MailToolReply } from '#core/bus';
-import { createGrant, createGrants, cross } from '#core/crossings';
+import type { CrossingMoment } from '#core/crossings';
 import { mailBytesMax } from '#core/session';
 import type { SessionPorts } from '#core/session';
 import { findSpawnable, readSpawn, requestProblem, spawnLimitProblem } from './spawn-agent.ts';
@@ -63,11 +63,17 @@ const spawnForOutside = (spawner: Spawner, request: OutsideSpawn, run: OutsideSp
   const at = run.time();
   const agent = decide({ ...spawner, checkSteps: { left: checkStepsMax } }, args, rules, at);
   if (!runtime.account.canSpawn(0)) throw refused('SPAWN_LIMIT: the budget allows no more agents.');
-  if (goal !== null && !agent.grants.includes('goal')) throw refused(`${agent.name} accepts no goal.`);
   const id = `${agent.name}-${run.random()}` as CellId;
   const redacted = goal === null ? null : redact(goal, agent, parent, run);
+  const { liveRun } = runtime;
+  const moment = { at, frame: liveRun.nextFrame };
+  admitChild(agent, spawner.cell, id);
+  if (goal !== null && !liveRun.door.permits({ kind: 'goal', from: 'outside', to: id }, moment.frame)) {
+    liveRun.door.forget(id);
+    throw refused(`${agent.name} accepts no goal.`);
+  }
   const spawned = spawnIdentity(readSpawn(args), agent, runtime, id);
-  const operation = outsideChild(agent, spawner.cell, { cell: id, goal: redacted, at });
+  const operation = outsideChild(agent, spawner.cell, { cell: id, goal: redacted, moment });
   runtime.beginOutside({
     ...operation,
     deadline: earliestDeadline(agent.budget, runtime.deadline, at),
@@ -123,29 +129,27 @@ const redact = (goal: string, agent: Agent, parent: Agent, run: OutsideSpawnPort
   return run.redactFor(parent)?.text(forChild) ?? forChild;
 };
 
-type NewCell = { readonly cell: CellId; readonly goal: string | null; readonly at: number };
+type NewCell = { readonly cell: CellId; readonly goal: string | null; readonly moment: CrossingMoment };
 
-const outsideChild = (agent: Agent, parent: Cell, { cell, goal, at }: NewCell): Omit<StartedChild, 'deadline'> => {
+const admitChild = (agent: Agent, { runtime }: Cell, cell: CellId): void =>
+  runtime.liveRun.door.admit(partyOf({ cell, parent: runtime.cellId, agent, spawned: true, byOutside: true }));
+
+const outsideChild = (agent: Agent, parent: Cell, { cell, goal, moment }: NewCell): Omit<StartedChild, 'deadline'> => {
   const { runtime } = parent;
-  const { ledger } = runtime.liveRun;
-  const grants = [createGrant('goal', cell, 'outside')];
-  const passed =
-    goal === null
-      ? null
-      : cross({ kind: 'goal', from: 'outside', to: cell, content: goal, labels: [] }, { grants, ledger, at });
+  const request = { kind: 'goal', from: 'outside', to: cell, content: goal ?? '' } as const;
+  const passed = goal === null ? null : runtime.liveRun.door.cross(request, moment);
   return {
     do: 'child',
     cell,
     agent,
     goal: passed === null || 'refused' in passed ? null : passed,
-    grants: runtime.liveRun.amendments.grants(agent.name, createGrants(agent, cell, runtime.cellId), runtime.nextFrame),
     caps: lowerCaps(agent.budget, runtime.account.caps),
     ancestry: [...runtime.ancestry, agentIdentity(agent)],
   };
 };
 
 /** The deadline depends on how long the parent had waited by then, so it is taken as recorded, like the identity. */
-const restoreSpawn = (cell: Cell, world: World, { record, at, contents = [] }: Frame): void => {
+const restoreSpawn = (cell: Cell, world: World, { record, no, at, contents = [] }: Frame): void => {
   const birth = record.type === 'begin' ? record.birth : undefined;
   const { runtime, agent: parent } = cell;
   const found =
@@ -155,8 +159,9 @@ const restoreSpawn = (cell: Cell, world: World, { record, at, contents = [] }: F
   const goal = contents.find(({ cell: to, kind }) => to === birth.cell && kind === 'goal')?.content ?? null;
   const { deadline, spawned, groupTokens } = birth;
   const { about } = record;
+  admitChild(found, cell, birth.cell);
   runtime.beginOutside({
-    ...outsideChild(found, cell, { cell: birth.cell, goal, at }),
+    ...outsideChild(found, cell, { cell: birth.cell, goal, moment: { at, frame: no } }),
     deadline,
     ...(spawned === undefined ? {} : { spawned }),
     ...(groupTokens === undefined ? {} : { groupTokens }),

@@ -16,10 +16,8 @@ import type {
   TeamGoal,
   RunPorts,
 } from '#contracts';
-import { answerReserve, earliestDeadline, LocalRun, lowerCaps, readRecordedRun } from '#core/cells';
+import { answerReserve, earliestDeadline, LocalRun, lowerCaps, partyOf, readRecordedRun } from '#core/cells';
 import type { RecordedRun } from '#core/cells';
-import { cross, createGrant, createGrants } from '#core/crossings';
-import type { Door } from '#core/crossings';
 import { withOutputFormat } from './define-agent.ts';
 import { withRecordedTools } from './request-tools.ts';
 import { Run, runChild } from './run.ts';
@@ -59,13 +57,12 @@ export const startRun = (
       spawned: resident && { name: agent.name, workflow: null, topics: resident.topics ?? [] },
     },
   );
-  const grants = createGrants(agent, cell, 'outside');
-  const door = { grants, ledger: run.ledger, at };
-  const passed =
-    goal === null ? null : crossGoal(/* probe: run-goal */ run.redactFor(agent)?.text(goal) ?? goal, cell, door);
-  if (history !== undefined)
-    crossHistory(history, cell, { ...door, grants: [createGrant('history', cell, 'outside')] });
-  if (files !== undefined) crossFiles(files, cell, { ...door, grants: [createGrant('file', cell, 'outside')] });
+  run.door.admit(partyOf({ ...birth, agent }));
+  const enter = <K extends 'goal' | 'history' | 'file'>(kind: K, content: string): Crossed<K> | CrossingRefusal =>
+    run.door.cross({ kind, from: 'outside', to: cell, content }, { at, frame: run.nextFrame });
+  const passed = goal === null ? null : enter('goal', /* probe: run-goal */ run.redactFor(agent)?.text(goal) ?? goal);
+  if (history !== undefined) enter('history', JSON.stringify(history));
+  if (files !== undefined) enter('file', JSON.stringify(files));
   const { started } = world;
   const record = {
     type: 'open',
@@ -76,19 +73,6 @@ export const startRun = (
   const frame = run.write(cell, at, record, { childAgent: agent });
   const crossed = passed === null || 'refused' in passed ? null : passed;
   return new Run(run, world, { agent, birth, createdAt: at, goal: crossed, frame });
-};
-
-const crossGoal = (content: string, cell: CellId, door: Door): Crossed<'goal'> | CrossingRefusal =>
-  cross({ kind: 'goal', from: 'outside', to: cell, content, labels: [] }, door);
-
-/** The caller grants this crossing, because the history is the caller's own. */
-const crossHistory = (history: History, cell: CellId, door: Door): void => {
-  cross({ kind: 'history', from: 'outside', to: cell, content: JSON.stringify(history), labels: [] }, door);
-};
-
-/** The conversation grants this crossing, because its agent wrote the files in it. */
-const crossFiles = (files: InheritedFiles, cell: CellId, door: Door): void => {
-  cross({ kind: 'file', from: 'outside', to: cell, content: JSON.stringify(files), labels: [] }, door);
 };
 
 type RootBirthInput = {

@@ -3,7 +3,6 @@ import { CloisterError } from '#base';
 import type { CellId } from '#base';
 import type { Crossed, History, RunCommandTable, SharedMessage } from '#contracts';
 import type { LiveCell, LocalContext, LocalRun } from '#core/cells';
-import { createGrant, cross } from '#core/crossings';
 import { shutdownGraceMs } from '#core/session';
 import { routeTo, sendFromOutside, sendTasks } from './external-mail.ts';
 import { findLiveAgent, findMember } from './live-agents.ts';
@@ -77,7 +76,6 @@ const liveCell = ({ local, root }: CommandedRun, name?: string): LiveCell => {
   return found;
 };
 
-/** The caller grants this crossing, because the text is the caller's own. */
 const addContext = ({ local, root }: CommandedRun, text: string): void => {
   const known = local.redactFor(root.agent)?.text(text) ?? text;
   const history: History = {
@@ -87,10 +85,11 @@ const addContext = ({ local, root }: CommandedRun, text: string): void => {
   };
   const to = root.cellId;
   const at = local.time();
-  const door = { grants: [createGrant('history', to, 'outside')], ledger: local.ledger, at };
-  cross({ kind: 'history', from: 'outside', to, content: JSON.stringify(history), labels: [] }, door);
+  const request = { kind: 'history', from: 'outside', to, content: JSON.stringify(history) } as const;
+  const passed = local.door.cross(request, { at, frame: local.nextFrame });
   // probe: run-record-gift
   root.receivedCrossings.addFromFrame(local.write(to, at, { type: 'give', to }));
+  if ('refused' in passed) throw new CloisterError('crossing_refused', `${root.agent.name} accepts no history.`);
 };
 
 const refreshShare = ({ local, root, hasEnded }: CommandedRun, to: CellId): number => {
@@ -102,9 +101,10 @@ const refreshShare = ({ local, root, hasEnded }: CommandedRun, to: CellId): numb
   const changed = contextToShare(share.from, share.cell.agent).filter((message) => !known.has(messageKey(message)));
   if (changed.length === 0) return 0;
   const at = local.time();
-  const door = { grants: share.grants, ledger: local.ledger, at };
-  cross({ kind: 'share', from: share.from.cellId, to, content: JSON.stringify(changed), labels: [] }, door);
+  const request = { kind: 'share', from: share.from.cellId, to, content: JSON.stringify(changed) } as const;
+  const passed = local.door.cross(request, { at, frame: local.nextFrame });
   share.cell.receivedCrossings.addFromFrame(local.write(to, at, { type: 'give', to }));
+  if ('refused' in passed) throw new CloisterError('crossing_refused', `${to} may no longer be given a share.`);
   return changed.length;
 };
 

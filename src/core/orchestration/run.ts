@@ -15,7 +15,6 @@ import type {
 } from '#contracts';
 import { agentIdentity, Cell, resultEnvelope, LocalContext } from '#core/cells';
 import type { CellRuntime, LocalRun, RunChild, StartedChild } from '#core/cells';
-import { cross, createGrants } from '#core/crossings';
 import { runSession } from '#core/session';
 import type { SessionPorts } from '#core/session';
 import { planProblems } from './coordinator-prompts.ts';
@@ -108,15 +107,9 @@ export class Run implements CommandedRun {
   #close(ended: Outcome): Outcome {
     const recorded = this.local.replaying === null ? undefined : this.local.recorded?.closed;
     const at = recorded?.at ?? this.local.time();
-    const { agent } = this.root;
-    const grants = this.local.amendments.grants(
-      agent.name,
-      createGrants(agent, this.cell, 'outside'),
-      recorded?.no ?? this.local.nextFrame,
-    );
     const content = JSON.stringify(resultEnvelope(ended, 'outside'));
-    const door = { grants, ledger: this.local.ledger, at };
-    const passed = cross({ kind: 'result', from: this.cell, to: 'outside', content, labels: [] }, door);
+    const moment = { at, frame: recorded?.no ?? this.local.nextFrame };
+    const passed = this.local.door.cross({ kind: 'result', from: this.cell, to: 'outside', content }, moment);
     const outcome = 'refused' in passed ? resultRefused(ended, passed.refused) : ended;
     // probe: run-record-end
     if (recorded === undefined) this.local.write(this.cell, at, { type: 'close', outcome });

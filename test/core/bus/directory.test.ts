@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { CellId } from '#base';
-import { Directory, mayWrite } from '#core/bus';
+import { Directory } from '#core/bus';
+import { mayWrite } from '#core/crossings';
 
 type Entry = Parameters<Directory['add']>[0];
 type Change = { readonly add: Entry } | { readonly remove: CellId };
@@ -36,6 +37,7 @@ const entries = fc
         messages,
         topics: noTopics,
         createdAt: 0,
+        part: null,
       };
     }),
   );
@@ -55,7 +57,19 @@ const crowdChanges: readonly Change[] = Array.from({ length: 1_100 }, (_, no): r
   const spawned = { name: 'b', workflow: null, topics: [] };
   const messages = [...roles, ...agents];
   return [
-    { add: { cell, parent: 'x' as CellId, agent: 'x', name: 'b', spawned, messages, topics: noTopics, createdAt: 0 } },
+    {
+      add: {
+        cell,
+        parent: 'x' as CellId,
+        agent: 'x',
+        name: 'b',
+        spawned,
+        messages,
+        topics: noTopics,
+        createdAt: 0,
+        part: null,
+      },
+    },
     { remove: cell },
   ];
 }).flat();
