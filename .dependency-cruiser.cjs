@@ -6,9 +6,10 @@ const coreArrows = {
   rules: [],
   registry: [],
   tasks: [],
-  cells: ['crossings', 'bus', 'registry'],
+  events: [],
+  cells: ['crossings', 'bus', 'events', 'registry'],
   memory: ['crossings', 'cells', 'rules'],
-  session: ['crossings', 'cells', 'memory', 'rules'],
+  session: ['crossings', 'events', 'cells', 'memory', 'rules'],
   orchestration: ['crossings', 'bus', 'cells', 'memory', 'rules', 'registry', 'session', 'tasks'],
   audit: ['crossings', 'rules', 'registry', 'tasks'],
 };

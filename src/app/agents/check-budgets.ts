@@ -1,7 +1,7 @@
 // Warnings of `check` about budgets: those in which no request fits, and levels of thinking that have no room in them.
 import { isSameJson, recordFormats } from '#base';
 import type { Agent, Amounts, Model, Price, TopologyAgent, Warning } from '#contracts';
-import { amountText } from '#core/cells';
+import { amountText } from '#core/events';
 import { lowerCaps } from '#core/orchestration';
 import { holdRules, replyTokensMin, thinkingTokens } from '#core/rules';
 import { windowTokensDefault } from '#core/session';

@@ -18,7 +18,7 @@ import type {
   RunPorts,
 } from '#contracts';
 import type { Door } from '#core/crossings';
-import type { Account } from './account.ts';
+import type { Account } from '#core/events';
 import type { StartedChild } from './started-child.ts';
 import type { Amendments } from './amendments.ts';
 import type { ReceivedCrossings } from './received-crossings.ts';

@@ -7,7 +7,7 @@ import { sha256 } from '#base';
 import type { CellId, Failure } from '#base';
 import type { Agent, Amounts, Budget, ChildRequest, SpawnIdentity } from '#contracts';
 import type { CrossingMoment } from '#core/crossings';
-import type { Account } from './account.ts';
+import type { Account } from '#core/events';
 import { answerReserve } from './answer-reserve.ts';
 import type { LocalRun } from './local-run.ts';
 import { partyOf } from './party.ts';

@@ -41,7 +41,6 @@ export const endChild = (
   }
   if (liveRun.usesMail) liveRun.mail.returnUnread(cell, moment);
   caller.settle(started, result, { ended });
-  liveRun.getLiveCell(cell)?.account.setMemoryBytes(0);
   liveRun.forgetCell(cell);
   if (spawned !== undefined && !('refused' in passed)) liveRun.mail.notifyEnd(cellId, passed);
   // Not before its parent was told: that may be work for the parent.

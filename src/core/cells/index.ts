@@ -1,5 +1,3 @@
-export { Account, noCost } from './account.ts';
-export { amountText } from './budget-shortage.ts';
 export type { Amendments } from './amendments.ts';
 export { Cell } from './cell.ts';
 export type { StoredOutputRef } from './cell.ts';
@@ -17,6 +15,5 @@ export { readRecordedRun } from './recorded-run.ts';
 export type { RecordedCell, RecordedRun } from './recorded-run.ts';
 export type { Member } from '#core/bus';
 export type { MailDelivery } from './mail-delivery.ts';
-export { spawnedWaitName } from './start-wait.ts';
 export { ReplayComparison } from './replay-comparison.ts';
 export type { SpawnedChild } from './spawned-children.ts';

@@ -17,7 +17,7 @@ import type {
   SleepOperation,
   StepOperation,
 } from '#contracts';
-import type { Account } from './account.ts';
+import type { Account } from '#core/events';
 import { ReceivedCrossings } from './received-crossings.ts';
 import { beginRecord, settleRecord } from './begin-record.ts';
 import type { BeginRecord } from './begin-record.ts';
@@ -92,16 +92,10 @@ export class LocalContext implements CellRuntime {
   }
 
   begin<O extends OwnOperation>(operation: O): PendingOperation<O> {
-    const pending = this.#begin<O>(operation);
-    // While it only waits for its children, it reserves nothing for a next request.
-    // probe: spawned-wait-floor
-    if (operation.do === 'receive' && operation.wanted.kind === 'idle-below') this.account.releaseFloor();
-    return pending;
+    return this.#begin<O>(operation);
   }
 
   beginChild(request: ChildRequest): PendingOperation<ChildOperation> | Failure {
-    // What a team has reserved is for its answer.
-    if (request.part?.part === 'answer') this.account.releaseFloor();
     const child = createChild(this, request);
     return 'code' in child ? child : this.#begin<ChildOperation>(child);
   }
@@ -247,7 +241,6 @@ export class LocalContext implements CellRuntime {
   /** Decides and records the post in one synchronous stretch, then delivers it to the recipients' mailboxes. */
   #post(started: InFlightOperation, operation: PostOperation): void {
     const at = this.liveRun.time();
-    this.#countStep(operation);
     const { halted } = this.#inFlight;
     const result: Settlement<Json> =
       halted === null ? decidePost(this, operation.request, at) : { at, ok: false, failure: halted.failure };
@@ -265,15 +258,9 @@ export class LocalContext implements CellRuntime {
     return extras;
   }
 
-  #countStep(operation: Operation): void {
-    if (operation.do !== 'sleep' && typeof operation.about?.['step'] === 'number') this.account.countStep();
-  }
-
   /** Writes the begin record; `waits` says that its hold has not been granted. */
   #writeBegin({ operation, no }: InFlightOperation<BeginOperation>, waits = false): Frame<Crossed> {
     const at = this.liveRun.time();
-    if (operation.do === 'child') this.account.countSpawn();
-    this.#countStep(operation);
     const begin = beginRecord(operation, no, at, this);
     const frame = this.liveRun.write(this.cellId, at, waits ? { ...begin, waits } : begin, {
       ...this.#takeFrameExtras(),
@@ -308,8 +295,6 @@ export class LocalContext implements CellRuntime {
     const { operation } = started;
     const { cell, agent } = operation;
     const account = this.liveRun.accountFor(cell, this.account, operation.caps);
-    if (operation.floor !== undefined && this.liveRun.recorded?.cells.has(cell) !== true)
-      account.floor = operation.floor;
     this.liveRun.replaying?.enter(cell, agent.name);
     const seed = { ...operation, depth: this.depth + 1, parent: this.cellId, createdAt, frame };
     const child = new LocalContext(this.liveRun, seed, account);

@@ -19,14 +19,13 @@ import type {
   RunPorts,
 } from '#contracts';
 import { Door } from '#core/crossings';
-import { Account } from './account.ts';
+import { Account, Accounts } from '#core/events';
 import { Amendments, noAmendments } from './amendments.ts';
 import { admitRecorded } from './party.ts';
 import { readReceived } from './received-crossings.ts';
 import type { ReceivedCrossing, ReceivedCrossings } from './received-crossings.ts';
 import type { SettleRecord } from './begin-record.ts';
 import type { StartedChild } from './started-child.ts';
-import { loadAccounts } from './load-accounts.ts';
 import { loadMailDirectory } from './load-mail-directory.ts';
 import { MailDelivery } from './mail-delivery.ts';
 import type { CellRuntime, RunChild } from './cell-runtime.ts';
@@ -51,8 +50,7 @@ export class LocalRun {
   readonly startedAt: number;
   #nextFrame = 0;
   #latest: number;
-  #accounts: Map<CellId, Account> | null = null;
-  #inFlight: ReadonlySet<string> | null = null;
+  readonly #accounts: Accounts;
   #broken: CloisterError | null = null;
   #shares: Map<CellId, CellShare> | null = null;
   #mail: MailDelivery | null = null;
@@ -77,6 +75,7 @@ export class LocalRun {
     this.format = readRecordedBy(past?.recorded.frames[0]?.record)?.format ?? this.recordedBy.format;
     this.startedAt = startedAt;
     this.#latest = startedAt;
+    this.#accounts = new Accounts(this.replaying !== null);
     if (past !== undefined) this.#load(past.recorded);
   }
 
@@ -100,7 +99,9 @@ export class LocalRun {
   #append(frame: Frame): void {
     // probe: frame-append
     this.ports.log.append(frame);
+    const roomIn = this.#accounts.next(frame);
     this.ports.listener?.onFrame?.(frame);
+    roomIn?.retryWaiting();
   }
 
   #createFrame(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame<Crossed> {
@@ -214,9 +215,9 @@ export class LocalRun {
     return this.#nextFrame;
   }
 
-  /** The account of a cell: on resume the one from the log, otherwise a new one. */
+  /** The account of a cell, as its frames left it. A cell that a replay starts although no frame created it has a new one. */
   accountFor(cell: CellId, parent: Account | null, caps: Account['caps']): Account {
-    return this.#accounts?.get(cell) ?? new Account(parent, caps);
+    return this.#accounts.of(cell) ?? new Account(parent, caps);
   }
 
   /** Why the run cannot continue, if it cannot. */
@@ -233,7 +234,7 @@ export class LocalRun {
 
   /** Whether an attempt's hold had been granted when the process died. If so, it already counts as uncertain. */
   wasInFlight(cell: CellId, op: number): boolean {
-    return this.#inFlight?.has(`${cell}/${op}`) ?? false;
+    return this.#accounts.of(cell)?.isLost(op) ?? false;
   }
 
   /** For how long the run was down before that time. */
@@ -255,9 +256,8 @@ export class LocalRun {
   }
 
   #load({ frames }: RecordedRun): void {
-    const { accounts, inFlight } = loadAccounts(frames);
-    this.#accounts = accounts;
-    this.#inFlight = inFlight;
+    for (const frame of frames) this.#accounts.next(frame);
+    this.#accounts.loseAttempts();
     const restored = frames.map((frame) => this.door.restore(frame));
     this.#recordedCrossings = readReceived(restored);
     if (this.replaying === null) this.#mail = new MailDelivery(this.door, loadMailDirectory(restored, this.door));

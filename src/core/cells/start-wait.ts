@@ -13,9 +13,6 @@ type TimedCell = {
 
 type WaitingCell = TimedCell & MailRequester;
 
-/** The wait of a session that has answered, for the work of the agents that it spawned. */
-export const spawnedWaitName = 'wait:spawned';
-
 /** Waits for matching mail, for at most that long; a timeout of 0 waits indefinitely. */
 export const startReceive = (owner: WaitingCell, started: InFlightOperation<ReceiveOperation>, ms: number): void => {
   const { timeoutMs } = started.operation;

@@ -15,9 +15,8 @@ import type {
   OperationValue,
   RunPorts,
 } from '#contracts';
-import { noCost } from './account.ts';
-import { shortageText } from './budget-shortage.ts';
-import type { Account, WaitingHold } from './account.ts';
+import { noCost, shortageText } from '#core/events';
+import type { Account, WaitingHold } from '#core/events';
 import { LiveTextRedactor } from './live-text-redactor.ts';
 
 /** An operation in flight. `result` is set when it settles, `settled` when it is handed out. */
@@ -72,9 +71,6 @@ export class StepRunner implements StepContext {
 
   /** Requests the hold before the begin record is written, because that record says whether it was granted. */
   begin(writeBegin: (waits: boolean) => void): void {
-    const { hold } = this.#started.operation;
-    // Not when a cell repeats its recorded past after a crash: cells that are ahead of it would see an old floor.
-    if (hold !== undefined) this.#owner.account.floor = hold;
     const isReserved = this.#reserve();
     writeBegin(!isReserved);
     this.#start();
@@ -91,8 +87,8 @@ export class StepRunner implements StepContext {
     const { hold } = this.#started.operation;
     const { account } = this.#owner;
     if (hold === undefined) return true;
-    if (hold.bytes !== undefined && !account.setMemoryBytes(hold.bytes)) return false;
-    const answer = account.hold(hold, this.#answerHold);
+    if (hold.bytes !== undefined && !account.fitsMemory(hold.bytes)) return false;
+    const answer = account.requestHold(hold, this.#answerHold);
     if (typeof answer === 'boolean') this.#held = answer;
     else this.#waiting = answer;
     return this.#held;
@@ -256,13 +252,7 @@ export class StepRunner implements StepContext {
       cost: cost !== null && this.#held ? cost : undefined,
       uncertain,
     });
-    // probe: step-give-back-hold
-    if (this.#held) this.#releaseHold(cost);
-  }
-
-  #releaseHold(cost: Cost | null): void {
     this.#held = false;
-    this.#owner.account.settle(this.#started.operation.hold!, cost);
   }
 
   // The StepContext that the work uses.

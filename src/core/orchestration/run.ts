@@ -52,7 +52,6 @@ export class Run implements CommandedRun {
     this.local = run;
     this.#world = world;
     const account = run.accountFor(birth.cell, null, birth.caps);
-    if (birth.floor !== undefined && run.recorded === null) account.floor = birth.floor;
     const seed = { ...birth, agent, createdAt, goal, frame, ancestry: [agentIdentity(agent)] };
     this.root = new LocalContext(run, seed, account);
     const cancelled = run.recorded?.cancelled ?? null;

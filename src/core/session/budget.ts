@@ -1,7 +1,7 @@
 // What is held for an attempt, and what it cost.
 import type { Failure } from '#base';
 import type { Amounts, Model, Price, Usage } from '#contracts';
-import { amountText } from '#core/cells';
+import { amountText } from '#core/events';
 import { holdRules, replyTokensMin } from '#core/rules';
 import type { ReplyCap, ReplyShare } from '#core/rules';
 import { requestSchema } from './answer-schema.ts';

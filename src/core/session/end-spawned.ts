@@ -6,7 +6,7 @@
 import { CloisterError, deepFreeze, errorText1, limitSentence, utf8Bytes } from '#base';
 import type { ErrorCode } from '#base';
 import type { Envelope, Outcome, SpawnedOutcome } from '#contracts';
-import { spawnedWaitName } from '#core/cells';
+import { spawnedWaitName } from '#core/events';
 import type { SpawnedChild } from '#core/cells';
 import { cutBytes } from '#core/rules';
 import { elapsedSpend, failureFrom, stoppedOutcome } from './session-outcome.ts';

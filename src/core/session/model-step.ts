@@ -3,7 +3,7 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { Amounts, Model, StepOperation, StepContext } from '#contracts';
-import { noCost } from '#core/cells';
+import { noCost } from '#core/events';
 import type { ModelRequest } from '#core/memory';
 import { replyTokensMin } from '#core/rules';
 import { responseFormat } from './answer-schema.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Account } from '#core/cells';
+import { Account } from '#core/events';
 import type { Amounts, Cost } from '#contracts';
 
 const usage = (tokens: number): Cost['usage'] => ({
@@ -12,11 +12,33 @@ const usage = (tokens: number): Cost['usage'] => ({
 const cost = ({ tokens = 0, nanoUsd = 0 }: Amounts): Cost => ({ usage: usage(tokens), nanoUsd });
 const nothing = cost({});
 
+/** The attempts that have their hold: the number of their operation, by the hold. */
+const numbers = new Map<Amounts, number>();
+
+const take = (account: Account, hold: Amounts): void => {
+  const { floor } = account;
+  const op = numbers.size;
+  numbers.set(hold, op);
+  account.beginAttempt(op, hold, true);
+  account.grant(op);
+  account.floor = floor;
+};
+
+const settle = (account: Account, hold: Amounts, used: Cost | null): void => {
+  const room = account.settle(numbers.get(hold)!, used ?? undefined, used === null ? hold : undefined);
+  expect(room).toBe(account);
+  room?.retryWaiting();
+};
+
 /** True: held. False: refused. A promise: the hold waits. */
 const requestHold = (account: Account, requested: Amounts): boolean | Promise<boolean> => {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const answer = account.hold(requested, resolve);
-  return typeof answer === 'boolean' ? answer : promise;
+  const answered = (fits: boolean): boolean => {
+    if (fits) take(account, requested);
+    return fits;
+  };
+  const answer = account.requestHold(requested, (fits) => resolve(answered(fits)));
+  return typeof answer === 'boolean' ? answered(answer) : promise;
 };
 
 /** All that a test can see of an account: what is spent, and what is uncertain. */
@@ -114,7 +136,7 @@ class Pair {
     const expected = this.references[at]!.answer(requested);
     const attempt: Attempt = { at, amounts: requested, state: 'requested', withdraw: () => undefined };
     this.attempts.push(attempt);
-    const answer = this.accounts[at]!.hold(requested, (held) => this.#answered(attempt, held));
+    const answer = this.accounts[at]!.requestHold(requested, (held) => this.#answered(attempt, held));
     const actual = typeof answer === 'boolean' ? (answer ? 'held' : 'refused') : 'waits';
     if (actual !== expected) throw new Error(`The hold is ${actual}; it should be ${expected}.`);
     if (typeof answer === 'boolean') this.#answered(attempt, answer);
@@ -142,7 +164,7 @@ class Pair {
     };
     this.references[at]!.take(requested, -1);
     this.references[at]!.use(how === 'uncertain' ? requested : how === 'cost' ? part : {});
-    this.accounts[at]!.settle(requested, how === 'uncertain' ? null : how === 'cost' ? cost(part) : nothing);
+    settle(this.accounts[at]!, requested, how === 'uncertain' ? null : how === 'cost' ? cost(part) : nothing);
     await settled();
   }
 
@@ -170,6 +192,7 @@ class Pair {
     if (attempt.state === 'over') throw new Error('A withdrawn request was answered.');
     attempt.state = held ? 'held' : 'refused';
     if (!held) return;
+    take(this.accounts[attempt.at]!, attempt.amounts);
     reference.take(attempt.amounts, 1);
     this.exceeded ||= !reference.within();
   }
@@ -231,7 +254,7 @@ test('a tree of accounts behaves like a plain list of numbers in any interleavin
           if (all.tokens < 0 || all.nanoUsd < 0) return;
           const requested = Object.fromEntries(Object.entries(all).filter(([, value]) => Number.isFinite(value)));
           expect(requestHold(pair.accounts[index]!, requested)).toBe(true);
-          pair.accounts[index]!.settle(requested, nothing);
+          settle(pair.accounts[index]!, requested, nothing);
         });
       },
     ),
@@ -261,7 +284,7 @@ test('10,000 racing holds never exceed the account at any moment, and no hold is
     held -= tokens;
     const used = index % 3 === 0 ? null : Math.floor(tokens / 20);
     spent += used ?? tokens;
-    account.settle(hold, used === null ? null : cost({ tokens: used, nanoUsd: used * 5 }));
+    settle(account, hold, used === null ? null : cost({ tokens: used, nanoUsd: used * 5 }));
   };
   await Promise.all(Array.from({ length: 10_000 }, (_, index) => attempt(index)));
   expect(given.held + given.refused).toBe(10_000);
@@ -276,21 +299,20 @@ test('10,000 racing holds never exceed the account at any moment, and no hold is
 
 test('a hold waits for a running one, and holds are granted in the order requested', async () => {
   const account = new Account(null, { tokens: 10 });
-  expect(requestHold(account, { tokens: 8 })).toBe(true);
+  const holds = [{ tokens: 8 }, { tokens: 6 }, { tokens: 6 }, { tokens: 4 }] as const;
+  expect(requestHold(account, holds[0])).toBe(true);
   const order: string[] = [];
-  const wait = (name: string, tokens: number) =>
-    Promise.resolve(requestHold(account, { tokens })).then((held) =>
-      order.push(`${name} ${held ? 'held' : 'refused'}`),
-    );
-  const waits = [wait('first', 6), wait('second', 6), wait('third', 4)];
+  const wait = (name: string, hold: Amounts) =>
+    Promise.resolve(requestHold(account, hold)).then((held) => order.push(`${name} ${held ? 'held' : 'refused'}`));
+  const waits = [wait('first', holds[1]), wait('second', holds[2]), wait('third', holds[3])];
   await settled();
   expect(order).toEqual([]);
-  account.settle({ tokens: 8 }, nothing);
+  settle(account, holds[0], nothing);
   await settled();
   expect(order).toEqual(['first held', 'third held']);
-  account.settle({ tokens: 6 }, cost({ tokens: 6 }));
+  settle(account, holds[1], cost({ tokens: 6 }));
   await settled();
-  account.settle({ tokens: 4 }, nothing);
+  settle(account, holds[3], nothing);
   await Promise.all(waits);
   expect(order.at(-1)).toBe('second refused');
 });
@@ -324,8 +346,9 @@ test('spawns are counted at every level, and the lowest cap decides', () => {
 test('one model without a price makes the cost unknown at every level above it', () => {
   const root = new Account(null, {});
   const child = new Account(root, {});
-  void requestHold(child, { tokens: 5 });
-  child.settle({ tokens: 5 }, { usage: usage(5), nanoUsd: null });
+  const hold = { tokens: 5 };
+  void requestHold(child, hold);
+  settle(child, hold, { usage: usage(5), nanoUsd: null });
   expect([child.spent(0).usd, root.spent(0).usd]).toEqual([null, null]);
   expect(new Account(root, {}).spent(0).usd).toBe(0);
 });

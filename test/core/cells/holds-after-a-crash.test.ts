@@ -6,9 +6,10 @@ import { recordFormats } from '#base';
 import type { CellId, RunId } from '#base';
 import type { Amounts, ChildRequest, Frame, PendingOperation, RunPorts, StepOperation } from '#contracts';
 import { LocalContext, LocalRun, readRecordedRun } from '#core/cells';
-import type { Account, CellRuntime, RunChild } from '#core/cells';
+import type { CellRuntime, RunChild } from '#core/cells';
+import type { Account } from '#core/events';
 import { defineAgent } from '#core/orchestration';
-import { loadAccounts } from '../../../src/core/cells/load-accounts.ts';
+import { loadAccounts } from '../load-accounts.ts';
 
 const agent = defineAgent({ name: 'worker', description: 'Works', prompt: 'Work.', models: [] });
 const root = 'root' as CellId;

@@ -7,7 +7,7 @@ import type { ScriptedReply } from '#testkit';
 import { expectResumable, rehearse } from 'cloister/testkit';
 import type { MakeWorkflow, Script } from 'cloister/testkit';
 import { agent, always, ask, call, lastResults, lines, ofType, world } from '../session/driver.ts';
-import { loadAccounts } from '../../../src/core/cells/load-accounts.ts';
+import { loadAccounts } from '../load-accounts.ts';
 import { Stage } from './stage.ts';
 
 const spawn = (name: string, message?: string) =>

@@ -5,7 +5,7 @@ import type { Agent, AgentOptions } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import type { ScriptLine } from 'cloister/testkit';
 import type { JsonObject } from '#base';
-import { Account } from '#core/cells';
+import { Account } from '#core/events';
 import { agentFromTemplate } from '../../../src/core/orchestration/spawn-template.ts';
 
 const defineTestAgent = (more: Partial<AgentOptions> = {}): Agent =>
@@ -24,7 +24,7 @@ test.each([{ reasoning: 'extreme' }, { temperature: 'hot' }, { topP: NaN }, { se
 );
 
 test.each([{ tokens: NaN }, { tokens: -1 }, { nanoUsd: Infinity }])('no account accepts a hold of %j', (amounts) =>
-  expect(new Account(null, { tokens: 1_000 }).hold(amounts, () => undefined)).toBe(false),
+  expect(new Account(null, { tokens: 1_000 }).requestHold(amounts, () => undefined)).toBe(false),
 );
 
 test.each([5, [], 'much', { tokens: '9' }, { token: 9 }])('the budget %j is rejected', async (budget) => {

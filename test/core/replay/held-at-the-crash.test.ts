@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { recordFormats } from '#base';
 import type { CellId, Hash, RunId } from '#base';
 import type { Amounts, Birth, Frame, FrameRecord } from '#contracts';
-import { Account } from '#core/cells';
-import { loadAccounts } from '../../../src/core/cells/load-accounts.ts';
+import { Account } from '#core/events';
+import { loadAccounts } from '../load-accounts.ts';
 
 const birth = (cell: string, parent: string | null, caps: Amounts): Birth => ({
   cell: cell as CellId,
@@ -53,8 +53,8 @@ test('two attempts in flight are both uncertain, so a third does not fit', () =>
   const { accounts, inFlight } = loadAccounts(frames);
   expect([...inFlight].sort()).toEqual(['a/0', 'b/0']);
   expect(accounts.get('root' as CellId)!.spent(0).uncertain).toBe(10_000);
-  expect(accounts.get('a' as CellId)!.hold({ tokens: 5_000 }, () => undefined)).toBe(false);
-  expect(accounts.get('b' as CellId)!.hold({ tokens: 2_000 }, () => undefined)).toBe(true);
+  expect(accounts.get('a' as CellId)!.requestHold({ tokens: 5_000 }, () => undefined)).toBe(false);
+  expect(accounts.get('b' as CellId)!.requestHold({ tokens: 2_000 }, () => undefined)).toBe(true);
 });
 
 test('an attempt that was still waiting for its hold has used nothing', () => {
@@ -161,8 +161,10 @@ test('a grandchild leaves enough budget for the last answers of all its ancestor
   const leaf = new Account(middle, { tokens: 100 });
   root.floor = { tokens: 20 };
   middle.floor = { tokens: 20 };
-  expect(leaf.hold({ tokens: 61 }, () => undefined)).toBe(false);
-  expect(leaf.hold({ tokens: 60 }, () => undefined)).toBe(true);
-  expect(middle.hold({ tokens: 20 }, () => undefined)).toBe(true);
-  expect(root.hold({ tokens: 20 }, () => undefined)).toBe(true);
+  expect(leaf.requestHold({ tokens: 61 }, () => undefined)).toBe(false);
+  expect(leaf.requestHold({ tokens: 60 }, () => undefined)).toBe(true);
+  leaf.beginAttempt(0, { tokens: 60 }, false);
+  expect(middle.requestHold({ tokens: 20 }, () => undefined)).toBe(true);
+  middle.beginAttempt(0, { tokens: 20 }, false);
+  expect(root.requestHold({ tokens: 20 }, () => undefined)).toBe(true);
 });

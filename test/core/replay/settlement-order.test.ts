@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { recordFormats } from '#base';
 import type { CellId, RunId } from '#base';
 import type { Frame, PendingOperation, RunLog, StepOperation, RunPorts } from '#contracts';
-import { Account, LocalContext, LocalRun, readRecordedRun } from '#core/cells';
+import { LocalContext, LocalRun, readRecordedRun } from '#core/cells';
+import { Account } from '#core/events';
 import { defineAgent } from '#core/orchestration';
 import { countingIds, virtualClock } from '#testkit';
 

@@ -18,7 +18,8 @@ export class Account {
   #cacheWriteTokens = 0;
   #outputTokens = 0;
   #nanoUsd = 0;
-  #unpriced = false;
+  /** How many amounts had no price. */
+  #unpriced = 0;
   #steps = 0;
   #spawns = 0;
   #uncertainTokens = 0;
@@ -29,6 +30,8 @@ export class Account {
   #ownMemoryBytes = 0;
   #running = 0;
   #waiting: HoldRequest[] | null = null;
+  /** The cell's own attempts that have not settled; usually one. */
+  #attempts: Attempt | null = null;
   /** This account, then its ancestors up to the root. */
   readonly #selfAndAncestors: readonly Account[];
 
@@ -42,10 +45,111 @@ export class Account {
     return this.#selfAndAncestors.map(({ caps }) => caps);
   }
 
-  /** True: held. False: refused. Otherwise it waits, and `later` is called once attempts have made room or no longer can. */
-  hold(amounts: Amounts, later: (held: boolean) => void): boolean | WaitingHold {
+  /**
+   * True: it fits. False: refused. Otherwise it waits, and `later` is called once attempts have made room or no longer can. A hold
+   * that fits counts from the frame that grants it, which must be written before anyone else asks.
+   */
+  requestHold(amounts: Amounts, later: (fits: boolean) => void): boolean | WaitingHold {
     const request: HoldRequest = { account: this, amounts, later, waitsAt: null };
     return this.#decideHold(request) ?? { withdraw: () => Account.#withdraw(request) };
+  }
+
+  /** An attempt begins; unless it waits, it has its hold. */
+  beginAttempt(op: number, hold: Amounts, waits: boolean): void {
+    this.floor = hold;
+    this.#attempts = { op, hold, state: 'waits', next: this.#attempts };
+    if (hold.bytes !== undefined) this.setMemoryBytes(hold.bytes);
+    if (!waits) this.#take(this.#attempts);
+  }
+
+  /** Its hold was granted after it had begun. */
+  grant(op: number): void {
+    const attempt = this.#attemptOf(op);
+    if (attempt === null) return;
+    if (attempt.hold.bytes !== undefined) this.setMemoryBytes(attempt.hold.bytes);
+    this.#take(attempt);
+  }
+
+  /** It is tried again: what it used is uncertain, and it needs its hold again. */
+  abandon(op: number, uncertain: Amounts): void {
+    const attempt = this.#attemptOf(op);
+    if (attempt?.state !== 'lost') this.#book(undefined, uncertain);
+    if (attempt !== null) this.#release(attempt);
+  }
+
+  /** Releases its hold and counts its cost, or what is uncertain. Returns this account if that made room. */
+  settle(op: number, cost: Cost | undefined, uncertain: Amounts | undefined): Account | undefined {
+    const attempt = this.#attemptOf(op);
+    const state = attempt?.state;
+    if (attempt !== null) {
+      // probe: step-give-back-hold
+      this.#release(attempt);
+      this.#attempts = without(this.#attempts, attempt);
+    }
+    if (state !== 'lost') this.#book(cost, uncertain);
+    return state === 'held' ? this : undefined;
+  }
+
+  /** The holds of this account's attempts count as uncertain from now on. */
+  loseHolds(): void {
+    for (let attempt = this.#attempts; attempt !== null; attempt = attempt.next) {
+      if (attempt.state !== 'held') continue;
+      this.#release(attempt);
+      attempt.state = 'lost';
+      // probe: account-load-under-way
+      this.#book(undefined, attempt.hold);
+    }
+  }
+
+  /** As if its attempts had never had their holds. */
+  forgetHolds(): void {
+    for (let attempt = this.#attempts; attempt !== null; attempt = attempt.next) {
+      if (attempt.state === 'lost')
+        for (const account of this.#selfAndAncestors) account.#addUncertain(attempt.hold, -1);
+      this.#release(attempt);
+    }
+  }
+
+  /** Whether the process of this attempt died while it had its hold. */
+  isLost(op: number): boolean {
+    return this.#attemptOf(op)?.state === 'lost';
+  }
+
+  #attemptOf(op: number): Attempt | null {
+    let attempt = this.#attempts;
+    while (attempt !== null && attempt.op !== op) attempt = attempt.next;
+    return attempt;
+  }
+
+  #take(attempt: Attempt): void {
+    if (attempt.state === 'held') return;
+    attempt.state = 'held';
+    const { tokens = 0, nanoUsd = 0 } = attempt.hold;
+    // probe: account-take-hold
+    for (const account of this.#selfAndAncestors) {
+      account.#heldTokens += tokens;
+      account.#heldNanoUsd += nanoUsd;
+      account.#running++;
+    }
+  }
+
+  #release(attempt: Attempt): void {
+    const wasHeld = attempt.state === 'held';
+    attempt.state = 'waits';
+    if (!wasHeld) return;
+    for (const account of this.#selfAndAncestors) {
+      account.#heldTokens -= attempt.hold.tokens ?? 0;
+      account.#heldNanoUsd -= attempt.hold.nanoUsd ?? 0;
+      account.#running--;
+    }
+  }
+
+  #book(cost: Cost | undefined, uncertain: Amounts | undefined): void {
+    for (const account of this.#selfAndAncestors) {
+      // probe: account-settle-hold
+      if (cost === undefined) account.#addUncertain(uncertain ?? noAmounts);
+      else account.#spend(cost);
+    }
   }
 
   /** Why there is no room for these amounts, even if no attempt were running; null: there is. */
@@ -84,40 +188,28 @@ export class Account {
     if (waitsAt !== null) waitsAt.#waiting = waitsAt.#waiting?.filter((one) => one !== request) ?? null;
   }
 
-  /** Releases a hold and counts its cost. If the cost is unknown, the whole hold counts as uncertain. */
-  settle(hold: Amounts, cost: Cost | null): void {
-    for (const account of this.#selfAndAncestors) {
-      account.#heldTokens -= hold.tokens ?? 0;
-      account.#heldNanoUsd -= hold.nanoUsd ?? 0;
-      account.#running--;
-      // probe: account-settle-hold
-      if (cost === null) account.#addUncertain(hold);
-      else account.#spend(cost);
-    }
-    for (const account of this.#selfAndAncestors) account.#retryWaiting();
-  }
-
-  /** On resume: adds a cost or an uncertain amount from the log. */
-  load(cost: Cost | null, uncertain: Amounts | undefined): void {
-    for (const account of this.#selfAndAncestors) {
-      if (cost !== null) account.#spend(cost);
-      if (uncertain !== undefined) account.#addUncertain(uncertain);
-    }
-  }
-
   /** Whether this account or one above it caps memory. If not, there is no need to measure it. */
   get tracksMemory(): boolean {
     return this.#selfAndAncestors.some(({ caps }) => caps.bytes !== undefined);
   }
 
-  /** Sets what the cell itself holds in memory. False: this account or one above has no room, and nothing changes. */
-  setMemoryBytes(bytes: number): boolean {
+  /** Whether the cell itself may hold this much in memory: false if this account or one above has no room. */
+  fitsMemory(bytes: number): boolean {
     const more = bytes - this.#ownMemoryBytes;
-    for (const { caps, memoryBytes } of this.#selfAndAncestors)
-      if (more > 0 && caps.bytes !== undefined && memoryBytes + more > caps.bytes) return false;
+    return (
+      more <= 0 ||
+      this.#selfAndAncestors.every(
+        ({ caps, memoryBytes }) => caps.bytes === undefined || memoryBytes + more <= caps.bytes,
+      )
+    );
+  }
+
+  /** Sets what the cell itself holds in memory. If it does not fit, nothing changes. */
+  setMemoryBytes(bytes: number): void {
+    if (!this.fitsMemory(bytes)) return;
+    const more = bytes - this.#ownMemoryBytes;
     this.#ownMemoryBytes = bytes;
     for (const account of this.#selfAndAncestors) account.#totalMemoryBytes += more;
-    return true;
   }
 
   /** What the cell and its descendants hold in memory. */
@@ -128,7 +220,6 @@ export class Account {
   /** The owner will make no more requests, so its descendants leave nothing free for it. */
   releaseFloor(): void {
     this.floor = noAmounts;
-    for (const account of this.#selfAndAncestors) account.#retryWaiting();
   }
 
   countStep(): void {
@@ -153,7 +244,7 @@ export class Account {
       cacheReadTokens: this.#cacheReadTokens,
       cacheWriteTokens: this.#cacheWriteTokens,
       outputTokens: this.#outputTokens,
-      usd: this.#unpriced ? null : this.#nanoUsd / 1e9,
+      usd: this.#unpriced > 0 ? null : this.#nanoUsd / 1e9,
       ms,
       steps: this.#steps,
       spawns: this.#spawns,
@@ -161,22 +252,12 @@ export class Account {
     });
   }
 
-  #addHold(amounts: Amounts): true {
-    // probe: account-take-hold
-    for (const account of this.#selfAndAncestors) {
-      account.#heldTokens += amounts.tokens ?? 0;
-      account.#heldNanoUsd += amounts.nanoUsd ?? 0;
-      account.#running++;
-    }
-    return true;
-  }
-
   /** Null: the request waits. */
   #decideHold(request: HoldRequest): boolean | null {
     const { amounts } = request;
     if (!isAmount(amounts.tokens) || !isAmount(amounts.nanoUsd)) return false;
     const obstacle = this.#obstacle(amounts);
-    if (obstacle === null) return this.#addHold(amounts);
+    if (obstacle === null) return true;
     if (!obstacle.account.#mayFitLater(amounts, obstacle.floor)) return false;
     request.waitsAt = obstacle.account;
     (obstacle.account.#waiting ??= []).push(request);
@@ -219,19 +300,23 @@ export class Account {
     this.#cacheReadTokens += cost.usage.cacheReadTokens;
     this.#cacheWriteTokens += cost.usage.cacheWriteTokens;
     this.#outputTokens += cost.usage.outputTokens;
-    if (cost.nanoUsd === null) this.#unpriced = true;
+    if (cost.nanoUsd === null) this.#unpriced++;
     else this.#nanoUsd += cost.nanoUsd;
   }
 
-  #addUncertain(hold: Amounts): void {
+  #addUncertain({ tokens = 0, nanoUsd }: Amounts, sign: 1 | -1 = 1): void {
     // The hold had no price, so the cost is unknown, and it is certainly not zero.
-    if (hold.nanoUsd === undefined && (hold.tokens ?? 0) > 0) this.#unpriced = true;
-    this.#uncertainTokens += hold.tokens ?? 0;
-    this.#uncertainNanoUsd += hold.nanoUsd ?? 0;
+    if (nanoUsd === undefined && tokens > 0) this.#unpriced += sign;
+    this.#uncertainTokens += sign * tokens;
+    this.#uncertainNanoUsd += sign * (nanoUsd ?? 0);
   }
 
-  /** Retries waiting holds in order. A hold that can no longer fit is refused. */
-  #retryWaiting(): void {
+  /** There is room: retries the holds that wait in this account and above, in order. One that can no longer fit is refused. */
+  retryWaiting(): void {
+    for (const account of this.#selfAndAncestors) account.#retryOwnWaiting();
+  }
+
+  #retryOwnWaiting(): void {
     const waiting = this.#waiting;
     if (waiting === null) return;
     this.#waiting = null;
@@ -239,8 +324,8 @@ export class Account {
       // An answer to another request may have withdrawn it.
       if (request.waitsAt === null) continue;
       request.waitsAt = null;
-      const held = request.account.#decideHold(request);
-      if (held !== null) request.later(held);
+      const fits = request.account.#decideHold(request);
+      if (fits !== null) request.later(fits);
     }
   }
 }
@@ -252,10 +337,24 @@ const isAmount = (value: number | undefined): boolean => value === undefined || 
 
 type Floor = Pick<Amounts, 'tokens' | 'nanoUsd'>;
 
+type Attempt = {
+  readonly op: number;
+  readonly hold: Amounts;
+  /** `lost`: its process died while it had its hold. */
+  state: 'waits' | 'held' | 'lost';
+  next: Attempt | null;
+};
+
+const without = (attempts: Attempt | null, attempt: Attempt): Attempt | null => {
+  if (attempts === attempt) return attempt.next;
+  for (let one = attempts; one !== null; one = one.next) if (one.next === attempt) one.next = attempt.next;
+  return attempts;
+};
+
 type HoldRequest = {
   readonly account: Account;
   readonly amounts: Amounts;
-  readonly later: (held: boolean) => void;
+  readonly later: (fits: boolean) => void;
   /** The account that has no room for it, while it waits. */
   waitsAt: Account | null;
 };
