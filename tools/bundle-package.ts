@@ -21,12 +21,15 @@ export const bundlePackage = async (): Promise<readonly Pick<OutputChunk, 'fileN
   });
   try {
     const names = { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' };
-    const { output } = await bundle.generate({ format: 'esm', ...names });
+    const { output } = await bundle.generate({ format: 'esm', ...names, codeSplitting: { groups: [cliChunk] } });
     return output.filter((file) => file.type === 'chunk');
   } finally {
     await bundle.close();
   }
 };
+
+/** Commands are imported one by one; as a file each, with parts that some of them share, they would start more slowly. */
+const cliChunk = { name: 'cli', test: /src\/headends\/cli\// };
 
 type Target = string | { readonly 'cloister-source'?: string; readonly default?: string };
 

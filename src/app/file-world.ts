@@ -1,10 +1,11 @@
 // File access for the command line: reads tasks, writes plans and graphs.
-import { access, constants, stat, writeFile } from 'node:fs/promises';
+import { access, constants, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { CliWorld } from '#headends/cli';
+import type { CliFiles, CliTasks } from '#headends/cli';
 import { systemLaunchEnvironment } from './system-world.ts';
 
-export const fileWorld: Pick<CliWorld, 'writeText' | 'whyNotWritable' | 'readTasks' | 'teamTasks' | 'drawGraph'> = {
+export const fileWorld: CliFiles = {
+  readText: (path) => readFile(path, 'utf8'),
   writeText: (path, text) => writeFile(path, text),
   whyNotWritable: async (path) => {
     const own = await whyNotWritable(path);
@@ -14,15 +15,18 @@ export const fileWorld: Pick<CliWorld, 'writeText' | 'whyNotWritable' | 'readTas
         ? 'it is a folder'
         : own;
   },
-  readTasks: async (path, assignees) => {
+};
+
+export const taskWorld: CliTasks = {
+  read: async (path, assignees) => {
     const { loadTasks } = await import('./agents/load-tasks.ts');
     return loadTasks(path, assignees, systemLaunchEnvironment());
   },
-  teamTasks: async (path) => {
+  ofTeam: async (path) => {
     const { teamTasks } = await import('./agents/load-tasks.ts');
     return teamTasks(path, systemLaunchEnvironment());
   },
-  drawGraph: async (form, tasks) => {
+  draw: async (form, tasks) => {
     const { drawMermaid, drawSvg } = await import('#core/tasks');
     return form === 'svg' ? drawSvg(tasks) : drawMermaid(tasks);
   },

@@ -1,7 +1,7 @@
 // Loads the server code only for `serve`, so that other commands start faster.
-import type { CliWorld } from '#headends/cli';
+import type { CliServer } from '#headends/cli';
 
-export const lazyServeWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
+export const lazyServeWorld: CliServer = {
   serve: async (options, log) => {
     const { serveWorld } = await import('./serve-world.ts');
     return serveWorld.serve(options, log);

@@ -1,17 +1,11 @@
 // The `cloister` command: passes the real terminal, signals and clock to the command-line headend.
-import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { migrateWorkspace } from '#adapters/stores';
 import { runCli, terminalLines } from '#headends/cli';
-import type { CliStream, CliWorld } from '#headends/cli';
-import { Configs, findAgent, problemsError } from '#app/agents';
-import type { LaunchEnvironment } from '#app/agents';
-import type { Cloister } from '#contracts';
-import { fileWorld } from './file-world.ts';
+import type { CliRuntime, CliStream, CliWorld } from '#headends/cli';
+import type { Configs, LaunchEnvironment } from '#app/agents';
+import { fileWorld, taskWorld } from './file-world.ts';
 import { lazyServeWorld } from './lazy-serve-world.ts';
-import { openCloister, openConfigured } from './open-cloister.ts';
-import type { CloisterOptions } from './cloister-options.ts';
 import { outputStream } from './output-stream.ts';
 import { buildName, packageFolder, packageVersion } from './package-folder.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
@@ -34,33 +28,63 @@ export const main = async (args: readonly string[]): Promise<void> => {
   process.exit(writeError === null || ended !== 0 ? ended : 1);
 };
 
-const cliWorld = (stdout: CliStream, stderr: CliStream, commandConfigs = configsByOption()): CliWorld => ({
-  stdout,
-  stderr,
+const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
   version: packageVersion(),
-  colour: wantsColour(),
-  demo: { agent: 'lead', question: 'Should a small team keep its data in SQLite or in DuckDB?' },
-  now: Date.now,
-  timer: (ms, due) => {
-    const timer = setTimeout(due, ms);
-    return () => clearTimeout(timer);
+  terminal: {
+    stdout,
+    stderr,
+    colour: wantsColour(),
+    stdin: () => (process.stdin.isTTY ? Promise.resolve(null) : readAll(process.stdin)),
+    lines: () =>
+      terminalLines({
+        input: process.stdin,
+        output: process.stderr,
+        interrupt: () => void process.kill(process.pid, 'SIGINT'),
+      }),
   },
-  onInterrupt: (listener) => listenTo(['SIGINT', 'SIGTERM'], listener),
-  onStrayError: (listener) => listenTo(['uncaughtException', 'unhandledRejection'], listener),
-  open: async ({ workspace, agents, agent, demo, config, ofRun, offline = false, parallel }) => {
+  system: {
+    now: Date.now,
+    timer: (ms, due) => {
+      const timer = setTimeout(due, ms);
+      return () => clearTimeout(timer);
+    },
+    onInterrupt: (listener) => listen(['SIGINT', 'SIGTERM'], listener),
+    onStrayError: (listener) => listen(['uncaughtException', 'unhandledRejection'], listener),
+  },
+  files: fileWorld,
+  runtime: cliRuntime(),
+  tasks: taskWorld,
+  server: lazyServeWorld,
+});
+
+const listen = (events: readonly string[], listener: (event: unknown) => void): (() => void) => {
+  for (const event of events) process.on(event, listener);
+  return () => {
+    for (const event of events) process.off(event, listener);
+  };
+};
+
+/** Each command loads what it uses, so that the others start faster. */
+const cliRuntime = (configsFor = configsByOption()): CliRuntime => ({
+  open: async ({ workspace, agents, agent, demo = false, config = null, ofRun, offline = false, parallel = null }) => {
+    const { openCloister, openConfigured } = await import('./open-cloister.ts');
     if (demo) return openCloister({ workspace, cwd: demoFolder, agents: ['lead.ai'] });
-    const configs = commandConfigs(config);
+    const configs = await configsFor(config);
     const defaultAgent = await configs.defaultAgent();
-    const given = { workspace, offline, defaultAgent, ...(config === undefined ? {} : { config }) };
-    if (ofRun !== undefined && agents.length === 0) return openForRun(ofRun, given);
-    const parallelOption = parallel === undefined ? {} : { parallel };
+    const given = { workspace, offline, defaultAgent, ...(config === null ? {} : { config }) };
+    if (ofRun !== undefined && agents.length === 0) {
+      const { readRunStart } = await import('./read-run-start.ts');
+      return openCloister({ ...(await readRunStart(workspace, ofRun)), ...given });
+    }
+    const parallelOption = parallel === null ? {} : { parallel };
     const paths = await pathsFor(agents, agent, configs);
     return openConfigured({ ...given, ...parallelOption, agents: paths }, configs);
   },
   defaultAgent: async (config) => {
-    const configs = commandConfigs(config);
+    const configs = await configsFor(config);
     const agent = await configs.defaultAgent();
     if (agent !== null || configs.problems.length === 0) return agent;
+    const { problemsError } = await import('#app/agents');
     throw problemsError(configs.problems);
   },
   check: async ({ paths, syntaxOnly, connect, config }) => {
@@ -75,47 +99,27 @@ const cliWorld = (stdout: CliStream, stderr: CliStream, commandConfigs = configs
     const { initFolder } = await import('./agents/init-folder.ts');
     return initFolder(folder, templates, process.cwd());
   },
-  migrate: (workspace) => migrateWorkspace(workspace, { build: buildName() }),
+  migrate: async (workspace) => {
+    const { migrateWorkspace } = await import('#adapters/stores');
+    return migrateWorkspace(workspace, { build: buildName() });
+  },
   agentHelp: async (path, config) => {
     const { agentHelp } = await import('./agents/agent-help.ts');
     return agentHelp(path, launchWith(config));
   },
-  lines: () =>
-    terminalLines({
-      input: process.stdin,
-      output: process.stderr,
-      interrupt: () => void process.kill(process.pid, 'SIGINT'),
-    }),
-  readText: (path) => readFile(path, 'utf8'),
-  ...fileWorld,
-  ...lazyServeWorld,
-  stdin: () => (process.stdin.isTTY ? Promise.resolve(null) : readAll(process.stdin)),
 });
 
-/** Returns how to stop listening. */
-const listenTo = (events: readonly string[], listener: (value: unknown) => void): (() => void) => {
-  for (const event of events) process.on(event, listener);
-  return () => {
-    for (const event of events) process.off(event, listener);
-  };
-};
-
-/** Opens a Cloister with the agents, the config and the folder that a run was started with. */
-const openForRun = async (run: string, given: Omit<CloisterOptions, 'agents'>): Promise<Cloister> => {
-  const { readRunStart } = await import('./read-run-start.ts');
-  return openCloister({ ...(await readRunStart(given.workspace!, run)), ...given });
-};
-
-const launchWith = (config: string | undefined): LaunchEnvironment => ({
+const launchWith = (config: string | null): LaunchEnvironment => ({
   ...systemLaunchEnvironment(),
-  ...(config === undefined ? {} : { config }),
+  ...(config === null ? {} : { config }),
 });
 
 /** What one command has read, by `--config`. */
-const configsByOption = (): ((config: string | undefined) => Configs) => {
-  const read = new Map<string | undefined, Configs>();
-  return (config) => {
-    const configs = read.get(config) ?? new Configs(launchWith(config));
+const configsByOption = (): ((config: string | null) => Promise<Configs>) => {
+  const read = new Map<string | null, Configs>();
+  return async (config) => {
+    const agents = await import('#app/agents');
+    const configs = read.get(config) ?? new agents.Configs(launchWith(config));
     read.set(config, configs);
     return configs;
   };
@@ -128,6 +132,7 @@ const pathsFor = async (
   configs: Configs,
 ): Promise<readonly string[]> => {
   if (given.length > 0 || agent === undefined) return given;
+  const { findAgent } = await import('#app/agents');
   const found = await findAgent(agent, configs);
   return found === null ? [] : [found];
 };

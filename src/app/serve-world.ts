@@ -2,7 +2,7 @@
 import { isAbsolute } from 'node:path';
 import { checkWorkspaceWritable } from '#adapters/stores';
 import { buildName } from './package-folder.ts';
-import type { CliWorld, ServeLine, ServeOptions, RunningServer } from '#headends/cli';
+import type { CliServer, ServeLine, ServeOptions, RunningServer } from '#headends/cli';
 import { CloisterError } from '#base';
 import { problemText, problemsIn } from '#base/shapes';
 import { tokenNameShape } from '#contracts';
@@ -17,7 +17,7 @@ import { hashToken, makeToken } from './make-token.ts';
 import type { Server, ServerLine } from './server-options.ts';
 import { systemClock, systemLaunchEnvironment } from './system-world.ts';
 
-export const serveWorld: Pick<CliWorld, 'serve' | 'makeToken'> = {
+export const serveWorld: CliServer = {
   serve: async (options, log) => {
     const launch: LaunchEnvironment = {
       ...systemLaunchEnvironment(),

@@ -1,6 +1,6 @@
 // `cloister verify`: tests non-interference of agents from files by running them twice.
 import { fileURLToPath } from 'node:url';
-import type { CliWorld } from '#headends/cli';
+import type { CliRuntime } from '#headends/cli';
 import { checkIsolation } from '#testkit';
 import type { IsolationReport } from '#testkit';
 import { Configs } from '#app/agents';
@@ -10,22 +10,19 @@ import { packageFolder } from './package-folder.ts';
 
 const examples = fileURLToPath(new URL('examples', packageFolder));
 
-type VerifyOptions = Parameters<CliWorld['verify']>[0];
+type VerifyOptions = Parameters<CliRuntime['verify']>[0];
 
 export const verifyAgent = async (options: VerifyOptions): Promise<IsolationReport> => {
-  const { agent, agents, pairs, seed, config, signal } = options;
-  const configs = new Configs({ ...systemLaunchEnvironment(), ...(config === undefined ? {} : { config }) });
+  const { agent, agents, pairs, seed = null, config = null, signal } = options;
+  const configs = new Configs({ ...systemLaunchEnvironment(), ...(config === null ? {} : { config }) });
   const { launch } = configs;
   const target = await findTarget(options, configs);
   const isHere = target.cwd === launch.cwd;
   const subject = await loadSubject(target, isHere ? configs : new Configs({ ...launch, cwd: target.cwd }));
-  const given = [
-    ...agents.flatMap((path) => ['--agents', path]),
-    ...(config === undefined ? [] : ['--config', config]),
-  ];
+  const given = [...agents.flatMap((path) => ['--agents', path]), ...(config === null ? [] : ['--config', config])];
   return checkIsolation(subject, {
     pairs,
-    ...(seed === undefined ? {} : { seed }),
+    ...(seed === null ? {} : { seed }),
     signal,
     progress: (done) => options.progress(done),
     again: (from, count) => `cloister verify ${quoteForShell([agent, ...given])} --seed ${from} --pairs ${count}`,

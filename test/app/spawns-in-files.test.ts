@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
 import type { Agent } from 'cloister';
 import type { JsonObject } from '#base';
-import { checkLines } from '../../src/headends/cli/check-lines.ts';
+import { checkLines } from '../../src/headends/cli/check.ts';
 import { ai, check, createFolders, load, open, openError, problemLines } from './driver.ts';
 
 const spawning = (spawns: string, more = ''): string => ai(`tools: [spawn_agent]\nspawns: ${spawns}${more}`);

@@ -1,11 +1,11 @@
 // The session of a chat: shows progress while it works on a message; in between, only what its agents say unasked.
 import type { AgentMessage, Answer, RunEvent, RunSession } from '#contracts';
 import { newRunProgress, applyEvent } from './shared/run-progress.ts';
-import type { CommandContext } from './shared/command-context.ts';
+import type { CommandContext } from './shared/define-command.ts';
 import { progressMode, describeStrayError } from './shared/follow-run.ts';
 import { openProgress } from './shared/progress.ts';
 import type { Progress } from './shared/progress.ts';
-import type { OutputFlags } from './shared/request.ts';
+import type { OutputFlags } from './shared/define-command.ts';
 import { sanitizeAll, sanitizeLine } from './shared/sanitize-text.ts';
 
 export type ChatSession = {
@@ -40,7 +40,7 @@ export const openChatSession = (
   let progress: Progress | undefined;
   let onAnswer: (() => void) | undefined;
   let eventsLeft = eventsBefore;
-  const open = (): Progress => openProgress(mode, context.output, context.world, { runProgress });
+  const open = (): Progress => openProgress(mode, context.output, context, { runProgress });
   const lines = mode === 'tree' ? undefined : open();
   const notice = (words: string): void =>
     progress === undefined ? context.output.err.print(words) : progress.notice(words);
@@ -59,7 +59,7 @@ export const openChatSession = (
     if (progress === undefined) printAbove(print);
     else progress.printAbove(print);
   };
-  const stopListening = context.world.onStrayError((error) => notice(sanitizeLine(redact(describeStrayError(error)))));
+  const stopListening = context.system.onStrayError((error) => notice(sanitizeLine(redact(describeStrayError(error)))));
   const ended = forwardAll(session, note).finally(stopListening);
   /** The answer may arrive before the events that led to it. */
   const waitUntilShown = async (id: string): Promise<void> => {

@@ -1,4 +1,15 @@
 export { runCli } from './run-cli.ts';
 export { terminalLines } from './shared/terminal-lines.ts';
-export type { CliStream, CliWorld, Lines } from './shared/cli-world.ts';
-export type { ServeLine, ServeOptions, RunningServer } from './shared/cli-world.ts';
+export type {
+  CliFiles,
+  CliRuntime,
+  CliServer,
+  CliStream,
+  CliTasks,
+  CliTerminal,
+  CliWorld,
+  Lines,
+  RunningServer,
+  ServeLine,
+  ServeOptions,
+} from './shared/cli-world.ts';

@@ -1,44 +1,51 @@
-// Parses the command line into a request, with commander. Nothing runs here.
-import { CommanderError } from 'commander';
+// Parses the command line with commander. Nothing runs here.
+import { Command, CommanderError } from 'commander';
+import { loadCommands } from './commands.ts';
+import type { LoadedCommand } from './commands.ts';
 import type { CliWorld } from './shared/cli-world.ts';
-import { buildProgram } from './program.ts';
-import type { ParseCapture } from './program.ts';
-import type { CliRequest } from './shared/request.ts';
-import { UsageError } from './shared/errors.ts';
+import type { CliCommand, Invocation } from './shared/define-command.ts';
+import { exitCode, UsageError } from './shared/errors.ts';
 
-export { defaultWorkspace } from './shared/request.ts';
-export type { Common, CliRequest, RunRequest } from './shared/request.ts';
-
-/** Throws a UsageError. */
-export const parseArgs = (args: readonly string[], world: CliWorld): CliRequest => {
-  const captured: ParseCapture = { request: undefined, out: '', err: '' };
-  const program = buildProgram(captured, world);
-  const commands = new Map(program.commands.map((one) => [one.name(), one.commands.map((below) => below.name())]));
-  // An agent file or a team file in place of a command: this is how `./lead.ai` runs through its shebang line.
-  const expanded = isAgentFile(args[0]) ? ['run', ...args] : isTeamFile(args[0]) ? ['team', ...args] : args;
-  try {
-    program.parse([...expanded], { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0)
-      return { command: 'help', text: captured.out.trimEnd(), json: requestedJson(args) === 'value' };
-    throw usageError(error, { captured, args: expanded, commands });
-  }
-  if (captured.request === undefined) throw new UsageError('missing command', 'cloister --help', captured.err);
-  return captured.request;
-};
-
+/** How many JSON values stdout gets. */
 export type JsonKind = 'value' | 'line' | 'none';
 
-/** Works even if the rest of the line is invalid: the error must then be JSON as well. */
-export const requestedJson = (args: readonly string[]): JsonKind => {
-  const end = args.indexOf('--');
-  const options = end === -1 ? args : args.slice(0, end);
-  // There, stdout belongs to the protocol.
-  if (args[0] === 'serve' && options.includes('--stdio-mcp')) return 'none';
-  // A chat prints one value per message, a server one per request.
-  if (options.includes('--json')) return args[0] === 'chat' || args[0] === 'serve' ? 'line' : 'value';
-  return options.includes('--jsonl') ? 'line' : 'none';
+/** `json` and `verbose` say how an error is printed. */
+export type ParsedArgs = { readonly json: JsonKind; readonly verbose: boolean; readonly run: Invocation['run'] };
+
+export type ArgsParser = {
+  /** How to print an error of a command line that cannot be parsed: with --json, it must be JSON as well. */
+  readonly onError: Omit<ParsedArgs, 'run'>;
+  /** Throws a UsageError. */
+  parse(): ParsedArgs;
+};
+
+/** Loads the command that these arguments name. */
+export const openParser = async (
+  args: readonly string[],
+  world: Pick<CliWorld, 'version' | 'terminal'>,
+): Promise<ArgsParser> => {
+  // An agent file or a team file in place of a command: this is how `./lead.ai` runs through its shebang line.
+  const expanded = isAgentFile(args[0]) ? ['run', ...args] : isTeamFile(args[0]) ? ['team', ...args] : args;
+  const loaded = await loadCommands(commandWord(expanded));
+  const command = loaded.find(({ name }) => name === expanded[0])?.command ?? null;
+  const json = requestedJson(expanded, command);
+  return {
+    onError: { json, verbose: args.includes('--verbose') },
+    parse: () => {
+      const captured: Capture = { invocation: undefined, out: '', err: '' };
+      const program = buildProgram(captured, loaded, world);
+      try {
+        program.parse([...expanded], { from: 'user' });
+      } catch (error) {
+        if (!(error instanceof CommanderError)) throw error;
+        if (error.exitCode !== 0) throw usageError(error, { captured, args: expanded, program });
+        return helpRequest(captured.out.trimEnd(), json === 'value');
+      }
+      const { invocation } = captured;
+      if (invocation === undefined) throw new UsageError('missing command', 'cloister --help', captured.err);
+      return { ...invocation, json: jsonKind(invocation, command) };
+    },
+  };
 };
 
 const isAgentFile = (arg: string | undefined): boolean =>
@@ -47,15 +54,84 @@ const isAgentFile = (arg: string | undefined): boolean =>
 const isTeamFile = (arg: string | undefined): boolean =>
   arg !== undefined && /\.ya?ml$/u.test(arg) && !arg.startsWith('-');
 
-type MistakeContext = {
-  readonly captured: ParseCapture;
-  readonly args: readonly string[];
-  /** Each command with its subcommands. */
-  readonly commands: ReadonlyMap<string, readonly string[]>;
+/** The word that names a command, if any does. */
+const commandWord = (args: readonly string[]): string | undefined => {
+  const [first, second] = args.filter((arg) => !arg.startsWith('-'));
+  return first === 'help' ? second : first;
 };
 
-const usageError = (error: CommanderError, { captured, args, commands }: MistakeContext): UsageError => {
-  const name = commandNameIn(args, commands);
+/** Works even if the rest of the line is invalid. */
+const requestedJson = (args: readonly string[], command: CliCommand | null): JsonKind => {
+  const end = args.indexOf('--');
+  const options = end === -1 ? args : args.slice(0, end);
+  if (command?.protocolOption !== undefined && options.includes(command.protocolOption)) return 'none';
+  return jsonKind({ json: options.includes('--json'), jsonl: options.includes('--jsonl') }, command);
+};
+
+const jsonKind = ({ json, jsonl }: Pick<Invocation, 'json' | 'jsonl'>, command: CliCommand | null): JsonKind => {
+  if (json) return command?.jsonLines === undefined ? 'value' : 'line';
+  return jsonl ? 'line' : 'none';
+};
+
+const helpRequest = (text: string, json: boolean): ParsedArgs => ({
+  json: json ? 'value' : 'none',
+  verbose: false,
+  run: async ({ output }) => {
+    if (json) output.json({ help: text });
+    else output.out.print(text);
+    return exitCode.completed;
+  },
+});
+
+/** Collects what commander would write to the streams. */
+type Capture = { invocation: Invocation | undefined; out: string; err: string };
+
+const buildProgram = (
+  captured: Capture,
+  loaded: readonly LoadedCommand[],
+  { version, terminal }: Pick<CliWorld, 'version' | 'terminal'>,
+): Command => {
+  const program = new Command('cloister')
+    .description('Run teams of isolated LLM agents, and audit everything that passes between them.')
+    .usage('[options] <command>\n       cloister <agent.ai> [input]\n       cloister <team.yaml> [goal]')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print help for a command')
+    .addHelpText('after', helpEnd)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void (captured.out += text),
+      writeErr: (text) => void (captured.err += text),
+      getOutHelpWidth: () => terminal.stdout.columns ?? 80,
+      getErrHelpWidth: () => terminal.stderr.columns ?? 80,
+      outputError: () => {},
+    });
+  for (const { name, isFormer, command } of loaded)
+    command?.build(
+      program.command(name, { hidden: isFormer }),
+      (invocation) => void (captured.invocation = invocation),
+    );
+  return program;
+};
+
+const helpEnd = `
+Examples:
+  $ cloister demo
+  $ cloister init team && cd team
+  $ cloister lead.ai "Compare SQLite and DuckDB"
+  $ cloister lead.ai --help
+  $ cloister team team.yaml "Write a page about bees"
+  $ cloister chat lead.ai
+  $ cloister serve --agent lead.ai
+  $ cloister audit last
+
+\`last\` stands for the newest run. A cell is one agent at work in a run; a
+crossing is anything that passes into or out of a cell.`;
+
+type MistakeContext = { readonly captured: Capture; readonly args: readonly string[]; readonly program: Command };
+
+const usageError = (error: CommanderError, { captured, args, program }: MistakeContext): UsageError => {
+  const name = commandNameIn(args, program);
   if (error.code === 'commander.help') return new UsageError('missing command', helpFor(name), captured.err.trimEnd());
   const first = args[0] ?? '';
   if (error.code === 'commander.unknownCommand' && /[./\\]/u.test(first))
@@ -73,12 +149,12 @@ const usageError = (error: CommanderError, { captured, args, commands }: Mistake
 };
 
 /** The command and the subcommand in these arguments. */
-const commandNameIn = (args: readonly string[], commands: MistakeContext['commands']): string | undefined => {
-  const at = args.findIndex((arg) => commands.has(arg));
+const commandNameIn = (args: readonly string[], { commands }: Command): string | undefined => {
+  const at = args.findIndex((arg) => commands.some((command) => command.name() === arg));
   if (at === -1) return undefined;
-  const name = args[at]!;
-  const below = args.slice(at + 1).find((arg) => commands.get(name)?.includes(arg));
-  return below === undefined ? name : `${name} ${below}`;
+  const found = commands.find((command) => command.name() === args[at])!;
+  const below = args.slice(at + 1).find((arg) => found.commands.some((command) => command.name() === arg));
+  return below === undefined ? found.name() : `${found.name()} ${below}`;
 };
 
 const helpFor = (name: string | undefined): string =>

@@ -147,8 +147,8 @@ test('with --syntax-only no topology is printed', async () => {
 });
 
 test.each<[args: readonly string[], asked: object]>([
-  [[], { paths: ['.'], syntaxOnly: false, connect: false }],
-  [['a.ai', 'team/'], { paths: ['a.ai', 'team/'], syntaxOnly: false, connect: false }],
+  [[], { paths: ['.'], syntaxOnly: false, connect: false, config: null }],
+  [['a.ai', 'team/'], { paths: ['a.ai', 'team/'], syntaxOnly: false, connect: false, config: null }],
   [
     ['--syntax-only', '--config', 'c.json', 'a.ai', '--connect'],
     { paths: ['a.ai'], syntaxOnly: true, connect: true, config: 'c.json' },

@@ -103,7 +103,7 @@ test('an agent can be given as a file', async () => {
   const { opened } = await cli(['chat', 'team/lead.ai', '--agents', 'b.ts'], scene(), {
     behaviour: { lines: { isTerminal: false, texts: [] } },
   });
-  expect(opened).toEqual([{ workspace: './.cloister', agents: ['team/lead.ai', 'b.ts'], agent: 'lead', demo: false }]);
+  expect(opened).toEqual([{ workspace: './.cloister', agents: ['team/lead.ai', 'b.ts'], agent: 'lead' }]);
 });
 
 test('at a terminal the prompt names the conversation, the tree is shown, and /quit or Ctrl-D exits', async () => {

@@ -56,7 +56,7 @@ test('restore continues what was in flight, with the agents of its run, and show
   const { code, stdout, stderr, asked, opened } = await checkpoints(['restore', 'c0ff']);
   expect(code).toBe(0);
   expect(asked).toEqual([['restore', id]]);
-  expect(opened[1]).toEqual({ workspace: './.cloister', agents: [], demo: false, ofRun: runId });
+  expect(opened[1]).toEqual({ workspace: './.cloister', agents: [], ofRun: runId });
   expect(stdout).toBe('SQLite for rows,\nDuckDB for columns.\n');
   expect(stderr).toContain('lead  → researcher  started');
   expect(stderr).toContain(`Next steps:\n  npx cloister diff ${runId} ${forkId}\n`);
@@ -95,7 +95,7 @@ test('branch can name its conversation and another agent', async () => {
 test('another agent can be named by its file, which is opened', async () => {
   const { asked, opened } = await checkpoints(['branch', 'last', '--to', 'team/scout.ai'], { nothingInFlight: true });
   expect(asked).toEqual([['branch', id, { agent: 'scout' }]]);
-  expect(opened[1]).toEqual({ workspace: './.cloister', agents: ['team/scout.ai'], demo: false });
+  expect(opened[1]).toEqual({ workspace: './.cloister', agents: ['team/scout.ai'] });
 });
 
 test('a checkpoint can be named by its file; the runtime reports what is wrong with it', async () => {
@@ -120,7 +120,7 @@ test('a checkpoint can be named by its file; the runtime reports what is wrong w
 
 test('restore and branch accept agents and a config', async () => {
   const { opened } = await checkpoints(['branch', 'last', '--agents', 'a.ai', '--config', 'c.json']);
-  expect(opened[1]).toEqual({ workspace: './.cloister', agents: ['a.ai'], demo: false, config: 'c.json' });
+  expect(opened[1]).toEqual({ workspace: './.cloister', agents: ['a.ai'], config: 'c.json' });
 });
 
 test('diff prints the cells, files, tokens and crossings that differ, and exits 1', async () => {

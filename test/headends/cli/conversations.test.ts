@@ -152,7 +152,7 @@ test('a name can contain a slash if its agent comes first', async () => {
 });
 
 test('an agent to attach must exist: it is found by name or file, offline', async () => {
-  const toAttach = { workspace: './.cloister', agents: [], agent: 'scout', demo: false, offline: true };
+  const toAttach = { workspace: './.cloister', agents: [], agent: 'scout', offline: true };
   expect((await conversations(['attach', 'trip', 'scout'])).opened).toEqual([toAttach]);
   expect((await conversations(['attach', 'trip', 'x/scout.ai', '--agents', 'y'])).opened).toEqual([
     { ...toAttach, agents: ['x/scout.ai', 'y'] },

@@ -15,7 +15,8 @@ import type {
   TurnOptions,
 } from '#contracts';
 import { runCli } from '#headends/cli';
-import type { CliWorld, Lines } from '#headends/cli';
+import type { CliRuntime, CliServer, CliWorld, Lines } from '#headends/cli';
+import { loadCommands } from '../../../src/headends/cli/commands.ts';
 import { diffOf, replayOf, verifyOf } from './checks.ts';
 import { deadOf, fakeResident, mailOf, noMail, nothing } from './mail.ts';
 import { fakeCheckpoints, fakeConversations, windowsOf } from './fake-conversations.ts';
@@ -57,6 +58,9 @@ export {
 } from './scene.ts';
 export type { Scene } from './scene.ts';
 
+/** So that no test depends on how long the file of a command takes to load. */
+await loadCommands(undefined);
+
 /** How the fake behaves beyond its canned answers. */
 export type Behaviour = {
   /** What `show` returns, instead of the scene's report. */
@@ -85,8 +89,8 @@ export type Behaviour = {
   readonly resumeThrows?: unknown;
   /** A run is opened only after this. */
   readonly takenUp?: Promise<void>;
-  readonly verify?: CliWorld['verify'];
-  readonly serve?: CliWorld['serve'];
+  readonly verify?: CliRuntime['verify'];
+  readonly serve?: CliServer['serve'];
   /** Called for each message; with options for the one that starts a session. Throws to refuse the message. */
   readonly onTurn?: (agent: string, input: string | JsonObject, options?: TurnOptions) => void;
   /** The names of the agents that were found. */
@@ -234,7 +238,7 @@ export type Terminal = {
 
 export type Cli = {
   readonly code: Promise<number>;
-  readonly opened: Parameters<CliWorld['open']>[0][];
+  readonly opened: Parameters<CliRuntime['open']>[0][];
   stdout(): string;
   stderr(): string;
   /** Both streams in the order in which a terminal gets them. */
@@ -250,13 +254,13 @@ export type Cli = {
 
 export const startCli = (
   args: readonly string[],
-  given: Scene = scene(),
+  shown: Scene = scene(),
   { terminal = {}, behaviour = {} }: { readonly terminal?: Terminal; readonly behaviour?: Behaviour } = {},
 ): Cli => {
   const written: { readonly to: 'out' | 'err'; readonly text: string }[] = [];
   const timers = new Set<{ readonly at: number; readonly due: () => void }>();
   const listeners = new Set<() => void>();
-  const opened: Parameters<CliWorld['open']>[0][] = [];
+  const opened: Parameters<CliRuntime['open']>[0][] = [];
   const prompts: string[] = [];
   let now = startAt;
   let shortestMs = Infinity;
@@ -264,35 +268,49 @@ export const startCli = (
     write: (text: string) => written.push({ to, text }),
     ...(terminal.tty === true ? { isTTY: true, columns: terminal.columns ?? 80, rows: terminal.rows ?? 24 } : {}),
   });
+  const given = fileWorld(behaviour.files);
   const world: CliWorld = {
-    stdout: stream('out'),
-    stderr: stream('err'),
     version: '0.1.0',
-    colour: terminal.colour ?? false,
-    demo: { agent: 'lead', question: 'Which database?' },
-    now: () => now,
-    timer: (ms, due) => {
-      shortestMs = Math.min(shortestMs, ms);
-      const timer = { at: now + ms, due };
-      timers.add(timer);
-      return () => timers.delete(timer);
+    terminal: {
+      stdout: stream('out'),
+      stderr: stream('err'),
+      colour: terminal.colour ?? false,
+      stdin: given.stdin,
+      lines: () => fakeLines(behaviour.lines, (prompt) => prompts.push(prompt)),
     },
-    onStrayError: () => () => undefined,
-    onInterrupt: (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+    system: {
+      now: () => now,
+      timer: (ms, due) => {
+        shortestMs = Math.min(shortestMs, ms);
+        const timer = { at: now + ms, due };
+        timers.add(timer);
+        return () => timers.delete(timer);
+      },
+      onStrayError: () => () => undefined,
+      onInterrupt: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
     },
-    open: async (options) => {
-      opened.push(options);
-      if (behaviour.openThrows !== undefined) throw behaviour.openThrows;
-      return behaviour.opens?.() ?? fakeCloister(given, behaviour);
+    runtime: {
+      open: async (options) => {
+        opened.push(withoutAbsent(options));
+        if (behaviour.openThrows !== undefined) throw behaviour.openThrows;
+        return behaviour.opens?.() ?? fakeCloister(shown, behaviour);
+      },
+      defaultAgent: async () => behaviour.defaultAgent ?? null,
+      verify: async (options) => behaviour.verify?.(options) ?? verifyOf(shown),
+      check: given.check,
+      init: given.init,
+      migrate: given.migrate,
+      agentHelp: given.agentHelp,
     },
-    defaultAgent: async () => behaviour.defaultAgent ?? null,
-    lines: () => fakeLines(behaviour.lines, (prompt) => prompts.push(prompt)),
-    verify: async (options) => behaviour.verify?.(options) ?? verifyOf(given),
-    serve: (options, log) => behaviour.serve?.(options, log) ?? Promise.reject(new Error('It serves nothing.')),
-    makeToken: async () => ({ token: 'clo_made', sha256: 'ab'.repeat(32) }),
-    ...fileWorld(behaviour.files),
+    server: {
+      serve: (options, log) => behaviour.serve?.(options, log) ?? Promise.reject(new Error('It serves nothing.')),
+      makeToken: async () => ({ token: 'clo_made', sha256: 'ab'.repeat(32) }),
+    },
+    files: { readText: given.readText, writeText: given.writeText, whyNotWritable: given.whyNotWritable },
+    tasks: { read: given.readTasks, ofTeam: given.teamTasks, draw: given.drawGraph },
   };
   const text = (to?: 'out' | 'err'): string =>
     written.flatMap((one) => (to === undefined || one.to === to ? [one.text] : [])).join('');
@@ -342,6 +360,10 @@ const fakeLines = (
     },
   };
 };
+
+/** Options that a command passes on although they were not given are null or false. */
+const withoutAbsent = <T extends object>(options: T): T =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== null && value !== false)) as T;
 
 /** Lets all pending promises settle. */
 export const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

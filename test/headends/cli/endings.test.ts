@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { CloisterError, errorCatalogue } from '#base';
 import type { ErrorClass, ErrorCode } from '#base';
 import type { Status } from '#contracts';
-import type { CliWorld } from '../../../src/headends/cli/shared/cli-world.ts';
 import { watchInterrupts } from '../../../src/headends/cli/shared/interrupts.ts';
 import { cli, emulate, scene, settle, startCli } from './driver.ts';
 
@@ -118,7 +117,7 @@ test('two signals that a stalled process reads late, but together, are one key p
     timer: (_: number, due: () => void) => (timers.push(due), () => undefined),
     onInterrupt: (listener: () => void) => ((interrupt = listener), () => undefined),
   };
-  const interrupts = watchInterrupts(world as unknown as CliWorld);
+  const interrupts = watchInterrupts(world);
   interrupts.onFirst(() => stops.push('first'));
   interrupt();
   // It was not run for a second. A timer that is due comes before the signals.

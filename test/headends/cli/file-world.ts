@@ -1,21 +1,15 @@
 // The part of the fake world that knows agent files: a team of two, or what a test provides instead.
 import type { CheckReport, Problem, ToolNames } from '#contracts';
-import type { CliWorld } from '#headends/cli';
+import type { CliFiles, CliRuntime, CliTasks, CliTerminal } from '#headends/cli';
 
-export type FileWorld = Pick<
-  CliWorld,
-  | 'check'
-  | 'init'
-  | 'migrate'
-  | 'agentHelp'
-  | 'stdin'
-  | 'readText'
-  | 'writeText'
-  | 'whyNotWritable'
-  | 'readTasks'
-  | 'teamTasks'
-  | 'drawGraph'
->;
+/** Everything flat, so that a test provides what it needs. */
+export type FileWorld = Pick<CliRuntime, 'check' | 'init' | 'migrate' | 'agentHelp'> &
+  Pick<CliTerminal, 'stdin'> &
+  CliFiles & {
+    readonly readTasks: CliTasks['read'];
+    readonly teamTasks: CliTasks['ofTeam'];
+    readonly drawGraph: CliTasks['draw'];
+  };
 
 export const problem = (over: Partial<Problem> = {}): Problem => ({
   file: 'lead.ai',

@@ -19,7 +19,7 @@ test('an identical replay is reported with both hashes and the answer', async ()
       '',
     ].join('\n'),
   );
-  expect(opened[1]).toEqual({ workspace: './.cloister', agents: [], demo: false, ofRun: runId, offline: true });
+  expect(opened[1]).toEqual({ workspace: './.cloister', agents: [], ofRun: runId, offline: true });
 });
 
 test('a replay that differs names record, cell, agent, operation and difference, and exits 1', async () => {
@@ -54,7 +54,7 @@ test('fork passes on the full place and the changes', async () => {
   expect(asked).toEqual([
     { run: runId, options: { at: childId, model: 'a/b', withoutGrants: ['result', 'note'], goal: 'Do less.' } },
   ]);
-  expect(opened[1]).toEqual({ workspace: './.cloister', agents: [], demo: false, ofRun: runId });
+  expect(opened[1]).toEqual({ workspace: './.cloister', agents: [], ofRun: runId });
   expect((await forked('--at', 'lead')).asked).toEqual([{ run: runId, options: { at: leadId } }]);
 });
 
@@ -150,7 +150,7 @@ const twoRuns = { behaviour: { runs: [summaryOf(scene(), { run: forkId }), summa
 test('diff shows for each cell the first operation that differs, what each run did there, and all other differences', async () => {
   const { code, stdout, opened } = await cli(['diff', '4f2', 'last'], scene({ refused: true }), twoRuns);
   expect(code).toBe(1);
-  expect(opened).toEqual([{ workspace: './.cloister', agents: [], demo: false }]);
+  expect(opened).toEqual([{ workspace: './.cloister', agents: [] }]);
   expect(stdout.split('\n')).toEqual([
     `− run ${runId}`,
     `+ run ${forkId}`,

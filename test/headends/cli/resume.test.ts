@@ -34,7 +34,7 @@ test('resume shows what happened before, that the run was resumed, and the rest;
 
 test('resume uses the agents that the run was started with, by its full id, unless others are given', async () => {
   const { opened } = await resume();
-  const toRead = { workspace: './.cloister', agents: [], demo: false };
+  const toRead = { workspace: './.cloister', agents: [] };
   expect(opened).toEqual([toRead, { ...toRead, ofRun: runId }]);
   const other = await resume(['--agents', 'a.ai', '--agents', 'b.ts', '--config', 'c.json']);
   expect(other.opened).toEqual([toRead, { ...toRead, agents: ['a.ai', 'b.ts'], config: 'c.json' }]);

@@ -118,12 +118,12 @@ test('flags of a run reach the runtime', async () => {
     '--',
     '--json',
   ]);
-  expect(opened).toEqual([{ workspace: 'w', agents: ['a.ts', 'b.ts'], agent: 'lead', demo: false, config: 'c.json' }]);
+  expect(opened).toEqual([{ workspace: 'w', agents: ['a.ts', 'b.ts'], agent: 'lead', config: 'c.json' }]);
 });
 
 test('reading opens the workspace without any agent', async () => {
   const { opened } = await cli(['runs']);
-  expect(opened).toEqual([{ workspace: './.cloister', agents: [], demo: false }]);
+  expect(opened).toEqual([{ workspace: './.cloister', agents: [] }]);
 });
 
 test('a known error is printed without a stack, with a suggestion', async () => {

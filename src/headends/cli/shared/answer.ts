@@ -1,12 +1,12 @@
 // The outcome of a run: the answer for people, everything for programs.
 import type { Json, RunId } from '#base';
 import type { AgentMessage, Answer, Outcome, RunOutcome } from '#contracts';
-import type { CommandContext } from './command-context.ts';
+import type { CommandContext } from './define-command.ts';
 import { cliFailureJson } from './errors.ts';
 import { sanitizeBlock, sanitizeLine } from './sanitize-text.ts';
 
-export const printAnswer = (outcome: Pick<Outcome, 'output' | 'data'>, { world, output }: CommandContext): void => {
-  if (world.stdout.isTTY === true) output.out.print('');
+export const printAnswer = (outcome: Pick<Outcome, 'output' | 'data'>, { terminal, output }: CommandContext): void => {
+  if (terminal.stdout.isTTY === true) output.out.print('');
   // If JSON was requested, print nothing but JSON: a program reads it.
   if (outcome.data !== null) return output.out.print(jsonLines(outcome));
   if (outcome.output !== '') output.out.print(sanitizeBlock(outcome.output).trimEnd());
@@ -52,8 +52,8 @@ export const spawnedLines = ({ spawned = [] }: Pick<Outcome, 'spawned'>): readon
 
 /** Marks what an agent says at another time than in reply to the newest message. */
 export const printMessage = ({ agent_id, unasked, text }: AgentMessage, context: CommandContext): void => {
-  const { world, output } = context;
-  if (world.stdout.isTTY === true) output.out.print('');
+  const { terminal, output } = context;
+  if (terminal.stdout.isTTY === true) output.out.print('');
   const mark = `[${sanitizeLine(agent_id)}, ${unasked ? 'unasked' : 'to an earlier message'}]`;
   output.out.print(`${mark} ${sanitizeBlock(text).trimEnd()}`.trimEnd());
 };

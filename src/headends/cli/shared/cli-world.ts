@@ -19,14 +19,31 @@ export type CliStream = {
   readonly rows?: number;
 };
 
-/** Everything outside that the command line uses. The implementation handles broken pipes: `write` never throws for one. */
+/** Everything outside that the command line uses, grouped by who reads it. */
 export type CliWorld = {
+  readonly version: string;
+  readonly terminal: CliTerminal;
+  readonly system: CliSystem;
+  readonly files: CliFiles;
+  readonly runtime: CliRuntime;
+  readonly tasks: CliTasks;
+  readonly server: CliServer;
+};
+
+/** What a user sees and types. The implementation handles broken pipes: `write` never throws for one. */
+export type CliTerminal = {
   readonly stdout: CliStream;
   readonly stderr: CliStream;
-  readonly version: string;
   /** NO_COLOR and FORCE_COLOR, decided by the app. A stream that is not a terminal never gets colour. */
   readonly colour: boolean;
-  readonly demo: { readonly agent: string; readonly question: string };
+  /** All of stdin; null if it is a terminal. */
+  stdin(): Promise<string | null>;
+  /** Stdin line by line, also from a terminal. */
+  lines(): Lines;
+};
+
+/** The clock, and what reaches the process from outside. */
+export type CliSystem = {
   now(): number;
   /** Calls back once; the returned function cancels the timer. */
   timer(ms: number, due: () => void): () => void;
@@ -34,35 +51,45 @@ export type CliWorld = {
   onInterrupt(listener: () => void): () => void;
   /** An error that a tool or a module threw outside any call; the returned function stops listening. */
   onStrayError(listener: (error: unknown) => void): () => void;
-  open(options: OpenOptions): Promise<Cloister>;
-  /** The agent to use if none is named, from the config; null if the config sets none. */
-  defaultAgent(config: string | undefined): Promise<string | null>;
-  check(options: CheckCommandOptions): Promise<CheckReport>;
-  /** Runs pairs of an agent that differ in one cell's private content, and compares what the other cells see. */
-  verify(options: VerifyOptions): Promise<VerifyResult>;
-  /** Opens agents and serves them. `log` is called for each request and each run. */
-  serve(options: ServeOptions, log: (line: ServeLine) => void): Promise<RunningServer>;
-  /** Throws `tokens_invalid` if the name is not allowed. */
-  makeToken(name: string): Promise<{ readonly token: string; readonly sha256: string }>;
-  /** Creates a starter folder; throws a CloisterError instead of overwriting anything. */
-  init(folder: string): Promise<{ readonly folder: string; readonly files: readonly string[] }>;
-  /** Migrates a workspace to the newest format, and keeps its former database. */
-  migrate(workspace: string): Promise<MigrationReport>;
-  agentHelp(path: string, config: string | undefined): Promise<AgentHelp>;
-  /** All of stdin; null if it is a terminal. */
-  stdin(): Promise<string | null>;
-  /** Stdin line by line, also from a terminal. */
-  lines(): Lines;
+};
+
+export type CliFiles = {
   readText(path: string): Promise<string>;
   /** Replaces an existing file. */
   writeText(path: string, text: string): Promise<void>;
   /** A sentence saying why the path is not writable; null if it is. */
   whyNotWritable(path: string): Promise<string | null>;
+};
+
+/** Agents, workspaces and runs. */
+export type CliRuntime = {
+  open(options: OpenOptions): Promise<Cloister>;
+  /** The agent to use if none is named, from the config; null if the config sets none. */
+  defaultAgent(config: string | null): Promise<string | null>;
+  check(options: CheckCommandOptions): Promise<CheckReport>;
+  agentHelp(path: string, config: string | null): Promise<AgentHelp>;
+  /** Runs pairs of an agent that differ in one cell's private content, and compares what the other cells see. */
+  verify(options: VerifyOptions): Promise<VerifyResult>;
+  /** Creates a starter folder; throws a CloisterError instead of overwriting anything. */
+  init(folder: string): Promise<{ readonly folder: string; readonly files: readonly string[] }>;
+  /** Migrates a workspace to the newest format, and keeps its former database. */
+  migrate(workspace: string): Promise<MigrationReport>;
+};
+
+/** Tasks of teams, in files and as drawings. */
+export type CliTasks = {
   /** Reads a tasks file or a plan. Throws `tasks_invalid` with every problem. `assignees`: agents that tasks may name. */
-  readTasks(path: string, assignees: readonly string[]): Promise<TaskInput>;
+  read(path: string, assignees: readonly string[]): Promise<TaskInput>;
   /** The tasks in a team file; null if it has none or is not a team file. */
-  teamTasks(path: string): Promise<readonly TaskSpec[] | null>;
-  drawGraph(form: 'svg' | 'mermaid', tasks: readonly TaskToDraw[]): Promise<string>;
+  ofTeam(path: string): Promise<readonly TaskSpec[] | null>;
+  draw(form: 'svg' | 'mermaid', tasks: readonly TaskToDraw[]): Promise<string>;
+};
+
+export type CliServer = {
+  /** Opens agents and serves them. `log` is called for each request and each run. */
+  serve(options: ServeOptions, log: (line: ServeLine) => void): Promise<RunningServer>;
+  /** Throws `tokens_invalid` if the name is not allowed. */
+  makeToken(name: string): Promise<{ readonly token: string; readonly sha256: string }>;
 };
 
 /** Tasks, and the goal they serve. */
@@ -90,10 +117,10 @@ export type OpenOptions = {
   /** The agent that will be run; if `agents` is empty, it is found by this name. */
   readonly agent?: string;
   /** Use the built-in research example. */
-  readonly demo: boolean;
-  readonly config?: string;
+  readonly demo?: boolean;
+  readonly config?: string | null;
   /** Maximum tasks in parallel, for teams loaded from files. */
-  readonly parallel?: number;
+  readonly parallel?: number | null;
   /** If `agents` is empty: use the agents that this run (full id) was started with, as recorded in its log. */
   readonly ofRun?: string;
   /** Needs no keys, and reaches no model, server or tool. */
@@ -108,8 +135,8 @@ export type VerifyOptions = {
   readonly agent: string;
   readonly agents: readonly string[];
   readonly pairs: number;
-  readonly seed?: number;
-  readonly config?: string;
+  readonly seed?: number | null;
+  readonly config?: string | null;
   /** Stops after the current pair and reports the pairs so far. */
   readonly signal: AbortSignal;
   progress(pairs: number): void;
@@ -121,7 +148,7 @@ export type CheckCommandOptions = {
   readonly syntaxOnly: boolean;
   /** Also connect to the tool servers the agents use. */
   readonly connect: boolean;
-  readonly config?: string;
+  readonly config: string | null;
 };
 
 export type AgentHelp = ToolNames & {

@@ -1,8 +1,9 @@
 // One plain line for each durable event worth showing.
 import { limitSentence } from '#base';
 import type { CellId, PublicFailure } from '#base';
-import type { Amendment, DurableEvent, WindowLimit } from '#contracts';
-import { clockTime, compactNumber, count, describeCacheUse, duration, money, plural } from './format-numbers.ts';
+import type { DurableEvent } from '#contracts';
+import { describeAmendment, describeCacheUse, describeClamp, describeTrim } from './describe.ts';
+import { clockTime, compactNumber, count, duration, money, plural } from './format-numbers.ts';
 import { crossingEndName, toolNameOf } from './run-progress.ts';
 import type { RunProgress } from './run-progress.ts';
 import { excerpt, sanitizeLine } from './sanitize-text.ts';
@@ -150,34 +151,3 @@ const errorSuffix = (error: PublicFailure | null): string =>
 /** Which variables are missing is for `cloister check` to say: events are also sent to clients of a server. */
 const describePassedOver = (models: readonly string[]): string =>
   `passed over ${models.map((model) => sanitizeLine(model)).join(', ')}: no API key (see \`cloister check\`)`;
-
-/** What a fork changed. The amendment must be sanitized. */
-export const describeAmendment = ({ agent, model, withoutGrants = [], goal }: Amendment): string => {
-  const changes = [
-    ...(model === undefined ? [] : [`with model ${model}`]),
-    ...withoutGrants.map((grant) => `without the grant ${grant}`),
-    ...(goal === undefined ? [] : [`with the goal "${excerpt(goal, 60)}"`]),
-  ];
-  return changes.length === 0 ? 'nothing changed' : `${agent} ${changes.join(', ')}`;
-};
-
-type WindowTrim = {
-  readonly what: 'compacted' | 'shortened' | 'dropped';
-  readonly messages: number;
-  readonly bytesBefore: number;
-  readonly bytesAfter: number;
-};
-
-export const describeTrim = ({ what, messages, bytesBefore, bytesAfter }: WindowTrim): string =>
-  `${plural(messages, 'message')} ${what}, ${compactNumber(bytesBefore)} → ${compactNumber(bytesAfter)} bytes`;
-
-export const describeClamp = ({ window, was }: { readonly window: WindowLimit; readonly was: number | null }): string =>
-  `clamped ${was === null ? '' : `from ${count(was)} `}to ${plural(window.tokens, 'token')}, ${windowLimitReasons[window.by]}`;
-
-/** What limits the size of a window. */
-export const windowLimitReasons: Readonly<Record<WindowLimit['by'], string>> = {
-  model: 'limited by the model',
-  given: 'limited by contextTokensMax',
-  group: 'limited by its budget group',
-  default: 'by default',
-};

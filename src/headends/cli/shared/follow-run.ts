@@ -14,14 +14,13 @@ import type {
 } from '#contracts';
 import { cliOutcomeJson, missingAgentLines, printAnswer, spawnedLines } from './answer.ts';
 import { auditLines } from './audit-lines.ts';
-import type { CommandContext } from './command-context.ts';
+import type { CommandContext, OutputFlags } from './define-command.ts';
 import { cliFailureJson, errorLines, exitCode, exitOfOutcome } from './errors.ts';
 import type { ExitCode } from './errors.ts';
 import { nextCommandLines } from './next-commands.ts';
 import type { Printer } from './output.ts';
 import { openProgress } from './progress.ts';
 import type { Progress, ProgressMode } from './progress.ts';
-import type { Common, OutputFlags } from './request.ts';
 import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
 import { summaryLines } from './summary-lines.ts';
 import { taskLines } from './task-lines.ts';
@@ -30,7 +29,7 @@ import { taskLines } from './task-lines.ts';
 export type FinishNotes = { readonly notices: readonly string[]; readonly failures: readonly string[] };
 
 export type FollowRunOptions = {
-  readonly request: Common & { readonly jsonl: boolean };
+  readonly request: RunOutputFlags & { readonly workspace: string };
   open(): Promise<Cloister>;
   begin(cloister: Cloister): RunSession | Promise<RunSession | null>;
   /** Reports that there is nothing to run: `begin` returned null. */
@@ -187,9 +186,9 @@ export const showLiveRun = async (
   { stopping, redact, onEvent }: LiveRunOptions,
 ): Promise<RunOutcome> => {
   const tasks = isTeam(session) ? () => session.queue.tasks() : undefined;
-  const progress = openProgress(progressMode(request, context), context.output, context.world, { tasks });
+  const progress = openProgress(progressMode(request, context), context.output, context, { tasks });
   const restored = context.interrupts.onLeave(() => progress.close());
-  const stopListening = context.world.onStrayError((error) =>
+  const stopListening = context.system.onStrayError((error) =>
     progress.notice(sanitizeLine(redact(describeStrayError(error)))),
   );
   stopping.session = session;
@@ -224,10 +223,10 @@ const forwardEvents = async (session: RunSession, note: (event: RunEvent) => voi
 };
 
 /** Two programs must not draw on one terminal: a stdout that is piped may feed a pager. */
-export const progressMode = ({ json, jsonl, verbose }: RunOutputFlags, { world }: CommandContext): ProgressMode => {
+export const progressMode = ({ json, jsonl, verbose }: RunOutputFlags, { terminal }: CommandContext): ProgressMode => {
   if (verbose) return 'verbose';
   if (json || jsonl) return 'none';
-  return world.stdout.isTTY === true && world.stderr.isTTY === true ? 'tree' : 'lines';
+  return terminal.stdout.isTTY === true && terminal.stderr.isTTY === true ? 'tree' : 'lines';
 };
 
 /** Lets a long-lived session answer what it was already asked, then ends it: no user is there to write more. Never rejects. */

@@ -38,9 +38,3 @@ export const dateTime = (at: number): string => {
 };
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0');
-
-type CacheUse = { readonly cacheReadTokens: number; readonly cacheWriteTokens: number };
-
-/** Tokens that the provider read from and wrote to its cache; empty if there were none. */
-export const describeCacheUse = ({ cacheReadTokens: read, cacheWriteTokens: written }: CacheUse): string =>
-  read === 0 && written === 0 ? '' : ` (cache: ${compactNumber(read)} read, ${compactNumber(written)} written)`;

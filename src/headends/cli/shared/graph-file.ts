@@ -2,7 +2,7 @@
 //
 //   F1. A path that is not writable is reported before anything runs.
 //   F2. An existing file is replaced only if an earlier run wrote it.
-import type { CliWorld, TaskToDraw } from './cli-world.ts';
+import type { CliFiles, CliTasks, TaskToDraw } from './cli-world.ts';
 import { UsageError } from './errors.ts';
 
 export type GraphFile = {
@@ -19,12 +19,15 @@ const forms: Readonly<Record<string, Form>> = {
 };
 
 /** Null: no graph was requested. */
-export const openGraphFile = async (path: string | null, world: CliWorld): Promise<GraphFile | null> => {
+export const openGraphFile = async (
+  path: string | null,
+  { files, tasks: drawings }: { readonly files: CliFiles; readonly tasks: Pick<CliTasks, 'draw'> },
+): Promise<GraphFile | null> => {
   if (path === null) return null;
   const form = forms[/\.([a-z]+)$/iu.exec(path)?.[1]?.toLowerCase() ?? ''];
   if (form === undefined)
     throw new UsageError(`cannot write a graph to ${path}`, 'use a file name that ends in .svg, .mmd or .md');
-  await checkOutputWritable(path, world, {
+  await checkOutputWritable(path, files, {
     option: '--graph',
     wasWrittenByUs: (text) => form.wasWrittenByUs(text),
     what: 'graph',
@@ -32,8 +35,8 @@ export const openGraphFile = async (path: string | null, world: CliWorld): Promi
   return {
     path,
     write: async (tasks) => {
-      const drawn = await world.drawGraph(form.drawn, tasks);
-      await world.writeText(path, form.fenced === true ? `\`\`\`mermaid\n${drawn.trimEnd()}\n\`\`\`\n` : drawn);
+      const drawn = await drawings.draw(form.drawn, tasks);
+      await files.writeText(path, form.fenced === true ? `\`\`\`mermaid\n${drawn.trimEnd()}\n\`\`\`\n` : drawn);
     },
   };
 };
@@ -46,12 +49,12 @@ type OutputCheck = {
 
 export const checkOutputWritable = async (
   path: string,
-  world: CliWorld,
+  files: CliFiles,
   { option, what, wasWrittenByUs }: OutputCheck,
 ): Promise<void> => {
-  const why = await world.whyNotWritable(path);
+  const why = await files.whyNotWritable(path);
   if (why !== null) throw new UsageError(`${path} cannot be written: ${why}`, `check the path of ${option}`);
-  const there = await readIfExists(path, world);
+  const there = await readIfExists(path, files);
   if (there !== null && there !== '' && !wasWrittenByUs(there))
     throw new UsageError(
       `${path} already exists and is not a ${what} written by cloister`,
@@ -60,9 +63,9 @@ export const checkOutputWritable = async (
 };
 
 /** Null: the file cannot be read. */
-export const readIfExists = async (path: string, world: CliWorld): Promise<string | null> => {
+export const readIfExists = async (path: string, files: CliFiles): Promise<string | null> => {
   try {
-    return await world.readText(path);
+    return await files.readText(path);
   } catch {
     return null;
   }

@@ -1,5 +1,5 @@
 // Ctrl-C: the first one stops cleanly, the second one immediately.
-import type { CliWorld } from './cli-world.ts';
+import type { CliSystem } from './cli-world.ts';
 
 export type Interrupts = {
   readonly seen: boolean;
@@ -18,20 +18,20 @@ export type Interrupts = {
 /** npm forwards a Ctrl-C that the terminal has already sent to the whole process group: one key press, two signals. */
 const sameKeyMs = 100;
 
-export const watchInterrupts = (world: CliWorld): Interrupts => {
+export const watchInterrupts = ({ onInterrupt, timer }: Pick<CliSystem, 'onInterrupt' | 'timer'>): Interrupts => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const restores = new Set<() => void>();
   let stop: (() => void) | undefined;
   let isSameKey = false;
   let stopTimer = (): void => undefined;
   let seen = false;
-  const stopListening = world.onInterrupt(() => {
+  const stopListening = onInterrupt(() => {
     if (isSameKey) return;
     isSameKey = true;
     // Two timers, because the event loop reads signals between them: one that came while a busy machine did not let this
     // process run still belongs to the same key press.
-    stopTimer = world.timer(sameKeyMs, () => {
-      stopTimer = world.timer(0, () => void (isSameKey = false));
+    stopTimer = timer(sameKeyMs, () => {
+      stopTimer = timer(0, () => void (isSameKey = false));
     });
     const first = !seen;
     seen = true;

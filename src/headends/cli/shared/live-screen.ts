@@ -4,7 +4,7 @@
 //   L2. A drawing never has more lines than the screen, so moving up reaches its first line.
 //   L3. After `close` the cursor is visible, and the last drawing stays in full.
 import { stripVTControlCharacters } from 'node:util';
-import type { CliStream, CliWorld } from './cli-world.ts';
+import type { CliStream, CliSystem } from './cli-world.ts';
 import { columnsOf } from './output.ts';
 import { width } from './sanitize-text.ts';
 
@@ -25,7 +25,11 @@ const control = {
   eraseBelow: '\u001B[J',
 };
 
-export const openLiveScreen = (stream: CliStream, world: Pick<CliWorld, 'timer'>, drawing: Drawing): LiveScreen => {
+export const openLiveScreen = (
+  stream: CliStream,
+  { timer }: Pick<CliSystem, 'timer'>,
+  drawing: Drawing,
+): LiveScreen => {
   let drawn: readonly string[] = [];
   let drawnColumns = columnsOf(stream);
   let stopTimer: (() => void) | undefined;
@@ -45,7 +49,7 @@ export const openLiveScreen = (stream: CliStream, world: Pick<CliWorld, 'timer'>
   };
   const tick = (): void => {
     draw(linesMaxOf(stream));
-    stopTimer = world.timer(redrawMs, tick);
+    stopTimer = timer(redrawMs, tick);
   };
 
   stream.write(control.hideCursor);

@@ -1,6 +1,6 @@
 // Commands to paste: a cloister command, foreign text as one shell word, and what to do next with a run.
 import type { DurableEvent, RunReport, TaskReport } from '#contracts';
-import { defaultWorkspace } from './request.ts';
+import { defaultWorkspace } from './options.ts';
 import { sanitizeLine } from './sanitize-text.ts';
 
 export type NextCommands = {

@@ -2,7 +2,7 @@
 import type { CellId } from '#base';
 import type { DurableEvent } from '#contracts';
 import { duration } from './format-numbers.ts';
-import type { Printer } from './output.ts';
+import type { Screen } from './output.ts';
 import { tableLines } from './table.ts';
 import { excerpt } from './sanitize-text.ts';
 
@@ -32,18 +32,18 @@ export const listOperations = (events: readonly DurableEvent[]): readonly Operat
 };
 
 /** A heading and one line per operation; the reference is never cut, so that it can be pasted. The operations must be sanitized. */
-export const operationLines = (
-  operations: readonly OperationView[],
-  { paint, columns }: Pick<Printer, 'paint' | 'columns'>,
-): readonly string[] => {
-  const rows = operations.map((one) => [operationRef(one), excerpt(one.what, 60), one.end]);
-  const [heading = '', ...lines] = tableLines(
-    [{ title: 'cell/operation' }, { title: 'operation', shrinksTo: 12 }, { title: 'result' }],
-    rows,
-    columns,
-  );
-  return rows.length === 0 ? [] : [paint('dim', heading), ...lines];
-};
+export const operationLines = (operations: readonly OperationView[], screen: Screen): readonly string[] =>
+  operations.length === 0
+    ? []
+    : tableLines<OperationView>(
+        [
+          { title: 'cell/operation', value: (one) => operationRef(one) },
+          { title: 'operation', shrinksTo: 12, value: ({ what }) => excerpt(what, 60) },
+          { title: 'result', value: ({ end }) => end },
+        ],
+        operations,
+        screen,
+      );
 
 type OperationEvent = Extract<DurableEvent, { readonly op: number }>;
 

@@ -1,6 +1,6 @@
 // Output: results go to stdout, everything about them to stderr.
 import { styleText } from 'node:util';
-import type { CliStream, CliWorld } from './cli-world.ts';
+import type { CliStream, CliTerminal } from './cli-world.ts';
 import { safeJson } from './sanitize-text.ts';
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'inverse';
@@ -14,22 +14,27 @@ export type Printer = {
   print(...lines: readonly string[]): void;
 };
 
+/** What lines are fitted to. */
+export type Screen = Pick<Printer, 'paint' | 'columns'>;
+
 export type Output = {
   readonly out: Printer;
   readonly err: Printer;
   /** Prints the one JSON value on stdout. Later values are not printed, and it returns false. */
   json(value: unknown): boolean;
+  /** Prints the result of a command on stdout: as the one JSON value, or as lines for people. */
+  result(json: boolean, value: unknown, lines: (printer: Printer) => readonly string[]): void;
   /** Prints one of many values, on its own line. */
   jsonLine(value: unknown): void;
   /** Stops all output: the command has ended, though parts of it may still be running. */
   mute(): void;
 };
 
-export const openOutput = (world: CliWorld): Output => {
+export const openOutput = (terminal: CliTerminal): Output => {
   let muted = false;
   let given = false;
   const printer = (stream: CliStream): Printer => ({
-    paint: paintOn(world.colour && stream.isTTY === true),
+    paint: paintOn(terminal.colour && stream.isTTY === true),
     get columns() {
       return columnsOf(stream);
     },
@@ -37,15 +42,20 @@ export const openOutput = (world: CliWorld): Output => {
       if (!muted && lines.length > 0) stream.write(`${lines.join('\n')}\n`);
     },
   });
-  const out = printer(world.stdout);
+  const out = printer(terminal.stdout);
+  const json = (value: unknown): boolean => {
+    if (given) return false;
+    given = true;
+    out.print(safeJson(value, 2));
+    return true;
+  };
   return {
     out,
-    err: printer(world.stderr),
-    json: (value) => {
-      if (given) return false;
-      given = true;
-      out.print(safeJson(value, 2));
-      return true;
+    err: printer(terminal.stderr),
+    json,
+    result: (asJson, value, lines) => {
+      if (asJson) json(value);
+      else out.print(...lines(out));
     },
     jsonLine: (value) => out.print(safeJson(value)),
     mute: () => {

@@ -10,7 +10,7 @@ import { openLiveScreen } from './live-screen.ts';
 import type { Drawing } from './live-screen.ts';
 import type { Output } from './output.ts';
 import { sanitizeAll, truncateColumns } from './sanitize-text.ts';
-import { inTreeOrder, pickRows, rowText, treeLines } from './tree.ts';
+import { cellsInTreeOrder, pickRows, rowText, treeLines } from './tree.ts';
 import type { TreeRow } from './tree.ts';
 
 export type Progress = {
@@ -32,10 +32,13 @@ export type RunSnapshot = {
   readonly tasks?: (() => Iterable<Task>) | undefined;
 };
 
+/** Where and when progress is drawn. */
+type ProgressWorld = Pick<CliWorld, 'terminal' | 'system'>;
+
 export const openProgress = (
   mode: ProgressMode,
   output: Output,
-  world: CliWorld,
+  world: ProgressWorld,
   { runProgress = newRunProgress(), tasks }: RunSnapshot = {},
 ): Progress => {
   switch (mode) {
@@ -69,18 +72,18 @@ const openLines = ({ err }: Output, verbose: boolean, runProgress: RunProgress):
 
 const openTree = (
   { err }: Output,
-  world: CliWorld,
+  { terminal, system }: ProgressWorld,
   { runProgress, tasks }: RunSnapshot & { readonly runProgress: RunProgress },
 ): Progress => {
   let notice = '';
   const drawing: Drawing = ({ columns, linesMax }) => {
     const footer = notice === '' ? [] : [err.paint('yellow', truncateColumns(notice, columns))];
     if (runProgress.tasks.size > 0) {
-      const total = describeTotal(runProgress, world.now());
+      const total = describeTotal(runProgress, system.now());
       const screen = { columns, linesMax: linesMax - footer.length, paint: err.paint };
       return [...graphScreen({ runProgress, tasks: tasks?.(), total }, screen), ...footer];
     }
-    const all = progressRows(runProgress, world.now());
+    const all = progressRows(runProgress, system.now());
     // Room for the heading, the total and, if rows are left out, a line that says so.
     const roomy = pickRows(all, linesMax - footer.length - 2);
     const { rows, hidden } = roomy.hidden === 0 ? roomy : pickRows(all, linesMax - footer.length - 3);
@@ -88,11 +91,11 @@ const openTree = (
     return [
       ...treeLines(rows, columns, err.paint),
       ...more,
-      err.paint('dim', truncateColumns(describeTotal(runProgress, world.now()), columns)),
+      err.paint('dim', truncateColumns(describeTotal(runProgress, system.now()), columns)),
       ...footer,
     ];
   };
-  const screen = openLiveScreen(world.stderr, world, drawing);
+  const screen = openLiveScreen(terminal.stderr, system, drawing);
   return {
     note: (event) => {
       if ('id' in event) applyEvent(runProgress, sanitizeAll(event));
@@ -106,7 +109,7 @@ const openTree = (
 };
 
 const progressRows = (runProgress: RunProgress, now: number): readonly TreeRow[] =>
-  inTreeOrder([...runProgress.cells.values()]).map(({ cell: view, branch }) => ({
+  cellsInTreeOrder([...runProgress.cells.values()]).map(({ node: view, branch }) => ({
     state: view.status ?? 'running',
     branch,
     name: rowText(view.agent),

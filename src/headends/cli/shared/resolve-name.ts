@@ -10,9 +10,8 @@ import type {
   RunSummary,
   TaskReport,
 } from '#contracts';
-import type { CliWorld } from './cli-world.ts';
+import type { CliFiles, CliRuntime, CliWorld } from './cli-world.ts';
 import { UsageError } from './errors.ts';
-import type { ConversationArgument } from './request.ts';
 
 const candidatesMax = 5;
 
@@ -82,8 +81,9 @@ export const listNames = (names: readonly string[]): string => {
  */
 export const resolveConversation = async (
   cloister: Cloister,
-  { name, agent }: ConversationArgument,
-  { deleted, world }: { readonly deleted: boolean; readonly world: Pick<CliWorld, 'defaultAgent'> },
+  { name, agent }: { readonly name: string; readonly agent: string | null },
+  deleted: boolean,
+  runtime: Pick<CliRuntime, 'defaultAgent'>,
 ): Promise<ConversationSummary> => {
   const all = await cloister.conversations.list({ deleted: true });
   const fitting = all.filter((one) => one.name === name && (agent === null || one.agent === agent));
@@ -91,7 +91,7 @@ export const resolveConversation = async (
   const [found, ...others] = meant.length === 0 ? fitting : meant;
   if (found === undefined) throw unknownConversationError(all);
   if (others.length === 0) return found;
-  const ofDefault = await world.defaultAgent(undefined);
+  const ofDefault = await runtime.defaultAgent(null);
   const own = [found, ...others].find((one) => one.agent === ofDefault);
   if (own !== undefined) return own;
   const names = [found, ...others].map(formatConversation);
@@ -119,20 +119,20 @@ export type ResolvedCheckpoint = {
 export const findCheckpointByName = async (
   cloister: Cloister,
   { id, agent }: { readonly id: string; readonly agent: string | null },
-  world: Pick<CliWorld, 'readText' | 'defaultAgent'>,
+  { files, runtime }: Pick<CliWorld, 'files' | 'runtime'>,
 ): Promise<ResolvedCheckpoint> => {
   const checkpoints = await cloister.checkpoints.list(agent === null ? {} : { agent });
   if (!isFile(id)) {
-    const checkpoint = await resolveCheckpoint(checkpoints, { id, agent }, world);
+    const checkpoint = await resolveCheckpoint(checkpoints, { id, agent }, runtime);
     return { ref: checkpoint.id, checkpoint };
   }
-  const named = await readCheckpointId(id, world);
+  const named = await readCheckpointId(id, files);
   return { ref: id, checkpoint: checkpoints.find((one) => one.id === named) ?? null };
 };
 
 const isFile = (id: string): boolean => /[/\\]|\.json$/u.test(id);
 
-const readCheckpointId = async (path: string, { readText }: Pick<CliWorld, 'readText'>): Promise<unknown> => {
+const readCheckpointId = async (path: string, { readText }: Pick<CliFiles, 'readText'>): Promise<unknown> => {
   try {
     return (JSON.parse(await readText(path)) as Partial<Checkpoint> | null)?.id;
   } catch {
@@ -144,12 +144,12 @@ const readCheckpointId = async (path: string, { readText }: Pick<CliWorld, 'read
 const resolveCheckpoint = async (
   checkpoints: readonly Checkpoint[],
   { id, agent }: { readonly id: string; readonly agent: string | null },
-  world: Pick<CliWorld, 'defaultAgent'>,
+  runtime: Pick<CliRuntime, 'defaultAgent'>,
 ): Promise<Checkpoint> => {
   if (id === 'last' && checkpoints[0] !== undefined) return checkpoints[0];
   const ids = checkpoints.map((one) => one.id);
   const fitting = matchPrefix(id, ids, (one) => one.startsWith(id));
-  const found = fitting.length > 1 ? await preferDefaultAgent(checkpoints, fitting, world) : fitting;
+  const found = fitting.length > 1 ? await preferDefaultAgent(checkpoints, fitting, runtime) : fitting;
   if (found.length > 1) throw ambiguousError('checkpoint', id, found);
   const checkpoint = checkpoints.find((one) => one.id === found[0]);
   if (checkpoint !== undefined) return checkpoint;
@@ -164,9 +164,9 @@ const resolveCheckpoint = async (
 const preferDefaultAgent = async (
   checkpoints: readonly Checkpoint[],
   ids: readonly string[],
-  { defaultAgent }: Pick<CliWorld, 'defaultAgent'>,
+  { defaultAgent }: Pick<CliRuntime, 'defaultAgent'>,
 ): Promise<readonly string[]> => {
-  const agent = await defaultAgent(undefined);
+  const agent = await defaultAgent(null);
   const own = checkpoints.flatMap((one) => (one.agent === agent && ids.includes(one.id) ? [one.id] : []));
   return own.length === 0 ? ids : own;
 };

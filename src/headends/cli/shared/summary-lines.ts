@@ -2,30 +2,20 @@
 // --verbose also each model with its tokens and cost, and the traffic of every model, tool and sub-agent.
 import type { CellReport, Figures, ModelFigures, RunReport, Spent, Traffic } from '#contracts';
 import { compactNumber, count, duration, money } from './format-numbers.ts';
-import type { Printer } from './output.ts';
-import { fittingColumns, tableLines } from './table.ts';
+import type { Screen } from './output.ts';
+import { tableLines } from './table.ts';
 import type { Column } from './table.ts';
-import { inTreeOrder, rowText } from './tree.ts';
+import { cellsInTreeOrder, rowText } from './tree.ts';
 
 /** The report must be sanitized. */
-export const summaryLines = (
-  report: RunReport,
-  printer: Pick<Printer, 'paint' | 'columns'>,
-  verbose = false,
-): readonly string[] => {
-  const { paint, columns } = printer;
+export const summaryLines = (report: RunReport, printer: Screen, verbose = false): readonly string[] => {
+  const { paint } = printer;
   const rows = summaryRows(report);
   const shown = rows.slice(0, rowsMax);
-  const texts = [...shown, ...totalRows(report)].map((row) => summaryColumns.map((column) => column.value(row)));
-  const kept = fittingColumns(summaryColumns, texts, columns);
-  const [heading = '', ...lines] = tableLines(
-    kept.map((index) => summaryColumns[index]!),
-    texts.map((row) => kept.map((index) => row[index] ?? '')),
-    columns,
-  );
+  const [heading = '', ...lines] = tableLines(summaryColumns, [...shown, ...totalRows(report)], printer);
   return [
     paint('bold', 'Summary'),
-    paint('dim', heading),
+    heading,
     ...lines.slice(0, shown.length),
     ...(rows.length > shown.length ? [paint('dim', `… ${count(rows.length - shown.length)} more lines`)] : []),
     ...lines.slice(shown.length).map((line) => paint('bold', line)),
@@ -53,9 +43,7 @@ const spawnCalls = ({ byTool }: Figures): number => {
   return calls - failed;
 };
 
-type SummaryColumn = Column & { value(row: SummaryRow): string };
-
-const summaryColumns: readonly SummaryColumn[] = [
+const summaryColumns: readonly Column<SummaryRow>[] = [
   { title: 'agent', shrinksTo: 10, value: ({ name }) => name },
   { title: 'status', dropOrder: 7, value: ({ status }) => status },
   { title: 'requests', align: 'right', dropOrder: 3, value: ({ figures }) => compactNumber(figures.requests.calls) },
@@ -79,7 +67,7 @@ const summaryColumns: readonly SummaryColumn[] = [
 
 const summaryRows = (report: RunReport): readonly SummaryRow[] => {
   const parents = new Set(report.cells.map(({ parent }) => parent));
-  return inTreeOrder(report.cells).flatMap(({ cell, branch }) => [
+  return cellsInTreeOrder(report.cells).flatMap(({ node: cell, branch }) => [
     totalRow(cell, `${branch}${rowText(cell.agent)}`, report),
     ...(parents.has(cell.cell) ? [ownRow(cell, branch)] : []),
   ]);
@@ -127,71 +115,60 @@ const uncertainLines = ({ uncertain }: Spent): readonly string[] =>
     : [`uncertain: ${count(uncertain)} tokens from requests that never reported usage; they count against the budget`];
 
 /** The report must be sanitized. */
-export const figureLines = (
-  report: RunReport,
-  { paint, columns }: Pick<Printer, 'paint' | 'columns'>,
-): readonly string[] => {
+export const figureLines = (report: RunReport, screen: Screen): readonly string[] => {
   const root = report.cells.find(({ parent }) => parent === null);
-  const models = (root?.figures.total.byModel ?? []).map(modelRow);
-  const traffic = inTreeOrder(report.cells).flatMap(({ cell, branch }) =>
+  const traffic = cellsInTreeOrder(report.cells).flatMap(({ node: cell, branch }) =>
     trafficRows(`${branch}${rowText(cell.agent)}`, cell.figures.own),
   );
-  const table = (title: string, of: readonly Column[], rows: readonly (readonly string[])[]): readonly string[] => {
-    const [heading = '', ...lines] = tableLines(of, rows, columns);
-    return rows.length === 0 ? [] : [paint('bold', title), paint('dim', heading), ...lines];
-  };
+  const table = <Row>(title: string, columns: readonly Column<Row>[], rows: readonly Row[]): readonly string[] =>
+    rows.length === 0 ? [] : [screen.paint('bold', title), ...tableLines(columns, rows, screen)];
   return [
-    ...table('Models', modelColumns, models),
+    ...table('Models', modelColumns, root?.figures.total.byModel ?? []),
     '',
     ...table('Traffic per agent (own calls only)', trafficColumns, traffic),
   ];
 };
 
-const modelColumns: readonly Column[] = [
-  { title: 'model', shrinksTo: 10 },
-  { title: 'requests', align: 'right' },
-  { title: 'failed', align: 'right' },
-  { title: 'in', align: 'right' },
-  { title: 'out', align: 'right' },
-  { title: 'cache r/w', align: 'right' },
-  { title: 'cost', align: 'right' },
-  { title: 'latency', align: 'right' },
+const modelColumns: readonly Column<ModelFigures>[] = [
+  { title: 'model', shrinksTo: 10, value: ({ model }) => rowText(model) },
+  { title: 'requests', align: 'right', value: ({ calls }) => compactNumber(calls) },
+  { title: 'failed', align: 'right', value: ({ failed }) => compactNumber(failed) },
+  { title: 'in', align: 'right', value: ({ inputTokens }) => compactNumber(inputTokens) },
+  { title: 'out', align: 'right', value: ({ outputTokens }) => compactNumber(outputTokens) },
+  {
+    title: 'cache r/w',
+    align: 'right',
+    value: ({ cacheReadTokens, cacheWriteTokens }) =>
+      `${compactNumber(cacheReadTokens)}/${compactNumber(cacheWriteTokens)}`,
+  },
+  { title: 'cost', align: 'right', value: ({ usd }) => money(usd) },
+  { title: 'latency', align: 'right', value: ({ ms }) => duration(ms) },
 ];
 
-const modelRow = (figures: ModelFigures): readonly string[] => [
-  rowText(figures.model),
-  compactNumber(figures.calls),
-  compactNumber(figures.failed),
-  compactNumber(figures.inputTokens),
-  compactNumber(figures.outputTokens),
-  `${compactNumber(figures.cacheReadTokens)}/${compactNumber(figures.cacheWriteTokens)}`,
-  money(figures.usd),
-  duration(figures.ms),
-];
+type TrafficRow = Traffic & { readonly agent: string; readonly target: string };
 
-const trafficColumns: readonly Column[] = [
-  { title: 'agent', shrinksTo: 8 },
-  { title: 'target', shrinksTo: 8 },
-  { title: 'calls', align: 'right' },
-  { title: 'failed', align: 'right' },
-  { title: 'bytes in/out', align: 'right' },
-  { title: 'chars in/out', align: 'right' },
-  { title: 'latency', align: 'right' },
+const trafficColumns: readonly Column<TrafficRow>[] = [
+  { title: 'agent', shrinksTo: 8, value: ({ agent }) => agent },
+  { title: 'target', shrinksTo: 8, value: ({ target }) => rowText(target) },
+  { title: 'calls', align: 'right', value: ({ calls }) => compactNumber(calls) },
+  { title: 'failed', align: 'right', value: ({ failed }) => compactNumber(failed) },
+  {
+    title: 'bytes in/out',
+    align: 'right',
+    value: ({ bytesIn, bytesOut }) => `${compactNumber(bytesIn)}/${compactNumber(bytesOut)}`,
+  },
+  {
+    title: 'chars in/out',
+    align: 'right',
+    value: ({ charsIn, charsOut }) => `${compactNumber(charsIn)}/${compactNumber(charsOut)}`,
+  },
+  { title: 'latency', align: 'right', value: ({ ms }) => duration(ms) },
 ];
 
 /** The agent's name appears on its first row only. */
-const trafficRows = (agent: string, { byModel, byTool, byAgent }: Figures): readonly (readonly string[])[] =>
+const trafficRows = (agent: string, { byModel, byTool, byAgent }: Figures): readonly TrafficRow[] =>
   [
-    ...byModel.map((figures) => trafficRow(figures.model, figures)),
-    ...byTool.map((figures) => trafficRow(figures.tool, figures)),
-    ...byAgent.map((figures) => trafficRow(`child:${figures.tool}`, figures)),
-  ].map((row, index) => [index === 0 ? agent : '', ...row]);
-
-const trafficRow = (name: string, traffic: Traffic): readonly string[] => [
-  rowText(name),
-  compactNumber(traffic.calls),
-  compactNumber(traffic.failed),
-  `${compactNumber(traffic.bytesIn)}/${compactNumber(traffic.bytesOut)}`,
-  `${compactNumber(traffic.charsIn)}/${compactNumber(traffic.charsOut)}`,
-  duration(traffic.ms),
-];
+    ...byModel.map((figures) => ({ ...figures, target: figures.model })),
+    ...byTool.map((figures) => ({ ...figures, target: figures.tool })),
+    ...byAgent.map((figures) => ({ ...figures, target: `child:${figures.tool}` })),
+  ].map((row, index) => ({ ...row, agent: index === 0 ? agent : '' }));

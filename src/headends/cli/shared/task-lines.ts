@@ -3,7 +3,7 @@ import type { TaskReport } from '#contracts';
 import { count, plural } from './format-numbers.ts';
 import { finalGraphLines } from './graph-lines.ts';
 import { describeTaskCounts } from './graph-screen.ts';
-import type { Printer } from './output.ts';
+import type { Screen } from './output.ts';
 import { excerpt } from './sanitize-text.ts';
 
 const linesMax = 60;
@@ -11,7 +11,7 @@ const linesMax = 60;
 /** The tasks must be sanitized. Empty if the run is not a team's. */
 export const taskLines = (
   tasks: readonly TaskReport[],
-  { paint, columns }: Pick<Printer, 'paint' | 'columns'>,
+  { paint, columns }: Screen,
   height = linesMax,
 ): readonly string[] => {
   if (tasks.length === 0) return [];
@@ -28,10 +28,7 @@ const withIds = (tasks: readonly TaskReport[]): readonly TaskReport[] =>
 const resultLinesMax = 40;
 
 /** Each task with its dependencies, its cells and the first lines of its result. The tasks must be sanitized. */
-export const resultLines = (
-  tasks: readonly TaskReport[],
-  { paint, columns }: Pick<Printer, 'paint' | 'columns'>,
-): readonly string[] =>
+export const resultLines = (tasks: readonly TaskReport[], { paint, columns }: Screen): readonly string[] =>
   tasks.flatMap(({ id, title, dependsOn, cells, result, reason }) => {
     const after = dependsOn.length === 0 ? '' : ` after ${dependsOn.join(', ')}`;
     const where = cells.length === 0 ? '' : ` in ${cells.join(', ')}`;

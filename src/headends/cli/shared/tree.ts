@@ -47,24 +47,33 @@ export const treeLines = (rows: readonly TreeRow[], columns: number, paint: Pain
 /** The state of a cell as one sign. */
 export const stateMark = (state: State): string => marks[state][0];
 
-/** Parents before their children, with the lines that connect them. `cells` are in order of creation. */
-export const inTreeOrder = <T extends { readonly cell: CellId; readonly parent: CellId | null }>(
-  cells: readonly T[],
-): readonly { readonly cell: T; readonly branch: string }[] => {
-  const known = new Set(cells.map(({ cell }) => cell));
-  const children = Map.groupBy(cells, ({ parent }) => (parent !== null && known.has(parent) ? parent : null));
-  const ordered: { cell: T; branch: string }[] = [];
-  const walk = (parent: CellId | null, stem: string): void => {
-    const siblings = children.get(parent) ?? [];
-    for (const [index, cell] of siblings.entries()) {
-      const last = index === siblings.length - 1;
-      const joint = last ? '└─' : '├─';
-      ordered.push({ cell, branch: parent === null ? '' : `${stem}${joint}` });
-      walk(cell.cell, parent === null ? '' : `${stem}${last ? '  ' : '│ '}`);
+/** Parents before their children, with the lines that connect them. */
+export const inTreeOrder = <T>(
+  roots: readonly T[],
+  childrenOf: (node: T) => readonly T[],
+): readonly { readonly node: T; readonly branch: string }[] => {
+  const ordered: { node: T; branch: string }[] = [];
+  const walk = (nodes: readonly T[], stem: string): void => {
+    for (const [index, node] of nodes.entries()) {
+      const isLast = index === nodes.length - 1;
+      ordered.push({ node, branch: `${stem}${isLast ? '└─' : '├─'}` });
+      walk(childrenOf(node), `${stem}${isLast ? '  ' : '│ '}`);
     }
   };
-  walk(null, '');
+  for (const node of roots) {
+    ordered.push({ node, branch: '' });
+    walk(childrenOf(node), '');
+  }
   return ordered;
+};
+
+/** The cells of a run in tree order. `cells` are in order of creation. */
+export const cellsInTreeOrder = <T extends { readonly cell: CellId; readonly parent: CellId | null }>(
+  cells: readonly T[],
+): readonly { readonly node: T; readonly branch: string }[] => {
+  const known = new Set(cells.map(({ cell }) => cell));
+  const children = Map.groupBy(cells, ({ parent }) => (parent !== null && known.has(parent) ? parent : null));
+  return inTreeOrder(children.get(null) ?? [], ({ cell }) => children.get(cell) ?? []);
 };
 
 /** Keeps at most `rowsMax` rows, in order: the root first, then running ones, then the newest. `hidden` counts the others. */

@@ -1,0 +1,40 @@
+// `agents`: lists agents.
+import type { CheckReport } from '#contracts';
+import { defineCommand } from './shared/define-command.ts';
+import { exitCode } from './shared/errors.ts';
+import { plural } from './shared/format-numbers.ts';
+import { configOption, pathsArgument } from './shared/options.ts';
+import type { Screen } from './shared/output.ts';
+import { excerpt, sanitizeLine } from './shared/sanitize-text.ts';
+import { tableLines } from './shared/table.ts';
+
+/** Files that cannot be read as agents are counted on stderr; `check` says what is wrong with them. */
+export default defineCommand({
+  about: 'list the agents in files and folders',
+  examples: ['cloister agents', 'cloister agents team/'],
+  arguments: pathsArgument,
+  options: configOption,
+  run: async ({ paths, config, json }, { runtime, output }) => {
+    const { ok, agents, problems } = await runtime.check({ paths, syntaxOnly: true, connect: false, config });
+    output.result(json, agents, (printer) => agentLines(agents, paths, printer));
+    const found = plural(Math.max(1, problems.length), 'problem');
+    if (!ok && !json) output.err.print(`${found}: see \`cloister check ${joinPaths(paths)}\``);
+    return ok ? exitCode.completed : exitCode.config;
+  },
+});
+
+const agentLines = (agents: CheckReport['agents'], paths: readonly string[], screen: Screen): readonly string[] => {
+  if (agents.length === 0)
+    return [`No agents found in ${joinPaths(paths)}.`, 'Create some with `cloister init`, or pass an .ai file.'];
+  return tableLines(
+    [
+      { title: 'agent', shrinksTo: 16, value: ({ name }) => sanitizeLine(name) },
+      { title: 'file', shrinksTo: 20, value: ({ file }) => sanitizeLine(file) },
+      { title: 'description', shrinksTo: 20, value: ({ description }) => excerpt(description, 120) },
+    ],
+    agents,
+    screen,
+  );
+};
+
+const joinPaths = (paths: readonly string[]): string => sanitizeLine(paths.join(' '));

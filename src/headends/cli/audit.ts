@@ -1,0 +1,33 @@
+// `audit`: verifies a run.
+import type { Cloister, RunReport } from '#contracts';
+import { auditLines } from './shared/audit-lines.ts';
+import { defineCommand } from './shared/define-command.ts';
+import { exitCode } from './shared/errors.ts';
+import { openToRead } from './shared/open-run.ts';
+import { runArgument, workspaceOption } from './shared/options.ts';
+import { resolveRun } from './shared/resolve-name.ts';
+import { sanitizeAll } from './shared/sanitize-text.ts';
+
+export default defineCommand({
+  about: 'verify every crossing of a run and rebuild every prompt',
+  examples: ['cloister audit last'],
+  arguments: runArgument,
+  options: workspaceOption,
+  run: async (given, { runtime, output }) => {
+    await using cloister = await openToRead(given.workspace, runtime);
+    const run = await resolveRun(cloister, given.run);
+    const report = await cloister.audit(run);
+    const events = given.json ? [] : await eventsOf(cloister, run);
+    output.result(given.json, report, ({ paint }) => auditLines(sanitizeAll(report), sanitizeAll(events), paint));
+    return report.ok ? exitCode.completed : exitCode.config;
+  },
+});
+
+/** A damaged run cannot be shown, but its audit must still be printed. */
+const eventsOf = async (cloister: Cloister, run: string): Promise<RunReport['events']> => {
+  try {
+    return (await cloister.show(run)).events;
+  } catch {
+    return [];
+  }
+};

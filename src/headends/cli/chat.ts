@@ -1,0 +1,310 @@
+// `chat`: one session for many messages, one message per line. Agents that the session starts live until it ends.
+//
+//   H4. If a message is refused or fails, the chat reports it and continues; the exit code is that of the last such message.
+//   H5. Ctrl-C cancels the current turn and with it the session: the next message starts a new session that gets the
+//       conversation. Without a terminal, or when no turn is in flight, Ctrl-C ends the chat.
+//   H6. At the end, the session and the agents it started are asked to finish. Work that they leave unfinished is reported, and
+//       the exit code says so.
+//   H7. A session that a killed chat has left in the conversation is continued, with its agents. What they said that nobody has
+//       seen is shown first.
+import { CloisterError, unknownAgentError } from '#base';
+import type { Json } from '#base';
+import type { AgentMessage, Answer, Budget, Cloister, ConversationRef, RunOutcome, RunSession } from '#contracts';
+import { openChatSession } from './chat-session.ts';
+import type { ChatSession } from './chat-session.ts';
+import {
+  cliAnswerJson,
+  cliOutcomeJson,
+  missingAgentLines,
+  printAnswer,
+  printMessage,
+  spawnedLines,
+} from './shared/answer.ts';
+import type { AnswerReport } from './shared/answer.ts';
+import type { Lines } from './shared/cli-world.ts';
+import { defineCommand } from './shared/define-command.ts';
+import type { CommandContext, OutputFlags } from './shared/define-command.ts';
+import { cliFailureJson, errorLines, errorValue, exitCode, exitOfError, exitOfOutcome } from './shared/errors.ts';
+import type { ExitCode } from './shared/errors.ts';
+import { stoppingNotice } from './shared/follow-run.ts';
+import { dateTime, plural } from './shared/format-numbers.ts';
+import {
+  agentArgument,
+  agentsOptions,
+  budgetOf,
+  budgetOptions,
+  conversationOption,
+  workspaceOption,
+} from './shared/options.ts';
+import { agentOrDefault } from './shared/read-input.ts';
+import { formatConversation, fullConversation } from './shared/resolve-name.ts';
+import { sanitizeBlock, sanitizeLine } from './shared/sanitize-text.ts';
+
+export default defineCommand({
+  about: 'chat with an agent, one message per line; the conversation is saved, and a chat that was killed is continued',
+  examples: [
+    'cloister chat lead.ai',
+    'cloister chat lead.ai --conversation trip',
+    'cloister chat lead --json < questions.txt',
+  ],
+  jsonLines: 'print one JSON value per answer',
+  arguments: agentArgument,
+  options: {
+    ...conversationOption('conversation name (default: `main`)'),
+    ...agentsOptions,
+    ...workspaceOption,
+    ...budgetOptions,
+  },
+  run: async (given, context) => {
+    const { runtime, terminal, interrupts } = context;
+    const { workspace, config } = given;
+    const { agent, agents } = await agentOrDefault(given, 'cloister chat <agent>', runtime);
+    await using cloister = await runtime.open({ workspace, agents, agent, config });
+    if (interrupts.seen) throw new CloisterError('cancelled');
+    checkAgent(cloister, agent);
+    const lines = terminal.lines();
+    const left = interrupts.onLeave(() => lines.close());
+    const conversation = fullConversation(given.conversation, agent);
+    const request = { ...given, agent, conversation, budget: budgetOf(given) };
+    const chat: Chat = { request, cloister, lines, current: undefined };
+    let atEnd: ExitCode = exitCode.completed;
+    let code: ExitCode;
+    try {
+      await continueInterruptedSession(chat, context);
+      code = await chatLoop(chat, context);
+    } finally {
+      left();
+      lines.close();
+      atEnd = await finish(chat, context);
+    }
+    return code === exitCode.completed ? atEnd : code;
+  },
+});
+
+type ChatRequest = OutputFlags & {
+  readonly agent: string;
+  readonly conversation: ConversationRef;
+  readonly budget: Budget;
+};
+
+/** Fails before the first message: an unknown agent cannot answer any. */
+const checkAgent = ({ agents }: Cloister, agent: string): void => {
+  const names = agents.map(({ name }) => name);
+  if (!names.includes(agent)) throw unknownAgentError(agent, names);
+};
+
+type Chat = {
+  readonly request: ChatRequest;
+  readonly cloister: Cloister;
+  readonly lines: Lines;
+  /** The session, from the first message until it ends. */
+  current: ChatSession | undefined;
+};
+
+const chatLoop = async (chat: Chat, context: CommandContext): Promise<ExitCode> => {
+  const { request, lines } = chat;
+  const { interrupts, output } = context;
+  const { conversation } = request;
+  if (lines.isTerminal)
+    output.err.print(
+      sanitizeLine(
+        `${request.agent} in ${formatConversation(conversation)} · Ctrl-C cancels the current turn, Ctrl-D or /quit exits`,
+      ),
+    );
+  let code: ExitCode = exitCode.completed;
+  for (;;) {
+    interrupts.reset();
+    interrupts.onFirst(() => lines.close());
+    const line = await lines.next(`${sanitizeLine(conversation.name)}> `);
+    if (interrupts.seen) return exitCode.cancelled;
+    if (line === null || (lines.isTerminal && line.trim() === '/quit')) return code;
+    if (line.trim() === '') continue;
+
+    const ended = await sendAndShow(chat, line, context);
+    if (ended !== exitCode.completed) code = ended;
+    if (interrupts.seen && !lines.isTerminal) return exitCode.cancelled;
+  }
+};
+
+const sendAndShow = async (chat: Chat, line: string, context: CommandContext): Promise<ExitCode> => {
+  context.interrupts.onFirst(() => {
+    if (chat.current === undefined) context.output.err.print(stoppingNotice);
+    else chat.current.notice(stoppingNotice);
+    chat.current?.session.cancel();
+  });
+  let pending: PendingAnswer;
+  try {
+    pending = await sendOrStart(chat, line, context);
+  } catch (error) {
+    return reportRefusal(error, chat.request, context);
+  }
+  try {
+    const { chatSession, answer } = pending;
+    const given = await chatSession.showWhileWorking(answer);
+    const code = printTurn(
+      answerReport({ ...given, unasked: false }, chat, chatSession.session),
+      chat.request,
+      context,
+    );
+    chatSession.session.confirm(given.id);
+    return code;
+  } catch {
+    chat.current = undefined;
+    return await reportEnd(pending.chatSession, chat.request, context);
+  }
+};
+
+type PendingAnswer = { readonly chatSession: ChatSession; readonly answer: Promise<Answer> };
+
+/** Starts a session for the first message, and for a message that comes after the session ended. */
+const sendOrStart = async (chat: Chat, line: string, context: CommandContext): Promise<PendingAnswer> => {
+  const { request, cloister } = chat;
+  const { agent, budget, conversation } = request;
+  const current = chat.current;
+  const message = current === undefined ? null : sendTo(current, line);
+  if (current !== undefined && message !== null)
+    return { chatSession: current, answer: current.session.answer(message, { confirm: false }) };
+  const session = await cloister.spawn(agent, { message: line, budget, conversation });
+  // No await before somebody listens to the events: they would be lost.
+  chat.current = openSession(chat, session, 0, context);
+  if (context.interrupts.seen) session.cancel();
+  return { chatSession: chat.current, answer: session.answer(undefined, { confirm: false }) };
+};
+
+const openSession = (chat: Chat, session: RunSession, eventsBefore: number, context: CommandContext): ChatSession =>
+  openChatSession(session, chat.request, context, {
+    eventsBefore,
+    redact: (text) => chat.cloister.redact(text),
+    printAbove: (print) => chat.lines.printAbove(print),
+    printMessage: (message) => printUnawaitedMessage(message, chat, session, context),
+  });
+
+const printUnawaitedMessage = (
+  message: AgentMessage,
+  chat: Chat,
+  session: RunSession,
+  context: CommandContext,
+): void => {
+  const { output } = context;
+  if (chat.request.json)
+    return output.jsonLine({
+      conversation: chat.request.conversation,
+      ...cliAnswerJson(answerReport(message, chat, session)),
+    });
+  if (message.text !== '') printMessage(message, context);
+  if (message.error !== null) output.err.print(...errorLines(cliFailureJson({ code: message.error })));
+};
+
+/** Continues the session that a killed chat has left in the conversation, if there is one. */
+const continueInterruptedSession = async (chat: Chat, context: CommandContext): Promise<void> => {
+  const { request, cloister } = chat;
+  const { err } = context.output;
+  const { agent, conversation } = request;
+  try {
+    const session = await cloister.resumeConversation(agent, { conversation });
+    if (session === null) return;
+    const { events, startedAt } = await cloister.show(session.run);
+    const others = session.agents().filter(({ parent }) => parent !== null);
+    const names = others.map(({ sub_agent_id: name }) => name).join(', ');
+    const otherAgents = others.length === 0 ? '' : ` with ${plural(others.length, 'agent')}: ${names}`;
+    err.print(sanitizeLine(`continuing the session of ${dateTime(startedAt)}${otherAgents}`));
+    chat.current = openSession(chat, session, events.length, context);
+  } catch (error) {
+    err.print(
+      ...errorLines(errorValue(error)),
+      'The session that was left in this conversation cannot be continued. Your next message starts a new one.',
+    );
+  }
+};
+
+/** Null: the session has ended in the meantime. */
+const sendTo = ({ session }: ChatSession, line: string): string | null => {
+  try {
+    return session.send(line);
+  } catch (error) {
+    if (error instanceof CloisterError && error.code === 'cell_ended') return null;
+    throw error;
+  }
+};
+
+/** If the agent answers in JSON, `data` is the parsed answer. */
+const answerReport = (answer: AgentMessage, { cloister, request }: Chat, { run }: RunSession): AnswerReport => {
+  const isJson = cloister.agents.find(({ name }) => name === request.agent)?.output?.format === 'json';
+  return { ...answer, run, data: isJson ? parseJson(answer.text) : null };
+};
+
+const parseJson = (text: string): Json => {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return null;
+  }
+};
+
+const printTurn = (answer: AnswerReport, request: ChatRequest, context: CommandContext): ExitCode => {
+  const { status, text, data, error } = answer;
+  const failure = error === null ? null : { code: error };
+  if (request.json) context.output.jsonLine({ conversation: request.conversation, ...cliAnswerJson(answer) });
+  else {
+    printAnswer({ output: text, data }, context);
+    if (failure !== null) context.output.err.print(...errorLines(cliFailureJson(failure)));
+  }
+  return exitOfOutcome({ status, failure });
+};
+
+/** The session ended without an answer. */
+const reportEnd = async (
+  { session }: ChatSession,
+  request: ChatRequest,
+  context: CommandContext,
+): Promise<ExitCode> => {
+  const { output } = context;
+  try {
+    const outcome = await session.outcome;
+    if (request.json) output.jsonLine({ conversation: request.conversation, ...cliOutcomeJson(outcome) });
+    else {
+      output.err.print(...missingAgentLines(outcome), ...spawnedLines(outcome));
+      if (outcome.failure !== null) output.err.print(...errorLines(cliFailureJson(outcome.failure)));
+    }
+    return exitOfOutcome(outcome);
+  } catch (error) {
+    return reportRefusal(error, request, context);
+  }
+};
+
+const reportRefusal = (error: unknown, request: ChatRequest, { output }: CommandContext): ExitCode => {
+  const value = errorValue(error);
+  if (request.json) output.jsonLine({ conversation: request.conversation, error: value });
+  else output.err.print(...errorLines(value));
+  if (request.verbose && error instanceof Error && error.stack !== undefined)
+    output.err.print(sanitizeBlock(error.stack));
+  return exitOfError(error);
+};
+
+/** Asks the session to finish; after Ctrl-C there is no time for that, so cancels it. */
+const finish = async (
+  { current: talked, lines, request }: Chat,
+  { interrupts, output }: CommandContext,
+): Promise<ExitCode> => {
+  if (talked === undefined) return exitCode.completed;
+  const { session, ended } = talked;
+  if (interrupts.seen) session.cancel();
+  else {
+    interrupts.onFirst(() => session.cancel());
+    const others = session.agents().length - 1;
+    if (others > 0 && lines.isTerminal && !request.json)
+      output.err.print(`shutting down ${plural(others, 'agent')} started in this chat…`);
+    session.finish();
+  }
+  const [end] = await Promise.allSettled([session.outcome, ended]);
+  return end.status === 'rejected' ? exitCode.completed : reportLeftWork(end.value, request, output);
+};
+
+/** Every answer has been shown already. What the session's agents wrote since, and what they left unfinished, has not. */
+const reportLeftWork = (outcome: RunOutcome, request: ChatRequest, output: CommandContext['output']): ExitCode => {
+  const { status, missing, spawned = [] } = outcome;
+  if (spawned.length === 0) return exitCode.completed;
+  if (request.json) output.jsonLine({ conversation: request.conversation, ...cliOutcomeJson(outcome) });
+  else output.err.print(...missingAgentLines(outcome), ...spawnedLines(outcome));
+  return missing.length === 0 || status === 'cancelled' ? exitCode.completed : exitCode.unfinished;
+};

@@ -1,0 +1,121 @@
+// `explain`: traces everything a cell's model was shown back to its source.
+import type { ExplainedSegment, Explanation, TrailStep } from '#contracts';
+import { defineCommand } from './shared/define-command.ts';
+import { exitCode } from './shared/errors.ts';
+import { plural } from './shared/format-numbers.ts';
+import { openToRead } from './shared/open-run.ts';
+import { requiredArgument, runArgument, textOption, workspaceOption } from './shared/options.ts';
+import type { Paint, Screen } from './shared/output.ts';
+import { resolveCell, resolveRun } from './shared/resolve-name.ts';
+import { sanitizeAll, excerpt, collapseSpaces, sanitizeLine } from './shared/sanitize-text.ts';
+
+export default defineCommand({
+  about: 'trace everything a cell’s model was shown back to its source',
+  examples: ['cloister explain last researcher --find "write-ahead log"', 'cloister explain last write-up'],
+  arguments: { ...runArgument, cell: requiredArgument('a cell id or prefix, an agent name, or a task id') },
+  options: { ...workspaceOption, find: textOption('<text>', 'only segments that contain this text') },
+  run: async ({ find, json, workspace, ...given }, { runtime, output }) => {
+    await using cloister = await openToRead(workspace, runtime);
+    const run = await resolveRun(cloister, given.run);
+    const cell = resolveCell(await cloister.show(run), given.cell, await cloister.tasks(run));
+    const explanation = await cloister.explain(run, cell, find === null ? {} : { find });
+    const { segments: all } = explanation;
+    const segments = find === null ? all : all.filter(({ found }) => found.length > 0);
+    output.result(json, explanation, (printer) => explainLines(explanation, segments, printer));
+    return find !== null && segments.length === 0 ? exitCode.config : exitCode.completed;
+  },
+});
+
+const explainLines = (
+  explanation: Explanation,
+  segments: readonly ExplainedSegment[],
+  printer: Screen,
+): readonly string[] => {
+  const { cell, agent, run, attempts, find } = sanitizeAll({ ...explanation, segments: [] });
+  const saw = `${plural(explanation.segments.length, 'segment')} in ${plural(attempts.length, 'model request')}`;
+  const head = `${printer.paint('bold', cell)} (${sanitizeLine(agent)}) of run ${run}: ${saw}`;
+  if (find !== null && segments.length === 0)
+    return [head, `"${sanitizeLine(find)}" does not occur in anything this cell’s model was shown.`];
+  const turns = new Map(attempts.map(({ op, turn }) => [op, turn]));
+  return [
+    head,
+    ...(find === null ? [] : [`"${sanitizeLine(find)}" occurs in ${plural(segments.length, 'segment')}:`]),
+    ...segments.flatMap((segment) => ['', ...segmentLines(segment, { find: explanation.find, turns, printer })]),
+  ];
+};
+
+type SegmentView = {
+  readonly find: string | null;
+  readonly turns: ReadonlyMap<number, number>;
+  readonly printer: Screen;
+};
+
+const segmentLines = (segment: ExplainedSegment, { find, turns, printer }: SegmentView): readonly string[] => {
+  const [first = 'text added by the runtime', ...rest] = trailLines(sanitizeAll(segment.trail));
+  const title = `#${segment.id} ${sanitizeLine(segment.origin.rule)}`;
+  return [
+    `${printer.paint('bold', title)} ← ${first}`,
+    ...rest.map((line) => `    ← ${line}`),
+    `    ${printer.paint('dim', `${plural(segment.bytes, 'byte')}, ${describeShownIn(segment.shownIn, turns)}`)}`,
+    ...(find === null
+      ? [`    ${excerpt(segment.text, printer.columns - 4)}`]
+      : matchLines(segment, find.length, printer.paint)),
+  ];
+};
+
+const describeShownIn = (shownIn: readonly number[], turns: ReadonlyMap<number, number>): string => {
+  if (shownIn.length === 0) return 'not shown in any request';
+  const seen = [...new Set(shownIn.flatMap((op) => turns.get(op) ?? []))].sort((one, other) => one - other);
+  const words = seen.length === 0 ? '' : ` (${seen.length === 1 ? 'turn' : 'turns'} ${ranges(seen)})`;
+  return `shown in ${plural(shownIn.length, 'request')}${words}`;
+};
+
+/** 1, 2, 3, 7 as `1–3, 7`. */
+const ranges = (sorted: readonly number[]): string => {
+  const spans: [first: number, last: number][] = [];
+  for (const value of sorted) {
+    const span = spans.at(-1);
+    if (span !== undefined && span[1] === value - 1) span[1] = value;
+    else spans.push([value, value]);
+  }
+  return spans.map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`)).join(', ');
+};
+
+const aroundChars = 60;
+const matchesMax = 3;
+
+/** Each match with the text around it. Sanitized after cutting: the offsets refer to the original text. */
+const matchLines = ({ text, found }: ExplainedSegment, length: number, paint: Paint): readonly string[] => {
+  const lines = found.slice(0, matchesMax).map((at) => {
+    const from = Math.max(0, at - aroundChars);
+    const to = Math.min(text.length, at + length + aroundChars);
+    const before = `${from > 0 ? '…' : ''}${collapseSpaces(text.slice(from, at))}`;
+    const after = `${collapseSpaces(text.slice(at + length, to))}${to < text.length ? '…' : ''}`;
+    return `    ${before.trimStart()}${paint('inverse', `«${sanitizeLine(text.slice(at, at + length))}»`)}${after.trimEnd()}`;
+  });
+  const more = found.length - lines.length;
+  return more > 0 ? [...lines, `    … and ${plural(more, 'more match', 'more matches')}`] : lines;
+};
+
+/** The trail must be sanitized. */
+const trailLines = (trail: readonly TrailStep[]): readonly string[] =>
+  trail.map((step) => sanitizeLine(describeStep(step)));
+
+const describeStep = (step: TrailStep): string => {
+  switch (step.type) {
+    case 'definition':
+      return step.given === true
+        ? `client tool sent with the request, for ${step.agent} (${step.path})`
+        : `definition of ${step.agent} (${step.path})`;
+    case 'operation':
+      return `operation ${step.cell}/${step.op} ${step.name}`;
+    case 'crossing':
+      return `crossing ${step.kind} from ${step.from} under grant "${step.grant}" (${plural(step.bytes, 'byte')}, sha256 ${step.sha256.slice(0, 12)}…${
+        step.labels.length === 0 ? '' : `, ${step.labels.join(' ')}`
+      })`;
+    case 'task':
+      return `result of task "${step.title}" (${step.task}, by ${step.assignee ?? 'unknown'})${step.cell === null ? '' : ` in ${step.cell}`}`;
+    case 'segment':
+      return `segment #${step.id} ${step.rule}`;
+  }
+};

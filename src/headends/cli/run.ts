@@ -1,0 +1,184 @@
+// `run`: starts a run of an agent and shows it. After an agent file, --help prints that agent's help: what it does, how to
+// call it, and every key its file can have.
+import { InvalidArgumentError } from 'commander';
+import type { Json, JsonObject } from '#base';
+import type { ToolNames } from '#contracts';
+import type { AgentHelp, CliFiles } from './shared/cli-world.ts';
+import { defineCommand } from './shared/define-command.ts';
+import { describeToolNames } from './shared/describe.ts';
+import { exitCode, UsageError } from './shared/errors.ts';
+import { followRun } from './shared/follow-run.ts';
+import { shellText, shellWord } from './shared/next-commands.ts';
+import {
+  agentArgument,
+  agentsOptions,
+  budgetOf,
+  budgetOptions,
+  conversationOption,
+  eventsOption,
+  isPath,
+  listOption,
+  optionalArgument,
+  valueOption,
+  workspaceOption,
+} from './shared/options.ts';
+import type { Screen } from './shared/output.ts';
+import { agentOrDefault, readInput } from './shared/read-input.ts';
+import { formatConversation, fullConversation } from './shared/resolve-name.ts';
+import { sanitizeBlock, sanitizeLine, wrapText } from './shared/sanitize-text.ts';
+
+export default defineCommand({
+  about: 'run an agent: progress on stderr, the answer on stdout',
+  examples: [
+    'cloister run lead.ai "Compare SQLite and DuckDB" --budget-usd 0.50',
+    'cloister run lead --agents ./agents < question.txt',
+    'cloister run lead.ai --conversation trip --context notes.md "And by train?"',
+  ],
+  usage: '[options] [agent] [input]',
+  arguments: { ...agentArgument, input: optionalArgument('the task; - or omitted: read it from stdin') },
+  options: {
+    schema: valueOption('<file|json>', 'answer in JSON that matches this JSON Schema', (text) => schemaText(text)),
+    ...conversationOption('continue this conversation'),
+    context: listOption('<file>', 'file with extra context for the agent; repeatable'),
+    ...agentsOptions,
+    ...workspaceOption,
+    ...eventsOption,
+    ...budgetOptions,
+  },
+  ownHelp: {
+    about: 'print this help; after an .ai file, that agent’s help',
+    wanted: ({ agent }) => agent !== null && isPath(agent),
+  },
+  run: async (given, context) => {
+    const { runtime, terminal, files, output } = context;
+    const { conversation, workspace, config } = given;
+    if (given.help && given.agent !== null) {
+      const path = given.agent;
+      const help = await runtime.agentHelp(path, config);
+      output.result(given.json, help, (printer) => helpLines(help, path, printer));
+      return exitCode.completed;
+    }
+    const isInputOnly = given.agent !== null && given.input === null && isInput(given.agent);
+    const [named, asked] = isInputOnly ? [null, given.agent] : [given.agent, given.input];
+    const { agent, agents } = await agentOrDefault(
+      { ...given, agent: named },
+      'cloister run <agent> "<input>"',
+      runtime,
+    );
+    const input = asked === null || asked === '-' ? await readInput(terminal) : asked;
+    const options = {
+      budget: budgetOf(given),
+      ...(given.schema === null ? {} : { schema: await readSchema(given.schema, files) }),
+      ...(given.context.length === 0 ? {} : { context: await readContext(given.context, files) }),
+    };
+    const inFull = conversation === null ? null : fullConversation(conversation, agent);
+    return followRun(
+      {
+        request: given,
+        open: () => runtime.open({ workspace, agents, agent, config }),
+        begin: (cloister) =>
+          conversation === null
+            ? cloister.run(agent, input, options)
+            : cloister.runTurn(agent, input, { ...options, conversation }),
+        ...(inFull === null
+          ? {}
+          : {
+              extraJson: () => ({ conversation: inFull }),
+              nextCommands: () => [`conversations show ${shellWord(formatConversation(inFull))}`],
+            }),
+      },
+      context,
+    );
+  },
+});
+
+/** A text that cannot be an agent name is input for the default agent. */
+const isInput = (given: string): boolean => given === '-' || (/\s/u.test(given) && !given.endsWith('.ai'));
+
+/** A text that starts with `{` must be JSON; anything else is a file name. */
+const schemaText = (text: string): string => {
+  if (!text.trimStart().startsWith('{')) return text;
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    throw new InvalidArgumentError('Not valid JSON: pass one quoted object, or a file.');
+  }
+};
+
+/** `given`: the schema itself, or its file. */
+const readSchema = async (given: string, files: CliFiles): Promise<JsonObject> => {
+  const isInline = given.trimStart().startsWith('{');
+  const where = isInline ? '--schema' : `the schema in ${given}`;
+  const text = isInline ? given : await readFile(given, files, { what: 'schema', option: '--schema' });
+  const value = parseJson(text);
+  if (value === undefined || value === null || typeof value !== 'object' || Array.isArray(value))
+    throw new UsageError(`${where} is not a JSON object`, 'pass a JSON Schema such as {"type":"object"}');
+  return value as JsonObject;
+};
+
+/** In the order of `paths`. */
+const readContext = async (paths: readonly string[], files: CliFiles): Promise<readonly string[]> => {
+  const texts: string[] = [];
+  for (const path of paths) texts.push(await readFile(path, files, { what: 'context', option: '--context' }));
+  return texts;
+};
+
+const readFile = async (
+  path: string,
+  files: CliFiles,
+  { what, option }: { readonly what: string; readonly option: string },
+): Promise<string> => {
+  try {
+    return await files.readText(path);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`the ${what} in ${path} cannot be read: ${why}`, `check the path of ${option}`);
+  }
+};
+
+const parseJson = (text: string): Json | undefined => {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+};
+
+const helpLines = (help: AgentHelp, path: string, { paint, columns }: Screen): readonly string[] => [
+  paint('bold', sanitizeLine(help.name)),
+  '',
+  paint('bold', 'DESCRIPTION'),
+  ...sanitizeBlock(help.description)
+    .split('\n')
+    .flatMap((line) => wrapText('  ', line, columns, 2)),
+  '',
+  ...toolNameLines(help, columns, (title) => paint('bold', title)),
+  paint('bold', 'Usage:'),
+  `  cloister ${shellWord(path)} ${shellText(help.usage)}`,
+  '',
+  paint('bold', 'Options:'),
+  ...helpOptions,
+  '',
+  paint('bold', 'Frontmatter:') + ' every key with its effective value; paste it into a new .ai file',
+  '',
+  sanitizeBlock(help.template).trimEnd(),
+];
+
+const toolNameLines = (
+  { toolName, modelToolName }: ToolNames,
+  columns: number,
+  paintTitle: (title: string) => string,
+): readonly string[] =>
+  toolName === modelToolName
+    ? []
+    : [paintTitle('Tool name:'), ...wrapText('  ', describeToolNames({ toolName, modelToolName }), columns, 2), ''];
+
+const helpOptions: readonly string[] = [
+  '  --json                print one JSON value; --jsonl prints one event per line',
+  '  --schema <file|json>  answer in JSON that matches this JSON Schema',
+  '  --budget-usd <n>      maximum cost in US dollars; also -tokens and -ms',
+  '  --agents <path>       additional agents it can use',
+  '  --config <file>       config file that takes precedence over all others',
+  '  `cloister run --help` lists all options.',
+];

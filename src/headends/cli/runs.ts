@@ -1,0 +1,128 @@
+// `runs`: lists the runs of a workspace, one line each, with interrupted and damaged runs highlighted. The column for the
+// caller appears only if a run was served.
+import { omitUndefined } from '#base';
+import type { ConversationRef, RunSummary } from '#contracts';
+import { defineCommand } from './shared/define-command.ts';
+import { exitCode } from './shared/errors.ts';
+import { count, dateTime } from './shared/format-numbers.ts';
+import { cloisterCommand, continueCommand } from './shared/next-commands.ts';
+import { openToRead } from './shared/open-run.ts';
+import { workspaceOption } from './shared/options.ts';
+import type { Screen, Style } from './shared/output.ts';
+import { excerpt, sanitizeAll, sanitizeLine } from './shared/sanitize-text.ts';
+import { tableLines } from './shared/table.ts';
+import { stateMark, rowText } from './shared/tree.ts';
+
+export default defineCommand({
+  about: 'list the runs in the workspace, newest first',
+  examples: ['cloister runs'],
+  options: workspaceOption,
+  run: async ({ workspace, json }, { runtime, output }) => {
+    await using cloister = await openToRead(workspace, runtime);
+    const runs = await cloister.runs();
+    const newest = json ? undefined : runs.find(isInterrupted);
+    // A log that cannot be read must not keep the other runs from being listed.
+    const report = newest === undefined ? null : await cloister.show(newest.run).catch(() => null);
+    output.result(json, runs, (printer) => runsLines(sanitizeAll(runs), workspace, printer, report?.chat));
+    return exitCode.completed;
+  },
+});
+
+/** The runs must be sanitized. `chat`: of the newest interrupted run, if it is a chat. */
+const runsLines = (
+  runs: readonly RunSummary[],
+  workspace: string,
+  screen: Screen,
+  chat: ConversationRef | undefined,
+): readonly string[] => {
+  if (runs.length === 0)
+    return [
+      `No runs in ${sanitizeLine(workspace)} yet.`,
+      'Start one with `cloister demo` or `cloister run <agent> "<input>"`.',
+    ];
+  const wereServed = runs.some(({ caller }) => caller !== null);
+  const [heading = '', ...lines] = tableLines<RunSummary>(
+    [
+      { title: 'run', value: ({ run }) => run },
+      { title: 'agent', shrinksTo: 8, value: ({ agent }) => rowText(agent) },
+      { title: 'state', value: describeState },
+      { title: 'cells', align: 'right', value: (run) => (isUnknown(run) ? '' : count(run.cells)) },
+      { title: 'started', value: ({ startedAt }) => (startedAt === 0 ? '' : dateTime(startedAt)) },
+      ...(wereServed
+        ? [{ title: 'caller', shrinksTo: 8, value: (run: RunSummary) => excerpt(run.caller ?? '', 40) }]
+        : []),
+      { title: 'goal', shrinksTo: 8, value: ({ goal }) => excerpt(goal, 60) },
+    ],
+    runs,
+    screen,
+  );
+  return [
+    heading,
+    ...lines.map((line, index) => {
+      const style = styles[runs[index]!.state];
+      return style === undefined ? line : screen.paint(style, line);
+    }),
+    ...interruptedLines(runs.filter(isInterrupted), workspace, chat),
+    ...otherMachineLines(runs, workspace),
+    ...damagedLines(runs, workspace),
+    ...unreadableLines(runs),
+  ];
+};
+
+const styles: Readonly<Partial<Record<RunSummary['state'], Style>>> = { interrupted: 'yellow', damaged: 'red' };
+
+const describeState = ({ state, status, unreadable }: RunSummary): string => {
+  if (unreadable !== undefined) return '? unreadable';
+  if (state === 'damaged') return '✗ damaged';
+  const shown = state === 'ended' ? (status ?? 'interrupted') : state;
+  return `${stateMark(shown)} ${shown}`;
+};
+
+/** Its entry in the list of runs is missing. */
+const isUnknown = ({ state, cells }: RunSummary): boolean => state === 'damaged' && cells === 0;
+
+const isInterrupted = ({ state, unreadable }: RunSummary): boolean =>
+  state === 'interrupted' && unreadable === undefined;
+
+const interruptedLines = (
+  [newest, ...others]: readonly RunSummary[],
+  workspace: string,
+  chat: ConversationRef | undefined,
+): readonly string[] => {
+  if (newest === undefined) return [];
+  const words =
+    others.length === 0
+      ? '1 run was interrupted. To continue it:'
+      : `${count(others.length + 1)} runs were interrupted. To continue the newest:`;
+  return ['', words, `  ${continueCommand({ ...newest, ...omitUndefined({ chat }) }, workspace)}`];
+};
+
+/** Only the newest get a command; the table has all runs. */
+const listedMax = 5;
+
+const otherMachineLines = (runs: readonly RunSummary[], workspace: string): readonly string[] =>
+  runs
+    .filter(({ elsewhere, unreadable }) => elsewhere === true && unreadable === undefined)
+    .slice(0, listedMax)
+    .flatMap(({ run, owner }) => [
+      '',
+      `Run ${run} is owned by ${sanitizeLine(owner ?? 'another process')}. If that process is dead, take the run over:`,
+      `  ${cloisterCommand(`resume ${run} --take-over`, workspace)}`,
+    ]);
+
+const damagedLines = (runs: readonly RunSummary[], workspace: string): readonly string[] => {
+  const found = runs.filter(({ state }) => state === 'damaged');
+  if (found.length === 0) return [];
+  const words = found.length === 1 ? '1 run has lost records' : `${count(found.length)} runs have lost records`;
+  const commands = found.slice(0, listedMax).map(({ run }) => `  ${cloisterCommand(`audit ${run}`, workspace)}`);
+  const scope = found.length > listedMax ? ` from the newest ${listedMax}` : '';
+  return ['', `${words}. To list what is missing${scope}:`, ...commands];
+};
+
+/** Recorded by other builds, in a format that this one does not know. */
+const unreadableLines = (runs: readonly RunSummary[]): readonly string[] => {
+  const found = runs.flatMap(({ unreadable }) => unreadable ?? []);
+  if (found.length === 0) return [];
+  const more = found.length > listedMax ? [`… ${count(found.length - listedMax)} more`] : [];
+  return ['', ...found.slice(0, listedMax).map((one) => sanitizeLine(one)), ...more];
+};

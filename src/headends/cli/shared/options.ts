@@ -1,0 +1,148 @@
+// Arguments and options that several commands share, with the parsers of their values.
+import { InvalidArgumentError } from 'commander';
+import type { Budget, ConversationRef } from '#contracts';
+import type { ArgumentSpec, OptionSpec } from './define-command.ts';
+import { UsageError } from './errors.ts';
+
+export const requiredArgument = (about: string): ArgumentSpec<string> => ({ about, form: 'required', absent: '' });
+
+export const optionalArgument = (about: string): ArgumentSpec<string | null> => ({
+  about,
+  form: 'optional',
+  absent: null,
+});
+
+/** The default is shown in the help. */
+export const defaultedArgument = (about: string, absent: string): ArgumentSpec<string> => ({
+  about,
+  form: 'optional',
+  absent,
+  absentAbout: JSON.stringify(absent),
+});
+
+export const flag = (about: string): OptionSpec<boolean> => ({ about, absent: false });
+
+export const textOption = (takes: string, about: string): OptionSpec<string | null> => ({
+  about,
+  takes,
+  absent: null,
+});
+
+export const listOption = (takes: string, about: string): OptionSpec<readonly string[]> => ({
+  about,
+  takes,
+  absent: [],
+  parse: (text, before = []) => [...before, text],
+});
+
+export const valueOption = <T>(takes: string, about: string, parse: (text: string) => T): OptionSpec<T | null> => ({
+  about,
+  takes,
+  absent: null,
+  parse,
+});
+
+/** A former name of an option. */
+export const former = <T>(option: OptionSpec<T>): OptionSpec<T> => ({ ...option, isFormer: true });
+
+export const runArgument = { run: requiredArgument('a run id, a prefix of one, or `last`') };
+
+export const agentArgument = {
+  agent: optionalArgument('an .ai file or an agent name (default: `defaultAgent` in the config)'),
+};
+
+export const pathsArgument: { readonly paths: ArgumentSpec<readonly string[]> } = {
+  paths: { about: 'files and folders', form: 'list', absent: ['.'], absentAbout: 'the current folder' },
+};
+
+export const defaultWorkspace = './.cloister';
+
+export const workspaceOption: { readonly workspace: OptionSpec<string> } = {
+  workspace: {
+    about: 'folder in which runs are stored',
+    takes: '<dir>',
+    absent: defaultWorkspace,
+    initial: defaultWorkspace,
+  },
+};
+
+export const configOption = { config: textOption('<file>', 'config file that takes precedence over all others') };
+
+export const agentsOptions = {
+  agents: listOption('<path>', 'where to find agents: an .ai file, a folder, a team file or a module; repeatable'),
+  ...configOption,
+};
+
+/** For commands that show a run live. */
+export const eventsOption = {
+  jsonl: { ...flag('print one JSON event per line, the outcome last'), conflicts: ['json'] },
+};
+
+export const budgetOptions = {
+  budgetTokens: valueOption('<n>', 'maximum tokens, instead of `budget.tokens` in the file', (text) =>
+    wholeNumber(text),
+  ),
+  budgetUsd: valueOption('<n>', 'maximum cost in US dollars, instead of `budget.usd`', (text) => decimal(text)),
+  budgetMs: valueOption('<n>', 'maximum time in milliseconds, instead of `budget.time`', (text) => wholeNumber(text)),
+};
+
+type BudgetValues = {
+  readonly budgetTokens: number | null;
+  readonly budgetUsd: number | null;
+  readonly budgetMs: number | null;
+};
+
+export const budgetOf = ({ budgetTokens, budgetUsd, budgetMs }: BudgetValues): Budget => ({
+  ...(budgetTokens === null ? {} : { tokens: budgetTokens }),
+  ...(budgetUsd === null ? {} : { usd: budgetUsd }),
+  ...(budgetMs === null ? {} : { ms: budgetMs }),
+});
+
+export const conversationOption = (about: string) => ({
+  conversation: valueOption('<name>', `${about}; <agent>/<name> for another agent’s`, (text) => {
+    const conversation = parseConversation(text);
+    if (conversation === null) throw new InvalidArgumentError('It must be a name, or <agent>/<name>.');
+    return conversation;
+  }),
+});
+
+/** `<name>`, or `<agent>/<name>`: agents have no slash in their names. Null if it is neither. */
+export const parseConversation = (text: string): string | ConversationRef | null => {
+  const at = text.indexOf('/');
+  const [agent, name] = at === -1 ? [null, text] : [text.slice(0, at), text.slice(at + 1)];
+  if (agent === '' || name === '') return null;
+  return agent === null ? name : { agent, name };
+};
+
+/** What an agent argument stands for: a name, and the files in which to find it. */
+export type AgentChoice = { readonly agent: string; readonly agents: readonly string[] };
+
+/** `agent`: a name or a file. */
+export const parseAgent = (agent: string, agents: readonly string[]): AgentChoice => {
+  if (/\.ya?ml$/u.test(agent))
+    throw new UsageError(`${agent} is a team file, not an agent file`, `cloister team ${agent} "<goal>"`);
+  return isPath(agent) ? { agent: agentNameFromPath(agent), agents: [agent, ...agents] } : { agent, agents };
+};
+
+export const isPath = (agent: string): boolean => /[/\\]/u.test(agent) || agent.endsWith('.ai');
+
+/** An agent's name is its file name without the extension. */
+const agentNameFromPath = (path: string): string => (path.split(/[/\\]/u).at(-1) ?? path).replace(/\.ai$/u, '');
+
+const decimal = (text: string): number => {
+  if (!/^\d{1,12}(?:\.\d{1,12})?$/u.test(text)) throw new InvalidArgumentError('It must be a number such as 0.50.');
+  return Number(text);
+};
+
+export const wholeNumber = (text: string): number => {
+  const value = Number(text);
+  if (!/^\d+$/u.test(text) || !Number.isSafeInteger(value))
+    throw new InvalidArgumentError('It must be a whole number.');
+  return value;
+};
+
+export const positiveInteger = (text: string): number => {
+  const value = wholeNumber(text);
+  if (value === 0) throw new InvalidArgumentError('It must be 1 or more.');
+  return value;
+};

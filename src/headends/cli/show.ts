@@ -1,0 +1,221 @@
+// `show`: one run: its cells, usage, progress and answer; or its windows, or its messages.
+import { limitBehind } from '#base';
+import type { RecordedBy } from '#base';
+import type { CellReport, Outcome, RunReport, TaskReport } from '#contracts';
+import { missingAgentLines, spawnedLines } from './shared/answer.ts';
+import { refusalLines } from './shared/audit-lines.ts';
+import { defineCommand } from './shared/define-command.ts';
+import { describeCacheUse } from './shared/describe.ts';
+import { cliFailureJson, errorLines, exitCode, UsageError } from './shared/errors.ts';
+import { eventLine } from './shared/event-line.ts';
+import { count, dateTime, duration, money, plural } from './shared/format-numbers.ts';
+import { openGraphFile } from './shared/graph-file.ts';
+import { mailLines } from './shared/mail-lines.ts';
+import { continueCommand } from './shared/next-commands.ts';
+import { openToRead } from './shared/open-run.ts';
+import { operationLines, listOperations } from './shared/operations.ts';
+import type { OperationView } from './shared/operations.ts';
+import { flag, runArgument, textOption, workspaceOption } from './shared/options.ts';
+import type { Screen } from './shared/output.ts';
+import { resolveRun } from './shared/resolve-name.ts';
+import { newRunProgress, applyEvent } from './shared/run-progress.ts';
+import { excerpt, padEnd, sanitizeAll, sanitizeLine, width } from './shared/sanitize-text.ts';
+import { figureLines } from './shared/summary-lines.ts';
+import { resultLines, taskLines } from './shared/task-lines.ts';
+import { cellsInTreeOrder, stateMark, rowText, treeLines } from './shared/tree.ts';
+import type { TreeRow } from './shared/tree.ts';
+import { windowLines } from './show-window.ts';
+
+export default defineCommand({
+  about: 'show a run: its cells, usage and answer',
+  examples: [
+    'cloister show last',
+    'cloister show 4f2a --verbose',
+    'cloister show last --window',
+    'cloister show last --mail',
+  ],
+  arguments: runArgument,
+  options: {
+    ...workspaceOption,
+    graph: textOption('<file>', 'for a team: also write its task graph (.svg, .mmd or .md)'),
+    window: flag('instead, show what fills each agent’s context window and what was dropped'),
+    mail: {
+      ...flag('instead, show every message: sender, recipient, state and time'),
+      conflicts: ['window'],
+    },
+  },
+  run: async (given, { runtime, files, tasks: drawings, output }) => {
+    const { json, verbose, workspace } = given;
+    await using cloister = await openToRead(workspace, runtime);
+    const run = await resolveRun(cloister, given.run);
+    if (given.window) {
+      const windows = await cloister.windows(run);
+      output.result(json, windows, (printer) => windowLines(sanitizeAll(windows), verbose, printer));
+      return exitCode.completed;
+    }
+    if (given.mail) {
+      const mail = await cloister.mail(run);
+      output.result(json, mail, (printer) => mailLines(sanitizeAll(mail), verbose, printer));
+      return exitCode.completed;
+    }
+    const graph = await openGraphFile(given.graph, { files, tasks: drawings });
+    const report = await cloister.show(run);
+    const isPlan = report.events.some((event) => event.type === 'session-start' && event.team?.planOnly === true);
+    const tasks = isPlan ? [] : await cloister.tasks(run);
+    if (graph !== null && tasks.length === 0)
+      throw new UsageError(`run ${run} has no tasks, so there is no graph`, 'omit --graph');
+    await graph?.write(tasks);
+    output.result(json, tasks.length === 0 ? report : { ...report, tasks }, (printer) =>
+      showLines(sanitizeAll({ report, tasks }), { verbose, workspace }, printer),
+    );
+    if (graph !== null) output.err.print(`Graph written to ${sanitizeLine(graph.path)}.`);
+    return exitCode.completed;
+  },
+});
+
+/** With the tasks of a team. */
+type RunDetails = { readonly report: RunReport; readonly tasks: readonly TaskReport[] };
+
+/** The report and the tasks must be sanitized. */
+const showLines = (
+  { report, tasks: given }: RunDetails,
+  { verbose, workspace }: { readonly verbose: boolean; readonly workspace: string },
+  printer: Screen,
+): readonly string[] => {
+  const { paint, columns } = printer;
+  const { spent } = report;
+  const root = report.cells.find(({ parent }) => parent === null);
+  const refused = refusalLines(report.events, paint);
+  const outcome = root?.outcome ?? null;
+  const failure = outcome?.failure ?? null;
+  const operations = listOperations(report.events);
+  const tasks = [
+    ...taskLines(given, printer, verbose ? Infinity : undefined),
+    ...(verbose ? resultLines(given, printer) : []),
+  ];
+  return [
+    `${paint('bold', `run ${report.run}`)}  ${stateMark(report.status)} ${report.status}`,
+    `agent    ${sanitizeLine(report.agent)}`,
+    `goal     ${excerpt(report.goal, columns - 9)}`,
+    ...(report.caller === null ? [] : [`caller   ${excerpt(report.caller, columns - 9)}`]),
+    `started  ${dateTime(report.startedAt)}${report.endedAt === null ? '' : `, took ${duration(report.endedAt - report.startedAt)}`}`,
+    ...(report.recordedBy === null ? [] : [`build    ${describeBuild(report.recordedBy, report.continuedBy)}`]),
+    ...(report.endedAt === null ? [`reached  ${describeReached(report, operations)}`] : []),
+    `spent    ${plural(spent.inputTokens, 'token')} in${describeCacheUse(spent)}, ${count(spent.outputTokens)} out, ${money(spent.usd)}${
+      spent.uncertain === 0 ? '' : `, ${count(spent.uncertain)} tokens uncertain`
+    }`,
+    '',
+    ...treeLines(reportRows(report), columns, paint),
+    ...(tasks.length === 0 ? [] : ['', ...tasks]),
+    ...passedOverLines(report, printer),
+    ...limitLines(report, printer),
+    ...stallLines(report, printer),
+    ...(report.status === 'interrupted' ? ['', ...interruptedLines(report, workspace, printer)] : []),
+    ...(refused.length === 0 ? [] : ['', paint('bold', 'Refused:'), ...refused]),
+    ...(verbose ? ['', ...figureLines(report, printer)] : []),
+    ...(verbose ? ['', paint('bold', 'Operations (for `fork --at`):'), ...operationLines(operations, printer)] : []),
+    ...(verbose ? ['', paint('bold', 'Events:'), ...eventLines(report)] : []),
+    ...(report.output === '' ? [] : ['', paint('bold', 'Answer:'), report.output.trimEnd()]),
+    ...(root?.outcome == null || given.length > 0 ? [] : leftLines(root.outcome)),
+    ...(failure === null ? [] : ['', ...errorLines(cliFailureJson(failure))]),
+  ];
+};
+
+/** What the answer lacks. For a team, the list of its tasks says so. */
+const leftLines = (outcome: Outcome): readonly string[] => {
+  const missing = missingAgentLines(outcome);
+  return [...(missing.length === 0 ? [] : ['', ...missing]), ...spawnedLines(outcome)];
+};
+
+const describeBuild = ({ build, format }: RecordedBy, continuedBy: readonly string[]): string =>
+  `${build}, format ${format}${continuedBy.length === 0 ? '' : `; continued by ${continuedBy.join(', ')}`}`;
+
+/** How far an unfinished run has got. */
+const describeReached = ({ events, startedAt }: RunReport, operations: readonly OperationView[]): string => {
+  const open = operations.filter(({ isOpen }) => isOpen).length;
+  const settled = plural(operations.length - open, 'operation');
+  return `${dateTime(events.at(-1)?.at ?? startedAt)}: ${settled} settled, ${count(open)} in flight`;
+};
+
+const openMax = 20;
+
+const interruptedLines = (report: RunReport, workspace: string, printer: Screen): readonly string[] => {
+  const open = listOperations(report.events).filter(({ isOpen }) => isOpen);
+  return [
+    printer.paint(
+      'yellow',
+      `The run was interrupted${open.length === 0 ? '.' : ` with ${plural(open.length, 'operation')} in flight:`}`,
+    ),
+    ...operationLines(open.slice(0, openMax), printer),
+    ...(open.length > openMax ? [`… ${count(open.length - openMax)} more`] : []),
+    'Continue it with:',
+    `  ${continueCommand(report, workspace)}`,
+  ];
+};
+
+const reportRows = (report: RunReport): readonly TreeRow[] =>
+  cellsInTreeOrder(report.cells).map(({ node: cell, branch }) => ({
+    state: cell.status ?? (report.status === 'running' ? 'running' : 'interrupted'),
+    branch,
+    name: cellName(cell),
+    activity: cell.status ?? (report.status === 'running' ? 'running' : 'unfinished'),
+    turns: cell.turns,
+    tools: cell.own.steps,
+    inputTokens: cell.own.inputTokens,
+    outputTokens: cell.own.outputTokens,
+    usd: cell.own.usd,
+    ms: cell.spent.ms,
+  }));
+
+const passedOverLines = ({ events, cells }: RunReport, { paint }: Screen): readonly string[] => {
+  const lines = events.flatMap((event) => {
+    const cell = event.type === 'session-start' && event.passedOver !== undefined ? event.cell : undefined;
+    const named = cells.find((one) => one.cell === cell);
+    return event.type !== 'session-start' || named === undefined
+      ? []
+      : [[cellName(named), (event.passedOver ?? []).map((model) => sanitizeLine(model)).join(', ')] as const];
+  });
+  return cellList(paint('bold', 'Models passed over, because they had no API key:'), lines);
+};
+
+/** The limits that ended cells below the root; that of the root is among its errors. */
+const limitLines = ({ cells }: RunReport, { paint }: Screen): readonly string[] => {
+  const lines = cells.flatMap((cell) => {
+    const failure = cell.outcome?.failure ?? null;
+    const limit = failure === null ? undefined : limitBehind(failure);
+    return cell.parent === null || limit === undefined ? [] : [[cellName(cell), limit] as const];
+  });
+  return cellList(paint('bold', 'Ended by a limit:'), lines);
+};
+
+/** The cells whose work held up everything else in the process. */
+const stallLines = ({ cells }: RunReport, { paint }: Screen): readonly string[] => {
+  const lines = cells.flatMap((cell) =>
+    cell.stalls.count === 0
+      ? []
+      : [
+          [
+            cellName(cell),
+            `${plural(cell.stalls.count, 'time')} above 100 ms, ${duration(cell.stalls.longestMs)} at most`,
+          ] as const,
+        ],
+  );
+  return cellList(paint('bold', 'Blocked the process:'), lines);
+};
+
+/** A heading, then for each cell its name and one fact, aligned. */
+const cellList = (heading: string, cells: readonly (readonly [name: string, fact: string])[]): readonly string[] => {
+  const columns = Math.max(...cells.map(([name]) => width(name)));
+  return cells.length === 0 ? [] : ['', heading, ...cells.map(([name, fact]) => `${padEnd(name, columns)}  ${fact}`)];
+};
+
+/** The id, which users type, and the agent unless the id starts with it. */
+const cellName = ({ cell, agent }: CellReport): string => (cell.startsWith(agent) ? cell : `${cell} ${rowText(agent)}`);
+
+const eventLines = (report: RunReport): readonly string[] => {
+  const runProgress = newRunProgress();
+  return report.events.flatMap((event) => {
+    applyEvent(runProgress, event);
+    return eventLine(event, runProgress, true) ?? [];
+  });
+};
