@@ -3,7 +3,7 @@ import type { JsonObject, RunId } from '#base';
 import type { Agent, OutputFormat } from './agent.ts';
 import type { Budget, SpentTokens } from './amounts.ts';
 import type { RunEvent } from './event.ts';
-import type { MessageTarget, OutsideSpawn, StartedAgent } from './run-command.ts';
+import type { RunCommand, RunCommandName, RunCommandResults } from './run-command.ts';
 import type { RunSession } from './run-session.ts';
 import type { RunReport } from './runtime.ts';
 import type { DialogMessage } from './dialog-message.ts';
@@ -87,15 +87,16 @@ export interface AgentService {
   /** Whether a run of this caller is waiting for one of these calls. */
   awaits(caller: Caller, calls: readonly string[]): boolean;
   /**
-   * Sends a message to an agent of a run in this process. An idle agent first waits in the queue for a slot. Returns the id of the
-   * message. Rejects with `run_unknown` (also for runs of other callers), `cell_ended`, `server_busy`, or what `RunSession.send` throws.
+   * Carries out a command on a run in this process, like `RunSession.do`. A message, an agent or tasks for an idle run first wait
+   * in the queue for a slot. Rejects with `run_unknown` (also for runs of other callers), `cell_ended`, `server_busy`, or what
+   * the command rejects with.
    */
-  sendMessage(caller: Caller, run: string, message: OutgoingMessage, signal?: AbortSignal): Promise<string>;
-  /**
-   * Starts an agent under a live one of a run in this process, like `RunSession.spawn`. An idle run first waits in the queue for a
-   * slot. Rejects like `sendMessage`, or as `RunSession.spawn` does.
-   */
-  spawnAgent(caller: Caller, run: string, request: OutsideSpawn, signal?: AbortSignal): Promise<StartedAgent>;
+  do<K extends RunCommandName>(
+    caller: Caller,
+    run: string,
+    command: RunCommand<K>,
+    signal?: AbortSignal,
+  ): Promise<RunCommandResults[K]>;
   /** The state of the nth request of a run of this caller, counted from 1. Undefined: unknown, or no longer stored. */
   requestState(caller: Caller, run: string, nth: number): RequestState | undefined;
   /** Newest first, at most `most`. */
@@ -103,8 +104,6 @@ export interface AgentService {
   /** Rejects with `run_unknown`, also for runs of other callers. */
   find(caller: Caller, run: string): Promise<CallerRun>;
 }
-
-export type OutgoingMessage = MessageTarget & { readonly text: string };
 
 /** The state of a request: still running, ended with tool calls for the client, or ended with the run. */
 export type RequestState =

@@ -251,7 +251,6 @@ export type {
   ClientTool,
   CallerRun,
   RunMessage,
-  OutgoingMessage,
   ClientToolPause,
   ServedRun,
   AgentService,

@@ -14,15 +14,15 @@ import type {
   Clock,
   Cloister,
   CallerRun,
-  OutgoingMessage,
   RunOutcome,
+  RunCommand,
+  RunCommandName,
+  RunCommandResults,
   RunSession,
   RunSummary,
   ServedRun,
   AgentService,
   RequestState,
-  OutsideSpawn,
-  StartedAgent,
   TokenEntry,
 } from '#contracts';
 import { Allowances, nothingSpent } from './allowances.ts';
@@ -214,28 +214,18 @@ export class LocalAgentService implements AgentService {
     return this.#tools.awaits(caller, calls);
   }
 
-  async sendMessage(
+  async do<K extends RunCommandName>(
     caller: Caller,
     run: string,
-    { text, ...sending }: OutgoingMessage,
+    command: RunCommand<K>,
     signal?: AbortSignal,
-  ): Promise<string> {
-    const { session, resident } = await this.#findLive(caller, run);
-    // probe: letter-send
-    const send = async (): Promise<string> => session.send(text, sending);
-    return resident === undefined ? send() : resident.withSlot(send, signal);
-  }
-
-  async spawnAgent(caller: Caller, run: string, request: OutsideSpawn, signal?: AbortSignal): Promise<StartedAgent> {
-    const { session, resident } = await this.#findLive(caller, run);
-    const spawn = (): Promise<StartedAgent> => session.spawn(request);
-    return resident === undefined ? spawn() : resident.withSlot(spawn, signal);
-  }
-
-  async #findLive(caller: Caller, run: string) {
+  ): Promise<RunCommandResults[K]> {
     const { session, summary } = await this.find(caller, run);
     if (session === null) throw new CloisterError('cell_ended', `Run ${summary.run} is not running in this process.`);
-    return { session, resident: this.#live.get(summary.run)?.resident };
+    const resident = givesWork[command.do] ? this.#live.get(summary.run)?.resident : undefined;
+    // probe: letter-send
+    const act = async (): Promise<RunCommandResults[K]> => session.do(command);
+    return resident === undefined ? act() : resident.withSlot(act, signal);
   }
 
   requestState(caller: Caller, run: string, nth: number): RequestState | undefined {
@@ -346,3 +336,17 @@ export class LocalAgentService implements AgentService {
     return serveRequest(signal);
   }
 }
+
+/** Commands that an idle run needs a slot for. */
+const givesWork: Readonly<Record<RunCommandName, boolean>> = {
+  send: true,
+  spawn: true,
+  'add-tasks': true,
+  'add-context': false,
+  'refresh-share': false,
+  route: false,
+  'forward-topic': false,
+  confirm: false,
+  finish: false,
+  cancel: false,
+};

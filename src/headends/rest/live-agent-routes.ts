@@ -25,7 +25,7 @@ import {
 import { checkFieldNames } from './parse-body.ts';
 import { Query, refuseQuery } from './parse-query.ts';
 import { restError } from './rest-error.ts';
-import { requireRun, refuseQueryAndBody, requireRunning } from './run-routes.ts';
+import { commandRun, requireRun, refuseQueryAndBody, requireRunning } from './run-routes.ts';
 
 export const liveAgentRoutes = (service: AgentService): readonly HttpRoute[] => [
   {
@@ -95,30 +95,25 @@ const messagesAfter = (
   return messages.slice(index + 1);
 };
 
-/** Asks the agent to finish. It ends once its current work is done. */
-const finishSession = async (service: AgentService, call: AdmittedRequest, name?: string): Promise<RouteReply> => {
-  refuseQueryAndBody(call);
-  const { summary, session } = await requireRunning(service, call);
-  session.finish(name);
-  return acceptedReply(summary);
-};
-
 const sendMail = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
   refuseQuery(call.query);
-  const { text, target, waits } = parseMailBody(call.body);
-  const { summary, session } = await requireRunning(service, call);
-  const message = await service.sendMessage(call.caller, summary.run, { text, ...target }, call.signal);
-  if (!waits) return { status: 202, body: { run: summary.run, message } };
-
-  return answerReply(summary.run, await awaitAnswer(session, message, call.signal));
+  const { waits, ...message } = parseMailBody(call.body);
+  const { summary, session, result } = await commandRun(service, call, { do: 'send', ...message });
+  const { run } = summary;
+  if (!waits) return { status: 202, body: { run, message: result } };
+  return answerReply(run, await awaitAnswer(session, result, call.signal));
 };
 
 const spawnAgent = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
   refuseQuery(call.query);
-  const request = parseSpawnBody(call.body);
-  const { summary } = await requireRunning(service, call);
-  const started = await service.spawnAgent(call.caller, summary.run, request, call.signal);
-  return { status: 201, body: { run: summary.run, ...started } };
+  const { summary, result } = await commandRun(service, call, { do: 'spawn', ...parseSpawnBody(call.body) });
+  return { status: 201, body: { run: summary.run, ...result } };
+};
+
+/** Asks the agent to finish. It ends once its current work is done. */
+const finishSession = async (service: AgentService, call: AdmittedRequest, name?: string): Promise<RouteReply> => {
+  refuseQueryAndBody(call);
+  return acceptedReply((await commandRun(service, call, { do: 'finish', name })).summary);
 };
 
 const spawnFields = ['agent', 'goal', 'parent', 'workflow', 'topics', 'metadata'] as const;
@@ -138,11 +133,7 @@ export const parseSpawnBody = (body: Json | undefined): OutsideSpawn => {
   return { agent: fields.text('agent'), ...optional };
 };
 
-type ParsedMail = {
-  readonly text: string;
-  readonly target: MessageTarget;
-  readonly waits: boolean;
-};
+type ParsedMail = MessageTarget & { readonly text: string; readonly waits: boolean };
 
 const messageFields = ['text', 'to', 'topic', 'answer'] as const;
 
@@ -158,7 +149,8 @@ export const parseMailBody = (body: Json | undefined): ParsedMail => {
     );
   return {
     text: fields.text('text'),
-    target: { ...(to === undefined ? {} : { to }), ...(topic === undefined ? {} : { topic }) },
+    ...(to === undefined ? {} : { to }),
+    ...(topic === undefined ? {} : { topic }),
     waits,
   };
 };

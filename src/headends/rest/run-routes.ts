@@ -1,7 +1,17 @@
 // The runs of a caller: lists, shows, watches and cancels them.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
-import type { AdmittedRequest, CallerRun, HttpRoute, RouteReply, RunSession, AgentService } from '#contracts';
+import type {
+  AdmittedRequest,
+  CallerRun,
+  HttpRoute,
+  RouteReply,
+  RunCommand,
+  RunCommandName,
+  RunCommandResults,
+  RunSession,
+  AgentService,
+} from '#contracts';
 import { acceptedReply, startDetached } from './ask-agent.ts';
 import { eventStream } from './event-stream.ts';
 import { refuseBody } from './parse-body.ts';
@@ -50,9 +60,7 @@ export const runRoutes = (service: AgentService): readonly HttpRoute[] => [
     operation: cancelRunOperation,
     answer: async (call) => {
       refuseQueryAndBody(call);
-      const { summary, session } = await requireRunning(service, call);
-      session.cancel();
-      return acceptedReply(summary);
+      return acceptedReply((await commandRun(service, call, { do: 'cancel' })).summary);
     },
   },
   {
@@ -81,6 +89,16 @@ export const requireRunning = async (service: AgentService, call: AdmittedReques
     throw new CloisterError('cell_ended', `Run ${summary.run} is not running on this server.${advice}`);
   }
   return { summary, session };
+};
+
+/** Carries out a command on the run that the path names. Throws `cell_ended` if it is not running on this server. */
+export const commandRun = async <K extends RunCommandName>(
+  service: AgentService,
+  call: AdmittedRequest,
+  command: RunCommand<K>,
+): Promise<RunningRun & { readonly result: Awaited<RunCommandResults[K]> }> => {
+  const found = await requireRunning(service, call);
+  return { ...found, result: await service.do(call.caller, found.summary.run, command, call.signal) };
 };
 
 /** For a request that its path describes completely. */

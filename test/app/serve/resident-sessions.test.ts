@@ -74,7 +74,7 @@ const openService = async ({ running = 1, waiting = 8 } = {}) => {
     return started;
   };
   const write = (run: string, text: string, more: object = {}, signal?: AbortSignal) =>
-    served.sendMessage(ann!, run, { text, ...more }, signal);
+    served.do(ann!, run, { do: 'send', text, ...more }, signal);
   return { gate, cloister, places: slots, served, begin, settled, write };
 };
 
@@ -222,7 +222,7 @@ describe('a resident', () => {
     const { gate, places: slots, begin, settled, served } = await openService();
     const { run } = await settled();
     const refused = (name: string) =>
-      served.sendMessage(ben!, name, { text: 'x' }).catch((error: Error) => error.message);
+      served.do(ben!, name, { do: 'send', text: 'x' }).catch((error: Error) => error.message);
     for (const _time of ['free', 'busy']) {
       expect(await refused(run)).toBe(await refused('nothing-of-that-name'));
       expect(slots.waiting).toBe(0);

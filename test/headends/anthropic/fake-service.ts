@@ -101,10 +101,7 @@ const fakeService = (options: FakeServiceOptions, started: AgentRequest[]): Agen
     throw new CloisterError('request_invalid', 'No run waits.');
   },
   awaits: () => false,
-  spawnAgent: () => Promise.reject(new Error('Not here.')),
-  sendMessage: async () => {
-    throw new Error('Nobody writes.');
-  },
+  do: () => Promise.reject(new Error('Not here.')),
   requestState: () => undefined,
   runs: async () => [],
   find: async () => {

@@ -134,10 +134,7 @@ export const fakeService = ({
       throw new Error('not used');
     },
     awaits: () => false,
-    spawnAgent: () => Promise.reject(new Error('Not here.')),
-    sendMessage: async () => {
-      throw new Error('Nobody writes.');
-    },
+    do: () => Promise.reject(new Error('Not here.')),
     requestState: () => undefined,
     runs: async () => [],
     find: async () => {

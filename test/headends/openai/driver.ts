@@ -105,10 +105,7 @@ export const serve = (fakeRun: FakeRun = {}): FakeService => {
       throw new CloisterError('request_invalid', 'No run waits.');
     },
     awaits: () => false,
-    spawnAgent: () => Promise.reject(new Error('Not here.')),
-    sendMessage: async () => {
-      throw new Error('Nobody writes.');
-    },
+    do: () => Promise.reject(new Error('Not here.')),
     runs: async () => [],
     requestState: ({ name }, _run, nth) => (name === me.name ? fakeRun.requestStates?.[nth - 1] : undefined),
     find: async ({ name }, found) => {

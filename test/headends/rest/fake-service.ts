@@ -15,10 +15,11 @@ import type {
   RunReport,
   RunSession,
   RunSummary,
-  MessageTarget,
   ServerEvent,
   AgentService,
-  OutsideSpawn,
+  RunCommand,
+  RunCommandName,
+  RunCommandResults,
 } from '#contracts';
 import { defineAgent } from '#core/orchestration';
 import { restRoutes } from '#headends/rest';
@@ -209,16 +210,14 @@ export class FakeService implements AgentService {
     };
   }
 
-  async sendMessage(caller: Caller, run: string, { text, ...sending }: MessageTarget & { readonly text: string }) {
+  async do<K extends RunCommandName>(
+    caller: Caller,
+    run: string,
+    command: RunCommand<K>,
+  ): Promise<RunCommandResults[K]> {
     const { session } = await this.find(caller, run);
     if (session === null) throw new CloisterError('cell_ended');
-    return session.send(text, sending);
-  }
-
-  async spawnAgent(caller: Caller, run: string, request: OutsideSpawn) {
-    const { session } = await this.find(caller, run);
-    if (session === null) throw new CloisterError('cell_ended');
-    return session.spawn(request);
+    return session.do(command);
   }
 
   async *#events(run: RunId, after?: string): AsyncGenerator<RunEvent> {
@@ -233,7 +232,26 @@ export class FakeService implements AgentService {
 }
 
 const fakeSession = (run: RunId, ended: RunOutcome, over: Partial<RunSession>): RunSession =>
-  ({ run, outcome: Promise.resolve(ended), resident: true, [Symbol.asyncIterator]: nothing, ...over }) as RunSession;
+  ({
+    run,
+    outcome: Promise.resolve(ended),
+    resident: true,
+    [Symbol.asyncIterator]: nothing,
+    do: (command: RunCommand) => doBy(over, command),
+    ...over,
+  }) as RunSession;
+
+const doBy = (session: Partial<RunSession>, command: RunCommand) => {
+  if (command.do === 'send') {
+    const { do: _do, text, ...target } = command;
+    return session.send?.(text, target);
+  }
+  if (command.do === 'spawn') {
+    const { do: _do, ...request } = command;
+    return session.spawn?.(request);
+  }
+  return command.do === 'finish' ? session.finish?.(command.name) : session.cancel?.();
+};
 
 const nothing = async function* (): AsyncGenerator<never> {};
 
