@@ -2,6 +2,7 @@
 import type { JsonObject } from '#base';
 import type { SpawnCaps } from './agent-file.ts';
 import type { Price } from './model.ts';
+import type { VendorType } from './vendors.ts';
 
 /** Facts about a model. Missing ones come from the price data or are unknown. */
 export type ModelFacts = {
@@ -11,14 +12,8 @@ export type ModelFacts = {
   readonly structuredOutput?: boolean;
 };
 
-export type ProviderType =
-  | 'openai'
-  | 'anthropic'
-  | 'google'
-  | 'openrouter'
-  | 'ollama'
-  | 'openai-compatible'
-  | 'rehearsal';
+/** `rehearsal`: a model that answers from a script. */
+export type ProviderType = VendorType | 'rehearsal';
 
 /** As written: `apiKey`, `baseUrl` and `headers` may contain `${VAR}`. */
 export type ProviderConfig = {
@@ -92,7 +87,7 @@ export type Overlay = Readonly<Record<string, string>>;
 /** A provider with all values resolved for one session. Every field is set, so that vendor code does not fall back to the process environment. */
 export type ResolvedProvider = {
   readonly name: string;
-  readonly type: Exclude<ProviderType, 'rehearsal'>;
+  readonly type: VendorType;
   /** Empty if the provider needs none. */
   readonly apiKey: string;
   readonly baseUrl: string;

@@ -267,5 +267,7 @@ export {
   priceShape,
   spawnCapsShape,
 } from './shapes.ts';
+export { vendorList } from './vendors.ts';
+export type { VendorType } from './vendors.ts';
 export { stdioCaller, tokenNameShape, tokenShape } from './token.ts';
 export type { AllowanceSpec, TokenEntry } from './token.ts';

@@ -72,7 +72,7 @@ const readProvider: ReadEntry<ProviderConfig> = (name, entry, path, file) => {
     return file.add(path, 'A provider name may contain only letters, digits, dots, dashes and underscores.');
   // Configuration files of other tools name a provider after its type.
   const type = entry['type'] ?? name;
-  if (isKey(providerShapes, type)) return readWhole(providerShapes[type], { ...entry, type }, file, path);
+  if (isKey(providerShapes, type)) return readWhole(providerShapes[type]!, { ...entry, type }, file, path);
   return reportWrongType(type, Object.keys(providerShapes), entry, path, file);
 };
 

@@ -1,7 +1,7 @@
 // The shapes of the entries in an `.ai-agent.json`.
 import { flag, jsonObject, listOf, mapOf, object, oneOf, pattern, string, whole, withRules } from '#base/shapes';
 import type { Shape, ShapeFields } from '#base/shapes';
-import { agentNameShape, priceShape, spawnCapsShape } from '#contracts';
+import { agentNameShape, priceShape, spawnCapsShape, vendorList } from '#contracts';
 import type { ModelFacts, ProviderConfig, ServerConfig } from '#contracts';
 
 /** A rule about a text, as a sentence. */
@@ -47,14 +47,16 @@ const modelFacts: Shape<ModelFacts> = object(
 const models = { models: mapOf(modelFacts) };
 const vendorKeys = { ...models, apiKey: expandable, headers };
 
+const vendorShape = ({ type, baseUrl, apis }: (typeof vendorList)[number]): Shape<ProviderConfig> => {
+  const optional = { ...vendorKeys, ...(apis === undefined ? {} : { api: oneOf(...apis) }) };
+  return baseUrl === undefined
+    ? object({ type: oneOf(type), baseUrl: httpUrl }, optional)
+    : object({ type: oneOf(type) }, { baseUrl: httpUrl, ...optional });
+};
+
 /** By type, so that a key of another type is refused. */
-export const providerShapes: Readonly<Record<ProviderConfig['type'], Shape<ProviderConfig>>> = {
-  openai: object({ type: oneOf('openai') }, { baseUrl: httpUrl, ...vendorKeys, api: oneOf('responses', 'chat') }),
-  anthropic: object({ type: oneOf('anthropic') }, { baseUrl: httpUrl, ...vendorKeys }),
-  google: object({ type: oneOf('google') }, { baseUrl: httpUrl, ...vendorKeys }),
-  openrouter: object({ type: oneOf('openrouter') }, { baseUrl: httpUrl, ...vendorKeys }),
-  ollama: object({ type: oneOf('ollama') }, { baseUrl: httpUrl, ...vendorKeys }),
-  'openai-compatible': object({ type: oneOf('openai-compatible'), baseUrl: httpUrl }, vendorKeys),
+export const providerShapes: Readonly<Record<string, Shape<ProviderConfig>>> = {
+  ...Object.fromEntries(vendorList.map((vendor) => [vendor.type, vendorShape(vendor)])),
   rehearsal: object({ type: oneOf('rehearsal') }, { ...models, script: literalText }),
 };
 

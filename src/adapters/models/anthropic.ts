@@ -5,27 +5,35 @@ import { thinkingBudget } from './thinking-share.ts';
 import { vendorSettings, withVendorOptions } from './vendor.ts';
 import type { Vendor } from './vendor.ts';
 
-export const anthropic: Vendor = async (connection) => {
-  // Not the package's main entry: that creates a default provider, which reads ANTHROPIC_BASE_URL and fails when it is empty.
-  const { AnthropicLanguageModel, getModelCapabilities } = await import('@ai-sdk/anthropic/internal');
-  const { provider, modelId, caching } = connection;
-  const { supportsAdaptiveThinking } = getModelCapabilities(modelId);
-  const settings = vendorSettings(connection, { 'x-api-key': provider.apiKey }, { 'anthropic-version': '2023-06-01' });
-  return {
-    model: new AnthropicLanguageModel(modelId, { ...settings, provider: 'anthropic.messages' }),
-    prepare: (given) => {
-      const schema = schemaOf(given);
-      const isEnforced = schema !== undefined && isClosedSchema(schema);
-      // Without this, the package would turn an open schema into a tool and force the model to call one in every turn.
-      const call = schema === undefined || isEnforced ? given : withoutSchema(given);
-      const own = withVendorOptions(call, 'anthropic', {
-        without: ['thread', 'container'],
-        ...(isEnforced ? { set: { structuredOutputMode: 'outputFormat' } } : {}),
-      });
-      const prepared = supportsAdaptiveThinking ? own : withThinkingInside(own);
-      return caching === 'full' ? { ...prepared, prompt: withCacheMarks(prepared.prompt) } : prepared;
-    },
-  };
+export const anthropic: Vendor = {
+  priceList: 'anthropic',
+  structuredOutput: (modelId) => /claude-(?!\d|instant|(?:opus|sonnet)-4(?:$|@|-0|-\d{8}))/u.test(modelId),
+  connect: async (connection) => {
+    // Not the package's main entry: that creates a default provider, which reads ANTHROPIC_BASE_URL and fails when it is empty.
+    const { AnthropicLanguageModel, getModelCapabilities } = await import('@ai-sdk/anthropic/internal');
+    const { provider, modelId, caching } = connection;
+    const { supportsAdaptiveThinking } = getModelCapabilities(modelId);
+    const settings = vendorSettings(
+      connection,
+      { 'x-api-key': provider.apiKey },
+      { 'anthropic-version': '2023-06-01' },
+    );
+    return {
+      model: new AnthropicLanguageModel(modelId, { ...settings, provider: 'anthropic.messages' }),
+      prepare: (given) => {
+        const schema = schemaOf(given);
+        const isEnforced = schema !== undefined && isClosedSchema(schema);
+        // Without this, the package would turn an open schema into a tool and force the model to call one in every turn.
+        const call = schema === undefined || isEnforced ? given : withoutSchema(given);
+        const own = withVendorOptions(call, 'anthropic', {
+          without: ['thread', 'container'],
+          ...(isEnforced ? { set: { structuredOutputMode: 'outputFormat' } } : {}),
+        });
+        const prepared = supportsAdaptiveThinking ? own : withThinkingInside(own);
+        return caching === 'full' ? { ...prepared, prompt: withCacheMarks(prepared.prompt) } : prepared;
+      },
+    };
+  },
 };
 
 /** The least that the API accepts. */

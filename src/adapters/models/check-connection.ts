@@ -19,9 +19,6 @@ export const checkConnection = (provider: ResolvedProvider, modelId: string): vo
     if (!isHeader(header, value)) invalid('headers', `contains an invalid HTTP header: ${header}`);
   if (modelId.trim() === '')
     throw new CloisterError('model_unknown', `The model name is missing: write ${name}/<model>, not ${name}/ alone.`);
-  // Google's model name is part of the URL: it must not lead elsewhere on that host.
-  if (provider.type === 'google' && !/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/u.test(modelId))
-    throw new CloisterError('model_unknown', `${name}/${modelId} is not a valid Google model name.`);
 };
 
 const isHeader = (name: string, value: string): boolean => {

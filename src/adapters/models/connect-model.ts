@@ -6,27 +6,15 @@
 //   P4. The vendor's server is not asked to store anything: every request contains its whole conversation.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ResolvedProvider } from '#contracts';
-import { anthropic } from './anthropic.ts';
 import { checkConnection } from './check-connection.ts';
-import { openaiCompatible } from './openai-compatible.ts';
-import { google } from './google.ts';
-import { openai } from './openai.ts';
-import type { VendorModel, Vendor } from './vendor.ts';
+import type { VendorModel } from './vendor.ts';
+import { vendorCode } from './vendors.ts';
 import { requireCompleteStream } from './complete-stream.ts';
 
 export type ConnectOptions = {
   /** `full`: mark the prompt for the vendor's cache where marks are needed (Anthropic); no effect elsewhere. */
   readonly caching?: 'full' | 'none';
   readonly fetch?: typeof fetch;
-};
-
-const vendors: Readonly<Record<ResolvedProvider['type'], Vendor>> = {
-  openai,
-  anthropic,
-  google,
-  openrouter: openaiCompatible,
-  ollama: openaiCompatible,
-  'openai-compatible': openaiCompatible,
 };
 
 /** Throws when the provider's configuration is invalid; the vendor's package is loaded by the first call. */
@@ -36,6 +24,8 @@ export const connectModel = (
   options: ConnectOptions = {},
 ): LanguageModelV4 => {
   checkConnection(provider, modelId);
+  const vendor = vendorCode[provider.type];
+  vendor.checkModel?.(provider, modelId);
   const { caching = 'none', fetch: send = fetch } = options;
   const connection = {
     provider,
@@ -44,7 +34,7 @@ export const connectModel = (
     fetch: (to: Parameters<typeof fetch>[0], init?: RequestInit) => send(to, { ...init, redirect: 'error' }),
   };
   let opened: Promise<VendorModel> | undefined;
-  const open = (): Promise<VendorModel> => (opened ??= vendors[provider.type](connection));
+  const open = (): Promise<VendorModel> => (opened ??= vendor.connect(connection));
   return {
     specificationVersion: 'v4',
     provider: provider.name,

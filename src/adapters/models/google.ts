@@ -1,28 +1,39 @@
 // Google's Gemini models, through `generateContent`.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import { CloisterError } from '#base';
 import { schemaOf, withoutSchema } from './closed-schema.ts';
 import { thinkingBudget } from './thinking-share.ts';
 import { vendorSettings, withVendorOptions } from './vendor.ts';
 import type { Vendor } from './vendor.ts';
 
-export const google: Vendor = async (connection) => {
-  const { GoogleLanguageModel, getGoogleLanguageModelEntry } = await import('@ai-sdk/google/internal');
-  const { provider, modelId } = connection;
-  const { capabilities, requestConfig } = getGoogleLanguageModelEntry(modelId);
-  const { minBudget, maxBudget } = capabilities.language.reasoning;
-  const takesTokens = requestConfig.language.thinkingFormat !== 'level';
-  const settings = vendorSettings(connection, { 'x-goog-api-key': provider.apiKey });
-  return {
-    model: new GoogleLanguageModel(modelId, { ...settings, provider: 'google.generative-ai' }),
-    prepare: (call) => {
-      // For models before Gemini 3, the package would force a tool call in every turn.
-      const isForced = schemaOf(call) !== undefined && (call.tools ?? []).length > 0 && !/gemini-(?!2)/u.test(modelId);
-      const without = ['cachedContent', 'continuationToken'];
-      const own = withVendorOptions(isForced ? withoutSchema(call) : call, 'google', { without });
-      return takesTokens ? withThinkingBudget(own, { min: minBudget, max: maxBudget }) : own;
-    },
-    translateError: withRetryAfter,
-  };
+export const google: Vendor = {
+  priceList: 'google',
+  structuredOutput: (modelId) => /gemini-(?!1)/u.test(modelId),
+  // The model name is part of the URL: it must not lead elsewhere on that host.
+  checkModel: ({ name }, modelId) => {
+    if (!/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/u.test(modelId))
+      throw new CloisterError('model_unknown', `${name}/${modelId} is not a valid Google model name.`);
+  },
+  connect: async (connection) => {
+    const { GoogleLanguageModel, getGoogleLanguageModelEntry } = await import('@ai-sdk/google/internal');
+    const { provider, modelId } = connection;
+    const { capabilities, requestConfig } = getGoogleLanguageModelEntry(modelId);
+    const { minBudget, maxBudget } = capabilities.language.reasoning;
+    const takesTokens = requestConfig.language.thinkingFormat !== 'level';
+    const settings = vendorSettings(connection, { 'x-goog-api-key': provider.apiKey });
+    return {
+      model: new GoogleLanguageModel(modelId, { ...settings, provider: 'google.generative-ai' }),
+      prepare: (call) => {
+        // For models before Gemini 3, the package would force a tool call in every turn.
+        const isForced =
+          schemaOf(call) !== undefined && (call.tools ?? []).length > 0 && !/gemini-(?!2)/u.test(modelId);
+        const without = ['cachedContent', 'continuationToken'];
+        const own = withVendorOptions(isForced ? withoutSchema(call) : call, 'google', { without });
+        return takesTokens ? withThinkingBudget(own, { min: minBudget, max: maxBudget }) : own;
+      },
+      translateError: withRetryAfter,
+    };
+  },
 };
 
 /** Newer models take a level instead. */

@@ -2,32 +2,19 @@
 import { nearestName } from '#base';
 import type { ModelFacts, Price, ProviderType } from '#contracts';
 import type { ModelInfo, ModelPrice, TieredPrices } from '@pydantic/genai-prices';
+import type { Vendor } from './vendor.ts';
+import { vendorCode } from './vendors.ts';
 
 /** Unknown facts are absent. Prices are those valid at `at`; without it, the newest that do not depend on the time of day. */
 export const modelFacts = async (type: ProviderType, modelId: string, at?: Date): Promise<ModelFacts> => ({
   ...(await listedFacts(type, modelId, at)),
-  ...(supportsStructuredOutput(type, modelId) ? { structuredOutput: true } : {}),
+  ...(codeFor(type)?.structuredOutput?.(modelId) === true ? { structuredOutput: true } : {}),
 });
 
-/** Other providers stand for many servers: whoever runs one knows what it supports, and says so in the config. */
-const supportsStructuredOutput = (type: ProviderType, modelId: string): boolean => {
-  switch (type) {
-    case 'openai':
-      return !/^(?:gpt-3|gpt-4(?:$|-\d|-turbo)|o1-(?:mini|preview))/u.test(modelId);
-    case 'anthropic':
-      return /claude-(?!\d|instant|(?:opus|sonnet)-4(?:$|@|-0|-\d{8}))/u.test(modelId);
-    case 'google':
-      return /gemini-(?!1)/u.test(modelId);
-    case 'openrouter':
-    case 'ollama':
-    case 'openai-compatible':
-    case 'rehearsal':
-      return false;
-  }
-};
+const codeFor = (type: ProviderType): Vendor | undefined => (type === 'rehearsal' ? undefined : vendorCode[type]);
 
 const listedFacts = async (type: ProviderType, modelId: string, at?: Date): Promise<ModelFacts> => {
-  const providerId = priceListIds[type];
+  const providerId = codeFor(type)?.priceList;
   if (providerId === undefined) return {};
   const { calcPrice } = await import('@pydantic/genai-prices');
   // Called with no usage: only the matching list entry of the result is needed.
@@ -40,19 +27,11 @@ const listedFacts = async (type: ProviderType, modelId: string, at?: Date): Prom
 
 /** For a name that the price list does not have: the most similar one that it has. Null if it has the name, or none is similar. */
 export const similarModel = async (type: ProviderType, modelId: string): Promise<string | null> => {
-  const providerId = priceListIds[type];
+  const providerId = codeFor(type)?.priceList;
   if (providerId === undefined) return null;
   const { calcPrice, findProvider } = await import('@pydantic/genai-prices');
   if (calcPrice({}, modelId, { providerId, timestamp: new Date(0) }) !== null) return null;
   return nearestName(modelId, findProvider({ providerId })?.models.map(({ id }) => id) ?? []);
-};
-
-/** Provider ids in the price list. Local models and custom endpoints are not in it. */
-const priceListIds: Readonly<Partial<Record<ProviderType, string>>> = {
-  openai: 'openai',
-  anthropic: 'anthropic',
-  google: 'google',
-  openrouter: 'openrouter',
 };
 
 /** The list is sorted by date. */

@@ -1,4 +1,4 @@
-// What each vendor module provides: its model object, and how to transform calls and streams.
+// What each vendor module provides: facts about its models, its model object, and how to transform calls and streams.
 import { randomUUID } from 'node:crypto';
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ResolvedProvider } from '#contracts';
@@ -21,8 +21,16 @@ export type VendorModel = {
   readonly translateError?: (error: unknown) => unknown;
 };
 
-/** Loads the vendor's package and creates a new model object. */
-export type Vendor = (connection: ModelConnection) => Promise<VendorModel>;
+export type Vendor = {
+  /** Its id in the price list. Local models and custom endpoints are not in it. */
+  readonly priceList?: string;
+  /** Whether a model takes the schema of an answer. Who runs a server of one's own says so in the config. */
+  readonly structuredOutput?: (modelId: string) => boolean;
+  /** Throws for a model name that cannot be sent. */
+  readonly checkModel?: (provider: ResolvedProvider, modelId: string) => void;
+  /** Loads the vendor's package and creates a new model object. */
+  readonly connect: (connection: ModelConnection) => Promise<VendorModel>;
+};
 
 /** Settings for every vendor's model object. Without a key, its headers are omitted. */
 export const vendorSettings = (
