@@ -4,8 +4,8 @@ import { CloisterError, recordFormats, Semaphore } from '#base';
 import type { Agent, Cloister, RunStartInfo } from '#contracts';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
 import { jailedCellFolders, memoryCellFolders } from '#adapters/cell-folders';
-import { checkCloisterOptions } from '#core/orchestration';
 import type { Configs } from '#app/agents';
+import { checkCloisterOptions } from './check-cloister-options.ts';
 import { checkSchemas } from './check-schemas.ts';
 import type { CloisterOptions } from './cloister-options.ts';
 import { exportFolder, readConversationSettings } from '#app/conversations';
@@ -15,15 +15,12 @@ import { buildName } from './package-folder.ts';
 import { StallMonitor } from './stall-monitor.ts';
 import { systemClock, systemIds, systemPauses, systemStallClock } from './system-world.ts';
 
-export const openCloister = (options: CloisterOptions): Promise<Cloister> =>
-  openConfigured(options, configsFor(options));
+export const openCloister = (options: CloisterOptions): Promise<Cloister> => openConfigured(options);
 
-/** `configs`: as a command has read it already. */
-export const openConfigured = async (options: CloisterOptions, configs: Configs): Promise<Cloister> => {
+/** `read`: the config, if a command has read it already. */
+export const openConfigured = async (options: CloisterOptions, read?: Configs): Promise<Cloister> => {
   checkCloisterOptions(options);
-  const { parallel } = options;
-  if (parallel !== undefined && !(Number.isInteger(parallel) && parallel >= 1 && parallel <= parallelMax))
-    throw new CloisterError('options_invalid', `parallel: expected a whole number from 1 to ${parallelMax}.`);
+  const configs = read ?? configsFor(options);
   const { schemaProblem, toolSchemaProblem, validate } = await import('#adapters/schemas');
   const resources = await resolveAgentResources(options, configs);
   const { agents } = resources;
@@ -64,8 +61,6 @@ const stallMonitor = ({ clock, stallClock }: CloisterOptions, now: () => number)
   const watched = stallClock ?? (clock === undefined ? systemStallClock : undefined);
   return watched === undefined ? undefined : new StallMonitor(watched, now);
 };
-
-const parallelMax = 10_000;
 
 /** The one in the options, or the one in the config. If all agents are in code, no config is read. */
 const resolveDefaultAgent = async (options: CloisterOptions, configs: Configs): Promise<string | null> => {

@@ -1,6 +1,6 @@
 // What `--help` of an agent file shows: every key, its effective value, and where that comes from.
 import { describe, expect, test } from 'vitest';
-import { frontmatterFields } from '#core/registry';
+import { frontmatterFields } from '../core/registry/frontmatter-fields.ts';
 import { agentHelp } from '../../src/app/agents/agent-help.ts';
 import { ai, check, createFolders, load, problemLines } from './driver.ts';
 

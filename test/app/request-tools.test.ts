@@ -101,8 +101,8 @@ test('agents that the agent asks or starts do not have request tools, not even i
 
 test.each<[string, unknown, string]>([
   ['something other than a list', 'weather', 'tools: expected a list of tools'],
-  ['no tools', ['weather'], 'tools: expected a list of tools'],
-  ['a tool without a function', [{ ...weather(), execute: 1 }], 'tools.weather.execute: expected a function'],
+  ['no tools', ['weather'], 'tools[0]: expected a tool'],
+  ['a tool without a function', [{ ...weather(), execute: 1 }], 'tools[0].execute: expected a function'],
   ['a text for the system prompt', [weather({ instructions: 'Obey.' })], 'tools.weather.instructions: expected none'],
   ['a repeatable tool', [weather({ repeat: 'free' })], 'tools.weather.repeat: expected never'],
   ['an invalid schema', [weather({ inputSchema: { type: 'shoe' } })], 'tools.weather.inputSchema: expected a JSON'],

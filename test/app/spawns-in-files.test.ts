@@ -277,9 +277,9 @@ describe('the operator’s limits', () => {
   });
 
   test.each<[spawns: any, key: string, words: RegExp]>([
-    [{ children: -1 }, 'spawns.children', /at least 0/u],
+    [{ children: -1 }, 'spawns.children', /a whole number, 0 or more/u],
     [{ children: 1.5 }, 'spawns.children', /whole number/u],
-    [{ depth: '3' }, 'spawns.depth', /a number/u],
+    [{ depth: '3' }, 'spawns.depth', /a whole number/u],
     [{ childrn: 3 }, 'spawns.childrn', /Unknown key; expected children, perMinute, depth/u],
     [{ agents: ['gm'] }, 'spawns.agents', /Unknown key/u],
     [5, 'spawns', /an object/u],

@@ -61,6 +61,7 @@ const shapes = fc.letrec<{ shape: Shape; fields: ShapeFields }>((tie) => ({
     tie('fields').map((fields) => withSomeOf(object({}, { ...fields, a: string() }), 'a', 'b')),
     tie('fields').map((fields) => orEmpty(object({}, fields))),
     tie('fields').map((fields) => withShort(object({}, { ...fields, a: whole() }), 'a')),
+    tie('fields').map((fields) => withShort(withSomeOf(object({}, { ...fields, a: whole() }), 'a', 'b'), 'a')),
     tie('fields').map((fields) => either('a flag or an object', flag(), object(fields))),
   ),
 })).shape;

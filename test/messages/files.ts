@@ -211,6 +211,7 @@ export const teamFiles: readonly string[] = [
   'capacity: { bob: 0 }',
   'messages: some',
   'messages: { ann: [bob, anna] }',
+  'messages: { ann: { x: 1 } }',
   'messages: { "a b": [bob] }',
   'coordinator: { model: x/y }',
   'coordinator: 5',

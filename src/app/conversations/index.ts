@@ -16,3 +16,4 @@ export { ConversationService } from './conversation-service.ts';
 export { readConversationSettings } from './conversation-settings.ts';
 export type { ConversationSettings } from './conversation-settings.ts';
 export { exportFolder } from './export-folder.ts';
+export { retentionDefault } from './retention.ts';

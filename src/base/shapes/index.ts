@@ -29,5 +29,6 @@ export {
 export type { ObjectForm, Of, RuleBreach, Shape, ShapeFields, ShapeNotes, ShapeRule } from './shape.ts';
 export { problemsIn, readShape, readWhole } from './read-shape.ts';
 export type { ShapePath, ShapeProblem, ShapeReader } from './read-shape.ts';
-export { namedShapes, jsonSchemaOf } from './shape-schema.ts';
-export { formatPath, problemText, showValue } from './problem-text.ts';
+export { jsonSchemaOf, namedSchemas } from './shape-schema.ts';
+export { formatPath, problemText } from './problem-text.ts';
+export { showValue } from './show-value.ts';

@@ -1,6 +1,6 @@
 // Problems in words, for every way in.
-import { isObject } from '#base';
 import type { ShapePath, ShapeProblem } from './read-shape.ts';
+import { showValue } from './show-value.ts';
 
 /** `budget.usd`, `history[2].by`. */
 export const formatPath = (path: ShapePath): string =>
@@ -8,16 +8,6 @@ export const formatPath = (path: ShapePath): string =>
     .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`))
     .join('')
     .replace(/^\./u, '');
-
-/** A short description of a value of any size. */
-export const showValue = (value: unknown): string => {
-  if (value === undefined) return 'nothing';
-  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 59)}…` : value);
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'function') return 'a function';
-  if (isObject(value)) return 'an object';
-  return typeof value === 'symbol' ? 'a symbol' : `${value as number | boolean | bigint | null}`;
-};
 
 /** One sentence that names the path, for a value that somebody sends or writes in code. `what`: how its keys are called. */
 export const problemText = (problem: ShapeProblem, what: string, whole = 'The value'): string => {

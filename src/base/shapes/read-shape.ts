@@ -3,6 +3,8 @@
 //   READ-ALL. All problems of a value are reported, unknown keys of an object first; nothing is thrown.
 //   READ-OWN. Only own keys count, so `constructor` is an unknown key like any other.
 import { isObject, nearestName } from '#base';
+import type { JsonObject } from '#base';
+import { showValue } from './show-value.ts';
 import { expectedText } from './shape.ts';
 import type { ListForm, MapForm, ObjectForm, RuleBreach, Shape, ShapeForm, ShapeNotes } from './shape.ts';
 
@@ -31,6 +33,8 @@ export type ShapeReader = {
   readonly nullIsAbsent?: boolean;
   /** In code, Infinity means no cap. */
   readonly inCode?: boolean;
+  /** Why a value is not a valid JSON Schema; null if it is one. */
+  checkSchema?(schema: JsonObject): string | null;
 };
 
 /** The value as far as it could be read; undefined if nothing could. */
@@ -91,7 +95,7 @@ const readValue = (shape: Shape, value: unknown, at: Place, reading: Reading, ta
   const read = readForm(shape, value, at, reading, target);
   if (read === undefined) return undefined;
   // A rule is about a value that is right in itself.
-  const broken = reading.found > before ? undefined : firstBreach(shape, read, value);
+  const broken = reading.found > before ? undefined : firstBreach(shape, read, value, reading);
   if (broken !== undefined) {
     const path = [...at.path, ...(broken.at ?? [])];
     reading.report({ path, kind: 'rule', expected: broken.text, value, nearest: nothingNear });
@@ -101,12 +105,13 @@ const readValue = (shape: Shape, value: unknown, at: Place, reading: Reading, ta
   return shape.convert.to(read as never) ?? reportWrong(shape, value, at, reading);
 };
 
-const firstBreach = ({ rules = [] }: Shape, read: unknown, given: unknown): RuleBreach | undefined => {
-  for (const rule of rules) {
+const firstBreach = (shape: Shape, read: unknown, given: unknown, reading: Reading): RuleBreach | undefined => {
+  for (const rule of shape.rules ?? []) {
     const found = rule.find(read as never, given as never);
     if (found !== null) return found;
   }
-  return undefined;
+  const problem = shape.isSchema === true ? (reading.checkSchema?.(read as JsonObject) ?? null) : null;
+  return problem === null ? undefined : { text: `This schema cannot be used: ${problem}` };
 };
 
 const readForm = (shape: Shape, value: unknown, at: Place, reading: Reading, target: Target): unknown => {
@@ -306,7 +311,7 @@ const readField = (key: string, field: Shape, value: unknown, at: Place, target:
   const other = reading.origins.get(dotted);
   if (other === undefined) reading.origins.set(dotted, place.path);
   else if (holder[last] !== read) {
-    const expected = String(holder[last]);
+    const expected = showValue(holder[last]);
     reading.report({ path: place.path, kind: 'conflict', expected, value: read, nearest: nothingNear, other });
     return;
   }

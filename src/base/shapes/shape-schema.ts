@@ -3,21 +3,19 @@ import type { Json, JsonObject } from '#base';
 import type { MapForm, ObjectForm, Shape, ShapeNotes } from './shape.ts';
 
 /** `reference`: where the schema of a named shape stands. Without it, every schema stands where it is used. */
-export const jsonSchemaOf = (shape: Shape, reference?: (name: string) => string): JsonObject => {
-  if (shape.name !== undefined && reference !== undefined) {
-    const { name, about: _about, ...rest } = shape;
-    return { $ref: reference(name), ...notesOf(rest) };
-  }
-  return { ...notesOf(shape), ...withRules(formSchema(shape, reference), shape) };
-};
+export const jsonSchemaOf = (shape: Shape, reference?: (name: string) => string): JsonObject =>
+  shape.name !== undefined && reference !== undefined
+    ? { $ref: reference(shape.name) }
+    : { ...notesOf(shape), ...formSchema(shape, reference) };
 
-/** The named shapes that these use, each once, with those that they use in turn. */
-export const namedShapes = (shapes: readonly Shape[]): ReadonlyMap<string, Shape> => {
-  const found = new Map<string, Shape>();
+/** The schemas of the named shapes that these use, with those that they use in turn. */
+export const namedSchemas = (shapes: readonly Shape[], reference: (name: string) => string): JsonObject => {
+  const found: Record<string, JsonObject> = {};
   const visit = (shape: Shape): void => {
-    if (shape.name !== undefined) {
-      if (found.has(shape.name)) return;
-      found.set(shape.name, shape);
+    const { name, ...unnamed } = shape;
+    if (name !== undefined) {
+      if (Object.hasOwn(found, name)) return;
+      found[name] = jsonSchemaOf(unnamed, reference);
     }
     for (const part of partsOf(shape)) visit(part);
   };
@@ -47,15 +45,21 @@ const notesOf = ({ about, otherwise, default: value, example }: ShapeNotes): Jso
   ...(example === undefined ? {} : { examples: [example] }),
 });
 
-const withRules = (schema: JsonObject, { rules = [] }: Shape): JsonObject => {
+const withRules = (schema: JsonObject, { rules = [] }: ShapeNotes): JsonObject => {
   const said = rules.flatMap(({ schema: one }) => (one === undefined ? [] : [one]));
-  if (said.length < 2) return { ...schema, ...said[0] };
-  return { ...schema, allOf: said };
+  const [only] = said;
+  if (only === undefined) return schema;
+  const isApart = said.length === 1 && Object.keys(only).every((key) => !Object.hasOwn(schema, key));
+  return isApart ? { ...schema, ...only } : { ...schema, allOf: said };
 };
 
 type Reference = Parameters<typeof jsonSchemaOf>[1];
 
-const formSchema = (shape: Shape, reference: Reference): JsonObject => {
+/** What an object's rules say is about the object, not about its short form. */
+const formSchema = (shape: Shape, reference: Reference): JsonObject =>
+  shape.is === 'object' ? objectSchema(shape, reference) : withRules(plainSchema(shape, reference), shape);
+
+const plainSchema = (shape: Exclude<Shape, { is: 'object' }>, reference: Reference): JsonObject => {
   switch (shape.is) {
     case 'text':
       return { type: 'string', ...patternSchema(shape) };
@@ -81,8 +85,6 @@ const formSchema = (shape: Shape, reference: Reference): JsonObject => {
       return mapSchema(shape, reference);
     case 'either':
       return { anyOf: shape.of.map((one) => jsonSchemaOf(one, reference)) };
-    case 'object':
-      return objectSchema(shape, reference);
   }
 };
 
@@ -98,17 +100,18 @@ const mapSchema = ({ names, of }: MapForm, reference: Reference): JsonObject => 
   ...(of.is === 'json' ? {} : { additionalProperties: jsonSchemaOf(of, reference) }),
 });
 
-const objectSchema = (shape: ObjectForm, reference: Reference): JsonObject => {
+const objectSchema = (shape: ObjectForm & ShapeNotes, reference: Reference): JsonObject => {
   const entries = Object.entries(shape.fields).map(([key, field]): readonly [string, Json] => [
     key,
     jsonSchemaOf(field, reference),
   ]);
-  const whole: JsonObject = {
+  const plain: JsonObject = {
     type: shape.mayBeEmpty === true ? ['object', 'null'] : 'object',
     ...(shape.required.length === 0 ? {} : { required: shape.required }),
     properties: Object.fromEntries(entries),
     ...(shape.open === true ? {} : { additionalProperties: false }),
   };
+  const whole = withRules(plain, shape);
   if (shape.short === undefined) return whole;
   const { about: _about, example: _example, default: _default, ...short } = shape.fields[shape.short]!;
   return { anyOf: [jsonSchemaOf(short, reference), whole] };

@@ -3,6 +3,7 @@
 //   SHAPE-SAME. `readShape` accepts what the schema of `jsonSchemaOf` accepts. Only a rule without a schema, and a value that
 //       exists in code only, are more than a schema can say.
 //   SHAPE-PLAIN. Shapes are plain data, frozen by nobody and changed by nobody: `{ ...shape, about }` is another shape.
+import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 
 export type Shape<T = unknown> = ShapeForm & ShapeNotes & { readonly [typed]?: T };
@@ -66,6 +67,8 @@ export type ShapeNotes = {
   readonly rules?: readonly ShapeRule[];
   /** Converts what was written into what is stored; undefined: it cannot be. */
   readonly convert?: { to(value: never): unknown; readonly stored: Shape };
+  /** The value is a JSON Schema: `ShapeReader.checkSchema` says whether it can be used. */
+  readonly isSchema?: true;
   /** Its name among the schemas of a document, which then refers to it by name. */
   readonly name?: string;
 };
@@ -160,7 +163,8 @@ export function object<const R extends ShapeFields, const O extends ShapeFields>
 export function object(required: ShapeFields, optional: ShapeFields = {}): Shape {
   return {
     is: 'object',
-    fields: { ...required, ...optional },
+    // The required keys come first, and are described as such even if the others describe them too.
+    fields: { ...required, ...optional, ...required },
     required: Object.keys(required),
     expected: 'an object',
   };
@@ -212,7 +216,8 @@ export const withRules = <S extends Shape>(shape: S, ...rules: readonly ShapeRul
 export const withSomeOf = <T>(shape: Shape<T>, ...keys: readonly string[]): Shape<T> => {
   const sentence = `Expected at least one of ${joinWithOr(keys.map((key) => `\`${key}\``))}.`;
   return withRules(shape, {
-    find: (_read: never, given: object) => (keys.some((key) => Object.hasOwn(given, key)) ? null : { text: sentence }),
+    find: (_read: never, given: unknown) =>
+      !isObject(given) || keys.some((key) => Object.hasOwn(given, key)) ? null : { text: sentence },
     schema: { anyOf: keys.map((key) => ({ required: [key] })) },
   });
 };
@@ -224,7 +229,7 @@ export const storedShape = (shape: Shape): Shape => {
     case 'list':
       return withNotesOf(shape, listOf(storedShape(shape.of)));
     case 'map':
-      return { ...shape, of: storedShape(shape.of) };
+      return { ...shape, of: storedShape(shape.of), expected: shape.isSchema === true ? 'a JSON Schema' : 'an object' };
     case 'either':
       return { ...shape, of: shape.of.map(storedShape) };
     case 'object': {
@@ -234,7 +239,7 @@ export const storedShape = (shape: Shape): Shape => {
       });
       const { short: _short, mayBeEmpty: _mayBeEmpty, ...rest } = shape;
       const required = shape.required.map((key) => shape.fields[key]?.into?.[0] ?? key);
-      return { ...rest, fields: Object.fromEntries(fields), required };
+      return { ...rest, fields: Object.fromEntries(fields), required, expected: 'an object' };
     }
     default:
       return shape;

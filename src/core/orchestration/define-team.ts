@@ -1,28 +1,14 @@
 // Defines a team in code: validated, completed, frozen. To the runtime it is an agent whose session works through a task graph.
-import { CloisterError, deepFreeze, isName, isObject } from '#base';
+import { CloisterError, deepFreeze, isObject } from '#base';
+import { listOf, object, oneOf, whole } from '#base/shapes';
+import type { Shape } from '#base/shapes';
 import type { Agent, TeamOptions, TeamRules } from '#contracts';
-import { checkKeys, describeGot, expectationText } from './check-keys.ts';
-import type { RejectField } from './check-keys.ts';
-import { checkNumbers } from './check-agent.ts';
+import { checkShape } from './check-agent.ts';
+import type { RejectField } from './check-agent.ts';
 import { buildAgent, completeDefinition, withReadOutput } from './define-agent.ts';
 import type { OperatorSettings } from './define-agent.ts';
 import { planFormat } from './coordinator-prompts.ts';
-
-const keys = [
-  'name',
-  'description',
-  'agents',
-  'coordinator',
-  'parallel',
-  'capacity',
-  'memoryScope',
-  'planMayAskForAll',
-  'plan',
-  'retries',
-  'backOffMs',
-  'messages',
-  'budget',
-] as const satisfies readonly (keyof TeamOptions)[];
+import { teamOptionsShape } from './option-shapes.ts';
 
 export const defineTeam = (options: TeamOptions): Agent => buildTeam(options, null);
 
@@ -117,60 +103,33 @@ export const teamRoster = ({ members }: Agent): readonly Agent[] =>
 export const checkTeamOptions = (options: TeamOptions): void => {
   if (!isObject(options)) throw new CloisterError('team_invalid', 'defineTeam takes an object.');
   const team = typeof options.name === 'string' ? options.name.slice(0, 80) : '?';
-  const reject: RejectField = (field, expected) => {
-    throw new CloisterError('team_invalid', expectationText(`Team ${JSON.stringify(team)}, ${field}`, expected));
-  };
-  checkKeys(options, keys, '', reject);
-  if (typeof options.name !== 'string' || !isName(options.name) || options.name === 'person')
-    reject('name', 'letters, digits, dot, dash and underscore, at most 64 characters');
-  const { description } = options;
-  if (description !== undefined && (typeof description !== 'string' || description.trim() === ''))
-    reject('description', 'a sentence that says what the team does');
-  checkMembers(options, reject);
-  checkNumbers(options.budget, ['tokens', 'usd', 'spawns', 'memory', 'ms'], 'budget', reject);
-  checkPolicy(options, reject);
+  const say = (text: string): CloisterError =>
+    new CloisterError('team_invalid', `Team ${JSON.stringify(team)}, ${text}`);
+  checkShape(teamOptionsShape, options, say);
+  if (options.name === 'person') throw say(`name: expected another name: "person" is reserved for the user.`);
+  checkMembers(options, (field, expected) => {
+    throw say(`${field}: expected ${expected}.`);
+  });
+  checkShape(
+    memberNamesShape(options.agents.map(({ name }) => name)),
+    { capacity: options.capacity, messages: typeof options.messages === 'boolean' ? undefined : options.messages },
+    say,
+  );
 };
 
 const checkMembers = ({ name, agents, coordinator }: TeamOptions, reject: RejectField): void => {
-  if (!Array.isArray(agents) || agents.length === 0) return reject('agents', 'at least one agent');
-  for (const agent of [...agents, ...(coordinator === undefined ? [] : [coordinator])] as readonly Agent[]) {
-    if (typeof agent?.digest !== 'string') reject('agents', 'agents created with defineAgent');
+  for (const agent of [...agents, ...(coordinator === undefined ? [] : [coordinator])]) {
     if (agent.team !== null) reject('agents', `agents; "${agent.name}" is a team`);
     if (agent.input.format !== 'text') reject('agents', `agents with text input; "${agent.name}" takes JSON`);
   }
-  const names = (agents as readonly Agent[]).map((agent) => agent.name);
+  const names = agents.map((agent) => agent.name);
   const duplicate = names.find((one, index) => names.indexOf(one) !== index);
   if (duplicate !== undefined) reject('agents', `unique agent names; "${duplicate}" is used twice`);
   if (names.includes(name)) reject('name', `another name: "${name}" is one of its agents`);
 };
 
-const checkPolicy = (options: TeamOptions, reject: RejectField): void => {
-  const { parallel, capacity = {}, plan = {}, retries, backOffMs, memoryScope, planMayAskForAll, messages } = options;
-  const names = options.agents.map(({ name }) => name);
-  const whole = (field: string, value: unknown, [min, max]: readonly [number, number]): void => {
-    if (value !== undefined && !(Number.isInteger(value) && (value as number) >= min && (value as number) <= max))
-      reject(field, `a whole number from ${min} to ${max}; ${describeGot(value)}`);
-  };
-  whole('parallel', parallel, [1, 10_000]);
-  if (!isObject(capacity)) reject('capacity', 'an object with a number for each member named');
-  checkKeys(capacity, names, 'capacity.', reject);
-  for (const [name, value] of Object.entries(capacity)) whole(`capacity.${name}`, value, [1, 10_000]);
-  if (!isObject(plan)) reject('plan', 'an object with `tasks` and `depth`');
-  checkKeys(plan, ['tasks', 'depth'], 'plan.', reject);
-  whole('plan.tasks', plan.tasks, [1, 100_000]);
-  whole('plan.depth', plan.depth, [1, 100_000]);
-  whole('retries', retries, [0, 10]);
-  whole('backOffMs', backOffMs, [0, 3_600_000]);
-  if (memoryScope !== undefined && memoryScope !== 'dependencies' && memoryScope !== 'all')
-    reject('memoryScope', `dependencies or all; ${describeGot(memoryScope)}`);
-  if (planMayAskForAll !== undefined && typeof planMayAskForAll !== 'boolean')
-    reject('planMayAskForAll', 'true or false');
-  if (messages === undefined || typeof messages === 'boolean') return;
-  if (!isObject(messages)) reject('messages', 'true, false, or for each sender a list of recipients');
-  checkKeys(messages, names, 'messages.', reject);
-  for (const [name, others] of Object.entries(messages)) {
-    if (!Array.isArray(others)) reject(`messages.${name}`, 'a list of members');
-    for (const other of others)
-      if (!names.includes(other)) reject(`messages.${name}`, `names of members; ${describeGot(other)}`);
-  }
+/** Where options name members, they name those that exist. */
+const memberNamesShape = (names: readonly string[]): Shape => {
+  const forEach = (shape: Shape): Shape => object({}, Object.fromEntries(names.map((name) => [name, shape])));
+  return object({}, { capacity: forEach(whole()), messages: forEach(listOf(oneOf(...names))) });
 };

@@ -1,7 +1,8 @@
 export { buildAgent, withOutputFormat, assertAgent, defineAgent } from './define-agent.ts';
 export type { OperatorSettings } from './define-agent.ts';
 export { lowerCaps } from '#core/cells';
-export { checkCloisterOptions } from './check-agent.ts';
+export { checkShape } from './check-agent.ts';
+export { modelShape } from './option-shapes.ts';
 export { defineTeam, teamRoster, buildTeam } from './define-team.ts';
 export { buildSynthesisPrompt, buildTaskPrompt } from './build-prompts.ts';
 export { checkRequest, checkTeamRequest } from './check-request.ts';

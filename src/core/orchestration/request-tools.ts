@@ -3,16 +3,17 @@
 //   B1. Only the root agent has them: not its sub-agents, and not a copy of itself that it starts.
 //   B2. They never replace one of the agent's own tools, and add nothing to its system prompt.
 import { CloisterError } from '#base';
+import { listOf, object } from '#base/shapes';
 import type { Agent, ToolDefinition, ToolSchema } from '#contracts';
 import { toToolName } from '#core/rules';
-import { checkTool } from './check-agent.ts';
+import { checkShape } from './check-agent.ts';
 import { completeDefinition } from './define-agent.ts';
-import { expectationText } from './check-keys.ts';
+import { toolShape } from './option-shapes.ts';
 
 /** The same agent with these tools added. Throws `options_invalid`. */
 export const addRequestTools = (agent: Agent, tools: readonly ToolDefinition[]): Agent => {
+  checkShape(requestTools, { tools }, (text) => new CloisterError('options_invalid', text));
   for (const tool of tools) {
-    checkTool(tool, reject);
     if (tool.instructions !== undefined)
       reject(`tools.${tool.name}.instructions`, 'none: only tools of a definition have instructions');
     if ((tool.repeat ?? 'never') !== 'never') reject(`tools.${tool.name}.repeat`, 'never: the run cannot be resumed');
@@ -30,8 +31,10 @@ export const addRequestTools = (agent: Agent, tools: readonly ToolDefinition[]):
   });
 };
 
+const requestTools = object({ tools: listOf(toolShape) });
+
 const reject = (field: string, expected: string): never => {
-  throw new CloisterError('options_invalid', expectationText(field, expected));
+  throw new CloisterError('options_invalid', `${field}: expected ${expected}.`);
 };
 
 /** Tools of servers are only known when a session starts, so their name prefixes are reserved. */

@@ -1,9 +1,10 @@
 // Parses one `.ai` file on its own: all its problems in one go, or its content. No other file is read.
 import { isName } from '#base';
+import type { ShapePath } from '#base/shapes';
 import type { AgentFile, InvalidAgentFile, ParseYaml, Problem } from '#contracts';
-import type { FieldPath } from './field-values.ts';
 import { parseFrontmatter } from './parse-frontmatter.ts';
-import type { ParsedFrontmatter, ParsePorts } from './parse-frontmatter.ts';
+import type { ParsedFrontmatter } from './parse-frontmatter.ts';
+import type { ParsePorts } from './read-yaml-file.ts';
 import { splitFile } from './split-file.ts';
 
 export type ParsedFile = {
@@ -36,7 +37,7 @@ export const parseAgentFile = (
     add(frontmatterLine - 1 + document.problem.line, document.problem.message);
     return { file: null, problems };
   }
-  const line = (key: FieldPath): number => frontmatterLine - 1 + document.line(key);
+  const line = (key: ShapePath): number => frontmatterLine - 1 + document.line(key);
   const parsed = parseFrontmatter(document.value, { file: path, line, startLine: frontmatterLine - 1 }, ports);
   const lines = linesByKey(parsed.keys, line);
   if (parsed.frontmatter === null || problems.length > 0)
@@ -59,7 +60,7 @@ const agentNameFromPath = (path: string): string => {
 /** Lines by key as written, and by the key under which the value is stored. */
 const linesByKey = (
   keys: ParsedFrontmatter['keys'],
-  line: (path: FieldPath) => number,
+  line: (path: ShapePath) => number,
 ): Readonly<Record<string, number>> => {
   const lines: Record<string, number> = {};
   for (const { path, into } of keys) lines[path.join('.')] = lines[into.join('.')] = line(path);

@@ -2,9 +2,10 @@
 import { isName, nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ParseYaml, Problem, TeamOptions } from '#contracts';
-import type { FieldPath } from './field-values.ts';
-import { emptyValues, readBlock } from './parse-fields.ts';
-import { tasksField, teamFields, teamTable } from './team-fields.ts';
+import type { ShapePath } from '#base/shapes';
+import { readKeys } from './read-yaml-file.ts';
+import type { ReportProblem } from './read-yaml-file.ts';
+import { teamShape } from './team-shape.ts';
 
 /** `TeamOptions` with references to agents: paths relative to the file, or names to look up. */
 export type TeamFile = Omit<TeamOptions, 'agents' | 'coordinator'> & {
@@ -17,7 +18,7 @@ export type TeamFile = Omit<TeamOptions, 'agents' | 'coordinator'> & {
   /** As written, not checked. */
   readonly tasks?: Json;
   /** The line of a key or an item, from 1, or of the nearest key above it. */
-  readonly line: (path: FieldPath) => number;
+  readonly line: (path: ShapePath) => number;
 };
 
 /** A reference to an agent, or the fields to create one. */
@@ -30,8 +31,6 @@ export type FileCoordinator = {
 /** `file` is null if the text is not YAML. */
 export type ParsedTeam = { readonly file: TeamFile | null; readonly problems: readonly Problem[] };
 
-const problemsMax = 100;
-
 export const parseTeamFile = (
   path: string,
   text: string,
@@ -42,94 +41,32 @@ export const parseTeamFile = (
     const { line, message } = document.problem;
     return { file: null, problems: [{ file: path, line, key: null, message, nearest: null }] };
   }
-  const { value } = document;
-  const line = (at: FieldPath): number => document.line(at);
-  const problems: Problem[] = [];
-  let found = 0;
-  const report = (at: FieldPath, message: string, suggest?: () => string | null): void => {
-    found += 1;
-    if (found <= problemsMax)
-      problems.push({ file: path, line: line(at), key: at.join('.'), message, nearest: suggest?.() ?? null });
-  };
-  const values = readKeys(value, report, line);
-  checkConsistency(value, values, report);
+  const line = (at: ShapePath): number => document.line(at);
+  // Nothing is written for `tasks:`.
+  const { tasks, ...rest } = document.value;
+  const value: JsonObject = tasks === null ? rest : document.value;
+  const read = readKeys(teamShape, value, { file: path, line }, { hints: agentOnlyHints });
+  const { values } = read;
+  checkConsistency(values, read.report);
   const name = (values['name'] as string | undefined) ?? teamNameFromPath(path);
-  if (!Object.hasOwn(value, 'name') && !isName(name)) report(['name'], nameProblem);
-
-  problems.sort((one, other) => (one.line ?? 0) - (other.line ?? 0));
-  if (found > problemsMax)
-    problems.push({
-      file: path,
-      line: null,
-      key: null,
-      message: `There are ${found - problemsMax} more problems.`,
-      nearest: null,
-    });
-  const tasks = value['tasks'] === undefined || value['tasks'] === null ? {} : { tasks: value['tasks'] };
-  return {
-    file: { agents: [], ...values, ...tasks, path, name, line, isBroken: found > 0 },
-    problems,
-  };
+  if (!Object.hasOwn(value, 'name') && !isName(name)) read.report(['name'], nameProblem);
+  return { file: { agents: [], ...values, path, name, line, isBroken: read.count() > 0 }, problems: read.problems() };
 };
-
-type Report = (path: FieldPath, message: string, suggest?: () => string | null) => void;
-
-const knownKeys: ReadonlySet<string> = new Set([...teamFields, tasksField].map(({ key }) => key));
 
 /** Keys of agents that a team does not have. */
-const agentOnlyKeys: ReadonlySet<string> = new Set([
-  'prompt',
-  'system',
-  'instructions',
-  'models',
-  'tools',
-  'limits',
-  'settings',
-  'usage',
-  'output',
-  'input',
-]);
+const agentOnlyHints: ReadonlyMap<string, string> = new Map(
+  ['prompt', 'system', 'instructions', 'models', 'tools', 'limits', 'settings', 'usage', 'output', 'input'].map(
+    (key) => [key, "It belongs in its agents' files."],
+  ),
+);
 
-const readKeys = (
-  value: JsonObject,
-  report: Report,
-  line: (path: FieldPath) => number,
-): Readonly<Record<string, unknown>> => {
-  const { tasks: _tasks, ...rest } = value;
-  const { agents } = value;
-  if (Array.isArray(agents) && agents.length === 0) {
-    report(['agents'], 'A team needs at least one agent.');
-    delete (rest as Record<string, Json>)['agents'];
-  }
-  for (const key of Object.keys(rest))
-    if (agentOnlyKeys.has(key)) {
-      report([key], `Unknown key \`${key}\`: it belongs in its agents' files.`);
-      delete (rest as Record<string, Json>)[key];
-    }
-  const target = emptyValues();
-  readBlock(teamTable(rest), rest, [], target, {
-    report,
-    topKeys: knownKeys,
-    recordKey: () => undefined,
-    lineOf: line,
-  });
-  return target.values;
-};
-
-/** Checks keys against each other, and names against the members. */
-const checkConsistency = (value: JsonObject, values: Readonly<Record<string, unknown>>, report: Report): void => {
-  if (!Object.hasOwn(value, 'agents'))
-    report(
-      ['agents'],
-      'The key `agents` is missing: list the members, as paths of `.ai` files relative to this one, or names.',
-    );
-  if (Object.hasOwn(value, 'backOff') && Object.hasOwn(value, 'backOffMs'))
-    report(['backOffMs'], '`backOffMs` is an alias of `backOff`: keep one.');
+/** Checks names against the members. */
+const checkConsistency = (values: Readonly<Record<string, unknown>>, report: ReportProblem): void => {
   const agents = values['agents'] as readonly (string | undefined)[] | undefined;
   // With an unreadable member, it is unknown which names are missing.
   if (agents === undefined || agents.includes(undefined)) return;
   const names = agents.map((agent) => memberName(agent!));
-  const checkMember = (name: string, at: FieldPath): void => {
+  const checkMember = (name: string, at: ShapePath): void => {
     if (!names.includes(name))
       report(at, `${JSON.stringify(name)} is not in \`agents\`.`, () => nearestName(name, names));
   };

@@ -1,8 +1,8 @@
 // Parses a file of tasks: YAML or JSON, a list, or a goal with a list, such as a saved plan. The tasks themselves are not checked.
-import { nearestName } from '#base';
+import { isObject, nearestName } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ParseYaml, Problem } from '#contracts';
-import { isMapping, quoteFieldValue } from './field-values.ts';
+import { quoted } from './read-yaml-file.ts';
 
 export type TasksFile = {
   readonly path: string;
@@ -27,8 +27,8 @@ export const parseTasksFile = (
   if ('problem' in read) return failed(path, read.problem.line, read.problem.message);
   const { value, line } = read;
   if (Array.isArray(value)) return { file: toTasksFile(path, { goal: null, tasks: value }, line), problems: [] };
-  if (!isMapping(value))
-    return failed(path, null, `Expected a list of tasks, or \`goal\` and \`tasks\`; got ${quoteFieldValue(value)}.`);
+  if (!isObject(value))
+    return failed(path, null, `Expected a list of tasks, or \`goal\` and \`tasks\`; got ${quoted(value)}.`);
   return readMapping(path, unwrapPlan(value), line);
 };
 
@@ -70,7 +70,7 @@ const readYaml = (text: string, parseYaml: ParseYaml): ReadResult => {
 /** The output of a command with --json contains the plan as `data`. */
 const unwrapPlan = (value: JsonObject): JsonObject => {
   const { run, status, data } = value;
-  return typeof run === 'string' && typeof status === 'string' && isMapping(data) ? data : value;
+  return typeof run === 'string' && typeof status === 'string' && isObject(data) ? data : value;
 };
 
 const keys = ['goal', 'tasks'];
@@ -83,9 +83,9 @@ const readMapping = (path: string, value: JsonObject, line: Line): ParsedTasks =
     if (!keys.includes(key))
       report(key, `Unknown key \`${key.slice(0, 80)}\`: expected \`goal\` and \`tasks\`.`, nearestName(key, keys));
   const { goal = null, tasks } = value;
-  if (goal !== null && typeof goal !== 'string') report('goal', `Expected text; got ${quoteFieldValue(goal)}.`);
+  if (goal !== null && typeof goal !== 'string') report('goal', `Expected text; got ${quoted(goal)}.`);
   if (tasks === undefined) report('tasks', 'The key `tasks` is missing: a list of tasks.');
-  else if (!Array.isArray(tasks)) report('tasks', `Expected a list of tasks; got ${quoteFieldValue(tasks)}.`);
+  else if (!Array.isArray(tasks)) report('tasks', `Expected a list of tasks; got ${quoted(tasks)}.`);
   if (problems.length > 0) return { file: null, problems };
   return { file: toTasksFile(path, { goal: goal as string | null, tasks: tasks! }, line), problems };
 };

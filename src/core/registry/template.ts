@@ -1,8 +1,9 @@
 // A frontmatter template with every key and its effective value, to be pasted above a prompt and edited.
+import { isObject } from '#base';
 import type { Json } from '#base';
-import type { AgentReference, Frontmatter } from '#contracts';
-import type { PlainOrBlock, FrontmatterField, FieldGroup } from './field-kinds.ts';
-import { frontmatterFields } from './fields.ts';
+import type { ObjectForm, Shape } from '#base/shapes';
+import type { Frontmatter } from '#contracts';
+import { frontmatterShape } from './frontmatter-shape.ts';
 import { resolveLimits } from './limits.ts';
 import { mergeDefaults } from './parse-frontmatter.ts';
 import { columnsMax, flowText, yamlLines } from './template-yaml.ts';
@@ -27,22 +28,13 @@ export const frontmatterTemplate = ({
   const fromConfig = (key: string, block: string): string =>
     `from ${shortPath(configSources[key] ?? configSources[block] ?? configSource)}`;
   const context: TemplateContext = { given, values, fromConfig };
-  const lines = (group: FieldGroup): readonly string[] => [
-    headings[group],
-    ...frontmatterFields
-      .filter((field) => field.group === group && !isFlatLimit(field))
-      .flatMap((field) => fieldLines(field, 0, context)),
-  ];
-  return [
-    '---',
-    ...lines('required'),
-    ...lines('recommended'),
-    ...lines('limits'),
-    ...lines('budget'),
-    ...lines('settings'),
-    '---',
-    '',
-  ].join('\n');
+  const lines = Object.entries(headings).flatMap(([group, heading]) => [
+    heading,
+    ...fieldsOf(frontmatterShape, [])
+      .filter((field) => field.shape.group === group && !isFlatLimit(field))
+      .flatMap((field) => fieldLines(field, 0, context, group === 'required')),
+  ]);
+  return ['---', ...lines, '---', ''].join('\n');
 };
 
 type TemplateContext = {
@@ -51,7 +43,7 @@ type TemplateContext = {
   fromConfig(key: string, block: string): string;
 };
 
-const headings: Readonly<Record<FieldGroup, string>> = {
+const headings = {
   required: '# Required. docs/AGENT-FILES.md explains every key.',
   recommended: '# Recommended, such as models, tools and other agents',
   limits: '# Limits; durations in milliseconds, or as 500ms, 30s, 5m, 2h',
@@ -59,76 +51,83 @@ const headings: Readonly<Record<FieldGroup, string>> = {
   settings: '# Model settings',
 };
 
-const isFlatLimit = (field: FrontmatterField): boolean => field.group === 'limits' && field.kind.is !== 'block';
+/** A key with its shape, and where its value is stored. */
+type TemplateField = { readonly key: string; readonly shape: Shape; readonly into: readonly string[] };
 
-const fieldLines = (field: FrontmatterField, indent: number, context: TemplateContext): readonly string[] => {
-  if (field.aliasOf !== undefined) return [];
-  const { kind } = field;
-  if (kind.is === 'block' && kind.short === undefined)
+const fieldsOf = ({ fields }: ObjectForm, under: readonly string[]): readonly TemplateField[] =>
+  Object.entries(fields).flatMap(([key, shape]) =>
+    shape.aliasOf === undefined ? [{ key, shape, into: [...under, ...(shape.into ?? [key])] }] : [],
+  );
+
+/** Limits are shown in their block. */
+const isFlatLimit = ({ shape, into }: TemplateField): boolean => shape.group === 'limits' && into.length > 1;
+
+const fieldLines = (
+  field: TemplateField,
+  indent: number,
+  context: TemplateContext,
+  isRequired: boolean,
+): readonly string[] => {
+  const { key, shape, into } = field;
+  if (shape.is === 'object' && shape.short === undefined)
     return [
-      `${' '.repeat(indent)}${field.key}:`,
-      ...kind.fields.flatMap((inner) => fieldLines(inner, indent + 2, context)),
+      `${' '.repeat(indent)}${key}:`,
+      ...fieldsOf(shape, into).flatMap((inner) =>
+        fieldLines(inner, indent + 2, context, isRequired && shape.required.includes(inner.key)),
+      ),
     ];
-  const into = kind.is === 'block' ? kind.fields[0]!.into! : (field.into ?? [field.key]);
-  const kept = valueAt(context.values, into);
-  const value = kind.is === 'either' ? toWrittenEither(kind, kept) : toWritten(kept);
+  const value = toWritten(shape, valueAt(context.values, into));
   if (value !== undefined)
     return valueLines(
-      field.key,
+      key,
       value,
       indent,
       valueAt(context.given, into) === undefined
-        ? context.fromConfig(field.key, into[0] ?? '')
-        : `this file${seenByModels(field, value)}`,
+        ? context.fromConfig(key, into[0] ?? '')
+        : `this file${seenByModels(key, value)}`,
     );
-  if (field.default !== undefined && !isTooLong(field, context))
-    return valueLines(field.key, field.default, indent, 'default');
-  if (field.group === 'required' && field.key !== 'schema')
-    return valueLines(field.key, field.example, indent, 'required: write your own');
+  if (shape.default !== undefined && !isTooLong(field, context))
+    return valueLines(key, shape.default, indent, 'default');
+  if (isRequired) return valueLines(key, shape.example!, indent, 'required: write your own');
   const otherwise = defaultText(field, context);
-  return withComment(`${' '.repeat(indent)}# ${field.key}: ${flowText(field.example)}`, `default: ${otherwise}`);
+  return withComment(`${' '.repeat(indent)}# ${key}: ${flowText(shape.example!)}`, `default: ${otherwise}`);
 };
 
 /** Providers accept no dots in the name of a tool. */
-const seenByModels = ({ key }: FrontmatterField, value: Json): string =>
+const seenByModels = (key: string, value: Json): string =>
   key === 'toolName' && typeof value === 'string' && value.includes('.')
     ? `; models see ${value.replaceAll('.', '_')}`
     : '';
 
-const defaultText = ({ key, otherwise, default: value }: FrontmatterField, { values }: TemplateContext): string => {
+const defaultText = (
+  { key, shape: { otherwise, default: value } }: TemplateField,
+  { values }: TemplateContext,
+): string => {
   if (otherwise === undefined) return `${flowText(value!)}, within timeout_ms`;
   const { timeout_ms: ms } = resolveLimits({ limits: values.limits ?? {} }, false);
   return key === 'timeout_ms' ? otherwise.replace(/^\d+/u, String(ms)) : otherwise;
 };
 
 /** The built-in default of `llmTimeout` is not valid if `timeout_ms` is shorter. */
-const isTooLong = (field: FrontmatterField, { values }: TemplateContext): boolean =>
-  field.key === 'llmTimeout' && (values.limits?.timeout_ms ?? Infinity) < Number(field.default);
+const isTooLong = ({ key, shape }: TemplateField, { values }: TemplateContext): boolean =>
+  key === 'llmTimeout' && (values.limits?.timeout_ms ?? Infinity) < Number(shape.default);
 
-const valueAt = (values: Partial<Frontmatter>, [first, second]: readonly string[]): unknown => {
-  const value = (values as Record<string, unknown>)[first!];
-  return second === undefined ? value : (value as Record<string, unknown> | undefined)?.[second];
-};
+const valueAt = (values: Partial<Frontmatter>, path: readonly string[]): unknown =>
+  path.reduce<unknown>((value, key) => (value as Readonly<Record<string, unknown>> | undefined)?.[key], values);
 
-/** A parsed value as written in a file: a sub-agent without an output format is just its name. */
-const toWritten = (value: unknown): Json | undefined => {
-  if (!Array.isArray(value)) return value as Json | undefined;
-  return value.map((item: string | AgentReference) =>
-    typeof item === 'object' && item.output === undefined ? item.agent : item,
-  );
-};
-
-/** A parsed block with the keys of the file, or as a plain value if that means the same. */
-const toWrittenEither = ({ block, as }: PlainOrBlock, value: unknown): Json | undefined => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value as Json | undefined;
-  const kept = value as Readonly<Record<string, unknown>>;
-  if (as !== undefined && Object.keys(kept).join() === as) return kept[as] as Json;
-  return Object.fromEntries(
-    block.fields.flatMap(({ key, into, kind }) => {
-      const one = kept[into?.[0] ?? key];
-      return one === undefined ? [] : [[key, kind.is === 'either' ? toWrittenEither(kind, one) : (one as Json)]];
-    }),
-  );
+/** A stored value with the keys of the file, in the short form if that means the same. */
+const toWritten = (shape: Shape, value: unknown): Json | undefined => {
+  if (value === undefined) return undefined;
+  if (Array.isArray(value))
+    return value.map((item: unknown) => (shape.is === 'list' ? toWritten(shape.of, item)! : (item as Json)));
+  const block = shape.is === 'either' ? shape.of.find((one) => one.is === 'object') : shape;
+  if (block?.is !== 'object' || !isObject(value)) return value as Json;
+  const written = fieldsOf(block, []).flatMap(({ key, shape: field, into }): readonly [string, Json][] => {
+    const one = toWritten(field, value[into[0]!]);
+    return one === undefined ? [] : [[key, one]];
+  });
+  const [first] = written;
+  return written.length === 1 && first![0] === block.short ? first![1] : Object.fromEntries(written);
 };
 
 const valueLines = (key: string, value: Json, indent: number, source: string): readonly string[] => {

@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Json, JsonObject } from '#base';
 import { validate } from '#adapters/schemas';
-import { frontmatterFields, frontmatterSchema, parseFrontmatter } from '#core/registry';
+import { frontmatterSchema, parseFrontmatter } from '#core/registry';
 import { testRuns } from '../../test-seed.ts';
+import { frontmatterFields } from './frontmatter-fields.ts';
 import { frontmatters, written } from './frontmatter-files.ts';
 
 const schema = frontmatterSchema();

@@ -6,18 +6,17 @@ import { stringify } from 'yaml';
 import { readFileSync } from 'node:fs';
 import { defineAgent } from 'cloister';
 import type { JsonObject } from '#base';
+import { problemsIn, storedShape } from '#base/shapes';
 import { parseYaml } from '#adapters/yaml';
 import {
-  frontmatterFields,
+  frontmatterShape,
   mergeDefaults,
-  numberProblem,
-  numberRules,
   parseAgentFile,
   parseDefaults,
   parseDuration,
   resolveLimits,
 } from '#core/registry';
-import type { FrontmatterField, FieldKind } from '#core/registry';
+import { frontmatterFields, innerFields } from './frontmatter-fields.ts';
 import { frontmatters, written } from './frontmatter-files.ts';
 
 const parse = (text: string, path = 'agents/solo.ai') => parseAgentFile(path, text, { parseYaml });
@@ -421,7 +420,7 @@ test('the limits in the table of defaults are those that sessions use', () => {
   const agent = defineAgent({ name: 'solo', description: 'Works', prompt: '' });
   const [run, called] = [resolveLimits(agent, true), resolveLimits(agent, false)];
   const limits = frontmatterFields.filter(
-    ({ group, kind, aliasOf }) => group === 'limits' && kind.is !== 'block' && !aliasOf,
+    ({ key, group, aliasOf }) => group === 'limits' && key !== 'limits' && !aliasOf,
   );
   expect(limits.map(({ key }) => key).sort()).toEqual(Object.keys(run).sort());
   for (const { key, default: value, otherwise } of limits) {
@@ -444,28 +443,28 @@ test('the other defaults in the table are those of an agent', () => {
   );
 });
 
-test('every number that a file may contain is also valid in code', () => {
-  for (const [key, rule] of numberRules) {
-    const [block, name] = key.split('.') as ['limits' | 'budget', string];
-    for (const value of [rule.min - 1, rule.min, rule.min + 1, 7]) {
-      const make = () => defineAgent({ name: 'solo', description: 'x', prompt: '', [block]: { [name]: value } });
-      if (numberProblem(value, rule) === null) expect(make).not.toThrow();
-      else expect(make, `${key}: ${value}`).toThrow(/expected/u);
-    }
-  }
+test('every number that a file may contain is also valid in code, and no other', () => {
+  const stored = storedShape(frontmatterShape) as typeof frontmatterShape;
+  for (const block of ['limits', 'budget'] as const)
+    for (const [key, shape] of Object.entries((stored.fields[block] as typeof stored).fields))
+      for (const value of [-1, 0, 0.5, 1, 7, NaN, 1e300]) {
+        const make = () => defineAgent({ name: 'solo', description: 'x', prompt: '', [block]: { [key]: value } });
+        const isValid = problemsIn(shape, value).length === 0;
+        if (isValid) expect(make, `${key}: ${value}`).not.toThrow();
+        else expect(make, `${key}: ${value}`).toThrow(/expected/u);
+      }
+  const unlimited = { limits: { maxRetries: Infinity }, budget: { tokens: Infinity } };
+  expect(() => defineAgent({ name: 'solo', description: 'x', prompt: '', ...unlimited })).not.toThrow();
 });
-
-const innerOf = (kind: FieldKind): readonly FrontmatterField[] =>
-  kind.is === 'block' ? kind.fields : kind.is === 'either' ? kind.block.fields : [];
 
 test('the docs have a row for each key', () => {
   const docs = readFileSync('docs/AGENT-FILES.md', 'utf8');
   const rows = frontmatterFields.flatMap((field) => {
-    const inner = innerOf(field.kind).map((one) => ({ ...one, key: `${field.key}.${one.key}` }));
-    return field.group === 'limits' && field.kind.is === 'block' ? [field] : [field, ...inner];
+    const inner = innerFields(field).map((one) => ({ ...one, key: `${field.key}.${one.key}` }));
+    return field.key === 'limits' ? [field] : [field, ...inner];
   });
   const missing = rows
-    .map(({ key, description, default: value, otherwise }) => {
+    .map(({ key, about: description, default: value, otherwise }) => {
       const held = value === undefined ? (otherwise ?? '') : `\`${JSON.stringify(value).replaceAll('"', '')}\``;
       return `| \`${key}\` | ${description} | ${held} |`;
     })

@@ -2,9 +2,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseYaml } from '#adapters/yaml';
-import { frontmatterFields, frontmatterTemplate, mergeDefaults, parseAgentFile } from '#core/registry';
+import { frontmatterTemplate, mergeDefaults, parseAgentFile } from '#core/registry';
 import type { Frontmatter } from '#contracts';
 import type { TemplateArgs } from '#core/registry';
+import { frontmatterFields, innerFields } from './frontmatter-fields.ts';
 import { frontmatters } from './frontmatter-files.ts';
 
 const parse = (template: string, prompt: string): Frontmatter => {
@@ -113,14 +114,12 @@ test('it has every key that is not an alias, live or as a comment', () => {
   const lines = frontmatterTemplate({}).split('\n');
   const has = (key: string, indent: number) =>
     lines.some((line) => new RegExp(`^ {${indent}}(?:# )?${key}:`, 'u').test(line));
-  const missing = frontmatterFields.flatMap(({ key, group, kind, aliasOf }) => {
+  const missing = frontmatterFields.flatMap((field) => {
+    const { key, group, aliasOf } = field;
     if (aliasOf !== undefined) return [];
-    const own = has(key, group === 'limits' && kind.is !== 'block' ? 2 : 0) ? [] : [key];
-    const inner = kind.is === 'block' && kind.short === undefined ? kind.fields : [];
-    return [
-      ...own,
-      ...inner.filter((field) => field.aliasOf === undefined && !has(field.key, 2)).map((field) => field.key),
-    ];
+    const own = has(key, group === 'limits' && key !== 'limits' ? 2 : 0) ? [] : [key];
+    const inner = field.is === 'object' && field.short === undefined ? innerFields(field) : [];
+    return [...own, ...inner.filter((one) => one.aliasOf === undefined && !has(one.key, 2)).map((one) => one.key)];
   });
   expect(missing).toEqual([]);
 });
