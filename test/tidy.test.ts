@@ -88,13 +88,6 @@ test('only src/app reads process.env', () => {
   expect(found).toEqual([]);
 });
 
-test('`as Crossed` occurs once: only `cross` creates one', () => {
-  const places = sources('src').flatMap((file) =>
-    [...code(file).matchAll(/as Crossed(?:<[^>]*>)?;/gu)].map(() => file),
-  );
-  expect(places).toEqual(['src/core/crossings/crossed.ts']);
-});
-
 test('no function is assigned straight to a property: V8 would promote it with everything it captures', () => {
   // `const stop = () => …; started.stop = stop;` makes a run a third cheaper. The same holds
   // for getters in the literals of one request.

@@ -32,7 +32,7 @@ export type CrossingContent<K extends CrossingKind = CrossingKind> = Crossing<K>
 
 /** Makes `Crossed` nominal: a literal, a copy or a spread does not have it. */
 declare abstract class Sealed {
-  private readonly sealed: true;
+  private readonly underSeal: true;
 }
 
 /** Content that has crossed. Only a run's ledger creates one, and the run checks that it did. */

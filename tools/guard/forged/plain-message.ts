@@ -1,0 +1,5 @@
+import type { Mailbox } from '#core/bus';
+
+export const forged = (mailbox: Mailbox, content: string): void =>
+  // @ts-expect-error: the compiler refuses it.
+  mailbox.put({ kind: 'message', seq: 1, content });

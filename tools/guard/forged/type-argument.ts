@@ -1,0 +1,6 @@
+import type { Crossed } from '#contracts';
+import { accept } from './accept.ts';
+
+const made = <T>(parts: unknown): T => parts as T;
+
+export const forged = (content: string): string => accept(made<Crossed<'goal'>>({ content }));
