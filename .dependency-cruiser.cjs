@@ -8,8 +8,8 @@ const coreArrows = {
   tasks: [],
   events: [],
   cells: ['crossings', 'bus', 'events', 'registry'],
-  memory: ['crossings', 'cells', 'rules'],
-  session: ['crossings', 'events', 'cells', 'memory', 'rules'],
+  memory: ['registry', 'rules'],
+  session: ['events', 'memory', 'rules'],
   orchestration: ['crossings', 'bus', 'cells', 'memory', 'rules', 'registry', 'session', 'tasks'],
   audit: ['crossings', 'rules', 'registry', 'tasks'],
 };

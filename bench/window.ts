@@ -3,7 +3,7 @@ import { defineAgent } from 'cloister';
 import { recordFormats, sha256 } from '#base';
 import type { Json } from '#base';
 import type { ReplyPart, Settlement } from '#contracts';
-import type { Cell } from '#core/cells';
+import type { Cell } from '#core/memory';
 import { fitWindow, ContextWindow } from '#core/memory';
 import type { Benchmark } from './benchmark.ts';
 import { compare, wallMs } from './measure.ts';

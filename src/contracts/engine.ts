@@ -1,35 +1,14 @@
-// What a session's loop sees of the outside world. Every interaction is an operation, and every operation is recorded.
+// What a session does. Every interaction with the outside world is an operation, and every operation is recorded.
 import type { CellId, Failure, Json, JsonObject } from '#base';
 import type { Amounts } from './amounts.ts';
 import type { LiveEvent } from './event.ts';
-import type { BeginKind, FrameAttachment, OperationKind } from './frame.ts';
+import type { BeginKind, OperationKind } from './frame.ts';
 import type { ChildResultRef } from './session.ts';
 import type { Agent } from './agent.ts';
 import type { PostRequest, ReceiveResult, SpawnIdentity, WantedMail } from './mail.ts';
 import type { TeamPart, TeamRules } from './team.ts';
 import type { RetrySafety } from './tool.ts';
 import type { Cost } from './model.ts';
-
-export interface CellContext {
-  /** Opaque; never rendered. */
-  readonly cellId: CellId;
-  /** The time of the newest settlement that the session received; the same on replay. */
-  readonly now: number;
-  /** Never throws or waits; numbered in call order. */
-  begin<O extends OwnOperation>(operation: O): PendingOperation<O>;
-  /** Like `begin`. Gives the reason, and records nothing, if an account or a grant allows no such child. */
-  beginChild(request: ChildRequest): PendingOperation<ChildOperation> | Failure;
-  /** The first of these to settle, in recorded order. Rejects only when cancelled. */
-  first<P extends PendingOperation>(pending: readonly P[]): Promise<P>;
-  /** `begin`, then `first` of that one operation. */
-  run<O extends OwnOperation>(operation: O): Promise<Settlement<OperationValue<O>>>;
-  /** Only requests cancellation; the settlement shows what happened. */
-  cancel(pending: PendingOperation, reason?: Failure): void;
-  /** Recorded with the frame of the next `begin`. */
-  attach(attachment: FrameAttachment): void;
-  /** Live only; nothing is emitted on replay. */
-  emit(event: LiveEvent): void;
-}
 
 export type StepOperation = {
   readonly do: 'step';
@@ -137,7 +116,7 @@ export type OperationValue<O extends Operation> = OperationValues[O['do']];
 export type PendingOperation<O extends Operation = Operation> = {
   readonly no: number;
   readonly operation: O;
-  /** Set once `first` or `run` has returned it. */
+  /** Set once `first` has returned it. */
   readonly settled: Settlement<OperationValue<O>> | undefined;
 };
 
@@ -147,7 +126,7 @@ export type Settlement<T> = {
   readonly ms?: number;
 } & ({ readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure });
 
-/** Passed to the work of a step. It is not a CellContext, so a step cannot wait for a cell. */
+/** Passed to the work of a step. It is not a CellPort, so a step cannot wait for a cell. */
 export type StepContext = {
   readonly signal: AbortSignal;
   /** Idempotency key, the same on every retry. */

@@ -143,6 +143,3 @@ export type Birth = {
 
 /** `missing`: the variables of its provider that had no value. */
 export type PassedOverModel = { readonly model: string; readonly missing: readonly string[] };
-
-/** Data that is recorded with the next frame of a cell. */
-export type FrameAttachment = { readonly attempt: Attempt };

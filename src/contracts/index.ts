@@ -89,7 +89,6 @@ export type {
 } from './crossing.ts';
 export type {
   BeginOperation,
-  CellContext,
   ChildGift,
   ChildOperation,
   ChildRequest,
@@ -120,13 +119,13 @@ export type {
   BeginKind,
   Birth,
   CellStalls,
-  FrameAttachment,
   Frame,
   FrameRecord,
   OperationKind,
   PassedOverModel,
   RecordType,
 } from './frame.ts';
+export type { CellBirth, CellPort, ReceivedContent, ShownWindow, SpawnedChild } from './cell-port.ts';
 export type { Checkpoints, Conversations } from './conversations.ts';
 export type {
   ChainRead,

@@ -104,9 +104,7 @@ export const fileLeaks: readonly FileLeak[] = [
     name: 'the parent’s listed tools, offered to its child',
     check: comparing('module', 'lead'),
     seenIn: /^(?:left|right).* model: /u,
-    edits: [
-      { probe: 'source-use', put: '((cell.runtime.liveRun as any)[`planted ${$(whole).source.name}`] ??= $(whole))' },
-    ],
+    edits: [{ probe: 'source-use', put: '((ports.world as any)[`planted ${$(whole).source.name}`] ??= $(whole))' }],
   },
   {
     name: 'the model of the parent, for its child',

@@ -12,11 +12,18 @@ export type Leak = {
 const child = 'child';
 const above = 'parent or sibling';
 
-/** Runs code in the parent's session just before its child is given its goal. */
+/** Runs code in the parent's run just before its child is given its goal. */
 const beforeChild = (code: string): Edit => ({ probe: 'child-goal-crossing', put: `${code}\n  $(whole)` });
 
-/** Adds text to the goal, where the parent's whole cell is at hand. */
-const inGoal = (expression: string): Edit => beforeChild(`if (goal !== null) goal += ${expression};`);
+/** Adds text to the goal, where the run's side of the parent is at hand. */
+const inGoal = (expression: string): Edit =>
+  beforeChild(`if (request.goal !== null) request = { ...request, goal: request.goal + ${expression} };`);
+
+/** Adds text to the goal, where the parent's own cell is at hand. */
+const inRequestedGoal = (expression: string): Edit => ({
+  probe: 'child-request',
+  put: `if (goal !== null) goal += ${expression};\n  $(whole)`,
+});
 
 /** Adds fields to a model request, over those that are there. */
 const inRequest = (fields: string): Edit => ({ probe: 'model-request-fields', put: `$(whole), ${fields}` });
@@ -32,8 +39,8 @@ const inResult = (output: string): Edit => ({
 
 /** Leaves the parent's balance where its child's code can find it. */
 const leaveBalance = beforeChild(
-  `const { tokens = Infinity } = cell.runtime.account.caps;
-  (globalThis as any).planted = tokens - cell.runtime.account.spent(0).inputTokens;`,
+  `const { tokens = Infinity } = caller.account.caps;
+  (globalThis as any).planted = tokens - caller.account.spent(0).inputTokens;`,
 );
 
 export const leaks: readonly Leak[] = [
@@ -41,9 +48,7 @@ export const leaks: readonly Leak[] = [
     name: 'a hash of the parent’s history, in the goal',
     seenBy: child,
     edits: [
-      inGoal(
-        `'\\n#' + process['getBuiltinModule']('node:crypto').hash('sha256', JSON.stringify(cell.runtime.view?.view))`,
-      ),
+      inGoal(`'\\n#' + process['getBuiltinModule']('node:crypto').hash('sha256', JSON.stringify(caller.shown?.view))`),
     ],
   },
   {
@@ -51,7 +56,7 @@ export const leaks: readonly Leak[] = [
     seenBy: child,
     edits: [
       beforeChild(
-        `(globalThis as any).planted = Buffer.from(JSON.stringify(cell.runtime.view?.view.at(-1))).toString('base64');`,
+        `(globalThis as any).planted = Buffer.from(JSON.stringify(caller.shown?.view.at(-1))).toString('base64');`,
       ),
       { probe: 'system-prompt', put: `$(whole) + ((globalThis as any).planted ?? '')` },
     ],
@@ -88,7 +93,7 @@ export const leaks: readonly Leak[] = [
     name: 'the order of tools, by the number of the parent’s tools',
     seenBy: child,
     edits: [
-      beforeChild('(globalThis as any).planted = cell.agent.definition.tools.length % 2;'),
+      beforeChild('(globalThis as any).planted = caller.agent.definition.tools.length % 2;'),
       {
         probe: 'window-tools',
         put: `const turned = cell.runtime.depth > 0 && (globalThis as any).planted === 1;
@@ -99,7 +104,7 @@ export const leaks: readonly Leak[] = [
   {
     name: 'a note that the parent’s output was truncated',
     seenBy: child,
-    edits: [inGoal(`cell.output('burst_001.txt') === undefined ? '' : '\\n[Earlier output was cut.]'`)],
+    edits: [inRequestedGoal(`cell.output('burst_001.txt') === undefined ? '' : '\\n[Earlier output was cut.]'`)],
   },
   {
     name: 'an environment variable',
@@ -123,7 +128,7 @@ export const leaks: readonly Leak[] = [
       },
     ],
   },
-  { name: 'a timestamp', seenBy: child, edits: [inGoal('`\\nAsked at ${cell.runtime.now}.`')] },
+  { name: 'a timestamp', seenBy: child, edits: [inGoal('`\\nAsked at ${caller.now}.`')] },
   {
     name: 'the parent’s folder, as the child’s',
     seenBy: child,
@@ -138,7 +143,9 @@ export const leaks: readonly Leak[] = [
     name: 'a file’s name, in the goal',
     seenBy: child,
     edits: [
-      inGoal(`((files) => files === undefined ? '' : '\\nSee ' + [...files.keys()].join())((cell as any).planted)`),
+      inRequestedGoal(
+        `((files) => files === undefined ? '' : '\\nSee ' + [...files.keys()].join())((cell as any).planted)`,
+      ),
       { probe: 'cell-count-file', put: '$(whole)\n    (this as any).planted = $(expression.callee.object);' },
     ],
   },
@@ -152,21 +159,21 @@ export const leaks: readonly Leak[] = [
             const again = kept.has(said);
             kept.add(said);
             return again ? '(stored once) ' + said : said;
-          })(((cell.runtime.liveRun as any).planted ??= new Set()), $(whole))`,
+          })(((session.ports.world as any).planted ??= new Set()), $(whole))`,
       },
     ],
   },
   {
     name: 'the number of agents started before',
     seenBy: child,
-    edits: [inGoal('` (${cell.runtime.account.spent(0).spawns})`')],
+    edits: [inGoal('` (${caller.account.spent(0).spawns})`')],
   },
   {
     name: 'steps counted across cells, so that a limit comes early',
     seenBy: child,
     edits: [
-      { probe: 'cell-count-step', put: 'return ((this.runtime.liveRun as any).planted = this.steps + 1);' },
-      { probe: 'cell-steps', put: 'return (this.runtime.liveRun as any).planted ?? $(argument);' },
+      { probe: 'cell-count-step', put: 'return ((this.#world as any).planted = this.steps + 1);' },
+      { probe: 'cell-steps', put: 'return (this.#world as any).planted ?? $(argument);' },
     ],
   },
   {
@@ -175,14 +182,14 @@ export const leaks: readonly Leak[] = [
     edits: [
       {
         probe: 'cell-count-output',
-        put: 'const $(declarations.0.id): number = ((this.runtime.liveRun as any).planted = ((this.runtime.liveRun as any).planted ?? 0) + 1);',
+        put: 'const $(declarations.0.id): number = ((this.#world as any).planted = ((this.#world as any).planted ?? 0) + 1);',
       },
     ],
   },
   {
     name: 'the settings of the first agent that called a model',
     seenBy: child,
-    edits: [inRequest('...((this.#session.cell.runtime.liveRun as any).planted ??= agent.settings)')],
+    edits: [inRequest('...((this.#session.ports.world as any).planted ??= agent.settings)')],
   },
   {
     name: 'the number of the log’s newest frame, in a result’s heading',
@@ -221,9 +228,9 @@ export const leaks: readonly Leak[] = [
     edits: [
       inGoal(`((asked: Map<unknown, string>) => {
       const last = asked.get(agent);
-      asked.set(agent, goal);
+      asked.set(agent, request.goal!);
       return last === undefined ? '' : '\\nBefore: ' + last;
-    })((cell.runtime.liveRun as any).planted ??= new Map())`),
+    })((caller.liveRun as any).planted ??= new Map())`),
     ],
   },
   {
@@ -236,11 +243,11 @@ export const leaks: readonly Leak[] = [
       },
     ],
   },
-  { name: 'the names of the ancestors', seenBy: child, edits: [inGoal(`' for ' + cell.runtime.ancestry.join('/')`)] },
+  { name: 'the names of the ancestors', seenBy: child, edits: [inGoal(`' for ' + caller.ancestry.join('/')`)] },
   {
     name: 'the parent’s instructions, without a grant to share them',
     seenBy: child,
-    edits: [inGoal(`'\\n' + cell.agent.prompt`)],
+    edits: [inGoal(`'\\n' + caller.agent.prompt`)],
   },
   {
     name: 'the parent’s name and tools, with the prompt that it shares',

@@ -42,7 +42,7 @@ export const spawnedLeaks: readonly MailLeak[] = [
   leak(
     'agents forget who has ended when somebody outside starts an agent, anywhere in the run',
     'outside-spawn-rules',
-    '$(whole)\n  for (const one of runtime.liveRun.mail.directory.all) one.ended.length = 0;',
+    '$(whole)\n  for (const one of parent.liveRun.mail.directory.all) one.ended.length = 0;',
   ),
 ];
 
@@ -50,27 +50,23 @@ export const mailLeaks: readonly MailLeak[] = [
   leak(
     'a message carries the size of its sender’s window',
     'mail-text',
-    '$(whole) + ((cell as any).view?.view.length ?? 0)',
+    '$(whole) + ((cell as any).shown?.view.length ?? 0)',
   ),
   leak(
     'message ids count the steps of their sender',
     'mail-id',
     'const $(declarations.0.id) = $(declarations.0.init) + ` ${session.cell.steps}`;',
   ),
-  leak(
-    'an answer ends with its cost',
-    'answer-text',
-    '`${$(whole)} (${session.cell.runtime.account.spent(0).outputTokens})`',
-  ),
+  leak('an answer ends with its cost', 'answer-text', '`${$(whole)} (${session.cell.runtime.spent.outputTokens})`'),
   leak(
     'the first message of a spawned agent ends with its parent’s latest segment',
     'child-goal-crossing',
-    'if (goal !== null) goal += JSON.stringify(cell.runtime.view?.view.at(-1)).length;\n  $(whole)',
+    'const { length } = JSON.stringify(caller.shown?.view.at(-1) ?? null);\n  if (request.goal !== null) request = { ...request, goal: request.goal + length };\n  $(whole)',
   ),
   leak(
     'the list of spawned agents shows how much they have done',
     'spawned-listed',
-    '$(whole), done: (liveRun as any).getLiveCell(pending.operation.cell)?.view?.view.length',
+    '$(whole), done: (liveRun as any).getLiveCell(pending.operation.cell)?.shown?.view.length',
   ),
   leak(
     'the result of a child shows its cost',

@@ -42,7 +42,7 @@ export const teamLeaks: readonly TeamLeak[] = [
   ]),
   leak('task prompts contain the goal of the team', [
     'team-part-goal',
-    `const team = JSON.parse(cell.runtime.receivedCrossings.at(0)?.content ?? '{}').goal;
+    `const team = JSON.parse(cell.runtime.received.at(0)?.content ?? '{}').goal;
   const $(declarations.0.id) = $(declarations.0.init.left) ?? $(declarations.0.init.right) + (team ?? '');`,
   ]),
   leak('a message is shown to every task of its recipient', ['team-mail-taken', '']),
@@ -97,7 +97,7 @@ export const teamLeaks: readonly TeamLeak[] = [
   ]),
   leak('the names of passed results are numbered across the team', [
     'dependency-number',
-    'const $(declarations.0.id) = $(declarations.0.init) + cell.runtime.liveRun.nextFrame;',
+    'const $(declarations.0.id) = $(declarations.0.init) + ((session.ports.world as any).planted = ((session.ports.world as any).planted ?? 0) + 1);',
   ]),
   misattribution('findings with a common source become one', ['finding-key', 'key: sources[0] ?? ($(value))']),
   misattribution('findings that differ only in case or compatibility forms become one', [

@@ -2,10 +2,20 @@
 import type { Bug } from './planted-bugs.ts';
 
 /** Whether the run was resumed after a crash. */
-const resumed =
-  '(this.#cell.runtime.liveRun.recorded !== null && (this.#cell.runtime.liveRun as any).replaying === null)';
+const resumed = '(this.#world as any).resumed';
+
+/** A session does not know: the run tells it. */
+const tellResumed = {
+  probe: 'run-root',
+  put: '$(whole)\n    (world as any).resumed = run.recorded !== null && run.replaying === null;',
+};
 
 const bug = (name: string, probe: string, put: string): Bug => ({ name, edits: [{ probe, put }] });
+
+const bugWhenResumed = (name: string, probe: string, put: string): Bug => ({
+  name,
+  edits: [tellResumed, { probe, put }],
+});
 
 export const teamBugs: readonly Bug[] = [
   // Dependencies.
@@ -58,12 +68,12 @@ export const teamBugs: readonly Bug[] = [
   bug('messages wait for a blocked task', 'task-unstarted', "$(left) && status !== 'skipped'"),
 
   // Resumed teams, and the coordinator's prompts.
-  bug(
+  bugWhenResumed(
     'a resumed team ignores tasks that were added before',
     'team-take-tasks',
     `if ($(test)) { if (!${resumed}) $(consequent) } else $(alternate)`,
   ),
-  bug(
+  bugWhenResumed(
     'a resumed team shows no earlier results',
     'team-results-for-task',
     `return $(argument).filter((task) => !${resumed} || task.attempts > 1);`,

@@ -2,7 +2,7 @@
 import { omitUndefined } from '#base';
 import type { CellId, Json } from '#base';
 import type { BeginOperation, FrameRecord, Operation, Settlement } from '#contracts';
-import type { CellRuntime } from './cell-runtime.ts';
+import type { LiveCell } from './live-cell.ts';
 import type { StartedChild } from './started-child.ts';
 import type { SettleExtras } from './step-runner.ts';
 
@@ -73,7 +73,7 @@ export const settleRecord = (
 export type Parent = {
   readonly cellId: CellId;
   readonly depth: number;
-  readonly liveRun: Pick<CellRuntime['liveRun'], 'passedOver'>;
+  readonly liveRun: Pick<LiveCell['liveRun'], 'passedOver'>;
 };
 
 const birthRecord = (

@@ -5,13 +5,12 @@
 //   B3. What is refused costs nothing: no cell, and no spawn is counted.
 import { sha256 } from '#base';
 import type { CellId, Failure } from '#base';
-import type { Agent, Amounts, Budget, ChildRequest, SpawnIdentity } from '#contracts';
+import type { Agent, Amounts, Budget, ChildRequest, SpawnedChild, SpawnIdentity } from '#contracts';
 import type { CrossingMoment } from '#core/crossings';
 import type { Account } from '#core/events';
 import { answerReserve } from './answer-reserve.ts';
 import type { LocalRun } from './local-run.ts';
 import { partyOf } from './party.ts';
-import type { SpawnedChild } from './spawned-children.ts';
 import type { StartedChild } from './started-child.ts';
 
 /** The cell that asks for a child. */
@@ -36,6 +35,7 @@ export const createChild = (caller: Caller, request: ChildRequest): StartedChild
   const { door } = liveRun;
   door.admit(partyOf({ cell, parent: from, agent, spawned: request.spawn, task: part }));
   const moment = { at: caller.now, frame: caller.nextFrame };
+  // probe: child-goal-crossing
   const goal =
     request.goal === null ? null : door.cross({ kind: 'goal', from, to: cell, content: request.goal }, moment);
   if (goal !== null && 'refused' in goal) {

@@ -1,4 +1,4 @@
-// The only CellContext implementation: on a log in memory or SQLite, live or replayed.
+// A cell on its run's side: its operations on a log in memory or SQLite, live, resumed or replayed.
 //
 //   X1. Operations are numbered in call order, and settlements are handed out in recorded order, so a replay takes the same path.
 //   X2. A step with a hold or with side effects starts only after its begin frame is durable. Otherwise a crash could leave
@@ -6,12 +6,13 @@
 //   X3. An operation settles once, and its hold is released once. Anything later is ignored.
 //   X4. Only steps take slots of a lane. Waiting for a child or for time takes none.
 import type { CellId, Failure, Json } from '#base';
-import type { Agent, Attempt, Crossed, FrameAttachment, Frame, LiveEvent, SpawnIdentity, TeamPart } from '#contracts';
-import type { BeginOperation, ChildOperation, ChildRequest, Operation, OperationValue } from '#contracts';
+import type { Agent, Attempt, Crossed, Frame, LiveEvent, ShownWindow, SpawnedChild, SpawnIdentity } from '#contracts';
+import type { BeginOperation, ChildOperation, ChildRequest, Operation } from '#contracts';
 import type {
   OwnOperation,
   PendingOperation,
   PostOperation,
+  TeamPart,
   ReceiveOperation,
   Settlement,
   SleepOperation,
@@ -35,12 +36,12 @@ import type { PostRecord } from './post-record.ts';
 import { followLog, isSettledBefore, readSettlement } from './replay.ts';
 import { startReceive, startSleep } from './start-wait.ts';
 import { SpawnedChildren } from './spawned-children.ts';
-import type { SpawnedChild } from './spawned-children.ts';
 import { StepRunner } from './step-runner.ts';
 import type { SettleExtras, InFlightOperation } from './step-runner.ts';
-import type { CellSeed, CellRuntime } from './cell-runtime.ts';
+import { LocalCellPort } from './local-cell-port.ts';
+import type { CellSeed, LiveCell } from './live-cell.ts';
 
-export class LocalContext implements CellRuntime {
+export class LocalContext implements LiveCell {
   readonly cellId: CellId;
   readonly agent: Agent;
   readonly depth: number;
@@ -48,8 +49,9 @@ export class LocalContext implements CellRuntime {
   readonly liveRun: LocalRun;
   readonly receivedCrossings: ReceivedCrossings;
   readonly createdAt: number;
-  view: CellRuntime['view'] = null;
-  outsideSpawner: CellRuntime['outsideSpawner'] = null;
+  readonly port = new LocalCellPort(this);
+  shown: ShownWindow | null = null;
+  outsideSpawner: LiveCell['outsideSpawner'] = null;
   readonly parent: CellId | null;
   readonly spawned: SpawnIdentity | null;
   readonly task: TeamPart | null;
@@ -141,10 +143,6 @@ export class LocalContext implements CellRuntime {
     return this.#inFlight.first(all, () => this.liveRun.replaying?.leave()) as unknown as Promise<P>;
   }
 
-  async run<O extends OwnOperation>(operation: O): Promise<Settlement<OperationValue<O>>> {
-    return (await this.first([this.begin(operation)])).settled!;
-  }
-
   cancel(pending: PendingOperation, reason: Failure = { code: 'cancelled' }): void {
     (pending as unknown as InFlightOperation).stop?.(reason);
   }
@@ -202,8 +200,9 @@ export class LocalContext implements CellRuntime {
     return amendments.stepKey(`${this.cellId}/${no}`, this.#recorded?.begins.get(no)?.no, ports.run);
   }
 
-  attach({ attempt }: FrameAttachment): void {
+  attach(attempt: Attempt, shown: ShownWindow): void {
     this.#attempt = attempt;
+    this.shown = shown;
   }
 
   emit(event: LiveEvent): void {

@@ -23,12 +23,12 @@ import { Account, Accounts } from '#core/events';
 import { Amendments, noAmendments } from './amendments.ts';
 import { admitRecorded } from './party.ts';
 import { readReceived } from './received-crossings.ts';
-import type { ReceivedCrossing, ReceivedCrossings } from './received-crossings.ts';
+import type { ReceivedCrossing } from './received-crossings.ts';
 import type { SettleRecord } from './begin-record.ts';
 import type { StartedChild } from './started-child.ts';
 import { loadMailDirectory } from './load-mail-directory.ts';
 import { MailDelivery } from './mail-delivery.ts';
-import type { CellRuntime, RunChild } from './cell-runtime.ts';
+import type { LiveCell, RunChild } from './live-cell.ts';
 import type { RecordedRun } from './recorded-run.ts';
 import type { ReplayedFrame, LogPosition, ReplayComparison } from './replay-comparison.ts';
 
@@ -196,7 +196,7 @@ export class LocalRun {
     this.door.forget(cell);
   }
 
-  runChild(operation: StartedChild, runtime: CellRuntime): Promise<Outcome> {
+  runChild(operation: StartedChild, runtime: LiveCell): Promise<Outcome> {
     return this.#runChild(operation, runtime, this.ports);
   }
 
@@ -304,9 +304,6 @@ const isOwnWork: Record<RecordType, boolean> = {
   cancel: false,
   close: true,
 };
-
-/** A live cell, as its run sees it. */
-export type LiveCell = Omit<CellRuntime, 'receivedCrossings'> & { readonly receivedCrossings: ReceivedCrossings };
 
 /** A share of its caller's window that a cell was given. */
 export type CellShare = { readonly from: LiveCell; readonly cell: LiveCell };

@@ -15,6 +15,7 @@ import type {
   PostRequest,
   ReceiveResult,
   Settlement,
+  SpawnedChild,
   WantedMail,
 } from '#contracts';
 import { mailRefusals, mailToolSuccess, mailToolValue, sessionHandle } from '#core/bus';
@@ -22,7 +23,6 @@ import type { LookupResult, MailFilter, Member } from '#core/bus';
 import type { CrossingRequest, Door } from '#core/crossings';
 import { isTopic } from '#core/registry';
 import type { MailDelivery } from './mail-delivery.ts';
-import type { SpawnedChild } from './spawned-children.ts';
 
 /** The cell that asks, and its run. */
 export type MailRequester = {

@@ -1,14 +1,7 @@
 // The agents that one cell spawned: by a tool call of its model, or from outside.
 //
 //   A decision of the session counts what came before its own frame, live and on a replay alike.
-import type { ChildOperation, PendingOperation, SpawnIdentity } from '#contracts';
-
-/** A spawned agent: its operation and its identity. */
-export type SpawnedChild = {
-  readonly pending: PendingOperation<ChildOperation>;
-  readonly identity: SpawnIdentity;
-  readonly spawnedAt: number;
-};
+import type { ChildOperation, PendingOperation, SpawnedChild } from '#contracts';
 
 /** `frame`: the one in which it was started. */
 type RecordedChild = SpawnedChild & { readonly frame: number; readonly byOutside: boolean };

@@ -7,8 +7,8 @@ import type { LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sd
 import { sha256 } from '#base';
 import type { Hash } from '#base';
 import type { Attempt, Category, Origin, RuleName, Segment, SegmentRecord, ViewChange } from '#contracts';
-import type { Cell } from '#core/cells';
 import { ruleInFormat } from '#core/rules';
+import type { Cell } from './cell.ts';
 import { resolveSource } from './resolve-source.ts';
 import { definitionSegments, makeSegment, segmentRecord, buildRequest } from './segment.ts';
 import type { BuiltSegment, ModelRequest } from './segment.ts';
@@ -36,7 +36,7 @@ export class ContextWindow {
     this.#cell = cell;
     const { segments, changes, prompt, tools, hash, bytes, chars, tokens } = definitionSegments(
       cell.agent,
-      cell.runtime.liveRun,
+      cell.runtime,
     );
     this.#view = [...segments];
     this.#prompt = [...prompt];
@@ -108,7 +108,7 @@ export class ContextWindow {
   }
 
   drop(first: number, last: number, given: RuleName): void {
-    const rule = ruleInFormat(given, this.#cell.runtime.liveRun.format);
+    const rule = ruleInFormat(given, this.#cell.runtime.format);
     this.#flushAdded();
     const removed = this.#view.splice(first, last - first + 1);
     const range = [removed[0]!.id, removed.at(-1)!.id] as const;
@@ -169,7 +169,7 @@ export class ContextWindow {
   }
 
   #make(given: Origin, category: Category): BuiltSegment {
-    const { format } = this.#cell.runtime.liveRun;
+    const { format } = this.#cell.runtime;
     const rule = ruleInFormat(given.rule, format);
     const origin = rule === given.rule ? given : { ...given, rule };
     const findSegment = segmentFinder(this.#view, origin.of.length);

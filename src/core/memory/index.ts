@@ -1,3 +1,6 @@
+export { Cell } from './cell.ts';
+export type { StoredOutputRef } from './cell.ts';
+export { shownBytesMax } from './cell-limits.ts';
 export { dropEarlierCalls, fitWindow, findOldTurns, defaultTokensPerByte, bytesToTokens } from './fit-window.ts';
 export type { WindowRoom } from './fit-window.ts';
 export { shareableContext, shareableInCrossing, shareablePrompt, showReceived } from './show-received.ts';

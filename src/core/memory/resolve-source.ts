@@ -1,9 +1,9 @@
 // Resolves the window's sources from this cell's own records, and nothing else.
 import { CloisterError } from '#base';
 import type { ModelReply, Source } from '#contracts';
-import type { Cell } from '#core/cells';
 import type { ResolvedSource } from '#core/rules';
 import type { Segment } from '#contracts';
+import type { Cell } from './cell.ts';
 
 export const resolveSource = (
   cell: Cell,
@@ -28,7 +28,7 @@ export const resolveSource = (
       return settled === undefined ? unattributed(source) : { from: 'operation', settled };
     }
     case 'crossing': {
-      const received = cell.runtime.receivedCrossings.at(source.seq);
+      const received = cell.runtime.received.at(source.seq);
       return received === undefined
         ? unattributed(source)
         : { from: 'crossing', kind: received.kind, content: received.content };

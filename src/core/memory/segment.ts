@@ -1,7 +1,7 @@
 import type { LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider';
 import { deepFreeze, recordFormats, sha256, utf8Bytes, zeroHash } from '#base';
 import type { Hash } from '#base';
-import type { Agent, Origin, PromptPart, Segment, SegmentRecord, Source, ViewChange } from '#contracts';
+import type { Agent, Origin, PromptPart, Segment, SegmentRecord, Source, ViewChange, CellPort } from '#contracts';
 import { holdRules, ruleInFormat, usesDateVariables, rules } from '#core/rules';
 import type { KnownRule, ResolvedSource } from '#core/rules';
 
@@ -67,7 +67,7 @@ const preparedByAgent = new WeakMap<Agent, PreparedDefinition>();
  */
 export const definitionSegments = (
   agent: Agent,
-  { startedAt, format }: { readonly startedAt: number; readonly format: number },
+  { runStartedAt: startedAt, format }: Pick<CellPort, 'runStartedAt' | 'format'>,
 ): PreparedDefinition => {
   let prepared = format === recordFormats.newest ? preparedByAgent.get(agent) : undefined;
   if (prepared === undefined) {

@@ -4,8 +4,8 @@
 import { utf8Bytes } from '#base';
 import type { Failure, Json, JsonObject } from '#base';
 import type { Agent, ChildRequest, ChildResultRef, Envelope, OwnOperation, Settlement, Source } from '#contracts';
-import { agentIdentity, shownBytesMax } from '#core/cells';
-import type { Cell } from '#core/cells';
+import { agentIdentity } from '#core/cells';
+import type { Cell } from '#core/memory';
 import { exceedsPreview, outputName } from '#core/rules';
 import { callAbout, failingChain, failingStep } from '#core/session';
 import type { CallEnd, ChildStart, Session, ToolCall, ToolRunner } from '#core/session';
@@ -51,7 +51,7 @@ const readCall = (agent: Agent, args: JsonObject): ChildGoal & Restriction => {
 
 const childEnd = (agent: Agent, session: Session, nth: number, settled: Settlement<unknown>, no: number): CallEnd => {
   const result = readChildResult(session, settled);
-  const shownMax = shownBytesMax(session.cell.limits);
+  const shownMax = session.cell.shownBytesMax;
   if (result !== null && exceedsPreview(result.envelope.output, shownMax))
     session.cell.storeOutput(outputName(agent.modelToolName, nth, 'txt'), { text: result.envelope.output });
   const of: Source[] = [{ from: 'operation', no }, ...(result === null ? [] : [result.source])];
@@ -67,7 +67,7 @@ export type ChildResult = { readonly envelope: Envelope; readonly source: Extrac
 export const readChildResult = ({ cell }: Session, settled: Settlement<unknown>): ChildResult | null => {
   if (!settled.ok) return null;
   const { crossing } = settled.value as ChildResultRef;
-  const content = cell.runtime.receivedCrossings.at(crossing)?.content;
+  const content = cell.runtime.received.at(crossing)?.content;
   return content === undefined
     ? null
     : { envelope: JSON.parse(content) as Envelope, source: { from: 'crossing', seq: crossing } };
@@ -110,7 +110,7 @@ export const childRequest = (
   goal: string | null,
   more: Omit<ChildRequest, 'agent' | 'goal'>,
 ): ChildRequest => {
-  // probe: child-goal-crossing
+  // probe: child-request
   return { agent: withinDepth(agent, cell.agent), goal, ...more };
 };
 

@@ -104,10 +104,10 @@ export const routeTo = (run: LocalRun, from: LiveCell, to: LiveCell, choice: Rou
 
 /** Context counts even if the window no longer has room for it; the rest comes from the current view. */
 const chooseParts = (
-  { view, agent, liveRun }: LiveCell,
+  { shown, agent, liveRun }: LiveCell,
   { categories, segments }: RouteChoice,
 ): RoutedMessages['parts'] => {
-  const all = new Map([...(view?.context ?? []), ...(view?.view ?? [])].map((segment) => [segment.id, segment]));
+  const all = new Map([...(shown?.context ?? []), ...(shown?.view ?? [])].map((segment) => [segment.id, segment]));
   return [...all.values()]
     .filter(({ id, category }) => categories?.includes(category) === true || segments?.includes(id) === true)
     .sort((one, other) => one.id - other.id)

@@ -1,7 +1,6 @@
 // Calls several sub-agents in parallel, waits for all of them or the timeout, and merges their findings.
 import type { JsonObject } from '#base';
 import type { Agent, Settlement, Source } from '#contracts';
-import { shownBytesMax } from '#core/cells';
 import { bytesForEach, exceedsPreview, numberDuplicates, outputName } from '#core/rules';
 import { limitFailure } from '#core/session';
 import type { LazyOperation, CallEnd, ToolCallChain, ChainStep, Session, ToolRunner } from '#core/session';
@@ -65,7 +64,7 @@ class GatherChain implements ToolCallChain {
 
   #end(): CallEnd {
     const { cell } = this.#session;
-    const shownMax = shownBytesMax(cell.limits);
+    const shownMax = cell.shownBytesMax;
     const of: Source[] = [];
     const missing: string[] = [];
     const present: string[] = [];

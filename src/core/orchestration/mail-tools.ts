@@ -7,7 +7,6 @@ import type { Json, JsonObject } from '#base';
 import type { PostRequest, ReceiveResult, WantedMail } from '#contracts';
 import { mailRefusals, mailToolValue } from '#core/bus';
 import type { MailToolReply } from '#core/bus';
-import { shownBytesMax } from '#core/cells';
 import { bytesForEach, isLongMail, mailBody, outputName } from '#core/rules';
 import {
   crossingAt,
@@ -105,7 +104,7 @@ const receiveChain = (call: ToolCall, session: Session, args: JsonObject, wanted
   const requestedMs = args['timeout_ms'];
   const ms = typeof requestedMs === 'number' ? Math.min(requestedMs, timeoutMaxMs) : timeoutDefaultMs;
   const { runtime } = session.cell;
-  const began = { now: runtime.now, downMs: runtime.downMs };
+  const beganAtMs = runtime.ageMs;
   return {
     begin: [
       {
@@ -118,11 +117,10 @@ const receiveChain = (call: ToolCall, session: Session, args: JsonObject, wanted
     ],
     onSettled: (_place, settled, no) => {
       const seqs = settled.ok ? (settled.value as unknown as ReceiveResult).messages : [];
-      const waitedMs = runtime.now - began.now - (runtime.downMs - began.downMs);
-      session.workClock.addWait({ at: runtime.now, ms: waitedMs });
+      session.workClock.addWait({ at: runtime.now, ms: runtime.ageMs - beganAtMs });
       noteMailRead(session, seqs);
       const { cell } = session;
-      const shownMax = shownBytesMax(cell.limits);
+      const shownMax = cell.shownBytesMax;
       const numbers = seqs.map((seq) => {
         const crossing = crossingAt(session, seq);
         const nth = cell.nextOutputNumber(call.name);

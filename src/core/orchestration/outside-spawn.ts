@@ -7,10 +7,11 @@ import { CloisterError, utf8Bytes } from '#base';
 import type { CellId, JsonObject } from '#base';
 import type { Agent, Birth, Frame, OutsideSpawn, SpawnRules, StartedAgent } from '#contracts';
 import { agentIdentity, earliestDeadline, lowerCaps, partyOf, spawnIdentity } from '#core/cells';
-import type { Cell, LiveCell, LocalRun, OutsideSpawnPorts, StartedChild } from '#core/cells';
+import type { LiveCell, LocalRun, OutsideSpawnPorts, StartedChild } from '#core/cells';
 import { sessionHandle } from '#core/bus';
 import type { MailToolReply } from '#core/bus';
 import type { CrossingMoment } from '#core/crossings';
+import type { Cell } from '#core/memory';
 import { mailBytesMax } from '#core/session';
 import type { SessionPorts } from '#core/session';
 import { findSpawnable, readSpawn, requestProblem, spawnLimitProblem } from './spawn-agent.ts';
@@ -19,13 +20,12 @@ import type { Spawner } from './spawn-agent.ts';
 type World = SessionPorts['world'];
 
 /** Starts again what the log says was started, and accepts more from now on. */
-export const acceptOutsideSpawns = (cell: Cell, world: World): void => {
-  const { runtime, agent } = cell;
-  if (agent.spawns === null) return;
-  const begins = runtime.liveRun.recorded?.cells.get(runtime.cellId)?.begins;
-  for (let no = -1; begins?.has(no) === true; no--) restoreSpawn(cell, world, begins.get(no)!);
-  const spawner = { cell, checkSteps: { left: checkStepsMax }, ports: { world } };
-  runtime.outsideSpawner = { spawn: (request, run) => spawnForOutside(spawner, request, run) };
+export const acceptOutsideSpawns = (parent: LiveCell, cell: Cell, world: World): void => {
+  if (parent.agent.spawns === null) return;
+  const begins = parent.liveRun.recorded?.cells.get(parent.cellId)?.begins;
+  const spawner = { cell, parent, checkSteps: { left: checkStepsMax }, ports: { world } };
+  for (let no = -1; begins?.has(no) === true; no--) restoreSpawn(spawner, begins.get(no)!);
+  parent.outsideSpawner = { spawn: (request, run) => spawnForOutside(spawner, request, run) };
 };
 
 /** For checking the goal against the agent's schema: as many steps as a turn has. */
@@ -54,36 +54,38 @@ export const startFromOutside = (run: LocalRun, parent: LiveCell, request: Outsi
   });
 };
 
-const spawnForOutside = (spawner: Spawner, request: OutsideSpawn, run: OutsideSpawnPorts): StartedAgent => {
-  const { runtime, agent: parent } = spawner.cell;
+/** `parent`: the run's side of the cell. */
+type OutsideSpawner = Spawner & { readonly parent: LiveCell };
+
+const spawnForOutside = (spawner: OutsideSpawner, request: OutsideSpawn, run: OutsideSpawnPorts): StartedAgent => {
+  const { cell, parent } = spawner;
   const goal = readGoal(request);
   const args = spawnArgs(request, goal);
   // probe: outside-spawn-rules
-  const rules = parent.spawns!;
+  const rules = parent.agent.spawns!;
   const at = run.time();
   const agent = decide({ ...spawner, checkSteps: { left: checkStepsMax } }, args, rules, at);
-  if (!runtime.account.canSpawn(0)) throw refused('SPAWN_LIMIT: the budget allows no more agents.');
+  if (!parent.account.canSpawn(0)) throw refused('SPAWN_LIMIT: the budget allows no more agents.');
   const id = `${agent.name}-${run.random()}` as CellId;
-  const redacted = goal === null ? null : redact(goal, agent, parent, run);
-  const { liveRun } = runtime;
+  const redacted = goal === null ? null : redact(goal, agent, parent.agent, run);
+  const { liveRun } = parent;
   const moment = { at, frame: liveRun.nextFrame };
-  admitChild(agent, spawner.cell, id);
+  admitChild(agent, parent, id);
   if (goal !== null && !liveRun.door.permits({ kind: 'goal', from: 'outside', to: id }, moment.frame)) {
     liveRun.door.forget(id);
     throw refused(`${agent.name} accepts no goal.`);
   }
-  const spawned = spawnIdentity(readSpawn(args), agent, runtime, id);
-  const operation = outsideChild(agent, spawner.cell, { cell: id, goal: redacted, moment });
-  runtime.beginOutside({
-    ...operation,
-    deadline: earliestDeadline(agent.budget, runtime.deadline, at),
+  const spawned = spawnIdentity(readSpawn(args), agent, parent, id);
+  parent.beginOutside({
+    ...outsideChild(agent, parent, { cell: id, goal: redacted, moment }),
+    deadline: earliestDeadline(agent.budget, parent.deadline, at),
     spawned,
     groupTokens: spawner.ports.world.groupTokens?.(agent),
-    about: { step: spawner.cell.nextUncalledStep, tool: 'agent:spawn', agent: spawned.name, by: 'outside' },
+    about: { step: cell.nextUncalledStep, tool: 'agent:spawn', agent: spawned.name, by: 'outside' },
   });
   return {
     cell: id,
-    parent: runtime.cellId,
+    parent: parent.cellId,
     sub_agent_id: spawned.name,
     session_id: sessionHandle(id),
     status: goal === null ? 'spawned' : 'running',
@@ -131,37 +133,39 @@ const redact = (goal: string, agent: Agent, parent: Agent, run: OutsideSpawnPort
 
 type NewCell = { readonly cell: CellId; readonly goal: string | null; readonly moment: CrossingMoment };
 
-const admitChild = (agent: Agent, { runtime }: Cell, cell: CellId): void =>
-  runtime.liveRun.door.admit(partyOf({ cell, parent: runtime.cellId, agent, spawned: true, byOutside: true }));
+const admitChild = (agent: Agent, { liveRun, cellId: parent }: LiveCell, cell: CellId): void =>
+  liveRun.door.admit(partyOf({ cell, parent, agent, spawned: true, byOutside: true }));
 
-const outsideChild = (agent: Agent, parent: Cell, { cell, goal, moment }: NewCell): Omit<StartedChild, 'deadline'> => {
-  const { runtime } = parent;
+const outsideChild = (
+  agent: Agent,
+  parent: LiveCell,
+  { cell, goal, moment }: NewCell,
+): Omit<StartedChild, 'deadline'> => {
   const request = { kind: 'goal', from: 'outside', to: cell, content: goal ?? '' } as const;
-  const passed = goal === null ? null : runtime.liveRun.door.cross(request, moment);
+  const passed = goal === null ? null : parent.liveRun.door.cross(request, moment);
   return {
     do: 'child',
     cell,
     agent,
     goal: passed === null || 'refused' in passed ? null : passed,
-    caps: lowerCaps(agent.budget, runtime.account.caps),
-    ancestry: [...runtime.ancestry, agentIdentity(agent)],
+    caps: lowerCaps(agent.budget, parent.account.caps),
+    ancestry: [...parent.ancestry, agentIdentity(agent)],
   };
 };
 
 /** The deadline depends on how long the parent had waited by then, so it is taken as recorded, like the identity. */
-const restoreSpawn = (cell: Cell, world: World, { record, no, at, contents = [] }: Frame): void => {
+const restoreSpawn = (spawner: OutsideSpawner, { record, no, at, contents = [] }: Frame): void => {
   const birth = record.type === 'begin' ? record.birth : undefined;
-  const { runtime, agent: parent } = cell;
-  const found =
-    birth && findRecorded(birth, { cell, checkSteps: { left: checkStepsMax }, ports: { world } }, parent.spawns!);
+  const { parent } = spawner;
+  const found = birth && findRecorded(birth, { ...spawner, checkSteps: { left: checkStepsMax } }, parent.agent.spawns!);
   // An agent that the definitions no longer have: the record is not reached, which a replay reports.
   if (record.type !== 'begin' || birth === undefined || found === undefined) return;
   const goal = contents.find(({ cell: to, kind }) => to === birth.cell && kind === 'goal')?.content ?? null;
   const { deadline, spawned, groupTokens } = birth;
   const { about } = record;
-  admitChild(found, cell, birth.cell);
-  runtime.beginOutside({
-    ...outsideChild(found, cell, { cell: birth.cell, goal, moment: { at, frame: no } }),
+  admitChild(found, parent, birth.cell);
+  parent.beginOutside({
+    ...outsideChild(found, parent, { cell: birth.cell, goal, moment: { at, frame: no } }),
     deadline,
     ...(spawned === undefined ? {} : { spawned }),
     ...(groupTokens === undefined ? {} : { groupTokens }),

@@ -8,6 +8,7 @@ import { routeTo, sendFromOutside, sendTasks } from './external-mail.ts';
 import { findLiveAgent, findMember } from './live-agents.ts';
 import { startFromOutside, whenCaughtUp } from './outside-spawn.ts';
 import { contextToShare } from './share.ts';
+import type { TeamMailbox } from './task-intake.ts';
 import type { TeamSessionRunner } from './team-session-runner.ts';
 
 /** What commands act on. */
@@ -54,9 +55,9 @@ export const runCommands: RunCommandTable<CommandedRun> = {
   'add-tasks': async (run, { tasks }) => {
     run.assertRunning();
     if (run.team === null) throw new CloisterError('cell_ended', 'This agent is not a team.');
-    await run.team.intake.ready();
+    await run.team.intake.ready(() => !run.root.halted && run.root.nextFrame < run.local.nextFrame);
     run.assertRunning();
-    sendTasks(run.local, run.root, JSON.stringify(run.team.intake.check(tasks)));
+    sendTasks(run.local, run.root, JSON.stringify(run.team.intake.check(tasks, teamMailbox(run))));
   },
   finish: (run, { name }) => {
     run.assertRunning();
@@ -65,6 +66,15 @@ export const runCommands: RunCommandTable<CommandedRun> = {
     // The root has no grace period: the user can wait, or cancel the run.
     if (cell !== run.root.cellId) run.haltAfter(run.root.agent.spawns?.graceMs ?? shutdownGraceMs, cell);
   },
+};
+
+const teamMailbox = ({ local, root }: CommandedRun): TeamMailbox => {
+  const mailbox = local.mail.directory.get(root.cellId)?.mailbox;
+  const fromOutside = (mailbox?.unread ?? []).filter(({ from }) => from === 'outside');
+  return {
+    closing: mailbox?.closing === true,
+    unread: fromOutside.flatMap(({ seq }) => root.receivedCrossings.at(seq)?.content ?? []),
+  };
 };
 
 /** By default, the root. */

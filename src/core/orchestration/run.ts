@@ -13,8 +13,9 @@ import type {
   RunCommandResults,
   RunPorts,
 } from '#contracts';
-import { agentIdentity, Cell, resultEnvelope, LocalContext } from '#core/cells';
-import type { CellRuntime, LocalRun, RunChild, StartedChild } from '#core/cells';
+import { agentIdentity, resultEnvelope, LocalContext } from '#core/cells';
+import type { LiveCell, LocalRun, RunChild, StartedChild } from '#core/cells';
+import { Cell } from '#core/memory';
 import { runSession } from '#core/session';
 import type { SessionPorts } from '#core/session';
 import { planProblems } from './coordinator-prompts.ts';
@@ -53,14 +54,15 @@ export class Run implements CommandedRun {
     this.#world = world;
     const account = run.accountFor(birth.cell, null, birth.caps);
     const seed = { ...birth, agent, createdAt, goal, frame, ancestry: [agentIdentity(agent)] };
+    // probe: run-root
     this.root = new LocalContext(run, seed, account);
     const cancelled = run.recorded?.cancelled ?? null;
     if (cancelled !== null) this.root.halt(undefined, cancelled.no, cancelled.at);
     else if (world.listener?.cancelled === true) this.do({ do: 'cancel' });
     const halt = (): void => this.root.halt();
     run.onBroken = halt;
-    const cell = new Cell(this.root, world.run, world);
-    acceptOutsideSpawns(cell, world);
+    const cell = new Cell(this.root.port, world.run, world);
+    acceptOutsideSpawns(this.root, cell, world);
     this.team = agent.team === null || goal === null ? null : new TeamSessionRunner(cell, world);
     // Not one async function, so that a waiting run holds no more memory than its session.
     this.outcome =
@@ -117,7 +119,7 @@ export class Run implements CommandedRun {
   }
 }
 
-const goalRefused = (runtime: CellRuntime): Outcome => ({
+const goalRefused = (runtime: LiveCell): Outcome => ({
   status: 'failed',
   output: '',
   data: null,
@@ -136,8 +138,8 @@ const resultRefused = (ended: Outcome, reason: string): Outcome => ({
 
 /** Runs the session of a child with the ports of its run. */
 export const runChild: RunChild = async (operation, runtime, world) => {
-  const cell = new Cell(runtime, world.run, world);
-  acceptOutsideSpawns(cell, world);
+  const cell = new Cell(runtime.port, world.run, world);
+  acceptOutsideSpawns(runtime, cell, world);
   const outcome = await (runtime.agent.team === null
     ? runSession(cell, childPorts(operation, runtime, world))
     : new TeamSessionRunner(cell, world).run());
@@ -147,13 +149,13 @@ export const runChild: RunChild = async (operation, runtime, world) => {
 };
 
 /** Most answers are only checked against their schema; a plan has its own check. */
-const childPorts = ({ agent, check }: StartedChild, runtime: CellRuntime, world: RunPorts): SessionPorts => {
+const childPorts = ({ agent, check }: StartedChild, runtime: LiveCell, world: RunPorts): SessionPorts => {
   const ports = sessionPorts(agent, world, runtime);
   return check === undefined ? ports : { ...ports, checkAnswer: (value) => planProblems(value, check.plan) };
 };
 
 /** Operations stopped at the end are counted only now, so the outcome is updated. */
-const withFinalSpend = (outcome: Outcome, runtime: CellRuntime): Outcome => ({
+const withFinalSpend = (outcome: Outcome, runtime: LiveCell): Outcome => ({
   ...outcome,
   spent: runtime.account.spent(outcome.spent.ms),
 });

@@ -2,13 +2,13 @@
 import { CloisterError } from '#base';
 import type { Failure } from '#base';
 import type { Agent, RunPorts } from '#contracts';
-import type { CellRuntime } from '#core/cells';
+import type { LiveCell } from '#core/cells';
 import type { SessionPorts } from '#core/session';
 import { beginCompactor } from './compactor.ts';
 import { asSpawned } from './started-agent.ts';
 import { toolRunners } from './tool-runners.ts';
 
-export const sessionPorts = (agent: Agent, world: RunPorts, runtime: CellRuntime): SessionPorts => {
+export const sessionPorts = (agent: Agent, world: RunPorts, runtime: LiveCell): SessionPorts => {
   const tools = toolRunners(agent);
   for (const one of agent.spawnable) {
     const count = agent.spawns?.pool[one.name] ?? 0;
@@ -30,7 +30,7 @@ const compaction = ({ compactor }: Agent): Pick<SessionPorts, 'compact'> =>
   compactor === null ? {} : { compact: (session, text) => beginCompactor(compactor, session, text) };
 
 /** A fork may have replaced the agent's model from some frame on. */
-const forkModels = (agent: Agent, world: RunPorts, runtime: CellRuntime): Pick<SessionPorts, 'currentModels'> => {
+const forkModels = (agent: Agent, world: RunPorts, runtime: LiveCell): Pick<SessionPorts, 'currentModels'> => {
   const { amendments } = runtime.liveRun;
   const named = amendments.modelsFor(agent.name);
   if (named.length === 0) return {};

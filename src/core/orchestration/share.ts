@@ -20,13 +20,13 @@ const shareOf = (agent: Agent, { cell, window }: Session): string => {
   // probe: share-held
   const context = shareableContext(window.context, agent.share);
   // probe: share-prompt
-  const prompt = shareablePrompt(cell.agent, cell.runtime.liveRun.startedAt, agent.share);
+  const prompt = shareablePrompt(cell.agent, cell.runtime.runStartedAt, agent.share);
   return JSON.stringify([...prompt, ...context]);
 };
 
 /** The context that a live cell could share with an agent by now, whether its model has seen it or not. */
-export const contextToShare = ({ view, receivedCrossings }: LiveCell, agent: Agent): readonly SharedMessage[] => {
-  const context = view?.context ?? [];
+export const contextToShare = ({ shown, receivedCrossings }: LiveCell, agent: Agent): readonly SharedMessage[] => {
+  const context = shown?.context ?? [];
   const isShown = (seq: number): boolean =>
     context.some(({ origin }) => origin.of.some((source) => source.from === 'crossing' && source.seq === seq));
   return [

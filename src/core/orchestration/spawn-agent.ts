@@ -13,6 +13,7 @@ import type {
   PendingOperation,
   PostRequest,
   ShareName,
+  SpawnedChild,
   SpawnIdentity,
   SpawnRules,
 } from '#contracts';
@@ -21,7 +22,6 @@ import type { MailToolReply } from '#core/bus';
 import { isTopic } from '#core/registry';
 import { requestShutdown, shutdownGraceMs, mailBytesMax, mailSchemas, callAbout, stepAbout } from '#core/session';
 import type { ToolCall, ToolCallChain, Session, SessionPorts, ToolRunner } from '#core/session';
-import type { SpawnedChild } from '#core/cells';
 import { childRequest, inputProblems } from './agent-tool.ts';
 import { withShare } from './define-agent.ts';
 import { absentTool, asSpawned, readRestriction, restrictAgent } from './started-agent.ts';
@@ -291,7 +291,7 @@ const reportEnd = (
   { settled }: PendingOperation<ChildOperation>,
 ): PostRequest => {
   const seq = settled?.ok === true ? settled.value.crossing : null;
-  const content = seq === null ? undefined : cell.runtime.receivedCrossings.at(seq)?.content;
+  const content = seq === null ? undefined : cell.runtime.received.at(seq)?.content;
   const status = content === undefined ? 'cancelled' : (JSON.parse(content) as Envelope).status;
   return { kind: 'report-end', name, status, seq };
 };

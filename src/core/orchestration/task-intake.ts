@@ -1,20 +1,19 @@
 // Tasks that are added to a team while it works. They are checked when they are added, and queued when their message is read.
 import { CloisterError, extractJson, decodeMessage } from '#base';
-import type { Mail, TaskSpec } from '#contracts';
-import type { Cell } from '#core/cells';
+import type { Agent, Mail, TaskSpec } from '#contracts';
 import { parseTasks } from '#core/tasks';
 import type { KnownTasks, TaskQueue } from '#core/tasks';
 
 export class TaskIntake {
-  readonly #cell: Cell;
+  readonly #team: Agent;
   readonly #queue: TaskQueue;
   /** Ids of added tasks that are not queued yet; null until tasks are added. */
   #pendingIds: Set<string> | null = null;
   readonly #started = Promise.withResolvers<void>();
   isOpen = false;
 
-  constructor(cell: Cell, queue: TaskQueue) {
-    this.#cell = cell;
+  constructor(team: Agent, queue: TaskQueue) {
+    this.#team = team;
     this.#queue = queue;
   }
 
@@ -25,21 +24,20 @@ export class TaskIntake {
   }
 
   /** Resolves when it is known whether tasks can be added: after a crash, once the session has reached the end of the log. */
-  async ready(): Promise<void> {
+  async ready(isBehind: () => boolean): Promise<void> {
     await this.#started.promise;
-    const { runtime } = this.#cell;
-    const isBehind = (): boolean => this.isOpen && !runtime.halted && runtime.nextFrame < runtime.liveRun.nextFrame;
     // Recorded operations settle without any outside event, so yielding to the event loop is enough.
-    for (let turns = 0; turns < turnsMax && isBehind(); turns++) await Promise.resolve();
+    for (let turns = 0; turns < turnsMax && this.isOpen && isBehind(); turns++) await Promise.resolve();
   }
 
   /** Throws if the tasks are invalid or the team accepts no more. */
-  check(specs: unknown): readonly TaskSpec[] {
-    if (!this.isOpen || this.#mailbox()?.closing === true)
+  check(specs: unknown, { closing, unread }: TeamMailbox): readonly TaskSpec[] {
+    if (!this.isOpen || closing)
       throw new CloisterError('cell_ended', 'The team has finished and accepts no more tasks.');
-    const assignees = Object.keys(this.#cell.agent.team!.members);
-    const tasks = parseTasks(specs, this.knownTasks(), { assignees, allowAll: true });
-    for (const { id } of tasks) this.#knownTasks().add(id);
+    const pending = (this.#pendingIds ??= new Set(this.#unreadTaskIds(unread)));
+    const assignees = Object.keys(this.#team.team!.members);
+    const tasks = parseTasks(specs, this.#knownTasks(pending), { assignees, allowAll: true });
+    for (const { id } of tasks) pending.add(id);
     return tasks;
   }
 
@@ -52,12 +50,11 @@ export class TaskIntake {
 
   /** Whether a message contains added tasks. */
   isTaskMessage({ agent_id: sender, recipient_id: reader }: Mail): boolean {
-    return sender === null && reader === this.#cell.agent.name;
+    return sender === null && reader === this.#team.name;
   }
 
   /** The tasks in the queue and those still in messages. */
-  knownTasks(): KnownTasks {
-    const pending = this.#knownTasks();
+  #knownTasks(pending: ReadonlySet<string>): KnownTasks {
     return {
       size: this.#queue.size + pending.size,
       has: (id) => this.#queue.get(id) !== undefined || pending.has(id),
@@ -66,25 +63,17 @@ export class TaskIntake {
     };
   }
 
-  #knownTasks(): Set<string> {
-    return (this.#pendingIds ??= new Set(this.#unreadTaskIds()));
-  }
-
   /** Ids of tasks in unread messages, which remain in the mailbox after a crash. */
-  #unreadTaskIds(): readonly string[] {
-    const { receivedCrossings } = this.#cell.runtime;
-    return (this.#mailbox()?.unread ?? []).flatMap(({ seq, from }) => {
-      const content = from === 'outside' ? receivedCrossings.at(seq)?.content : undefined;
-      const mail = content === undefined ? null : (decodeMessage(content) as Mail);
-      return mail === null || !this.isTaskMessage(mail) ? [] : parseSpecs(mail.text).map(({ id = '' }) => id);
+  #unreadTaskIds(unread: readonly string[]): readonly string[] {
+    return unread.flatMap((content) => {
+      const mail = decodeMessage(content) as Mail;
+      return this.isTaskMessage(mail) ? parseSpecs(mail.text).map(({ id = '' }) => id) : [];
     });
   }
-
-  #mailbox() {
-    const { liveRun, cellId } = this.#cell.runtime;
-    return liveRun.mail.directory.get(cellId)?.mailbox;
-  }
 }
+
+/** The mailbox of a team: whether it is about to end, and its unread messages from outside. */
+export type TeamMailbox = { readonly closing: boolean; readonly unread: readonly string[] };
 
 const turnsMax = 10_000_000;
 

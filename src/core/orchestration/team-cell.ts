@@ -13,7 +13,7 @@ import type {
   TeamMessage,
   TeamPart,
 } from '#contracts';
-import type { Cell } from '#core/cells';
+import type { Cell } from '#core/memory';
 import { recordedVersions, truncateHandover } from '#core/rules';
 import { teamTextsByVersion } from '#core/tasks';
 import type { TeamTexts } from '#core/tasks';
@@ -30,7 +30,7 @@ export type TeamChildInput = Pick<ChildRequest, 'check' | 'groupTokens' | 'spawn
 
 /** In the version that the run uses. */
 export const teamTextsOf = ({ runtime }: Cell): TeamTexts =>
-  teamTextsByVersion[recordedVersions(runtime.liveRun.format).teamTexts]!;
+  teamTextsByVersion[recordedVersions(runtime.format).teamTexts]!;
 
 /** Starts the cell, or says why it cannot start. */
 export const beginTeamChild = (

@@ -2,7 +2,7 @@
 import { deepFreeze, omitUndefined } from '#base';
 import type { ErrorCode, Failure, Json } from '#base';
 import type { Envelope, Outcome, Status, Task } from '#contracts';
-import type { Cell } from '#core/cells';
+import type { Cell } from '#core/memory';
 import { missingTasks, missingSection, resultsText, taskSummary } from '#core/tasks';
 import type { TaskQueue } from '#core/tasks';
 
@@ -121,6 +121,6 @@ const outcome = (
     data: data ?? tasks,
     failure: failure ?? null,
     missing: missing.slice(0, missingMax).map(({ id }) => id),
-    spent: runtime.account.spent(runtime.now - runtime.createdAt - runtime.downMs),
+    spent: runtime.spent,
   });
 };

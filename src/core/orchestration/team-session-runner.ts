@@ -19,7 +19,7 @@ import type {
   TaskSpec,
 } from '#contracts';
 import type { TeamGoal, TeamRules } from '#contracts';
-import type { Cell } from '#core/cells';
+import type { Cell } from '#core/memory';
 import {
   abortedReason,
   isFinal,
@@ -68,7 +68,7 @@ export class TeamSessionRunner {
     const { memoryScope, retries, members } = this.#rules;
     const texts = teamTextsOf(cell);
     this.queue = new TaskQueue({ assignees: Object.keys(members), memoryScope, retries, allowAll: true, texts });
-    this.intake = new TaskIntake(cell, this.queue);
+    this.intake = new TaskIntake(cell.agent, this.queue);
   }
 
   async run(): Promise<Outcome> {
@@ -273,17 +273,17 @@ export class TeamSessionRunner {
   /** Reads a crossed result once and releases it: only the queue keeps it. */
   #envelopeOf(settled: Settlement<{ readonly crossing: number }>): Envelope | Failure {
     if (!settled.ok) return settled.failure;
-    const { receivedCrossings } = this.#cell.runtime;
-    const content = receivedCrossings.at(settled.value.crossing)?.content;
-    receivedCrossings.forget(settled.value.crossing);
+    const { received } = this.#cell.runtime;
+    const content = received.at(settled.value.crossing)?.content;
+    received.forget(settled.value.crossing);
     return content === undefined ? { code: 'crossing_refused' } : (JSON.parse(content) as Envelope);
   }
 
   #receive(settled: Settlement<ReceiveResult>): void {
-    const { receivedCrossings } = this.#cell.runtime;
+    const { received } = this.#cell.runtime;
     for (const seq of settled.ok ? settled.value.messages : []) {
-      const arrived = receivedCrossings.at(seq);
-      receivedCrossings.forget(seq);
+      const arrived = received.at(seq);
+      received.forget(seq);
       if (arrived?.kind !== 'message') continue;
       const mail = decodeMessage(arrived.content) as Mail;
       // Tasks that were already added change nothing.
@@ -343,7 +343,7 @@ const backOffMsMax = 60_000;
 
 /** The request of the caller. A team that an agent calls gets only a goal. */
 const readTeamGoal = ({ runtime, parent }: Cell): TeamGoal => {
-  const content = runtime.receivedCrossings.at(0)?.content ?? '';
+  const content = runtime.received.at(0)?.content ?? '';
   return parent === null ? (JSON.parse(content) as TeamGoal) : { goal: content, tasks: null, answer: true };
 };
 

@@ -84,7 +84,7 @@ const beginAttempt = (
     ...(schema === undefined ? {} : { schemaBytes: schemaBytes(cell.agent) }),
   });
   if (!window.matchesRequest(request)) return { failure: { code: 'unattributed' } };
-  cell.runtime.attach({ attempt });
+  cell.runtime.attach(attempt, session.window);
   return cell.runtime.begin(new ModelStep(session, model, { ...request, schema }, { hold, replyTokens }));
 };
 
@@ -110,7 +110,7 @@ const acceptReply = (session: Session, model: Model, no: number, hold: Amounts):
   const isUsable = reply.finish !== 'error' && reply.finish !== 'content-filter' && !isBlank(text);
   // If the agent answers in JSON, only a value that fits is a result.
   if (isUsable && /* probe: json-latest-text */ cell.agent.output.format !== 'json') session.latestText = text;
-  const { caps } = cell.runtime.account;
+  const caps = cell.runtime.capsUpwards[0]!;
   // probe: reply-overdrawn
   if (reply.usage !== null && isOverdrawn(hold, { usage: reply.usage, price: model.price, caps }))
     return { failure: { code: 'budget_overdrawn' } };
@@ -199,7 +199,8 @@ const retryAfterMaxMs = 120_000;
 
 const backOff = async ({ cell, workClock }: Session, failure: Failure, attempt: number): Promise<void> => {
   const ms = failure.retryAfterMs ?? backOffMs * 2 ** (attempt - 1);
-  await cell.runtime.run({ do: 'sleep', ms: Math.min(ms, workClock.untilDeadlineMs()), why: 'back-off' });
+  const { runtime } = cell;
+  await runtime.first([runtime.begin({ do: 'sleep', ms: Math.min(ms, workClock.untilDeadlineMs()), why: 'back-off' })]);
 };
 
 /** After these failures, neither a retry nor another model helps. */

@@ -11,13 +11,13 @@ import type { Session } from './state.ts';
 /** The longest reply, thinking included. `windowTokens`: the window's limit for this model. */
 export const replyCap = ({ cell }: Session, model: Model, windowTokens: number): ReplyCap => {
   const { runtime, limits, agent } = cell;
-  return holdRules(runtime.liveRun.format).replyCap({
+  return holdRules(runtime.format).replyCap({
     agentMax: limits.maxOutputTokens,
     modelMax: model.maxOutputTokens,
     reasoning: agent.settings.reasoning ?? 'none',
     windowTokens,
     // probe: reply-cap-caps
-    caps: runtime.account.capsUpwards,
+    caps: runtime.capsUpwards,
     price: model.price,
   });
 };
@@ -28,7 +28,7 @@ export const holdFor = (session: Session, model: Model, reply: number): Amounts 
   const name = modelName(model);
   const isComparable = latestUsage !== null && latestUsage.model === name && latestUsage.cuts === window.cuts;
   return {
-    ...holdRules(runtime.liveRun.format).hold({
+    ...holdRules(runtime.format).hold({
       model: name,
       promptTokens: isComparable ? window.tokens - latestUsage.atTokens : window.tokens,
       reported: isComparable ? latestUsage.tokens : null,
@@ -37,7 +37,7 @@ export const holdFor = (session: Session, model: Model, reply: number): Amounts 
       reply,
       price: model.price,
     }),
-    ...(runtime.account.tracksMemory ? { bytes: sessionMemoryBytes(session) } : {}),
+    ...(runtime.tracksMemory ? { bytes: sessionMemoryBytes(session) } : {}),
   };
 };
 
@@ -56,8 +56,7 @@ export const replyTooShort = ({ unit, cap, parts, tokens }: ReplyShare, shortest
 
 /** The session's window, mailbox, journal and outputs. */
 const sessionMemoryBytes = ({ window, cell }: Session): number => {
-  const { runtime } = cell;
-  return window.bytes + (runtime.liveRun.mail.directory.get(runtime.cellId)?.mailbox.bytes ?? 0) + cell.journalBytes;
+  return window.bytes + cell.runtime.mailBytes + cell.journalBytes;
 };
 
 const noTiers: NonNullable<Price['tiers']> = [];

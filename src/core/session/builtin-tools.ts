@@ -2,7 +2,6 @@
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { BuiltinTool, MailTool, RetrySafety, StepOperation, ToolSchema, ToolResultValue } from '#contracts';
-import { shownBytesMax } from '#core/cells';
 import { cutBytes, dataFrame } from '#core/rules';
 import { failingChain, stepAbout, stepChain } from './tool-call-chain.ts';
 import type { ToolCall, Session, ToolRunner } from './state.ts';
@@ -104,7 +103,7 @@ const chainsByTool: Record<FileTool, ToolRunner['createChain']> = {
   list_files: (call, _args, session) =>
     step(call, session, async () => {
       const files = (await session.cell.workspace.list()).filter(({ path }) => !isToolOutput(path, session));
-      return formatFileList(files, shownBytesMax(session.cell.limits));
+      return formatFileList(files, session.cell.shownBytesMax);
     }),
 };
 
@@ -167,7 +166,7 @@ const partialTailBytes = (bytes: Uint8Array): number => {
 };
 
 const sliceLength = (args: JsonObject, session: Session): number =>
-  Math.min(numberOr(args['bytes'], Infinity), Math.max(4, shownBytesMax(session.cell.limits) - 100));
+  Math.min(numberOr(args['bytes'], Infinity), Math.max(4, session.cell.shownBytesMax - 100));
 
 const textArg = (args: JsonObject, name: string): string => {
   const value = args[name];

@@ -159,5 +159,5 @@ const show = (
   if (!isMadeBy(rule, 'received')) return;
   for (const source of of)
     if (source.from === 'crossing' && !session.deferred.some(({ seq }) => seq === source.seq))
-      session.cell.runtime.receivedCrossings.forgetMail(source.seq);
+      session.cell.runtime.received.forgetMail(source.seq);
 };

@@ -22,7 +22,7 @@ export const compactByModel = async (session: Session, model: Model): Promise<vo
   session.workClock.add(settled!);
   if (!settled!.ok) return;
   const { crossing: seq } = settled!.value;
-  const { status, output } = JSON.parse(cell.runtime.receivedCrossings.at(seq)?.content ?? 'null') as Envelope;
+  const { status, output } = JSON.parse(cell.runtime.received.at(seq)?.content ?? 'null') as Envelope;
   const bytes = old.reduce((sum, segment) => sum + segment.bytes, 0);
   if (status !== 'completed' || output.trim() === '' || output.length * 2 > bytes) return;
   window.replace(first, last, { rule: 'summary@1', of: [{ from: 'crossing', seq }] }, 'DIALOG');

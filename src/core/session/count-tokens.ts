@@ -14,7 +14,7 @@ export const countPromptTokens = async (session: Session, model: Model): Promise
   const { countTokens: count } = model;
   const room = roomFor(session, model, windowLimit(session, model));
   if (count === undefined || bytesToTokens(window.bytes, room) < room.tokens * estimateFractionMax) return;
-  const settled = await cell.runtime.run({
+  const counting = cell.runtime.begin({
     do: 'step',
     name: 'count:tokens',
     repeat: 'free',
@@ -22,8 +22,9 @@ export const countPromptTokens = async (session: Session, model: Model): Promise
     timeoutCode: 'tool_timeout',
     work: async (): Promise<Json> => count(JSON.stringify(window.view.map(({ part }) => part))),
   });
+  const { settled } = await cell.runtime.first([counting]);
   // If the tokenizer fails or returns an impossible count, the estimate stays.
-  const tokens = settled.ok ? settled.value : null;
+  const tokens = settled!.ok ? settled!.value : null;
   if (typeof tokens === 'number' && tokens > 0)
     session.latestCount = { model: modelName(model), perByte: estimateTokensPerByte(tokens, window.bytes) };
 };

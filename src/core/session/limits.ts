@@ -1,6 +1,6 @@
 // The limits that end a session: working time, the deadline, and the names under which they are reported.
 import type { Failure, LimitName } from '#base';
-import type { Cell } from '#core/cells';
+import type { Cell } from '#core/memory';
 
 export const limitFailure = (name: LimitName): Failure => ({
   code: 'agent_limit',

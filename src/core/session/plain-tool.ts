@@ -2,7 +2,6 @@
 import { CloisterError, utf8Bytes } from '#base';
 import type { Json } from '#base';
 import type { Settlement, StepContext, ToolDefinition, ToolOutput, ToolResultValue } from '#contracts';
-import { shownBytesMax } from '#core/cells';
 import { outputName, preview, previewBytesMax } from '#core/rules';
 import { textExtension } from './output-extension.ts';
 import type { OutputExtension } from './output-extension.ts';
@@ -36,7 +35,7 @@ export const plainTool = (tool: ToolDefinition): ToolRunner => ({
           const safe = await world.redactInPieces(text);
           return toolValue(/* probe: tool-text */ safe, {
             world,
-            shownMax: shownBytesMax(cell.limits),
+            shownMax: cell.shownBytesMax,
             name: () => outputName(tool.name, nth, extension),
           });
         },

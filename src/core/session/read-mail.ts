@@ -1,14 +1,13 @@
 // Shows a session its mail. Each message is shown once.
 import { decodeMessage } from '#base';
 import type { Mail, Source } from '#contracts';
-import { shownBytesMax } from '#core/cells';
 import { isLongMail, mailOutputName, mailBody } from '#core/rules';
 import type { ResolvedSource } from '#core/rules';
 import { mailBytesMax } from './send-mail.ts';
 import type { Asker, DeferredMessage, Session } from './state.ts';
 
 export const crossingAt = ({ cell }: Session, seq: number): Extract<ResolvedSource, { from: 'crossing' }> => {
-  const { kind, content } = cell.runtime.receivedCrossings.at(seq)!;
+  const { kind, content } = cell.runtime.received.at(seq)!;
   return { from: 'crossing', kind, content };
 };
 
@@ -16,7 +15,7 @@ export const crossingAt = ({ cell }: Session, seq: number): Extract<ResolvedSour
 export const showMail = (session: Session, seqs: readonly number[]): void => {
   const { cell, window } = session;
   // Without read_output the session cannot read the rest, so it is shown the full text.
-  const shownMax = session.tools.has('read_output') ? shownBytesMax(cell.limits) : mailBytesMax;
+  const shownMax = session.tools.has('read_output') ? cell.shownBytesMax : mailBytesMax;
   for (const seq of seqs) {
     const nth = cell.nextOutputNumber('mail');
     const crossing = crossingAt(session, seq);
@@ -28,7 +27,7 @@ export const showMail = (session: Session, seqs: readonly number[]): void => {
   const newest = askersOf(session, seqs).at(-1);
   session.asker = newest === undefined ? null : { from: newest.from, id: newest.id };
   noteReads(session, seqs);
-  for (const seq of seqs) cell.runtime.receivedCrossings.forgetMail(seq);
+  for (const seq of seqs) cell.runtime.received.forgetMail(seq);
 };
 
 /** The session was shown a person's messages while it worked for another. Now it works for that person. */
@@ -40,7 +39,7 @@ export const showDeferred = (session: Session): void => {
   session.asker = { from: 'outside', id };
   session.reads = [{ from: 'outside', chain, isFollowed: false }];
   session.deferred = [];
-  for (const { seq } of deferred) session.cell.runtime.receivedCrossings.forgetMail(seq);
+  for (const { seq } of deferred) session.cell.runtime.received.forgetMail(seq);
 };
 
 /**
@@ -61,7 +60,7 @@ export const noteMailRead = (session: Session, seqs: readonly number[]): void =>
 const noteReads = (session: Session, seqs: readonly number[]): void => {
   for (const seq of seqs) {
     const { kind, content } = crossingAt(session, seq);
-    const from = session.cell.runtime.receivedCrossings.at(seq)?.from;
+    const from = session.cell.runtime.received.at(seq)?.from;
     if (kind === 'result' || from === undefined) continue;
     const { chain } = decodeMessage(content) as Mail;
     session.reads = [...session.reads.filter((read) => read.from !== from), { from, chain, isFollowed: false }];
@@ -72,7 +71,7 @@ const noteReads = (session: Session, seqs: readonly number[]): void => {
 const askersOf = (session: Session, seqs: readonly number[]) =>
   seqs.flatMap((seq): readonly (DeferredMessage & Pick<Asker, 'from'>)[] => {
     const { kind, content } = crossingAt(session, seq);
-    const from = session.cell.runtime.receivedCrossings.at(seq)?.from;
+    const from = session.cell.runtime.received.at(seq)?.from;
     if (kind !== 'message' || from === undefined) return [];
     const { id, message_type: type, chain } = decodeMessage(content) as Mail;
     return type === 'message' ? [{ from, id, chain, seq }] : [];

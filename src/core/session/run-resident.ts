@@ -7,7 +7,7 @@
 import { CloisterError } from '#base';
 import type { Failure } from '#base';
 import type { CrossingEnd, Outcome, PostRequest, ReceiveResult } from '#contracts';
-import type { Cell } from '#core/cells';
+import type { Cell } from '#core/memory';
 import { answerEnd, shutdownOutcome, stoppedOutcome, textForCaller, worksForCaller } from './session-outcome.ts';
 import { WorkClock } from './limits.ts';
 import { showDeferred, showMail } from './read-mail.ts';
@@ -19,7 +19,7 @@ type RunTurns = (session: Session) => Promise<Outcome>;
 
 /** Waits for the first mail; null if the cell already has a goal. No session is created before that, to save memory. */
 export const awaitFirstMail = async (cell: Cell): Promise<ReceiveResult | Failure | null> => {
-  if (cell.runtime.receivedCrossings.at(0)?.kind === 'goal') return null;
+  if (cell.runtime.received.at(0)?.kind === 'goal') return null;
   try {
     return await nextMail(cell);
   } catch (error) {

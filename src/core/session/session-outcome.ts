@@ -125,8 +125,7 @@ const outcome = (
 };
 
 /** Time during which the run was down does not count. */
-export const elapsedSpend = ({ cell: { runtime } }: Session): Spent =>
-  runtime.account.spent(runtime.now - runtime.createdAt - runtime.downMs);
+export const elapsedSpend = ({ cell: { runtime } }: Session): Spent => runtime.spent;
 
 /** A defect stops only this session, and is reported as one. */
 export const failureFrom = (error: unknown): Failure => {

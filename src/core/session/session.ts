@@ -1,6 +1,6 @@
 // Runs one agent's session from its goal to its outcome.
 import type { Outcome, ReceiveResult } from '#contracts';
-import type { Cell } from '#core/cells';
+import type { Cell } from '#core/memory';
 import { ContextWindow } from '#core/memory';
 import { askModel, addReplyToWindow } from './ask-model.ts';
 import { callTools } from './call-tools.ts';
@@ -28,7 +28,7 @@ const runFullSession = async (cell: Cell, ports: SessionPorts): Promise<Outcome>
   const outcome =
     first !== null && 'code' in first ? stoppedOutcome(session, first) : await runOpenSession(session, first);
   // From here on nobody can start an agent that would be left over.
-  cell.runtime.outsideSpawner = null;
+  cell.runtime.refuseOutsideSpawns();
   return cell.runtime.spawnedChildren.length === 0 ? outcome : endSpawned(session, outcome);
 };
 
@@ -51,7 +51,7 @@ const showStart = (session: Session): void => {
   const { task } = session.cell.runtime;
   if (task !== null) return showTask(session, task);
   showNewContext(session, 'at creation');
-  if (session.cell.runtime.receivedCrossings.at(0)?.kind === 'goal')
+  if (session.cell.runtime.received.at(0)?.kind === 'goal')
     session.window.add({ rule: 'goal@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
 };
 
@@ -85,7 +85,6 @@ const openSession = (cell: Cell, ports: SessionPorts): Session => {
   const sources =
     ports.sources.length === 0 ? none : ports.sources.map((use) => new SourceSession(/* probe: source-use */ use));
   const window = new ContextWindow(cell);
-  cell.runtime.view = window;
   const caller = cell.parent ?? 'outside';
   return {
     cell,

@@ -4,7 +4,7 @@ import type { Session } from './state.ts';
 
 export const showNewContext = (session: Session, when: 'at creation' | 'by now'): void => {
   const { cell, window } = session;
-  const context = cell.runtime.receivedCrossings.addedContext(when);
+  const context = cell.runtime.received.addedContext(when);
   for (const crossing of context.slice(session.shownContextCount)) {
     // Notes about similar children have the same text, so each is shown once.
     if (crossing.kind !== 'note' || !session.shownNotes.includes(crossing.content))

@@ -1,13 +1,12 @@
 // Shows a task's cell the task, the results it depends on, its messages, and nothing else.
 import type { Crossed, Source, TeamPart } from '#contracts';
-import { shownBytesMax } from '#core/cells';
 import { readDependency, dependencyOutputName, exceedsPreview, resultOutputName } from '#core/rules';
 import type { Session } from './state.ts';
 import { windowLimit, windowTokensDefault } from './window-limit.ts';
 
 export const showTask = (session: Session, part: TeamPart): void => {
   const { cell, window } = session;
-  const context = cell.runtime.receivedCrossings.addedContext('at creation');
+  const context = cell.runtime.received.addedContext('at creation');
   window.add({ rule: 'task@1', of: [{ from: 'crossing', seq: 0 }] }, 'DIALOG');
   const results = context.filter(({ kind }) => kind === 'dependency');
   if (part.part === 'answer') showAll(session, results);
@@ -22,7 +21,7 @@ const sourceOf = ({ seq }: Crossed): Source => ({ from: 'crossing', seq });
 /** One segment per result, so that each has its own origin and the oldest can be dropped first. */
 const showEach = (session: Session, results: readonly Crossed[], heading: number): void => {
   const { cell, window } = session;
-  const shownMax = Math.min(shownBytesMax(cell.limits), bytesPerResult(session, results.length));
+  const shownMax = Math.min(cell.shownBytesMax, bytesPerResult(session, results.length));
   for (const [index, result] of results.entries()) {
     // probe: dependency-number
     const nth = cell.nextOutputNumber('dependency');

@@ -16,7 +16,7 @@ import type {
   CheckSteps,
   RunPorts,
 } from '#contracts';
-import type { Cell } from '#core/cells';
+import type { Cell } from '#core/memory';
 import type { ContextWindow } from '#core/memory';
 import type { WorkClock } from './limits.ts';
 import type { SourceSession } from './source-session.ts';

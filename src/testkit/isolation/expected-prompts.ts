@@ -4,7 +4,7 @@ import { decodeMessage } from '#base';
 import type { CellId } from '#base';
 import type { CrossingEnd, Envelope, Frame, Mail, ReceiveResult, Task, TeamMessage } from '#contracts';
 import { followTasks } from '#core/audit';
-import { shownBytesMax } from '#core/cells';
+import { shownBytesMax } from '#core/memory';
 import { resolveLimits } from '#core/registry';
 import { buildSynthesisPrompt, buildTaskPrompt } from '#core/orchestration';
 import { windowTokensDefault } from '#core/session';

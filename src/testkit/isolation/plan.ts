@@ -3,7 +3,7 @@
 import { CloisterError, isObject } from '#base';
 import type { JsonObject } from '#base';
 import type { Validate } from '#contracts';
-import { shownBytesMax } from '#core/cells';
+import { shownBytesMax } from '#core/memory';
 import type { CellLimits } from '#core/registry';
 import { Rng } from './rng.ts';
 import type { CaseSize } from './case-size.ts';

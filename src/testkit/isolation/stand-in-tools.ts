@@ -1,7 +1,7 @@
 // Stand-ins for tools and tool sources. Their results depend on every byte of the call.
 import type { JsonObject } from '#base';
 import type { ToolDefinition, ToolOutput, ToolSource } from '#contracts';
-import { shownBytesMax } from '#core/cells';
+import { shownBytesMax } from '#core/memory';
 import { Rng, allGuesses } from './rng.ts';
 import type { CaseSize } from './case-size.ts';
 import type { FakeTime } from './fake-time.ts';

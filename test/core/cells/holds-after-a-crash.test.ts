@@ -6,7 +6,7 @@ import { recordFormats } from '#base';
 import type { CellId, RunId } from '#base';
 import type { Amounts, ChildRequest, Frame, PendingOperation, RunPorts, StepOperation } from '#contracts';
 import { LocalContext, LocalRun, readRecordedRun } from '#core/cells';
-import type { CellRuntime, RunChild } from '#core/cells';
+import type { LiveCell, RunChild } from '#core/cells';
 import type { Account } from '#core/events';
 import { defineAgent } from '#core/orchestration';
 import { loadAccounts } from '../load-accounts.ts';
@@ -30,7 +30,7 @@ class Scenario {
   #waitingForDisk: (() => void)[] = [];
   /** How long the log was when each process started. */
   readonly #processStarts = [0];
-  #contexts = new Map<CellId, CellRuntime>();
+  #contexts = new Map<CellId, LiveCell>();
   #pending = new Map<string, { readonly cell: CellId; readonly pending: PendingOperation }>();
   /** The steps whose work has started in this process and has not ended. */
   #working = new Map<string, (share: number) => void>();

@@ -43,7 +43,8 @@ const liveCells = () => {
   return { run, lead: open('lead', null), child: open('child', 'lead'), stranger: open('stranger', null) };
 };
 
-const post = async (cell: LocalContext, request: PostRequest) => cell.run({ do: 'post', name: 'test', request });
+const post = async (cell: LocalContext, request: PostRequest) =>
+  (await cell.first([cell.begin({ do: 'post', name: 'test', request })])).settled;
 
 test('a cell can ask its own children to finish, and nobody else', async () => {
   const { run, lead, child, stranger } = liveCells();

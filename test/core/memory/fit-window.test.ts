@@ -6,7 +6,7 @@ import { defineAgent } from 'cloister';
 import { recordFormats } from '#base';
 import type { CellId, Hash, Json } from '#base';
 import type { Category, Crossed, History, ReplyPart, Segment, Settlement, SharedMessage } from '#contracts';
-import type { Cell } from '#core/cells';
+import type { Cell } from '#core/memory';
 import { fitWindow, defaultTokensPerByte, shareableContext, showReceived, ContextWindow } from '#core/memory';
 import { testRuns } from '../../test-seed.ts';
 
@@ -25,8 +25,9 @@ const cellOf = ({ prompt, goal, given, turns }: Story) => {
   const journal = new Map<number, Settlement<Json>>();
   const arrived = [{ kind: 'goal', content: goal }, ...given, ...turns.flatMap(({ late }) => late)];
   const runtime = {
-    liveRun: { startedAt: 0, format: recordFormats.newest },
-    receivedCrossings: { at: (seq: number) => arrived[seq] },
+    runStartedAt: 0,
+    format: recordFormats.newest,
+    received: { at: (seq: number) => arrived[seq] },
   };
   const cell = { agent, runtime, settled: (no: number) => journal.get(no) } as unknown as Cell;
   return { cell, journal };

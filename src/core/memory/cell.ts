@@ -1,11 +1,10 @@
-// What one session owns. A cell holds no reference to another cell.
+// What one session owns: the records, outputs and files of its cell. Of the rest of the run it sees only the cell's port.
 import { utf8Bytes } from '#base';
 import type { CellId, Json, RunId } from '#base';
-import type { Agent, InheritedFiles, Settlement, ToolResultValue, CellFolder, CellFolders } from '#contracts';
+import type { Agent, CellPort, InheritedFiles, Settlement, ToolResultValue, CellFolder, CellFolders } from '#contracts';
 import type { CellLimits } from '#core/registry';
-import type { CellRuntime } from './cell-runtime.ts';
 import { inheritedFolder } from './inherited-folder.ts';
-import { limitsOf } from './limits.ts';
+import { limitsOf, shownBytesMax } from './cell-limits.ts';
 
 /** An output the cell can read back by name: stored bytes, or a crossing's text. `framed`: the bytes are such a text too. */
 export type StoredOutputRef = { readonly ref: string; readonly framed?: true } | { readonly text: string };
@@ -14,7 +13,7 @@ export type StoredOutputRef = { readonly ref: string; readonly framed?: true } |
 export type CellWorld = { readonly workspaces: CellFolders; readBlob(ref: string): Promise<Uint8Array> };
 
 export class Cell {
-  readonly runtime: CellRuntime;
+  readonly runtime: CellPort;
   readonly limits: CellLimits;
   readonly #run: RunId;
   readonly #world: CellWorld;
@@ -28,7 +27,7 @@ export class Cell {
   #outputs: Map<string, StoredOutputRef> | undefined;
   #files: Map<string, number> | undefined;
 
-  constructor(runtime: CellRuntime, run: RunId, world: CellWorld) {
+  constructor(runtime: CellPort, run: RunId, world: CellWorld) {
     this.runtime = runtime;
     this.limits = limitsOf(runtime.agent, runtime.parent === null);
     this.#run = run;
@@ -56,14 +55,19 @@ export class Cell {
   /** What its agent's turn before, in the same conversation, left to it. */
   get #inherited(): Pick<InheritedFiles, 'files' | 'outputs'> {
     // probe: inherited-crossing
-    const crossed = this.runtime.receivedCrossings.addedContext('at creation').find(({ kind }) => kind === 'file');
+    const crossed = this.runtime.received.addedContext('at creation').find(({ kind }) => kind === 'file');
     return crossed === undefined ? nothingInherited : (JSON.parse(crossed.content) as InheritedFiles);
+  }
+
+  /** How many bytes of one result are shown. */
+  get shownBytesMax(): number {
+    return shownBytesMax(this.limits);
   }
 
   /** Stores one of the cell's settled operations. */
   record(no: number, settled: Settlement<Json>): void {
     (this.#journal ??= new Map()).set(no, settled);
-    if (this.runtime.account.tracksMemory) this.#journalBytes += settlementBytes(settled);
+    if (this.runtime.tracksMemory) this.#journalBytes += settlementBytes(settled);
   }
 
   /** The size of its settled operations, including their outputs. */

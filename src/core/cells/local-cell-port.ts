@@ -1,0 +1,144 @@
+// What a session gets of its cell: the contract, and nothing behind it. The run's side is private, so no code of a session reaches it.
+import type { CellId, Failure } from '#base';
+import type { Agent, Amounts, Attempt, CellPort, ChildOperation, ChildRequest, LiveEvent } from '#contracts';
+import type { OwnOperation, PendingOperation, ReceivedContent, ShownWindow, SpawnedChild, Spent } from '#contracts';
+import type { SpawnIdentity, TeamPart } from '#contracts';
+import type { LiveCell } from './live-cell.ts';
+
+export class LocalCellPort implements CellPort {
+  readonly #cell: LiveCell;
+
+  constructor(cell: LiveCell) {
+    this.#cell = cell;
+  }
+
+  get cellId(): CellId {
+    return this.#cell.cellId;
+  }
+
+  get agent(): Agent {
+    return this.#cell.agent;
+  }
+
+  get depth(): number {
+    return this.#cell.depth;
+  }
+
+  get parent(): CellId | null {
+    return this.#cell.parent;
+  }
+
+  get spawned(): SpawnIdentity | null {
+    return this.#cell.spawned;
+  }
+
+  get task(): TeamPart | null {
+    return this.#cell.task;
+  }
+
+  get ancestry(): readonly string[] {
+    return this.#cell.ancestry;
+  }
+
+  get groupTokens(): number | undefined {
+    return this.#cell.groupTokens;
+  }
+
+  get runStartedAt(): number {
+    return this.#cell.liveRun.startedAt;
+  }
+
+  get format(): number {
+    return this.#cell.liveRun.format;
+  }
+
+  get capsUpwards(): readonly Amounts[] {
+    return this.#cell.account.capsUpwards;
+  }
+
+  get tracksMemory(): boolean {
+    return this.#cell.account.tracksMemory;
+  }
+
+  get now(): number {
+    return this.#cell.now;
+  }
+
+  get ageMs(): number {
+    const { now, createdAt, downMs } = this.#cell;
+    return now - createdAt - downMs;
+  }
+
+  get deadline(): number {
+    return this.#cell.deadline;
+  }
+
+  get deadlineNow(): number {
+    return this.#cell.deadlineNow;
+  }
+
+  get spent(): Spent {
+    return this.#cell.account.spent(this.ageMs);
+  }
+
+  get mailBytes(): number {
+    const { liveRun, cellId } = this.#cell;
+    return liveRun.usesMail ? (liveRun.mail.directory.get(cellId)?.mailbox.bytes ?? 0) : 0;
+  }
+
+  begin<O extends OwnOperation>(operation: O): PendingOperation<O> {
+    return this.#cell.begin(operation);
+  }
+
+  beginChild(request: ChildRequest): PendingOperation<ChildOperation> | Failure {
+    return this.#cell.beginChild(request);
+  }
+
+  first<P extends PendingOperation>(pending: readonly P[]): Promise<P> {
+    return this.#cell.first(pending);
+  }
+
+  cancel(pending: PendingOperation, reason?: Failure): void {
+    this.#cell.cancel(pending, reason);
+  }
+
+  unsettled<P extends PendingOperation>(pending: readonly P[]): readonly P[] {
+    return this.#cell.unsettled(pending);
+  }
+
+  get isStopped(): boolean {
+    return this.#cell.isStopped;
+  }
+
+  attach(attempt: Attempt, shown: ShownWindow): void {
+    this.#cell.attach(attempt, shown);
+  }
+
+  get received(): ReceivedContent {
+    return this.#cell.receivedCrossings;
+  }
+
+  amendedGoal(requested: string): string {
+    return this.#cell.amendedGoal(requested);
+  }
+
+  get spawnedChildren(): readonly SpawnedChild[] {
+    return this.#cell.spawnedChildren;
+  }
+
+  get outsideSpawns(): number {
+    return this.#cell.outsideSpawns;
+  }
+
+  refuseOutsideSpawns(): void {
+    this.#cell.outsideSpawner = null;
+  }
+
+  emit(event: LiveEvent): void {
+    this.#cell.emit(event);
+  }
+
+  get hasLiveListeners(): boolean {
+    return this.#cell.hasLiveListeners;
+  }
+}
