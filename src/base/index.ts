@@ -11,6 +11,8 @@ export { Semaphore } from './semaphore.ts';
 export type { Json, JsonObject } from './json.ts';
 export { readTeamGoal, describeTeamGoal } from './team-goal.ts';
 export type { TeamGoalInfo } from './team-goal.ts';
+export { graphLayers, listEdges } from './graph-layers.ts';
+export type { GraphEdge } from './graph-layers.ts';
 export { nearestName } from './nearest-name.ts';
 export { agentNamed, unknownNameText, unknownAgentError } from './unknown-agent.ts';
 export { isName } from './ids.ts';

@@ -191,6 +191,7 @@ export type {
 } from './segment.ts';
 export type { ChildResultRef, Envelope, Outcome, RunOutcome, SpawnedOutcome, Status } from './session.ts';
 export type {
+  DrawableTask,
   DependencyHead,
   MemoryScope,
   Task,

@@ -133,6 +133,11 @@ export type TeamGoal = {
   readonly planOnly?: boolean;
 };
 
+/** What a drawing needs to know about a task. */
+export type DrawableTask = Pick<Task, 'id' | 'title' | 'assignee' | 'dependsOn' | 'status'> & {
+  readonly reason?: TaskReason | null;
+};
+
 /** A task of a run, reported for people. */
 export type TaskReport = Omit<Task, 'order' | 'when'> & {
   /** The cells that worked on it, the newest last. */

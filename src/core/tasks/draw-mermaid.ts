@@ -2,8 +2,10 @@
 //
 //   M1. There is one line per task, then one per dependency, whatever the texts contain: everything except letters, digits,
 //       spaces and commas is written as a Mermaid entity, and node names are made from indexes, never from text.
-import { toDrawable, listEdges } from './draw-layers.ts';
-import type { DrawableInput, DrawableTask } from './draw-layers.ts';
+import { listEdges } from '#base';
+import type { DrawableTask } from '#contracts';
+import { toDrawable } from './draw-layers.ts';
+import type { DrawableInput } from './draw-layers.ts';
 import { statusOrder, statusStyles } from './draw-status.ts';
 import { plainText, titleText } from './draw-text.ts';
 

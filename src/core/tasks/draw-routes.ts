@@ -2,7 +2,7 @@
 //
 //   R1. Every edge has a segment of its own. What several edges share is a stem, which is drawn once.
 //   R2. A stem belongs to one task and leads away from it or to it, so the drawing never suggests an edge that does not exist.
-import type { TaskEdge } from './draw-layers.ts';
+import type { GraphEdge } from '#base';
 
 /** A segment between two points. Points below the number of tasks are tasks; the others are bends. */
 export type EdgeSegment = {
@@ -23,7 +23,7 @@ export type Routes = {
 /** The maximum number of bends; edges for which none are left are loose. */
 const bendsMax = 20_000;
 
-export const routeEdges = (edges: readonly TaskEdge[], taskDepths: readonly number[]): Routes => {
+export const routeEdges = (edges: readonly GraphEdge[], taskDepths: readonly number[]): Routes => {
   const depths = [...taskDepths];
   const depth = (point: number): number => depths[point] ?? 0;
   const segments: EdgeSegment[] = edges.map((edge) =>
@@ -62,7 +62,7 @@ export const routeEdges = (edges: readonly TaskEdge[], taskDepths: readonly numb
 type Bundle = { readonly task: number; readonly isAway: boolean; readonly edges: readonly number[] };
 
 /** Groups each long edge with those that start at the same task or end at the same task, whichever group is larger. */
-const bundleEdges = (edges: readonly TaskEdge[], long: readonly number[]): readonly Bundle[] => {
+const bundleEdges = (edges: readonly GraphEdge[], long: readonly number[]): readonly Bundle[] => {
   const leaving = Map.groupBy(long, (at) => edges[at]!.from);
   const arriving = Map.groupBy(long, (at) => edges[at]!.to);
   const isAway = (at: number): boolean =>

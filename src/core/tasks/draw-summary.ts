@@ -1,5 +1,5 @@
 // Draws a summary in place of a graph that is too large to read: how many tasks have which status.
-import type { DrawableTask } from './draw-layers.ts';
+import type { DrawableTask } from '#contracts';
 import { countStatuses, statusStyles, formatTaskCount, withCommas } from './draw-status.ts';
 import { svgDocument } from './draw-style.ts';
 import { escapeXml } from './draw-text.ts';

@@ -2,8 +2,11 @@
 //
 //   S1. There is one group per task and one line per dependency, whatever the tasks' texts contain.
 //   S2. Nothing is shown by colour alone: each status also has a word and a symbol.
-import { toDrawable, listEdges } from './draw-layers.ts';
-import type { DrawableInput, DrawableTask, TaskEdge } from './draw-layers.ts';
+import { listEdges } from '#base';
+import type { GraphEdge } from '#base';
+import type { DrawableTask } from '#contracts';
+import { toDrawable } from './draw-layers.ts';
+import type { DrawableInput } from './draw-layers.ts';
 import { countStatuses, statusStyles, formatTaskCount, withCommas } from './draw-status.ts';
 import { svgDocument } from './draw-style.ts';
 import { drawSummary } from './draw-summary.ts';
@@ -126,7 +129,7 @@ const taskElement = (
 
 const namesMax = 6;
 
-const taskTitles = (tasks: readonly DrawableTask[], edges: readonly TaskEdge[]): string => {
+const taskTitles = (tasks: readonly DrawableTask[], edges: readonly GraphEdge[]): string => {
   const names = edges.slice(0, namesMax).map(({ from }) => titleText(tasks[from]?.title ?? '', 60));
   return [...names, ...(edges.length > namesMax ? [`${edges.length - namesMax} more`] : [])].join(', ');
 };

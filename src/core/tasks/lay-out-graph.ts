@@ -1,6 +1,8 @@
 // Lays out the boxes and lines of a task graph, on a page as close to a screen's shape as the graph allows.
-import { assignLayers, listEdges } from './draw-layers.ts';
-import type { DrawableTask, TaskEdge } from './draw-layers.ts';
+import { listEdges } from '#base';
+import type { GraphEdge } from '#base';
+import type { DrawableTask } from '#contracts';
+import { assignLayers } from './draw-layers.ts';
 import { listNeighbours, orderLayers } from './draw-order.ts';
 import { assignCoordinates } from './draw-coordinates.ts';
 import { routeEdges } from './draw-routes.ts';
@@ -12,7 +14,7 @@ export type Layout = {
   /** One per task, in their order: its upper left corner and its layer. */
   readonly boxes: readonly { readonly x: number; readonly y: number; readonly layer: number }[];
   /** One per dependency. */
-  readonly lines: readonly (TaskEdge & LayoutLine)[];
+  readonly lines: readonly (GraphEdge & LayoutLine)[];
   /** Parts that several lines share. */
   readonly stems: readonly LayoutLine[];
 };
@@ -56,7 +58,7 @@ type PlacedGraph = {
   readonly middles: readonly number[];
   readonly extent: number;
   readonly isDown: boolean;
-  readonly edges: readonly TaskEdge[];
+  readonly edges: readonly GraphEdge[];
   readonly routes: Routes;
   readonly layerCount: number;
   readonly taskCount: number;

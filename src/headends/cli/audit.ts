@@ -3,9 +3,8 @@ import type { Cloister, RunReport } from '#contracts';
 import { auditLines } from './shared/audit-lines.ts';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { openToRead } from './shared/open-run.ts';
+import { openToRead, resolveRun } from './shared/open-run.ts';
 import { runArgument, workspaceOption } from './shared/options.ts';
-import { resolveRun } from './shared/resolve-name.ts';
 import { sanitizeAll } from './shared/sanitize-text.ts';
 
 export default defineCommand({

@@ -35,9 +35,9 @@ import {
   budgetOptions,
   conversationOption,
   workspaceOption,
+  agentOrDefault,
 } from './shared/options.ts';
-import { agentOrDefault } from './shared/read-input.ts';
-import { formatConversation, fullConversation } from './shared/resolve-name.ts';
+import { formatConversation, fullConversation } from './shared/open-run.ts';
 import { sanitizeBlock, sanitizeLine } from './shared/sanitize-text.ts';
 
 export default defineCommand({

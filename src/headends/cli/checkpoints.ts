@@ -7,7 +7,14 @@ import type { ExitCode } from './shared/errors.ts';
 import { followRun } from './shared/follow-run.ts';
 import { count, dateTime, plural } from './shared/format-numbers.ts';
 import { cloisterCommand, shellWord } from './shared/next-commands.ts';
-import { listKnownConversations, openForRun, openToRead } from './shared/open-run.ts';
+import {
+  listKnownConversations,
+  openForRun,
+  openToRead,
+  findCheckpointByName,
+  formatConversation,
+  resolveRun,
+} from './shared/open-run.ts';
 import {
   agentsOptions,
   eventsOption,
@@ -18,8 +25,7 @@ import {
   workspaceOption,
 } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
-import { findCheckpointByName, formatConversation, resolveRun } from './shared/resolve-name.ts';
-import type { ResolvedCheckpoint } from './shared/resolve-name.ts';
+import type { ResolvedCheckpoint } from './shared/open-run.ts';
 import { sanitizeAll, sanitizeLine, truncateColumns, wrapText } from './shared/sanitize-text.ts';
 import { tableLines } from './shared/table.ts';
 import type { Column } from './shared/table.ts';

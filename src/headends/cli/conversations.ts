@@ -7,7 +7,7 @@ import { errorValue, exitCode, UsageError } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
 import { count, dateTime, plural } from './shared/format-numbers.ts';
 import { cloisterCommand, shellWord } from './shared/next-commands.ts';
-import { listKnownConversations, openToRead } from './shared/open-run.ts';
+import { listKnownConversations, openToRead, formatConversation, resolveConversation } from './shared/open-run.ts';
 import {
   agentsOptions,
   flag,
@@ -20,7 +20,6 @@ import {
   workspaceOption,
 } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
-import { formatConversation, resolveConversation } from './shared/resolve-name.ts';
 import { sanitizeAll, sanitizeLine, truncateColumns, wrapText } from './shared/sanitize-text.ts';
 import { tableLines } from './shared/table.ts';
 import type { Column } from './shared/table.ts';

@@ -5,10 +5,9 @@ import { exitCode } from './shared/errors.ts';
 import { dateTime, plural } from './shared/format-numbers.ts';
 import { mailDetailLines, mailHeadLine, mailSizeDetail } from './shared/mail-lines.ts';
 import { cloisterCommand } from './shared/next-commands.ts';
-import { openToRead } from './shared/open-run.ts';
+import { openToRead, resolveRun } from './shared/open-run.ts';
 import { textOption, workspaceOption } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
-import { resolveRun } from './shared/resolve-name.ts';
 import { sanitizeAll } from './shared/sanitize-text.ts';
 
 export default defineCommand({

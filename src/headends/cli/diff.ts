@@ -5,10 +5,9 @@ import { describeAmendment } from './shared/describe.ts';
 import { exitCode } from './shared/errors.ts';
 import { count, money, plural } from './shared/format-numbers.ts';
 import { markDifference } from './shared/mark-difference.ts';
-import { openToRead } from './shared/open-run.ts';
+import { openToRead, resolveRun } from './shared/open-run.ts';
 import { requiredArgument, runArgument, workspaceOption } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
-import { resolveRun } from './shared/resolve-name.ts';
 import { truncateColumns, sanitizeLine, wrapText } from './shared/sanitize-text.ts';
 
 /** Exits like diff(1): 0 if they are identical, 1 if they differ. */

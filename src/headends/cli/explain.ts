@@ -3,10 +3,9 @@ import type { ExplainedSegment, Explanation, TrailStep } from '#contracts';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
 import { plural } from './shared/format-numbers.ts';
-import { openToRead } from './shared/open-run.ts';
+import { openToRead, resolveCell, resolveRun } from './shared/open-run.ts';
 import { requiredArgument, runArgument, textOption, workspaceOption } from './shared/options.ts';
 import type { Paint, Screen } from './shared/output.ts';
-import { resolveCell, resolveRun } from './shared/resolve-name.ts';
 import { sanitizeAll, excerpt, collapseSpaces, sanitizeLine } from './shared/sanitize-text.ts';
 
 export default defineCommand({

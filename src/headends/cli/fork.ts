@@ -7,10 +7,9 @@ import { defineCommand } from './shared/define-command.ts';
 import type { OptionSpec } from './shared/define-command.ts';
 import { UsageError } from './shared/errors.ts';
 import { followRun } from './shared/follow-run.ts';
-import { openForRun, openToRead } from './shared/open-run.ts';
+import { openForRun, openToRead, resolveCell, resolveSummary } from './shared/open-run.ts';
 import { listOperations, operationRef } from './shared/operations.ts';
 import { agentsOptions, eventsOption, runArgument, textOption, workspaceOption } from './shared/options.ts';
-import { resolveCell, resolveSummary } from './shared/resolve-name.ts';
 import { excerpt } from './shared/sanitize-text.ts';
 
 const grants = { goal: true, result: true, note: true, history: true, share: true } satisfies Record<GrantName, true>;

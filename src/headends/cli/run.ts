@@ -21,10 +21,11 @@ import {
   optionalArgument,
   valueOption,
   workspaceOption,
+  agentOrDefault,
+  readInput,
 } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
-import { agentOrDefault, readInput } from './shared/read-input.ts';
-import { formatConversation, fullConversation } from './shared/resolve-name.ts';
+import { formatConversation, fullConversation } from './shared/open-run.ts';
 import { sanitizeBlock, sanitizeLine, wrapText } from './shared/sanitize-text.ts';
 
 export default defineCommand({

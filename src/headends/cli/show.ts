@@ -12,12 +12,11 @@ import { count, dateTime, duration, money, plural } from './shared/format-number
 import { openGraphFile } from './shared/graph-file.ts';
 import { mailLines } from './shared/mail-lines.ts';
 import { continueCommand } from './shared/next-commands.ts';
-import { openToRead } from './shared/open-run.ts';
+import { openToRead, resolveRun } from './shared/open-run.ts';
 import { operationLines, listOperations } from './shared/operations.ts';
 import type { OperationView } from './shared/operations.ts';
 import { flag, runArgument, textOption, workspaceOption } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
-import { resolveRun } from './shared/resolve-name.ts';
 import { newRunProgress, applyEvent } from './shared/run-progress.ts';
 import { excerpt, padEnd, sanitizeAll, sanitizeLine, width } from './shared/sanitize-text.ts';
 import { figureLines } from './shared/summary-lines.ts';

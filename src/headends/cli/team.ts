@@ -1,7 +1,7 @@
 // `team`: runs a task graph that a coordinator planned or a user wrote.
 import { CloisterError } from '#base';
-import type { Agent, Cloister, RunOutcome, TaskReport, TaskSpec, TeamSession } from '#contracts';
-import type { CliFiles, TaskInput, TaskToDraw } from './shared/cli-world.ts';
+import type { Agent, Cloister, DrawableTask, RunOutcome, TaskReport, TaskSpec, TeamSession } from '#contracts';
+import type { CliFiles, TaskInput } from './shared/cli-world.ts';
 import { defineCommand } from './shared/define-command.ts';
 import type { CommandContext } from './shared/define-command.ts';
 import { UsageError } from './shared/errors.ts';
@@ -24,10 +24,10 @@ import {
   textOption,
   valueOption,
   workspaceOption,
+  readInput,
 } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
-import { readInput } from './shared/read-input.ts';
-import { resolveRun } from './shared/resolve-name.ts';
+import { resolveRun } from './shared/open-run.ts';
 import { excerpt, safeJson, sanitizeAll, sanitizeLine, wrapText } from './shared/sanitize-text.ts';
 
 export default defineCommand({
@@ -233,7 +233,7 @@ const savePlan = async (path: string, outcome: RunOutcome, { files }: CommandCon
 };
 
 /** Also draws runs that failed or were stopped, as far as they got. */
-const drawGraph = async (file: GraphFile, tasks: readonly TaskToDraw[]): Promise<FinishNotes> => {
+const drawGraph = async (file: GraphFile, tasks: readonly DrawableTask[]): Promise<FinishNotes> => {
   if (tasks.length === 0) return noNotes;
   return writeAndReport('graph', file.path, () => file.write(tasks));
 };
@@ -254,7 +254,7 @@ const writeAndReport = async (
 };
 
 /** All pending: a plan has not been run. */
-const plannedTasks = ({ output }: RunOutcome): readonly TaskToDraw[] =>
+const plannedTasks = ({ output }: RunOutcome): readonly DrawableTask[] =>
   (parsePlan(output)?.tasks ?? []).map(({ id = '', title, assignee = null, dependsOn = [] }) => ({
     id,
     title,

@@ -1,6 +1,6 @@
 // Graphs to draw, with texts that try to be markup.
 import * as fc from 'fast-check';
-import type { DrawableTask } from '../../../src/core/tasks/draw-layers.ts';
+import type { DrawableTask } from '#contracts';
 
 export const statuses = ['pending', 'blocked', 'ready', 'running', 'completed', 'failed', 'skipped'] as const;
 

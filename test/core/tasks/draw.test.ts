@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { DrawableTask } from '../../../src/core/tasks/draw-layers.ts';
+import type { DrawableTask } from '#contracts';
 import { drawMermaid } from '../../../src/core/tasks/draw-mermaid.ts';
 import { drawSvg } from '../../../src/core/tasks/draw-svg.ts';
 import { chain, fanOutAndIn, graph, linksIn, statuses } from './draw-graphs.ts';

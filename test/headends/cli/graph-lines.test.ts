@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { GraphTask } from '../../../src/headends/cli/shared/graph-layers.ts';
+import type { DrawableTask } from '#contracts';
 import { finalGraphLines, graphLines } from '../../../src/headends/cli/shared/graph-lines.ts';
 import type { GraphView } from '../../../src/headends/cli/shared/graph-lines.ts';
 import { width as widthOf } from '../../../src/headends/cli/shared/sanitize-text.ts';
@@ -11,7 +11,7 @@ const statuses = ['running', 'failed', 'ready', 'blocked', 'pending', 'skipped',
 const plain: GraphView = { width: 80, height: Infinity, paint: (_style, text) => text, unicode: true };
 const painted: GraphView['paint'] = (style, text) => styleText(style, text, { validateStream: false });
 
-const task = (id: string, changes: Partial<GraphTask> = {}): GraphTask => ({
+const task = (id: string, changes: Partial<DrawableTask> = {}): DrawableTask => ({
   id,
   title: `Task ${id}`,
   assignee: 'worker',
@@ -44,7 +44,7 @@ const hostileText = fc
   )
   .map((parts) => parts.join(''));
 
-const graph: fc.Arbitrary<readonly GraphTask[]> = fc
+const graph: fc.Arbitrary<readonly DrawableTask[]> = fc
   .array(
     fc.record({
       title: hostileText,

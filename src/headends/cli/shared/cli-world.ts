@@ -3,10 +3,9 @@ import type {
   CheckReport,
   ClientRules,
   Cloister,
+  DrawableTask,
   MigrationReport,
   Status,
-  Task,
-  TaskReason,
   TaskSpec,
   ToolNames,
   VerifyReport,
@@ -82,7 +81,7 @@ export type CliTasks = {
   read(path: string, assignees: readonly string[]): Promise<TaskInput>;
   /** The tasks in a team file; null if it has none or is not a team file. */
   ofTeam(path: string): Promise<readonly TaskSpec[] | null>;
-  draw(form: 'svg' | 'mermaid', tasks: readonly TaskToDraw[]): Promise<string>;
+  draw(form: 'svg' | 'mermaid', tasks: readonly DrawableTask[]): Promise<string>;
 };
 
 export type CliServer = {
@@ -94,11 +93,6 @@ export type CliServer = {
 
 /** Tasks, and the goal they serve. */
 export type TaskInput = { readonly goal: string | null; readonly tasks: readonly TaskSpec[] };
-
-/** The part of a task that a drawing needs. */
-export type TaskToDraw = Pick<Task, 'id' | 'title' | 'assignee' | 'dependsOn' | 'status'> & {
-  readonly reason?: TaskReason | null;
-};
 
 /** Lines typed by a user or read from a pipe. */
 export type Lines = {

@@ -2,12 +2,13 @@
 //
 //   F1. A path that is not writable is reported before anything runs.
 //   F2. An existing file is replaced only if an earlier run wrote it.
-import type { CliFiles, CliTasks, TaskToDraw } from './cli-world.ts';
+import type { DrawableTask } from '#contracts';
+import type { CliFiles, CliTasks } from './cli-world.ts';
 import { UsageError } from './errors.ts';
 
 export type GraphFile = {
   readonly path: string;
-  write(tasks: readonly TaskToDraw[]): Promise<void>;
+  write(tasks: readonly DrawableTask[]): Promise<void>;
 };
 
 type Form = { readonly drawn: 'svg' | 'mermaid'; readonly fenced?: true; wasWrittenByUs(text: string): boolean };

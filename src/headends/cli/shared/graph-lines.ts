@@ -2,10 +2,9 @@
 //
 //   G1. No line is wider than `width`, and there are at most `height` lines.
 //   G2. Titles, names and reasons are foreign text: they are sanitized before they reach the terminal.
-import type { TaskStatus } from '#contracts';
+import { graphLayers, listEdges } from '#base';
+import type { DrawableTask, TaskStatus } from '#contracts';
 import { count } from './format-numbers.ts';
-import { taskLayers } from './graph-layers.ts';
-import type { GraphTask } from './graph-layers.ts';
 import type { Paint, Style } from './output.ts';
 import { excerpt, padEnd, truncateColumns, width as widthOf } from './sanitize-text.ts';
 
@@ -23,11 +22,12 @@ export type GraphView = {
  * For a team at work: layer by layer, with the dependencies each task waits for. If there is no room for all tasks, running and
  * failed tasks come first, then ready ones, then the others; a last line counts the rest.
  */
-export const graphLines = (tasks: readonly GraphTask[], view: GraphView): readonly string[] => {
+export const graphLines = (tasks: readonly DrawableTask[], view: GraphView): readonly string[] => {
   const { shown, rest } = pickTasks(tasks, view.height);
   const needed = new Set(shown.flatMap(({ dependsOn }) => dependsOn));
   const byId = new Map(tasks.filter(({ id }) => needed.has(id)).map((task) => [task.id, task]));
-  const rows = taskLayers(shown).flatMap((layer) =>
+  const layers = graphLayers(shown.length, listEdges(shown)).map((layer) => layer.map((index) => shown[index]!));
+  const rows = layers.flatMap((layer) =>
     layer.map((task, at) => ({
       status: task.status,
       lead: bracketAt(at, layer.length, view.unicode),
@@ -40,7 +40,7 @@ export const graphLines = (tasks: readonly GraphTask[], view: GraphView): readon
 };
 
 /** For a team that has finished: in list order, each task with its status and, unless it completed, the reason. */
-export const finalGraphLines = (tasks: readonly GraphTask[], view: GraphView): readonly string[] => {
+export const finalGraphLines = (tasks: readonly DrawableTask[], view: GraphView): readonly string[] => {
   const { shown, rest } = pickTasks(tasks, view.height);
   const wordWidth = shown.reduce((most, { status }) => Math.max(most, status.length), 0);
   const rows = shown.map((task) => ({
@@ -64,15 +64,15 @@ const bracketAt = (at: number, size: number, unicode: boolean): string => {
 /** No column can show more of a text than this. */
 const textMax = 200;
 
-const taskTitle = ({ title }: GraphTask): string => excerpt(title, textMax) || '(no title)';
+const taskTitle = ({ title }: DrawableTask): string => excerpt(title, textMax) || '(no title)';
 
-const taskReasonText = ({ status, reason }: GraphTask): string =>
+const taskReasonText = ({ status, reason }: DrawableTask): string =>
   status === 'completed' || reason === undefined || reason === null ? '' : excerpt(reason.text, textMax);
 
 const namesMax = 5;
 
-const dependencyText = (task: GraphTask, byId: ReadonlyMap<string, GraphTask>): string => {
-  const isOpen = (before: GraphTask): boolean =>
+const dependencyText = (task: DrawableTask, byId: ReadonlyMap<string, DrawableTask>): string => {
+  const isOpen = (before: DrawableTask): boolean =>
     before !== task && before.status !== 'completed' && before.status !== 'skipped';
   const waited = [...new Set(task.dependsOn)]
     .map((id) => byId.get(id))
@@ -85,10 +85,10 @@ const dependencyText = (task: GraphTask, byId: ReadonlyMap<string, GraphTask>): 
     : `after ${names.join(', ')}`;
 };
 
-type Picked = { readonly shown: readonly GraphTask[]; readonly rest: ReadonlyMap<TaskStatus, number> };
+type Picked = { readonly shown: readonly DrawableTask[]; readonly rest: ReadonlyMap<TaskStatus, number> };
 
 /** The screen is redrawn often and shows few tasks, so this makes a single cheap pass over all of them. */
-const pickTasks = (tasks: readonly GraphTask[], height: number): Picked => {
+const pickTasks = (tasks: readonly DrawableTask[], height: number): Picked => {
   const rest = new Map<TaskStatus, number>();
   if (tasks.length <= height) return { shown: tasks, rest };
   const shownMax = Math.max(0, height - 1);

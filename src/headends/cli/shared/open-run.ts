@@ -1,9 +1,17 @@
 // Opens a workspace to read it, or an existing run with the agents that it was started with.
 import { CloisterError } from '#base';
-import type { RunId } from '#base';
-import type { Cloister, RunSummary } from '#contracts';
-import type { CliRuntime } from './cli-world.ts';
-import { resolveSummary } from './resolve-name.ts';
+import type { CellId, RunId } from '#base';
+import type {
+  Checkpoint,
+  Cloister,
+  ConversationRef,
+  ConversationSummary,
+  RunReport,
+  RunSummary,
+  TaskReport,
+} from '#contracts';
+import type { CliFiles, CliRuntime, CliWorld } from './cli-world.ts';
+import { UsageError } from './errors.ts';
 
 /** Opens the workspace without agents: reading records needs none. */
 export const openToRead = (workspace: string, { open }: Pick<CliRuntime, 'open'>): Promise<Cloister> =>
@@ -51,3 +59,170 @@ export const listKnownConversations = async <T>(
     return await list(other);
   }
 };
+
+// Finds what users name: runs, cells and checkpoints by a prefix of their id, conversations by name.
+
+const candidatesMax = 5;
+
+export const resolveRun = async (cloister: Cloister, name: string): Promise<RunId> =>
+  (await resolveSummary(cloister, name)).run;
+
+/** `last` stands for the newest run. */
+export const resolveSummary = async (cloister: Cloister, name: string): Promise<RunSummary> => {
+  const summaries = await cloister.runs();
+  if (name === 'last' && summaries[0] !== undefined) return summaries[0];
+  const runs = summaries.map(({ run }) => run);
+  const found = matchPrefix(name, runs, (run) => run.startsWith(name));
+  if (found.length > 1) throw ambiguousError('run', name, found);
+  const summary = summaries.find(({ run }) => run === found[0]);
+  if (summary !== undefined) return summary;
+  throw new CloisterError(
+    'run_unknown',
+    runs.length === 0 ? 'It has no runs yet.' : `The newest are: ${listNames(runs)}.`,
+  );
+};
+
+/** An agent name works too if only one cell has that agent, and so does a task id, which stands for the newest cell of the task. */
+export const resolveCell = (report: RunReport, name: string, tasks: readonly TaskReport[] = []): CellId => {
+  const cells = report.cells.map(({ cell }) => cell);
+  const task = tasks.find(({ id }) => id === name);
+  if (task !== undefined && !cells.some((cell) => cell === name)) return cellOfTask(task);
+  const ofAgent = report.cells.filter(({ agent }) => agent === name).map(({ cell }) => cell);
+  const found = ofAgent.length === 1 ? ofAgent : matchPrefix(name, cells, (cell) => cell.startsWith(name));
+  if (found.length === 1 && found[0] !== undefined) return found[0];
+  if (found.length > 1) throw ambiguousError('cell', name, found);
+  throw new CloisterError(
+    'cell_unknown',
+    `The run has: ${listNames(cells)}${tasks.length === 0 ? '' : `; its tasks: ${listNames(tasks.map(({ id }) => id))}`}.`,
+  );
+};
+
+const cellOfTask = ({ id, status, cells }: TaskReport): CellId => {
+  const newest = cells.at(-1);
+  if (newest !== undefined) return newest;
+  throw new CloisterError('cell_unknown', `No agent has worked on task ${id}: it is ${status}.`);
+};
+
+export const matchPrefix = <T extends string>(
+  name: string,
+  all: readonly T[],
+  fits: (one: T) => boolean,
+): readonly T[] => {
+  if (name === '') return [];
+  const exact = all.filter((one) => one === name);
+  return exact.length > 0 ? exact : all.filter(fits);
+};
+
+export const ambiguousError = (what: string, name: string, found: readonly string[]): UsageError =>
+  new UsageError(
+    `more than one ${what} starts with "${name}": ${listNames(found)}`,
+    `type more characters of the ${what} id`,
+  );
+
+export const listNames = (names: readonly string[]): string => {
+  const more = names.length - candidatesMax;
+  return `${names.slice(0, candidatesMax).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+};
+
+/**
+ * If several agents have a conversation of that name, the default agent's. `deleted`: prefer deleted ones. Also finds
+ * conversations that the command will refuse: the runtime says why.
+ */
+export const resolveConversation = async (
+  cloister: Cloister,
+  { name, agent }: { readonly name: string; readonly agent: string | null },
+  deleted: boolean,
+  runtime: Pick<CliRuntime, 'defaultAgent'>,
+): Promise<ConversationSummary> => {
+  const all = await cloister.conversations.list({ deleted: true });
+  const fitting = all.filter((one) => one.name === name && (agent === null || one.agent === agent));
+  const meant = fitting.filter(({ deletedAt }) => (deletedAt !== null) === deleted);
+  const [found, ...others] = meant.length === 0 ? fitting : meant;
+  if (found === undefined) throw unknownConversationError(all);
+  if (others.length === 0) return found;
+  const ofDefault = await runtime.defaultAgent(null);
+  const own = [found, ...others].find((one) => one.agent === ofDefault);
+  if (own !== undefined) return own;
+  const names = [found, ...others].map(formatConversation);
+  throw new UsageError(
+    `more than one agent has a conversation "${name}": ${listNames(names)}`,
+    `include the agent: ${names[0]}`,
+  );
+};
+
+const unknownConversationError = (all: readonly ConversationSummary[]): CloisterError =>
+  new CloisterError(
+    'conversation_unknown',
+    all.length === 0
+      ? 'This workspace has no conversations.'
+      : `The newest are: ${listNames(all.map(formatConversation))}.`,
+  );
+
+export type ResolvedCheckpoint = {
+  /** In the form that the runtime takes. */
+  readonly ref: string;
+  /** Null for a file that names no checkpoint of this workspace: the runtime says what is wrong with it. */
+  readonly checkpoint: Checkpoint | null;
+};
+
+export const findCheckpointByName = async (
+  cloister: Cloister,
+  { id, agent }: { readonly id: string; readonly agent: string | null },
+  { files, runtime }: Pick<CliWorld, 'files' | 'runtime'>,
+): Promise<ResolvedCheckpoint> => {
+  const checkpoints = await cloister.checkpoints.list(agent === null ? {} : { agent });
+  if (!isFile(id)) {
+    const checkpoint = await resolveCheckpoint(checkpoints, { id, agent }, runtime);
+    return { ref: checkpoint.id, checkpoint };
+  }
+  const named = await readCheckpointId(id, files);
+  return { ref: id, checkpoint: checkpoints.find((one) => one.id === named) ?? null };
+};
+
+const isFile = (id: string): boolean => /[/\\]|\.json$/u.test(id);
+
+const readCheckpointId = async (path: string, { readText }: Pick<CliFiles, 'readText'>): Promise<unknown> => {
+  try {
+    return (JSON.parse(await readText(path)) as Partial<Checkpoint> | null)?.id;
+  } catch {
+    return undefined;
+  }
+};
+
+/** `last` stands for the newest one. */
+const resolveCheckpoint = async (
+  checkpoints: readonly Checkpoint[],
+  { id, agent }: { readonly id: string; readonly agent: string | null },
+  runtime: Pick<CliRuntime, 'defaultAgent'>,
+): Promise<Checkpoint> => {
+  if (id === 'last' && checkpoints[0] !== undefined) return checkpoints[0];
+  const ids = checkpoints.map((one) => one.id);
+  const fitting = matchPrefix(id, ids, (one) => one.startsWith(id));
+  const found = fitting.length > 1 ? await preferDefaultAgent(checkpoints, fitting, runtime) : fitting;
+  if (found.length > 1) throw ambiguousError('checkpoint', id, found);
+  const checkpoint = checkpoints.find((one) => one.id === found[0]);
+  if (checkpoint !== undefined) return checkpoint;
+  const whose = agent === null ? '' : ` of ${agent}`;
+  throw new CloisterError(
+    'checkpoint_unknown',
+    ids.length === 0 ? `This workspace has no checkpoints${whose}.` : `The newest${whose} are: ${listNames(ids)}.`,
+  );
+};
+
+/** Only those of the default agent, if it has any of them. */
+const preferDefaultAgent = async (
+  checkpoints: readonly Checkpoint[],
+  ids: readonly string[],
+  { defaultAgent }: Pick<CliRuntime, 'defaultAgent'>,
+): Promise<readonly string[]> => {
+  const agent = await defaultAgent(null);
+  const own = checkpoints.flatMap((one) => (one.agent === agent && ids.includes(one.id) ? [one.id] : []));
+  return own.length === 0 ? ids : own;
+};
+
+/** `<agent>/<name>`. */
+export const formatConversation = ({ agent, name }: ConversationRef): string => `${agent}/${name}`;
+
+/** Completes a name with its agent; without a name, `main`. */
+export const fullConversation = (given: string | ConversationRef | null, agent: string): ConversationRef =>
+  given === null || typeof given === 'string' ? { agent, name: given ?? 'main' } : given;

@@ -5,7 +5,7 @@ import type { RunProgress, CellProgress } from './run-progress.ts';
 import type { CliWorld } from './cli-world.ts';
 import { eventLine } from './event-line.ts';
 import { duration, money, plural, compactNumber } from './format-numbers.ts';
-import { graphScreen } from './graph-screen.ts';
+import { graphScreen } from './task-lines.ts';
 import { openLiveScreen } from './live-screen.ts';
 import type { Drawing } from './live-screen.ts';
 import type { Output } from './output.ts';

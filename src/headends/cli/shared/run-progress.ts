@@ -1,8 +1,7 @@
 // The state of each cell of a run, built from its events.
 import type { CellId } from '#base';
-import type { DurableEvent, CrossingEnd, RunEvent, Status } from '#contracts';
+import type { CrossingEnd, DrawableTask, DurableEvent, RunEvent, Status } from '#contracts';
 import { compactNumber } from './format-numbers.ts';
-import type { GraphTask } from './graph-layers.ts';
 
 export type CellProgress = {
   readonly cell: CellId;
@@ -47,7 +46,7 @@ export type RunProgress = {
   readonly openTasks: Set<string>;
 };
 
-export type TaskView = GraphTask & {
+export type TaskView = DrawableTask & {
   /** When its latest attempt started, and the cell of that attempt. */
   readonly startedAt: number | null;
   readonly cell: CellId | null;

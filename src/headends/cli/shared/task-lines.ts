@@ -1,10 +1,12 @@
 // Formats the tasks of a team's run, one line each, at its end and for `show`.
-import type { TaskReport } from '#contracts';
+import type { CellId } from '#base';
+import type { DrawableTask, TaskReport } from '#contracts';
 import { count, plural } from './format-numbers.ts';
-import { finalGraphLines } from './graph-lines.ts';
-import { describeTaskCounts } from './graph-screen.ts';
-import type { Screen } from './output.ts';
-import { excerpt } from './sanitize-text.ts';
+import { finalGraphLines, graphLines, statusesByWeight, taskSigns } from './graph-lines.ts';
+import type { Paint, Screen } from './output.ts';
+import { activityText } from './run-progress.ts';
+import type { RunProgress } from './run-progress.ts';
+import { excerpt, truncateColumns } from './sanitize-text.ts';
 
 const linesMax = 60;
 
@@ -41,3 +43,69 @@ export const resultLines = (tasks: readonly TaskReport[], { paint, columns }: Sc
       ...(more > 0 ? [paint('dim', `  … ${plural(more, 'more line')}: use --json for all`)] : []),
     ];
   });
+
+// The live view of a team: its tasks, what each is doing now, and the usage so far.
+
+export type GraphScreen = { readonly columns: number; readonly linesMax: number; readonly paint: Paint };
+
+export type GraphScreenContent = {
+  readonly runProgress: RunProgress;
+  /** All tasks in their current state; if undefined, those known from events. */
+  readonly tasks: Iterable<DrawableTask> | undefined;
+  /** One line with the usage so far. */
+  readonly total: string;
+};
+
+/** At most this many lines stay at the end; the summary and `show` have all of them. */
+const finalMax = 200;
+
+/** Never more lines than `linesMax`. */
+export const graphScreen = (
+  shown: GraphScreenContent,
+  { columns, linesMax, paint }: GraphScreen,
+): readonly string[] => {
+  const { runProgress, total } = shown;
+  const all = [...(shown.tasks ?? [])];
+  const tasks = all.length > 0 ? all : [...runProgress.tasks.values()];
+  const height = Math.max(1, Math.min(linesMax - 2, finalMax));
+  return [
+    paint(
+      'dim',
+      truncateColumns(
+        `  ${plural(tasks.length, 'task')}: ${describeTaskCounts(tasks)}${describeCoordinator(runProgress)}`,
+        columns,
+      ),
+    ),
+    ...graphLines(
+      tasks.map((task) => withActivity(task, runProgress)),
+      { width: columns, height, paint, unicode: true },
+    ),
+    paint('dim', truncateColumns(total, columns)),
+  ];
+};
+
+/** `1 running, 2 waiting, 3 done`. */
+export const describeTaskCounts = (tasks: readonly Pick<DrawableTask, 'status'>[]): string => {
+  const counts = new Map<string, number>();
+  for (const { status } of tasks) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return statusesByWeight
+    .flatMap((status) => (counts.has(status) ? [`${count(counts.get(status)!)} ${taskSigns[status].word}`] : []))
+    .join(', ');
+};
+
+/** For a running task, shows what its cell is doing in place of the reason. */
+const withActivity = (task: DrawableTask, { cells, tasks }: RunProgress): DrawableTask => {
+  if (task.status !== 'running') return task;
+  const cell = cells.get(tasks.get(task.id)?.cell ?? ('' as CellId));
+  return cell === undefined ? task : { ...task, reason: { code: 'failed', text: activityText(cell) } };
+};
+
+/** When no task is open, the coordinator is writing the answer. */
+const describeCoordinator = ({ cells, tasks, openTasks }: RunProgress): string => {
+  if (openTasks.size > 0) return '';
+  const ofTasks = new Set([...tasks.values()].map(({ cell }) => cell));
+  const working = [...cells.values()].find(
+    ({ cell, parent, status }) => parent !== null && status === null && !ofTasks.has(cell),
+  );
+  return working === undefined ? '' : ` · ${working.agent} is answering (${activityText(working)})`;
+};
