@@ -1,16 +1,13 @@
 // The `cloister` command: passes the real terminal, signals and clock to the command-line headend.
 import { text as readAll } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { runCli, terminalLines } from '#headends/cli';
 import type { CliRuntime, CliStream, CliWorld } from '#headends/cli';
-import type { Configs, LaunchEnvironment } from '#app/agents';
+import type { CommandAgents } from './command-agents.ts';
 import { fileWorld, taskWorld } from './file-world.ts';
-import { lazyServeWorld } from './lazy-serve-world.ts';
 import { outputStream } from './output-stream.ts';
 import { buildName, packageFolder, packageVersion } from './package-folder.ts';
 import { systemLaunchEnvironment } from './system-world.ts';
 
-const demoFolder = fileURLToPath(new URL('examples/research', packageFolder));
 const templates = new URL('templates/start/', packageFolder);
 
 export const main = async (args: readonly string[]): Promise<void> => {
@@ -54,7 +51,10 @@ const cliWorld = (stdout: CliStream, stderr: CliStream): CliWorld => ({
   files: fileWorld,
   runtime: cliRuntime(),
   tasks: taskWorld,
-  server: lazyServeWorld,
+  server: {
+    serve: async (options, log) => (await import('./serve-world.ts')).serveWorld.serve(options, log),
+    makeToken: async (name) => (await import('./serve-world.ts')).serveWorld.makeToken(name),
+  },
 });
 
 const listen = (events: readonly string[], listener: (event: unknown) => void): (() => void) => {
@@ -65,31 +65,21 @@ const listen = (events: readonly string[], listener: (event: unknown) => void): 
 };
 
 /** Each command loads what it uses, so that the others start faster. */
-const cliRuntime = (configsFor = configsByOption()): CliRuntime => ({
-  open: async ({ workspace, agents, agent, demo = false, config = null, ofRun, offline = false, parallel = null }) => {
-    const { openCloister, openConfigured } = await import('./open-cloister.ts');
-    if (demo) return openCloister({ workspace, cwd: demoFolder, agents: ['lead.ai'] });
-    const configs = await configsFor(config);
-    const defaultAgent = await configs.defaultAgent();
-    const given = { workspace, offline, defaultAgent, ...(config === null ? {} : { config }) };
-    if (ofRun !== undefined && agents.length === 0) {
-      const { readRunStart } = await import('./read-run-start.ts');
-      return openCloister({ ...(await readRunStart(workspace, ofRun)), ...given });
-    }
-    const parallelOption = parallel === null ? {} : { parallel };
-    const paths = await pathsFor(agents, agent, configs);
-    return openConfigured({ ...given, ...parallelOption, agents: paths }, configs);
-  },
-  defaultAgent: async (config) => {
-    const configs = await configsFor(config);
-    const agent = await configs.defaultAgent();
-    if (agent !== null || configs.problems.length === 0) return agent;
-    const { problemsError } = await import('#app/agents');
-    throw problemsError(configs.problems);
-  },
+const cliRuntime = (): CliRuntime => {
+  let loaded: Promise<CommandAgents> | undefined;
+  const agents = (): Promise<CommandAgents> =>
+    (loaded ??= import('./command-agents.ts').then(({ CommandAgents }) => new CommandAgents()));
+  return {
+    open: async (options) => (await agents()).open(options),
+    defaultAgent: async (config) => (await agents()).defaultAgent(config),
+    ...onDemand,
+  };
+};
+
+const onDemand: Omit<CliRuntime, 'open' | 'defaultAgent'> = {
   check: async ({ paths, syntaxOnly, connect, config }) => {
     const { checkAgents } = await import('./agents/check-agents.ts');
-    return checkAgents(paths, { launch: launchWith(config), syntaxOnly, connect });
+    return checkAgents(paths, { launch: systemLaunchEnvironment(config), syntaxOnly, connect });
   },
   verify: async (options) => {
     const { verifyAgent } = await import('./verify.ts');
@@ -105,36 +95,8 @@ const cliRuntime = (configsFor = configsByOption()): CliRuntime => ({
   },
   agentHelp: async (path, config) => {
     const { agentHelp } = await import('./agents/agent-help.ts');
-    return agentHelp(path, launchWith(config));
+    return agentHelp(path, systemLaunchEnvironment(config));
   },
-});
-
-const launchWith = (config: string | null): LaunchEnvironment => ({
-  ...systemLaunchEnvironment(),
-  ...(config === null ? {} : { config }),
-});
-
-/** What one command has read, by `--config`. */
-const configsByOption = (): ((config: string | null) => Promise<Configs>) => {
-  const read = new Map<string | null, Configs>();
-  return async (config) => {
-    const agents = await import('#app/agents');
-    const configs = read.get(config) ?? new agents.Configs(launchWith(config));
-    read.set(config, configs);
-    return configs;
-  };
-};
-
-/** The given paths; without any, the agent by name: in this folder, in the folders of the config, or in the home folder. */
-const pathsFor = async (
-  given: readonly string[],
-  agent: string | undefined,
-  configs: Configs,
-): Promise<readonly string[]> => {
-  if (given.length > 0 || agent === undefined) return given;
-  const { findAgent } = await import('#app/agents');
-  const found = await findAgent(agent, configs);
-  return found === null ? [] : [found];
 };
 
 const wantsColour = (): boolean => {

@@ -19,10 +19,7 @@ import { systemClock, systemLaunchEnvironment } from './system-world.ts';
 
 export const serveWorld: CliServer = {
   serve: async (options, log) => {
-    const launch: LaunchEnvironment = {
-      ...systemLaunchEnvironment(),
-      ...(options.config === null ? {} : { config: options.config }),
-    };
+    const launch = systemLaunchEnvironment(options.config);
     const cloister = await openAgents(options, launch);
     try {
       const { tokenFile } = options;

@@ -60,8 +60,10 @@ export const systemIds: Ids = {
 };
 
 /** A snapshot of the process environment; no lower layer reads it directly. */
-export const systemLaunchEnvironment = (): LaunchEnvironment => ({
+/** `config`: the config file that takes precedence over all others. */
+export const systemLaunchEnvironment = (config: string | null = null): LaunchEnvironment => ({
   cwd: process.cwd(),
   home: homedir(),
   env: { ...process.env },
+  ...(config === null ? {} : { config }),
 });

@@ -14,7 +14,7 @@ type VerifyOptions = Parameters<CliRuntime['verify']>[0];
 
 export const verifyAgent = async (options: VerifyOptions): Promise<IsolationReport> => {
   const { agent, agents, pairs, seed = null, config = null, signal } = options;
-  const configs = new Configs({ ...systemLaunchEnvironment(), ...(config === null ? {} : { config }) });
+  const configs = new Configs(systemLaunchEnvironment(config));
   const { launch } = configs;
   const target = await findTarget(options, configs);
   const isHere = target.cwd === launch.cwd;

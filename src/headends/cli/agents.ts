@@ -2,7 +2,7 @@
 import type { CheckReport } from '#contracts';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { plural } from './shared/format-numbers.ts';
+import { plural } from './shared/format.ts';
 import { configOption, pathsArgument } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
 import { excerpt, sanitizeLine } from './shared/sanitize-text.ts';

@@ -3,7 +3,7 @@ import type { Cloister, RunReport } from '#contracts';
 import { auditLines } from './shared/audit-lines.ts';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { openToRead, resolveRun } from './shared/open-run.ts';
+import { openToRead, resolveRun } from './shared/find-and-open.ts';
 import { runArgument, workspaceOption } from './shared/options.ts';
 import { sanitizeAll } from './shared/sanitize-text.ts';
 

@@ -2,8 +2,8 @@
 import type { AgentMessage, Answer, RunEvent, RunSession } from '#contracts';
 import { newRunProgress, applyEvent } from './shared/run-progress.ts';
 import type { CommandContext } from './shared/define-command.ts';
-import { progressMode, describeStrayError } from './shared/follow-run.ts';
-import { openProgress } from './shared/progress.ts';
+import { describeStrayError } from './shared/follow-run.ts';
+import { openProgress, progressMode } from './shared/progress.ts';
 import type { Progress } from './shared/progress.ts';
 import type { OutputFlags } from './shared/define-command.ts';
 import { sanitizeAll, sanitizeLine } from './shared/sanitize-text.ts';
@@ -40,7 +40,7 @@ export const openChatSession = (
   let progress: Progress | undefined;
   let onAnswer: (() => void) | undefined;
   let eventsLeft = eventsBefore;
-  const open = (): Progress => openProgress(mode, context.output, context, { runProgress });
+  const open = (): Progress => openProgress(mode, context, { runProgress });
   const lines = mode === 'tree' ? undefined : open();
   const notice = (words: string): void =>
     progress === undefined ? context.output.err.print(words) : progress.notice(words);

@@ -27,7 +27,7 @@ import type { CommandContext, OutputFlags } from './shared/define-command.ts';
 import { cliFailureJson, errorLines, errorValue, exitCode, exitOfError, exitOfOutcome } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
 import { stoppingNotice } from './shared/follow-run.ts';
-import { dateTime, plural } from './shared/format-numbers.ts';
+import { dateTime, plural } from './shared/format.ts';
 import {
   agentArgument,
   agentsOptions,
@@ -37,7 +37,7 @@ import {
   workspaceOption,
   agentOrDefault,
 } from './shared/options.ts';
-import { formatConversation, fullConversation } from './shared/open-run.ts';
+import { formatConversation, fullConversation } from './shared/find-and-open.ts';
 import { sanitizeBlock, sanitizeLine } from './shared/sanitize-text.ts';
 
 export default defineCommand({

@@ -1,10 +1,9 @@
 // `check`: validates agent files, before a token is spent: problems first, then the agents with their worst case and reach.
 import type { CheckReport, Problem, AgentReach, SpawnReach, TopologyNode, Warning, WorstCase } from '#contracts';
 import { defineCommand } from './shared/define-command.ts';
-import { describeToolNames } from './shared/describe.ts';
+import { describeToolNames, count, money, plural } from './shared/format.ts';
 import { exitCode } from './shared/errors.ts';
-import { count, money, plural } from './shared/format-numbers.ts';
-import { configOption, flag, pathsArgument } from './shared/options.ts';
+import { configOption, flagOption, pathsArgument } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
 import { truncateColumns, sanitizeLine, width, wrapText } from './shared/sanitize-text.ts';
 import { inTreeOrder } from './shared/tree.ts';
@@ -15,8 +14,8 @@ export default defineCommand({
   examples: ['cloister check', 'cloister check lead.ai agents/ --json'],
   arguments: pathsArgument,
   options: {
-    syntaxOnly: flag('check each file on its own; do not resolve sub-agents or config'),
-    connect: flag('also connect to the tool servers the agents use'),
+    syntaxOnly: flagOption('check each file on its own; do not resolve sub-agents or config'),
+    connect: flagOption('also connect to the tool servers the agents use'),
     ...configOption,
   },
   run: async ({ paths, syntaxOnly, connect, config, json }, { runtime, output }) => {

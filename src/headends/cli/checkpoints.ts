@@ -5,7 +5,7 @@ import type { CommandContext, OutputFlags } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
 import { followRun } from './shared/follow-run.ts';
-import { count, dateTime, plural } from './shared/format-numbers.ts';
+import { count, dateTime, plural } from './shared/format.ts';
 import { cloisterCommand, shellWord } from './shared/next-commands.ts';
 import {
   listKnownConversations,
@@ -14,7 +14,7 @@ import {
   findCheckpointByName,
   formatConversation,
   resolveRun,
-} from './shared/open-run.ts';
+} from './shared/find-and-open.ts';
 import {
   agentsOptions,
   eventsOption,
@@ -25,7 +25,7 @@ import {
   workspaceOption,
 } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
-import type { ResolvedCheckpoint } from './shared/open-run.ts';
+import type { ResolvedCheckpoint } from './shared/find-and-open.ts';
 import { sanitizeAll, sanitizeLine, truncateColumns, wrapText } from './shared/sanitize-text.ts';
 import { tableLines } from './shared/table.ts';
 import type { Column } from './shared/table.ts';

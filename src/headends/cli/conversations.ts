@@ -5,12 +5,12 @@ import { defineCommand, defineGroup } from './shared/define-command.ts';
 import type { CommandContext, OutputFlags } from './shared/define-command.ts';
 import { errorValue, exitCode, UsageError } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
-import { count, dateTime, plural } from './shared/format-numbers.ts';
+import { count, dateTime, plural } from './shared/format.ts';
 import { cloisterCommand, shellWord } from './shared/next-commands.ts';
-import { listKnownConversations, openToRead, formatConversation, resolveConversation } from './shared/open-run.ts';
+import { listKnownConversations, openToRead, formatConversation, resolveConversation } from './shared/find-and-open.ts';
 import {
   agentsOptions,
-  flag,
+  flagOption,
   former,
   optionalArgument,
   parseAgent,
@@ -31,7 +31,7 @@ const list = defineCommand({
   options: {
     ...workspaceOption,
     agent: textOption('<name>', 'only conversations of this agent'),
-    deleted: flag('include deleted conversations that can be restored'),
+    deleted: flagOption('include deleted conversations that can be restored'),
   },
   run: async (given, { runtime, output }) => {
     const { agent, deleted, json } = given;
@@ -159,7 +159,7 @@ const remove = defineCommand({
   arguments: nameArgument,
   options: {
     ...nameOptions,
-    force: flag('do not ask, even if other agents are attached or took turns in it, or it has branches'),
+    force: flagOption('do not ask, even if other agents are attached or took turns in it, or it has branches'),
   },
   run: (given, context) =>
     withConversation(given, context, async (found) => {

@@ -2,10 +2,10 @@
 import type { DeadLetters, MailReport } from '#contracts';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { dateTime, plural } from './shared/format-numbers.ts';
+import { dateTime, plural } from './shared/format.ts';
 import { mailDetailLines, mailHeadLine, mailSizeDetail } from './shared/mail-lines.ts';
 import { cloisterCommand } from './shared/next-commands.ts';
-import { openToRead, resolveRun } from './shared/open-run.ts';
+import { openToRead, resolveRun } from './shared/find-and-open.ts';
 import { textOption, workspaceOption } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
 import { sanitizeAll } from './shared/sanitize-text.ts';

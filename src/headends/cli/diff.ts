@@ -1,11 +1,10 @@
 // `diff`: compares two runs, cell by cell. `−` is the first run, `+` the other.
 import type { CellDiff, CellSide, RunDiff } from '#contracts';
 import { defineCommand } from './shared/define-command.ts';
-import { describeAmendment } from './shared/describe.ts';
+import { describeAmendment, count, money, plural } from './shared/format.ts';
 import { exitCode } from './shared/errors.ts';
-import { count, money, plural } from './shared/format-numbers.ts';
 import { markDifference } from './shared/mark-difference.ts';
-import { openToRead, resolveRun } from './shared/open-run.ts';
+import { openToRead, resolveRun } from './shared/find-and-open.ts';
 import { requiredArgument, runArgument, workspaceOption } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
 import { truncateColumns, sanitizeLine, wrapText } from './shared/sanitize-text.ts';

@@ -2,8 +2,8 @@
 import type { ExplainedSegment, Explanation, TrailStep } from '#contracts';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { plural } from './shared/format-numbers.ts';
-import { openToRead, resolveCell, resolveRun } from './shared/open-run.ts';
+import { plural } from './shared/format.ts';
+import { openToRead, resolveCell, resolveRun } from './shared/find-and-open.ts';
 import { requiredArgument, runArgument, textOption, workspaceOption } from './shared/options.ts';
 import type { Paint, Screen } from './shared/output.ts';
 import { sanitizeAll, excerpt, collapseSpaces, sanitizeLine } from './shared/sanitize-text.ts';

@@ -7,7 +7,7 @@ import { defineCommand } from './shared/define-command.ts';
 import type { OptionSpec } from './shared/define-command.ts';
 import { UsageError } from './shared/errors.ts';
 import { followRun } from './shared/follow-run.ts';
-import { openForRun, openToRead, resolveCell, resolveSummary } from './shared/open-run.ts';
+import { openForRun, openToRead, resolveCell, resolveSummary } from './shared/find-and-open.ts';
 import { listOperations, operationRef } from './shared/operations.ts';
 import { agentsOptions, eventsOption, runArgument, textOption, workspaceOption } from './shared/options.ts';
 import { excerpt } from './shared/sanitize-text.ts';

@@ -2,8 +2,8 @@
 import type { ReplayDifference, ReplayReport } from '#contracts';
 import { defineCommand } from './shared/define-command.ts';
 import { exitCode } from './shared/errors.ts';
-import { count, plural } from './shared/format-numbers.ts';
-import { findNamedRun, openForRun } from './shared/open-run.ts';
+import { count, plural } from './shared/format.ts';
+import { findNamedRun, openForRun } from './shared/find-and-open.ts';
 import { agentsOptions, runArgument, workspaceOption } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
 import { sanitizeAll, sanitizeLine, wrapText } from './shared/sanitize-text.ts';

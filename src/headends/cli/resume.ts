@@ -4,17 +4,17 @@ import type { RunSummary } from '#contracts';
 import type { CliRuntime } from './shared/cli-world.ts';
 import { defineCommand } from './shared/define-command.ts';
 import { followRun } from './shared/follow-run.ts';
-import { dateTime } from './shared/format-numbers.ts';
+import { dateTime } from './shared/format.ts';
 import { cloisterCommand } from './shared/next-commands.ts';
-import { findNamedRun, openForRun, openToRead } from './shared/open-run.ts';
-import { agentsOptions, eventsOption, flag, runArgument, workspaceOption } from './shared/options.ts';
+import { findNamedRun, openForRun, openToRead } from './shared/find-and-open.ts';
+import { agentsOptions, eventsOption, flagOption, runArgument, workspaceOption } from './shared/options.ts';
 
 export default defineCommand({
   about: 'continue an interrupted run',
   examples: ['cloister resume last', 'cloister resume 4f2a --agents ./agents'],
   arguments: runArgument,
   options: {
-    takeOver: flag('take the run over from a dead process on another machine'),
+    takeOver: flagOption('take the run over from a dead process on another machine'),
     ...agentsOptions,
     ...workspaceOption,
     ...eventsOption,

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '#base';
 import type { ToolNames } from '#contracts';
 import type { AgentHelp, CliFiles } from './shared/cli-world.ts';
 import { defineCommand } from './shared/define-command.ts';
-import { describeToolNames } from './shared/describe.ts';
+import { describeToolNames } from './shared/format.ts';
 import { exitCode, UsageError } from './shared/errors.ts';
 import { followRun } from './shared/follow-run.ts';
 import { shellText, shellWord } from './shared/next-commands.ts';
@@ -25,7 +25,7 @@ import {
   readInput,
 } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
-import { formatConversation, fullConversation } from './shared/open-run.ts';
+import { formatConversation, fullConversation } from './shared/find-and-open.ts';
 import { sanitizeBlock, sanitizeLine, wrapText } from './shared/sanitize-text.ts';
 
 export default defineCommand({

@@ -1,7 +1,7 @@
 // What `serve` prints: addresses, examples, requests and runs.
 import { isObject, parseStrictJson } from '#base';
 import type { Json, JsonObject } from '#base';
-import { clockTime, count, duration, money, plural } from './shared/format-numbers.ts';
+import { clockTime, count, duration, money, plural } from './shared/format.ts';
 import type { Paint } from './shared/output.ts';
 import type { ServedAgents, ServeLine } from './shared/cli-world.ts';
 import { shellWord } from './shared/next-commands.ts';

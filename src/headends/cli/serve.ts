@@ -9,11 +9,11 @@ import type { CommandContext, OptionSpec } from './shared/define-command.ts';
 import { exitCode, UsageError } from './shared/errors.ts';
 import type { ExitCode } from './shared/errors.ts';
 import { describeStrayError } from './shared/follow-run.ts';
-import { plural } from './shared/format-numbers.ts';
+import { plural } from './shared/format.ts';
 import { cloisterCommand } from './shared/next-commands.ts';
 import {
   configOption,
-  flag,
+  flagOption,
   former,
   listOption,
   positiveInteger,
@@ -64,17 +64,17 @@ export default defineCommand({
     agent: listOption('<path|name>', 'an .ai file, a folder, a team file, a module or a name; repeatable'),
     http: portOption,
     stdioMcp: {
-      ...flag('serve MCP over stdin and stdout; agents are tools, named by toolName'),
+      ...flagOption('serve MCP over stdin and stdout; agents are tools, named by toolName'),
       conflicts: ['json'],
     },
     tokenFile: textOption('<file>', 'clients and their permissions; without it, one token is generated and shown once'),
     host: { about: 'address to listen on', takes: '<address>', absent: '', initial: '127.0.0.1' },
-    expose: flag('allow --host to be reachable from other machines'),
+    expose: flagOption('allow --host to be reachable from other machines'),
     allowHost: listOption('<name>', 'additional host name to accept; repeatable'),
     allowOrigin: originOption,
-    allowSystem: flag('accept a client’s system prompt, as context'),
-    allowTools: flag('accept client tools; the client executes them'),
-    showActivity: flag('stream sub-agent and tool activity as reasoning'),
+    allowSystem: flagOption('accept a client’s system prompt, as context'),
+    allowTools: flagOption('accept client tools; the client executes them'),
+    showActivity: flagOption('stream sub-agent and tool activity as reasoning'),
     maxRuns: valueOption(
       '<n>',
       'maximum concurrent runs (default: 16); idle long-lived agents do not count',
@@ -87,12 +87,12 @@ export default defineCommand({
       'seconds to let runs finish on shutdown (default: 30); Ctrl-C again stops immediately',
       wholeNumber,
     ),
-    inMemory: flag('store nothing on disk'),
+    inMemory: flagOption('store nothing on disk'),
     ...configOption,
     running: former(valueOption('<n>', '', positiveInteger)),
     runningPerAgent: former(valueOption('<n>', '', positiveInteger)),
     waiting: former(valueOption('<n>', '', wholeNumber)),
-    memory: former(flag('')),
+    memory: former(flagOption('')),
     ...workspaceOption,
   },
   run: async (given, context) => {

@@ -1,10 +1,17 @@
 // Formats what fills each context window, as a bar, and what was dropped.
 import type { Category, CellWindow, WindowChange } from '#contracts';
-import { clockTime, count, plural, compactNumber } from './shared/format-numbers.ts';
+import {
+  clockTime,
+  count,
+  plural,
+  compactNumber,
+  describeClamp,
+  windowLimitReasons,
+  describeTrim,
+} from './shared/format.ts';
 import type { Screen, Style } from './shared/output.ts';
 import { truncateColumns, excerpt, wrapText } from './shared/sanitize-text.ts';
 import { cellsInTreeOrder, rowText } from './shared/tree.ts';
-import { describeClamp, windowLimitReasons, describeTrim } from './shared/describe.ts';
 
 /** The windows must be sanitized. */
 export const windowLines = (windows: readonly CellWindow[], verbose: boolean, screen: Screen): readonly string[] => {

@@ -5,17 +5,16 @@ import type { CellReport, Outcome, RunReport, TaskReport } from '#contracts';
 import { missingAgentLines, spawnedLines } from './shared/answer.ts';
 import { refusalLines } from './shared/audit-lines.ts';
 import { defineCommand } from './shared/define-command.ts';
-import { describeCacheUse } from './shared/describe.ts';
+import { describeCacheUse, count, dateTime, duration, money, plural } from './shared/format.ts';
 import { cliFailureJson, errorLines, exitCode, UsageError } from './shared/errors.ts';
 import { eventLine } from './shared/event-line.ts';
-import { count, dateTime, duration, money, plural } from './shared/format-numbers.ts';
 import { openGraphFile } from './shared/graph-file.ts';
 import { mailLines } from './shared/mail-lines.ts';
 import { continueCommand } from './shared/next-commands.ts';
-import { openToRead, resolveRun } from './shared/open-run.ts';
+import { openToRead, resolveRun } from './shared/find-and-open.ts';
 import { operationLines, listOperations } from './shared/operations.ts';
 import type { OperationView } from './shared/operations.ts';
-import { flag, runArgument, textOption, workspaceOption } from './shared/options.ts';
+import { flagOption, runArgument, textOption, workspaceOption } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
 import { newRunProgress, applyEvent } from './shared/run-progress.ts';
 import { excerpt, padEnd, sanitizeAll, sanitizeLine, width } from './shared/sanitize-text.ts';
@@ -37,9 +36,9 @@ export default defineCommand({
   options: {
     ...workspaceOption,
     graph: textOption('<file>', 'for a team: also write its task graph (.svg, .mmd or .md)'),
-    window: flag('instead, show what fills each agent’s context window and what was dropped'),
+    window: flagOption('instead, show what fills each agent’s context window and what was dropped'),
     mail: {
-      ...flag('instead, show every message: sender, recipient, state and time'),
+      ...flagOption('instead, show every message: sender, recipient, state and time'),
       conflicts: ['window'],
     },
   },

@@ -7,7 +7,7 @@ import type { CommandContext } from './shared/define-command.ts';
 import { UsageError } from './shared/errors.ts';
 import { followRun } from './shared/follow-run.ts';
 import type { FinishNotes } from './shared/follow-run.ts';
-import { count, plural } from './shared/format-numbers.ts';
+import { count, plural } from './shared/format.ts';
 import { checkOutputWritable, openGraphFile, readIfExists } from './shared/graph-file.ts';
 import type { GraphFile } from './shared/graph-file.ts';
 import { cloisterCommand, shellWord } from './shared/next-commands.ts';
@@ -16,7 +16,7 @@ import {
   budgetOf,
   budgetOptions,
   eventsOption,
-  flag,
+  flagOption,
   former,
   optionalArgument,
   positiveInteger,
@@ -27,7 +27,7 @@ import {
   readInput,
 } from './shared/options.ts';
 import type { Screen } from './shared/output.ts';
-import { resolveRun } from './shared/open-run.ts';
+import { resolveRun } from './shared/find-and-open.ts';
 import { excerpt, safeJson, sanitizeAll, sanitizeLine, wrapText } from './shared/sanitize-text.ts';
 
 export default defineCommand({
@@ -48,14 +48,14 @@ export default defineCommand({
       ...textOption('<file>', 'run these tasks (YAML or JSON) instead of planning'),
       conflicts: ['fromPlan', 'planOnly'],
     },
-    planOnly: { ...flag('print the plan and run nothing'), conflicts: ['fromPlan', 'finalAnswer', 'answer'] },
+    planOnly: { ...flagOption('print the plan and run nothing'), conflicts: ['fromPlan', 'finalAnswer', 'answer'] },
     savePlan: textOption('<file>', 'with --plan-only: save the plan as JSON'),
     fromPlan: textOption('<file|run>', 'execute a saved plan, or the plan of an earlier run'),
-    finalAnswer: flag('with --tasks: have the coordinator write a final answer'),
+    finalAnswer: flagOption('with --tasks: have the coordinator write a final answer'),
     graph: textOption('<file>', 'write the final task graph: .svg, or Mermaid as .mmd or .md'),
     parallel: valueOption('<n>', 'maximum tasks in parallel', positiveInteger),
     save: former(textOption('<file>', '')),
-    answer: former(flag('')),
+    answer: former(flagOption('')),
     ...agentsOptions,
     ...workspaceOption,
     ...eventsOption,

@@ -2,7 +2,7 @@
 import type { AuditReport, DurableEvent } from '#contracts';
 import { newRunProgress, applyEvent } from './run-progress.ts';
 import { describeRefusal, describeRefusedCall } from './event-line.ts';
-import { count, plural } from './format-numbers.ts';
+import { count, plural } from './format.ts';
 import type { Paint } from './output.ts';
 
 /** Report and events must be sanitized. */

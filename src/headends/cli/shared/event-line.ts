@@ -2,8 +2,18 @@
 import { limitSentence } from '#base';
 import type { CellId, PublicFailure } from '#base';
 import type { DurableEvent } from '#contracts';
-import { describeAmendment, describeCacheUse, describeClamp, describeTrim } from './describe.ts';
-import { clockTime, compactNumber, count, duration, money, plural } from './format-numbers.ts';
+import {
+  describeAmendment,
+  describeCacheUse,
+  describeClamp,
+  describeTrim,
+  clockTime,
+  compactNumber,
+  count,
+  duration,
+  money,
+  plural,
+} from './format.ts';
 import { crossingEndName, toolNameOf } from './run-progress.ts';
 import type { RunProgress } from './run-progress.ts';
 import { excerpt, sanitizeLine } from './sanitize-text.ts';

@@ -14,13 +14,13 @@ import type {
 } from '#contracts';
 import { cliOutcomeJson, missingAgentLines, printAnswer, spawnedLines } from './answer.ts';
 import { auditLines } from './audit-lines.ts';
-import type { CommandContext, OutputFlags } from './define-command.ts';
+import type { CommandContext } from './define-command.ts';
 import { cliFailureJson, errorLines, exitCode, exitOfOutcome } from './errors.ts';
 import type { ExitCode } from './errors.ts';
 import { nextCommandLines } from './next-commands.ts';
 import type { Printer } from './output.ts';
-import { openProgress } from './progress.ts';
-import type { Progress, ProgressMode } from './progress.ts';
+import { openProgress, progressMode } from './progress.ts';
+import type { RunOutputFlags } from './progress.ts';
 import { sanitizeAll, sanitizeLine } from './sanitize-text.ts';
 import { summaryLines } from './summary-lines.ts';
 import { taskLines } from './task-lines.ts';
@@ -49,10 +49,8 @@ export type FollowRunOptions = {
 };
 
 export const followRun = async (options: FollowRunOptions, context: CommandContext): Promise<ExitCode> => {
-  const { interrupts } = context;
-  const stopping: InterruptTarget = { session: undefined, progress: undefined };
-  interrupts.onFirst(() => requestStop(stopping, context));
-
+  const { interrupts, output } = context;
+  interrupts.onFirst(() => output.err.print(stoppingNotice));
   await using cloister = await options.open();
   if (interrupts.seen) throw new CloisterError('cancelled');
   const begun = options.begin(cloister);
@@ -63,23 +61,10 @@ export const followRun = async (options: FollowRunOptions, context: CommandConte
     return interrupts.seen ? exitCode.cancelled : exitCode.completed;
   }
   if (session.resident) void finishWhenAnswered(session, cloister);
-  let isTeam = false;
-  const outcome = await showLiveRun(session, options.request, context, {
-    stopping,
-    redact: (text) => cloister.redact(text),
-    onEvent: (event) => void (isTeam ||= isOfTeam(event, cloister)),
-  });
-
+  const { outcome, isTeam } = await showLiveRun(session, cloister, options.request, context);
   const code = await reportEnd({ ...options, cloister, outcome, isTeam: isTeam && options.isPlan !== true }, context);
   return interrupts.seen ? exitCode.cancelled : code;
 };
-
-/** Before its first task event, a team is recognised by its definition. */
-const isOfTeam = (event: RunEvent, { agents }: Cloister): boolean =>
-  event.type === 'task' ||
-  (event.type === 'session-start' &&
-    event.parent === null &&
-    agents.some(({ name, team }) => name === event.agent && (team ?? null) !== null));
 
 type EndedRun = FollowRunOptions & {
   readonly cloister: Cloister;
@@ -159,51 +144,39 @@ const showFigures = (
   printer.print('', ...nextCommandLines(report, { ...where, tasks, extra: nextCommands?.(outcome.run) ?? [] }));
 };
 
-/** What an interrupt stops. */
-export type InterruptTarget = { session: RunSession | undefined; progress: Progress | undefined };
-
-export type RunOutputFlags = OutputFlags & { readonly jsonl: boolean };
-
 export const stoppingNotice = 'stopping… (Ctrl-C again to stop immediately)';
 
-export const requestStop = ({ session, progress }: InterruptTarget, { output }: CommandContext): void => {
-  if (progress === undefined) output.err.print(stoppingNotice);
-  else progress.notice(stoppingNotice);
-  session?.cancel();
-};
-
-type LiveRunOptions = {
-  readonly stopping: InterruptTarget;
-  readonly redact: (text: string) => string;
-  /** Also called for every event. */
-  readonly onEvent?: (event: RunEvent) => void;
-};
-
-export const showLiveRun = async (
+const showLiveRun = async (
   session: RunSession,
+  cloister: Cloister,
   request: RunOutputFlags,
   context: CommandContext,
-  { stopping, redact, onEvent }: LiveRunOptions,
-): Promise<RunOutcome> => {
-  const tasks = isTeam(session) ? () => session.queue.tasks() : undefined;
-  const progress = openProgress(progressMode(request, context), context.output, context, { tasks });
-  const restored = context.interrupts.onLeave(() => progress.close());
-  const stopListening = context.system.onStrayError((error) =>
-    progress.notice(sanitizeLine(redact(describeStrayError(error)))),
+): Promise<{ readonly outcome: RunOutcome; readonly isTeam: boolean }> => {
+  const { interrupts, output, system } = context;
+  const tasks = hasQueue(session) ? () => session.queue.tasks() : undefined;
+  const progress = openProgress(progressMode(request, context), context, { tasks });
+  const restored = interrupts.onLeave(() => progress.close());
+  const stopListening = system.onStrayError((error) =>
+    progress.notice(sanitizeLine(cloister.redact(describeStrayError(error)))),
   );
-  stopping.session = session;
-  stopping.progress = progress;
+  interrupts.onFirst(() => {
+    progress.notice(stoppingNotice);
+    session.cancel();
+  });
   // Ctrl-C may have come while the run was being opened.
-  if (context.interrupts.seen) session.cancel();
-  const note = (event: RunEvent): void => {
-    onEvent?.(event);
-    progress.note(event);
-    if (request.jsonl) context.output.jsonLine(event);
+  if (interrupts.seen) session.cancel();
+  let isTeam = false;
+  const showEvents = async (): Promise<void> => {
+    for await (const event of session) {
+      isTeam ||= isOfTeam(event, cloister);
+      progress.note(event);
+      if (request.jsonl) output.jsonLine(event);
+    }
   };
   try {
     // Await both: an outcome that rejects must be noticed even if the events never end.
-    const [outcome] = await Promise.all([session.outcome, forwardEvents(session, note)]);
-    return outcome;
+    const [outcome] = await Promise.all([session.outcome, showEvents()]);
+    return { outcome, isTeam };
   } finally {
     stopListening();
     progress.close();
@@ -211,26 +184,22 @@ export const showLiveRun = async (
   }
 };
 
+/** Before its first task event, a team is recognised by its definition. */
+const isOfTeam = (event: RunEvent, { agents }: Cloister): boolean =>
+  event.type === 'task' ||
+  (event.type === 'session-start' &&
+    event.parent === null &&
+    agents.some(({ name, team }) => name === event.agent && (team ?? null) !== null));
+
 /** A resumed session has no queue; its events show that it is a team's. */
-const isTeam = (session: RunSession): session is TeamSession => 'queue' in session;
+const hasQueue = (session: RunSession): session is TeamSession => 'queue' in session;
 
 /** The error came from a tool's own timers or sockets: no step waits for it, so the run continues. */
 export const describeStrayError = (error: unknown): string =>
   `an error outside any tool call: ${error instanceof Error ? error.message : String(error)}`;
 
-const forwardEvents = async (session: RunSession, note: (event: RunEvent) => void): Promise<void> => {
-  for await (const event of session) note(event);
-};
-
-/** Two programs must not draw on one terminal: a stdout that is piped may feed a pager. */
-export const progressMode = ({ json, jsonl, verbose }: RunOutputFlags, { terminal }: CommandContext): ProgressMode => {
-  if (verbose) return 'verbose';
-  if (json || jsonl) return 'none';
-  return terminal.stdout.isTTY === true && terminal.stderr.isTTY === true ? 'tree' : 'lines';
-};
-
 /** Lets a long-lived session answer what it was already asked, then ends it: no user is there to write more. Never rejects. */
-export const finishWhenAnswered = async (session: RunSession, cloister: Cloister): Promise<void> => {
+const finishWhenAnswered = async (session: RunSession, cloister: Cloister): Promise<void> => {
   try {
     const mail = await cloister.mail(session.run);
     const { goal } = await cloister.show(session.run);

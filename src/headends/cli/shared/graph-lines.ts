@@ -4,7 +4,7 @@
 //   G2. Titles, names and reasons are foreign text: they are sanitized before they reach the terminal.
 import { graphLayers, listEdges } from '#base';
 import type { DrawableTask, TaskStatus } from '#contracts';
-import { count } from './format-numbers.ts';
+import { count } from './format.ts';
 import type { Paint, Style } from './output.ts';
 import { excerpt, padEnd, truncateColumns, width as widthOf } from './sanitize-text.ts';
 

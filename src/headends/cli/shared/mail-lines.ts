@@ -1,6 +1,6 @@
 // Formats messages: sender, recipient, state and time.
 import type { MailReport } from '#contracts';
-import { clockTime, count, duration, plural } from './format-numbers.ts';
+import { clockTime, count, duration, plural } from './format.ts';
 import type { Screen, Style } from './output.ts';
 import { truncateColumns, sanitizeLine, padEnd, width } from './sanitize-text.ts';
 

@@ -1,4 +1,5 @@
-// Arguments and options that several commands share, with the parsers of their values.
+// Arguments and options that several commands share, with the parsers of their values; and what stands in for an
+// argument that was not given: stdin, the default agent.
 import type { Budget, ConversationRef } from '#contracts';
 import { InvalidArgumentError } from 'commander';
 import type { CliRuntime, CliTerminal } from './cli-world.ts';
@@ -21,7 +22,7 @@ export const defaultedArgument = (about: string, absent: string): ArgumentSpec<s
   absentAbout: JSON.stringify(absent),
 });
 
-export const flag = (about: string): OptionSpec<boolean> => ({ about, absent: false });
+export const flagOption = (about: string): OptionSpec<boolean> => ({ about, absent: false });
 
 export const textOption = (takes: string, about: string): OptionSpec<string | null> => ({
   about,
@@ -76,7 +77,7 @@ export const agentsOptions = {
 
 /** For commands that show a run live. */
 export const eventsOption = {
-  jsonl: { ...flag('print one JSON event per line, the outcome last'), conflicts: ['json'] },
+  jsonl: { ...flagOption('print one JSON event per line, the outcome last'), conflicts: ['json'] },
 };
 
 export const budgetOptions = {
@@ -147,8 +148,6 @@ export const positiveInteger = (text: string): number => {
   if (value === 0) throw new InvalidArgumentError('It must be 1 or more.');
   return value;
 };
-
-// Inputs of a run that are not arguments: the task from stdin, and the default agent.
 
 /** Without the final line break, which the shell or an editor added. */
 export const readInput = async (

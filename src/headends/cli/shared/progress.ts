@@ -2,13 +2,13 @@
 import type { RunEvent, Task } from '#contracts';
 import { activityText, newRunProgress, applyEvent } from './run-progress.ts';
 import type { RunProgress, CellProgress } from './run-progress.ts';
-import type { CliWorld } from './cli-world.ts';
+import type { CommandContext, OutputFlags } from './define-command.ts';
 import { eventLine } from './event-line.ts';
-import { duration, money, plural, compactNumber } from './format-numbers.ts';
+import { duration, money, plural, compactNumber } from './format.ts';
 import { graphScreen } from './task-lines.ts';
 import { openLiveScreen } from './live-screen.ts';
 import type { Drawing } from './live-screen.ts';
-import type { Output } from './output.ts';
+import type { Printer } from './output.ts';
 import { sanitizeAll, truncateColumns } from './sanitize-text.ts';
 import { cellsInTreeOrder, pickRows, rowText, treeLines } from './tree.ts';
 import type { TreeRow } from './tree.ts';
@@ -22,7 +22,16 @@ export type Progress = {
   close(): void;
 };
 
-export type ProgressMode = 'tree' | 'lines' | 'verbose' | 'none';
+type ProgressMode = 'tree' | 'lines' | 'verbose' | 'none';
+
+export type RunOutputFlags = OutputFlags & { readonly jsonl: boolean };
+
+/** Two programs must not draw on one terminal: a stdout that is piped may feed a pager. */
+export const progressMode = ({ json, jsonl, verbose }: RunOutputFlags, { terminal }: ProgressWorld): ProgressMode => {
+  if (verbose) return 'verbose';
+  if (json || jsonl) return 'none';
+  return terminal.stdout.isTTY === true && terminal.stderr.isTTY === true ? 'tree' : 'lines';
+};
 
 /** What is known about a run in addition to new events. */
 export type RunSnapshot = {
@@ -33,46 +42,43 @@ export type RunSnapshot = {
 };
 
 /** Where and when progress is drawn. */
-type ProgressWorld = Pick<CliWorld, 'terminal' | 'system'>;
+type ProgressWorld = Pick<CommandContext, 'output' | 'terminal' | 'system'>;
 
 export const openProgress = (
   mode: ProgressMode,
-  output: Output,
   world: ProgressWorld,
   { runProgress = newRunProgress(), tasks }: RunSnapshot = {},
 ): Progress => {
+  const { err } = world.output;
   switch (mode) {
     case 'tree':
-      return openTree(output, world, { runProgress, tasks });
+      return openTree(world, { runProgress, tasks });
     case 'lines':
     case 'verbose':
-      return openLines(output, mode === 'verbose', runProgress);
+      return openLines(err, mode === 'verbose', runProgress);
     case 'none':
-      return { note: () => {}, notice: (words) => output.err.print(words), printAbove, close: () => {} };
+      return { note: () => {}, notice: (words) => err.print(words), printAbove, close: () => {} };
   }
 };
 
 /** Nothing is drawn. */
 const printAbove = (print: () => void): void => print();
 
-const openLines = ({ err }: Output, verbose: boolean, runProgress: RunProgress): Progress => {
-  return {
-    note: (event) => {
-      if (!('id' in event)) return;
-      const sanitized = sanitizeAll(event);
-      applyEvent(runProgress, sanitized);
-      const line = eventLine(sanitized, runProgress, verbose);
-      if (line !== null) err.print(line);
-    },
-    notice: (words) => err.print(words),
-    printAbove,
-    close: () => {},
-  };
-};
+const openLines = (err: Printer, verbose: boolean, runProgress: RunProgress): Progress => ({
+  note: (event) => {
+    if (!('id' in event)) return;
+    const sanitized = sanitizeAll(event);
+    applyEvent(runProgress, sanitized);
+    const line = eventLine(sanitized, runProgress, verbose);
+    if (line !== null) err.print(line);
+  },
+  notice: (words) => err.print(words),
+  printAbove,
+  close: () => {},
+});
 
 const openTree = (
-  { err }: Output,
-  { terminal, system }: ProgressWorld,
+  { output: { err }, terminal, system }: ProgressWorld,
   { runProgress, tasks }: RunSnapshot & { readonly runProgress: RunProgress },
 ): Progress => {
   let notice = '';

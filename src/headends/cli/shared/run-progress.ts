@@ -1,7 +1,7 @@
 // The state of each cell of a run, built from its events.
 import type { CellId } from '#base';
 import type { CrossingEnd, DrawableTask, DurableEvent, RunEvent, Status } from '#contracts';
-import { compactNumber } from './format-numbers.ts';
+import { compactNumber } from './format.ts';
 
 export type CellProgress = {
   readonly cell: CellId;

@@ -1,20 +1,20 @@
-// Formats the tasks of a team's run, one line each, at its end and for `show`.
+// The tasks of a team's run, one line each: live, with what each is doing now, at the end, and for `show`.
 import type { CellId } from '#base';
 import type { DrawableTask, TaskReport } from '#contracts';
-import { count, plural } from './format-numbers.ts';
+import { count, plural } from './format.ts';
 import { finalGraphLines, graphLines, statusesByWeight, taskSigns } from './graph-lines.ts';
 import type { Paint, Screen } from './output.ts';
 import { activityText } from './run-progress.ts';
 import type { RunProgress } from './run-progress.ts';
 import { excerpt, truncateColumns } from './sanitize-text.ts';
 
-const linesMax = 60;
+const reportLinesMax = 60;
 
 /** The tasks must be sanitized. Empty if the run is not a team's. */
 export const taskLines = (
   tasks: readonly TaskReport[],
   { paint, columns }: Screen,
-  height = linesMax,
+  height = reportLinesMax,
 ): readonly string[] => {
   if (tasks.length === 0) return [];
   return [
@@ -43,8 +43,6 @@ export const resultLines = (tasks: readonly TaskReport[], { paint, columns }: Sc
       ...(more > 0 ? [paint('dim', `  … ${plural(more, 'more line')}: use --json for all`)] : []),
     ];
   });
-
-// The live view of a team: its tasks, what each is doing now, and the usage so far.
 
 export type GraphScreen = { readonly columns: number; readonly linesMax: number; readonly paint: Paint };
 

@@ -1,7 +1,7 @@
 // Cells as a tree, one line each, fitted to the terminal.
 import type { CellId } from '#base';
 import type { Status } from '#contracts';
-import { duration, money, compactNumber } from './format-numbers.ts';
+import { duration, money, compactNumber } from './format.ts';
 import type { Paint, Style } from './output.ts';
 import { truncateColumns, sanitizeLine, padEnd, padStart, width } from './sanitize-text.ts';
 

@@ -1,4 +1,5 @@
-// Opens a workspace to read it, or an existing run with the agents that it was started with.
+// Finds what users name (runs, cells and checkpoints by a prefix of their id, conversations by name), and opens a workspace to
+// read it, or an existing run with the agents that it was started with.
 import { CloisterError } from '#base';
 import type { CellId, RunId } from '#base';
 import type {
@@ -59,8 +60,6 @@ export const listKnownConversations = async <T>(
     return await list(other);
   }
 };
-
-// Finds what users name: runs, cells and checkpoints by a prefix of their id, conversations by name.
 
 const candidatesMax = 5;
 

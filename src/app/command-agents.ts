@@ -1,0 +1,55 @@
+// The agents and runs of one command, which reads each config file once.
+import { fileURLToPath } from 'node:url';
+import { Configs, findAgent, problemsError } from '#app/agents';
+import type { Cloister } from '#contracts';
+import type { CliRuntime } from '#headends/cli';
+import { openCloister, openConfigured } from './open-cloister.ts';
+import { packageFolder } from './package-folder.ts';
+import { systemLaunchEnvironment } from './system-world.ts';
+
+const demoFolder = fileURLToPath(new URL('examples/research', packageFolder));
+
+type OpenOptions = Parameters<CliRuntime['open']>[0];
+
+export class CommandAgents {
+  /** By `--config`. */
+  readonly #configs = new Map<string | null, Configs>();
+
+  async open({ workspace, agents, agent, config = null, parallel = null, ...rest }: OpenOptions): Promise<Cloister> {
+    const { demo = false, ofRun, offline = false } = rest;
+    if (demo) return openCloister({ workspace, cwd: demoFolder, agents: ['lead.ai'] });
+    const configs = this.#configsFor(config);
+    const defaultAgent = await configs.defaultAgent();
+    const given = { workspace, offline, defaultAgent, ...(config === null ? {} : { config }) };
+    if (ofRun !== undefined && agents.length === 0) {
+      const { readRunStart } = await import('./read-run-start.ts');
+      return openCloister({ ...(await readRunStart(workspace, ofRun)), ...given });
+    }
+    const paths = await pathsFor(agents, agent, configs);
+    return openConfigured({ ...given, ...(parallel === null ? {} : { parallel }), agents: paths }, configs);
+  }
+
+  async defaultAgent(config: string | null): Promise<string | null> {
+    const configs = this.#configsFor(config);
+    const agent = await configs.defaultAgent();
+    if (agent !== null || configs.problems.length === 0) return agent;
+    throw problemsError(configs.problems);
+  }
+
+  #configsFor(config: string | null): Configs {
+    const configs = this.#configs.get(config) ?? new Configs(systemLaunchEnvironment(config));
+    this.#configs.set(config, configs);
+    return configs;
+  }
+}
+
+/** The given paths; without any, the agent by name: in this folder, in the folders of the config, or in the home folder. */
+const pathsFor = async (
+  given: readonly string[],
+  agent: string | undefined,
+  configs: Configs,
+): Promise<readonly string[]> => {
+  if (given.length > 0 || agent === undefined) return given;
+  const found = await findAgent(agent, configs);
+  return found === null ? [] : [found];
+};
