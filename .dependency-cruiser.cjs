@@ -5,13 +5,13 @@ const coreArrows = {
   bus: ['crossings'],
   rules: [],
   registry: [],
-  tasks: [],
-  events: [],
+  tasks: ['rules'],
+  events: ['registry', 'tasks'],
   cells: ['crossings', 'bus', 'events', 'registry'],
   memory: ['registry', 'rules'],
   session: ['events', 'memory', 'rules'],
   orchestration: ['crossings', 'bus', 'cells', 'memory', 'rules', 'registry', 'session', 'tasks'],
-  audit: ['crossings', 'rules', 'registry', 'tasks'],
+  audit: ['rules', 'registry', 'tasks'],
 };
 
 const appRooms = 'agents|conversations|serve';

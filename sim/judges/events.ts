@@ -1,6 +1,6 @@
 // A reader gets the events of the log: all of them, once, in order.
 import type { Frame } from '#contracts';
-import { projectEvents } from '#core/audit';
+import { projectEvents } from '#core/events';
 import type { Judge } from './judge.ts';
 
 export const events: Judge = {

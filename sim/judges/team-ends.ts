@@ -1,6 +1,6 @@
 // Every task ends in one final state, which all sources report the same. A team reports what it has and what is missing.
 import type { Envelope, Outcome, Task } from '#contracts';
-import { readRunTasks } from '#core/audit';
+import { readRunTasks } from '#core/tasks';
 import type { RunHistory } from '../history.ts';
 import type { Judge, ReportProblem } from './judge.ts';
 import { hasEnded } from './team-model.ts';

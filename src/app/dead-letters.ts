@@ -1,7 +1,7 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { DeadLetters, MailReport, Store } from '#contracts';
-import { readRunMail } from '#core/audit';
+import { readRunMail } from '#core/events';
 import { checkOptions } from '#app/conversations';
 
 export type DeadLetterQuery = { readonly run?: string; readonly runs?: number };

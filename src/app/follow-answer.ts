@@ -2,7 +2,7 @@
 import { decodeMessage } from '#base';
 import type { CellId, ErrorCode } from '#base';
 import type { Answer, CrossingContent, DeadLetter, Frame, Mail, Status } from '#contracts';
-import { followMail } from '#core/audit';
+import { followMail } from '#core/events';
 import type { FrameFold } from './frame-reader.ts';
 
 /** Why no answer will come. */

@@ -23,7 +23,7 @@ import type {
   TeamSession,
   TurnOptions,
 } from '#contracts';
-import { projectEvents } from '#core/audit';
+import { projectEvents } from '#core/events';
 import { assertAgent, checkResume, forkFrames, replayRun } from '#core/orchestration';
 import type { ResumableRun } from '#core/orchestration';
 import { AgentList } from './agent-list.ts';

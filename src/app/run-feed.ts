@@ -1,7 +1,7 @@
 // Everyone who reads a run while it runs: its events, and what other folds make of its frames.
 import type { CellId, RunId } from '#base';
 import type { Frame, LiveEvent, RunEvent } from '#contracts';
-import { projectEvents } from '#core/audit';
+import { projectEvents } from '#core/events';
 import { FrameReader, abortableIterator } from './frame-reader.ts';
 import type { FrameFold } from './frame-reader.ts';
 

@@ -11,16 +11,9 @@ import type {
   Store,
   TaskReport,
 } from '#contracts';
-import {
-  auditRun,
-  diffRuns,
-  explainCell,
-  readRunMail,
-  protocolEvents,
-  reportRun,
-  readRunTasks,
-  windowReport,
-} from '#core/audit';
+import { auditRun, diffRuns, explainCell } from '#core/audit';
+import { readRunMail, protocolEvents, reportRun, windowReport } from '#core/events';
+import { readRunTasks } from '#core/tasks';
 import { parseRunId } from '#app/conversations';
 import { deadLetters } from './dead-letters.ts';
 

@@ -27,7 +27,7 @@ import type {
   TeamMessage,
   TeamSession,
 } from '#contracts';
-import { protocolEvents } from '#core/audit';
+import { protocolEvents } from '#core/events';
 import type { Run } from '#core/orchestration';
 import { checkRunCommand } from './check-run-command.ts';
 import { checkOptionType, checkOptions } from '#app/conversations';

@@ -46,6 +46,8 @@ export type BeginKind = Exclude<OperationKind, 'post'>;
 
 export type RecordType = FrameRecord['type'];
 
+export type RecordOf<T extends RecordType> = Extract<FrameRecord, { readonly type: T }>;
+
 export type FrameRecord =
   /** The run starts: its root cell is created. */
   | {

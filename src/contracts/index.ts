@@ -123,6 +123,7 @@ export type {
   FrameRecord,
   OperationKind,
   PassedOverModel,
+  RecordOf,
   RecordType,
 } from './frame.ts';
 export type { CellBirth, CellPort, ReceivedContent, ShownWindow, SpawnedChild } from './cell-port.ts';

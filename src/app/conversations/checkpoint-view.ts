@@ -4,8 +4,9 @@
 //   V2. A window is described by its segments; their text is in the log, and the prompt hash covers it.
 import { unknownKind, zeroHash } from '#base';
 import type { CellId, Hash } from '#base';
-import type { Amounts, Birth, Frame, FrameRecord, SegmentRecord, ViewChange, WindowLimit } from '#contracts';
+import type { Amounts, Birth, Frame, FrameRecord, SegmentRecord, WindowLimit } from '#contracts';
 import { inheritedBy, writtenFiles } from '#core/audit';
+import { applyViewChange } from '#core/events';
 
 export type CheckpointCell = {
   readonly cell: CellId;
@@ -68,7 +69,7 @@ export class CheckpointView {
     const { window, prompt, changes } = frame.attempt;
     cell.limit = window;
     cell.prompt = prompt;
-    for (const change of changes) applyChange(cell.view, change);
+    for (const change of changes) applyViewChange(cell.view, change, (segment) => segment);
   }
 
   /** In order of creation. */
@@ -153,17 +154,6 @@ const addCost = (cell: CellDraft, { cost, uncertain }: Extract<FrameRecord, { ty
   if (cost === undefined) return;
   cell.tokens += cost.usage.inputTokens + cost.usage.outputTokens;
   cell.nanoUsd = cell.nanoUsd === null || cost.nanoUsd === null ? null : cell.nanoUsd + cost.nanoUsd;
-};
-
-const applyChange = (view: SegmentRecord[], change: ViewChange): void => {
-  if ('add' in change) {
-    view.push(...change.add);
-    return;
-  }
-  const [first, last] = 'replace' in change ? change.replace : change.drop;
-  const from = view.findIndex(({ id }) => id === first);
-  const to = view.findIndex(({ id }) => id === last);
-  if (from >= 0 && to >= from) view.splice(from, to - from + 1, ...('by' in change ? [change.by] : []));
 };
 
 const viewOf = (draft: CellDraft): CheckpointCell => {

@@ -81,5 +81,5 @@ export const toSpent = (tally: Tally, ms: number): Spent => ({
   uncertain: tally.uncertain,
 });
 
-export const addOrNull = (one: number | null, other: number | null): number | null =>
+const addOrNull = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? null : one + other;

@@ -15,9 +15,8 @@ import type {
   Task,
   TeamPart,
 } from '#contracts';
-import { isFinal, missingTasks, missingSection, resultsText } from '#core/tasks';
-import { followTasks } from './task-states.ts';
-import type { TeamState } from './task-states.ts';
+import { followTasks, isFinal, missingTasks, missingSection, resultsText } from '#core/tasks';
+import type { TeamState } from '#core/tasks';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
 import type { RunRecords } from './records.ts';

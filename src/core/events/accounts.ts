@@ -107,5 +107,6 @@ const createAccount = ({ caps, floor }: Birth, parent: Account | null): Account 
   return account;
 };
 
-const isCountedStep = ({ about }: Pick<Extract<FrameRecord, { type: 'begin' }>, 'about'>): boolean =>
+/** A step that counts for the limit of steps. */
+export const isCountedStep = ({ about }: Pick<Extract<FrameRecord, { type: 'begin' }>, 'about'>): boolean =>
   typeof about?.['step'] === 'number';

@@ -24,3 +24,5 @@ export type { DrawableInput } from './draw-layers.ts';
 export { newestTeamTexts, teamTextsByVersion } from './team-texts.ts';
 export type { TeamTexts } from './team-texts.ts';
 export { missingTasks, missingLines, missingSection, resultsText } from './task-texts.ts';
+export { followTasks, readRunTasks } from './task-states.ts';
+export type { TaskFold, TeamState } from './task-states.ts';

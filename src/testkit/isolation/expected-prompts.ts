@@ -3,7 +3,7 @@
 import { decodeMessage } from '#base';
 import type { CellId } from '#base';
 import type { CrossingEnd, Envelope, Frame, Mail, ReceiveResult, Task, TeamMessage } from '#contracts';
-import { followTasks } from '#core/audit';
+import { followTasks } from '#core/tasks';
 import { shownBytesMax } from '#core/memory';
 import { resolveLimits } from '#core/registry';
 import { buildSynthesisPrompt, buildTaskPrompt } from '#core/orchestration';

@@ -1,7 +1,7 @@
 // The records and events of each cell of a team, without what may differ: ids are replaced by places, times are left out.
 import type { CellId } from '#base';
 import type { DurableEvent, Frame, LedgerEntry, Outcome } from '#contracts';
-import { projectEvents } from '#core/audit';
+import { projectEvents } from '#core/events';
 import { createObservation } from './observer.ts';
 import type { Observation } from './observer.ts';
 import type { GraphRun } from './graph-run.ts';

@@ -2,7 +2,7 @@
 // varied cell, are left out.
 import type { CellId, Json } from '#base';
 import type { DurableEvent, Frame, LedgerEntry, Outcome } from '#contracts';
-import { projectEvents } from '#core/audit';
+import { projectEvents } from '#core/events';
 import { createObservation } from './observer.ts';
 import type { Observation } from './observer.ts';
 import type { WatchedRun } from './watched-run.ts';

@@ -7,7 +7,8 @@ import type { Agent, Frame, History, Model, Outcome, RunLog, ToolDefinition, Run
 import { memoryStore } from '#adapters/stores';
 import { validate } from '#adapters/schemas';
 import { memoryCellFolders } from '#adapters/cell-folders';
-import { auditRun, projectEvents, reportRun } from '#core/audit';
+import { auditRun } from '#core/audit';
+import { projectEvents, reportRun } from '#core/events';
 import { checkResume, defineAgent, replayRun, resumeRun, startRun } from '#core/orchestration';
 import type { Run } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';

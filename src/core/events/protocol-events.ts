@@ -4,9 +4,8 @@
 //   Q2. The result contains only what crossed to the parent.
 import { limitBehind } from '#base';
 import type { CellId, Failure, Hash } from '#base';
-import type { AgentDefinition, Envelope, Frame, ProtocolEvent } from '#contracts';
+import type { AgentDefinition, Birth, Envelope, Frame, ProtocolEvent, RecordOf } from '#contracts';
 import { resolveLimits } from '#core/registry';
-import type { BeginFrameRecord, SettleFrameRecord } from './records.ts';
 
 export type ProtocolFold = { next(frame: Frame): readonly ProtocolEvent[] };
 
@@ -27,7 +26,7 @@ export const protocolEvents = (): ProtocolFold => {
 
 const spawnEvents = (
   frame: Frame,
-  { cell: child, digest, agent }: NonNullable<BeginFrameRecord['birth']>,
+  { cell: child, digest, agent }: Birth,
   definitions: ReadonlyMap<Hash, AgentDefinition>,
 ): readonly ProtocolEvent[] => {
   const definition = definitions.get(digest);
@@ -48,7 +47,7 @@ const spawnEvents = (
 
 const resultEvents = (
   frame: Frame,
-  { ended: end, failure }: SettleFrameRecord,
+  { ended: end, failure }: RecordOf<'settle'>,
   child: CellId,
 ): readonly ProtocolEvent[] => {
   const { cell: parent, at } = frame;

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { utf8Bytes } from '#base';
 import type { Category, DurableEvent, Frame, RuleName, WindowLimit } from '#contracts';
-import { projectEvents, windowReport } from '#core/audit';
+import { projectEvents, windowReport } from '#core/events';
 import {
   FrameWriter,
   birthOf,
@@ -20,8 +20,8 @@ import {
   reviewer,
   usage,
   user,
-} from './frames.ts';
-import type { Change, ShownSegment } from './frames.ts';
+} from '../audit/frames.ts';
+import type { Change, ShownSegment } from '../audit/frames.ts';
 
 const categories: readonly Category[] = ['SYSTEM', 'CONTEXT', 'DIALOG', 'TOOLS'];
 

@@ -2,12 +2,15 @@
 //
 //   A8. All counts are whole numbers, including money (nano-dollars), so a total is exactly the sum of its parts.
 import type { DurableEvent, Figures, ModelFigures, ToolFigures, Traffic } from '#contracts';
-import { addOrNull } from './tally.ts';
 
 export type Counts = {
   readonly models: Map<string, ModelCount>;
   readonly tools: Map<string, Count>;
   readonly agents: Map<string, Count>;
+  /** Children that were started. */
+  spawns: number;
+  /** Not in events: whoever reads frames adds them. */
+  steps: number;
 };
 
 type Count = { -readonly [K in keyof Traffic]: number };
@@ -21,7 +24,13 @@ type ModelCount = Count & {
   uncertain: number;
 };
 
-export const emptyCounts = (): Counts => ({ models: new Map(), tools: new Map(), agents: new Map() });
+export const emptyCounts = (): Counts => ({
+  models: new Map(),
+  tools: new Map(),
+  agents: new Map(),
+  spawns: 0,
+  steps: 0,
+});
 
 /** Adds one event of the cell. Only operations that have ended count. */
 export const countEvent = (counts: Counts, event: DurableEvent): void => {
@@ -31,6 +40,9 @@ export const countEvent = (counts: Counts, event: DurableEvent): void => {
       return;
     case 'tool-end':
       addCall(counts.tools, event.tool, callCount(event));
+      return;
+    case 'child-start':
+      counts.spawns++;
       return;
     case 'child-end':
       addCall(counts.agents, event.tool, callCount(event));
@@ -44,6 +56,32 @@ export const addCounts = (counts: Counts, other: Counts): void => {
   for (const [name, count] of other.models) addModel(counts.models, name, count);
   for (const [name, count] of other.tools) addCall(counts.tools, name, count);
   for (const [name, count] of other.agents) addCall(counts.agents, name, count);
+  counts.spawns += other.spawns;
+  counts.steps += other.steps;
+};
+
+/** What all its requests to models used. */
+export const sumModels = ({ models }: Counts): ModelCount => {
+  const sum = { ...noModels };
+  for (const count of models.values()) addModelCount(sum, count);
+  return sum;
+};
+
+const noModels: ModelCount = {
+  provider: '',
+  calls: 0,
+  failed: 0,
+  bytesIn: 0,
+  charsIn: 0,
+  bytesOut: 0,
+  charsOut: 0,
+  ms: 0,
+  inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  nanoUsd: 0,
+  uncertain: 0,
 };
 
 export const toFigures = ({ models, tools, agents }: Counts): Figures => ({
@@ -93,11 +131,18 @@ const addCall = (counts: Map<string, Count>, name: string, more: Traffic): void 
 
 const addModel = (counts: Map<string, ModelCount>, name: string, more: ModelCount): void => {
   const count = counts.get(name);
-  if (count === undefined) return void counts.set(name, { ...more });
+  if (count === undefined) counts.set(name, { ...more });
+  else addModelCount(count, more);
+};
+
+const addModelCount = (count: ModelCount, more: ModelCount): void => {
   addTraffic(count, more);
   for (const key of tokenKeys) count[key] += more[key];
   count.nanoUsd = addOrNull(count.nanoUsd, more.nanoUsd);
 };
+
+const addOrNull = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? null : one + other;
 
 const addTraffic = (count: Count, more: Traffic): void => {
   for (const key of trafficKeys) count[key] += more[key];

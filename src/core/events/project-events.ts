@@ -7,29 +7,28 @@ import type {
   CrossingKind,
   DurableEvent,
   Frame,
-  FrameRecord,
   Outcome,
   ModelReply,
+  RecordOf,
   ToolResultValue,
 } from '#contracts';
+import { followTasks } from '#core/tasks';
+import type { TaskFold } from '#core/tasks';
 import { eventEnvelope } from './event-envelope.ts';
 import { crossingEvents } from './crossing-events.ts';
 import type { EventBody } from './event-envelope.ts';
 import { mailEvents } from './mail-events.ts';
 import { followMail } from './mail-states.ts';
 import type { MailFold } from './mail-states.ts';
-import { followTasks } from './task-states.ts';
-import type { TaskFold } from './task-states.ts';
 import { followAttempt, startWindow } from './window-states.ts';
 import type { WindowState } from './window-states.ts';
-import type { BeginFrameRecord, SettleFrameRecord } from './records.ts';
 
 export type EventFold = { next(frame: Frame): readonly DurableEvent[] };
 
 type Size = { readonly bytes: number; readonly chars: number };
 type AttemptInfo = Size & Pick<Attempt, 'turn' | 'model'>;
 type OpenOperation = {
-  readonly begin: BeginFrameRecord;
+  readonly begin: RecordOf<'begin'>;
   readonly at: number;
   /** For a model request: the attempt without its view, which may be large. */
   readonly attempt: AttemptInfo | undefined;
@@ -142,7 +141,7 @@ const isTeamBirth = ({ definitions = [] }: Frame, { digest }: Birth): boolean =>
 const contentFor = ({ contents }: Frame, into: CellId, of: CrossingKind): string =>
   contents?.find(({ cell, kind }) => cell === into && kind === of)?.content ?? '';
 
-const childSessionStart = (frame: Frame, { birth, name }: BeginFrameRecord, state: State): readonly EventBody[] =>
+const childSessionStart = (frame: Frame, { birth, name }: RecordOf<'begin'>, state: State): readonly EventBody[] =>
   birth === undefined ? [] : [sessionStart(frame, birth, calledName(name), state)];
 
 const sessionEnd = (cell: CellId, { status, spent, failure }: Outcome, { windows }: State): EventBody => {
@@ -150,7 +149,7 @@ const sessionEnd = (cell: CellId, { status, spent, failure }: Outcome, { windows
   return { type: 'session-end', cell, status, spent, error: publicError(failure) };
 };
 
-const beginEvents = (frame: Frame, begin: BeginFrameRecord, state: State): readonly EventBody[] => {
+const beginEvents = (frame: Frame, begin: RecordOf<'begin'>, state: State): readonly EventBody[] => {
   const { cell, at, attempt } = frame;
   const { op, about, birth, name } = begin;
   const info = attempt && attemptInfo(attempt);
@@ -200,14 +199,10 @@ const modelStart = (cell: CellId, op: number, { turn, model, bytes: promptBytes 
 });
 
 /** A request in flight when the process crashed has ended with an unknown outcome and is sent again. */
-const retryEvents = (
-  cell: CellId,
-  { op, uncertain }: Extract<FrameRecord, { type: 'again' }>,
-  { open }: State,
-): readonly EventBody[] => {
+const retryEvents = (cell: CellId, { op, uncertain }: RecordOf<'again'>, { open }: State): readonly EventBody[] => {
   const info = open.get(`${cell}/${op}`)?.attempt;
   if (info === undefined) return [];
-  const lost: SettleFrameRecord = { type: 'settle', op, ok: false, failure: { code: 'indeterminate' }, uncertain };
+  const lost: RecordOf<'settle'> = { type: 'settle', op, ok: false, failure: { code: 'indeterminate' }, uncertain };
   return [modelEnd(cell, lost, info), modelStart(cell, op, info)];
 };
 
@@ -230,12 +225,12 @@ const toolName = (name: string): string | undefined => (name.startsWith('tool:')
 const argsText = (args: Json | undefined): string => (typeof args === 'string' ? args : JSON.stringify(args ?? {}));
 
 /** For arguments that were too long to record, their sizes are recorded. */
-const argsSize = ({ about = {} }: BeginFrameRecord): Size => {
+const argsSize = ({ about = {} }: RecordOf<'begin'>): Size => {
   const { args, argsBytes: bytes, argsChars: chars } = about;
   return typeof bytes === 'number' && typeof chars === 'number' ? { bytes, chars } : textSize(argsText(args));
 };
 
-const settleEvents = (frame: Frame, settle: SettleFrameRecord, state: State): readonly EventBody[] => {
+const settleEvents = (frame: Frame, settle: RecordOf<'settle'>, state: State): readonly EventBody[] => {
   const { cell } = frame;
   const { op, ok, failure, ms = 0 } = settle;
   const started = state.open.get(`${cell}/${op}`);
@@ -262,7 +257,7 @@ const pathTo = (cell: CellId, { agents, windows }: State): readonly string[] => 
   return path;
 };
 
-const modelEnd = (cell: CellId, settle: SettleFrameRecord, info: AttemptInfo): EventBody => {
+const modelEnd = (cell: CellId, settle: RecordOf<'settle'>, info: AttemptInfo): EventBody => {
   const { op, ok, cost, uncertain, failure, ms = 0 } = settle;
   const { model } = info;
   const parts = ok ? (settle.value as unknown as ModelReply).parts : [];
@@ -289,7 +284,7 @@ const modelEnd = (cell: CellId, settle: SettleFrameRecord, info: AttemptInfo): E
 };
 
 /** The known cost; null if a price is missing for known or uncertain usage. */
-const knownUsd = ({ cost, uncertain }: SettleFrameRecord): number | null => {
+const knownUsd = ({ cost, uncertain }: RecordOf<'settle'>): number | null => {
   if (cost !== undefined) return cost.nanoUsd === null ? null : cost.nanoUsd / 1e9;
   return (uncertain?.tokens ?? 0) > 0 && uncertain?.nanoUsd === undefined ? null : 0;
 };
@@ -304,7 +299,7 @@ const replySize = (parts: ModelReply['parts']): Size => {
 
 const childEnd = (
   frame: Frame,
-  { op, ok, ended, failure }: SettleFrameRecord,
+  { op, ok, ended, failure }: RecordOf<'settle'>,
   started: OpenOperation,
   state: State,
 ): readonly EventBody[] => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { projectEvents, reportRun } from '#core/audit';
+import { projectEvents, reportRun } from '#core/events';
 import {
   FrameWriter,
   answers,
@@ -15,7 +15,7 @@ import {
   researcher,
   reviewer,
   usage,
-} from './frames.ts';
+} from '../audit/frames.ts';
 
 const sizes = (into: string, out: string) => ({
   bytesIn: Buffer.byteLength(into),

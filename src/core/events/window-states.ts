@@ -29,7 +29,7 @@ export const followAttempt = (
 ): { readonly trims: readonly Trim[]; readonly clamp: Clamp | undefined } => {
   const trims = new Map<Trim['how'], Trim>();
   for (const change of attempt.changes) {
-    const removed = applyChange(window.view, change);
+    const removed = applyViewChange(window.view, change, toVisible);
     const how = removed.length === 0 ? undefined : trimKind(change);
     if (how !== undefined) trims.set(how, mergeTrim(trims.get(how), how, removed, change));
   }
@@ -49,15 +49,19 @@ const findClamp = (before: WindowLimit | undefined, now: WindowLimit | undefined
 };
 
 /** Applies a change and returns the removed segments. A range that is not in view removes nothing; the audit reports it. */
-const applyChange = (view: VisibleSegment[], change: ViewChange): readonly VisibleSegment[] => {
+export const applyViewChange = <S extends Pick<SegmentRecord, 'id'>>(
+  view: S[],
+  change: ViewChange,
+  keep: (record: SegmentRecord) => S,
+): readonly S[] => {
   if ('add' in change) {
-    for (const record of change.add) view.push(toVisible(record));
+    for (const record of change.add) view.push(keep(record));
     return [];
   }
   const [first, last] = 'replace' in change ? change.replace : change.drop;
   const from = view.findIndex(({ id }) => id === first);
   const to = view.findIndex(({ id }) => id === last);
-  const by = 'replace' in change ? [toVisible(change.by)] : [];
+  const by = 'replace' in change ? [keep(change.by)] : [];
   if (from >= 0 && to >= from) return view.splice(from, to - from + 1, ...by);
   view.push(...by);
   return [];

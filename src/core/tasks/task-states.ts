@@ -1,14 +1,14 @@
 // Tracks the tasks of a run's teams after each frame. Reads only frames: the runtime's own task queue, driven by the log.
-import { extractJson, decodeMessage, readRecordedBy, utf8Bytes } from '#base';
+import { extractJson, decodeMessage, readRecordedBy, unknownKind, utf8Bytes } from '#base';
 import type { CellId, Failure, Hash } from '#base';
 import type {
   Birth,
   CrossingContent,
   Envelope,
   Frame,
-  FrameRecord,
   Mail,
   ReceiveResult,
+  RecordOf,
   Task,
   TaskReport,
   TaskSpec,
@@ -16,19 +16,12 @@ import type {
   TeamPart,
   TeamRules,
 } from '#contracts';
-import {
-  abortedReason,
-  refusalReason,
-  taskRefusedOperation,
-  resultReason,
-  skipRestOperation,
-  newestTeamTexts,
-  readPlan,
-  TaskQueue,
-  teamTextsByVersion,
-} from '#core/tasks';
-import type { TeamTexts } from '#core/tasks';
 import { recordedVersions } from '#core/rules';
+import { readPlan } from './read-plan.ts';
+import { TaskQueue } from './task-queue.ts';
+import { abortedReason, refusalReason, resultReason, skipRestOperation, taskRefusedOperation } from './task-reasons.ts';
+import { newestTeamTexts, teamTextsByVersion } from './team-texts.ts';
+import type { TeamTexts } from './team-texts.ts';
 
 /** One team at work in a run. */
 export type TeamState = {
@@ -88,15 +81,31 @@ const follow = (frame: Frame, state: State): void => {
   for (const content of frame.contents ?? [])
     if (content.kind === 'message' && state.teams.has(content.cell))
       state.mail.set(contentKey(content), content.content);
-  if ((record.type === 'open' || record.type === 'begin') && record.birth !== undefined)
-    startCell(frame, record.birth, state);
-  if (record.type === 'settle') readSettle(frame, record, state);
-  // A team that was stopped makes no more decisions, so only posts that succeeded count.
-  if (record.type === 'post' && record.ok && record.name === taskRefusedOperation)
-    refuseTask(frame.cell, record, state);
-  if (record.type === 'post' && record.ok && record.name === skipRestOperation)
-    skipRest(frame.cell, record.value, state);
-  if (record.type === 'close') endTeam(frame.cell, state);
+  switch (record.type) {
+    case 'open':
+    case 'begin':
+      return record.birth && startCell(frame, record.birth, state);
+    case 'settle':
+      return readSettle(frame, record, state);
+    case 'post':
+      // A team that was stopped makes no more decisions, so only posts that succeeded count.
+      if (record.ok && record.name === taskRefusedOperation) refuseTask(frame.cell, record, state);
+      if (record.ok && record.name === skipRestOperation) skipRest(frame.cell, record.value, state);
+      return;
+    case 'close':
+      return endTeam(frame.cell, state);
+    case 'held':
+    case 'again':
+    case 'resume':
+    case 'fork':
+    case 'give':
+    case 'mail':
+    case 'delivered':
+    case 'cancel':
+      return;
+    default:
+      return unknownKind(record, undefined);
+  }
 };
 
 const teamTextsIn = (format: number | undefined): TeamTexts =>
@@ -134,7 +143,7 @@ const openTeam = ({ cell, parent }: Birth, goal: string, rules: TeamRules, state
   if (request.tasks !== null) tryChange(() => queue.add(request.tasks ?? []));
 };
 
-const readSettle = (frame: Frame, record: Extract<FrameRecord, { type: 'settle' }>, state: State): void => {
+const readSettle = (frame: Frame, record: RecordOf<'settle'>, state: State): void => {
   const team = state.teams.get(frame.cell);
   if (record.ended !== undefined) endTeam(record.ended.cell, state);
   if (team === undefined) return;
@@ -156,7 +165,7 @@ const endPart = (frame: Frame, cell: CellId, { parts }: State): void => {
   if (part.part === 'task') tryChange(() => endTask(team.queue, part.task, ended));
 };
 
-const refuseTask = (cell: CellId, { about, value }: Extract<FrameRecord, { type: 'post' }>, { teams }: State): void => {
+const refuseTask = (cell: CellId, { about, value }: RecordOf<'post'>, { teams }: State): void => {
   const { task, assignee } = (about ?? {}) as { readonly task?: string; readonly assignee?: string | null };
   const queue = teams.get(cell)?.queue;
   if (task === undefined || queue === undefined) return;
@@ -208,7 +217,7 @@ const tryChange = (change: () => unknown): void => {
   }
 };
 
-export const taskReport = ({ cells }: TeamState, task: Task): TaskReport => {
+const taskReport = ({ cells }: TeamState, task: Task): TaskReport => {
   const { order: _order, when: _when, ...rest } = task;
   return { ...rest, cells: cells.get(task.id) ?? [], bytes: utf8Bytes(task.result ?? '') };
 };

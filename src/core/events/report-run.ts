@@ -1,0 +1,200 @@
+// Reports a run for people: who did what, what it used, and how it ended.
+import { CloisterError, omitUndefined, readRecordedBy, unknownKind } from '#base';
+import type { CellId } from '#base';
+import type {
+  Attempt,
+  Birth,
+  CellReport,
+  ConversationRef,
+  DurableEvent,
+  Frame,
+  History,
+  Outcome,
+  RunReport,
+  RunSummary,
+  Spent,
+  Stalls,
+} from '#contracts';
+import { addCounts, countEvent, sumModels, toFigures, emptyCounts } from './figures.ts';
+import type { Counts } from './figures.ts';
+import { isCountedStep } from './accounts.ts';
+import { projectEvents } from './project-events.ts';
+
+type CellState = {
+  readonly birth: Birth;
+  readonly startedAt: number;
+  readonly children: CellState[];
+  readonly attempts: Attempt[];
+  end: { readonly at: number; readonly outcome: Outcome } | null;
+  /** Its own requests, and those of all cells below it too. */
+  readonly own: Counts;
+  readonly total: Counts;
+};
+
+/**
+ * `frames`: one run in log order. `state`: what the store knows of the run's owner. `pause`: awaited before each frame, so that
+ * other work can be done in between; undefined: no need.
+ */
+export const reportRun = async (
+  frames: readonly Frame[],
+  state: RunSummary['state'],
+  pause?: () => Promise<void> | undefined,
+): Promise<RunReport> => {
+  const states = new Map<CellId, CellState>();
+  const fold = projectEvents();
+  const events: DurableEvent[] = [];
+  for (const frame of frames) {
+    const paused = pause?.();
+    if (paused !== undefined) await paused;
+    readFrame(states, frame);
+    for (const event of fold.next(frame)) {
+      events.push(event);
+      const counts = states.get(event.cell)?.own;
+      if (counts !== undefined) countEvent(counts, event);
+    }
+  }
+  sumCounts(states);
+  const [first, last] = [frames[0], frames.at(-1)];
+  const root = first && states.get(first.cell);
+  if (root === undefined || first?.record.type !== 'open' || last === undefined)
+    throw new CloisterError('store_damaged', 'The log does not begin with the start of a run.');
+  const workedMs = workedTime(frames);
+  const stalls = sumStalls(frames);
+  const cells = [...states.values()].map((cell) =>
+    reportCell(cell, workedMs(cell.startedAt, cell.end?.at ?? last.at), stalls.get(cell.birth.cell) ?? noStalls),
+  );
+  return {
+    run: first.run,
+    agent: root.birth.agent,
+    goal: readGoal(events),
+    caller: readCaller(frames),
+    history: readHistory(first),
+    ...omitUndefined({ chat: readChat(frames) }),
+    recordedBy: readRecordedBy(first.record),
+    continuedBy: readContinuedBy(frames),
+    status: root.end?.outcome.status ?? (state === 'running' ? 'running' : 'interrupted'),
+    output: root.end?.outcome.output ?? '',
+    spent: cells[0]!.spent,
+    startedAt: root.startedAt,
+    endedAt: root.end?.at ?? null,
+    cells,
+    events,
+  };
+};
+
+const readFrame = (states: Map<CellId, CellState>, { record, cell: id, at, attempt }: Frame): void => {
+  const cell = states.get(id);
+  switch (record.type) {
+    case 'open':
+      return addCell(states, record.birth, at);
+    case 'begin':
+      if (attempt !== undefined) cell?.attempts.push(attempt);
+      if (cell !== undefined && isCountedStep(record)) cell.own.steps++;
+      return record.birth && addCell(states, record.birth, at);
+    case 'post':
+      if (cell !== undefined && isCountedStep(record)) cell.own.steps++;
+      return;
+    case 'settle':
+      return record.ended && endCell(states.get(record.ended.cell), at, record.ended.outcome);
+    case 'close':
+      return endCell(cell, at, record.outcome);
+    case 'held':
+    case 'again':
+    case 'resume':
+    case 'fork':
+    case 'give':
+    case 'mail':
+    case 'delivered':
+    case 'cancel':
+      return;
+    default:
+      return unknownKind(record, undefined);
+  }
+};
+
+const addCell = (states: Map<CellId, CellState>, birth: Birth, startedAt: number): void => {
+  if (states.has(birth.cell)) return;
+  const counts = { own: emptyCounts(), total: emptyCounts() };
+  const cell: CellState = { birth, startedAt, children: [], attempts: [], end: null, ...counts };
+  states.set(birth.cell, cell);
+  if (birth.parent !== null) states.get(birth.parent)?.children.push(cell);
+};
+
+const endCell = (cell: CellState | undefined, at: number, outcome: Outcome): void => {
+  if (cell !== undefined) cell.end ??= { at, outcome };
+};
+
+/** For a team: its goal, or the number of its tasks. */
+const readGoal = ([first]: readonly DurableEvent[]): string => (first?.type === 'session-start' ? first.goal : '');
+
+/** A fork belongs to the operator, not to the caller of the original run. */
+const readCaller = (frames: readonly Frame[]): string | null => {
+  const [first] = frames;
+  if (first?.record.type !== 'open' || frames.some(({ record }) => record.type === 'fork')) return null;
+  return first.record.caller ?? null;
+};
+
+const readChat = ([first]: readonly Frame[]): ConversationRef | undefined =>
+  first?.record.type === 'open' && first.record.birth.spawned !== undefined ? first.record.conversation : undefined;
+
+const readContinuedBy = ([first, ...rest]: readonly Frame[]): readonly string[] => {
+  const builds = new Set(rest.flatMap(({ record }) => (record.type === 'resume' ? [record.build] : [])));
+  builds.delete(readRecordedBy(first?.record)?.build ?? '');
+  return [...builds];
+};
+
+/** The history that the root cell received at its start. */
+const readHistory = ({ contents = [] }: Frame): RunReport['history'] => {
+  const content = contents.find(({ kind }) => kind === 'history')?.content;
+  return content === undefined
+    ? []
+    : (JSON.parse(content) as History).entries.filter(({ category }) => category !== 'TOOLS');
+};
+
+/** Children are created after their parents, so in reverse order every child's total is complete before its parent adds it. */
+const sumCounts = (states: ReadonlyMap<CellId, CellState>): void => {
+  for (const { children, own, total } of [...states.values()].toReversed()) {
+    addCounts(total, own);
+    for (const child of children) addCounts(total, child.total);
+  }
+};
+
+/** Excludes the time during which the run was down. */
+const workedTime = (frames: readonly Frame[]): ((from: number, to: number) => number) => {
+  const gaps = frames.flatMap(({ at, record }) => (record.type === 'resume' ? [{ at, ms: record.downMs }] : []));
+  return (from, to) => gaps.reduce((ms, gap) => (gap.at > from && gap.at <= to ? ms - gap.ms : ms), to - from);
+};
+
+const noStalls: Stalls = { count: 0, longestMs: 0 };
+
+const sumStalls = (frames: readonly Frame[]): ReadonlyMap<CellId, Stalls> => {
+  const sums = new Map<CellId, Stalls>();
+  for (const { cell, count, longestMs } of frames.flatMap(({ stalls = [] }) => stalls)) {
+    const sum = sums.get(cell) ?? noStalls;
+    sums.set(cell, { count: sum.count + count, longestMs: Math.max(sum.longestMs, longestMs) });
+  }
+  return sums;
+};
+
+/** For a cell that has not ended, time counts up to the newest frame. */
+const reportCell = ({ birth, own, total, end, attempts }: CellState, ms: number, stalls: Stalls): CellReport => ({
+  cell: birth.cell,
+  parent: birth.parent,
+  agent: birth.agent,
+  depth: birth.depth,
+  status: end?.outcome.status ?? null,
+  turns: new Set(attempts.map(({ turn }) => turn)).size,
+  spent: toSpent(total, ms),
+  own: toSpent(own, ms),
+  figures: { own: toFigures(own), total: toFigures(total) },
+  stalls,
+  models: [...new Set(attempts.map(({ model }) => model))],
+  outcome: end?.outcome ?? null,
+});
+
+const toSpent = (counts: Counts, ms: number): Spent => {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, nanoUsd, uncertain } = sumModels(counts);
+  const usd = nanoUsd === null ? null : nanoUsd / 1e9;
+  const { steps, spawns } = counts;
+  return { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, usd, ms, steps, spawns, uncertain };
+};
