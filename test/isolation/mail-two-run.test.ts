@@ -3,10 +3,11 @@ import { expect, test } from 'vitest';
 import { testRuns, testSeed } from '../test-seed.ts';
 import { compareAskers } from './askers-two-run.ts';
 import { comparePairs } from './mail-two-run.ts';
+import { compareSmallWindows } from './small-windows.ts';
 import { compareSpawned } from './spawned-two-run.ts';
 
 test('what one agent receives never depends on another’s private content', async () => {
-  const pairsPerTeam = testRuns(75);
+  const pairsPerTeam = testRuns(60);
   const { differences, sights: observations, pairs } = await comparePairs(pairsPerTeam, testSeed().seed);
   expect(differences).toEqual([]);
   expect(pairs).toBe(3 * pairsPerTeam);
@@ -25,4 +26,10 @@ test('what the caller of an agent is told never depends on what agents that it s
   const { differences, unfinished } = await compareSpawned(15, testSeed().seed);
   expect(differences).toEqual([]);
   expect(unfinished).toBeGreaterThan(3);
+});
+
+test('what a cell with a small window is shown never depends on how full the windows of others are', async () => {
+  const { differences, pairs } = await compareSmallWindows(testRuns(100), testSeed().seed);
+  expect(differences).toEqual([]);
+  expect(pairs).toBe(testRuns(100));
 });

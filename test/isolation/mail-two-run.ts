@@ -1,11 +1,11 @@
 // Pairs of runs of a team that exchanges messages, in all variants. One member's private content differs between the two; what
 // it says to others is the same. Then everything that any other member is shown must be the same, byte for byte.
-import type { Agent } from '#contracts';
+import type { Agent, AgentOptions } from '#contracts';
 import { buildAgent } from '#core/orchestration';
 import { checkIsolation } from '#testkit';
 import type { Environment, IsolationReport } from '#testkit';
 
-const names = ['w1', 'w2', 'w3', 'w4'];
+const names = ['w1', 'w2'];
 const tools = [
   'spawn_agent',
   'list_spawned_agents',
@@ -17,22 +17,42 @@ const tools = [
   'receive_broadcast',
 ];
 
-const member = (name: string, agents: readonly Agent[]): Agent =>
+const look = {
+  name: 'look',
+  description: 'Looks.',
+  inputSchema: { type: 'object' },
+  execute: () => 'Nothing.',
+} as const;
+const plenty = { perMinute: 1_000, children: 1_000, graceMs: 100 };
+
+const define = (name: string, more: Partial<AgentOptions>): Agent =>
   buildAgent(
     {
       name,
       description: `Does what ${name} does.`,
       prompt: `You do what ${name} does.`,
-      tools: [
-        ...tools,
-        { name: 'look', description: 'Looks.', inputSchema: { type: 'object' }, execute: () => 'Nothing.' },
-      ],
+      models: ['house/first', 'house/second'],
+      tools: [...tools, look],
       topics: ['t'],
-      messages: ['parent', 'children', 'siblings'],
-      spawns: { agents: [...agents, 'self'], perMinute: 1_000, graceMs: 100 },
+      ...more,
     },
     null,
   );
+
+/** Nobody but its parent and its children can write to it, so having some is private. */
+const aide = define('aide', { messages: ['parent', 'children'], spawns: { agents: ['self'], ...plenty } });
+
+/** It may have few agents, and seldom. */
+const quiet = define('quiet', {
+  messages: ['parent'],
+  spawns: { agents: [aide], ...plenty, children: 2, perMinute: 3 },
+});
+
+const member = (name: string, agents: readonly Agent[]): Agent =>
+  define(name, {
+    messages: ['parent', 'children', 'siblings'],
+    spawns: { agents: [...agents, quiet, aide, 'self'], ...plenty },
+  });
 
 const below = names.toReversed().reduce<readonly Agent[]>((made, name) => [...made, member(name, made)], []);
 

@@ -7,10 +7,12 @@ import {
   askerLeaks as allAskerLeaks,
   mailLeaks as allMailLeaks,
   spawnedLeaks as allSpawnedLeaks,
+  windowLeaks as allWindowLeaks,
 } from './planted-mail-leaks.ts';
 import type { MailLeak } from './planted-mail-leaks.ts';
 
 const [mailLeaks, askerLeaks, spawnedLeaks] = [chosen(allMailLeaks), chosen(allAskerLeaks), chosen(allSpawnedLeaks)];
+const windowLeaks = chosen(allWindowLeaks);
 const untouched: MailLeak = { name: 'nothing', edits: [] };
 const plants = plantAll([
   ...[...(triesAll ? [untouched] : []), ...mailLeaks].map(({ name, edits }) => ({
@@ -22,6 +24,7 @@ const plants = plantAll([
   })),
   ...askerLeaks.map((leak) => ({ ...leak, entry: 'test/isolation/check-asker-pairs.ts', args: ['60', '7'] })),
   ...spawnedLeaks.map((leak) => ({ ...leak, entry: 'test/isolation/check-spawned-pairs.ts', args: ['40', '7'] })),
+  ...windowLeaks.map((leak) => ({ ...leak, entry: 'test/isolation/check-small-windows.ts', args: ['400', '7'] })),
 ]);
 
 afterAll(() => plants.remove());
@@ -32,7 +35,7 @@ test.runIf(triesAll)('the unmodified code shows no difference', async () => {
   expect((JSON.parse(stdout) as IsolationReport).differences).toEqual([]);
 });
 
-test.each([...mailLeaks, ...askerLeaks, ...spawnedLeaks].map(({ name }) => name))(
+test.each([...mailLeaks, ...askerLeaks, ...spawnedLeaks, ...windowLeaks].map(({ name }) => name))(
   'a leak is caught: %s',
   async (name) => {
     const { exit, stderr } = await plants.of(name);

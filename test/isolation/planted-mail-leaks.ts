@@ -31,6 +31,21 @@ export const askerLeaks: readonly MailLeak[] = [
   ),
 ];
 
+/** Leaks of how full the window of a cell is, and of what its provider counted, to cells with small windows. */
+export const windowLeaks: readonly MailLeak[] = [
+  leak(
+    'a share is taken from the caller’s view',
+    'share-held',
+    'const $(declarations.0.id) = shareableContext(window.context.filter((one) => window.view.includes(one)), agent.share);',
+  ),
+  leak(
+    'tokens per byte are learnt over all cells',
+    'window-tokens-per-byte',
+    `$(key): ((session.cell.runtime.liveRun as any).planted =
+    $(value.left) ?? (session.cell.runtime.liveRun as any).planted ?? $(value.right))`,
+  ),
+];
+
 /** Leaks to the caller of an agent of what agents that it spawned write, and to strangers of who was spawned. */
 export const spawnedLeaks: readonly MailLeak[] = [
   leak('the words of spawned agents cross to their parent’s parent', 'envelope-spawned', 'const named = spawned;'),
@@ -47,6 +62,37 @@ export const spawnedLeaks: readonly MailLeak[] = [
 ];
 
 export const mailLeaks: readonly MailLeak[] = [
+  {
+    name: 'an agent is told that another has ended that it may not write to',
+    edits: [
+      { probe: 'directory-ended-to', put: 'this.#members.values()' },
+      { probe: 'directory-ended-may', put: '' },
+      {
+        probe: 'directory-was-reachable',
+        put: 'const $(declarations.0.id) = requester.ended.some((other) => hasName(other, requester, name));',
+      },
+    ],
+  },
+  leak(
+    'a refusal lists the names of all agents',
+    'directory-reachable',
+    'const $(declarations.0.id) = [...this.#members.values()];',
+  ),
+  leak(
+    'a publisher is told how many heard',
+    'publish-reply',
+    '{ ...$(whole), messages: directory.subscribersOf(topic).length }',
+  ),
+  leak(
+    'the number of agents at a time is limited for the whole run',
+    'spawn-live',
+    'const $(declarations.0.id) = [...runtime.liveRun.mail.directory.all].length - 1;',
+  ),
+  leak(
+    'the rate of spawns is limited for the whole run',
+    'spawn-recent',
+    'const $(declarations.0.id) = [...runtime.liveRun.mail.directory.all].filter(({ createdAt }) => createdAt > now - 60_000);',
+  ),
   leak(
     'a message carries the size of its sender’s window',
     'mail-text',

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { conversationLeaks } from '../isolation/planted-conversation-leaks.ts';
 import { fileLeaks } from '../isolation/planted-file-leaks.ts';
 import { leaks } from '../isolation/planted-leaks.ts';
-import { askerLeaks, mailLeaks, spawnedLeaks } from '../isolation/planted-mail-leaks.ts';
+import { askerLeaks, mailLeaks, spawnedLeaks, windowLeaks } from '../isolation/planted-mail-leaks.ts';
 import { serveLeaks } from '../isolation/planted-serve-leaks.ts';
 import { teamLeaks } from '../isolation/planted-team-leaks.ts';
 import { bugs } from '../sim/planted-bugs.ts';
@@ -21,6 +21,7 @@ const all: readonly Planted[] = [
   mailLeaks,
   askerLeaks,
   spawnedLeaks,
+  windowLeaks,
   teamLeaks,
   serveLeaks,
   bugs,

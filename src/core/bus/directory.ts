@@ -81,7 +81,8 @@ export class Directory {
     if (member.parent !== null) removeFrom(this.#byParent, member.parent, member);
     for (const topic of member.subscriptions) removeFrom(this.#subscribers, topic, member);
     const { mailbox: _mailbox, subscriptions: _subscriptions, ended: _ended, ...entry } = member;
-    for (const other of this.#listedBy(member)) {
+    for (const other of /* probe: directory-ended-to */ this.#listedBy(member)) {
+      // probe: directory-ended-may
       if (!mayWrite(member, other)) continue;
       // probe: directory-note-ended
       other.ended.push(entry);
@@ -150,6 +151,7 @@ export class Directory {
     if (found.length > 1) return { found: null, why: 'ambiguous', known: found.map((one) => one.name) };
     const known = this.#reachableNames(requester);
     if (name === requester.agent) return { found: null, why: 'self', known };
+    // probe: directory-was-reachable
     const wasReachable = requester.ended.some((other) => hasName(other, requester, name) && mayWrite(requester, other));
     const hidden = wasReachable ? undefined : candidates[0];
     return { found: null, why: wasReachable ? 'ended' : 'unknown', known, ...(hidden === undefined ? {} : { hidden }) };
@@ -175,6 +177,7 @@ export class Directory {
   }
 
   #reachableNames(requester: Member): readonly string[] {
+    // probe: directory-reachable
     const open = [...this.#members.values()].filter(
       (other) => mayWrite(requester, other) && other.forwards === undefined && !this.isSibling(requester, other),
     );

@@ -143,7 +143,10 @@ const publish = (cell: MailRequester, request: Extract<PostRequest, { kind: 'pub
       const reason = sendTo(cell, subscriber, message, at);
       return reason === null ? [] : [{ to: subscriber.name, reason, type: 'broadcast', topic }];
     });
-  return mailToolValue(mailToolSuccess({ topic, message_id: id }), { id, ...(dead.length === 0 ? {} : { dead }) });
+  return mailToolValue(mailToolSuccess(/* probe: publish-reply */ { topic, message_id: id }), {
+    id,
+    ...(dead.length === 0 ? {} : { dead }),
+  });
 };
 
 const subscribe = (cell: MailRequester, topic: string): Json => {

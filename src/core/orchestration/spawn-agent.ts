@@ -198,6 +198,7 @@ export const spawnLimitProblem = ({ cell }: Spawner, rules: SpawnRules, now: num
   const { runtime } = cell;
   if (runtime.depth >= rules.depth)
     return mailToolError('SPAWN_DEPTH', `The nesting limit is ${rules.depth} levels.`, 'Do the work yourself.');
+  // probe: spawn-live
   const liveCount = runtime.unsettled(runtime.spawnedChildren.map(({ pending }) => pending)).length;
   if (liveCount >= rules.children)
     return mailToolError(

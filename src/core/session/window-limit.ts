@@ -28,6 +28,7 @@ const defaultLimit: WindowLimit = { tokens: windowTokensDefault, by: 'default' }
 /** The part of the window that a prompt may use: the answer needs room too. */
 export const roomFor = (session: Session, model: Model, { tokens }: WindowLimit): WindowRoom => ({
   tokens: Math.max(1, tokens - Math.min(replyCap(session, model, tokens).tokens, Math.floor(tokens / 2))),
+  // probe: window-tokens-per-byte
   tokensPerByte:
     [session.latestCount, session.latestUsage].find((one) => one?.model === modelName(model))?.perByte ??
     defaultTokensPerByte,

@@ -13,6 +13,9 @@ export type Act =
   | { readonly do: 'end'; readonly place: string }
   | { readonly do: 'tell'; readonly text: string; readonly topic?: string };
 
+/** The workflow of agents that a session starts as part of its private work begins with this. */
+export const aideWorkflow = 'besides-';
+
 export type DrawnCall = { readonly name: string; readonly args: JsonObject };
 
 /** A short description for reports. */

@@ -10,6 +10,8 @@ const generousLimits: Limits = {
   llmTimeout: 1e9,
   toolTimeout: 1e9,
   mailTimeout: 1e9,
+  answersPerMinute: 1e6,
+  maxHops: 1e6,
   maxToolTurns: 1_000,
   max_steps: 1e5,
   max_output_files: 1e5,

@@ -2,10 +2,16 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { Birth } from '#contracts';
 import { Observer } from './observer.ts';
+import { aideWorkflow } from './mail-act.ts';
 import type { TestModelOutput } from './test-model.ts';
 
 /** A model request that waits for its reply. */
-export type PendingRequest = { readonly options: LanguageModelV4CallOptions; answer(said: TestModelOutput): void };
+export type PendingRequest = {
+  readonly options: LanguageModelV4CallOptions;
+  /** The index of the model. */
+  readonly model: number;
+  answer(said: TestModelOutput): void;
+};
 
 export class MailCellState {
   readonly birth: Birth;
@@ -14,13 +20,19 @@ export class MailCellState {
   readonly parent: MailCellState | null;
   readonly observer = new Observer();
   pendingRequest: PendingRequest | null = null;
-  /** The number of replies so far. */
+  /** The number of replies so far, and of failures since the latest one. */
   replies = 0;
+  failures = 0;
 
   constructor(birth: Birth, place: string, parent: MailCellState | null) {
     this.birth = birth;
     this.place = place;
     this.parent = parent;
+  }
+
+  /** Part of the private work of its parent. */
+  get isAide(): boolean {
+    return this.birth.spawned?.workflow?.startsWith(aideWorkflow) === true || this.parent?.isAide === true;
   }
 
   get tools(): readonly LanguageModelV4FunctionTool[] {
@@ -36,5 +48,9 @@ export type MailVariation = {
   readonly place: string | null;
 };
 
-export const isVariedSession = (variation: MailVariation | null, { place, birth }: MailCellState): boolean =>
-  variation !== null && (variation.place === null ? variation.agent === birth.agent : variation.place === place);
+/** With its aides. */
+export const isVariedSession = (variation: MailVariation | null, state: MailCellState): boolean => {
+  if (variation === null) return false;
+  if (variation.place === null ? variation.agent === state.birth.agent : variation.place === state.place) return true;
+  return state.isAide && state.parent !== null && isVariedSession(variation, state.parent);
+};

@@ -1,18 +1,20 @@
 // Pairs of runs of agents that exchange messages. Both runs perform the same observable acts: spawns, messages, answers, ends,
 // passing time, crashes. The private content of one session differs, or of all sessions of one agent.
+import type { Outcome } from '#contracts';
 import { Rng } from './rng.ts';
-import { firstDifference, createObservation } from './observer.ts';
+import { bytesOf, firstDifference, createObservation } from './observer.ts';
 import type { Difference, Observation, Observations } from './observer.ts';
 import { chooseRootGoal } from './plan.ts';
 import { visibleOutcome } from './records.ts';
 import { cachedValidate } from './isolation-setup.ts';
 import type { Subject } from './subject.ts';
+import { aideWorkflow } from './mail-act.ts';
 import type { Act } from './mail-act.ts';
 import { prepareAgents } from './mail-agents.ts';
 import { drawActs, closingActs } from './mail-schedule.ts';
 import { MailRun } from './mail-run.ts';
 import { isVariedSession } from './mail-cell-state.ts';
-import type { MailVariation } from './mail-cell-state.ts';
+import type { MailCellState, MailVariation } from './mail-cell-state.ts';
 import { AgentTree } from './agent-tree.ts';
 import { TestEnvironment } from './test-environment.ts';
 
@@ -147,27 +149,39 @@ const [actsMin, actsMore] = [10, 40];
 /** Picks a session that has replied, or all sessions of its agent. */
 const drawVariation = ({ cells }: MailRun, seed: number): MailVariation => {
   const rng = new Rng(`pair ${seed}`);
-  const spoken = cells.filter(({ replies }) => replies > 0);
-  const { place, birth } = rng.pick(spoken.length === 0 ? cells : spoken);
+  const sessions = cells.filter(({ isAide }) => !isAide);
+  const spoken = sessions.filter(({ replies }) => replies > 0);
+  const { place, birth } = rng.pick(spoken.length === 0 ? sessions : spoken);
   return { salt: `salt ${seed}`, agent: birth.agent, place: rng.percent(50) ? null : place };
 };
 
 /** Why two runs cannot be compared; null if they can. */
 const findObstacle = (runs: readonly MailRun[], variation: MailVariation): string | null => {
   for (const { broken } of runs) if (broken !== null) return `the run broke: ${broken}`;
-  const [one, other] = runs.map((run) => JSON.stringify(variedEndings(run, variation)));
+  const [one, other] = runs.map((run) => {
+    const isRoot = run.cells[0] !== undefined && isVariedSession(variation, run.cells[0]);
+    return JSON.stringify([variedEndings(run, variation), isRoot ? run.outcome?.status : null]);
+  });
   return one === other ? null : `"${variation.place ?? variation.agent}" ended differently in the two runs`;
 };
 
 /** How the varied sessions ended, which others can observe. */
 const variedEndings = (run: MailRun, variation: MailVariation): readonly string[] =>
-  run.frames.flatMap(({ record }) => {
+  run.frames.slice(0, run.framesAtClose).flatMap(({ record }) => {
     if (record.type !== 'settle' || record.ended === undefined) return [];
     const { cell, outcome } = record.ended;
     const state = run.cellState(cell);
-    if (state === undefined || !isVariedSession(variation, state)) return [];
-    return [`${state.place} ${outcome.status} ${outcome.failure?.code}`];
+    if (state === undefined || state.isAide || !isVariedSession(variation, state)) return [];
+    return [`${state.place} ${outcome.status} ${outcome.failure?.code}`, ...aidesTold(state, outcome)];
   });
+
+/** Aides that a stopped session left, if its parent was told of them with its result. */
+const aidesTold = ({ parent }: MailCellState, { missing }: Outcome): readonly string[] =>
+  missing.filter(
+    (name) =>
+      name.startsWith(aideWorkflow) &&
+      parent?.observer.observations.some((one) => bytesOf(one).includes(name)) === true,
+  );
 
 /** The observations of all other sessions, and of the caller. */
 const collectObservations = (run: MailRun, variation: MailVariation | null): Observations => {
@@ -175,8 +189,26 @@ const collectObservations = (run: MailRun, variation: MailVariation | null): Obs
   for (const state of run.cells)
     if (!isVariedSession(variation, state)) all.set(state.place, state.observer.observations);
   const outside = run.frames.flatMap(({ contents = [] }) =>
-    contents.flatMap(({ to, kind, content }) => (to === 'outside' ? [createObservation(kind, content)] : [])),
+    contents.flatMap(({ to, kind, content }) =>
+      to === 'outside'
+        ? [createObservation(kind, kind === 'result' ? visibleResult(content) : content.replace(chainField, ''))]
+        : [],
+    ),
   );
-  const outcome = run.outcome === null ? null : visibleOutcome(run.outcome, 'varied');
-  return all.set('the caller', [...outside, createObservation('outcome', JSON.stringify(outcome))]);
+  const outcome = run.outcome === null ? 'null' : visibleResult(JSON.stringify(visibleOutcome(run.outcome, 'varied')));
+  return all.set('the caller', [...outside, createObservation('outcome', outcome)]);
+};
+
+/** A random id, of the first of the messages that led to this one; nobody is shown it. */
+const chainField = /"chain":"[^"]*"/u;
+
+/** A result without the aides of the session, and without the random ids of agents. */
+const visibleResult = (content: string): string => {
+  const { missing = [], spawned = [], ...rest } = JSON.parse(content) as Partial<Outcome>;
+  const isPublic = (name: string): boolean => !name.startsWith(aideWorkflow);
+  return JSON.stringify({
+    ...rest,
+    missing: missing.filter(isPublic),
+    spawned: spawned.filter(({ agent }) => isPublic(agent)).map(({ cell: _cell, ...one }) => one),
+  });
 };

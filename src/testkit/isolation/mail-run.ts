@@ -1,7 +1,7 @@
 // One run of agents that exchange messages. Its models reply what and when the acts say, and it can crash at any moment.
 //
 //   K1. The latest record at the time of a model request names the requesting cell, so two sessions of one agent are distinct.
-//   K2. Time passes only by acts, so private work takes no time.
+//   K2. An act takes the same time, whatever private work precedes it.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { sha256 } from '#base';
 import type { CellId, RunId } from '#base';
@@ -14,8 +14,10 @@ import { trackCall, FakeTime } from './fake-time.ts';
 import type { OpenCalls } from './fake-time.ts';
 import { createTestModel } from './test-model.ts';
 import type { TestModelOutput } from './test-model.ts';
+import { aideWorkflow } from './mail-act.ts';
 import type { Act } from './mail-act.ts';
-import { drawPrivateTurnCall, drawPrivateTurnCount, buildMailReply, drawToolOutput } from './mail-private-turns.ts';
+import { actMs, buildMailReply, drawToolOutput, settleAides, workPrivately } from './private-work.ts';
+import type { MailContent } from './private-work.ts';
 import { isVariedSession, MailCellState } from './mail-cell-state.ts';
 import type { MailVariation } from './mail-cell-state.ts';
 import { createObservedSource } from './observed-source.ts';
@@ -43,10 +45,14 @@ export class MailRun {
   /** Why the run could not be recorded, or not be resumed after a crash. */
   broken: string | null = null;
   frames: Frame[] = [];
+  /** How many frames there were when the run was cancelled: nobody is told of what ended later. */
+  framesAtClose = Infinity;
   readonly setting: MailSetting;
   readonly time: FakeTime;
   readonly #tree: AgentTree;
   readonly #ids: Rng;
+  /** During private work, ids come from a source of their own, so that the others stay the same. */
+  #privateIds: Rng | null = null;
   readonly #calls: OpenCalls = { count: 0 };
   readonly #byCell = new Map<CellId, MailCellState>();
   readonly #agents = new Map<string, Agent>();
@@ -78,7 +84,7 @@ export class MailRun {
 
   /** Sessions with a pending model request, in the order in which they started. */
   get waitingForReply(): readonly MailCellState[] {
-    return this.cells.filter(({ pendingRequest }) => pendingRequest !== null);
+    return this.cells.filter(({ pendingRequest, isAide }) => pendingRequest !== null && !isAide);
   }
 
   agentOf({ birth }: MailCellState): Agent {
@@ -96,6 +102,15 @@ export class MailRun {
   /** An act that is no longer possible has no effect. */
   async perform(act: Act): Promise<void> {
     if (this.isOver) return;
+    await this.#perform(act);
+    const before = this.frames.length;
+    await settleAides(this, (state) => this.#rngFor(state, `is woken ${state.replies}`));
+    const late = this.frames.slice(before).flatMap(({ contents = [] }) => contents);
+    if (late.some(({ kind, cell }) => kind === 'message' && this.#byCell.get(cell)?.isAide === false))
+      this.broken = 'an aide answered too late';
+  }
+
+  async #perform(act: Act): Promise<void> {
     switch (act.do) {
       case 'say':
         return this.#reply(act);
@@ -113,6 +128,7 @@ export class MailRun {
 
   /** Cancels the run if it has not ended, and waits for its end. */
   async close(): Promise<void> {
+    this.framesAtClose = this.frames.length;
     if (!this.isOver) this.live.do({ do: 'cancel' });
     await this.time.advance(closingMs);
     await this.time.settle();
@@ -123,17 +139,31 @@ export class MailRun {
     const state = this.cells.find((one) => one.place === place);
     if (state === undefined) return;
     const rng = this.#rngFor(state, `says ${state.replies}`);
-    for (let looks = drawPrivateTurnCount(rng); looks > 0 && state.pendingRequest !== null; looks--)
-      await this.#answer(state, { calls: [drawPrivateTurnCall(state, this.testAgentOf(state), rng)], text: '' }, rng);
-    await this.#answer(state, { calls, text }, rng);
+    const until = this.time.now() + actMs;
+    this.#privateIds = this.#rngFor(state, `ids ${state.replies}`);
+    await workPrivately(this, state, rng);
+    this.#privateIds = null;
+    if (this.time.now() > until) this.broken = 'Private work took too long.';
+    else await this.time.advance(until - this.time.now());
+    await this.answer(state, { calls, text }, rng);
   }
 
-  async #answer(state: MailCellState, content: Pick<Extract<Act, { do: 'say' }>, 'calls' | 'text'>, rng: Rng) {
+  /** A reply of a session's model. */
+  async answer(state: MailCellState, content: MailContent, rng: Rng): Promise<void> {
     const { pendingRequest: question } = state;
     if (question === null) return;
     const reply = buildMailReply(state, content, rng);
     state.pendingRequest = null;
+    state.failures = 0;
     question.answer({ ...reply, turn: state.replies++, delayMs: 0 });
+    await this.time.settle();
+  }
+
+  /** A session's model fails with this HTTP status. */
+  async fail(state: MailCellState, fault: number, message: string): Promise<void> {
+    const { pendingRequest: question } = state;
+    state.pendingRequest = null;
+    question?.answer({ fault, message, turn: state.replies, delayMs: 0 });
     await this.time.settle();
   }
 
@@ -190,7 +220,7 @@ export class MailRun {
         close: async () => undefined,
       },
       clock: { now: () => this.time.now(), timer: (ms, due) => this.time.timer(ms, () => void (isOver() || due())) },
-      ids: { random: () => this.#ids.hex() },
+      ids: { random: () => (this.#privateIds ?? this.#ids).hex() },
       workspaces: this.#workspaces,
       validate: setting.validate,
       redactFor: (agent) => setting.redactFor(agent, agent === null ? undefined : this.#findTestAgent(agent)),
@@ -214,8 +244,12 @@ export class MailRun {
     const birth: Birth | undefined = record.type === 'open' || record.type === 'begin' ? record.birth : undefined;
     if (birth === undefined) return;
     const parent = birth.parent === null ? null : (this.#byCell.get(birth.parent) ?? null);
-    const nth = this.cells.filter((one) => one.parent === parent && one.birth.agent === birth.agent).length + 1;
-    const place = parent === null ? birth.agent : `${parent.place} › ${birth.agent} #${nth}`;
+    const isAide = birth.spawned?.workflow?.startsWith(aideWorkflow) === true;
+    const nth =
+      this.cells.filter((one) => one.parent === parent && one.birth.agent === birth.agent && one.isAide === isAide)
+        .length + 1;
+    const label = isAide ? `${birth.agent} besides` : birth.agent;
+    const place = parent === null ? birth.agent : `${parent.place} › ${label} #${nth}`;
     const state = new MailCellState(birth, place, parent);
     this.cells.push(state);
     this.#byCell.set(birth.cell, state);
@@ -231,8 +265,11 @@ export class MailRun {
     this.#starting = null;
     const models = testAgent?.models ?? [{ provider: 'any', modelId: 'model' }];
     return {
-      models: models.map((model) =>
-        createTestModel(model, { reply: (options) => this.#waitForReply(options, isOver), sleep: () => undefined }),
+      models: models.map((model, index) =>
+        createTestModel(model, {
+          reply: (options) => this.#waitForReply(options, index, isOver),
+          sleep: () => undefined,
+        }),
       ),
       sources: (testAgent?.sources ?? []).map((source) => ({
         only: source.only,
@@ -246,14 +283,14 @@ export class MailRun {
     return this.#tree.find(agent) ?? this.#tree.all.find((testAgent) => testAgent.agent.name === agent.name);
   }
 
-  #waitForReply(options: LanguageModelV4CallOptions, isOver: () => boolean): Promise<TestModelOutput> {
+  #waitForReply(options: LanguageModelV4CallOptions, model: number, isOver: () => boolean): Promise<TestModelOutput> {
     const cell = this.frames.at(-1)?.cell;
     const state = cell === undefined ? undefined : this.#byCell.get(cell);
     if (isOver()) return new Promise(() => undefined);
     if (state === undefined) throw new Error('A model was called, but no record says for which cell.');
     state.observer.request(options);
     return new Promise<TestModelOutput>((resolve, reject) => {
-      const question = { options, answer: resolve };
+      const question = { options, model, answer: resolve };
       state.pendingRequest = question;
       options.abortSignal?.addEventListener('abort', () => {
         if (state.pendingRequest === question) state.pendingRequest = null;

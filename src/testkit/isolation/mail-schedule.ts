@@ -43,8 +43,12 @@ const waitMs = ({ setting: { root } }: MailRun): number => root.agent.spawns?.wa
 /** Longer than any agent may take to finish. */
 const graceMs = ({ setting: { root } }: MailRun): number => 1_000 + Math.max(5_000, root.agent.spawns?.graceMs ?? 0);
 
+const publicMembers = (run: MailRun) => run.live.agents().filter(({ cell }) => run.cellState(cell)?.isAide !== true);
+
 const drawEnd = (run: MailRun, rng: Rng): readonly Act[] => {
-  const liveChildren = run.live.agents().flatMap(({ cell, parent }) => (parent === null ? [] : [run.cellState(cell)!]));
+  const liveChildren = publicMembers(run).flatMap(({ cell, parent }) =>
+    parent === null ? [] : [run.cellState(cell)!],
+  );
   if (liveChildren.length === 0) return [{ do: 'pass', ms: 1_000 }];
   return [{ do: 'end', place: rng.pick(liveChildren).place }, ...drawGrace(run, rng)];
 };
@@ -74,7 +78,7 @@ const drawReplyAct = (run: MailRun, state: MailCellState, agents: readonly Agent
 };
 
 const callingSession = (run: MailRun, state: MailCellState, agents: readonly Agent[]): CallingSession => {
-  const members = run.live.agents();
+  const members = publicMembers(run);
   const { birth } = state;
   const own = birth.cell;
   return {

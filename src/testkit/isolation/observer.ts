@@ -111,7 +111,7 @@ const compareAt = (place: string, one: readonly Observation[], other: readonly O
 
 const nothing = createObservation('(nothing)', '');
 
-const bytesOf = ({ bytes }: Observation): string => (typeof bytes === 'string' ? bytes : bytes());
+export const bytesOf = ({ bytes }: Observation): string => (typeof bytes === 'string' ? bytes : bytes());
 
 const excerpt = (text: string, offset: number): string =>
   text.slice(Math.max(0, offset - excerptChars / 2), offset + excerptChars);

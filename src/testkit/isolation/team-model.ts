@@ -13,7 +13,7 @@ import type { TestModelOutput } from './test-model.ts';
 import { validSample } from './sample-schema.ts';
 import type { DrawnCall } from './mail-act.ts';
 import { callWithSampleArgs } from './mail-calls.ts';
-import { drawToolOutput } from './mail-private-turns.ts';
+import { drawToolOutput } from './private-work.ts';
 
 export type TeamModelPorts = {
   readonly graph: GraphCase;
