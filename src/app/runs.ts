@@ -98,7 +98,7 @@ export class Runs {
       const live = startOrResume(start, ports);
       // probe: run-attach
       session.attach(live, log);
-      return { ...(await live.outcome), run, cell: live.cell };
+      return { ...(await live.outcome), run, cell: live.root.cellId };
     } finally {
       await resources.whenClosed(clock);
     }

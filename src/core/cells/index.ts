@@ -7,6 +7,7 @@ export type { LiveCell, OutsideSpawnPorts, RunChild } from './live-cell.ts';
 export { LocalContext } from './local-context.ts';
 export { partyOf } from './party.ts';
 export { LocalRun } from './local-run.ts';
+export type { RecordedPast } from './local-run.ts';
 export { readRecordedRun } from './recorded-run.ts';
 export type { RecordedCell, RecordedRun } from './recorded-run.ts';
 export type { Member } from '#core/bus';

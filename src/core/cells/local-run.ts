@@ -55,10 +55,10 @@ export class LocalRun {
   #shares: Map<CellId, CellShare> | null = null;
   #mail: MailDelivery | null = null;
   #recordedCrossings: ReadonlyMap<CellId, ReadonlyMap<number, ReceivedCrossing>> | null = null;
+  /** Set before anything can happen in the run. */
+  root!: LiveCell;
   /** All live cells except the root. */
   #liveCells: Map<CellId, LiveCell> | null = null;
-  /** Called when the run cannot continue as recorded. */
-  onBroken: (() => void) | null = null;
   #digests: readonly string[] = noDigests;
   /** The `resume` record, until it is written. */
   #pendingResume: Frame | null = null;
@@ -174,11 +174,11 @@ export class LocalRun {
   }
 
   getLiveCell(cell: CellId): LiveCell | undefined {
-    return this.#liveCells?.get(cell);
+    return cell === this.root.cellId ? this.root : this.#liveCells?.get(cell);
   }
 
-  get liveCells(): Iterable<LiveCell> {
-    return this.#liveCells?.values() ?? [];
+  get liveCells(): readonly LiveCell[] {
+    return [this.root, ...(this.#liveCells?.values() ?? [])];
   }
 
   addLiveCell(child: LiveCell): void {
@@ -229,7 +229,7 @@ export class LocalRun {
   markBroken(error: CloisterError): void {
     if (this.#broken !== null) return;
     this.#broken = error;
-    this.onBroken?.();
+    this.root.halt();
   }
 
   /** Whether an attempt's hold had been granted when the process died. If so, it already counts as uncertain. */

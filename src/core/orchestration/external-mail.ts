@@ -6,8 +6,8 @@ import { fillDate, isMadeBy } from '#core/rules';
 import { findMember } from './live-agents.ts';
 
 /** Sends a message from outside to one agent, or to the subscribers of a topic. Returns its id. */
-export const sendFromOutside = (run: LocalRun, root: LiveCell, { text, to, topic, id }: RunCommand<'send'>): string => {
-  const { team } = root.agent;
+export const sendFromOutside = (run: LocalRun, { text, to, topic, id }: RunCommand<'send'>): string => {
+  const { team } = run.root.agent;
   const known = team === null || topic !== undefined ? null : checkTeamMember(team, to);
   const message = id ?? `m-${run.ports.ids.random()}`;
   if (topic !== undefined) {
@@ -21,7 +21,7 @@ export const sendFromOutside = (run: LocalRun, root: LiveCell, { text, to, topic
     return message;
   }
   // The session of a team gives the message to its member's earliest task that has not started.
-  const member = findMember(run, root, known === null ? to : undefined);
+  const member = findMember(run, known === null ? to : undefined);
   const redacted = redactFor(run, member, text);
   if (!member.mailbox.hasRoom('outside', utf8Bytes(redacted)))
     throw new CloisterError('mailbox_full', `${member.name} has not read its earlier messages.`);
@@ -40,9 +40,9 @@ export const checkTeamMember = ({ members }: TeamRules, name = ''): string => {
 };
 
 /** Sends checked tasks to a team. The size limit of messages does not apply to them. */
-export const sendTasks = (run: LocalRun, root: LiveCell, tasks: string): void => {
+export const sendTasks = (run: LocalRun, tasks: string): void => {
   const id = `m-${run.ports.ids.random()}`;
-  const member = findMember(run, root);
+  const member = findMember(run);
   deliver(run, member, { id, text: redactFor(run, member, tasks) });
 };
 

@@ -6,16 +6,16 @@ import { sessionHandle } from '#core/bus';
 import type { LiveCell, LocalRun, Member } from '#core/cells';
 
 /** Every live agent of the run; those that a model called can receive no messages, unless their definition says so. */
-export const listAgents = (run: LocalRun, root: LiveCell): readonly LiveAgent[] => {
+export const listAgents = (run: LocalRun): readonly LiveAgent[] => {
   const members = run.usesMail ? [...run.mail.directory.all] : [];
   const known = new Set(members.map(({ cell }) => cell));
-  const called = [root, ...run.liveCells].filter(({ cellId }) => !known.has(cellId));
+  const called = run.liveCells.filter(({ cellId }) => !known.has(cellId));
   return [...members.map(describeMember), ...called.map(describeCalled)];
 };
 
 /** Finds a live agent by its cell, session_id or name; otherwise by the name of its definition. Default: the root. */
-export const findLiveAgent = (run: LocalRun, root: LiveCell, name: string = root.cellId): CellId => {
-  const agents = listAgents(run, root);
+export const findLiveAgent = (run: LocalRun, name: string = run.root.cellId): CellId => {
+  const agents = listAgents(run);
   const found = matching(agents, name);
   if (found.length === 1) return found[0]!.cell;
   if (found.length > 1) throw ambiguous(name, found);
@@ -23,10 +23,10 @@ export const findLiveAgent = (run: LocalRun, root: LiveCell, name: string = root
 };
 
 /** Like `findLiveAgent`, among the agents that can receive messages. */
-export const findMember = (run: LocalRun, root: LiveCell, name?: string): Member => {
-  const own = name === undefined ? run.mail.directory.get(root.cellId) : undefined;
+export const findMember = (run: LocalRun, name?: string): Member => {
+  const own = name === undefined ? run.mail.directory.get(run.root.cellId) : undefined;
   if (own !== undefined) return own;
-  const agents = listAgents(run, root).filter(({ mailbox }) => mailbox);
+  const agents = listAgents(run).filter(({ mailbox }) => mailbox);
   const found = name === undefined ? [] : matching(agents, name);
   if (found.length === 1) return run.mail.directory.get(found[0]!.cell)!;
   if (found.length > 1) throw ambiguous(name!, found);

@@ -32,8 +32,8 @@ export const acceptOutsideSpawns = (parent: LiveCell, cell: Cell, world: World):
 const checkStepsMax = 1_000_000;
 
 /** After a crash, waits until every cell has reached the end of the log: until then, nobody knows all that was started. */
-export const whenCaughtUp = async (run: LocalRun, root: LiveCell): Promise<void> => {
-  const isBehind = (): boolean => [root, ...run.liveCells].some(({ nextFrame }) => nextFrame < run.nextFrame);
+export const whenCaughtUp = async (run: LocalRun): Promise<void> => {
+  const isBehind = (): boolean => run.liveCells.some(({ nextFrame }) => nextFrame < run.nextFrame);
   // Recorded operations settle without any outside event, so it is enough to let other promises go first.
   for (let turns = 0; turns < turnsMax && isBehind(); turns++) await Promise.resolve();
 };

@@ -1,9 +1,9 @@
 // Replays a whole run offline from its log, to see what today's code and agents would decide.
 import { CloisterError, isSameJson } from '#base';
 import type { Agent, AgentDefinition, Frame, ReplayReport, RunLog, RunPorts } from '#contracts';
-import { LocalRun, readRecordedRun, ReplayComparison } from '#core/cells';
+import { readRecordedRun, ReplayComparison } from '#core/cells';
 import { framesHash } from './frames-hash.ts';
-import { Run, runChild } from './run.ts';
+import { Run } from './run.ts';
 import { resolveRootAgent, rootFromRecord } from './run-agent.ts';
 import type { AgentLookup } from './run-agent.ts';
 
@@ -22,11 +22,10 @@ export const replayRun = async (
   const agent = resolveRootAgent(recorded, findAgent);
   const comparison = new ReplayComparison(frames);
   const world = unreachableWorld(frames[0]!, ports);
-  const run = new LocalRun(world, runChild, recorded.root.createdAt, { recorded, replaying: comparison });
+  const run = new Run(world, recorded.root.createdAt, { recorded, replaying: comparison });
   comparison.enter(recorded.root.birth.cell, agent.name);
   reportChangedDefinitions(frames, agent, comparison);
-  const root = new Run(run, world, rootFromRecord(run, recorded, agent));
-  root.outcome.catch(() => undefined);
+  run.open(rootFromRecord(run, recorded, agent)).outcome.catch(() => undefined);
   await comparison.idle;
   return buildReport(frames, comparison);
 };

@@ -16,11 +16,11 @@ import type {
   TeamGoal,
   RunPorts,
 } from '#contracts';
-import { answerReserve, earliestDeadline, LocalRun, lowerCaps, partyOf, readRecordedRun } from '#core/cells';
+import { answerReserve, earliestDeadline, lowerCaps, partyOf, readRecordedRun } from '#core/cells';
 import type { RecordedRun } from '#core/cells';
 import { withOutputFormat } from './define-agent.ts';
 import { withRecordedTools } from './request-tools.ts';
-import { Run, runChild } from './run.ts';
+import { Run } from './run.ts';
 import type { RootCellSeed } from './run.ts';
 
 /** What a run gets besides its goal: its conversation, history and caller. */
@@ -43,7 +43,7 @@ export const startRun = (
   { conversation, history, files, resident, caller }: RunInput = {},
 ): Run => {
   const at = world.clock.now();
-  const run = new LocalRun(world, runChild, at);
+  const run = new Run(world, at);
   const cell = `${agent.name}-${world.ids.random()}` as CellId;
   const birth = rootBirth(
     agent,
@@ -72,7 +72,7 @@ export const startRun = (
   } as const;
   const frame = run.write(cell, at, record, { childAgent: agent });
   const crossed = passed === null || 'refused' in passed ? null : passed;
-  return new Run(run, world, { agent, birth, createdAt: at, goal: crossed, frame });
+  return run.open({ agent, birth, createdAt: at, goal: crossed, frame });
 };
 
 type RootBirthInput = {
@@ -147,11 +147,11 @@ export type AgentLookup = (name: string) => Agent | undefined;
 
 /** Resumes an interrupted run: settled operations are not repeated. */
 export const resumeRun = ({ recorded, agent }: ResumableRun, world: RunPorts): Run => {
-  const run = new LocalRun(world, runChild, recorded.root.createdAt, { recorded });
-  return new Run(run, world, rootFromRecord(run, recorded, agent));
+  const run = new Run(world, recorded.root.createdAt, { recorded });
+  return run.open(rootFromRecord(run, recorded, agent));
 };
 
-export const rootFromRecord = (run: LocalRun, { root }: RecordedRun, agent: Agent): RootCellSeed => {
+export const rootFromRecord = (run: Run, { root }: RecordedRun, agent: Agent): RootCellSeed => {
   const { birth, createdAt } = root;
   const first = run.recordedCrossings(birth.cell)?.get(0)?.crossed;
   return { agent, birth, createdAt, goal: first !== undefined && isGoal(first) ? first : null };

@@ -2,7 +2,7 @@
 import { CloisterError } from '#base';
 import type { CellId } from '#base';
 import type { Crossed, History, RunCommandTable, SharedMessage } from '#contracts';
-import type { LiveCell, LocalContext, LocalRun } from '#core/cells';
+import type { LiveCell, LocalRun } from '#core/cells';
 import { shutdownGraceMs } from '#core/session';
 import { routeTo, sendFromOutside, sendTasks } from './external-mail.ts';
 import { findLiveAgent, findMember } from './live-agents.ts';
@@ -12,9 +12,7 @@ import type { TeamMailbox } from './task-intake.ts';
 import type { TeamSessionRunner } from './team-session-runner.ts';
 
 /** What commands act on. */
-export type CommandedRun = {
-  readonly local: LocalRun;
-  readonly root: LocalContext;
+export type CommandedRun = LocalRun & {
   readonly team: TeamSessionRunner | null;
   readonly hasEnded: boolean;
   assertRunning(): void;
@@ -22,11 +20,11 @@ export type CommandedRun = {
 };
 
 export const runCommands: RunCommandTable<CommandedRun> = {
-  cancel: ({ local, root, hasEnded }) => {
-    if (hasEnded || root.halted) return;
+  cancel: (run) => {
+    if (run.hasEnded || run.root.halted) return;
     // probe: run-record-cancel
-    local.write(root.cellId, local.time(), { type: 'cancel' });
-    root.halt();
+    run.write(run.root.cellId, run.time(), { type: 'cancel' });
+    run.root.halt();
   },
   'add-context': (run, { text }) => {
     run.assertRunning();
@@ -35,41 +33,41 @@ export const runCommands: RunCommandTable<CommandedRun> = {
   'refresh-share': (run, { child }) => refreshShare(run, child as CellId),
   send: (run, command) => {
     run.assertRunning();
-    return sendFromOutside(run.local, run.root, command);
+    return sendFromOutside(run, command);
   },
   route: (run, { from, to, ...choice }) => {
     run.assertRunning();
     const sender = liveCell(run, from);
-    return to.map((one) => liveCell(run, one)).reduce((sum, one) => sum + routeTo(run.local, sender, one, choice), 0);
+    return to.map((one) => liveCell(run, one)).reduce((sum, one) => sum + routeTo(run, sender, one, choice), 0);
   },
-  'forward-topic': ({ local }, { topic }) => void local.mail.outsideTopics.add(topic),
-  confirm: ({ local, root, hasEnded }, { message }) => {
-    if (!hasEnded) local.write(root.cellId, local.time(), { type: 'delivered', messages: [message] });
+  'forward-topic': (run, { topic }) => void run.mail.outsideTopics.add(topic),
+  confirm: (run, { message }) => {
+    if (!run.hasEnded) run.write(run.root.cellId, run.time(), { type: 'delivered', messages: [message] });
   },
   spawn: async (run, request) => {
     run.assertRunning();
-    await whenCaughtUp(run.local, run.root);
+    await whenCaughtUp(run);
     run.assertRunning();
-    return startFromOutside(run.local, liveCell(run, request.parent), request);
+    return startFromOutside(run, liveCell(run, request.parent), request);
   },
   'add-tasks': async (run, { tasks }) => {
     run.assertRunning();
     if (run.team === null) throw new CloisterError('cell_ended', 'This agent is not a team.');
-    await run.team.intake.ready(() => !run.root.halted && run.root.nextFrame < run.local.nextFrame);
+    await run.team.intake.ready(() => !run.root.halted && run.root.nextFrame < run.nextFrame);
     run.assertRunning();
-    sendTasks(run.local, run.root, JSON.stringify(run.team.intake.check(tasks, teamMailbox(run))));
+    sendTasks(run, JSON.stringify(run.team.intake.check(tasks, teamMailbox(run))));
   },
   finish: (run, { name }) => {
     run.assertRunning();
-    const { cell, mailbox } = findMember(run.local, run.root, name);
+    const { cell, mailbox } = findMember(run, name);
     mailbox.close();
     // The root has no grace period: the user can wait, or cancel the run.
     if (cell !== run.root.cellId) run.haltAfter(run.root.agent.spawns?.graceMs ?? shutdownGraceMs, cell);
   },
 };
 
-const teamMailbox = ({ local, root }: CommandedRun): TeamMailbox => {
-  const mailbox = local.mail.directory.get(root.cellId)?.mailbox;
+const teamMailbox = ({ mail, root }: LocalRun): TeamMailbox => {
+  const mailbox = mail.directory.get(root.cellId)?.mailbox;
   const fromOutside = (mailbox?.unread ?? []).filter(({ from }) => from === 'outside');
   return {
     closing: mailbox?.closing === true,
@@ -78,42 +76,42 @@ const teamMailbox = ({ local, root }: CommandedRun): TeamMailbox => {
 };
 
 /** By default, the root. */
-const liveCell = ({ local, root }: CommandedRun, name?: string): LiveCell => {
-  const cell = findLiveAgent(local, root, name);
-  const found = cell === root.cellId ? root : local.getLiveCell(cell);
+const liveCell = (run: LocalRun, name?: string): LiveCell => {
+  const cell = findLiveAgent(run, name);
+  const found = run.getLiveCell(cell);
   // After a crash, an agent is known before its session has come back.
   if (found === undefined) throw new CloisterError('cell_ended', `${cell} is not running in this run.`);
   return found;
 };
 
-const addContext = ({ local, root }: CommandedRun, text: string): void => {
-  const known = local.redactFor(root.agent)?.text(text) ?? text;
+const addContext = (run: LocalRun, text: string): void => {
+  const known = run.redactFor(run.root.agent)?.text(text) ?? text;
   const history: History = {
     conversation: '',
     leftOut: 0,
     entries: [{ agent: null, category: 'CONTEXT', text: known }],
   };
-  const to = root.cellId;
-  const at = local.time();
+  const to = run.root.cellId;
+  const at = run.time();
   const request = { kind: 'history', from: 'outside', to, content: JSON.stringify(history) } as const;
-  const passed = local.door.cross(request, { at, frame: local.nextFrame });
+  const passed = run.door.cross(request, { at, frame: run.nextFrame });
   // probe: run-record-gift
-  root.receivedCrossings.addFromFrame(local.write(to, at, { type: 'give', to }));
-  if ('refused' in passed) throw new CloisterError('crossing_refused', `${root.agent.name} accepts no history.`);
+  run.root.receivedCrossings.addFromFrame(run.write(to, at, { type: 'give', to }));
+  if ('refused' in passed) throw new CloisterError('crossing_refused', `${run.root.agent.name} accepts no history.`);
 };
 
-const refreshShare = ({ local, root, hasEnded }: CommandedRun, to: CellId): number => {
-  const share = local.getShare(to);
-  if (share === undefined || hasEnded || root.halted)
+const refreshShare = (run: CommandedRun, to: CellId): number => {
+  const share = run.getShare(to);
+  if (share === undefined || run.hasEnded || run.root.halted)
     throw new CloisterError('cell_ended', `${to} was given no share of its caller's context, or is not running.`);
   const known = new Set(share.cell.receivedCrossings.addedContext('by now').flatMap(readShared).map(messageKey));
   // probe: share-changed
   const changed = contextToShare(share.from, share.cell.agent).filter((message) => !known.has(messageKey(message)));
   if (changed.length === 0) return 0;
-  const at = local.time();
+  const at = run.time();
   const request = { kind: 'share', from: share.from.cellId, to, content: JSON.stringify(changed) } as const;
-  const passed = local.door.cross(request, { at, frame: local.nextFrame });
-  share.cell.receivedCrossings.addFromFrame(local.write(to, at, { type: 'give', to }));
+  const passed = run.door.cross(request, { at, frame: run.nextFrame });
+  share.cell.receivedCrossings.addFromFrame(run.write(to, at, { type: 'give', to }));
   if ('refused' in passed) throw new CloisterError('crossing_refused', `${to} may no longer be given a share.`);
   return changed.length;
 };

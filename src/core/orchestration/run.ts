@@ -1,4 +1,4 @@
-// The root cell of a run: its session, its result and its end. Also starts the sessions of the children below it.
+// A run: its root cell, its session, its result and its end. Also starts the sessions of the children below it.
 import { CloisterError } from '#base';
 import type { CellId } from '#base';
 import type {
@@ -13,8 +13,8 @@ import type {
   RunCommandResults,
   RunPorts,
 } from '#contracts';
-import { agentIdentity, resultEnvelope, LocalContext } from '#core/cells';
-import type { LiveCell, LocalRun, RunChild, StartedChild } from '#core/cells';
+import { agentIdentity, resultEnvelope, LocalContext, LocalRun } from '#core/cells';
+import type { LiveCell, RecordedPast, RunChild, StartedChild } from '#core/cells';
 import { Cell } from '#core/memory';
 import { runSession } from '#core/session';
 import type { SessionPorts } from '#core/session';
@@ -35,42 +35,40 @@ export type RootCellSeed = {
   readonly frame?: Frame<Crossed>;
 };
 
-/** A run in progress. `outcome` rejects only if the run could not be recorded. */
-export class Run implements CommandedRun {
-  readonly cell: CellId;
-  readonly outcome: Promise<Outcome>;
-  readonly local: LocalRun;
-  readonly root: LocalContext;
+/** A run in progress: what its cells share, its root's session, and what can be asked of it. */
+export class Run extends LocalRun implements CommandedRun {
+  /** Rejects only if the run could not be recorded. */
+  outcome!: Promise<Outcome>;
   /** The session of a team: its tasks, messages and the coordinator's memory. Null if the root is not a team. */
-  readonly team: TeamSessionRunner | null;
+  team: TeamSessionRunner | null = null;
   hasEnded = false;
-  readonly #world: RunPorts;
   /** Cancel functions of the grace timers of agents that were asked to shut down. */
   #graceTimers: (() => void)[] | undefined;
 
-  constructor(run: LocalRun, world: RunPorts, { agent, birth, createdAt, goal, frame }: RootCellSeed) {
-    this.cell = birth.cell;
-    this.local = run;
-    this.#world = world;
-    const account = run.accountFor(birth.cell, null, birth.caps);
+  constructor(ports: RunPorts, startedAt: number, past?: RecordedPast) {
+    super(ports, runChild, startedAt, past);
+  }
+
+  /** Opens the root cell and starts its session. */
+  open({ agent, birth, createdAt, goal, frame }: RootCellSeed): this {
+    const { ports } = this;
+    const account = this.accountFor(birth.cell, null, birth.caps);
     const seed = { ...birth, agent, createdAt, goal, frame, ancestry: [agentIdentity(agent)] };
     // probe: run-root
-    this.root = new LocalContext(run, seed, account);
-    const cancelled = run.recorded?.cancelled ?? null;
-    if (cancelled !== null) this.root.halt(undefined, cancelled.no, cancelled.at);
-    else if (world.listener?.cancelled === true) this.do({ do: 'cancel' });
-    const halt = (): void => this.root.halt();
-    run.onBroken = halt;
-    const cell = new Cell(this.root.port, world.run, world);
-    acceptOutsideSpawns(this.root, cell, world);
-    this.team = agent.team === null || goal === null ? null : new TeamSessionRunner(cell, world);
+    const root = new LocalContext(this, seed, account);
+    this.root = root;
+    const cancelled = this.recorded?.cancelled ?? null;
+    if (cancelled !== null) root.halt(undefined, cancelled.no, cancelled.at);
+    else if (ports.listener?.cancelled === true) this.do({ do: 'cancel' });
+    const cell = new Cell(root.port, ports.run, ports);
+    acceptOutsideSpawns(root, cell, ports);
+    this.team = agent.team === null || goal === null ? null : new TeamSessionRunner(cell, ports);
     // Not one async function, so that a waiting run holds no more memory than its session.
     this.outcome =
       goal === null && birth.spawned === undefined
-        ? this.#end(goalRefused(this.root))
-        : (this.team?.run() ?? runSession(cell, sessionPorts(agent, world, this.root))).then((ended) =>
-            this.#end(ended),
-          );
+        ? this.#end(goalRefused(root))
+        : (this.team?.run() ?? runSession(cell, sessionPorts(agent, ports, root))).then((ended) => this.#end(ended));
+    return this;
   }
 
   do<K extends RunCommandName>(command: RunCommand<K>): RunCommandResults[K] {
@@ -79,17 +77,17 @@ export class Run implements CommandedRun {
 
   /** The live agents of the run. */
   agents(): readonly LiveAgent[] {
-    return this.hasEnded ? [] : listAgents(this.local, this.root);
+    return this.hasEnded ? [] : listAgents(this);
   }
 
   /** Throws `cell_ended`. */
   assertRunning(): void {
-    if (this.hasEnded || this.root.halted) throw new CloisterError('cell_ended', this.cell);
+    if (this.hasEnded || this.root.halted) throw new CloisterError('cell_ended', this.root.cellId);
   }
 
   /** Stops a cell when its grace period is over. */
   haltAfter(graceMs: number, cell: CellId): void {
-    (this.#graceTimers ??= []).push(this.#world.clock.timer(graceMs, () => this.local.mail.halt(cell)));
+    (this.#graceTimers ??= []).push(this.ports.clock.timer(graceMs, () => this.mail.halt(cell)));
   }
 
   async #end(ended: Outcome): Promise<Outcome> {
@@ -97,24 +95,24 @@ export class Run implements CommandedRun {
     await this.root.whenAllSettled();
     this.hasEnded = true;
     for (const stop of this.#graceTimers ?? []) stop();
-    if (this.local.broken !== null) throw this.local.broken;
+    if (this.broken !== null) throw this.broken;
     const outcome = this.#close(withFinalSpend(ended, this.root));
-    this.local.replaying?.leave();
-    await this.#world.log.durable();
+    this.replaying?.leave();
+    await this.ports.log.durable();
     return outcome;
   }
 
   /** Crosses the result out and writes the last frame of the run. */
   #close(ended: Outcome): Outcome {
-    const recorded = this.local.replaying === null ? undefined : this.local.recorded?.closed;
-    const at = recorded?.at ?? this.local.time();
+    const recorded = this.replaying === null ? undefined : this.recorded?.closed;
+    const at = recorded?.at ?? this.time();
     const content = JSON.stringify(resultEnvelope(ended, 'outside'));
-    const moment = { at, frame: recorded?.no ?? this.local.nextFrame };
-    const passed = this.local.door.cross({ kind: 'result', from: this.cell, to: 'outside', content }, moment);
+    const moment = { at, frame: recorded?.no ?? this.nextFrame };
+    const passed = this.door.cross({ kind: 'result', from: this.root.cellId, to: 'outside', content }, moment);
     const outcome = 'refused' in passed ? resultRefused(ended, passed.refused) : ended;
     // probe: run-record-end
-    if (recorded === undefined) this.local.write(this.cell, at, { type: 'close', outcome });
-    else this.local.compare(recorded, { record: { type: 'close', outcome } });
+    if (recorded === undefined) this.write(this.root.cellId, at, { type: 'close', outcome });
+    else this.compare(recorded, { record: { type: 'close', outcome } });
     return outcome;
   }
 }

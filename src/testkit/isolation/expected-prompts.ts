@@ -47,7 +47,7 @@ export class ExpectedPrompts {
 
   #read(frame: Frame): void {
     const { record, cell, contents = [] } = frame;
-    const team = this.#run.live.cell;
+    const team = this.#run.live.root.cellId;
     for (const { cell: to, kind, seq, from, content } of contents)
       if (to === team && kind === 'message') this.#mailbox.set(seq, readMessage(content, from));
     if (cell !== team) return;
@@ -107,7 +107,7 @@ export class ExpectedPrompts {
   }
 
   get #queue() {
-    return this.#tasks.get(this.#run.live.cell)?.queue;
+    return this.#tasks.get(this.#run.live.root.cellId)?.queue;
   }
 
   /** Each message goes once, to the earliest unstarted task of its recipient; a retry of that task gets it again. */

@@ -78,7 +78,7 @@ export class GraphRun {
 
   /** Names a cell by its place, which is the same in every run. */
   nameOf(cell: string): string {
-    return this.cellState(cell)?.place ?? (cell === this.live.cell ? 'the team' : cell);
+    return this.cellState(cell)?.place ?? (cell === this.live.root.cellId ? 'the team' : cell);
   }
 
   /** Handles a call of an agent's own tool. */

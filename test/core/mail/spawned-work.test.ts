@@ -243,7 +243,7 @@ test('a parent that waited when the process crashed reserves nothing for itself'
   const stage = new Stage([lead(), helper], false);
   await stage.settle();
   await stage.say('lead', spawn('helper', 'Dig'));
-  const floor = () => loadAccounts(stage.frames).accounts.get(stage.live.cell)?.floor;
+  const floor = () => loadAccounts(stage.frames).accounts.get(stage.live.root.cellId)?.floor;
   expect(floor()?.tokens).toBeGreaterThan(0);
   await stage.say('lead', { text: 'Handed over.' });
   expect(stage.pending).toEqual(['helper']);
