@@ -77,6 +77,13 @@ module.exports = {
       '^src/headends/([^/]+)/',
       '^src/(base|contracts|headends/$1|headends/shared)/',
     ),
+    {
+      name: 'a-command-is-one-file',
+      comment: 'A command knows what commands share, not another command. A second file has its name.',
+      severity: 'error',
+      from: { path: '^src/headends/cli/([^/]+)\\.ts$', pathNot: '/(index|run-cli|parse-args|commands)\\.ts$' },
+      to: { path: '^src/headends/cli/[^/]+\\.ts$', pathNot: '^src/headends/cli/$1-' },
+    },
     only(
       'testkit',
       'What users test with knows contracts, the public doors of core, and the adapters that need no world.',

@@ -1,7 +1,7 @@
 // What `serve` prints: addresses, examples, requests and runs.
 import { isObject, parseStrictJson } from '#base';
 import type { Json, JsonObject } from '#base';
-import { clockTime, count, duration, money, plural } from './shared/format.ts';
+import { clockTime, count, formatDuration, money, plural } from './shared/format.ts';
 import type { Paint } from './shared/output.ts';
 import type { ServedAgents, ServeLine } from './shared/cli-world.ts';
 import { shellWord } from './shared/next-commands.ts';
@@ -107,13 +107,20 @@ export const serveLine = (line: ServeLine, at: number, paint: Paint): string => 
     const doubt = uncertain === 0 ? '' : `, ${count(uncertain)} uncertain`;
     const used = `${count(tokens)} tokens${doubt}${usd === null ? '' : ` ${money(usd)}`}`;
     const outcome = status === 'completed' ? paint('green', status) : paint('yellow', status);
-    return [time, `run ${run}`, agent, outcome, used, duration(ms), caller, ...(code === null ? [] : [code])].join(
-      '  ',
-    );
+    return [
+      time,
+      `run ${run}`,
+      agent,
+      outcome,
+      used,
+      formatDuration(ms),
+      caller,
+      ...(code === null ? [] : [code]),
+    ].join('  ');
   }
   const { status, method, path, ms, caller, run, code, defect } = line;
   const shown = status < 400 ? paint('green', String(status)) : paint(status < 500 ? 'yellow' : 'red', String(status));
-  const parts = [time, shown, `${method} ${sanitizeLine(path).slice(0, 100)}`, duration(ms), caller ?? '-'];
+  const parts = [time, shown, `${method} ${sanitizeLine(path).slice(0, 100)}`, formatDuration(ms), caller ?? '-'];
   const why = [...(code === null ? [] : [code]), ...(defect === null ? [] : [sanitizeLine(defect)])];
   return [...parts, ...(run === null ? [] : [`run ${run}`]), ...why].join('  ');
 };

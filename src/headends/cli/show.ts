@@ -5,7 +5,7 @@ import type { CellReport, Outcome, RunReport, TaskReport } from '#contracts';
 import { missingAgentLines, spawnedLines } from './shared/answer.ts';
 import { refusalLines } from './shared/audit-lines.ts';
 import { defineCommand } from './shared/define-command.ts';
-import { describeCacheUse, count, dateTime, duration, money, plural } from './shared/format.ts';
+import { describeCacheUse, count, dateTime, formatDuration, money, plural } from './shared/format.ts';
 import { cliFailureJson, errorLines, exitCode, UsageError } from './shared/errors.ts';
 import { eventLine } from './shared/event-line.ts';
 import { openGraphFile } from './shared/graph-file.ts';
@@ -96,7 +96,7 @@ const showLines = (
     `agent    ${sanitizeLine(report.agent)}`,
     `goal     ${excerpt(report.goal, columns - 9)}`,
     ...(report.caller === null ? [] : [`caller   ${excerpt(report.caller, columns - 9)}`]),
-    `started  ${dateTime(report.startedAt)}${report.endedAt === null ? '' : `, took ${duration(report.endedAt - report.startedAt)}`}`,
+    `started  ${dateTime(report.startedAt)}${report.endedAt === null ? '' : `, took ${formatDuration(report.endedAt - report.startedAt)}`}`,
     ...(report.recordedBy === null ? [] : [`build    ${describeBuild(report.recordedBy, report.continuedBy)}`]),
     ...(report.endedAt === null ? [`reached  ${describeReached(report, operations)}`] : []),
     `spent    ${plural(spent.inputTokens, 'token')} in${describeCacheUse(spent)}, ${count(spent.outputTokens)} out, ${money(spent.usd)}${
@@ -194,7 +194,7 @@ const stallLines = ({ cells }: RunReport, { paint }: Screen): readonly string[] 
       : [
           [
             cellName(cell),
-            `${plural(cell.stalls.count, 'time')} above 100 ms, ${duration(cell.stalls.longestMs)} at most`,
+            `${plural(cell.stalls.count, 'time')} above 100 ms, ${formatDuration(cell.stalls.longestMs)} at most`,
           ] as const,
         ],
   );

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { CloisterError } from '#base';
+import { loadCommands } from '../../../src/headends/cli/commands.ts';
 import { cli, runId, scene, summaryOf } from './driver.ts';
 
 test('without a command the help goes to stderr and the exit code is 4', async () => {
@@ -9,37 +10,36 @@ test('without a command the help goes to stderr and the exit code is 4', async (
   expect(stderr).toContain('Usage: cloister');
 });
 
+/** Every command, and every subcommand, as one would type it. */
+const allCommands = (await loadCommands(undefined)).flatMap(({ name, command }) => [
+  [name],
+  ...Object.keys(command?.commands ?? {}).map((below) => [name, below]),
+]);
+
 test.each([
   ['--help'],
-  ['run', '--help'],
-  ['team', '--help'],
-  ['runs', '--help'],
-  ['show', '-h'],
-  ['explain', '--help'],
-  ['audit', '--help'],
-  ['demo', '--help'],
-  ['init', '--help'],
-  ['check', '--help'],
-  ['agents', '--help'],
-  ['resume', '--help'],
-  ['replay', '--help'],
-  ['fork', '--help'],
-  ['diff', '--help'],
-  ['verify', '--help'],
-  ['chat', '--help'],
-  ['conversations', '--help'],
-  ...['list', 'show', 'export', 'attach', 'detach', 'delete', 'restore', 'purge'].map((action) => [
-    'conversations',
-    action,
-    '--help',
+  ...allCommands.flatMap((words) => [
+    [...words, '--help'],
+    [...words, '-h'],
   ]),
-  ['checkpoints', '--help'],
-  ...['list', 'create', 'restore', 'branch', 'diff'].map((action) => ['checkpoints', action, '--help']),
 ])('help shows an example on stdout: %s %s %s', async (...args) => {
   const { code, stdout, stderr } = await cli(args);
   expect(code).toBe(0);
   expect(stdout).toMatch(/Examples?:\n {2}\$ cloister /u);
   expect(stderr).toBe('');
+});
+
+test('all commands are listed in the help, but for former names', async () => {
+  const { stdout } = await cli(['--help']);
+  const listed = [...stdout.matchAll(/^ {2}([a-z-]+) /gmu)].map(([, name]) => name);
+  const names = (await loadCommands(undefined)).flatMap(({ name, isFormer }) => (isFormer ? [] : [name]));
+  expect(names.length).toBeGreaterThan(20);
+  expect(listed).toEqual([...names, 'help']);
+});
+
+test('to parse one command, no other is loaded', async () => {
+  const loaded = await loadCommands('diff');
+  expect(loaded.filter(({ command }) => command !== null).map(({ name }) => name)).toEqual(['diff']);
 });
 
 test('the version is printed', async () => {

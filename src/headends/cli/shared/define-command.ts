@@ -70,6 +70,8 @@ export type Invocation = OutputFlags & {
 };
 
 export type CliCommand = Pick<CommandSpec<unknown, unknown>, 'about' | 'jsonLines' | 'protocolOption'> & {
+  /** Of a group: its subcommands. */
+  readonly commands?: Readonly<Record<string, CliCommand>>;
   build(command: Command, take: (invocation: Invocation) => void): void;
 };
 
@@ -110,7 +112,7 @@ export const defineGroup = (spec: {
   readonly examples: readonly string[];
   readonly commands: Readonly<Record<string, CliCommand>>;
 }): CliCommand => ({
-  about: spec.about,
+  ...spec,
   build: (command, take) => {
     describe(command, spec).usage('<command>').helpCommand(false);
     for (const [name, below] of Object.entries(spec.commands)) below.build(command.command(name), take);

@@ -10,7 +10,7 @@ import {
   clockTime,
   compactNumber,
   count,
-  duration,
+  formatDuration,
   money,
   plural,
 } from './format.ts';
@@ -48,15 +48,15 @@ const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, v
     case 'tool-start':
       return verbose ? `tool ${event.tool} ${excerpt(event.args, excerptColumns)}` : null;
     case 'tool-end':
-      return `tool ${event.tool} ${event.ok ? 'ok' : 'failed'} ${duration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error)}${pathSuffix(event)}`;
+      return `tool ${event.tool} ${event.ok ? 'ok' : 'failed'} ${formatDuration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error)}${pathSuffix(event)}`;
     case 'child-start':
       return isCoveredByTask(event.cell, runProgress, verbose) ? null : `→ ${event.childAgent}  started`;
     case 'child-end':
       return isCoveredByTask(event.cell, runProgress, verbose)
         ? null
-        : `← ${event.childAgent}  ${event.status} ${duration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error)}`;
+        : `← ${event.childAgent}  ${event.status} ${formatDuration(event.ms)}${sizeSuffix(event, verbose)}${errorSuffix(event.error)}`;
     case 'wait-start':
-      return event.for === undefined ? `waiting ${duration(event.ms)}` : describeSpawnedWait(event, runProgress);
+      return event.for === undefined ? `waiting ${formatDuration(event.ms)}` : describeSpawnedWait(event, runProgress);
     case 'crossing':
       return verbose
         ? `crossing ${event.kind} ${crossingEndName(runProgress, event.from)} → ${crossingEndName(runProgress, event.to)} under grant "${event.grant}", ${plural(event.bytes, 'byte')}`
@@ -72,9 +72,9 @@ const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, v
     case 'task':
       return describeTask(event, runProgress, verbose);
     case 'session-end':
-      return child && !verbose ? null : `${event.status} ${duration(event.spent.ms)}${errorSuffix(event.error)}`;
+      return child && !verbose ? null : `${event.status} ${formatDuration(event.spent.ms)}${errorSuffix(event.error)}`;
     case 'run-resume':
-      return `resumed after ${duration(event.downMs)}`;
+      return `resumed after ${formatDuration(event.downMs)}`;
     case 'run-fork':
       return describeFork(event);
     case 'run-cancel':
@@ -85,7 +85,7 @@ const describeEvent = (event: DurableEvent, runProgress: RunProgress, { child, v
 const describeSpawnedWait = ({ cell, ms }: DurableEvent & { type: 'wait-start' }, { cells }: RunProgress): string => {
   const open = [...(cells.get(cell)?.activities.values() ?? [])].filter(({ type }) => type === 'child');
   const names = excerpt(open.map(({ name }) => name).join(', '), excerptColumns);
-  return `has answered; waiting for the work of ${names}, ${duration(ms)} at most`;
+  return `has answered; waiting for the work of ${names}, ${formatDuration(ms)} at most`;
 };
 
 const describeMail = (event: DurableEvent & { type: 'mail' }, verbose: boolean): string | null => {
@@ -119,7 +119,7 @@ const describeTask = (
   const { startedAt = null, cell: works = null } = runProgress.tasks.get(task) ?? {};
   const downMs = works === null ? 0 : (runProgress.cells.get(works)?.downMs ?? 0);
   const ended = status === 'completed' || status === 'failed' || isAgain;
-  const took = ended && startedAt !== null ? ` ${duration(at - startedAt - downMs)}` : '';
+  const took = ended && startedAt !== null ? ` ${formatDuration(at - startedAt - downMs)}` : '';
   const why = reason === null ? '' : `: ${sanitizeLine(reason.text)}`;
   return `task ${excerpt(title, excerptColumns)}${who} ${isAgain ? 'will be retried' : status}${took}${why}`;
 };
@@ -133,7 +133,7 @@ const describeFork = ({ from, amendment }: DurableEvent & { type: 'run-fork' }):
 };
 
 const describeModelCall = (event: DurableEvent & { type: 'model-end' }, verbose: boolean): string => {
-  const head = `model ${event.model} ${event.ok ? 'ok' : 'failed'} ${duration(event.ms)}`;
+  const head = `model ${event.model} ${event.ok ? 'ok' : 'failed'} ${formatDuration(event.ms)}`;
   const uncertain = event.uncertain > 0 ? `, ${compactNumber(event.uncertain)} uncertain` : '';
   const used = `, ${compactNumber(event.inputTokens)} tokens in${describeCacheUse(event)}, ${compactNumber(event.outputTokens)} out, ${money(event.usd)}`;
   return `${head}${event.ok ? used : ''}${uncertain}${sizeSuffix(event, verbose)}${errorSuffix(event.error)}`;

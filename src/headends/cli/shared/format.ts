@@ -20,7 +20,7 @@ export const money = (usd: number | null): string => {
   return `$${usd.toFixed(usd < 100 ? 4 : 2)}`;
 };
 
-export const duration = (ms: number): string => {
+export const formatDuration = (ms: number): string => {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);

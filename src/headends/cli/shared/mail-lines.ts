@@ -1,6 +1,6 @@
 // Formats messages: sender, recipient, state and time.
 import type { MailReport } from '#contracts';
-import { clockTime, count, duration, plural } from './format.ts';
+import { clockTime, count, formatDuration, plural } from './format.ts';
 import type { Screen, Style } from './output.ts';
 import { truncateColumns, sanitizeLine, padEnd, width } from './sanitize-text.ts';
 
@@ -49,7 +49,7 @@ export const mailDetailLines = (details: readonly string[], columns: number): re
 const messageDetails = (message: MailReport): readonly string[] => {
   const { id, correlation_id: answers, queuedAt, deliveredAt, readAt, deadAt } = message;
   const after = (state: string, at: number | null) =>
-    at === null ? [] : [`${state} after ${duration(Math.max(0, at - queuedAt))}`];
+    at === null ? [] : [`${state} after ${formatDuration(Math.max(0, at - queuedAt))}`];
   return [
     id,
     ...mailSizeDetail(message),

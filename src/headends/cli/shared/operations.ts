@@ -1,7 +1,7 @@
 // The operations of a run, read from its events, in the form that `fork --at` takes.
 import type { CellId } from '#base';
 import type { DurableEvent } from '#contracts';
-import { duration } from './format.ts';
+import { formatDuration } from './format.ts';
 import type { Screen } from './output.ts';
 import { tableLines } from './table.ts';
 import { excerpt } from './sanitize-text.ts';
@@ -56,12 +56,12 @@ const operationUpdate = (event: OperationEvent): Partial<OperationView> => {
     case 'child-start':
       return { what: `agent ${event.childAgent} in ${event.child}`, ...openOperation };
     case 'wait-start':
-      return { what: event.for === undefined ? `wait ${duration(event.ms)}` : 'wait for spawned agents' };
+      return { what: event.for === undefined ? `wait ${formatDuration(event.ms)}` : 'wait for spawned agents' };
     case 'model-end':
     case 'tool-end':
-      return { end: `${event.ok ? 'ok' : 'failed'} ${duration(event.ms)}`, isOpen: false };
+      return { end: `${event.ok ? 'ok' : 'failed'} ${formatDuration(event.ms)}`, isOpen: false };
     case 'child-end':
-      return { end: `${event.status} ${duration(event.ms)}`, isOpen: false };
+      return { end: `${event.status} ${formatDuration(event.ms)}`, isOpen: false };
     // It belongs to the request that follows.
     case 'window-trim':
       return {};

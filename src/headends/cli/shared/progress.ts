@@ -4,7 +4,7 @@ import { activityText, newRunProgress, applyEvent } from './run-progress.ts';
 import type { RunProgress, CellProgress } from './run-progress.ts';
 import type { CommandContext, OutputFlags } from './define-command.ts';
 import { eventLine } from './event-line.ts';
-import { duration, money, plural, compactNumber } from './format.ts';
+import { formatDuration, money, plural, compactNumber } from './format.ts';
 import { graphScreen } from './task-lines.ts';
 import { openLiveScreen } from './live-screen.ts';
 import type { Drawing } from './live-screen.ts';
@@ -140,6 +140,6 @@ const describeTotal = (runProgress: RunProgress, now: number): string => {
   const usd = cells.some((view) => view.usd === null) ? null : sum((view) => view.usd ?? 0);
   const root = cells.find(({ parent }) => parent === null);
   const tokens = `${compactNumber(sum((view) => view.inputTokens))} in, ${compactNumber(sum((view) => view.outputTokens))} out`;
-  const time = root === undefined ? '' : ` · ${duration(elapsedMs(root, now))}`;
+  const time = root === undefined ? '' : ` · ${formatDuration(elapsedMs(root, now))}`;
   return `  ${plural(cells.length, 'cell')} · ${tokens} · ${money(usd)}${time}`;
 };

@@ -1,7 +1,7 @@
 // The summary of a run's usage, as a tree: a cell's line includes its children's figures, the line below has its own. With
 // --verbose also each model with its tokens and cost, and the traffic of every model, tool and sub-agent.
 import type { CellReport, Figures, ModelFigures, RunReport, Spent, Traffic } from '#contracts';
-import { compactNumber, count, duration, money } from './format.ts';
+import { compactNumber, count, formatDuration, money } from './format.ts';
 import type { Screen } from './output.ts';
 import { tableLines } from './table.ts';
 import type { Column } from './table.ts';
@@ -62,7 +62,7 @@ const summaryColumns: readonly Column<SummaryRow>[] = [
     value: ({ spent }) => `${compactNumber(spent.cacheReadTokens)}/${compactNumber(spent.cacheWriteTokens)}`,
   },
   { title: 'cost', align: 'right', value: ({ spent }) => money(spent.usd) },
-  { title: 'time', align: 'right', dropOrder: 4, value: ({ ms }) => (ms === null ? '' : duration(ms)) },
+  { title: 'time', align: 'right', dropOrder: 4, value: ({ ms }) => (ms === null ? '' : formatDuration(ms)) },
 ];
 
 const summaryRows = (report: RunReport): readonly SummaryRow[] => {
@@ -142,7 +142,7 @@ const modelColumns: readonly Column<ModelFigures>[] = [
       `${compactNumber(cacheReadTokens)}/${compactNumber(cacheWriteTokens)}`,
   },
   { title: 'cost', align: 'right', value: ({ usd }) => money(usd) },
-  { title: 'latency', align: 'right', value: ({ ms }) => duration(ms) },
+  { title: 'latency', align: 'right', value: ({ ms }) => formatDuration(ms) },
 ];
 
 type TrafficRow = Traffic & { readonly agent: string; readonly target: string };
@@ -162,7 +162,7 @@ const trafficColumns: readonly Column<TrafficRow>[] = [
     align: 'right',
     value: ({ charsIn, charsOut }) => `${compactNumber(charsIn)}/${compactNumber(charsOut)}`,
   },
-  { title: 'latency', align: 'right', value: ({ ms }) => duration(ms) },
+  { title: 'latency', align: 'right', value: ({ ms }) => formatDuration(ms) },
 ];
 
 /** The agent's name appears on its first row only. */

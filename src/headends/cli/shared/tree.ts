@@ -1,7 +1,7 @@
 // Cells as a tree, one line each, fitted to the terminal.
 import type { CellId } from '#base';
 import type { Status } from '#contracts';
-import { duration, money, compactNumber } from './format.ts';
+import { formatDuration, money, compactNumber } from './format.ts';
 import type { Paint, Style } from './output.ts';
 import { truncateColumns, sanitizeLine, padEnd, padStart, width } from './sanitize-text.ts';
 
@@ -121,5 +121,5 @@ const allFigures: readonly Figure[] = [
     value: (row) => `${compactNumber(row.inputTokens)}/${compactNumber(row.outputTokens)}`,
   },
   { title: 'cost', columns: 8, value: (row) => money(row.usd) },
-  { title: 'time', columns: 7, value: (row) => duration(row.ms) },
+  { title: 'time', columns: 7, value: (row) => formatDuration(row.ms) },
 ];
