@@ -10,7 +10,7 @@ import type { Frame, CellFolder, CellFolders } from '#contracts';
 import { writtenFiles } from '#core/audit';
 import type { CellFiles, WrittenFile } from '#core/audit';
 
-export type FileProblem = {
+type FileProblem = {
   /** `unclear`: the log does not say what was written; the path is empty. */
   readonly kind: 'missing' | 'changed' | 'foreign' | 'unclear';
   readonly cell: CellId;

@@ -4,7 +4,7 @@ import type { DeadLetters, MailReport, Store } from '#contracts';
 import { readRunMail } from '#core/events';
 import { checkOptions } from '#app/conversations';
 
-export type DeadLetterQuery = { readonly run?: string; readonly runs?: number };
+type DeadLetterQuery = { readonly run?: string; readonly runs?: number };
 
 const runsDefault = 100;
 

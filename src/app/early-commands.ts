@@ -7,7 +7,7 @@ import { mailboxBytesMax, mailboxMessagesMax } from '#core/bus';
 import { checkTeamMember } from '#core/orchestration';
 import type { Run } from '#core/orchestration';
 
-export type EarlyCommandPorts = {
+type EarlyCommandPorts = {
   readonly run: RunId;
   readonly ids: Ids;
   /** The root's definition. */

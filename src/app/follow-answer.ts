@@ -6,7 +6,7 @@ import { followMail } from '#core/events';
 import type { FrameFold } from './frame-reader.ts';
 
 /** Why no answer will come. */
-export type NoAnswerReason = { readonly noAnswer: string };
+type NoAnswerReason = { readonly noAnswer: string };
 
 export type AnswerFold = FrameFold<Answer | NoAnswerReason> & {
   /** Whether the log has the message. */

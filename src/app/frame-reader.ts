@@ -10,7 +10,7 @@ import type { Frame } from '#contracts';
 export type FrameFold<T> = { next(frame: Frame): readonly T[] };
 
 /** Reads all frames of the run so far. */
-export type ReadRecordedFrames = () => Promise<readonly Frame[]>;
+type ReadRecordedFrames = () => Promise<readonly Frame[]>;
 
 const waitingMax = 2_000;
 

@@ -2,7 +2,7 @@
 import { fstatSync, writeSync } from 'node:fs';
 import type { CliStream } from '#headends/cli';
 
-export type OutputStream = CliStream & {
+type OutputStream = CliStream & {
   /** Resolves when everything that can be written is written. Returns the write error; null also when the reader closed the pipe. */
   flush(): Promise<Error | null>;
 };

@@ -5,7 +5,7 @@ import { openSqliteStore } from '#adapters/stores';
 import { buildName } from './package-folder.ts';
 
 /** `parallel`: how many tasks the team worked on in parallel; the team file may say something else. */
-export type RunStartSettings = RunStartInfo & { readonly parallel?: number };
+type RunStartSettings = RunStartInfo & { readonly parallel?: number };
 
 /** The agents, config and folder that a run was started with, from the first record of its log. */
 export const readRunStart = async (workspace: string, run: string): Promise<RunStartSettings> => {

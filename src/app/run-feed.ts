@@ -5,7 +5,7 @@ import { projectEvents } from '#core/events';
 import { FrameReader, abortableIterator } from './frame-reader.ts';
 import type { FrameFold } from './frame-reader.ts';
 
-export type RecordedFrames = {
+type RecordedFrames = {
   readonly run: RunId;
   /** Whether the run has frames that a new reader has missed. */
   readonly hasFrames: boolean;

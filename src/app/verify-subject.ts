@@ -10,7 +10,7 @@ import type { Configs, LaunchEnvironment, Registry } from '#app/agents';
 import { FakeEnvironment } from './fake-environment.ts';
 import { findRootAgent } from './find-root-agent.ts';
 
-export type VerifyTarget = {
+type VerifyTarget = {
   readonly agents: readonly (Agent | string)[];
   /** The name of the agent to verify; default: the only one that no other agent calls. */
   readonly agent?: string;

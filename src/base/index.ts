@@ -1,7 +1,7 @@
 import './node-version.ts';
 
 export { PromptlyReleasingMap } from './promptly-releasing-map.ts';
-export { canonicalJson, deepFreeze, omitUndefined, frozenCopy, isObject, isSameJson } from './json.ts';
+export { canonicalJson, deepFreeze, omitUndefined, isObject, isSameJson } from './json.ts';
 export { bothSchemas, embedSchema, refersToRoot } from './embed-schema.ts';
 export { extractJson, readJsonAnswer, findJsonAnswer } from './json-answer.ts';
 export { encodeMessage, decodeMessage } from './encode-message.ts';

@@ -57,7 +57,3 @@ export const deepFreeze = <T>(value: T): T => {
 /** Removes the keys whose value is undefined, so that they do not hide a default. */
 export const omitUndefined = <T extends object>(value: T | undefined): Partial<T> =>
   Object.fromEntries(Object.entries(value ?? {}).filter(([, item]) => item !== undefined)) as Partial<T>;
-
-/** A frozen copy that shares nothing mutable with the original. */
-export const frozenCopy = <T extends Json>(value: T): T =>
-  value === null || typeof value !== 'object' ? value : deepFreeze(structuredClone(value));

@@ -195,7 +195,7 @@ export type LiveEvent =
   | { readonly type: 'text-reset' };
 
 /** Sent to a slow reader: live pieces of this cell and others were dropped here until the reader caught up. */
-export type LagEvent = { readonly type: 'text-lag' };
+type LagEvent = { readonly type: 'text-lag' };
 
 export type RunEvent =
   | DurableEvent

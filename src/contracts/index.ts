@@ -114,14 +114,13 @@ export type {
   VerifyDifference,
   VerifyReport,
 } from './replay-and-verify.ts';
-export type { Amendment, ForkOrigin, RunStartInfo } from './fork.ts';
+export type { Amendment, RunStartInfo } from './fork.ts';
 export type {
   BeginKind,
   Birth,
   CellStalls,
   Frame,
   FrameRecord,
-  OperationKind,
   PassedOverModel,
   RecordOf,
   RecordType,
@@ -135,7 +134,6 @@ export type {
   Mail,
   MailReport,
   MailState,
-  MessageDraft,
   PostRequest,
   ReceiveResult,
   RoutedMessages,
@@ -144,7 +142,7 @@ export type {
   TopicRules,
   WantedMail,
 } from './mail.ts';
-export type { ProtocolEvent, SpawnRequest, SpawnResult } from './protocol.ts';
+export type { ProtocolEvent } from './protocol.ts';
 export type {
   MessageTarget,
   OutsideSpawn,

@@ -66,7 +66,7 @@ export type ChainRead = {
 };
 
 /** A message as its sender hands it in. The run sets the sender, the recipient's full name and the time. */
-export type MessageDraft = {
+type MessageDraft = {
   /** Drawn before sending, so that it is the same on replay. */
   readonly id: string;
   readonly text: string;

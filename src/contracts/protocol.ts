@@ -16,7 +16,7 @@ export type ProtocolEvent = {
   | { readonly topic: 'agent.result'; readonly type: 'spawn_result'; readonly payload: SpawnResult }
 );
 
-export type SpawnRequest = {
+type SpawnRequest = {
   readonly parent_id: CellId;
   readonly child_id: CellId;
   readonly agent_id: string;
@@ -27,7 +27,7 @@ export type SpawnRequest = {
   readonly timeout_ms: number;
 };
 
-export type SpawnResult = {
+type SpawnResult = {
   readonly parent_id: CellId;
   readonly child_id: CellId;
   /** Whether there is a complete or partial answer. */

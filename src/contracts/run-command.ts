@@ -5,7 +5,7 @@ import type { Category } from './segment.ts';
 import type { TaskSpec } from './team.ts';
 
 /** Each command, by name; the methods of `RunSession` and `TeamSession` say what they do. */
-export type RunCommands = {
+type RunCommands = {
   'add-context': { readonly text: string };
   'refresh-share': { readonly child: string };
   /** `id`: the id of the message, if it was given out before the run had started. */

@@ -72,7 +72,7 @@ export type Attempt = {
 };
 
 /** The longest reply that was allowed, thinking included, and the facts of the model that it and the hold follow from. */
-export type ReplyLimit = { readonly tokens: number; readonly price?: Price; readonly modelMax?: number };
+type ReplyLimit = { readonly tokens: number; readonly price?: Price; readonly modelMax?: number };
 
 /** `model`: the model's own context window. `given`: the agent's `contextTokensMax`. `group`: the smallest window of its budget group. `default`: no limit is known. */
 export type WindowLimit = { readonly tokens: number; readonly by: 'model' | 'given' | 'group' | 'default' };

@@ -11,7 +11,7 @@ type VendorAddress = {
 };
 
 /** With an address, a vendor is also a provider that needs no config. Google's key is read only from this variable. */
-export const vendors = {
+const vendors = {
   openai: { baseUrl: 'https://api.openai.com/v1', key: 'OPENAI_API_KEY', apis: ['responses', 'chat'] },
   anthropic: { baseUrl: 'https://api.anthropic.com/v1', key: 'ANTHROPIC_API_KEY' },
   google: { baseUrl: 'https://generativelanguage.googleapis.com/v1beta', key: 'GOOGLE_API_KEY' },

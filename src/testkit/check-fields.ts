@@ -29,7 +29,7 @@ export const expectOneOf =
   (value) =>
     typeof value === 'string' && names.includes(value) ? null : `one of ${names.join(', ')}`;
 
-export const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> => {
+const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> => {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;

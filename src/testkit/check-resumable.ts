@@ -23,7 +23,7 @@ export type RehearsedWorkflow = {
 };
 
 /** Called for every run, because rehearsals and tools remember their calls. */
-export type MakeRehearsedWorkflow = (world: FakeWorld) => Promise<RehearsedWorkflow> | RehearsedWorkflow;
+type MakeRehearsedWorkflow = (world: FakeWorld) => Promise<RehearsedWorkflow> | RehearsedWorkflow;
 
 export type ResumableOptions = {
   /** Crash after every nth record; default 1. */

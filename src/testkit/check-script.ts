@@ -18,7 +18,7 @@ import type { ExpectValue, ExpectedFields, ReportProblem, ScriptPath } from './c
 import type { ScriptLine, ScriptedReply, ScriptWithSettings } from './script.ts';
 
 /** Finds the row of a path in the text of a script. */
-export type FindRow = (path: ScriptPath) => number | undefined;
+type FindRow = (path: ScriptPath) => number | undefined;
 
 /** Thrown for a script that is not valid. */
 export class ScriptError extends CloisterError {

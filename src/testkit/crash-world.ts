@@ -21,7 +21,7 @@ import { agentOptions, teamOptions } from './isolation/agent-options.ts';
 import { trackCall } from './isolation/fake-time.ts';
 import type { OpenCalls } from './isolation/fake-time.ts';
 
-export type CrashPorts = {
+type CrashPorts = {
   readonly agent: Agent;
   equip(agent: Agent): SessionResources;
   redactFor?(agent: Agent | null, models?: readonly string[]): Redact | null;

@@ -1,6 +1,6 @@
 export { ScriptError } from './check-script.ts';
 export { checkResumable } from './check-resumable.ts';
-export type { MakeRehearsedWorkflow, RehearsedWorkflow, ResumableOptions, ResumableReport } from './check-resumable.ts';
+export type { RehearsedWorkflow, ResumableOptions, ResumableReport } from './check-resumable.ts';
 export type { FaultPlan, FaultLog } from './choose-fault.ts';
 export { countingIds } from './counting-ids.ts';
 export { readScript } from './read-script.ts';

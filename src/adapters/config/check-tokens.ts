@@ -11,7 +11,7 @@ const fileShape = {
   expected: 'an object: { "tokens": [ … ] }',
 };
 
-export type CheckedTokens = {
+type CheckedTokens = {
   /** An entry with problems leaves a gap. */
   readonly entries: readonly (TokenEntry | undefined)[];
   readonly problems: readonly Problem[];

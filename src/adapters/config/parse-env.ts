@@ -4,9 +4,9 @@
 //   E2. Nothing is expanded: `$` is an ordinary character.
 //   E3. Linear in the text.
 
-export type EnvProblem = { readonly line: number; readonly message: string };
+type EnvProblem = { readonly line: number; readonly message: string };
 
-export type ParsedEnv = {
+type ParsedEnv = {
   /** Without a prototype. The last value of a duplicate key counts. */
   readonly values: Readonly<Record<string, string>>;
   readonly problems: readonly EnvProblem[];

@@ -2,14 +2,14 @@
 // mistake, which may be a secret in a configuration.
 import type { Json } from '#base';
 
-export type JsonDocument = {
+type JsonDocument = {
   /** Objects have no prototype. */
   readonly value: Json;
   /** The line of a key or list item, from 1, or of the nearest one above it that exists. */
   line(path: readonly PropertyKey[]): number;
 };
 
-export type JsonProblem = { readonly line: number; readonly message: string };
+type JsonProblem = { readonly line: number; readonly message: string };
 
 const depthMax = 64;
 

@@ -23,7 +23,7 @@ export type ConfigPlaces = {
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
-export type ReadConfig = { readonly layers: readonly ConfigLayer[]; readonly problems: readonly Problem[] };
+type ReadConfig = { readonly layers: readonly ConfigLayer[]; readonly problems: readonly Problem[] };
 
 const configName = '.ai-agent.json';
 const sidecarName = '.ai-agent.env';

@@ -11,7 +11,7 @@ import { messageBytesMax } from './limits.ts';
 import type { RemoteServer } from './server.ts';
 import { oversizedMessageError } from './transport.ts';
 
-export type FetchEvents = {
+type FetchEvents = {
   /** A line of an event stream was too large and was dropped. */
   oversized(line: TruncatedLine): void;
   /** An event stream has ended. */

@@ -20,7 +20,7 @@ import { settledWithin } from './timeouts.ts';
 /** How a process ended, and the end of its stderr. */
 export type ProcessExit = { readonly code: number | null; readonly signal: string | null; readonly stderr: string };
 
-export type GuardedProcess = {
+type GuardedProcess = {
   readonly stdin: Writable;
   readonly stdout: Readable;
   /** Resolves when it has ended and all of its output was read. */

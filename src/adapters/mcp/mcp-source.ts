@@ -9,7 +9,7 @@ import type { OfferedTool } from './list-tools.ts';
 import { renderResult } from './render-result.ts';
 import { McpClientSession } from './session.ts';
 
-export type McpOptions = {
+type McpOptions = {
   /** The client name sent to servers. */
   readonly clientName?: string;
   readonly version?: string;

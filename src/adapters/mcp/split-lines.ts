@@ -6,7 +6,7 @@ import { lineEndBytes } from './limits.ts';
 /** The two ends of a line that was too long to keep. */
 export type TruncatedLine = { readonly head: string; readonly tail: string; readonly bytes: number };
 
-export type LineEvents = {
+type LineEvents = {
   /** One line, without its line feed. */
   line(bytes: Buffer): void;
   tooLong(line: TruncatedLine): void;

@@ -10,7 +10,7 @@ import { messageBytesMax, formatCount } from './limits.ts';
 import { responseIdOf } from './response-id.ts';
 
 /** Carries messages to one server, and delivers what it receives to its transport. */
-export type TransportDriver = {
+type TransportDriver = {
   start?(): Promise<void>;
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void>;
   /** Never rejects, and may be called again. */

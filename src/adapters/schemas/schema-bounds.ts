@@ -3,7 +3,7 @@ import { truncateChars } from './values.ts';
 const depthMax = 100;
 export const valuesMax = 50_000;
 
-export type SchemaSize = { readonly values: number } | { readonly problem: string };
+type SchemaSize = { readonly values: number } | { readonly problem: string };
 
 /** Says how large a schema is, or what is wrong with its size, depth or kind. Nothing else looks at it before. */
 export const measureSchema = (schema: unknown): SchemaSize => {

@@ -43,13 +43,13 @@ export type CommitterPorts<C extends StoreConnection> = {
 };
 
 /** What was committed, for projections; empty when the batch failed. */
-export type CommitResult = {
+type CommitResult = {
   readonly ack: Ack;
   readonly frames: readonly Frame[];
   readonly released: readonly RunId[];
 };
 
-export type Committer<C extends StoreConnection> = {
+type Committer<C extends StoreConnection> = {
   /** Never throws. */
   commitBatch(items: readonly Item[]): CommitResult;
   /** The connection that wrote the last batch, if it succeeded. */

@@ -40,7 +40,7 @@ const schemaFor = (build: string): string => `
 
 const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-export type WritingOptions = {
+type WritingOptions = {
   readonly busyTimeoutMs: number;
   /** The name and version of this program. */
   readonly build: string;
@@ -122,7 +122,7 @@ const checkFormat = (meta: WorkspaceMeta | undefined): void => {
 };
 
 /** What a workspace of any format says about itself. */
-export type WorkspaceMeta = { readonly format: string; readonly writer: string | undefined };
+type WorkspaceMeta = { readonly format: string; readonly writer: string | undefined };
 
 /** Undefined if it is empty. Throws `store_damaged` if it is not ours. */
 export const readMeta = (database: DatabaseSync): WorkspaceMeta | undefined => {

@@ -5,7 +5,7 @@ const sliceMs = 2;
 /** Past this many queued items, all are written immediately. */
 const queuedMax = 20_000;
 
-export type FileQueue<T> = {
+type FileQueue<T> = {
   add(items: readonly T[]): void;
   /** Writes everything that is queued, now. */
   flush(): void;

@@ -8,7 +8,7 @@ import type { RunOwner } from './owner.ts';
 import { pruneHeads } from './prune-heads.ts';
 import type { PruneHeadsPorts } from './prune-heads.ts';
 
-export type HeadsWriter = {
+type HeadsWriter = {
   /** Called when a transaction begins. Heads of other stores are read again when first needed. */
   begin(): void;
   readonly append: (tails: ReadonlyMap<RunId, Tail>) => void;

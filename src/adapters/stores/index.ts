@@ -5,29 +5,26 @@ import type { SqliteOptions, SqliteStore } from './sqlite.ts';
 export { memoryStore } from './memory.ts';
 export type { SqliteOptions, SqliteStore } from './sqlite.ts';
 
-export type { Migration, MigrationOptions } from './migrate.ts';
+export type { Migration } from './migrate.ts';
 
 // For a store on another disk: the same commit and recovery, over other rows.
 export { checkChain, noTail, recordHash } from './chain.ts';
-export type { CheckedLog, FrameRow, Tail } from './chain.ts';
+export type { FrameRow, Tail } from './chain.ts';
 export { openCommitter } from './committer.ts';
-export type { CommitResult, Committer, CommitterPorts, StoreConnection } from './committer.ts';
-export type { AcknowledgedHeads } from './heads-folder.ts';
+export type { CommitterPorts, StoreConnection } from './committer.ts';
 export { openLogReader } from './log-reader.ts';
 export type { LogReader } from './log-reader.ts';
-export type { LogRows, RunRow } from './log-rows.ts';
+export type { LogRows } from './log-rows.ts';
 export { openLogStore } from './log-store.ts';
-export type { LogStore, LogStorePorts } from './log-store.ts';
-export type { Ack, Item, ToWorker } from './messages.ts';
+export type { LogStore } from './log-store.ts';
+export type { Ack, ToWorker } from './messages.ts';
 export { describeOwner } from './owner.ts';
 export type { RunOwner, Owners } from './owner.ts';
-export { addFacts, noFacts } from './run-facts.ts';
+export { addFacts } from './run-facts.ts';
 export type { RunFacts } from './run-facts.ts';
-export { applyItems } from './tables.ts';
-export type { AppliedBatch, CommittedState, Tables } from './tables.ts';
+export type { Tables } from './tables.ts';
 export { matchesQuery, queryLimit } from './run-query.ts';
-export { openWriter } from './writer.ts';
-export type { Batch, Thread, ThreadListener, Writer, WriterPorts } from './writer.ts';
+export type { Thread, ThreadListener } from './writer.ts';
 
 // Imported on first use, so that a store in memory never loads SQLite.
 

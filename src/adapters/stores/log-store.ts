@@ -12,7 +12,7 @@ import type { Ack, Item } from './messages.ts';
 import { openWriter } from './writer.ts';
 import type { Batch, Writer, WriterPorts } from './writer.ts';
 
-export type LogStorePorts = WriterPorts & {
+type LogStorePorts = WriterPorts & {
   readonly kind: Store['kind'];
   readonly path: string | null;
   readonly reader: LogReader;

@@ -4,7 +4,7 @@ import type { CrossingContent, Envelope, Frame, Mail, ReceiveResult } from '#con
 import { firstChars } from './run-facts.ts';
 
 /** Takes the frames of one run in order. For the end of a `receive` it returns what was received. */
-export type ReceivedMailFold = (frame: Frame) => string | undefined;
+type ReceivedMailFold = (frame: Frame) => string | undefined;
 
 const textCharsMax = 2000;
 

@@ -9,13 +9,13 @@ import { openHeadsWriter } from './heads-writer.ts';
 import type { RunOwner, Owners } from './owner.ts';
 import type { Tables } from './tables.ts';
 
-export type SqliteConnection = StoreConnection & {
+type SqliteConnection = StoreConnection & {
   /** The bodies of a run's frames before frame `before`, in order. */
   bodies(run: RunId, before: number): Iterable<string>;
   blob(ref: string): Uint8Array | undefined;
 };
 
-export type SqlitePorts = {
+type SqlitePorts = {
   readonly busyTimeoutMs: number;
   readonly build: string;
   /** For tests: the database cannot grow past this many pages. */

@@ -37,7 +37,7 @@ export type AppliedBatch = {
   readonly records: WorkspaceRecordAck[];
 };
 
-export type CommittedState = {
+type CommittedState = {
   /** Tails of runs as last committed; others are read from the tables. */
   readonly tails: ReadonlyMap<RunId, Tail>;
   readonly self: RunOwner;

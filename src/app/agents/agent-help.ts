@@ -8,7 +8,7 @@ import type { LaunchEnvironment } from './launch-environment.ts';
 import { problemsError } from './problems.ts';
 import { loadRegistry } from './registry.ts';
 
-export type AgentFileHelp = ToolNames & {
+type AgentFileHelp = ToolNames & {
   readonly name: string;
   readonly description: string;
   readonly usage: string;

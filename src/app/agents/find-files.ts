@@ -6,7 +6,7 @@ import type { Problem } from '#contracts';
 import { displayPath } from './launch-environment.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 
-export type AgentPaths = {
+type AgentPaths = {
   /** All paths, in the order given. */
   readonly all: readonly string[];
   readonly files: readonly string[];

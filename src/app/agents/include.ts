@@ -9,7 +9,7 @@ const placeholder = /\$\{include:([^}\n]{1,300})\}/gu;
 const bytesMax = 1_000_000;
 const depthMax = 8;
 
-export type IncludeResult = { readonly text: string; readonly problems: readonly string[] };
+type IncludeResult = { readonly text: string; readonly problems: readonly string[] };
 
 export const includeFiles = (prompt: string, agentFile: string): IncludeResult => {
   const problems: string[] = [];

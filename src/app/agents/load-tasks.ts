@@ -12,7 +12,7 @@ import { displayPath } from './launch-environment.ts';
 import type { LaunchEnvironment } from './launch-environment.ts';
 import { formatProblem } from './problems.ts';
 
-export type LoadedTasks = { readonly goal: string | null; readonly tasks: readonly TaskSpec[] };
+type LoadedTasks = { readonly goal: string | null; readonly tasks: readonly TaskSpec[] };
 
 const bytesMax = 32_000_000;
 
@@ -35,7 +35,7 @@ export const teamTasks = (given: string, launch: LaunchEnvironment): readonly Ta
   return (file?.tasks ?? null) as unknown as readonly TaskSpec[] | null;
 };
 
-export type TaskLocations = { readonly file: string; readonly line: (index: number) => number | null };
+type TaskLocations = { readonly file: string; readonly line: (index: number) => number | null };
 
 /** `tasks`: as written in the file; undefined (no tasks) is valid. */
 export const taskProblems = (

@@ -20,7 +20,7 @@ export type LinkedTeam = {
   readonly coordinator: string | null;
 };
 
-export type TeamFiles = { readonly teams: readonly LinkedTeam[]; readonly problems: readonly Problem[] };
+type TeamFiles = { readonly teams: readonly LinkedTeam[]; readonly problems: readonly Problem[] };
 
 const bytesMax = 1_000_000;
 
@@ -94,7 +94,7 @@ type TeamBuildContext = {
   readonly parallel: number | undefined;
 };
 
-export type BuiltTeams = { readonly teams: readonly Agent[]; readonly problems: readonly Problem[] };
+type BuiltTeams = { readonly teams: readonly Agent[]; readonly problems: readonly Problem[] };
 
 /** Leaves out teams with an agent that was not found or built: that problem is already reported. */
 export const buildTeams = (teams: readonly LinkedTeam[], context: TeamBuildContext): BuiltTeams => {

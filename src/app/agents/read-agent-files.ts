@@ -120,7 +120,7 @@ const linkSpawns = (path: string, file: InvalidAgentFile, known: AgentIndex): Li
   });
 
 /** Where a file names an agent. */
-export type AgentMention = {
+type AgentMention = {
   readonly path: string;
   readonly file: Pick<InvalidAgentFile, 'path' | 'lines'>;
   readonly key: string;

@@ -36,7 +36,7 @@ export type Registry = {
   readonly moduleErrors: readonly CloisterError[];
 };
 
-export type RegistryOptions = {
+type RegistryOptions = {
   readonly configs: Configs;
   /** For agents that name no model. */
   readonly models?: readonly Model[];

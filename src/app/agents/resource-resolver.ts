@@ -40,7 +40,7 @@ type PreparedModel = { readonly name: string; readonly summary: ModelSummary; ma
 /** The values of one provider, or of one server, which a session without that server does not have. */
 type SourcedSecrets = { readonly server: string | null; readonly own: readonly string[] };
 
-export type ResourceResolverOptions = {
+type ResourceResolverOptions = {
   /** For agents that name no model. */
   readonly fallback: readonly Model[];
   /** Inspects only: modules must exist, but are not run. */

@@ -6,7 +6,7 @@
 import type { RunId } from '#base';
 import type { Clock, CancelTimer } from '#contracts';
 
-export type AutosavePorts = {
+type AutosavePorts = {
   readonly clock: Clock;
   readonly everyMs: number;
   save(run: RunId, ended: boolean): Promise<void>;

@@ -8,7 +8,7 @@ import { checkMayContinueTurn } from './build-history.ts';
 import type { ConversationPorts } from './conversation-ports.ts';
 import type { TurnNode } from './turn-chain.ts';
 
-export type BranchRequest = {
+type BranchRequest = {
   readonly checkpoint: Checkpoint;
   readonly ended: boolean;
   readonly options: { readonly name?: string; readonly agent?: string };

@@ -30,7 +30,7 @@ export const checkMayResumeRun = (conversation: ConversationState, node: TurnNod
   checkMayContinueTurn(conversation, beganIt ? undefined : agent);
 };
 
-export type HistoryInput = {
+type HistoryInput = {
   readonly conversation: string;
   /** The name of the agent that gets it. */
   readonly agent: string;

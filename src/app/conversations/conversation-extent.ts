@@ -10,7 +10,7 @@ import { isTurnOver, countFrames } from './active-runs.ts';
 import { chainWith } from './turn-chain.ts';
 import type { TurnNode } from './turn-chain.ts';
 
-export type ConversationExtent = Pick<Checkpoint, 'newest' | 'others'>;
+type ConversationExtent = Pick<Checkpoint, 'newest' | 'others'>;
 
 /** `at`: the time of the run's last record; null: the run is running. */
 export const conversationExtent = async (

@@ -49,7 +49,7 @@ export type ContinueRun = {
   start(run: RunId, log: RunLog, continuation: RunContinuation): Promise<RunSession>;
 };
 
-export type RunContinuation = ResumableRun & { readonly conversation: ConversationRef | null };
+type RunContinuation = ResumableRun & { readonly conversation: ConversationRef | null };
 
 type CachedState = {
   readonly count: number;

@@ -16,7 +16,7 @@ import { checkIdle, runStates } from './active-runs.ts';
 import { listTurns } from './turn-chain.ts';
 import { conversationKey } from './workspace-state.ts';
 
-export type ConversationServicePorts = {
+type ConversationServicePorts = {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;

@@ -3,7 +3,7 @@ import type { Checkpoint, CheckpointDiff, Frame } from '#contracts';
 import { CheckpointView, checkpointFiles } from './checkpoint-view.ts';
 import type { CheckpointCell } from './checkpoint-view.ts';
 
-export type Cut = { readonly checkpoint: Checkpoint; readonly frames: readonly Frame[] };
+type Cut = { readonly checkpoint: Checkpoint; readonly frames: readonly Frame[] };
 
 export const diffCheckpoints = (one: Cut, other: Cut): CheckpointDiff => {
   const [before, after] = [viewOf(one.frames), viewOf(other.frames)];

@@ -12,7 +12,7 @@ import type { TurnNode } from './turn-chain.ts';
 /** How many ended turns and cuts are cached; they no longer change. */
 const rememberedMax = 1_000;
 
-export type RecordedEnd = { readonly frames: number; readonly end: RunEnd };
+type RecordedEnd = { readonly frames: number; readonly end: RunEnd };
 
 /** `end` is set for whole runs only. */
 type SettledEntries = { readonly entries: readonly TurnEntry[]; readonly end?: RecordedEnd };

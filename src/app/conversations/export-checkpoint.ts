@@ -8,16 +8,16 @@ import type { ExportFolder } from './export-folder.ts';
 
 const framesAtOnce = 200;
 
-export const checkpointFolder = (agent: string): readonly string[] => ['agents', pathPart(agent), 'checkpoints'];
+const checkpointFolder = (agent: string): readonly string[] => ['agents', pathPart(agent), 'checkpoints'];
 
-export const checkpointPath = ({ agent, id }: Pick<Checkpoint, 'agent' | 'id'>): readonly string[] => [
+const checkpointPath = ({ agent, id }: Pick<Checkpoint, 'agent' | 'id'>): readonly string[] => [
   ...checkpointFolder(agent),
   `${pathPart(id)}.json`,
 ];
 
 const contentPath = (agent: string, sha256: string): readonly string[] => [...checkpointFolder(agent), 'files', sha256];
 
-export type ExportPorts = { readonly files: ExportFolder; readonly store: Pick<Store, 'getBlob'> };
+type ExportPorts = { readonly files: ExportFolder; readonly store: Pick<Store, 'getBlob'> };
 
 /** `frames`: those of the cut. Contents are written first, so that an exported checkpoint is always complete. */
 export const exportCheckpoint = async (

@@ -4,7 +4,7 @@ import { pathPart } from './conversation-names.ts';
 import type { ExportFolder } from './export-folder.ts';
 
 /** Conversations of the default agent go to the top folder. */
-export const conversationPath = ({ agent, name }: ConversationRef, defaultAgent: string | null): readonly string[] =>
+const conversationPath = ({ agent, name }: ConversationRef, defaultAgent: string | null): readonly string[] =>
   agent === defaultAgent
     ? ['conversations', `${pathPart(name)}.json`]
     : ['conversations', pathPart(agent), `${pathPart(name)}.json`];

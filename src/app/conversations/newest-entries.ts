@@ -11,7 +11,7 @@ import { historyEntryBytes } from './build-history.ts';
 import { listTurns } from './turn-chain.ts';
 import type { TurnNode } from './turn-chain.ts';
 
-export type NewestEntries = {
+type NewestEntries = {
   readonly entries: readonly TurnEntry[];
   /** How many entries were not read. */
   readonly older: number;

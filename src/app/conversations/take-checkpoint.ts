@@ -9,7 +9,7 @@ import { conversationExtent } from './conversation-extent.ts';
 import { runStates } from './active-runs.ts';
 import type { TurnNode } from './turn-chain.ts';
 
-export type CheckpointRequest = Pick<Checkpoint, 'why' | 'label'> & { readonly state: WorkspaceState };
+type CheckpointRequest = Pick<Checkpoint, 'why' | 'label'> & { readonly state: WorkspaceState };
 
 /** Covers everything durable now. Rejects with `book_moved` when another process appended after `state` was read. */
 export const takeCheckpoint = async (

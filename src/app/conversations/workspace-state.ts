@@ -9,7 +9,7 @@ import type { WorkspaceEntry, WorkspaceRecord, Checkpoint, ConversationRef, RunE
 import { restoredChain, turnsAt, listTurns } from './turn-chain.ts';
 import type { TurnNode } from './turn-chain.ts';
 
-export type BranchInfo = {
+type BranchInfo = {
   readonly checkpoint: string;
   readonly origin: ConversationRef | null;
   /** The blob with its first entries; null when it has none. */
@@ -48,7 +48,7 @@ export type WorkspaceState = {
 
 export const conversationKey = ({ agent, name }: ConversationRef): string => JSON.stringify([agent, name]);
 
-export const emptyWorkspaceState: WorkspaceState = {
+const emptyWorkspaceState: WorkspaceState = {
   conversations: new Map(),
   checkpoints: new Map(),
   newestTurnByCheckpoint: new Map(),

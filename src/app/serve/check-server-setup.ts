@@ -58,7 +58,7 @@ export const checkTokenEntries = (entries: readonly TokenEntry[], served: readon
   throw new CloisterError('tokens_invalid', `tokens[${index}].${field}: ${message}`);
 };
 
-export type TokenProblem = { readonly index: number; readonly field: string; readonly message: string };
+type TokenProblem = { readonly index: number; readonly field: string; readonly message: string };
 
 /** What no entry shows by itself: the first problem of each. */
 export const tokenProblems = (

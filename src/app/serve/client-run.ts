@@ -43,7 +43,7 @@ type ClientRunPorts = {
 };
 
 /** One request's share of the run. */
-export type ClientRequestRun = {
+type ClientRequestRun = {
   /** Counted from 1. */
   readonly nth: number;
   readonly outcome: Promise<RunOutcome>;

@@ -43,7 +43,7 @@ import { checkMayResume, startServedRun } from './start-run.ts';
 import type { StartedRun } from './started-run.ts';
 import type { TokenRegistry } from './token-registry.ts';
 
-export type AgentServicePorts = {
+type AgentServicePorts = {
   readonly cloister: Cloister;
   /** Names of the served agents. */
   readonly agents: readonly string[];
@@ -59,7 +59,7 @@ export type AgentServicePorts = {
   readonly ended?: (run: EndedRun) => void;
 };
 
-export type EndedRun = { readonly caller: string; readonly agent: string; readonly outcome: RunOutcome };
+type EndedRun = { readonly caller: string; readonly agent: string; readonly outcome: RunOutcome };
 
 export class LocalAgentService implements AgentService {
   readonly #ports: AgentServicePorts;

@@ -3,7 +3,7 @@ import { CloisterError } from '#base';
 import type { AgentRequest, Budget, Caller, Cloister, RunSession, RunSummary, ToolDefinition } from '#contracts';
 import { callerConversationName } from './caller-conversation.ts';
 
-export type StartOptions = {
+type StartOptions = {
   readonly caller: string;
   readonly budget?: Budget;
   readonly tools?: readonly ToolDefinition[];

@@ -4,7 +4,7 @@ import type { ErrorClass } from './error-entry.ts';
 import { errorCatalogue } from './catalogue.ts';
 import type { ErrorCode } from './catalogue.ts';
 
-export type ErrorText = { readonly class: ErrorClass; readonly summary: string; readonly suggestion: string };
+type ErrorText = { readonly class: ErrorClass; readonly summary: string; readonly suggestion: string };
 
 /**
  * Texts of version 1 that the catalogue no longer has. When a text of the catalogue changes, its old entry is copied here;

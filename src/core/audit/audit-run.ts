@@ -23,7 +23,7 @@ import { verifySpawned } from './verify-spawned.ts';
 import { verifyTasks } from './verify-tasks.ts';
 import { verifyWork } from './verify-work.ts';
 
-export type AuditSources = FileSources & {
+type AuditSources = FileSources & {
   /** Descriptions of records that the store itself could not read. */
   readonly damaged: readonly string[];
   /** Awaited before each frame, so that other work can be done in between; undefined: no need. */

@@ -46,7 +46,7 @@ export const applyAttempt = (prompt: PromptState, attempt: Attempt, records: Cel
   };
 };
 
-export type CellSources = { readonly cell: CellRecords; readonly definition: AgentDefinition | undefined };
+type CellSources = { readonly cell: CellRecords; readonly definition: AgentDefinition | undefined };
 
 export const cellSources = (records: RunRecords, cell: CellRecords): CellSources => ({
   cell,

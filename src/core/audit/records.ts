@@ -30,7 +30,7 @@ export type OperationRecord = {
   settledAt: number;
 };
 
-export type ReceivedContent = { readonly entry: LedgerEntry; readonly content: string | undefined };
+type ReceivedContent = { readonly entry: LedgerEntry; readonly content: string | undefined };
 
 export type CellRecords = {
   readonly birth: Birth;

@@ -7,7 +7,7 @@ import { cellSources, rebuildPart, startPrompt } from './rebuild-prompt.ts';
 import { readFrame, replyParts, startRecords } from './records.ts';
 import type { RunRecords } from './records.ts';
 
-export type ShownCall = { readonly call: EarlierCall; readonly text: string };
+type ShownCall = { readonly call: EarlierCall; readonly text: string };
 
 /** `frames`: the log of a turn, or its beginning. By the number of the frame in which the root's model was shown the result. */
 export const shownCalls = (frames: readonly Frame[]): ReadonlyMap<number, readonly ShownCall[]> => {

@@ -11,7 +11,7 @@ import { readFrame, startRecords } from './records.ts';
 import type { RunRecords } from './records.ts';
 import { writtenFiles } from './written-files.ts';
 
-export type TurnFiles = Pick<InheritedFiles, 'files' | 'outputs'> & {
+type TurnFiles = Pick<InheritedFiles, 'files' | 'outputs'> & {
   /** Contents that are in this log and perhaps not in the store yet, by hash. */
   readonly contents: ReadonlyMap<Hash, string>;
 };

@@ -40,12 +40,12 @@ export type MailFilter = {
 };
 
 /** What a mailbox takes: messages, and the ends of children that nobody waits for. */
-export type Mailable = Crossed<QueuedMessage['kind']>;
+type Mailable = Crossed<QueuedMessage['kind']>;
 
 /** Throws unless this content crossed into this cell. */
 export type CheckCrossed = { check(crossed: Crossed, cell: CellId): void };
 
-export type MailMatch = { readonly messages: readonly QueuedMessage[]; readonly closing: boolean };
+type MailMatch = { readonly messages: readonly QueuedMessage[]; readonly closing: boolean };
 
 type Waiter = { readonly filter: MailFilter; readonly onMatch: (match: MailMatch) => void };
 

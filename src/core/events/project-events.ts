@@ -23,7 +23,7 @@ import type { MailFold } from './mail-states.ts';
 import { followAttempt, startWindow } from './window-states.ts';
 import type { WindowState } from './window-states.ts';
 
-export type EventFold = { next(frame: Frame): readonly DurableEvent[] };
+type EventFold = { next(frame: Frame): readonly DurableEvent[] };
 
 type Size = { readonly bytes: number; readonly chars: number };
 type AttemptInfo = Size & Pick<Attempt, 'turn' | 'model'>;

@@ -7,7 +7,7 @@ import type { CellId, Failure, Hash } from '#base';
 import type { AgentDefinition, Birth, Envelope, Frame, ProtocolEvent, RecordOf } from '#contracts';
 import { resolveLimits } from '#core/registry';
 
-export type ProtocolFold = { next(frame: Frame): readonly ProtocolEvent[] };
+type ProtocolFold = { next(frame: Frame): readonly ProtocolEvent[] };
 
 /** A fold over the frames of one run, in order. */
 export const protocolEvents = (): ProtocolFold => {

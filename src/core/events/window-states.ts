@@ -12,12 +12,9 @@ export type WindowState = {
 
 export type VisibleSegment = Pick<SegmentRecord, 'id' | 'category' | 'bytes'>;
 
-export type Trim = Pick<
-  Extract<DurableEvent, { type: 'window-trim' }>,
-  'how' | 'messages' | 'bytesBefore' | 'bytesAfter'
->;
+type Trim = Pick<Extract<DurableEvent, { type: 'window-trim' }>, 'how' | 'messages' | 'bytesBefore' | 'bytesAfter'>;
 
-export type Clamp = { readonly window: WindowLimit; readonly was: number | null };
+type Clamp = { readonly window: WindowLimit; readonly was: number | null };
 
 export const startWindow = (): WindowState => ({ view: [], limit: undefined });
 

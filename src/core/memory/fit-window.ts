@@ -16,7 +16,7 @@ export type WindowRoom = { readonly tokens: number; readonly tokensPerByte: numb
 export const defaultTokensPerByte = 0.25;
 
 /** Shares of the room that SYSTEM and the goal leave. */
-export const windowShares: Readonly<Record<Exclude<Category, 'SYSTEM'>, number>> = {
+const windowShares: Readonly<Record<Exclude<Category, 'SYSTEM'>, number>> = {
   TOOLS: 0.3,
   DIALOG: 0.45,
   CONTEXT: 0.25,

@@ -61,7 +61,7 @@ const childEnd = (agent: Agent, session: Session, nth: number, settled: Settleme
   };
 };
 
-export type ChildResult = { readonly envelope: Envelope; readonly source: Extract<Source, { from: 'crossing' }> };
+type ChildResult = { readonly envelope: Envelope; readonly source: Extract<Source, { from: 'crossing' }> };
 
 /** The result that crossed back; null if the crossing was refused. */
 export const readChildResult = ({ cell }: Session, settled: Settlement<unknown>): ChildResult | null => {

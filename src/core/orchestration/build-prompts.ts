@@ -6,15 +6,15 @@ import { newestTeamTexts } from '#core/tasks';
 import { answerGoal } from './coordinator-prompts.ts';
 
 /** The source of messages that wait for a member. */
-export type TeamMessages = { getMessages(assignee: string): readonly TeamMessage[] };
-export type TaskLookup = {
+type TeamMessages = { getMessages(assignee: string): readonly TeamMessage[] };
+type TaskLookup = {
   get(id: string): Task | undefined;
   tasks(): Iterable<Task>;
   /** The task that gets a member's messages. Without this function, every task of the member gets them. */
   earliestUnstarted?(assignee: string): Task | undefined;
 };
 
-export type PreviewLimits = {
+type PreviewLimits = {
   /** Bytes shown of one result; a longer one is cut, with a note on how to read on. The default is what a task is shown unless its agent sets a limit. */
   readonly bytesMax?: number;
 };

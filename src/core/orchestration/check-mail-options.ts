@@ -8,7 +8,7 @@ import type { AgentOptions, SpawnOptions } from '#contracts';
 import { isMailTool } from '#core/session';
 import type { RejectField } from './check-agent.ts';
 
-export const mailRoles: readonly string[] = ['parent', 'children', 'siblings'];
+const mailRoles: readonly string[] = ['parent', 'children', 'siblings'];
 
 /** Names that an agent cannot have if it is spawned or uses mail. */
 export const isReserved = (name: string): boolean => name === 'self' || mailRoles.includes(name);

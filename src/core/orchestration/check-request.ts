@@ -7,7 +7,7 @@ import { goalBytesMax } from './agent-tool.ts';
 import { callOptionNames } from './agent-tool-schema.ts';
 import { checkBudget } from './check-agent.ts';
 
-export type RequestPorts = {
+type RequestPorts = {
   readonly validate: Validate;
   /** The models that a session of this agent would get. */
   modelsOf(agent: Agent): readonly ModelSummary[];

@@ -142,7 +142,7 @@ export const withReadOutput = (agent: Agent): Agent =>
     ? agent
     : completeDefinition({ ...agent, canReadOutput: true });
 
-export type AgentFields = Omit<Agent, 'definition' | 'digest'>;
+type AgentFields = Omit<Agent, 'definition' | 'digest'>;
 
 export const completeDefinition = (fields: AgentFields): Agent => {
   const { input, output, grants, limits, settings, budget, share, budgetGroup, compactor } = fields;

@@ -100,7 +100,7 @@ export const teamMember = (team: Agent, name: string, canReadOutput: boolean): A
 export const teamRoster = ({ members }: Agent): readonly Agent[] =>
   members.filter((member, index) => members.findIndex(({ name }) => name === member.name) === index);
 
-export const checkTeamOptions = (options: TeamOptions): void => {
+const checkTeamOptions = (options: TeamOptions): void => {
   if (!isObject(options)) throw new CloisterError('team_invalid', 'defineTeam takes an object.');
   const team = typeof options.name === 'string' ? options.name.slice(0, 80) : '?';
   const say = (text: string): CloisterError =>

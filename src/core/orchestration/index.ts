@@ -1,5 +1,4 @@
 export { buildAgent, withOutputFormat, assertAgent, defineAgent } from './define-agent.ts';
-export type { OperatorSettings } from './define-agent.ts';
 export { lowerCaps } from '#core/cells';
 export { checkShape } from './check-agent.ts';
 export { modelShape } from './option-shapes.ts';
@@ -9,10 +8,9 @@ export { checkRequest, checkTeamRequest } from './check-request.ts';
 export { addRequestTools } from './request-tools.ts';
 export { splitServer } from './guidance.ts';
 export { checkResume, resumeRun, startRun } from './run-agent.ts';
-export type { ResumableRun, RunInput } from './run-agent.ts';
+export type { ResumableRun } from './run-agent.ts';
 export { cutFrames } from './cut-frames.ts';
 export { forkFrames } from './fork-frames.ts';
 export { checkTeamMember } from './external-mail.ts';
 export { replayRun } from './replay-run.ts';
-export type { ReplayResult, ReplayPorts } from './replay-run.ts';
 export type { Run } from './run.ts';

@@ -8,10 +8,10 @@ import { resolveRootAgent, rootFromRecord } from './run-agent.ts';
 import type { AgentLookup } from './run-agent.ts';
 
 /** What a replay still needs: schema validation, and the models and sources of the agents. No model or source is called. */
-export type ReplayPorts = Pick<RunPorts, 'validate' | 'resources' | 'windowLimitFor'>;
+type ReplayPorts = Pick<RunPorts, 'validate' | 'resources' | 'windowLimitFor'>;
 
 /** The report without its events, which are derived from the frames. */
-export type ReplayResult = Omit<ReplayReport, 'events'> & { readonly replayedFrames: readonly Frame[] };
+type ReplayResult = Omit<ReplayReport, 'events'> & { readonly replayedFrames: readonly Frame[] };
 
 export const replayRun = async (
   frames: readonly Frame[],

@@ -24,7 +24,7 @@ import { Run } from './run.ts';
 import type { RootCellSeed } from './run.ts';
 
 /** What a run gets besides its goal: its conversation, history and caller. */
-export type RunInput = {
+type RunInput = {
   readonly conversation?: ConversationRef | undefined;
   readonly history?: History | undefined;
   /** What its agent's turn before left to it. */

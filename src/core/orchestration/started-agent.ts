@@ -36,7 +36,7 @@ const withSpawnDepth = (agent: Agent, depth: number): Agent =>
     : completeDefinition({ ...agent, spawns: Object.freeze({ ...agent.spawns, depth }) });
 
 /** The same agent with at most this much of each limit. */
-export const withinLimits = (agent: Agent, most: Limits): Agent => {
+const withinLimits = (agent: Agent, most: Limits): Agent => {
   const limits = lowerLimits(agent.limits, most);
   const inheritable = lowestLimits(agent.inheritable, most);
   return limits === agent.limits && inheritable === agent.inheritable

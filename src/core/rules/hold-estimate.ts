@@ -8,7 +8,7 @@ import type { Amounts, ModelSettings, Price } from '#contracts';
 import { estimatePromptTokens } from './estimate-prompt-tokens.ts';
 import { recordedVersions } from './recorded-versions.ts';
 
-export type Reasoning = NonNullable<ModelSettings['reasoning']>;
+type Reasoning = NonNullable<ModelSettings['reasoning']>;
 
 export type ReplyCapInput = {
   /** The agent's `maxOutputTokens`; 0: it has none. */
@@ -51,7 +51,7 @@ export type HoldInput = {
   readonly price: Price | undefined;
 };
 
-export const outputTokensDefault = 8_192;
+const outputTokensDefault = 8_192;
 
 /** A shorter reply would be cut off in most cases. */
 export const replyTokensMin = 256;

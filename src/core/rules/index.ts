@@ -72,18 +72,10 @@ export {
   synthesisText,
 } from './tasks.ts';
 export type { Dependency } from './tasks.ts';
-export { failureText } from './dialog.ts';
 export { isMadeBy, recordedVersions, ruleFamily, ruleInFormat, versionsByFormat } from './recorded-versions.ts';
 export type { RecordedVersions } from './recorded-versions.ts';
 export type { ResolvedSource, Rule } from './rule.ts';
-export {
-  holdRules,
-  holdRulesByVersion,
-  outputTokensDefault,
-  replyTokensMin,
-  thinkingTokens,
-  tokenizerMargin,
-} from './hold-estimate.ts';
-export type { HoldInput, HoldRules, Reasoning, ReplyCap, ReplyCapInput, ReplyShare } from './hold-estimate.ts';
+export { holdRules, holdRulesByVersion, replyTokensMin, thinkingTokens, tokenizerMargin } from './hold-estimate.ts';
+export type { HoldInput, HoldRules, ReplyCap, ReplyCapInput, ReplyShare } from './hold-estimate.ts';
 export { estimatePromptTokens } from './estimate-prompt-tokens.ts';
 export { sourceToolName, toToolName } from './tool-name.ts';

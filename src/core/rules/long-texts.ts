@@ -8,7 +8,7 @@ import { bytesForEach, outputName } from './preview.ts';
 import { ruleFamily } from './recorded-versions.ts';
 import type { ResolvedSource } from './rule.ts';
 
-export type LongText = { readonly name: string; readonly text: string };
+type LongText = { readonly name: string; readonly text: string };
 
 /** The sources and numbers are those of the segment. */
 export const longTexts = (

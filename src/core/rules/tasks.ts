@@ -37,7 +37,7 @@ export const readDependency = (crossing: ResolvedSource | undefined): Dependency
   decodeMessage(sourceText(crossing)) as Dependency;
 
 /** Headings before the first result: none, for prerequisites, or for all results so far. */
-export const contextHeadings = ['', '## Context from prerequisite tasks\n\n', '## Results of all tasks so far\n\n'];
+const contextHeadings = ['', '## Context from prerequisite tasks\n\n', '## Results of all tasks so far\n\n'];
 
 type DependencyDisplay = { readonly heading: number; readonly bytesMax: number; readonly nth: number };
 
@@ -59,7 +59,7 @@ const resultHeading = ({ title, assignee }: Pick<DependencyHead, 'title' | 'assi
 const authorName = (assignee: string | null): string => (assignee === null ? 'unknown' : plainTitle(assignee));
 
 /** One line in which only the runtime can write `(by …)`. */
-export const plainTitle = (title: string): string =>
+const plainTitle = (title: string): string =>
   // probe: task-plain-title
   toOneLine(title.replace(/\p{Default_Ignorable_Code_Point}/gu, '')).replace(/\((?=\s*by\b)/giu, '[');
 
@@ -84,7 +84,7 @@ export const synthesisText = (results: readonly Dependency[], bytesMax: number):
 };
 
 /** The most bytes of one result that are handed on. */
-export const handoverBytesMax = 1_000_000;
+const handoverBytesMax = 1_000_000;
 
 /** The part of a result that is handed on, and the number of bytes omitted. */
 export const truncateHandover = (result: string): Pick<Dependency, 'text' | 'leftOut'> => {

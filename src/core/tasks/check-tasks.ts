@@ -41,7 +41,7 @@ export const parseTasks = (
   return tasks;
 };
 
-export type ParsedGraph = {
+type ParsedGraph = {
   readonly problems: readonly string[];
   /** Empty if there are problems, like `order` and `depths`. */
   readonly tasks: readonly ParsedTask[];

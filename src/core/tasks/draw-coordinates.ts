@@ -1,7 +1,7 @@
 // Assigns coordinates to the points of each layer, in their order: as close to their neighbours as their sizes allow.
 import type { Neighbours } from './draw-order.ts';
 
-export type Sizes = {
+type Sizes = {
   /** The size of a box along its layer. */
   readonly box: number;
   readonly isBend: (point: number) => boolean;

@@ -3,7 +3,7 @@ import { statusStyles } from './draw-status.ts';
 import type { Colours } from './draw-status.ts';
 import { escapeXml } from './draw-text.ts';
 
-export type SvgPage = {
+type SvgPage = {
   readonly width: number;
   readonly height: number;
   readonly title: string;

@@ -26,7 +26,7 @@ export type LayoutLine = {
   readonly isHead: boolean;
 };
 
-export type Point = readonly [x: number, y: number];
+type Point = readonly [x: number, y: number];
 
 export const boxSize = { width: 216, height: 74 };
 

@@ -6,7 +6,7 @@ import { CloisterError } from '#base';
 import type { TaskCondition, TaskSpec } from '#contracts';
 
 /** `prefix: 'intro'` turns `step-1` into `intro-step-1`. */
-export type PatternOptions = { readonly prefix?: string | undefined };
+type PatternOptions = { readonly prefix?: string | undefined };
 
 /** Each step sees the result of the one before it. */
 const sequence = (steps: readonly TaskSpec[], options: PatternOptions = {}): TaskSpec[] => {
@@ -34,13 +34,13 @@ const mapOver = <T>(
   return gather === undefined ? named : [...named, after(withId(gather, 'gather', options), named)];
 };
 
-export type DebateSide = {
+type DebateSide = {
   readonly assignee: string;
   /** What the side argues for. Default: the first side is for the motion, the second against it. */
   readonly stance?: string | undefined;
 };
 
-export type DebateOptions = PatternOptions & {
+type DebateOptions = PatternOptions & {
   readonly motion: string;
   readonly sides: readonly [DebateSide, DebateSide];
   readonly judge: { readonly assignee: string };
@@ -79,7 +79,7 @@ const replyPrompt =
   "You are shown the other side's latest speech. Answer its strongest points, then make your own case.";
 const judgePrompt = 'You are shown all speeches from both sides. Say which side made the better case, and why.';
 
-export type ReviewOptions = PatternOptions & {
+type ReviewOptions = PatternOptions & {
   readonly draft: TaskSpec;
   readonly review: TaskSpec;
   /** The maximum number of drafts. */
@@ -126,14 +126,14 @@ const revisionPrompt = (round: number): string =>
 const reviewPrompt = (round: number, word: string): string =>
   `${round === 1 ? '' : 'You are also shown the review of the previous version. '}If no important changes are needed, begin your answer with "${word}". Otherwise, begin with a different word and say what must change.`;
 
-export type RouteTask = Omit<TaskSpec, 'when'> & {
+type RouteTask = Omit<TaskSpec, 'when'> & {
   /** The word that chooses this route. */
   readonly name: string;
   /** When to choose this route. Default: its title. */
   readonly about?: string | undefined;
 };
 
-export type RouteOptions = PatternOptions & {
+type RouteOptions = PatternOptions & {
   readonly router: TaskSpec;
   readonly routes: readonly RouteTask[];
   /** A task that sees the result of the chosen route. */

@@ -1,6 +1,6 @@
 // Collects the problems of a task list: the first ten, and the number of the others.
 
-export const problemsMax = 10;
+const problemsMax = 10;
 
 /** The message is built only if it is kept, because some messages need a search. */
 export type ReportTaskProblem = (message: () => string) => void;

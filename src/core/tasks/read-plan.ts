@@ -4,7 +4,7 @@ import type { Json } from '#base';
 import { showValue } from '#base/shapes';
 
 /** The list as written, or why the value is not a plan. */
-export type ReadPlan = { readonly tasks: unknown } | { readonly problem: string };
+type ReadPlan = { readonly tasks: unknown } | { readonly problem: string };
 
 export const readPlan = (value: Json | undefined): ReadPlan => {
   if (value === undefined) return { problem: 'The answer is not JSON.' };

@@ -4,7 +4,7 @@
 import type { ReportTaskProblem } from './problems.ts';
 
 /** Indexed like the list of tasks. */
-export type TaskOrder = {
+type TaskOrder = {
   /** Each task after all of its dependencies. */
   readonly order: readonly number[];
   /** The number of tasks on the longest path that ends with each task, including existing tasks. */

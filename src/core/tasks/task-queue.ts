@@ -15,7 +15,7 @@ import type { TeamTexts } from './team-texts.ts';
 import { UnstartedTasks } from './unstarted-tasks.ts';
 
 /** Memory scope and retries are defaults for tasks that have none. Without assignees, a task may name anyone. */
-export type TaskQueueOptions = TaskLimits & {
+type TaskQueueOptions = TaskLimits & {
   readonly memoryScope?: MemoryScope | undefined;
   readonly retries?: number | undefined;
   /** The texts about tasks, in the version that the run uses. Default: the newest. */
@@ -27,7 +27,7 @@ export type TaskQueueOptions = TaskLimits & {
 /** How many more tasks an assignee may start now. */
 export type FreeCapacity = (assignee: string) => number;
 
-export type StartedTask = { readonly task: Task; readonly assignee: string | null };
+type StartedTask = { readonly task: Task; readonly assignee: string | null };
 
 type MutableTask = { -readonly [K in keyof Task]: Task[K] };
 

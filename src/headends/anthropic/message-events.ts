@@ -9,7 +9,7 @@ import { awaitAnswerEnd, callArguments } from '#headends/shared';
 import { anthropicError } from './anthropic-error.ts';
 import { callBlock, messageHead, stopReason, anthropicUsage } from './message-reply.ts';
 
-export type MessageStream = {
+type MessageStream = {
   /** Whether the client sees what sub-agents and tools do. */
   readonly activity: boolean;
   /** The id of the request. */

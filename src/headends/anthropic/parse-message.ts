@@ -20,7 +20,7 @@ import { checkMessageFields } from './message-fields.ts';
 import { parseDialog } from './parse-dialog.ts';
 import type { ParsedDialog } from './parse-dialog.ts';
 
-export type ParsedMessagesRequest = {
+type ParsedMessagesRequest = {
   readonly request: AgentRequest;
   readonly results: readonly CallResult[];
   readonly userTexts: readonly string[];

@@ -17,7 +17,7 @@ import { commonHeaders, failureResponse, replyResponse, sendReply, completeReply
 import type { HeaderMap, StreamOptions, CompleteReply } from './respond.ts';
 import { nextBatch } from './next-batch.ts';
 
-export type AppOptions = {
+type AppOptions = {
   readonly routes: readonly PlainRoute[];
   /** For paths that belong to no protocol. */
   readonly formatError: ErrorFormatter;

@@ -6,7 +6,7 @@
 import { CloisterError } from '#base';
 import type { Caller } from '#contracts';
 
-export type GateOptions = {
+type GateOptions = {
   /** `name`, for any port, or `name:port`. */
   readonly hosts: readonly string[];
   /** `scheme://name[:port]`. */

@@ -20,7 +20,7 @@ export type HttpListener = {
   cut(): void;
 };
 
-export type ListenOptions = {
+type ListenOptions = {
   readonly host: string;
   readonly port: number;
   readonly limits: HttpLimits;

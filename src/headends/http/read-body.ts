@@ -8,7 +8,7 @@ import type { HttpLimits } from './limits.ts';
 import type { NodeEnv } from './node-env.ts';
 import { nextBatch } from './next-batch.ts';
 
-export type ReadBodyOptions = {
+type ReadBodyOptions = {
   readonly limits: Pick<HttpLimits, 'bodyBytesMax' | 'depthMax' | 'requestTimeoutMs'>;
   readonly bodies: BodyBudget;
   readonly clock: Clock;

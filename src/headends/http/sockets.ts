@@ -26,7 +26,7 @@ export type SocketUpgrade = {
   cut(): void;
 };
 
-export type SocketUpgradeOptions = {
+type SocketUpgradeOptions = {
   readonly gate: Gate;
   readonly limits: HttpLimits;
   readonly bodies: BodyBudget;

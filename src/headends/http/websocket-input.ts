@@ -10,7 +10,7 @@ import type { Caller, Clock, CancelTimer } from '#contracts';
 import type { BodyBudget } from './body-budget.ts';
 import type { HttpLimits } from './limits.ts';
 
-export type SocketInputOptions = { readonly bodies: BodyBudget; readonly limits: HttpLimits; readonly clock: Clock };
+type SocketInputOptions = { readonly bodies: BodyBudget; readonly limits: HttpLimits; readonly clock: Clock };
 
 /** Cuts the socket if its input exceeds the shared budget, or comes too slowly. `bytes`: the stream that the socket reads from. */
 export const limitSocketInput = (

@@ -9,7 +9,7 @@ import type { JsonObject } from '#base';
 import type { Agent } from '#contracts';
 
 /** Where the arguments hold the agent's own input. */
-export type InputPlacement = 'prompt' | 'beside' | 'input';
+type InputPlacement = 'prompt' | 'beside' | 'input';
 
 export const agentAsTool = (agent: Agent): Tool => {
   const outputSchema = toolOutputSchema(agent);

@@ -7,7 +7,7 @@ import { toolOutputSchema, inputPlacement } from './agent-tool.ts';
 
 const formats = ['text', 'markdown', 'json'] as const;
 
-export type ParsedToolCall = {
+type ParsedToolCall = {
   readonly request: AgentRequest;
   /** The format of the answer, whether the call or the agent decided it. */
   readonly format: OutputFormat['format'];

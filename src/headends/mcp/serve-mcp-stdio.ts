@@ -16,7 +16,7 @@ import type { RpcRefusal } from './rpc.ts';
 import { connectionServer } from './serve-connection.ts';
 import type { McpLibrary, ServerFactory } from './server-factory.ts';
 
-export type McpStreams = { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream };
+type McpStreams = { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream };
 
 export type McpStdio = { readonly ended: Promise<void>; close(): Promise<void> };
 

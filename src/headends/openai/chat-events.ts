@@ -10,7 +10,7 @@ import { completionId, epochSeconds } from './ids.ts';
 import { openaiError } from './openai-error.ts';
 import { chatUsage } from './usage.ts';
 
-export type ChatStreamOptions = {
+type ChatStreamOptions = {
   /** The id of the request. */
   readonly request: string;
   readonly withUsage: boolean;

@@ -4,7 +4,7 @@ import type { ClientRules } from '#contracts';
 import type { BodyFields } from '#headends/shared';
 import { noClientTools } from './unsupported-fields.ts';
 
-export type OpenaiMessage = { readonly by: 'person' | 'agent' | 'system'; readonly text: string };
+type OpenaiMessage = { readonly by: 'person' | 'agent' | 'system'; readonly text: string };
 
 /** Throws `request_invalid`, or `request_unsupported` for content other than text. Calls of client tools are ignored: the client remembers them. */
 export const parseDialogMessage = (message: BodyFields, rules: ClientRules): OpenaiMessage => {

@@ -8,7 +8,7 @@ import { parseForcedFunction, parseResult, parseTools } from './parse-tools.ts';
 import { contextFromSystemPrompt } from './system-prompt.ts';
 import { refuseUnsupported, unsupportedInChat } from './unsupported-fields.ts';
 
-export type ParsedChatRequest = {
+type ParsedChatRequest = {
   /** Null: the request holds only results of calls that a run waits for. */
   readonly request: AgentRequest | null;
   readonly results: readonly CallResult[];

@@ -28,7 +28,7 @@ export type ParsedResponseRequest = {
 };
 
 /** A message, or a reference to the run whose answer stands here. */
-export type ResponseTurn = DialogMessage | { readonly answerOfRun: string };
+type ResponseTurn = DialogMessage | { readonly answerOfRun: string };
 
 /** Throws `request_invalid`, `request_unsupported`, or `run_unknown` for an id that is not one of ours. */
 export const parseResponse = (json: Json | undefined, rules: ClientRules): ParsedResponseRequest => {

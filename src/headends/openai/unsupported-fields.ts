@@ -15,9 +15,7 @@ import type { ClientRules } from '#contracts';
 import { operatorHints } from '#headends/shared';
 import type { BodyFields } from '#headends/shared';
 
-export type UnsupportedFields = Readonly<
-  Record<string, { readonly accepted: readonly Json[]; readonly reason: string }>
->;
+type UnsupportedFields = Readonly<Record<string, { readonly accepted: readonly Json[]; readonly reason: string }>>;
 
 /** Throws `request_unsupported`. */
 export const refuseUnsupported = (body: BodyFields, unsupported: UnsupportedFields): void => {

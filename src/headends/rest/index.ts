@@ -1,7 +1,5 @@
 export { openapiDocument } from './openapi-document.ts';
-export type { ApiInfo } from './openapi-document.ts';
 export { openapiRoute } from './openapi-route.ts';
 export { reservedNames } from './reserved-names.ts';
 export { restError } from './rest-error.ts';
 export { restRoutes } from './rest-routes.ts';
-export type { RestWorld } from './agent-routes.ts';

@@ -118,7 +118,7 @@ const finishSession = async (service: AgentService, call: AdmittedRequest, name?
 
 const spawnFields = ['agent', 'goal', 'parent', 'workflow', 'topics', 'metadata'] as const;
 
-export const parseSpawnBody = (body: Json | undefined): OutsideSpawn => {
+const parseSpawnBody = (body: Json | undefined): OutsideSpawn => {
   const fields = checkFieldNames(new BodyFields(body), spawnFields);
   const metadata = fields.optionalObject('metadata');
   if (Object.values(metadata ?? {}).some((note) => typeof note !== 'string'))

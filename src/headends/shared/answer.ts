@@ -3,7 +3,7 @@ import { CloisterError } from '#base';
 import type { ClientCall, RunOutcome, ServedRun, SpentTokens } from '#contracts';
 
 /** `whole`: false if something kept the run from finishing; `text` is then a partial answer. */
-export type ServedAnswer = { readonly text: string; readonly whole: boolean };
+type ServedAnswer = { readonly text: string; readonly whole: boolean };
 
 /** Throws if there is no answer. The detail of the failure stays with the run; only its code is passed on. */
 export const answerFromOutcome = ({ status, output, failure }: RunOutcome): ServedAnswer => {

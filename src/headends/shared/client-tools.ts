@@ -48,7 +48,7 @@ const isDialogMessage = (turn: object): turn is DialogMessage => 'by' in turn;
 const isResult = (turn: object): turn is CallResult => 'call' in turn;
 
 /** What a request brings. `newRequest` is called only if a new run is needed; null means that the request holds nothing but results. */
-export type StartOrContinueInput = Pick<DialogAndResults<never>, 'results' | 'userTexts'> & {
+type StartOrContinueInput = Pick<DialogAndResults<never>, 'results' | 'userTexts'> & {
   readonly newRequest: (() => AgentRequest | Promise<AgentRequest>) | null;
 };
 

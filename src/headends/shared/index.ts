@@ -1,5 +1,5 @@
 export { answerName, answerFromOutcome, awaitAnswerEnd, collectPieces } from './answer.ts';
-export type { ServedAnswer, AnswerEnd } from './answer.ts';
+export type { AnswerEnd } from './answer.ts';
 export { clientError, clientFailure, httpStatus } from './client-failure.ts';
 export { startOrContinue, separateResults, parseTool } from './client-tools.ts';
 export { answerAsCall, callArguments, refuseTwoFormats, requestArguments } from './forced-tool.ts';
