@@ -120,7 +120,11 @@ module.exports = {
       comment: 'What only some commands need is loaded by its own file, so that the others start faster.',
       severity: 'error',
       from: { path: '^src/', pathNot: `^src/app/(${appRooms})/` },
-      to: { path: `^src/app/(${appRooms})/`, pathNot: `^src/app/agents/(${agentsOnDemand})\\.ts$`, dynamic: true },
+      to: {
+        path: `^src/app/(${appRooms})/`,
+        pathNot: `/index\\.ts$|^src/app/agents/(${agentsOnDemand})\\.ts$`,
+        dynamic: true,
+      },
     },
     {
       name: 'nobody-knows-app',

@@ -6,12 +6,11 @@
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 
-export type Shape<T = unknown> = ShapeForm & ShapeNotes & { readonly [typed]?: T };
-
-declare const typed: unique symbol;
+/** `~type` is never set: it carries the type. A symbol could not be named in declarations. */
+export type Shape<T = unknown> = ShapeForm & ShapeNotes & { readonly '~type'?: T };
 
 /** The type of the values that a shape accepts, after they were read. */
-export type Of<S> = S extends { readonly [typed]?: infer T } ? Exclude<T, undefined> : never;
+export type Of<S> = S extends { readonly '~type'?: infer T } ? Exclude<T, undefined> : never;
 
 export type ShapeForm =
   /** `never`: a pattern that must not occur in the text. */
