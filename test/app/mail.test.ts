@@ -569,7 +569,7 @@ test('invalid input is refused with a reason, before anything is recorded', asyn
   );
   expect(await wrong(() => session.send('x', { to: 'lead', topic: 'news' }))).toMatch(/^mail_invalid: Set either/u);
   expect(await wrong(() => session.send('x', { to: '' }))).toBe(
-    'options_invalid: to: expected a name; got an empty string.',
+    'options_invalid: to: expected a name; got "".',
   );
   expect(await wrong(() => session.send('x', { to: 'laed' }))).toMatch(/^mail_unknown: [^]*Available: lead\.$/u);
   expect(await wrong(() => session.send('x', { topic: 'new' }))).toBe(

@@ -88,13 +88,13 @@ export const mailBugs: readonly Bug[] = [
   bug(
     'a message to the person counts as delivered before it was handed out',
     'message-hand-out',
-    'this.#outside?.confirm(item.id); $(whole)',
+    'this.confirm(item.id); $(whole)',
   ),
   bug('what nobody had taken before a crash is not handed out again', 'message-load', ''),
   bug(
     'a session that is resumed is asked to finish',
     'run-attach',
-    "$(whole) if ('frames' in start && session.resident) live.do({ do: 'finish' });",
+    "$(whole) if ('recorded' in start && session.resident) live.do({ do: 'finish' });",
   ),
 
   // Spawning.
