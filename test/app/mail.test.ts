@@ -568,9 +568,7 @@ test('invalid input is refused with a reason, before anything is recorded', asyn
     'mail_invalid: The message has 10000000 bytes; the limit is 256000.',
   );
   expect(await wrong(() => session.send('x', { to: 'lead', topic: 'news' }))).toMatch(/^mail_invalid: Set either/u);
-  expect(await wrong(() => session.send('x', { to: '' }))).toBe(
-    'options_invalid: to: expected a name; got "".',
-  );
+  expect(await wrong(() => session.send('x', { to: '' }))).toBe('options_invalid: to: expected a name; got "".');
   expect(await wrong(() => session.send('x', { to: 'laed' }))).toMatch(/^mail_unknown: [^]*Available: lead\.$/u);
   expect(await wrong(() => session.send('x', { topic: 'new' }))).toBe(
     'mail_invalid: No agent here subscribes to "new". Did you mean "news"? Topics: news, plans.',
