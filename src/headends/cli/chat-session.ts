@@ -18,7 +18,7 @@ export type ChatSession = {
   readonly ended: Promise<unknown>;
 };
 
-export type ChatSessionOptions = {
+type ChatSessionOptions = {
   /** How many events were recorded before the chat took the session over; they are not shown again. */
   readonly eventsBefore: number;
   readonly redact: (text: string) => string;

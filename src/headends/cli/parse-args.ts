@@ -7,12 +7,12 @@ import type { CliCommand, Invocation } from './shared/define-command.ts';
 import { exitCode, UsageError } from './shared/errors.ts';
 
 /** How many JSON values stdout gets. */
-export type JsonKind = 'value' | 'line' | 'none';
+type JsonKind = 'value' | 'line' | 'none';
 
 /** `json` and `verbose` say how an error is printed. */
 export type ParsedArgs = { readonly json: JsonKind; readonly verbose: boolean; readonly run: Invocation['run'] };
 
-export type ArgsParser = {
+type ArgsParser = {
   /** How to print an error of a command line that cannot be parsed: with --json, it must be JSON as well. */
   readonly onError: Omit<ParsedArgs, 'run'>;
   /** Throws a UsageError. */

@@ -8,7 +8,7 @@ import { width as widthOf } from '../../../src/headends/cli/shared/sanitize-text
 import { escape } from './driver.ts';
 
 const statuses = ['running', 'failed', 'ready', 'blocked', 'pending', 'skipped', 'completed'] as const;
-const plain: GraphView = { width: 80, height: Infinity, paint: (_style, text) => text, unicode: true };
+const plain: GraphView = { width: 80, height: Infinity, paint: (_style, text) => text };
 const painted: GraphView['paint'] = (style, text) => styleText(style, text, { validateStream: false });
 
 const task = (id: string, changes: Partial<DrawableTask> = {}): DrawableTask => ({
@@ -67,7 +67,6 @@ const graph: fc.Arbitrary<readonly DrawableTask[]> = fc
 const views = fc.record({
   width: fc.integer({ min: 1, max: 130 }),
   height: fc.oneof(fc.integer({ min: 0, max: 35 }), fc.constant(Infinity)),
-  unicode: fc.boolean(),
 });
 const drawings = { graphLines, finalGraphLines };
 const colours = new RegExp(String.raw`${escape}\[\d+m`, 'gu');
@@ -115,13 +114,13 @@ test('tasks are listed layer by layer, each with its dependencies', () => {
     '· ┌ Task last  worker  after Task b, Task c',
     '⊘ └ Task e     worker  d has failed',
   ]);
-  expect(graphLines(tasks, { ...plain, unicode: false, width: 24 })).toEqual([
-    '+ - Task a',
-    '* / Task b',
-    'o | Task c',
-    'x \\ Task d',
-    '. / Task last',
-    '! \\ Task e',
+  expect(graphLines(tasks, { ...plain, width: 24 })).toEqual([
+    '✓ ─ Task a',
+    '● ┌ Task b',
+    '○ │ Task c',
+    '✗ └ Task d',
+    '· ┌ Task last',
+    '⊘ └ Task e',
   ]);
 });
 

@@ -136,7 +136,7 @@ export type VerifyOptions = {
   progress(pairs: number): void;
 };
 
-export type CheckCommandOptions = {
+type CheckCommandOptions = {
   readonly paths: readonly string[];
   /** Check each file on its own; do not resolve sub-agents or config. */
   readonly syntaxOnly: boolean;

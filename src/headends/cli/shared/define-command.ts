@@ -44,7 +44,7 @@ type Arguments = Readonly<Record<string, ArgumentSpec<unknown>>>;
 type Options = Readonly<Record<string, OptionSpec<unknown>>>;
 type ValuesOf<S> = { readonly [K in keyof S]: S[K] extends { readonly absent: infer T } ? T : never };
 
-export type CommandSpec<A, O> = {
+type CommandSpec<A, O> = {
   readonly about: string;
   readonly examples: readonly string[];
   /** In place of the usage that the arguments give. */

@@ -67,7 +67,7 @@ export const exitOfError = (error: unknown): ExitCode => {
   return error instanceof CloisterError ? ofClass[errorCatalogue[error.code].class] : exitCode.config;
 };
 
-export type ErrorValue = {
+type ErrorValue = {
   readonly code: string;
   readonly class: string;
   readonly message: string;

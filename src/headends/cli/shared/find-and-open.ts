@@ -71,7 +71,7 @@ export const resolveSummary = async (cloister: Cloister, name: string): Promise<
   const summaries = await cloister.runs();
   if (name === 'last' && summaries[0] !== undefined) return summaries[0];
   const runs = summaries.map(({ run }) => run);
-  const found = matchPrefix(name, runs, (run) => run.startsWith(name));
+  const found = matchPrefix(name, runs);
   if (found.length > 1) throw ambiguousError('run', name, found);
   const summary = summaries.find(({ run }) => run === found[0]);
   if (summary !== undefined) return summary;
@@ -87,7 +87,7 @@ export const resolveCell = (report: RunReport, name: string, tasks: readonly Tas
   const task = tasks.find(({ id }) => id === name);
   if (task !== undefined && !cells.some((cell) => cell === name)) return cellOfTask(task);
   const ofAgent = report.cells.filter(({ agent }) => agent === name).map(({ cell }) => cell);
-  const found = ofAgent.length === 1 ? ofAgent : matchPrefix(name, cells, (cell) => cell.startsWith(name));
+  const found = ofAgent.length === 1 ? ofAgent : matchPrefix(name, cells);
   if (found.length === 1 && found[0] !== undefined) return found[0];
   if (found.length > 1) throw ambiguousError('cell', name, found);
   throw new CloisterError(
@@ -102,23 +102,20 @@ const cellOfTask = ({ id, status, cells }: TaskReport): CellId => {
   throw new CloisterError('cell_unknown', `No agent has worked on task ${id}: it is ${status}.`);
 };
 
-export const matchPrefix = <T extends string>(
-  name: string,
-  all: readonly T[],
-  fits: (one: T) => boolean,
-): readonly T[] => {
+/** Those that are called so; if none is, those that begin so. */
+const matchPrefix = <T extends string>(name: string, all: readonly T[]): readonly T[] => {
   if (name === '') return [];
   const exact = all.filter((one) => one === name);
-  return exact.length > 0 ? exact : all.filter(fits);
+  return exact.length > 0 ? exact : all.filter((one) => one.startsWith(name));
 };
 
-export const ambiguousError = (what: string, name: string, found: readonly string[]): UsageError =>
+const ambiguousError = (what: string, name: string, found: readonly string[]): UsageError =>
   new UsageError(
     `more than one ${what} starts with "${name}": ${listNames(found)}`,
     `type more characters of the ${what} id`,
   );
 
-export const listNames = (names: readonly string[]): string => {
+const listNames = (names: readonly string[]): string => {
   const more = names.length - candidatesMax;
   return `${names.slice(0, candidatesMax).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 };
@@ -196,7 +193,7 @@ const resolveCheckpoint = async (
 ): Promise<Checkpoint> => {
   if (id === 'last' && checkpoints[0] !== undefined) return checkpoints[0];
   const ids = checkpoints.map((one) => one.id);
-  const fitting = matchPrefix(id, ids, (one) => one.startsWith(id));
+  const fitting = matchPrefix(id, ids);
   const found = fitting.length > 1 ? await preferDefaultAgent(checkpoints, fitting, runtime) : fitting;
   if (found.length > 1) throw ambiguousError('checkpoint', id, found);
   const checkpoint = checkpoints.find((one) => one.id === found[0]);

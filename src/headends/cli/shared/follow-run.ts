@@ -28,7 +28,7 @@ import { taskLines } from './task-lines.ts';
 /** Lines about what was done at the end, and what failed. */
 export type FinishNotes = { readonly notices: readonly string[]; readonly failures: readonly string[] };
 
-export type FollowRunOptions = {
+type FollowRunOptions = {
   readonly request: RunOutputFlags & { readonly workspace: string };
   open(): Promise<Cloister>;
   begin(cloister: Cloister): RunSession | Promise<RunSession | null>;

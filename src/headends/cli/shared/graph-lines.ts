@@ -14,8 +14,6 @@ export type GraphView = {
   /** Lines; Infinity for no limit. */
   readonly height: number;
   readonly paint: Paint;
-  /** Whether signs and lines may go beyond ASCII. */
-  readonly unicode: boolean;
 };
 
 /**
@@ -30,13 +28,13 @@ export const graphLines = (tasks: readonly DrawableTask[], view: GraphView): rea
   const rows = layers.flatMap((layer) =>
     layer.map((task, at) => ({
       status: task.status,
-      lead: bracketAt(at, layer.length, view.unicode),
+      lead: bracketAt(at, layer.length),
       title: taskTitle(task),
       who: excerpt(task.assignee ?? '', textMax),
       words: task.status === 'pending' || task.status === 'ready' ? dependencyText(task, byId) : taskReasonText(task),
     })),
   );
-  return toScreenSigns([...rowLines(rows, view), ...restLines(rest, view)], view);
+  return [...rowLines(rows, view), ...restLines(rest, view)];
 };
 
 /** For a team that has finished: in list order, each task with its status and, unless it completed, the reason. */
@@ -50,15 +48,14 @@ export const finalGraphLines = (tasks: readonly DrawableTask[], view: GraphView)
     who: excerpt(task.assignee ?? '', textMax),
     words: taskReasonText(task),
   }));
-  return toScreenSigns([...rowLines(rows, view), ...restLines(rest, view)], view);
+  return [...rowLines(rows, view), ...restLines(rest, view)];
 };
 
 /** The bracket that joins the tasks of one layer. */
-const bracketAt = (at: number, size: number, unicode: boolean): string => {
-  const { only, first, middle, last } = brackets[unicode ? 'unicode' : 'ascii'];
-  if (size === 1) return only;
-  if (at === 0) return first;
-  return at === size - 1 ? last : middle;
+const bracketAt = (at: number, size: number): string => {
+  if (size === 1) return '─';
+  if (at === 0) return '┌';
+  return at === size - 1 ? '└' : '│';
 };
 
 /** No column can show more of a text than this. */
@@ -145,9 +142,8 @@ const columnsFor = (rows: readonly Row[], width: number): Columns => {
   return { title, who, words: wordsMin === 0 ? 0 : left - title - 2 };
 };
 
-const rowLine = (row: Row, columns: Columns, { width, paint, unicode }: GraphView): string => {
-  const { style, ...signs } = taskSigns[row.status];
-  const sign = unicode ? signs.unicode : signs.ascii;
+const rowLine = (row: Row, columns: Columns, { width, paint }: GraphView): string => {
+  const { style, sign } = taskSigns[row.status];
   if (columns.title === 0) return paint(style, truncateColumns(`${sign} ${row.title}`, width));
   const who = columns.who > 0 ? [padEnd(row.who, columns.who)] : [];
   const words = columns.words > 0 ? [truncateColumns(row.words, columns.words)] : [];
@@ -161,27 +157,17 @@ const rowLine = (row: Row, columns: Columns, { width, paint, unicode }: GraphVie
   ].join('');
 };
 
-/** In ASCII mode, replaces the ellipses this file adds; other characters come from the tasks. */
-const toScreenSigns = (lines: readonly string[], { unicode }: GraphView): readonly string[] =>
-  unicode ? lines : lines.map((line) => line.replaceAll('…', '~'));
-
-type Sign = { readonly unicode: string; readonly ascii: string; readonly style: Style; readonly word: string };
+type Sign = { readonly sign: string; readonly style: Style; readonly word: string };
 
 /** Ordered by how much they matter to a user who watches. */
 export const taskSigns: Readonly<Record<TaskStatus, Sign>> = {
-  running: { unicode: '●', ascii: '*', style: 'cyan', word: 'running' },
-  failed: { unicode: '✗', ascii: 'x', style: 'red', word: 'failed' },
-  ready: { unicode: '○', ascii: 'o', style: 'bold', word: 'ready' },
-  blocked: { unicode: '⊘', ascii: '!', style: 'yellow', word: 'blocked' },
-  pending: { unicode: '·', ascii: '.', style: 'dim', word: 'waiting' },
-  skipped: { unicode: '-', ascii: '-', style: 'yellow', word: 'skipped' },
-  completed: { unicode: '✓', ascii: '+', style: 'green', word: 'done' },
+  running: { sign: '●', style: 'cyan', word: 'running' },
+  failed: { sign: '✗', style: 'red', word: 'failed' },
+  ready: { sign: '○', style: 'bold', word: 'ready' },
+  blocked: { sign: '⊘', style: 'yellow', word: 'blocked' },
+  pending: { sign: '·', style: 'dim', word: 'waiting' },
+  skipped: { sign: '-', style: 'yellow', word: 'skipped' },
+  completed: { sign: '✓', style: 'green', word: 'done' },
 };
 
 export const statusesByWeight = Object.keys(taskSigns) as readonly TaskStatus[];
-
-/** Brackets that join the tasks of one layer. */
-export const brackets = {
-  unicode: { only: '─', first: '┌', middle: '│', last: '└' },
-  ascii: { only: '-', first: '/', middle: '|', last: '\\' },
-};

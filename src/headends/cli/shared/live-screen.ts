@@ -8,7 +8,7 @@ import type { CliStream, CliSystem } from './cli-world.ts';
 import { columnsOf } from './output.ts';
 import { width } from './sanitize-text.ts';
 
-export type LiveScreen = {
+type LiveScreen = {
   /** Lets `print` write whole lines above the drawing. */
   printAbove(print: () => void): void;
   close(): void;

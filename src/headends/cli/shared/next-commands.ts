@@ -3,7 +3,7 @@ import type { DurableEvent, RunReport, TaskReport } from '#contracts';
 import { defaultWorkspace } from './options.ts';
 import { sanitizeLine } from './sanitize-text.ts';
 
-export type NextCommands = {
+type NextCommands = {
   /** The actual folder of the workspace. */
   readonly folder: string;
   /** The value of --workspace. */

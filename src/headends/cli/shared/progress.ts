@@ -34,7 +34,7 @@ export const progressMode = ({ json, jsonl, verbose }: RunOutputFlags, { termina
 };
 
 /** What is known about a run in addition to new events. */
-export type RunSnapshot = {
+type RunSnapshot = {
   /** Built from the events so far. */
   readonly runProgress?: RunProgress;
   /** The tasks of a team in their current state. */

@@ -36,7 +36,7 @@ export type CellProgress = {
   usd: number | null;
 };
 
-export type CurrentActivity = { readonly type: 'model' | 'tool' | 'child'; readonly name: string };
+type CurrentActivity = { readonly type: 'model' | 'tool' | 'child'; readonly name: string };
 
 export type RunProgress = {
   readonly cells: Map<CellId, CellProgress>;
@@ -46,7 +46,7 @@ export type RunProgress = {
   readonly openTasks: Set<string>;
 };
 
-export type TaskView = DrawableTask & {
+type TaskView = DrawableTask & {
   /** When its latest attempt started, and the cell of that attempt. */
   readonly startedAt: number | null;
   readonly cell: CellId | null;

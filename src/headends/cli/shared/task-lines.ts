@@ -19,7 +19,7 @@ export const taskLines = (
   if (tasks.length === 0) return [];
   return [
     `${paint('bold', 'Tasks')} (${count(tasks.length)}): ${describeTaskCounts(tasks)}`,
-    ...finalGraphLines(withIds(tasks), { width: columns, height, paint, unicode: true }),
+    ...finalGraphLines(withIds(tasks), { width: columns, height, paint }),
   ];
 };
 
@@ -44,9 +44,9 @@ export const resultLines = (tasks: readonly TaskReport[], { paint, columns }: Sc
     ];
   });
 
-export type GraphScreen = { readonly columns: number; readonly linesMax: number; readonly paint: Paint };
+type GraphScreen = { readonly columns: number; readonly linesMax: number; readonly paint: Paint };
 
-export type GraphScreenContent = {
+type GraphScreenContent = {
   readonly runProgress: RunProgress;
   /** All tasks in their current state; if undefined, those known from events. */
   readonly tasks: Iterable<DrawableTask> | undefined;
@@ -76,14 +76,14 @@ export const graphScreen = (
     ),
     ...graphLines(
       tasks.map((task) => withActivity(task, runProgress)),
-      { width: columns, height, paint, unicode: true },
+      { width: columns, height, paint },
     ),
     paint('dim', truncateColumns(total, columns)),
   ];
 };
 
 /** `1 running, 2 waiting, 3 done`. */
-export const describeTaskCounts = (tasks: readonly Pick<DrawableTask, 'status'>[]): string => {
+const describeTaskCounts = (tasks: readonly Pick<DrawableTask, 'status'>[]): string => {
   const counts = new Map<string, number>();
   for (const { status } of tasks) counts.set(status, (counts.get(status) ?? 0) + 1);
   return statusesByWeight

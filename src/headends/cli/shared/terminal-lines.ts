@@ -3,7 +3,7 @@ import { clearScreenDown, createInterface, cursorTo, moveCursor } from 'node:rea
 import type { Interface } from 'node:readline';
 import type { Lines } from './cli-world.ts';
 
-export type TerminalLines = {
+type TerminalLines = {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   /** Where the prompt is written. */
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };

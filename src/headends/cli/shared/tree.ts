@@ -19,7 +19,7 @@ export type TreeRow = {
   readonly ms: number;
 };
 
-export type State = Status | 'running' | 'interrupted';
+type State = Status | 'running' | 'interrupted';
 
 /** A heading and a line per row, none wider than `columns`. */
 export const treeLines = (rows: readonly TreeRow[], columns: number, paint: Paint): readonly string[] => {
