@@ -19,7 +19,7 @@ type EarlyCommandPorts = {
 };
 
 /** A command that can wait until the run has started. */
-type EarlyCommand = RunCommand<'add-context' | 'send' | 'forward-topic' | 'confirm' | 'finish'>;
+export type EarlyCommand = RunCommand<'add-context' | 'send' | 'forward-topic' | 'confirm' | 'finish'>;
 
 export class EarlyCommands {
   readonly ports: EarlyCommandPorts;
@@ -58,6 +58,7 @@ export const earlyCommands: RunCommandTable<EarlyCommands> = {
   'add-tasks': async ({ ports }, command) => (await ports.started()).do(command),
   finish: (early, command) => {
     const { name } = command;
+    checkMailbox(early);
     if (name !== undefined && name !== early.ports.agent.name) throw onlyRoot(early);
     early.add({ do: 'finish' });
   },
@@ -72,14 +73,19 @@ const notStarted = ({ ports: { run } }: EarlyCommands): never => {
 const onlyRoot = ({ ports: { run, agent } }: EarlyCommands): CloisterError =>
   new CloisterError('mail_unknown', `Run ${run} has not started: only ${agent.name} is available.`);
 
-/** Throws now if the message could not be delivered once the run starts. */
-const checkEarlyMessage = (early: EarlyCommands, { text, to, topic }: RunCommand<'send'>): void => {
-  const { run, agent, resident } = early.ports;
+/** An agent without a mailbox cannot be asked to finish, either. */
+const checkMailbox = ({ ports: { agent, resident } }: EarlyCommands): void => {
   if (!resident && agent.messages === null)
     throw new CloisterError(
       'mail_unknown',
       `${agent.name} does not accept messages: start it with \`spawn\`, or set \`messages\` in its definition.`,
     );
+};
+
+/** Throws now if the message could not be delivered once the run starts. */
+const checkEarlyMessage = (early: EarlyCommands, { text, to, topic }: RunCommand<'send'>): void => {
+  const { run, agent } = early.ports;
+  checkMailbox(early);
   if (agent.team !== null) checkTeamMember(agent.team, to);
   else if (topic === undefined && to !== undefined && to !== agent.name) throw onlyRoot(early);
   const waiting = early.messages;

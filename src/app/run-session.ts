@@ -32,6 +32,7 @@ import type { Run } from '#core/orchestration';
 import { checkRunCommand } from './check-run-command.ts';
 import { checkOptionType, checkOptions } from '#app/conversations';
 import { EarlyCommands, earlyCommands } from './early-commands.ts';
+import type { EarlyCommand } from './early-commands.ts';
 import { followAnswer } from './follow-answer.ts';
 import { abortableIterator } from './frame-reader.ts';
 import type { FrameReader } from './frame-reader.ts';
@@ -85,7 +86,7 @@ export class LocalRunSession implements TeamSession, RunListener {
     const early = this.#early;
     this.#early = undefined;
     // If the run was cancelled before it started, no agent is left to receive anything.
-    for (const command of early?.queue ?? []) if (!this.cancelled || command.do === 'confirm') live.do(command);
+    for (const command of early?.queue ?? []) if (!this.cancelled || command.do === 'confirm') carryOut(live, command);
     this.#startSettled?.resolve();
   }
 
@@ -321,3 +322,12 @@ export class LocalRunSession implements TeamSession, RunListener {
     return this.#openFeed().events(this.outcome);
   }
 }
+
+/** Whoever gave the command was told that it waits, so a refusal now ends neither the run nor the commands after it. */
+const carryOut = (live: Run, command: EarlyCommand): void => {
+  try {
+    live.do(command);
+  } catch (error) {
+    if (!(error instanceof CloisterError)) throw error;
+  }
+};

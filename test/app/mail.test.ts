@@ -297,6 +297,7 @@ describe('before the session has begun', () => {
     expect(await codeOf(() => session.send('x'))).toBe(
       'mail_unknown: alone does not accept messages: start it with `spawn`, or set `messages` in its definition.',
     );
+    expect(thrownCode(() => session.finish())).toBe('mail_unknown');
     expect(session.resident).toBe(false);
     await session.outcome;
   });

@@ -206,3 +206,24 @@ test.each(['before', 'after'])(
     expect(delivered).toEqual([]);
   },
 );
+
+test('a command that came early and is refused when the run starts ends neither the run nor the commands after it', () => {
+  const session = openEarly();
+  for (const text of ['One.', 'Two.', 'Three.']) session.addContext(text);
+  const heard: string[] = [];
+  const hear = (command: RunCommand): void => {
+    if (command.do !== 'add-context') return;
+    heard.push(command.text);
+    if (command.text === 'Two.') throw new CloisterError('cell_ended');
+  };
+  session.attach({ do: hear } as never, {} as RunLog);
+  expect(heard).toEqual(['One.', 'Two.', 'Three.']);
+});
+
+const openEarly = (): LocalRunSession => {
+  const agent = defineAgent({ name: 'lead', description: 'Leads.', prompt: 'Lead.' });
+  const autosave = { touch: () => undefined, end: () => undefined };
+  const runToEnd = () => new Promise<never>(() => undefined);
+  const host = { store: memoryStore(), ids: { random: () => 'id' }, autosave, runToEnd };
+  return new LocalRunSession('run' as RunId, { agent, goal: 'Go.' }, host);
+};
