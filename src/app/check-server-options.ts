@@ -1,5 +1,5 @@
 // Checks server options. A misspelt option would be ignored, and could leave more open than intended.
-import { amount, cap, flag, whole } from '#base/shapes';
+import { amount, cap, boolean, whole } from '#base/shapes';
 import { defaultLimits } from '#headends/http';
 import { checkOptions, optionsShape } from '#app/conversations';
 import type { OptionFields } from '#app/conversations';
@@ -17,7 +17,7 @@ const fields = {
   hosts: 'texts',
   origins: 'texts',
   slots: optionsShape({ running: number, runningPerAgent: number, waiting: number, waitingPerCaller: number }),
-  clients: optionsShape({ system: flag(), tools: flag(), activity: flag() }),
+  clients: optionsShape({ system: boolean(), tools: boolean(), activity: boolean() }),
   clientToolMs: number,
   limits: optionsShape(Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, number]))),
   log: 'any',

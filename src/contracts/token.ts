@@ -1,5 +1,5 @@
 // API tokens: who may use a server, and what for.
-import { about, amount, flag, listOf, object, oneOf, pattern, string, whole, withRules } from '#base/shapes';
+import { about, amount, boolean, listOf, object, oneOf, pattern, string, whole, withRules } from '#base/shapes';
 import type { Of, RuleBreach, Shape } from '#base/shapes';
 import type { Budget } from './amounts.ts';
 import { budgetShape } from './shapes.ts';
@@ -54,7 +54,7 @@ export const tokenShape = withRules(
       requestsPerMinute: whole(1),
       running: about(whole(1), 'How many runs of this token may run at a time.'),
       operator: about(
-        flag(),
+        boolean(),
         'Its holder runs the server: `GET /health` also shows stalls of the process, and in which run and cell.',
       ),
       expires: about(

@@ -6,7 +6,7 @@ import {
   about,
   amount,
   either,
-  flag,
+  boolean,
   json,
   listOf,
   mapOf,
@@ -35,7 +35,7 @@ const leaves: readonly Shape[] = [
   string(),
   pattern('^[a-c]{1,3}$', 'one to three of a, b and c'),
   pattern('\\S', 'text', 'x'),
-  flag(),
+  boolean(),
   whole(),
   whole(1, 3),
   amount(),
@@ -62,7 +62,7 @@ const shapes = fc.letrec<{ shape: Shape; fields: ShapeFields }>((tie) => ({
     tie('fields').map((fields) => orEmpty(object({}, fields))),
     tie('fields').map((fields) => withShort(object({}, { ...fields, a: whole() }), 'a')),
     tie('fields').map((fields) => withShort(withSomeOf(object({}, { ...fields, a: whole() }), 'a', 'b'), 'a')),
-    tie('fields').map((fields) => either('a flag or an object', flag(), object(fields))),
+    tie('fields').map((fields) => either('a flag or an object', boolean(), object(fields))),
   ),
 })).shape;
 

@@ -1,5 +1,5 @@
 // The shapes of the entries in an `.ai-agent.json`.
-import { flag, jsonObject, listOf, mapOf, object, oneOf, pattern, string, whole, withRules } from '#base/shapes';
+import { boolean, jsonObject, listOf, mapOf, object, oneOf, pattern, string, whole, withRules } from '#base/shapes';
 import type { Shape, ShapeFields } from '#base/shapes';
 import { agentNameShape, priceShape, spawnCapsShape, vendorList } from '#contracts';
 import type { ModelFacts, ProviderConfig, ServerConfig } from '#contracts';
@@ -41,7 +41,7 @@ const count = whole(1);
 
 const modelFacts: Shape<ModelFacts> = object(
   {},
-  { price: priceShape, contextTokens: count, maxOutputTokens: count, structuredOutput: flag() },
+  { price: priceShape, contextTokens: count, maxOutputTokens: count, structuredOutput: boolean() },
 );
 
 const models = { models: mapOf(modelFacts) };
@@ -61,9 +61,9 @@ export const providerShapes: Readonly<Record<string, Shape<ProviderConfig>>> = {
 };
 
 const commonKeys = {
-  enabled: flag(),
-  trusted: flag(),
-  untrustedText: flag(),
+  enabled: boolean(),
+  trusted: boolean(),
+  untrustedText: boolean(),
   tools: listOf(notEmpty),
   connectTimeoutMs: count,
 };

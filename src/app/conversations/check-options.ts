@@ -3,7 +3,7 @@ import { CloisterError, isObject, utf8Bytes } from '#base';
 import type { RunId } from '#base';
 import {
   either,
-  flag,
+  boolean,
   listOf,
   object,
   openObject,
@@ -24,7 +24,7 @@ const name = pattern('\\S', 'a name');
 const kinds = {
   text: string(),
   name,
-  flag: flag(),
+  flag: boolean(),
   texts: { ...listOf(string()), expected: 'a list of strings' },
   format: answerFormatShape,
   said: { ...listOf(dialogMessageShape), expected: 'a list of { by, text }, where by is person or agent' },

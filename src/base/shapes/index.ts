@@ -4,7 +4,7 @@ export {
   cap,
   either,
   expectedText,
-  flag,
+  boolean,
   joinWithOr,
   json,
   jsonObject,

@@ -12,12 +12,12 @@ export const formatPath = (path: ShapePath): string =>
 /** One sentence that names the path, for a value that somebody sends or writes in code. `what`: how its keys are called. */
 export const problemText = (problem: ShapeProblem, what: string, whole = 'The value'): string => {
   const { kind, expected, value, path } = problem;
-  const where = path.length === 0 ? whole : formatPath(path);
+  const where = (path.length === 0 ? whole : formatPath(path)).slice(0, 200);
   switch (kind) {
     case 'unknown': {
       const near = problem.nearest();
-      if (near !== null) return `${where.slice(0, 120)}: unknown ${what}. Did you mean ${near}?`;
-      return `${where.slice(0, 120)}: unknown ${what}. ${expected === '' ? 'None is allowed here.' : `Known: ${expected}.`}`;
+      if (near !== null) return `${where}: unknown ${what}. Did you mean ${near}?`;
+      return `${where}: unknown ${what}. ${expected === '' ? 'None is allowed here.' : `Known: ${expected}.`}`;
     }
     case 'rule':
       return `${where}: ${expected}`;

@@ -72,7 +72,7 @@ const plainSchema = (shape: Exclude<Shape, { is: 'object' }>, reference: Referen
     case 'flag':
       return { type: 'boolean' };
     case 'choice':
-      return { enum: shape.of };
+      return shape.of.length === 1 && shape.of[0] === null ? { type: 'null' } : { enum: shape.of };
     case 'json':
     case 'value':
       return {};
@@ -84,8 +84,16 @@ const plainSchema = (shape: Exclude<Shape, { is: 'object' }>, reference: Referen
     case 'map':
       return mapSchema(shape, reference);
     case 'either':
-      return { anyOf: shape.of.map((one) => jsonSchemaOf(one, reference)) };
+      return eitherSchema(shape.of.map((one) => jsonSchemaOf(one, reference)));
   }
+};
+
+/** A value of one type, or null, is said in short. */
+const eitherSchema = (schemas: readonly JsonObject[]): JsonObject => {
+  const [one, other, more] = schemas;
+  const type = one?.['type'];
+  const isShort = typeof type === 'string' && other?.['type'] === 'null' && more === undefined;
+  return isShort ? { ...one, type: [type, 'null'] } : { anyOf: schemas };
 };
 
 /** Without look-ahead, which not every validator has. */

@@ -97,7 +97,7 @@ export const pattern = (source: string, expected: string, never?: string): Shape
   expected,
 });
 
-export const flag = (expected = 'true or false'): Shape<boolean> => ({ is: 'flag', expected });
+export const boolean = (expected = 'true or false'): Shape<boolean> => ({ is: 'flag', expected });
 
 export const amount = (min = 0, max = Number.MAX_SAFE_INTEGER): Shape<number> => numberShape(false, min, max);
 export const whole = (min = 0, max = Number.MAX_SAFE_INTEGER): Shape<number> => numberShape(true, min, max);

@@ -1,27 +1,12 @@
 // Checks an agent's definition. Errors name the agent, the field and what was expected.
 import { CloisterError, nearestName } from '#base';
-import { object, problemText, problemsIn } from '#base/shapes';
-import type { Shape, ShapeProblem } from '#base/shapes';
+import { object } from '#base/shapes';
 import { budgetShape } from '#contracts';
 import type { Agent, AgentOptions, Budget, BuiltinTool } from '#contracts';
 import { checkMailOptions } from './check-mail-options.ts';
+import { checkShape } from './check-shape.ts';
+import type { RejectField } from './check-shape.ts';
 import { agentOptionsShape, builtins } from './option-shapes.ts';
-
-/** Throws. */
-export type RejectField = (field: string, expected: string) => never;
-
-/** Throws for the first problem. `say`: makes the error of a text. */
-export const refuseProblems = (
-  [problem]: readonly ShapeProblem[],
-  say: (text: string) => CloisterError,
-  whole?: string,
-): void => {
-  if (problem !== undefined) throw say(problemText(problem, 'option', whole));
-};
-
-/** Throws for a value in code that does not have this shape. */
-export const checkShape = (shape: Shape, value: unknown, say: (text: string) => CloisterError, whole?: string): void =>
-  refuseProblems(problemsIn(shape, value, { inCode: true }), say, whole);
 
 const givenBudget = object({}, { budget: budgetShape });
 

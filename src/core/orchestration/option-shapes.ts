@@ -2,7 +2,7 @@
 import { isObject } from '#base';
 import {
   either,
-  flag,
+  boolean,
   listOf,
   object,
   oneOf,
@@ -103,9 +103,9 @@ const spawnsShape = {
     {
       ...fieldsOf(agentKeys['spawns']!),
       agents: listOf(either(agentOrSelf, { ...oneOf('self'), expected: agentOrSelf }, agent)),
-      templates: either('true, false, or { tools: […] }', flag(), object({}, { tools: listOf(string()) })),
+      templates: either('true, false, or { tools: […] }', boolean(), object({}, { tools: listOf(string()) })),
       // The rules of another agent have this key.
-      self: flag(),
+      self: boolean(),
     },
   ),
   expected: 'an object, such as { agents: [fighter] }',

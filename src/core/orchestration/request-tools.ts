@@ -6,7 +6,7 @@ import { CloisterError } from '#base';
 import { listOf, object } from '#base/shapes';
 import type { Agent, ToolDefinition, ToolSchema } from '#contracts';
 import { toToolName } from '#core/rules';
-import { checkShape } from './check-agent.ts';
+import { checkShape } from './check-shape.ts';
 import { completeDefinition } from './define-agent.ts';
 import { toolShape } from './option-shapes.ts';
 

@@ -2,13 +2,13 @@
 import { nearestName } from '#base';
 import type { JsonObject } from '#base';
 import type { FileSpawns, Frontmatter } from '#contracts';
-import type { ReportProblem } from './read-yaml-file.ts';
+import type { ReportKeyProblem } from './read-yaml-file.ts';
 import { referencedAgentName } from './mail-keys.ts';
 
 export const spawnToolName = 'spawn_agent';
 
 /** `given`: the frontmatter as written; `parsed`: the part that could be read. */
-export const checkMailKeys = (given: JsonObject, parsed: Partial<Frontmatter>, report: ReportProblem): void => {
+export const checkMailKeys = (given: JsonObject, parsed: Partial<Frontmatter>, report: ReportKeyProblem): void => {
   const { spawns } = parsed;
   const tools = parsed.tools?.filter(isText);
   const isPresent = (key: string): boolean => Object.hasOwn(given, key);
@@ -24,7 +24,7 @@ export const checkMailKeys = (given: JsonObject, parsed: Partial<Frontmatter>, r
 /** An unreadable list item leaves a gap in the list. */
 const isText = (item: string | undefined): item is string => item !== undefined;
 
-const checkNames = ({ agents = [], pool = {} }: FileSpawns, report: ReportProblem): void => {
+const checkNames = ({ agents = [], pool = {} }: FileSpawns, report: ReportKeyProblem): void => {
   const named = agents.filter(isText);
   // A repeated reference is reported where it is written.
   const names = [...new Set(named)].map(referencedAgentName);
@@ -38,7 +38,7 @@ const checkNames = ({ agents = [], pool = {} }: FileSpawns, report: ReportProble
       );
 };
 
-const checkTemplateTools = ({ templates }: FileSpawns, tools: readonly string[], report: ReportProblem): void => {
+const checkTemplateTools = ({ templates }: FileSpawns, tools: readonly string[], report: ReportKeyProblem): void => {
   const named = typeof templates === 'object' ? (templates.tools ?? []) : [];
   for (const [index, tool] of named.entries())
     if (isText(tool) && !tools.includes(tool))

@@ -1,5 +1,5 @@
 // Shapes of what people write in agent and team files: references, names, durations, blocks of keys.
-import { about, either, flag, joinWithOr, object, orEmpty, pattern, string, whole } from '#base/shapes';
+import { about, either, boolean, joinWithOr, object, orEmpty, pattern, string, whole } from '#base/shapes';
 import type { Shape, ShapeFields, ShapeNotes } from '#base/shapes';
 import { agentNameShape, budgetUnits, nameExpected } from '#contracts';
 import type { Budget } from '#contracts';
@@ -50,7 +50,7 @@ export const agentName: Shape<string> = { ...agentNameShape, expected: `an agent
 export const topicName = pattern(topicShape, topicExpected);
 
 /** Milliseconds, or a text with a unit. */
-export const duration: Shape<number> = {
+export const durationValue: Shape<number> = {
   ...either(
     durationExpected,
     { ...whole(), expected: durationExpected },
@@ -64,7 +64,7 @@ const parallelExpected = 'true, false, or a whole number, 1 or more';
 
 /** The number of parallel tool calls. */
 export const parallelCalls: Shape<number> = {
-  ...either(parallelExpected, flag(), { ...whole(1), expected: parallelExpected }),
+  ...either(parallelExpected, boolean(), { ...whole(1), expected: parallelExpected }),
   convert: {
     to: (value: number | boolean) => (typeof value === 'number' ? value : value ? parallelDefault : 1),
     stored: whole(1),
@@ -90,8 +90,8 @@ export const budgetBlock = orEmpty(
     {},
     {
       ...units,
-      time: about(duration, 'Maximum time.', { example: '10m', otherwise: 'no limit', into: ['ms'] }),
-      ms: about(duration, 'Alias of `time`.', { ...exampleOf(ms), otherwise: 'no limit', aliasOf: 'time' }),
+      time: about(durationValue, 'Maximum time.', { example: '10m', otherwise: 'no limit', into: ['ms'] }),
+      ms: about(durationValue, 'Alias of `time`.', { ...exampleOf(ms), otherwise: 'no limit', aliasOf: 'time' }),
     },
   ),
 ) as Shape<Budget>;

@@ -15,7 +15,15 @@ import {
 import type { ObjectForm, Shape, ShapeFields, ShapeNotes } from '#base/shapes';
 import { answerFormatShape, nameExpected } from '#contracts';
 import type { ModelSettings, OutputFormat } from '#contracts';
-import { agentReference, block, budgetBlock, duration, modelReference, text, toolReference } from './file-shapes.ts';
+import {
+  agentReference,
+  block,
+  budgetBlock,
+  durationValue,
+  modelReference,
+  text,
+  toolReference,
+} from './file-shapes.ts';
 import { flatLimitFields, limitsBlock } from './limit-shapes.ts';
 import { mailFields, shareNames } from './mail-shapes.ts';
 
@@ -114,7 +122,7 @@ const recommended = {
   gather: about(
     withShort(
       block({
-        timeout: about(duration, 'Timeout for the slowest one.', { example: '2m', into: ['timeoutMs'] }),
+        timeout: about(durationValue, 'Timeout for the slowest one.', { example: '2m', into: ['timeoutMs'] }),
       }),
       'timeout',
     ),

@@ -1,7 +1,7 @@
 // The keys of `limits:`, which may also be set at the top level.
 import { about, cap, named, whole } from '#base/shapes';
 import type { Shape, ShapeFields, ShapeNotes } from '#base/shapes';
-import { block, duration, parallelCalls } from './file-shapes.ts';
+import { block, durationValue, parallelCalls } from './file-shapes.ts';
 
 const count = (min: number): Shape => cap(whole(min));
 
@@ -16,11 +16,11 @@ const both = (value: number): ShapeNotes => ({ example: value, default: value })
 const fields = {
   maxToolTurns: about(count(0), 'Maximum turns with tool calls before it must answer.', both(10)),
   llmTimeout: about(
-    duration,
+    durationValue,
     'Timeout of one model request. A shorter `timeout_ms` shortens its default.',
     both(120_000),
   ),
-  toolTimeout: about(duration, 'Timeout of one tool call.', both(60_000)),
+  toolTimeout: about(durationValue, 'Timeout of one tool call.', both(60_000)),
   maxRetries: about(count(0), 'Retries of a failed model request.', both(2)),
   maxToolCallsPerTurn: about(count(0), 'Maximum tool calls per turn; further calls are refused.', both(50)),
   parallelToolCalls: about(parallelCalls, 'Tool calls in parallel; true means 4, false means 1.', both(4)),
@@ -49,12 +49,12 @@ const fields = {
   max_output_files: about(count(0), 'Maximum files it may write.', perRole(10, 10)),
   max_output_size_bytes: about(count(0), 'Maximum bytes it may write in total.', perRole(1_000_000, 1_000_000)),
   timeout_ms: about(
-    duration,
+    durationValue,
     'Working time of the whole session, without waiting for others. A longer `llmTimeout` lengthens its default.',
     perRole(600_000, 600_000),
   ),
   mailTimeout: about(
-    duration,
+    durationValue,
     'How long it may wait for messages in total. Agents that were spawned may wait as long as they ask to.',
     perRole(600_000, 600_000),
   ),

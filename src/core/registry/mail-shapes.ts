@@ -1,14 +1,22 @@
 // The keys for spawning agents and exchanging messages.
-import { about, either, flag, mapOf, oneOf, oneOrMore, whole, withShort, withSomeOf } from '#base/shapes';
+import { about, either, boolean, mapOf, oneOf, oneOrMore, whole, withShort, withSomeOf } from '#base/shapes';
 import type { Shape } from '#base/shapes';
-import { agentName, agentReference, block, duration, mapExpected, toolReference, topicName } from './file-shapes.ts';
+import {
+  agentName,
+  agentReference,
+  block,
+  durationValue,
+  mapExpected,
+  toolReference,
+  topicName,
+} from './file-shapes.ts';
 import { spawnCapsDefault } from './mail-keys.ts';
 
 export const shareNames = oneOrMore(oneOf('system', 'context'));
 
 const templates = either(
   'true, false, or a block with `tools`',
-  flag(),
+  boolean(),
   block({
     tools: about(oneOrMore(toolReference), 'Which of its own tools it may give to such agents.', {
       example: ['read_file'],
@@ -45,14 +53,14 @@ const spawnKeys = {
     example: { fighter: 2 },
     otherwise: 'none',
   }),
-  grace: about(duration, 'Grace period for shutdown.', { example: '5s', default: 5_000, into: ['graceMs'] }),
+  grace: about(durationValue, 'Grace period for shutdown.', { example: '5s', default: 5_000, into: ['graceMs'] }),
   on_end: about(
     oneOf('wait', 'stop'),
     'What happens to those that still work after its last answer: `wait` for them, or `stop` them at once.',
     { example: 'stop', default: 'wait', into: ['onEnd'] },
   ),
   wait: about(
-    duration,
+    durationValue,
     'How long it waits for them at most. Those that still work then are stopped and named in the result.',
     { example: '2m', default: 600_000, into: ['waitMs'] },
   ),

@@ -20,7 +20,7 @@ export type ParsePorts = {
   checkSchema?(schema: JsonObject): string | null;
 };
 
-export type ReportProblem = (path: ShapePath, message: string, suggest?: () => string | null) => void;
+export type ReportKeyProblem = (path: ShapePath, message: string, suggest?: () => string | null) => void;
 
 export type ReadKeys = {
   /** What could be read. */
@@ -28,7 +28,7 @@ export type ReadKeys = {
   /** Every key, with its path as written and the path under which it is stored. */
   readonly keys: readonly { readonly path: ShapePath; readonly into: ShapePath }[];
   /** For what no shape describes. */
-  readonly report: ReportProblem;
+  readonly report: ReportKeyProblem;
   /** The number of problems, of which only the first hundred are listed. */
   count(): number;
   problems(): readonly Problem[];

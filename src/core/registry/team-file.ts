@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '#base';
 import type { ParseYaml, Problem, TeamOptions } from '#contracts';
 import type { ShapePath } from '#base/shapes';
 import { readKeys } from './read-yaml-file.ts';
-import type { ReportProblem } from './read-yaml-file.ts';
+import type { ReportKeyProblem } from './read-yaml-file.ts';
 import { teamShape } from './team-shape.ts';
 
 /** `TeamOptions` with references to agents: paths relative to the file, or names to look up. */
@@ -61,7 +61,7 @@ const agentOnlyHints: ReadonlyMap<string, string> = new Map(
 );
 
 /** Checks names against the members. */
-const checkConsistency = (values: Readonly<Record<string, unknown>>, report: ReportProblem): void => {
+const checkConsistency = (values: Readonly<Record<string, unknown>>, report: ReportKeyProblem): void => {
   const agents = values['agents'] as readonly (string | undefined)[] | undefined;
   // With an unreadable member, it is unknown which names are missing.
   if (agents === undefined || agents.includes(undefined)) return;

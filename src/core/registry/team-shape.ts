@@ -1,7 +1,7 @@
 // Every key of a team file, once. Reading, the table in the docs and the options in code follow from it.
-import { about, either, flag, json, mapOf, oneOf, oneOrMore, orEmpty, whole, withRules } from '#base/shapes';
+import { about, either, boolean, json, mapOf, oneOf, oneOrMore, orEmpty, whole, withRules } from '#base/shapes';
 import type { ObjectForm, Shape } from '#base/shapes';
-import { agentName, agentReference, block, budgetBlock, duration, mapExpected, text } from './file-shapes.ts';
+import { agentName, agentReference, block, budgetBlock, durationValue, mapExpected, text } from './file-shapes.ts';
 import { frontmatterShape } from './frontmatter-shape.ts';
 
 const tasksAtOnce = whole(1, 10_000);
@@ -55,20 +55,20 @@ const optional = {
     'Default for tasks: show the results a task depends on, or all results so far.',
     { example: 'dependencies', default: 'dependencies' },
   ),
-  planMayAskForAll: about(flag(), "Whether the coordinator's plan may give tasks all results.", {
+  planMayAskForAll: about(boolean(), "Whether the coordinator's plan may give tasks all results.", {
     example: false,
     default: false,
   }),
   plan: about(plan, 'Maximum size of a plan.', { example: { tasks: 50, depth: 5 } }),
   retries: about(whole(0, 10), 'Default number of retries per task.', { example: 1, default: 0 }),
-  backOff: about(duration, 'Delay before the first retry; doubled for each further retry.', {
+  backOff: about(durationValue, 'Delay before the first retry; doubled for each further retry.', {
     example: '1s',
     default: '1s',
     into: ['backOffMs'],
   }),
-  backOffMs: about(duration, 'Alias of `backOff`.', { example: 1_000, aliasOf: 'backOff' }),
+  backOffMs: about(durationValue, 'Alias of `backOff`.', { example: 1_000, aliasOf: 'backOff' }),
   messages: about(
-    either(recipientsExpected, flag(), mapOf(oneOrMore(agentName), agentName)),
+    either(recipientsExpected, boolean(), mapOf(oneOrMore(agentName), agentName)),
     'Which members may message each other: `true` for all of them, or for each sender a list of recipients.',
     { example: { researcher: ['writer'] }, default: false },
   ),

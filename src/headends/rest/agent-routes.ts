@@ -1,11 +1,12 @@
 // Lists the agents of a caller and runs them.
 import type { JsonObject } from '#base';
+import { listOf, openObject, string } from '#base/shapes';
 import type { Agent, HttpRoute, AgentService } from '#contracts';
 import { askAgent, requestedAgent } from './ask-agent.ts';
-import { askByBodyOperation, askByQueryOperation, listAgentsOperation } from './agent-operations.ts';
-import { parseBody } from './parse-body.ts';
-import { parseQuery, refuseQuery } from './parse-query.ts';
-import { restError } from './rest-error.ts';
+import { jsonOrEventsReply, jsonReply, noAnswerReplies, restRoute } from './described-route.ts';
+import { agentShape, answerShape, begunShape, outcomeShape } from './reply-shapes.ts';
+import { askQueryShape, runRequestShape } from './request-shapes.ts';
+import { requestFromBody, requestFromQuery } from './run-request.ts';
 
 export type RestWorld = {
   readonly version: string;
@@ -13,35 +14,59 @@ export type RestWorld = {
   redact?(text: string): string;
 };
 
+const failures = noAnswerReplies(outcomeShape);
+
 export const agentRoutes = (service: AgentService, world: RestWorld): readonly HttpRoute[] => [
-  {
+  restRoute({
     method: 'GET',
     path: '/v1',
-    formatError: restError,
-    operation: listAgentsOperation,
-    answer: async ({ caller, query }) => {
-      refuseQuery(query);
+    id: 'listAgents',
+    tag: 'agents',
+    summary: 'List the agents you can run',
+    replies: {
+      200: jsonReply(
+        'The agents, in the order in which the operator listed them.',
+        openObject({ version: string(), agents: listOf(agentShape) }),
+      ),
+    },
+    answer: async ({ caller }) => {
       const agents = service.agents(caller).map((agent) => agentJson(agent, world));
       return { status: 200, body: { version: world.version, agents } };
     },
-  },
-  {
+  }),
+  restRoute({
     method: 'GET',
     path: '/v1/:agent',
-    formatError: restError,
-    operation: askByQueryOperation,
-    answer: async (call) => askAgent(service, call, parseQuery(call.query, requestedAgent(service, call))),
-  },
-  {
+    id: 'askByQuery',
+    tag: 'agents',
+    summary: 'Ask an agent',
+    description: 'Starts one run. It is cancelled if the connection closes.',
+    query: askQueryShape,
+    replies: { 200: jsonOrEventsReply('The answer.', outcomeShape), ...failures },
+    find: (call) => requestedAgent(service, call),
+    answer: (call, { query, found }) => askAgent(service, call, requestFromQuery(query, found)),
+  }),
+  restRoute({
     method: 'POST',
     path: '/v1/:agent',
-    formatError: restError,
-    operation: askByBodyOperation,
-    answer: async (call) => {
-      refuseQuery(call.query);
-      return askAgent(service, call, parseBody(call.body, requestedAgent(service, call)));
+    id: 'askByBody',
+    tag: 'agents',
+    summary: 'Ask an agent',
+    description:
+      'Starts one run. It is cancelled if the connection closes, unless it is resident or `wait` is false: then it keeps ' +
+      'running, and you can follow it at the returned `events` path.',
+    body: runRequestShape,
+    replies: {
+      200: jsonOrEventsReply('The answer. For a resident run with `wait`, the answer to its first message.', {
+        is: 'either',
+        of: [outcomeShape, answerShape],
+      }),
+      202: jsonReply('The run has started.', begunShape),
+      ...failures,
     },
-  },
+    find: (call) => requestedAgent(service, call),
+    answer: (call, { body, found }) => askAgent(service, call, requestFromBody(body, found)),
+  }),
 ];
 
 const agentJson = (agent: Agent, world: RestWorld): JsonObject => {

@@ -5,7 +5,7 @@ import type { Agent, AdmittedRequest, RouteReply, ServedRun, AgentService } from
 import { answerReply, awaitAnswer } from './answer-reply.ts';
 import { eventStream } from './event-stream.ts';
 import { detailsJson, outcomeReply, restOutcomeJson } from './run-json.ts';
-import type { ParsedRunRequest } from './parsed-run-request.ts';
+import type { ParsedRunRequest } from './run-request.ts';
 
 /** Throws `agent_unknown`. */
 export const requestedAgent = (service: AgentService, { caller, params }: AdmittedRequest): Agent =>

@@ -1,84 +1,132 @@
 // The live agents of a run: lists them, starts others under them, sends them messages, asks them to finish.
-import { CloisterError, omitUndefined } from '#base';
-import type { Json } from '#base';
-import type {
-  AdmittedRequest,
-  HttpRoute,
-  OutsideSpawn,
-  RouteReply,
-  MessageTarget,
-  AgentService,
-  RunMessage,
-  RunSession,
-} from '#contracts';
-import { BodyFields } from '#headends/shared';
+import { CloisterError } from '#base';
+import { about, listOf, object, openObject, string } from '#base/shapes';
+import type { Of, Shape, ShapeFields } from '#base/shapes';
+import type { AdmittedRequest, AgentService, HttpRoute, RouteReply, RunMessage, RunSession } from '#contracts';
 import { answerReply, awaitAnswer } from './answer-reply.ts';
 import { acceptedReply } from './ask-agent.ts';
+import { jsonReply, noAnswerReplies, restRoute } from './described-route.ts';
 import {
-  finishAgentOperation,
-  finishRunOperation,
-  listLiveAgentsOperation,
-  readMessagesOperation,
-  sendMessageOperation,
-  spawnAgentOperation,
-} from './live-agent-operations.ts';
-import { checkFieldNames } from './parse-body.ts';
-import { Query, refuseQuery } from './parse-query.ts';
-import { restError } from './rest-error.ts';
-import { commandRun, requireRun, refuseQueryAndBody, requireRunning } from './run-routes.ts';
+  answerShape,
+  begunShape,
+  errorShape,
+  liveAgentShape,
+  runMessageShape,
+  startedAgentShape,
+} from './reply-shapes.ts';
+import { messageShape, spawnShape } from './request-shapes.ts';
+import { commandRun, notRunningReply, requireRun, requireRunning } from './run-routes.ts';
+
+const withRun = (fields: ShapeFields): Shape => openObject({ run: string(), ...fields });
+
+const afterQuery = object(
+  {},
+  {
+    after: about(
+      string(),
+      'The id of the last message that you have taken: it and those before it are delivered, and those after it returned.',
+    ),
+  },
+);
+
+const finishReplies = {
+  202: jsonReply('The request to finish was delivered.', begunShape),
+  409: notRunningReply,
+};
 
 export const liveAgentRoutes = (service: AgentService): readonly HttpRoute[] => [
-  {
+  ...mailRoutes(service),
+  ...agentsOfRunRoutes(service),
+];
+
+const mailRoutes = (service: AgentService): readonly HttpRoute[] => [
+  restRoute({
+    method: 'GET',
+    path: '/v1/runs/:run/messages',
+    id: 'readMessages',
+    tag: 'runs',
+    summary: 'List the messages and answers of a run',
+    description:
+      'What an agent says unasked is marked. `delivered` is false until a client has taken a message: with its answer, from the events, or by asking for those after it.',
+    query: afterQuery,
+    replies: { 200: jsonReply('The messages, in order.', withRun({ messages: listOf(runMessageShape) })) },
+    answer: async (call, { query }) => {
+      const found = await requireRun(service, call);
+      const messages = messagesAfter(await found.dialog(), query.after, found.session);
+      return { status: 200, body: { run: found.summary.run, messages } };
+    },
+  }),
+  restRoute({
+    method: 'POST',
+    path: '/v1/runs/:run/messages',
+    id: 'writeMessage',
+    tag: 'runs',
+    summary: 'Send a message to an agent of a run, or publish it to a topic',
+    description:
+      'An idle resident run needs a run slot first. If no slot is free and the queue is full, nothing is sent.',
+    body: messageShape,
+    replies: {
+      200: jsonReply('The answer to the message.', answerShape),
+      202: jsonReply('The message is in the mailbox.', withRun({ message: about(string(), 'The id of the message.') })),
+      409: notRunningReply,
+      ...noAnswerReplies(answerShape),
+    },
+    answer: (call, { body }) => sendMail(service, call, body),
+  }),
+];
+
+const agentsOfRunRoutes = (service: AgentService): readonly HttpRoute[] => [
+  restRoute({
     method: 'GET',
     path: '/v1/runs/:run/agents',
-    formatError: restError,
-    operation: listLiveAgentsOperation,
+    id: 'listLivingAgents',
+    tag: 'runs',
+    summary: 'List the live agents of a run',
+    replies: { 200: jsonReply('The agents.', withRun({ agents: listOf(liveAgentShape) })), 409: notRunningReply },
     answer: async (call) => {
-      refuseQuery(call.query);
       const { summary, session } = await requireRunning(service, call);
       return { status: 200, body: { run: summary.run, agents: session.agents() } };
     },
-  },
-  {
-    method: 'GET',
-    path: '/v1/runs/:run/messages',
-    formatError: restError,
-    operation: readMessagesOperation,
-    answer: async (call) => {
-      const after = new Query(call.query, ['after']).text('after');
-      const found = await requireRun(service, call);
-      const messages = messagesAfter(await found.dialog(), after, found.session);
-      return { status: 200, body: { run: found.summary.run, messages } };
-    },
-  },
-  {
-    method: 'POST',
-    path: '/v1/runs/:run/messages',
-    formatError: restError,
-    operation: sendMessageOperation,
-    answer: (call) => sendMail(service, call),
-  },
-  {
+  }),
+  restRoute({
     method: 'POST',
     path: '/v1/runs/:run/agents',
-    formatError: restError,
-    operation: spawnAgentOperation,
-    answer: (call) => spawnAgent(service, call),
-  },
-  {
+    id: 'spawnAgent',
+    tag: 'runs',
+    summary: 'Start an agent under a live agent of a run',
+    description:
+      'The `spawns` of the agent above decide what can be started, and how much; the result goes to that agent as a message. An idle resident run needs a run slot first.',
+    body: spawnShape,
+    replies: {
+      201: jsonReply('The agent was started.', startedAgentShape),
+      403: jsonReply('The agent above may not start it, or not now.', errorShape),
+      409: notRunningReply,
+    },
+    answer: async (call, { body }) => {
+      const { summary, result } = await commandRun(service, call, { do: 'spawn', ...body });
+      return { status: 201, body: { run: summary.run, ...result } };
+    },
+  }),
+  restRoute({
     method: 'DELETE',
     path: '/v1/runs/:run/agents/:name',
-    formatError: restError,
-    operation: finishAgentOperation,
+    id: 'finishAgent',
+    tag: 'runs',
+    summary: 'Ask an agent of a run to finish',
+    description: 'The agent ends once its current work is done.',
+    replies: finishReplies,
     answer: (call) => finishSession(service, call, call.params['name']),
-  },
-  {
+  }),
+  restRoute({
     method: 'POST',
     path: '/v1/runs/:run/finish',
-    formatError: restError,
-    operation: finishRunOperation,
+    id: 'finishRun',
+    tag: 'runs',
+    summary: 'Ask a resident run to finish',
+    description: 'The run ends once its current work is done, and so do the agents it has started.',
+    replies: finishReplies,
     answer: (call) => finishSession(service, call),
-  },
+  }),
 ];
 
 /** Whoever asks for the messages after one has taken that one and all before it. */
@@ -95,62 +143,18 @@ const messagesAfter = (
   return messages.slice(index + 1);
 };
 
-const sendMail = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
-  refuseQuery(call.query);
-  const { waits, ...message } = parseMailBody(call.body);
+const sendMail = async (
+  service: AgentService,
+  call: AdmittedRequest,
+  body: Of<typeof messageShape>,
+): Promise<RouteReply> => {
+  const { answer: waits = false, ...message } = body;
   const { summary, session, result } = await commandRun(service, call, { do: 'send', ...message });
   const { run } = summary;
   if (!waits) return { status: 202, body: { run, message: result } };
   return answerReply(run, await awaitAnswer(session, result, call.signal));
 };
 
-const spawnAgent = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
-  refuseQuery(call.query);
-  const { summary, result } = await commandRun(service, call, { do: 'spawn', ...parseSpawnBody(call.body) });
-  return { status: 201, body: { run: summary.run, ...result } };
-};
-
 /** Asks the agent to finish. It ends once its current work is done. */
-const finishSession = async (service: AgentService, call: AdmittedRequest, name?: string): Promise<RouteReply> => {
-  refuseQueryAndBody(call);
-  return acceptedReply((await commandRun(service, call, { do: 'finish', name })).summary);
-};
-
-const spawnFields = ['agent', 'goal', 'parent', 'workflow', 'topics', 'metadata'] as const;
-
-const parseSpawnBody = (body: Json | undefined): OutsideSpawn => {
-  const fields = checkFieldNames(new BodyFields(body), spawnFields);
-  const metadata = fields.optionalObject('metadata');
-  if (Object.values(metadata ?? {}).some((note) => typeof note !== 'string'))
-    throw fields.invalid('metadata', 'an object whose values are texts');
-  const optional = omitUndefined({
-    goal: fields.optionalText('goal'),
-    parent: fields.optionalText('parent'),
-    workflow: fields.optionalText('workflow'),
-    topics: fields.has('topics') ? fields.texts('topics') : undefined,
-    metadata: metadata as OutsideSpawn['metadata'],
-  });
-  return { agent: fields.text('agent'), ...optional };
-};
-
-type ParsedMail = MessageTarget & { readonly text: string; readonly waits: boolean };
-
-const messageFields = ['text', 'to', 'topic', 'answer'] as const;
-
-export const parseMailBody = (body: Json | undefined): ParsedMail => {
-  const fields = checkFieldNames(new BodyFields(body), messageFields);
-  const [to, topic, waits] = [fields.optionalText('to'), fields.optionalText('topic'), fields.flag('answer')];
-  if (to !== undefined && topic !== undefined)
-    throw new CloisterError('request_invalid', 'Set either `to` or `topic`, not both.');
-  if (topic !== undefined && waits)
-    throw new CloisterError(
-      'request_invalid',
-      'topic and answer cannot be combined: a published message has no answer.',
-    );
-  return {
-    text: fields.text('text'),
-    ...(to === undefined ? {} : { to }),
-    ...(topic === undefined ? {} : { topic }),
-    waits,
-  };
-};
+const finishSession = async (service: AgentService, call: AdmittedRequest, name?: string): Promise<RouteReply> =>
+  acceptedReply((await commandRun(service, call, { do: 'finish', name })).summary);

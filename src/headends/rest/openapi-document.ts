@@ -4,11 +4,27 @@
 //   O2. Errors are described in the format of the route's own protocol.
 import { clientFailure } from '#headends/shared';
 import type { ErrorCode, Json, JsonObject } from '#base';
+import { namedSchemas } from '#base/shapes';
+import type { Shape } from '#base/shapes';
 import type { ErrorFormatter, HttpRoute } from '#contracts';
 import { mergeOperations } from './merge-operations.ts';
-import { pathParameter, schemaRef } from './operation-parts.ts';
+import { jsonReply, pathParameter } from './described-route.ts';
 import { restError } from './rest-error.ts';
-import { valueSchemas } from './value-schemas.ts';
+import {
+  agentShape,
+  answerShape,
+  begunShape,
+  errorShape,
+  healthShape,
+  liveAgentShape,
+  outcomeShape,
+  reportShape,
+  runMessageShape,
+  runShape,
+  schemaReference,
+  startedAgentShape,
+} from './reply-shapes.ts';
+import { messageShape, runRequestShape, spawnShape } from './request-shapes.ts';
 
 export type ApiInfo = { readonly version: string; readonly title?: string };
 
@@ -34,9 +50,27 @@ export const openapiDocument = (
         description: 'The same token, in the header that some clients use.',
       },
     },
-    schemas: valueSchemas,
+    schemas: namedSchemas(namedValues, schemaReference),
   },
 });
+
+/** The values to which operations refer by name. */
+const namedValues: readonly Shape[] = [
+  healthShape,
+  errorShape,
+  agentShape,
+  runRequestShape,
+  outcomeShape,
+  reportShape,
+  begunShape,
+  runShape,
+  runMessageShape,
+  liveAgentShape,
+  spawnShape,
+  startedAgentShape,
+  messageShape,
+  answerShape,
+];
 
 const healthId = 'health';
 
@@ -48,10 +82,7 @@ const health: JsonObject = {
     description: 'With a token of the operator, also shows stalls of the process and whose work they were.',
     security: [],
     responses: {
-      200: {
-        description: 'The server is running.',
-        content: { 'application/json': { schema: schemaRef('Health') } },
-      },
+      200: jsonReply('The server is running.', healthShape),
     },
   },
 };
@@ -104,7 +135,7 @@ const completeOperation = ({ operation, formatError }: HttpRoute, names: Readonl
   const missing = [...names.values()].filter(
     (name) => !declared.some((one) => one['in'] === 'path' && one['name'] === name),
   );
-  const parameters = [...missing.map((name) => pathParameter(name, `The ${name}.`)), ...declared];
+  const parameters = [...missing.map((name) => pathParameter(name)), ...declared];
   return {
     ...operation,
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -123,7 +154,7 @@ const commonErrors: Readonly<Record<string, ErrorCode>> = {
 };
 
 const errorResponses = (formatError: ErrorFormatter): JsonObject => {
-  const schema = formatError === restError ? schemaRef('Error') : { type: 'object' };
+  const schema = formatError === restError ? { $ref: schemaReference('Error') } : { type: 'object' };
   const errorResponse = (description: string, code: ErrorCode): JsonObject => ({
     description,
     content: { 'application/json': { schema, example: formatError(clientFailure({ code }), 'a-request-id') } },

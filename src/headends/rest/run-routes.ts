@@ -1,6 +1,7 @@
 // The runs of a caller: lists, shows, watches and cancels them.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
+import { about, boolean, listOf, object, openObject, string, whole } from '#base/shapes';
 import type {
   AdmittedRequest,
   CallerRun,
@@ -14,66 +15,91 @@ import type {
 } from '#contracts';
 import { acceptedReply, startDetached } from './ask-agent.ts';
 import { eventStream } from './event-stream.ts';
-import { refuseBody } from './parse-body.ts';
-import { Query, refuseQuery } from './parse-query.ts';
-import { restError } from './rest-error.ts';
-import {
-  cancelRunOperation,
-  listRunsOperation,
-  resumeRunOperation,
-  runsPerPage,
-  showRunOperation,
-  watchRunOperation,
-} from './run-operations.ts';
+import { eventsReply, jsonReply, restRoute } from './described-route.ts';
+import { begunShape, errorShape, reportShape, runShape } from './reply-shapes.ts';
 import { reportedOutcome, restOutcomeJson, reportJson, summaryJson } from './run-json.ts';
 
+/** How many runs one page lists. */
+const runsPerPage = { default: 50, max: 1000 };
+
+const listQuery = object(
+  {},
+  { limit: about(whole(1, runsPerPage.max), 'Maximum number of runs.', { default: runsPerPage.default }) },
+);
+
+const watchQuery = object({}, { after: about(string(), 'Only events after the one with this id.') });
+
+/** For operations that need a running run. */
+export const notRunningReply = jsonReply('The run is not running on this server: it has ended.', errorShape);
+
 export const runRoutes = (service: AgentService): readonly HttpRoute[] => [
-  {
+  restRoute({
     method: 'GET',
     path: '/v1/runs',
-    formatError: restError,
-    operation: listRunsOperation,
-    answer: (call) => listRuns(service, call),
-  },
-  {
+    id: 'listRuns',
+    tag: 'runs',
+    summary: 'List your runs, newest first',
+    query: listQuery,
+    replies: {
+      200: jsonReply(
+        'The runs, and whether there are older ones.',
+        openObject({ runs: listOf(runShape), more: boolean() }),
+      ),
+    },
+    answer: async ({ caller }, { query: { limit = runsPerPage.default } }) => {
+      const runs = await service.runs(caller, limit + 1);
+      return { status: 200, body: { runs: runs.slice(0, limit).map(summaryJson), more: runs.length > limit } };
+    },
+  }),
+  restRoute({
     method: 'GET',
     path: '/v1/runs/:run',
-    formatError: restError,
-    operation: showRunOperation,
-    answer: async (call) => {
-      refuseQuery(call.query);
-      const found = await requireRun(service, call);
-      return { status: 200, body: reportJson(await found.report()) };
-    },
-  },
-  {
+    id: 'showRun',
+    tag: 'runs',
+    summary: 'Get one run: status, answer, usage and cells',
+    replies: { 200: jsonReply('The run.', reportShape) },
+    answer: async (call) => ({ status: 200, body: reportJson(await (await requireRun(service, call)).report()) }),
+  }),
+  restRoute({
     method: 'GET',
     path: '/v1/runs/:run/events',
-    formatError: restError,
-    operation: watchRunOperation,
-    answer: (call) => watchRun(service, call),
-  },
-  {
+    id: 'watchRun',
+    tag: 'runs',
+    summary: 'Stream the events of a run: first the recorded ones, then live',
+    description: 'If a stream ends without `outcome` or `error`, continue it after its last id.',
+    query: watchQuery,
+    headers: {
+      'last-event-id': 'The same, sent by clients that reconnect automatically. Takes precedence over `after`.',
+    },
+    replies: { 200: eventsReply('The events.') },
+    answer: (call, { query }) => watchRun(service, call, query.after),
+  }),
+  restRoute({
     method: 'POST',
     path: '/v1/runs/:run/cancel',
-    formatError: restError,
-    operation: cancelRunOperation,
-    answer: async (call) => {
-      refuseQueryAndBody(call);
-      return acceptedReply((await commandRun(service, call, { do: 'cancel' })).summary);
-    },
-  },
-  {
+    id: 'cancelRun',
+    tag: 'runs',
+    summary: 'Cancel a run, including everything it has started',
+    replies: { 202: jsonReply('The run is being cancelled.', begunShape), 409: notRunningReply },
+    answer: async (call) => acceptedReply((await commandRun(service, call, { do: 'cancel' })).summary),
+  }),
+  restRoute({
     method: 'POST',
     path: '/v1/runs/:run/resume',
-    formatError: restError,
-    operation: resumeRunOperation,
+    id: 'resumeRun',
+    tag: 'runs',
+    summary: 'Continue an interrupted run',
+    description:
+      'After a crash or a kill. A resident run continues with the agents it had started, their windows, files and unread messages.',
+    replies: {
+      202: jsonReply('The run continues.', begunShape),
+      409: jsonReply('The run has ended, or is running.', errorShape),
+    },
     answer: async (call) => {
-      refuseQueryAndBody(call);
       const run = call.params['run'] ?? '';
       return acceptedReply(await startDetached(call, (signal) => service.resumeRun(call.caller, run, signal)));
     },
-  },
+  }),
 ];
 
 export const requireRun = (service: AgentService, { caller, params }: AdmittedRequest): Promise<CallerRun> =>
@@ -101,23 +127,14 @@ export const commandRun = async <K extends RunCommandName>(
   return { ...found, result: await service.do(call.caller, found.summary.run, command, call.signal) };
 };
 
-/** For a request that its path describes completely. */
-export const refuseQueryAndBody = ({ query, body }: AdmittedRequest): void => {
-  refuseQuery(query);
-  refuseBody(body);
-};
-
-const listRuns = async (service: AgentService, { caller, query }: AdmittedRequest): Promise<RouteReply> => {
-  const limit =
-    new Query(query, ['limit']).wholeNumber('limit', { least: 1, most: runsPerPage.max }) ?? runsPerPage.default;
-  const runs = await service.runs(caller, limit + 1);
-  return { status: 200, body: { runs: runs.slice(0, limit).map(summaryJson), more: runs.length > limit } };
-};
-
-const watchRun = async (service: AgentService, call: AdmittedRequest): Promise<RouteReply> => {
+const watchRun = async (
+  service: AgentService,
+  call: AdmittedRequest,
+  queried: string | undefined,
+): Promise<RouteReply> => {
   // A client that reconnects automatically sends its last id in a header, to the same URL as before.
   const last = call.headers.get('last-event-id');
-  const after = last || new Query(call.query, ['after']).text('after');
+  const after = last || queried;
   const found = await requireRun(service, call);
   if (after !== undefined) await checkEventExists(found, after, last ? 'last-event-id' : 'after');
   return {

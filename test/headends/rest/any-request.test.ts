@@ -4,14 +4,22 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { Json, JsonObject } from '#base';
+import type { ObjectForm, Shape } from '#base/shapes';
+import { budgetShape } from '#contracts';
 import type { Agent, AgentRequest } from '#contracts';
 import { testRuns } from '../../test-seed.ts';
-import { parseMailBody } from '../../../src/headends/rest/live-agent-routes.ts';
-import { budgetFieldNames, parseBody } from '../../../src/headends/rest/parse-body.ts';
-import type { bodyFieldNames } from '../../../src/headends/rest/parse-body.ts';
-import { parseQuery, queryParameterNames } from '../../../src/headends/rest/parse-query.ts';
-import type { ParsedRunRequest } from '../../../src/headends/rest/parsed-run-request.ts';
+import { readRestBody, readQuery } from '../../../src/headends/rest/described-route.ts';
+import { askQueryShape, messageShape, runRequestShape } from '../../../src/headends/rest/request-shapes.ts';
+import type { RunRequestBody } from '../../../src/headends/rest/request-shapes.ts';
+import { requestFromBody, requestFromQuery } from '../../../src/headends/rest/run-request.ts';
+import type { ParsedRunRequest } from '../../../src/headends/rest/run-request.ts';
 import { counter, writer } from './fake-service.ts';
+
+const parseBody = (body: Json, of: Agent): ParsedRunRequest =>
+  requestFromBody(readRestBody(runRequestShape, body)!, of);
+const parseQuery = (query: URLSearchParams, of: Agent): ParsedRunRequest =>
+  requestFromQuery(readQuery(askQueryShape, query), of);
+const keysOf = (shape: Shape): readonly string[] => Object.keys((shape as Shape & ObjectForm).fields);
 
 const runsMax = testRuns(20_000);
 const agents: readonly Agent[] = [writer, counter];
@@ -50,7 +58,7 @@ const checkRequest = ({ budget = {}, ...asked }: AgentRequest, { name, input }: 
   if (input.format === 'json') expect(isObject(asked.input)).toBe(true);
   if (asked.schema !== undefined) expect([asked.format, isObject(asked.schema)]).toEqual(['json', true]);
   if (asked.format !== undefined) expect(['text', 'markdown', 'json']).toContain(asked.format);
-  expect(budgetFieldNames).toEqual(expect.arrayContaining(Object.keys(budget)));
+  expect(keysOf(budgetShape)).toEqual(expect.arrayContaining(Object.keys(budget)));
   for (const value of Object.values(budget)) expect(Number.isFinite(value) && value >= 0).toBe(true);
   expect(isTexts(asked.context ?? [])).toBe(true);
   for (const said of asked.history ?? []) {
@@ -78,7 +86,7 @@ const words = fc.oneof(
 
 test('any query is accepted or refused', () => {
   const name = fc.oneof(
-    { weight: 9, arbitrary: fc.constantFrom(...queryParameterNames) },
+    { weight: 9, arbitrary: fc.constantFrom(...keysOf(askQueryShape)) },
     { weight: 1, arbitrary: words },
   );
   const right = fc.constantFrom<[string, string][]>(
@@ -125,7 +133,7 @@ const bodyOf = (fields: Readonly<Record<string, fc.Arbitrary<Json>>>): fc.Arbitr
 
 const oneOf = (...values: readonly Json[]): fc.Arbitrary<Json> => fc.constantFrom(...values);
 const flag = oneOf(true, false, null);
-const bodyFields: Readonly<Record<(typeof bodyFieldNames)[number], fc.Arbitrary<Json>>> = {
+const bodyFields: Readonly<Record<keyof RunRequestBody, fc.Arbitrary<Json>>> = {
   input: oneOf('x', '{"of":"x"}', { of: 'x' }),
   format: oneOf('json', 'json', 'text'),
   schema: oneOf({ type: 'object' }, {}),
@@ -156,11 +164,11 @@ test('any message is accepted or refused', () => {
         bodyOf({ text: oneOf('x', ''), to: oneOf('a', null), topic: oneOf('b', null), answer: flag }),
         (body) =>
           countAccepted(
-            () => parseMailBody(body),
-            ({ text, waits, ...target }) => {
-              expect([typeof text, typeof waits]).toEqual(['string', 'boolean']);
+            () => readRestBody(messageShape, body)!,
+            ({ text, answer = false, ...target }) => {
+              expect([typeof text, typeof answer]).toEqual(['string', 'boolean']);
               expect(Object.keys(target).length).toBeLessThan(2);
-              if (target.topic !== undefined) expect(waits).toBe(false);
+              if (target.topic !== undefined) expect(answer).toBe(false);
             },
           ),
       ),
@@ -185,7 +193,10 @@ test('a valid body becomes exactly the request it describes', () => {
     ),
     schema: maybe(schema),
     budget: maybe(
-      fc.record({ tokens: amount, usd: amount, ms: amount, spawns: amount, memory: amount }, { requiredKeys: [] }),
+      fc.record(
+        { tokens: fc.nat(), usd: amount, ms: fc.nat(), spawns: fc.nat(), memory: fc.nat() },
+        { requiredKeys: [] },
+      ),
     ),
     context: maybe(fc.array(fc.string())),
     history: maybe(said),

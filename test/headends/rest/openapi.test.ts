@@ -2,8 +2,12 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
 import type { Json, JsonObject } from '#base';
+import { problemsIn } from '#base/shapes';
+import type { Shape } from '#base/shapes';
 import type { HttpRoute } from '#contracts';
 import { openapiDocument, openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
+import { messageShape, runRequestShape, spawnShape } from '../../../src/headends/rest/request-shapes.ts';
+import { restBodies } from '../../messages/rest-requests.ts';
 import { ana, json, FakeService, send } from './fake-service.ts';
 import type { SendOptions } from './fake-service.ts';
 
@@ -237,4 +241,22 @@ test('every answer matches its schema', async () => {
   expect([...described, ...streams].sort()).toEqual(
     [...new Set(rest.map((route) => addressOf(route).replace(/^\w+/u, (method) => method.toUpperCase())))].sort(),
   );
+});
+
+test.each<[string, Shape]>([
+  ['RunRequest', runRequestShape],
+  ['Message', messageShape],
+  ['Spawn', spawnShape],
+])('a %s is taken exactly if the document says so, apart from null for a missing field', async (name, shape) => {
+  const { body } = json(await send(all, 'GET', '/openapi.json'));
+  const schema: JsonObject = { $ref: `#/components/schemas/${name}`, components: body['components'] };
+  let accepted = 0;
+  const valid: readonly Json[] = [{ input: 'Go.' }, { text: 'Hello.' }, { agent: 'scout', metadata: { a: 'b' } }];
+  for (const value of [...valid, ...restBodies.map(([, sent]) => sent)]) {
+    if (JSON.stringify(value).includes('null')) continue;
+    const isTaken = problemsIn(shape, value).length === 0;
+    expect([value, validate(schema, value).length === 0]).toEqual([value, isTaken]);
+    accepted += isTaken ? 1 : 0;
+  }
+  expect(accepted).toBeGreaterThan(0);
 });

@@ -1,0 +1,231 @@
+// The values of REST replies, for the OpenAPI document.
+import { errorCatalogue, limitNames } from '#base';
+import {
+  about,
+  amount,
+  boolean,
+  json,
+  jsonObject,
+  listOf,
+  mapOf,
+  named,
+  oneOf,
+  openObject,
+  orNull,
+  string,
+  whole,
+} from '#base/shapes';
+import type { Shape } from '#base/shapes';
+import { answerFormatShape } from '#contracts';
+import type { Spent } from '#contracts';
+
+const text = string();
+const count: Shape<number> = whole(-Infinity, Infinity);
+const time = about(count, 'Epoch milliseconds.');
+const timeOrNone = orNull(time);
+const textOrNone = orNull(text);
+const texts = listOf(text);
+
+const statuses = ['completed', 'partial', 'failed', 'cancelled', 'limit', 'budget', 'timeout'] as const;
+
+const failureFields = {
+  code: oneOf(...Object.keys(errorCatalogue)),
+  class: oneOf(...new Set(Object.values(errorCatalogue).map((entry) => entry.class))),
+  message: text,
+  suggestion: text,
+};
+const reachedLimit = { limit: about(oneOf(...limitNames), 'The limit that was reached.') };
+
+const failure = named('Failure', openObject(failureFields, reachedLimit));
+
+export const errorShape = named(
+  'Error',
+  openObject({ error: openObject(failureFields, { ...reachedLimit, retryAfterMs: count }) }),
+);
+
+const spent: Shape<Spent> = named(
+  'Spent',
+  openObject({
+    inputTokens: count,
+    cacheReadTokens: count,
+    cacheWriteTokens: count,
+    outputTokens: count,
+    usd: about(orNull(amount(-Infinity, Infinity)), 'Null if the price is unknown.'),
+    ms: amount(-Infinity, Infinity),
+    steps: count,
+    spawns: count,
+    uncertain: about(count, 'Tokens whose actual use is unknown.'),
+  }),
+);
+
+const spawnedOutcome = named(
+  'SpawnedOutcome',
+  openObject(
+    {
+      agent: text,
+      cell: about(text, 'Its cell: `cells` of the run has the whole output.'),
+      status: oneOf(...statuses),
+      why: about(textOrNone, 'Why it is in `missing`; null if it finished its work.'),
+      output: about(text, 'What it wrote. If `bytes` is present, only the beginning.'),
+    },
+    { bytes: about(count, 'The size of the whole output.') },
+  ),
+);
+
+const cell = named(
+  'Cell',
+  openObject({
+    cell: text,
+    parent: textOrNone,
+    agent: text,
+    depth: count,
+    status: oneOf(...statuses, null),
+    turns: count,
+    spent,
+  }),
+);
+
+const event = named('Event', openObject({ type: text, run: text, cell: text, agent: text }, { id: text, at: time }));
+
+const outcomeFields = {
+  run: text,
+  status: oneOf(...statuses, 'interrupted'),
+  output: about(text, 'The answer.'),
+  data: about(json(), 'The answer as JSON, if JSON was requested.'),
+  error: orNull(failure),
+  spent,
+  missing: about(texts, 'Sub-agents whose answers are missing or incomplete, and spawned agents that did not finish.'),
+  spawned: about(
+    listOf(spawnedOutcome),
+    'Spawned agents that did not finish, or whose last words the agent had not read when it answered.',
+  ),
+};
+
+export const outcomeShape = named(
+  'Outcome',
+  openObject(outcomeFields, { conversation: text, cells: listOf(cell), events: listOf(event) }),
+);
+
+export const reportShape = named(
+  'Report',
+  openObject({
+    ...outcomeFields,
+    status: oneOf(...statuses, 'running', 'interrupted'),
+    agent: text,
+    goal: text,
+    startedAt: time,
+    endedAt: timeOrNone,
+    cells: listOf(cell),
+  }),
+);
+
+const format = openObject({ format: answerFormatShape }, { schema: jsonObject() });
+
+export const agentShape = named(
+  'Agent',
+  openObject({
+    name: text,
+    toolName: about(text, 'The name under which MCP clients call it.'),
+    description: text,
+    usage: about(text, 'An example input.'),
+    input: format,
+    output: format,
+    team: about(boolean(), 'Whether it is a team.'),
+    addresses: openObject({ get: text, post: text }),
+  }),
+);
+
+export const runMessageShape = named(
+  'RunMessage',
+  openObject(
+    { by: oneOf('person', 'agent'), text },
+    {
+      message: about(text, 'The id of a message that was sent while the run was running.'),
+      agent: about(text, 'The agent that wrote it.'),
+      unasked: about(boolean(), 'The agent answers none of your messages.'),
+      delivered: about(boolean(), 'Whether a client has taken it.'),
+    },
+  ),
+);
+
+export const begunShape = named(
+  'Begun',
+  openObject({ run: text, agent: text, events: about(text, 'The path of the run’s event stream.') }),
+);
+
+export const runShape = named(
+  'Run',
+  openObject({
+    run: text,
+    agent: text,
+    goal: text,
+    state: oneOf('running', 'interrupted', 'ended', 'damaged'),
+    status: oneOf(...statuses, null),
+    startedAt: time,
+    endedAt: timeOrNone,
+    cells: count,
+    spent: orNull(spent),
+  }),
+);
+
+export const liveAgentShape = named(
+  'LivingAgent',
+  openObject({
+    cell: text,
+    parent: textOrNone,
+    agent: text,
+    sub_agent_id: text,
+    session_id: text,
+    workflow_id: textOrNone,
+    subscriptions: texts,
+    metadata: mapOf(text),
+    spawned_at: time,
+    status: oneOf('waiting', 'running'),
+    mailbox: about(boolean(), 'Whether it can receive messages.'),
+  }),
+);
+
+export const startedAgentShape = named(
+  'StartedAgent',
+  openObject({
+    run: text,
+    cell: text,
+    parent: text,
+    sub_agent_id: text,
+    session_id: text,
+    status: oneOf('spawned', 'running'),
+    subscribed_topics: texts,
+  }),
+);
+
+export const answerShape = named(
+  'Answer',
+  openObject({
+    run: text,
+    message: about(text, 'The id of the answer.'),
+    answers: about(textOrNone, 'The id of the message it answers; null for the first message.'),
+    agent: text,
+    status: oneOf(...statuses),
+    output: text,
+    error: orNull(failure),
+  }),
+);
+
+export const healthShape = named(
+  'Health',
+  openObject(
+    { status: oneOf('ok', 'stopping') },
+    {
+      stalls: openObject({
+        count: about(count, 'How often the process stood still for more than 100 ms.'),
+        longestMs: count,
+        latest: about(
+          listOf(openObject({ at: time, ms: count, run: textOrNone, cell: textOrNone })),
+          'The newest ones, with the run and the cell whose work it was, if known.',
+        ),
+      }),
+    },
+  ),
+);
+
+export const schemaReference = (name: string): string => `#/components/schemas/${name}`;
