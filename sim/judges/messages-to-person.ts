@@ -1,7 +1,7 @@
 // What agents say to the person: handed out, then recorded as delivered, and nothing is lost in a crash. A session that is
 // resumed has the agents that it had before, and finishes only when asked.
-import { decodeMessage } from '#base';
-import type { Frame, Mail, ReceiveResult } from '#contracts';
+import { decodeMail } from '#contracts';
+import type { Frame, ReceiveResult } from '#contracts';
 import type { FollowedSession, History, RunHistory, Writing } from '../history.ts';
 import type { Judge, ReportProblem } from './judge.ts';
 
@@ -98,7 +98,7 @@ const messagesIn = (frames: readonly Frame[]): ReadonlyMap<string, { readonly te
       contents
         .filter(({ kind, to }) => kind === 'message' && to === 'outside')
         .map(({ content }) => {
-          const { id, text } = decodeMessage(content) as Mail;
+          const { id, text } = decodeMail(content);
           const status = record.type === 'post' ? record.about?.['status'] : undefined;
           return [id, { text: status === 'completed' || status === 'partial' ? text : '', no }] as const;
         }),

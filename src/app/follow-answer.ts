@@ -1,7 +1,7 @@
 // Finds the answer to one message from outside in the frames of its run.
-import { decodeMessage } from '#base';
 import type { CellId, ErrorCode } from '#base';
-import type { Answer, CrossingContent, DeadLetter, Frame, Mail, Status } from '#contracts';
+import { decodeMail } from '#contracts';
+import type { Answer, DeadLetter, Frame, Mail, Status } from '#contracts';
 import { followMail } from '#core/events';
 import type { FrameFold } from './frame-reader.ts';
 
@@ -45,7 +45,9 @@ export const followAnswer = (message: string | null): AnswerFold => {
 const findAnswer = (frame: Frame, message: string | null, isNext: boolean): Answer | null => {
   const { record, contents = [], at } = frame;
   if (record.type !== 'post' || record.name !== 'mail:answer') return null;
-  const messages = contents.filter(({ kind, to }) => kind === 'message' && to === 'outside').map(decodeMail);
+  const messages = contents
+    .filter(({ kind, to }) => kind === 'message' && to === 'outside')
+    .map(({ content }) => decodeMail(content));
   const found =
     messages.find(({ correlation_id: of }) => of === message) ??
     (isNext ? messages.find((one) => one.message_type === 'answer') : undefined);
@@ -68,5 +70,3 @@ const isWithheld = ({ record }: Frame): boolean =>
   record.type === 'post' &&
   record.name === 'mail:answer' &&
   ((record.value ?? {}) as { dead?: readonly DeadLetter[] }).dead?.some(({ to }) => to === 'outside') === true;
-
-const decodeMail = ({ content }: CrossingContent): Mail => decodeMessage(content) as Mail;

@@ -4,7 +4,7 @@
 //   O2. What is handed out is in the log.
 //   O3. An answer that somebody waits for goes there, and to nobody else unless the wait ends without it. Later messages are
 //       handed out after it was confirmed, so that they are seen in the order of the log.
-import { decodeMessage } from '#base';
+import { decodeMail } from '#contracts';
 import type { AgentMessage, CrossingContent, Frame, Mail } from '#contracts';
 import { readAnswer } from './follow-answer.ts';
 import type { AnswerFold } from './follow-answer.ts';
@@ -16,8 +16,7 @@ export class OutsideMessages {
   /** Answers that somebody waits for. Resolves when the answer is confirmed, or when the wait ends without it. */
   readonly #claims = new Map<string, PromiseWithResolvers<void>>();
   frame({ record, contents = [] }: Frame): void {
-    for (const crossed of contents)
-      if (isToOutside(crossed)) this.#waiting.add((decodeMessage(crossed.content) as Mail).id);
+    for (const crossed of contents) if (isToOutside(crossed)) this.#waiting.add(decodeMail(crossed.content).id);
     if (record.type !== 'delivered') return;
     for (const id of record.messages) {
       this.#waiting.delete(id);
@@ -91,7 +90,7 @@ export const followMessages = (): FrameFold<AgentMessage> => ({
   next: ({ record, contents = [], at }) =>
     contents.flatMap(({ kind, to, content }): readonly AgentMessage[] => {
       if (kind !== 'message' || to !== 'outside' || record.type !== 'post') return [];
-      const mail = decodeMessage(content) as Mail;
+      const mail = decodeMail(content);
       return [{ ...readAnswer(mail, record, at), unasked: mail.message_type === 'message' }];
     }),
 });
@@ -101,7 +100,7 @@ export const followTopic = (topic: string): FrameFold<Mail> => ({
   next: ({ contents = [] }) =>
     contents.flatMap(({ kind, to, content }): readonly Mail[] => {
       if (kind !== 'broadcast' || to !== 'outside') return [];
-      const mail = decodeMessage(content) as Mail;
+      const mail = decodeMail(content);
       return mail.topic === topic ? [mail] : [];
     }),
 });

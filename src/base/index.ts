@@ -4,7 +4,7 @@ export { PromptlyReleasingMap } from './promptly-releasing-map.ts';
 export { canonicalJson, deepFreeze, omitUndefined, isObject, isSameJson } from './json.ts';
 export { bothSchemas, embedSchema, refersToRoot } from './embed-schema.ts';
 export { extractJson, readJsonAnswer, findJsonAnswer } from './json-answer.ts';
-export { encodeMessage, decodeMessage } from './encode-message.ts';
+export { encodeMessage } from './encode-message.ts';
 export { sha256, utf8Bytes, zeroHash } from './hash.ts';
 export { isoTime, weekday } from './format-utc.ts';
 export { Semaphore } from './semaphore.ts';

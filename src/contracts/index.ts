@@ -266,6 +266,16 @@ export {
   priceShape,
   spawnCapsShape,
 } from './shapes.ts';
+export {
+  decodeDependency,
+  decodeEnvelope,
+  decodeHistory,
+  decodeInheritedFiles,
+  decodeMail,
+  decodeRoutedMessages,
+  decodeTeamGoal,
+} from './crossing-content.ts';
+export type { Dependency } from './crossing-content.ts';
 export { vendorList } from './vendors.ts';
 export type { VendorType } from './vendors.ts';
 export { stdioCaller, tokenNameShape, tokenShape } from './token.ts';

@@ -1,6 +1,6 @@
 // What a `receive` handed out, as text for a step file. The messages themselves are in earlier frames.
-import { decodeMessage } from '#base';
-import type { CrossingContent, Envelope, Frame, Mail, ReceiveResult } from '#contracts';
+import { decodeEnvelope, decodeMail } from '#contracts';
+import type { CrossingContent, Frame, ReceiveResult } from '#contracts';
 import { firstChars } from './run-facts.ts';
 
 /** Takes the frames of one run in order. For the end of a `receive` it returns what was received. */
@@ -29,11 +29,11 @@ export const openMailFold = (): ReceivedMailFold => {
 const describeContent = ({ cell, to, kind, content }: CrossingContent): string | null => {
   if (cell !== to) return null;
   if (kind === 'result') {
-    const { agent_id: sender = 'An agent', status, output } = JSON.parse(content) as Envelope & { agent_id?: string };
+    const { agent_id: sender = 'An agent', status, output } = decodeEnvelope(content);
     return firstChars(`${sender} has ended (${status}): ${output}`, textCharsMax);
   }
   if (kind !== 'message' && kind !== 'broadcast') return null;
-  const { agent_id: sender, message_type: type, topic, text } = decodeMessage(content) as Mail;
+  const { agent_id: sender, message_type: type, topic, text } = decodeMail(content);
   const from = `${type === 'answer' ? 'Answer' : 'Message'} from ${sender ?? 'the user'}`;
   return firstChars(`${from}${topic === undefined ? '' : ` on topic ${topic}`}: ${text}`, textCharsMax);
 };

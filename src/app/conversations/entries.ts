@@ -1,6 +1,6 @@
 // The entries of a conversation: requests, context and answers, from the logs of its turns.
-import { decodeMessage } from '#base';
-import type { CrossingContent, Entry, Frame, History, HistoryEntry, Mail } from '#contracts';
+import { decodeHistory, decodeMail } from '#contracts';
+import type { CrossingContent, Entry, Frame, HistoryEntry } from '#contracts';
 import { shownCalls } from '#core/audit';
 
 /** An entry, or a tool call, which only the agent that made it gets again. */
@@ -50,11 +50,9 @@ const findAnswers = ({ record, cell, contents = [] }: Frame, root: string): read
   return contents.filter(isAnswer).map(({ content }) => decodeMail(content).text);
 };
 
-const decodeMail = (content: string): Mail => decodeMessage(content) as Mail;
-
 /** Context added to this run: the whole history outside a conversation, otherwise its last entries. */
 const givenContext = (content: string): readonly string[] => {
-  const { conversation, entries, given = conversation === '' ? entries.length : 0 } = JSON.parse(content) as History;
+  const { conversation, entries, given = conversation === '' ? entries.length : 0 } = decodeHistory(content);
   return entries.slice(entries.length - given).map(({ text }) => text);
 };
 

@@ -1,7 +1,7 @@
 // Follows a segment back to where its text came from, through crossings into other cells.
-import { decodeMessage } from '#base';
 import { isMadeBy } from '#core/rules';
-import type { DependencyHead, CrossingEnd, LedgerEntry, Source, TrailStep } from '#contracts';
+import { decodeDependency } from '#contracts';
+import type { CrossingEnd, LedgerEntry, Source, TrailStep } from '#contracts';
 import type { PromptState } from './rebuild-prompt.ts';
 import type { CellRecords, OperationRecord, RunRecords } from './records.ts';
 
@@ -92,7 +92,7 @@ const crossingSteps = (seq: number, cell: CellRecords, records: RunRecords): rea
 
 /** A task's result comes from the cell that completed it. */
 const taskSteps = (content: string, team: CrossingEnd, { cells }: RunRecords): readonly TrailStep[] => {
-  const { task, title, assignee } = decodeMessage(content) as DependencyHead & { readonly text: string };
+  const { task, title, assignee } = decodeDependency(content);
   const worker =
     team === 'outside' ? undefined : cells.get(team)?.children.findLast((child) => hasCompleted(child, task));
   const step: TrailStep = { type: 'task', task, title, assignee, cell: worker?.birth.cell ?? null };

@@ -4,6 +4,7 @@
 //        settled count.
 import type { Hash } from '#base';
 import { sha256, utf8Bytes } from '#base';
+import { decodeInheritedFiles } from '#contracts';
 import type { Frame, InheritedFile, InheritedFiles, InheritedOutput, StoredOutput, ToolResultValue } from '#contracts';
 import { longTexts } from '#core/rules';
 import { cellSources, resolveOrigin, startPrompt } from './rebuild-prompt.ts';
@@ -20,7 +21,7 @@ type TurnFiles = Pick<InheritedFiles, 'files' | 'outputs'> & {
 export const inheritedBy = (frames: readonly Frame[]): InheritedFiles | null => {
   const [open] = frames;
   const crossed = open?.contents?.find(({ kind, to }) => kind === 'file' && to === open.cell);
-  return crossed === undefined ? null : (JSON.parse(crossed.content) as InheritedFiles);
+  return crossed === undefined ? null : decodeInheritedFiles(crossed.content);
 };
 
 /** `frames`: the log of a turn, or its beginning. */

@@ -1,8 +1,8 @@
 // Checks that mail passed only between agents that list each other, names its true sender, and was shown once.
 //
 //   A6. Relations between cells, and their topics, are derived here from birth records and definitions.
-import { decodeMessage } from '#base';
 import type { CellId } from '#base';
+import { decodeMail, decodeRoutedMessages } from '#contracts';
 import type {
   AgentDefinition,
   CrossingEnd,
@@ -103,8 +103,7 @@ const contentFault = (
   { from, to, kind, content }: NonNullable<Frame['contents']>[number],
   records: RunRecords,
 ): string | null => {
-  const mail =
-    frame.record.type === 'give' ? (JSON.parse(content) as RoutedMessages) : (decodeMessage(content) as Mail);
+  const mail = frame.record.type === 'give' ? decodeRoutedMessages(content) : decodeMail(content);
   // Mail that a team hands to a member is checked with the tasks.
   if (frame.record.type === 'begin') return null;
   if (mail.agent_id !== endName(from, records, null)) return 'it names the wrong sender';
@@ -149,8 +148,7 @@ const endName = <T>(end: CrossingEnd, { cells }: RunRecords, outside: T): string
 const verifyHandedOut = (frame: Frame, waiting: Set<string>, problems: AuditProblems): void => {
   const { record, contents = [] } = frame;
   for (const { kind, to, content } of contents)
-    if (to === 'outside' && (kind === 'message' || kind === 'broadcast'))
-      waiting.add((decodeMessage(content) as Mail).id);
+    if (to === 'outside' && (kind === 'message' || kind === 'broadcast')) waiting.add(decodeMail(content).id);
   if (record.type !== 'delivered') return;
   for (const id of record.messages)
     if (!waiting.delete(id))
@@ -167,7 +165,7 @@ const verifyReceive = (frame: Frame, { records, delivered, problems }: CheckCont
   const where = problemLocation(frame, frame.cell, record.op);
   const { messages, expired = [] } = record.value as unknown as ReceiveResult;
   for (const seq of expired) {
-    const { expires_at: end = Infinity } = decodeMessage(cell.received.get(seq)?.content ?? '{}\n') as Mail;
+    const { expires_at: end = Infinity } = decodeMail(cell.received.get(seq)?.content ?? '{}\n');
     if (end > frame.at) problems.add('operation-record', where, `it skips entry ${seq}, which had not expired`);
   }
   for (const seq of messages) {

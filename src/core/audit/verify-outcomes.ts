@@ -1,6 +1,7 @@
 // Checks that each outcome matches the log: the figures, the envelope that crossed, and the answer. Runs after the frame is read.
 import { isSameJson, publicFailure, readJsonAnswer, unknownKind } from '#base';
 import type { Json } from '#base';
+import { decodeEnvelope } from '#contracts';
 import type { CrossingContent, CrossingEnd, Envelope, Frame, Outcome, SpawnedOutcome } from '#contracts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
@@ -60,7 +61,7 @@ const verifyEnvelope = (frame: Frame, { cell, outcome }: EndedCell, problems: Au
     missing,
     ...expectedSpawned(content.to, spawned),
   };
-  const { agent_id: _name, ...crossed } = JSON.parse(content.content) as Envelope;
+  const { agent_id: _name, ...crossed } = decodeEnvelope(content.content);
   if (!isSameJson(expected, crossed))
     problems.add('outcome-envelope', problemLocation(frame, cell), 'the outcome differs from the result that crossed');
 };

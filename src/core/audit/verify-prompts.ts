@@ -1,7 +1,8 @@
 // Checks that every byte of every prompt follows from its origin. Runs after the frame is read.
 import { sha256, utf8Bytes } from '#base';
 import type { CellId, Hash } from '#base';
-import type { AgentDefinition, Attempt, Frame, History, ModelReply, SegmentRecord } from '#contracts';
+import { decodeHistory } from '#contracts';
+import type { AgentDefinition, Attempt, Frame, ModelReply, SegmentRecord } from '#contracts';
 import { isMadeBy, toToolName } from '#core/rules';
 import { problemLocation } from './problems.ts';
 import type { ProblemCode, AuditProblems } from './problems.ts';
@@ -130,7 +131,7 @@ const hasRightSpeaker = ({ origin, category }: SegmentRecord, { birth, received 
   const content = source?.from === 'crossing' ? received.get(source.seq)?.content : undefined;
   if (content === undefined) return false;
   const [place = 0, own = 0] = origin.with ?? [];
-  const entry = (JSON.parse(content) as History).entries[place];
+  const entry = decodeHistory(content).entries[place];
   const isOwn = entry?.agent === birth.agent;
   return (
     entry?.category === category && (own === 1) === (isOwn && category === 'DIALOG') && (isOwn || category !== 'TOOLS')

@@ -1,6 +1,7 @@
 // Checks that what a cell received of its caller's window was really in it. Runs after the prompts of the frame are checked.
 import type { CellId } from '#base';
-import type { AgentDefinition, CrossingContent, Frame, History } from '#contracts';
+import { decodeHistory } from '#contracts';
+import type { AgentDefinition, CrossingContent, Frame } from '#contracts';
 import { rules } from '#core/rules';
 import { partText } from './part-text.ts';
 import { problemLocation } from './problems.ts';
@@ -58,7 +59,7 @@ const callerContext = (caller: CellRecords | undefined): readonly string[] =>
   [...(caller?.received.values() ?? [])].flatMap(({ entry, content = '' }) => {
     if (entry.kind !== 'history' || entry.verdict !== 'granted') return [];
     const resolved = [{ from: 'crossing', kind: entry.kind, content }] as const;
-    return (JSON.parse(content) as History).entries.flatMap(({ category }, place) =>
+    return decodeHistory(content).entries.flatMap(({ category }, place) =>
       category === 'CONTEXT'
         ? [JSON.stringify({ category, text: partText(rules['history@1'](resolved, [place])) })]
         : [],

@@ -1,12 +1,12 @@
 // Checks that each cell of a team received exactly its task, the results it depends on, and its messages.
 //
 //   A8. What a cell should have received is derived here from the tasks and from the results as they crossed.
-import { decodeMessage, utf8Bytes } from '#base';
+import { utf8Bytes } from '#base';
 import type { CellId } from '#base';
+import { decodeDependency, decodeMail } from '#contracts';
 import type {
   Birth,
   CrossingContent,
-  DependencyHead,
   CrossingEnd,
   Frame,
   LedgerEntry,
@@ -89,7 +89,7 @@ type ObservedTasks = {
 };
 
 const recordMail = (team: CellId, content: string, { mail }: ObservedTasks): void => {
-  const one = decodeMessage(content) as Mail;
+  const one = decodeMail(content);
   mail.set(`${team}/${one.id}`, one);
 };
 
@@ -192,13 +192,7 @@ const resultFaults = (results: readonly CrossingContent[], expected: readonly Ta
     faults.push(`it was given ${results.length} results instead of ${expected.length}`);
   results.forEach(({ content }, index) => {
     const task = expected[index];
-    const {
-      task: id,
-      title,
-      assignee,
-      leftOut = 0,
-      text,
-    } = decodeMessage(content) as DependencyHead & { text: string };
+    const { task: id, title, assignee, leftOut = 0, text } = decodeDependency(content);
     if (task === undefined) return;
     const fullResult = task.result ?? '';
     const isWhole =
@@ -219,7 +213,7 @@ const mailFaults = (
 ): readonly string[] =>
   contents.flatMap(({ cell, kind, content }) => {
     if (cell !== birth.cell || kind !== 'message') return [];
-    const mail = decodeMessage(content) as Mail;
+    const mail = decodeMail(content);
     const teamMail = received.get(`${birth.parent}/${mail.id}`);
     const task = birth.task?.part === 'task' ? birth.task.task : '';
     const isSame =

@@ -2,8 +2,8 @@
 // is read.
 //
 //   A8. Who asked is derived here from the messages that were received, not taken from what the log says about an answer.
-import { decodeMessage } from '#base';
 import type { CellId } from '#base';
+import { decodeMail } from '#contracts';
 import type { CrossingEnd, Frame, Mail, ModelReply, ReceiveResult } from '#contracts';
 import { problemLocation } from './problems.ts';
 import type { AuditProblems } from './problems.ts';
@@ -140,7 +140,7 @@ type ReceivedMessage = {
 const readMessage = ({ received }: CellRecords, seq: number): ReceivedMessage => {
   const { entry, content = '{}\n' } = received.get(seq) ?? {};
   const isMail = entry?.kind === 'message' || entry?.kind === 'broadcast';
-  const { id = '', chain = '', message_type: type } = (isMail ? decodeMessage(content) : {}) as Partial<Mail>;
+  const { id = '', chain = '', message_type: type } = isMail ? decodeMail(content) : ({} as Partial<Mail>);
   return { from: entry?.other ?? 'outside', id, chain, asks: type === 'message' };
 };
 
@@ -149,7 +149,7 @@ const verifyPost = ({ frame, cell, work, records, report }: CheckContext): void 
   if (record.type !== 'post') return;
   const sent = contents
     .filter(({ kind, from }) => kind === 'message' && from === frame.cell)
-    .map(({ to, content }) => ({ to, ...(decodeMessage(content) as Mail) }));
+    .map(({ to, content }) => ({ to, ...decodeMail(content) }));
   for (const { id, chain } of sent)
     if (chain !== id && !work.chains.has(chain)) report(`${id} is in a chain that its sender never read`);
   if (record.name !== 'mail:answer') {

@@ -5,8 +5,9 @@
 //       Otherwise it gets the mail of all senders that ask nothing. The rest stays here.
 //   M3. What one sender may have unread is bounded by number and bytes, so no sender learns how much others have written. The
 //       result of a child always fits, because each child has only one.
-import { decodeMessage, utf8Bytes } from '#base';
+import { utf8Bytes } from '#base';
 import type { CellId } from '#base';
+import { decodeMail } from '#contracts';
 import type { Crossed, CrossingEnd, Mail } from '#contracts';
 
 /** Unread, from one sender. */
@@ -174,7 +175,7 @@ const toQueuedMessage = ({ kind, seq, from, content }: Mailable): QueuedMessage 
   const head = content.slice(0, content.indexOf('\n'));
   const asks = head.includes('"message_type":"message"');
   const isPlain = kind === 'message' && !head.includes('"expires_at"');
-  const { topic = null, expires_at: expiresAt } = isPlain ? ({} as Partial<Mail>) : (decodeMessage(content) as Mail);
+  const { topic = null, expires_at: expiresAt } = isPlain ? ({} as Partial<Mail>) : decodeMail(content);
   return { seq, kind, from, topic, asks, bytes: utf8Bytes(content), ...(expiresAt === undefined ? {} : { expiresAt }) };
 };
 

@@ -2,9 +2,9 @@
 //
 //   P1. A mailbox holds only what is in the log: a message is put there when its frame is written, in the order of frames.
 //   P2. A message is addressed to a cell: it never reaches a cell that has ended, or a later cell with the same name.
-import { decodeMessage } from '#base';
 import type { CellId } from '#base';
-import type { Agent, Crossed, Frame, Mail, SpawnIdentity, TeamPart } from '#contracts';
+import { decodeMail } from '#contracts';
+import type { Agent, Crossed, Frame, SpawnIdentity, TeamPart } from '#contracts';
 import { Directory, isMessage } from '#core/bus';
 import type { Member } from '#core/bus';
 import { messagesDefault } from '#core/crossings';
@@ -86,9 +86,9 @@ export class MailDelivery {
     const member = this.directory.get(cell);
     for (const { kind, from, seq } of member?.mailbox.unread ?? []) {
       if (kind !== 'message' || from === 'outside' || this.directory.get(from) === undefined) continue;
-      const { id, message_type: type } = decodeMessage(
+      const { id, message_type: type } = decodeMail(
         this.#addresses.get(cell)?.receivedCrossings.at(seq)?.content ?? '{}\n',
-      ) as Mail;
+      );
       if (type !== 'message') continue;
       // probe: post-unread-note
       const content = `Your message ${id} to ${member!.name} was not read: that agent has ended.`;

@@ -1,6 +1,6 @@
 // The events of the messages that changed with a frame.
-import { decodeMessage } from '#base';
-import type { CrossingKind, Frame, Mail } from '#contracts';
+import { decodeMail } from '#contracts';
+import type { CrossingKind, Frame } from '#contracts';
 import type { EventBody } from './event-envelope.ts';
 import type { MailFold } from './mail-states.ts';
 
@@ -18,7 +18,7 @@ export const mailEvents = (frame: Frame, mail: MailFold): readonly EventBody[] =
 const mailText = ({ contents = [] }: Frame, id: string): string | null =>
   contents
     .filter(({ kind, from, to }) => isMail(kind) && (from === 'outside' || to === 'outside'))
-    .map(({ content }) => decodeMessage(content) as Mail)
+    .map(({ content }) => decodeMail(content))
     .find((mail) => mail.id === id)?.text ?? null;
 
 const isMail = (kind: CrossingKind): boolean => kind === 'message' || kind === 'broadcast';

@@ -1,18 +1,16 @@
 // Tracks every message of a run: queued, delivered, read, or dead with a reason. Reads only frames.
-import { decodeMessage, sha256, utf8Bytes } from '#base';
+import { sha256, utf8Bytes } from '#base';
 import type { CellId } from '#base';
+import { decodeEnvelope, decodeMail, decodeRoutedMessages } from '#contracts';
 import type {
   CrossingContent,
   DeadLetter,
   DeadReason,
   CrossingEnd,
-  Envelope,
   Frame,
   FrameRecord,
-  Mail,
   MailReport,
   ReceiveResult,
-  RoutedMessages,
   Source,
 } from '#contracts';
 
@@ -83,7 +81,7 @@ const markHandedOn = (
   { from, content }: CrossingContent,
   { openReports }: State,
 ): readonly MutableReport[] => {
-  const { id } = decodeMessage(content) as Mail;
+  const { id } = decodeMail(content);
   for (const [key, letter] of openReports) {
     if (letter.id !== id || letter.to !== from) continue;
     openReports.delete(key);
@@ -107,7 +105,7 @@ const createReport = (frame: Frame, crossing: CrossingContent, state: State): Mu
   const { kind, from, to, content } = crossing;
   const sizes = { bytes: utf8Bytes(content), sha256: sha256(content), queuedAt: frame.at };
   if (kind === 'message' && frame.record.type === 'give') {
-    const { agent_id: sender, recipient_id: recipient } = JSON.parse(content) as RoutedMessages;
+    const { agent_id: sender, recipient_id: recipient } = decodeRoutedMessages(content);
     return {
       ...blank,
       ...sizes,
@@ -130,7 +128,7 @@ const createReport = (frame: Frame, crossing: CrossingContent, state: State): Mu
       topic,
       correlation_id: correlation,
       chain,
-    } = decodeMessage(content) as Mail;
+    } = decodeMail(content);
     return {
       ...blank,
       ...sizes,
@@ -146,7 +144,7 @@ const createReport = (frame: Frame, crossing: CrossingContent, state: State): Mu
     };
   }
   if (kind !== 'result' || from === 'outside' || !state.spawned.has(from)) return null;
-  const { agent_id: sender } = JSON.parse(content) as Envelope;
+  const { agent_id: sender } = decodeEnvelope(content);
   return {
     ...blank,
     ...sizes,

@@ -4,6 +4,7 @@
 //   Q2. The result contains only what crossed to the parent.
 import { limitBehind } from '#base';
 import type { CellId, Failure, Hash } from '#base';
+import { decodeEnvelope } from '#contracts';
 import type { AgentDefinition, Birth, Envelope, Frame, ProtocolEvent, RecordOf } from '#contracts';
 import { resolveLimits } from '#core/registry';
 
@@ -61,7 +62,7 @@ const resultEvents = (
           result: '',
           ...refusedPayload(end?.outcome.failure ?? failure ?? { code: 'crossing_refused' }),
         }
-      : resultPayload(JSON.parse(content) as Envelope)),
+      : resultPayload(decodeEnvelope(content))),
   };
   return [{ id: eventId(frame), topic: 'agent.result', type: 'spawn_result', correlation_id: child, at, payload }];
 };

@@ -1,6 +1,7 @@
 // Reports a run for people: who did what, what it used, and how it ended.
 import { CloisterError, omitUndefined, readRecordedBy, unknownKind } from '#base';
 import type { CellId } from '#base';
+import { decodeHistory } from '#contracts';
 import type {
   Attempt,
   Birth,
@@ -8,7 +9,6 @@ import type {
   ConversationRef,
   DurableEvent,
   Frame,
-  History,
   Outcome,
   RunReport,
   RunSummary,
@@ -146,9 +146,7 @@ const readContinuedBy = ([first, ...rest]: readonly Frame[]): readonly string[] 
 /** The history that the root cell received at its start. */
 const readHistory = ({ contents = [] }: Frame): RunReport['history'] => {
   const content = contents.find(({ kind }) => kind === 'history')?.content;
-  return content === undefined
-    ? []
-    : (JSON.parse(content) as History).entries.filter(({ category }) => category !== 'TOOLS');
+  return content === undefined ? [] : decodeHistory(content).entries.filter(({ category }) => category !== 'TOOLS');
 };
 
 /** Children are created after their parents, so in reverse order every child's total is complete before its parent adds it. */

@@ -1,6 +1,7 @@
 // What one session owns: the records, outputs and files of its cell. Of the rest of the run it sees only the cell's port.
 import { utf8Bytes } from '#base';
 import type { CellId, Json, RunId } from '#base';
+import { decodeInheritedFiles } from '#contracts';
 import type { Agent, CellPort, InheritedFiles, Settlement, ToolResultValue, CellFolder, CellFolders } from '#contracts';
 import type { CellLimits } from '#core/registry';
 import { inheritedFolder } from './inherited-folder.ts';
@@ -56,7 +57,7 @@ export class Cell {
   get #inherited(): Pick<InheritedFiles, 'files' | 'outputs'> {
     // probe: inherited-crossing
     const crossed = this.runtime.received.addedContext('at creation').find(({ kind }) => kind === 'file');
-    return crossed === undefined ? nothingInherited : (JSON.parse(crossed.content) as InheritedFiles);
+    return crossed === undefined ? nothingInherited : decodeInheritedFiles(crossed.content);
   }
 
   /** How many bytes of one result are shown. */

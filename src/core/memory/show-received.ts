@@ -3,7 +3,8 @@
 //   H1. Of a cell's SYSTEM only its own prompt is shared: not the runtime's lines (name, tools, guidance), not tool schemas, and
 //       not the prompt that its own caller shared with it.
 //   H2. A prompt that an operator wrote arrives as system text; one that a model wrote, as data.
-import type { Agent, Crossed, RoutedMessages, Segment, SharedMessage, ShareName } from '#contracts';
+import { decodeHistory, decodeRoutedMessages } from '#contracts';
+import type { Agent, Crossed, Segment, SharedMessage, ShareName } from '#contracts';
 import type { History, Source } from '#contracts';
 import { fillDate, rules } from '#core/rules';
 import type { ContextWindow } from './context-window.ts';
@@ -13,7 +14,7 @@ export const showReceived = (window: ContextWindow, { kind, seq, content }: Cros
   const of: readonly Source[] = [{ from: 'crossing', seq }];
   if (kind === 'note') return window.add({ rule: 'note@1', of }, 'DIALOG');
   if (kind === 'message')
-    return (JSON.parse(content) as RoutedMessages).parts.forEach(({ category }, index) =>
+    return decodeRoutedMessages(content).parts.forEach(({ category }, index) =>
       window.add({ rule: 'routed@1', of, with: [index] }, category === 'CONTEXT' ? 'CONTEXT' : 'DIALOG'),
     );
   if (kind === 'share')
@@ -21,7 +22,7 @@ export const showReceived = (window: ContextWindow, { kind, seq, content }: Cros
       window.add({ rule: category === 'SYSTEM' ? 'shared-system@1' : 'share@1', of, with: [index] }, category),
     );
   if (kind !== 'history') return;
-  const { entries, leftOut } = JSON.parse(content) as History;
+  const { entries, leftOut } = decodeHistory(content);
   if (leftOut > 0) window.add({ rule: 'left-out@1', of }, 'DIALOG');
   // Vendors refuse calls in a request without tools.
   const shownParts = window.hasTools ? [1, 2] : [0];
@@ -63,7 +64,7 @@ export const shareableInCrossing = (
 ): readonly SharedMessage[] => {
   if (kind !== 'history' || !share.includes('context')) return [];
   const resolved = [{ from: 'crossing', kind, content }] as const;
-  return (JSON.parse(content) as History).entries.flatMap(({ category }, index): SharedMessage[] => {
+  return decodeHistory(content).entries.flatMap(({ category }, index): SharedMessage[] => {
     const part = category === 'CONTEXT' ? rules['history@1'](resolved, [index]) : undefined;
     return part !== undefined && 'message' in part ? [{ category: 'CONTEXT', text: messageText(part.message) }] : [];
   });

@@ -3,6 +3,7 @@
 //   The child gets its goal and what its definition asks for, and nothing else from its caller; `reason` goes to the log only.
 import { utf8Bytes } from '#base';
 import type { Failure, Json, JsonObject } from '#base';
+import { decodeEnvelope } from '#contracts';
 import type { Agent, ChildRequest, ChildResultRef, Envelope, OwnOperation, Settlement, Source } from '#contracts';
 import { agentIdentity } from '#core/cells';
 import type { Cell } from '#core/memory';
@@ -70,7 +71,7 @@ export const readChildResult = ({ cell }: Session, settled: Settlement<unknown>)
   const content = cell.runtime.received.at(crossing)?.content;
   return content === undefined
     ? null
-    : { envelope: JSON.parse(content) as Envelope, source: { from: 'crossing', seq: crossing } };
+    : { envelope: decodeEnvelope(content), source: { from: 'crossing', seq: crossing } };
 };
 
 /** Only a completed child has answered. Any other is listed as missing, even if it returned some text. */

@@ -1,7 +1,7 @@
 // The prompts of a team's cells, built from tasks alone, so they do not depend on anything else that ran.
 import type { Task, TeamMessage } from '#contracts';
 import { dependencyText, truncateHandover, messagesText, synthesisText } from '#core/rules';
-import type { Dependency } from '#core/rules';
+import type { Dependency } from '#contracts';
 import { newestTeamTexts } from '#core/tasks';
 import { answerGoal } from './coordinator-prompts.ts';
 

@@ -1,6 +1,7 @@
 // Starts a run: open the root cell, cross the goal in, run the session, cross the result out, close.
 import { CloisterError, omitUndefined } from '#base';
 import type { CellId } from '#base';
+import { decodeTeamGoal } from '#contracts';
 import type {
   Agent,
   Birth,
@@ -13,7 +14,6 @@ import type {
   PassedOverModel,
   CrossingRefusal,
   SpawnIdentity,
-  TeamGoal,
   RunPorts,
 } from '#contracts';
 import { answerReserve, earliestDeadline, lowerCaps, partyOf, readRecordedRun } from '#core/cells';
@@ -109,7 +109,7 @@ const rootBirth = (
 /** Whether the coordinator will write an answer. */
 const hasAnswer = ({ team }: Agent, goal: string | null): boolean => {
   if (team === null || goal === null) return false;
-  const { answer, planOnly } = JSON.parse(goal) as TeamGoal;
+  const { answer, planOnly } = decodeTeamGoal(goal);
   return answer && planOnly !== true;
 };
 

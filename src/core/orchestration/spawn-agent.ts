@@ -5,11 +5,11 @@
 //   H3. The definition sets which agents, how many, how deep and how often; a call can only ask for less.
 import { isName, nearestName, utf8Bytes } from '#base';
 import type { CellId, Failure, Json, JsonObject } from '#base';
+import { decodeEnvelope } from '#contracts';
 import type {
   Agent,
   ChildOperation,
   ChildRequest,
-  Envelope,
   PendingOperation,
   PostRequest,
   ShareName,
@@ -293,7 +293,7 @@ const reportEnd = (
 ): PostRequest => {
   const seq = settled?.ok === true ? settled.value.crossing : null;
   const content = seq === null ? undefined : cell.runtime.received.at(seq)?.content;
-  const status = content === undefined ? 'cancelled' : (JSON.parse(content) as Envelope).status;
+  const status = content === undefined ? 'cancelled' : decodeEnvelope(content).status;
   return { kind: 'report-end', name, status, seq };
 };
 

@@ -1,5 +1,6 @@
 // Tasks that are added to a team while it works. They are checked when they are added, and queued when their message is read.
-import { CloisterError, extractJson, decodeMessage } from '#base';
+import { CloisterError, extractJson } from '#base';
+import { decodeMail } from '#contracts';
 import type { Agent, Mail, TaskSpec } from '#contracts';
 import { parseTasks } from '#core/tasks';
 import type { KnownTasks, TaskQueue } from '#core/tasks';
@@ -66,7 +67,7 @@ export class TaskIntake {
   /** Ids of tasks in unread messages, which remain in the mailbox after a crash. */
   #unreadTaskIds(unread: readonly string[]): readonly string[] {
     return unread.flatMap((content) => {
-      const mail = decodeMessage(content) as Mail;
+      const mail = decodeMail(content);
       return this.isTaskMessage(mail) ? parseSpecs(mail.text).map(({ id = '' }) => id) : [];
     });
   }

@@ -4,13 +4,13 @@
 //   T2. What happens next depends only on the queue, and the queue only on settlements in recorded order: a replay takes the same path.
 //   T3. All settlements are read before anything is decided, so a reader of the log alone arrives at the same queue.
 //   T4. Results stay in this session. Only dependent tasks and the final answer read them.
-import { CloisterError, extractJson, findJsonAnswer, decodeMessage } from '#base';
+import { CloisterError, extractJson, findJsonAnswer } from '#base';
 import type { Failure, Json, JsonObject } from '#base';
+import { decodeEnvelope, decodeMail, decodeTeamGoal } from '#contracts';
 import type {
   Agent,
   ChildOperation,
   Envelope,
-  Mail,
   Outcome,
   PendingOperation,
   ReceiveResult,
@@ -276,7 +276,7 @@ export class TeamSessionRunner {
     const { received } = this.#cell.runtime;
     const content = received.at(settled.value.crossing)?.content;
     received.forget(settled.value.crossing);
-    return content === undefined ? { code: 'crossing_refused' } : (JSON.parse(content) as Envelope);
+    return content === undefined ? { code: 'crossing_refused' } : decodeEnvelope(content);
   }
 
   #receive(settled: Settlement<ReceiveResult>): void {
@@ -285,7 +285,7 @@ export class TeamSessionRunner {
       const arrived = received.at(seq);
       received.forget(seq);
       if (arrived?.kind !== 'message') continue;
-      const mail = decodeMessage(arrived.content) as Mail;
+      const mail = decodeMail(arrived.content);
       // Tasks that were already added change nothing.
       // probe: team-take-tasks
       if (this.intake.isTaskMessage(mail)) this.#addTasks(this.intake.takeTasks(mail.text));
@@ -344,7 +344,7 @@ const backOffMsMax = 60_000;
 /** The request of the caller. A team that an agent calls gets only a goal. */
 const readTeamGoal = ({ runtime, parent }: Cell): TeamGoal => {
   const content = runtime.received.at(0)?.content ?? '';
-  return parent === null ? (JSON.parse(content) as TeamGoal) : { goal: content, tasks: null, answer: true };
+  return parent === null ? decodeTeamGoal(content) : { goal: content, tasks: null, answer: true };
 };
 
 const failureFrom = (error: unknown): Failure => {

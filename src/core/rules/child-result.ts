@@ -1,6 +1,7 @@
 // Renders a child's answer for its parent's model: framed as data, with the sender set by the runtime.
 import { errorText1, limitSentence } from '#base';
 import type { Json } from '#base';
+import { decodeEnvelope } from '#contracts';
 import type { Envelope, Settlement } from '#contracts';
 import { dataFrame, lineBreak } from './data-frame.ts';
 import type { FrameLine } from './data-frame.ts';
@@ -27,7 +28,7 @@ export const childResultRule: Rule = ([call, operation, crossing], [bytesMax = 0
 
 export const readEnvelope = (source: ResolvedSource | undefined): Envelope => {
   if (source?.from !== 'crossing') throw new TypeError('the rule needs a crossing');
-  return JSON.parse(source.content) as Envelope;
+  return decodeEnvelope(source.content);
 };
 
 export const operationFailure = (source: ResolvedSource | undefined) => {

@@ -71,7 +71,6 @@ export {
   resultOutputName,
   synthesisText,
 } from './tasks.ts';
-export type { Dependency } from './tasks.ts';
 export { isMadeBy, recordedVersions, ruleFamily, ruleInFormat, versionsByFormat } from './recorded-versions.ts';
 export type { RecordedVersions } from './recorded-versions.ts';
 export type { ResolvedSource, Rule } from './rule.ts';

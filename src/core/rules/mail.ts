@@ -1,6 +1,7 @@
 // Renders mail for a model: as data, with the sender set by the runtime.
-import { decodeMessage, errorText1, limitSentence } from '#base';
-import type { Envelope, Mail, ReceiveResult, RoutedMessages } from '#contracts';
+import { errorText1, limitSentence } from '#base';
+import { decodeEnvelope, decodeMail, decodeRoutedMessages } from '#contracts';
+import type { Envelope, ReceiveResult } from '#contracts';
 import { exceedsPreview, previewIfLong, missingText, shownLines } from './child-result.ts';
 import { dataFrame, toOneLine } from './data-frame.ts';
 import { sourceCall, failureText, sourceText, toolMessage, userMessage } from './dialog.ts';
@@ -37,7 +38,7 @@ export const receivedRule: Rule = ([call, operation, ...crossings], [bytesMax = 
 
 /** deferred@1. Sources: the crossings of a person's messages that the session read while it worked for another. */
 export const deferredRule: Rule = (crossings) => {
-  const ids = crossings.map((crossing) => (decodeMessage(sourceText(crossing)) as Mail).id);
+  const ids = crossings.map((crossing) => decodeMail(sourceText(crossing)).id);
   return userMessage(
     `Now answer the user's ${ids.length === 1 ? 'message' : 'messages'} ${ids.join(', ')}, which you read while you worked on something else.`,
   );
@@ -52,7 +53,7 @@ export const isLongMail = (crossing: ResolvedSource, bytesMax: number): boolean 
 
 /** routed@1. Source: the crossing. Number: index of the part in it. */
 export const routedRule: Rule = ([crossing], [place = 0]) => {
-  const { agent_id: sender, parts } = JSON.parse(sourceText(crossing)) as RoutedMessages;
+  const { agent_id: sender, parts } = decodeRoutedMessages(sourceText(crossing));
   const part = parts[place];
   if (part === undefined) throw new TypeError('routed@1 needs an existing part');
   return userMessage(dataFrame(`From ${toOneLine(sender)}'s context (${part.category.toLowerCase()}):`, part.text));
@@ -76,8 +77,8 @@ type ReadableMail = { readonly heading: string; readonly body: string; readonly 
 
 const parseMail = (crossing: ResolvedSource | undefined): ReadableMail => {
   if (crossing?.from !== 'crossing') throw new TypeError('the rule needs a crossing');
-  if (crossing.kind === 'result') return readResultMail(JSON.parse(crossing.content) as Envelope);
-  const { agent_id: sender, message_type: type, topic, id, text: body } = decodeMessage(crossing.content) as Mail;
+  if (crossing.kind === 'result') return readResultMail(decodeEnvelope(crossing.content));
+  const { agent_id: sender, message_type: type, topic, id, text: body } = decodeMail(crossing.content);
   const from = sender === null ? 'the user' : toOneLine(sender);
   if (type === 'broadcast') return { heading: `${from} on topic ${topic} (message_id ${id}):`, body };
   const heading = `${type === 'answer' ? 'Answer' : 'Message'} from ${from} (message_id ${id}):`;

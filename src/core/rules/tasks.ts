@@ -1,7 +1,8 @@
 // Renders a task for the cell that works on it (its text, the results it depends on, its messages), and all results for
 // the coordinator's answer. Text from other agents is framed as data, with title and sender set by the runtime.
-import { decodeMessage, utf8Bytes } from '#base';
-import type { DependencyHead, Mail } from '#contracts';
+import { utf8Bytes } from '#base';
+import { decodeDependency, decodeMail } from '#contracts';
+import type { Dependency, DependencyHead } from '#contracts';
 import { shownLines, splitIfLong } from './child-result.ts';
 import { dataFrame, toOneLine } from './data-frame.ts';
 import { sourceText, userMessage } from './dialog.ts';
@@ -21,7 +22,7 @@ export const taskMessagesRule: Rule = (crossings) =>
   userMessage(
     messagesText(
       crossings.map((crossing) => {
-        const { agent_id: from, text: content } = decodeMessage(sourceText(crossing)) as Mail;
+        const { agent_id: from, text: content } = decodeMail(sourceText(crossing));
         return { from, content };
       }),
     ),
@@ -31,10 +32,8 @@ export const taskMessagesRule: Rule = (crossings) =>
 export const synthesisRule: Rule = (crossings, [bytesMax = 0]) =>
   userMessage(synthesisText(crossings.map(readDependency), bytesMax));
 
-export type Dependency = DependencyHead & { readonly text: string };
-
 export const readDependency = (crossing: ResolvedSource | undefined): Dependency =>
-  decodeMessage(sourceText(crossing)) as Dependency;
+  decodeDependency(sourceText(crossing));
 
 /** Headings before the first result: none, for prerequisites, or for all results so far. */
 const contextHeadings = ['', '## Context from prerequisite tasks\n\n', '## Results of all tasks so far\n\n'];

@@ -2,7 +2,8 @@
 //
 //   M1. The summary comes back as a crossing, so it has an origin like everything else.
 //   M2. The summary is optional: if it fails or is too long, code makes room instead.
-import type { Envelope, Model, Segment } from '#contracts';
+import { decodeEnvelope } from '#contracts';
+import type { Model, Segment } from '#contracts';
 import { dropEarlierCalls, findOldTurns } from '#core/memory';
 import type { Session } from './state.ts';
 import { roomFor, windowLimit } from './window-limit.ts';
@@ -22,7 +23,7 @@ export const compactByModel = async (session: Session, model: Model): Promise<vo
   session.workClock.add(settled!);
   if (!settled!.ok) return;
   const { crossing: seq } = settled!.value;
-  const { status, output } = JSON.parse(cell.runtime.received.at(seq)?.content ?? 'null') as Envelope;
+  const { status, output } = decodeEnvelope(cell.runtime.received.at(seq)?.content ?? 'null');
   const bytes = old.reduce((sum, segment) => sum + segment.bytes, 0);
   if (status !== 'completed' || output.trim() === '' || output.length * 2 > bytes) return;
   window.replace(first, last, { rule: 'summary@1', of: [{ from: 'crossing', seq }] }, 'DIALOG');

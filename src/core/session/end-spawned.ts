@@ -5,6 +5,7 @@
 //   S3. Agents that have not finished their work are named, with the reason. A session that leaves such work is not `completed`.
 import { CloisterError, deepFreeze, errorText1, limitSentence, utf8Bytes } from '#base';
 import type { ErrorCode } from '#base';
+import { decodeEnvelope } from '#contracts';
 import type { Envelope, Outcome, SpawnedChild, SpawnedOutcome } from '#contracts';
 import { spawnedWaitName } from '#core/events';
 import { cutBytes } from '#core/rules';
@@ -71,7 +72,7 @@ const endOf = async ({ cell: { runtime } }: Session, { pending }: SpawnedChild):
   try {
     const settled = pending.settled ?? (await runtime.first([pending])).settled!;
     if (!settled.ok) return { failure: settled.failure.code };
-    return JSON.parse(runtime.received.at(settled.value.crossing)!.content) as Envelope;
+    return decodeEnvelope(runtime.received.at(settled.value.crossing)!.content);
   } catch {
     return null;
   }

@@ -1,6 +1,6 @@
 // Shows a session its mail. Each message is shown once.
-import { decodeMessage } from '#base';
-import type { Mail, Source } from '#contracts';
+import { decodeMail } from '#contracts';
+import type { Source } from '#contracts';
 import { isLongMail, mailOutputName, mailBody } from '#core/rules';
 import type { ResolvedSource } from '#core/rules';
 import { mailBytesMax } from './send-mail.ts';
@@ -62,7 +62,7 @@ const noteReads = (session: Session, seqs: readonly number[]): void => {
     const { kind, content } = crossingAt(session, seq);
     const from = session.cell.runtime.received.at(seq)?.from;
     if (kind === 'result' || from === undefined) continue;
-    const { chain } = decodeMessage(content) as Mail;
+    const { chain } = decodeMail(content);
     session.reads = [...session.reads.filter((read) => read.from !== from), { from, chain, isFollowed: false }];
   }
 };
@@ -73,6 +73,6 @@ const askersOf = (session: Session, seqs: readonly number[]) =>
     const { kind, content } = crossingAt(session, seq);
     const from = session.cell.runtime.received.at(seq)?.from;
     if (kind !== 'message' || from === undefined) return [];
-    const { id, message_type: type, chain } = decodeMessage(content) as Mail;
+    const { id, message_type: type, chain } = decodeMail(content);
     return type === 'message' ? [{ from, id, chain, seq }] : [];
   });

@@ -1,12 +1,11 @@
 // Tracks the tasks of a run's teams after each frame. Reads only frames: the runtime's own task queue, driven by the log.
-import { extractJson, decodeMessage, readRecordedBy, unknownKind, utf8Bytes } from '#base';
+import { extractJson, readRecordedBy, unknownKind, utf8Bytes } from '#base';
 import type { CellId, Failure, Hash } from '#base';
+import { decodeEnvelope, decodeMail, decodeTeamGoal } from '#contracts';
 import type {
   Birth,
   CrossingContent,
-  Envelope,
   Frame,
-  Mail,
   ReceiveResult,
   RecordOf,
   Task,
@@ -127,7 +126,7 @@ const startCell = (frame: Frame, birth: Birth, state: State): void => {
 };
 
 const openTeam = ({ cell, parent }: Birth, goal: string, rules: TeamRules, state: State): void => {
-  const request = parent === null ? (JSON.parse(goal) as TeamGoal) : { goal, tasks: null, answer: true };
+  const request = parent === null ? decodeTeamGoal(goal) : { goal, tasks: null, answer: true };
   const { members, memoryScope, retries } = rules;
   const { texts } = state;
   const onChange = (task: Task): void => void state.changed.set(task, cell);
@@ -159,7 +158,7 @@ const endPart = (frame: Frame, cell: CellId, { parts }: State): void => {
   parts.delete(cell);
   if (team === undefined || part === undefined) return;
   const content = frame.contents?.find(({ kind, from }) => kind === 'result' && from === cell)?.content;
-  const ended = content === undefined ? ({ code: 'crossing_refused' } as const) : (JSON.parse(content) as Envelope);
+  const ended = content === undefined ? ({ code: 'crossing_refused' } as const) : decodeEnvelope(content);
   if (part.part === 'plan' && !('code' in ended) && ended.status === 'completed')
     tryChange(() => team.queue.add(plannedTasks(ended.output)));
   if (part.part === 'task') tryChange(() => endTask(team.queue, part.task, ended));
@@ -192,7 +191,7 @@ const takeMail = (team: TeamState, key: string, { mail }: State): void => {
   const content = mail.get(key);
   mail.delete(key);
   if (content === undefined) return;
-  const { agent_id: sender, recipient_id: reader, text } = decodeMessage(content) as Mail;
+  const { agent_id: sender, recipient_id: reader, text } = decodeMail(content);
   // A message for a member does not contain tasks.
   if (sender === null && !Object.hasOwn(team.rules.members, reader))
     tryChange(() => team.queue.add(JSON.parse(text) as readonly TaskSpec[]));

@@ -1,8 +1,8 @@
 // Computes what every cell of a team should have been shown, from the case and from the recorded crossings, and where each part
 // comes from.
-import { decodeMessage } from '#base';
 import type { CellId } from '#base';
-import type { CrossingEnd, Envelope, Frame, Mail, ReceiveResult, Task, TeamMessage } from '#contracts';
+import { decodeEnvelope, decodeMail } from '#contracts';
+import type { CrossingEnd, Envelope, Frame, ReceiveResult, Task, TeamMessage } from '#contracts';
 import { followTasks } from '#core/tasks';
 import { shownBytesMax } from '#core/memory';
 import { resolveLimits } from '#core/registry';
@@ -57,7 +57,7 @@ export class ExpectedPrompts {
     for (const seq of messages) this.#queueMessage(this.#mailbox.get(seq));
     const ended = record.ended?.cell;
     const result = contents.find(({ kind, from }) => kind === 'result' && from === ended)?.content;
-    if (ended !== undefined && result !== undefined) this.#cellEnded(ended, JSON.parse(result) as Envelope);
+    if (ended !== undefined && result !== undefined) this.#cellEnded(ended, decodeEnvelope(result));
   }
 
   #queueMessage(message: SentMessage | undefined): void {
@@ -156,6 +156,6 @@ export class ExpectedPrompts {
 }
 
 const readMessage = (content: string, from: CrossingEnd): SentMessage => {
-  const { id, agent_id, recipient_id, text } = decodeMessage(content) as Mail;
+  const { id, agent_id, recipient_id, text } = decodeMail(content);
   return { id, from: agent_id, to: recipient_id, content: text, sender: from === 'outside' ? null : from };
 };

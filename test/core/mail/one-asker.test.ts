@@ -1,8 +1,8 @@
 /* eslint-disable vitest/no-standalone-expect -- hooks of tests that are below */
 // A resident works for one asker at a time, and its answer goes to that asker only.
 import { afterEach, expect, test } from 'vitest';
-import { decodeMessage } from '#base';
-import type { Agent, Mail } from '#contracts';
+import { decodeMail } from '#contracts';
+import type { Agent } from '#contracts';
 import { auditRun } from '#core/audit';
 import { agent, cheap } from '../session/driver.ts';
 import { Stage } from './stage.ts';
@@ -59,7 +59,7 @@ const recorded = () =>
       ? [
           {
             to: JSON.stringify(record.about?.['to']).replaceAll(/"|-.*/gu, ''),
-            texts: contents.map(({ content }) => (decodeMessage(content) as Mail).text),
+            texts: contents.map(({ content }) => decodeMail(content).text),
           },
         ]
       : [],

@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest';
 import { validate } from '#adapters/schemas';
 import { memoryCellFolders } from '#adapters/cell-folders';
-import { canonicalJson, encodeMessage, decodeMessage, sha256, utf8Bytes, zeroHash } from '#base';
+import { canonicalJson, encodeMessage, sha256, utf8Bytes, zeroHash } from '#base';
+import { decodeDependency } from '#contracts';
 import type { CellId, RunId } from '#base';
 import type { Frame, Model, TeamGoal } from '#contracts';
 import { auditRun, explainCell } from '#core/audit';
@@ -90,7 +91,7 @@ const birthOfTask = (frames: Mutable[], id: string): Mutable =>
 const contentsOfKind = (frame: Mutable, kind: string): Mutable[] =>
   frame.contents.filter((one: Mutable) => one.kind === kind);
 const rewrite = (content: Mutable, change: object): void => {
-  const { text, ...head } = { ...decodeMessage(content.content), ...change };
+  const { text, ...head } = { ...decodeDependency(content.content), ...change };
   content.content = encodeMessage(head, text);
 };
 

@@ -1,0 +1,34 @@
+// The content of crossings as values. It crosses as text, and this is the only place that says which text is what.
+import type { History, InheritedFiles } from './conversation.ts';
+import type { Mail, RoutedMessages } from './mail.ts';
+import type { Envelope } from './session.ts';
+import type { DependencyHead, TeamGoal } from './team.ts';
+
+/** The content of a `dependency` crossing. */
+export type Dependency = DependencyHead & { readonly text: string };
+
+/** A `message` or `broadcast` crossing, except one in a `give` record. */
+export const decodeMail = (content: string): Mail => decodeHead(content) as Mail;
+
+export const decodeDependency = (content: string): Dependency => decodeHead(content) as Dependency;
+
+/** A `result` crossing. */
+export const decodeEnvelope = (content: string): Envelope => JSON.parse(content) as Envelope;
+
+/** A `history` crossing. */
+export const decodeHistory = (content: string): History => JSON.parse(content) as History;
+
+/** A `message` crossing in a `give` record. */
+export const decodeRoutedMessages = (content: string): RoutedMessages => JSON.parse(content) as RoutedMessages;
+
+/** A `file` crossing. */
+export const decodeInheritedFiles = (content: string): InheritedFiles => JSON.parse(content) as InheritedFiles;
+
+/** The `goal` crossing of a team that was called with tasks, or from outside. */
+export const decodeTeamGoal = (content: string): TeamGoal => JSON.parse(content) as TeamGoal;
+
+/** One line of JSON, then the text, unescaped: see `encodeMessage`. Throws if there is no such line. */
+const decodeHead = (content: string): object => {
+  const end = content.indexOf('\n');
+  return { ...(JSON.parse(content.slice(0, Math.max(0, end))) as object), text: content.slice(end + 1) };
+};
