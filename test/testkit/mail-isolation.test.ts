@@ -110,9 +110,9 @@ describe('agents that spawn agents, and whose tools share state', () => {
     const [difference] = differences;
     expect(difference).toMatchObject({
       sink: expect.stringMatching(/^lead › scout #\d+: request \d+ to the model$/u),
-      varied: expect.stringMatching(/^(?:lead|every "lead")$/u),
+      varied: expect.stringMatching(/^(?:lead|every "lead"|lead › drawn-\d #\d+)$/u),
       shortest: expect.stringMatching(
-        /^\d+ acts \(.*lead: .*spawn_agent scout.*\); (?:every "lead"|lead): .*remember/u,
+        /^\d+ acts \(.*lead: .*spawn_agent scout.*\); (?:every "lead"|lead|lead › drawn-\d #\d+): .*remember/u,
       ),
     });
     expect(difference!.one).not.toBe(difference!.other);

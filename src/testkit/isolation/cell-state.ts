@@ -51,6 +51,10 @@ export class CellState {
     this.observer = new Observer(planned.testAgent.sentTools);
   }
 
+  get place(): string {
+    return this.planned.place;
+  }
+
   /** Finds the call that begins now. */
   matchCall(args: string): ObservedCall | undefined {
     const fits = ({ input }: ObservedCall): boolean => args.slice(0, comparedMax) === input.slice(0, comparedMax);

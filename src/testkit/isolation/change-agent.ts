@@ -1,6 +1,6 @@
 // Gives one agent another definition that other agents cannot distinguish from the original: instructions, settings, own tools,
-// and even the name.
-import type { Agent, AgentOptions, ToolDefinition } from '#contracts';
+// and even the name. And limits that no private work of a cell can reach.
+import type { Agent, AgentOptions, Limits, ToolDefinition } from '#contracts';
 import type { Rng } from './rng.ts';
 
 export const changeAgent = (options: AgentOptions, rng: Rng, names: ReadonlySet<string>): AgentOptions => {
@@ -35,6 +35,37 @@ const extraTool = (rng: Rng): ToolDefinition => ({
   repeat: 'free',
   execute: () => '',
 });
+
+/** For an agent that others can observe at work: its instructions, settings and the order of its tools. */
+export const changeInstructions = (options: AgentOptions, rng: Rng): AgentOptions => {
+  const { tools = [], settings = {}, prompt } = options;
+  return {
+    ...options,
+    prompt: `${prompt}\n${rng.words()} ${'and '.repeat(rng.below(20))}`,
+    usage: rng.words(),
+    settings: { ...settings, temperature: rng.below(10) / 10 },
+    tools: rng.percent(50) ? tools.toReversed() : tools,
+  };
+};
+
+/** Limits that a cell's own turns, or time, could otherwise reach. */
+export const liftLimits = (limits: Limits = {}, contextTokensMin: number): Limits => {
+  const { contextTokensMax = 0 } = limits;
+  return {
+    ...limits,
+    timeout_ms: 1e9,
+    llmTimeout: 1e9,
+    toolTimeout: 1e9,
+    mailTimeout: 1e9,
+    maxToolTurns: 1_000,
+    max_steps: 1e5,
+    max_output_files: 1e5,
+    max_output_size_bytes: 1e9,
+    maxHops: 1e6,
+    answersPerMinute: 1e6,
+    ...(contextTokensMax > 0 ? { contextTokensMax: Math.max(contextTokensMax, contextTokensMin) } : {}),
+  };
+};
 
 /** Names that more than one agent has. */
 export const namesakes = (agents: readonly Agent[]): ReadonlySet<string> => {

@@ -1,7 +1,8 @@
 // Checks non-interference of a user's agents by running them in many pairs.
-import type { VerifyDifference, VerifyReport } from '#contracts';
+import type { VerifyReport } from '#contracts';
 import { checkMail, spawnsOrMails } from './check-mail.ts';
-import type { PairCheckOptions, PairCheckReport } from './check-mail.ts';
+import { checkPairs, nothingVaried } from './check-pairs.ts';
+import type { Explanation, PairCheckOptions, PairCheckReport } from './check-pairs.ts';
 import { Pairs } from './compare-pair.ts';
 import type { PairResult } from './compare-pair.ts';
 import { describeCase, variedName } from './describe-case.ts';
@@ -50,28 +51,13 @@ export const checkIsolation = async (
   if (subject.agent.team !== null) return checkTeamIsolation(subject, graphs, checkIsolation);
   const setup = new IsolationSetup(subject);
   const pairs = new Pairs(setup, recordsEvery);
-  const seen = { pairs: 0, sights: 0, bytes: 0 };
-  const differences: VerifyDifference[] = [];
-  // Some pairs cannot be compared; the next seed replaces them.
-  for (let at = seed; seen.pairs < wanted && at < seed + 4 * wanted + 64; at++) {
-    if (signal?.aborted === true) break;
-    const compared = await pairs.compare(at);
-    if (compared === null) continue;
-    seen.pairs++;
-    seen.sights += compared.observations;
-    seen.bytes += compared.bytes;
-    if (seen.pairs % progressEvery === 0) progress?.(seen.pairs);
-    if (compared.difference === null) continue;
-    const shortest = await shortestCase(pairs, compared, at);
-    const isSteady = await pairs.isReproducible(shortest.seed);
-    // A difference that shows only after other runs is reproduced by repeating all of them.
-    const command = shortest.isAlone ? again(shortest.seed, 1) : again(seed, seen.pairs);
-    differences.push(describeDifference(shortest.compared, isSteady, command));
-    break;
-  }
-  progress?.(seen.pairs);
-  const missed = differences.length > 0 ? [] : shortfallNote(seen.pairs, wanted, pairs.obstacle);
-  const calls = { ...seen, differences, notes: [...setupNotes(setup), ...missed] };
+  const compared = await checkPairs(pairs, graphs, {
+    explain: (found, at) => explain(pairs, found, at),
+    noun: 'pairs',
+  });
+  progress?.(compared.pairs);
+  const calls = { ...compared, notes: [...setupNotes(setup), ...compared.notes] };
+  const { differences } = calls;
   const checksMail = spawnsOrMails(subject.agent) && differences.length === 0 && signal?.aborted !== true;
   const mail = checksMail ? await checkMail(subject, mailOptions(calls, { ...options, seed, again })) : null;
   const report = mail === null ? calls : addMailReport(calls, mail);
@@ -82,11 +68,9 @@ export const checkIsolation = async (
   return withTeamsBelow(complete, subject, { ...graphs, again: () => again(seed, wanted) }, checkIsolation);
 };
 
-type PairTotals = PairCheckReport;
-
 /** Half as many more, but enough to spawn most agents. */
 const mailOptions = (
-  calls: PairTotals,
+  calls: PairCheckReport,
   { seed, again, signal, progress, pairs = pairsDefault }: IsolationOptions & Pick<PairCheckOptions, 'seed' | 'again'>,
 ): PairCheckOptions => ({
   seed,
@@ -100,7 +84,7 @@ const mailOptions = (
 
 const mailPairsMin = 20;
 
-const addMailReport = (calls: PairTotals, mail: PairCheckReport): PairTotals => ({
+const addMailReport = (calls: PairCheckReport, mail: PairCheckReport): PairCheckReport => ({
   pairs: calls.pairs + mail.pairs,
   sights: calls.sights + mail.sights,
   bytes: calls.bytes + mail.bytes,
@@ -108,12 +92,18 @@ const addMailReport = (calls: PairTotals, mail: PairCheckReport): PairTotals => 
   notes: [...calls.notes, ...mail.notes],
 });
 
-const describeDifference = (compared: PairResult, isSteady: boolean, again: string): VerifyDifference => ({
-  ...compared.difference!,
-  varied: isSteady ? variedName(compared) : 'nothing (the same run gives a different result when repeated)',
-  shortest: describeCase(compared),
-  again,
-});
+const explain = async (pairs: Pairs, found: PairResult, at: number): Promise<Explanation> => {
+  const { compared, seed, isAlone } = await shortestCase(pairs, found, at);
+  const isSteady = await pairs.isReproducible(seed);
+  return {
+    ...compared.difference!,
+    varied: isSteady ? variedName(compared) : nothingVaried,
+    shortest: describeCase(compared),
+    // A difference that shows only after other runs is reproduced by repeating all of them.
+    seed: isAlone ? seed : null,
+    isProof: true,
+  };
+};
 
 const setupNotes = ({ tree }: IsolationSetup): readonly string[] => [
   ...tree.notes,
@@ -121,10 +111,5 @@ const setupNotes = ({ tree }: IsolationSetup): readonly string[] => [
     ? []
     : [`"${tree.root.agent.name}" calls no other agents, so only its caller is compared.`]),
 ];
-
-const shortfallNote = (compared: number, wanted: number, obstacle: string): readonly string[] =>
-  compared >= wanted
-    ? []
-    : [`Only ${compared} of ${wanted} pairs were compared${obstacle === '' ? '' : `; one could not be: ${obstacle}`}.`];
 
 const freshSeed = (): number => Math.floor(Math.random() * 1e9);

@@ -9,18 +9,15 @@ import { limitBehind } from '#base';
 import type { ErrorCode } from '#base';
 import { Rng } from './rng.ts';
 import { groupOfSeed } from './case-size.ts';
-import { firstDifference } from './observer.ts';
-import type { Difference } from './observer.ts';
+import { compareObservations, firstDifference } from './observer.ts';
+import type { ObservationComparison } from './observer.ts';
 import type { PlannedEnding } from './plan.ts';
 import type { ObservedRun } from './observed-run.ts';
 import { isVariedAt } from './isolation-setup.ts';
 import type { IsolationSetup, Variation } from './isolation-setup.ts';
 import type { CellState } from './cell-state.ts';
 
-export type PairResult = {
-  readonly observations: number;
-  readonly bytes: number;
-  readonly difference: Difference | null;
+export type PairResult = ObservationComparison & {
   /** The number of records of both runs: a measure of how long the case is. */
   readonly weight: number;
   readonly variation: Variation;
@@ -80,16 +77,8 @@ const compareRuns = (
   if (unexpected !== undefined) return unexpected;
   if (JSON.stringify(endings[0]) !== JSON.stringify(endings[1]))
     return `"${variation.path}" ended differently in the two runs`;
-  const [first, second] = [one.observations(isVaried, withRecords), other.observations(isVaried, withRecords)];
-  let [observations, bytes] = [0, 0];
-  for (const seen of first.values()) {
-    observations += seen.length;
-    for (const { length } of seen) bytes += length;
-  }
   return {
-    observations,
-    bytes,
-    difference: firstDifference(first, second),
+    ...compareObservations(one.observations(isVaried, withRecords), other.observations(isVaried, withRecords)),
     weight: one.run.frames.length + other.run.frames.length,
     variation,
     runs: [one, other],

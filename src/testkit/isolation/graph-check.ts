@@ -1,6 +1,6 @@
 // Checks non-interference of a team with a task graph: compares pairs of runs, and every prompt with the expected one.
-import type { VerifyDifference } from '#contracts';
-import type { PairCheckOptions, PairCheckReport } from './check-mail.ts';
+import { checkPairs, nothingVaried } from './check-pairs.ts';
+import type { Explanation, PairCheckOptions, PairCheckReport } from './check-pairs.ts';
 import { cellOperations } from './describe-case.ts';
 import { allTasks, withoutTask } from './graph-case.ts';
 import type { GraphCase, GraphKind } from './graph-case.ts';
@@ -11,47 +11,24 @@ import type { Subject } from './subject.ts';
 export type GraphOptions = PairCheckOptions & { readonly recordsEvery?: number | undefined };
 
 export const checkGraphs = async (subject: Subject, options: GraphOptions): Promise<PairCheckReport> => {
-  const { seed, pairs: wanted, signal, progress, again, recordsEvery } = options;
-  const pairs = new GraphPairs(subject, recordsEvery);
-  const seen = { pairs: 0, sights: 0, bytes: 0 };
+  const pairs = new GraphPairs(subject, options.recordsEvery);
   const tally = new GraphTally();
-  const differences: VerifyDifference[] = [];
-  // Some pairs cannot be compared; the next seed replaces them.
-  for (let at = seed; seen.pairs < wanted && at < seed + 4 * wanted + 64 && differences.length === 0; at++) {
-    if (signal?.aborted === true) break;
-    const compared = await pairs.compare(at);
-    if (compared === null) continue;
-    seen.pairs++;
-    seen.sights += compared.observations;
-    seen.bytes += compared.bytes;
-    tally.add(compared);
-    progress(seen.pairs);
-    if (compared.difference !== null) differences.push(await describeDifference(pairs, compared, again(at, 1)));
-  }
-  const missed =
-    seen.pairs >= wanted || differences.length > 0 ? [] : [shortfallNote(seen.pairs, wanted, pairs.obstacle)];
-  return { ...seen, differences, notes: [...pairs.team.notes, ...(seen.pairs === 0 ? [] : [tally.note()]), ...missed] };
+  const report = await checkPairs(pairs, options, {
+    explain: (found, seed) => explain(pairs, found, seed),
+    noun: 'pairs',
+    tally: (compared) => tally.add(compared),
+  });
+  return { ...report, notes: [...pairs.team.notes, ...(report.pairs === 0 ? [] : [tally.note()]), ...report.notes] };
 };
 
-const shortfallNote = (compared: number, wanted: number, obstacle: string): string =>
-  `Only ${compared} of ${wanted} pairs were compared${obstacle === '' ? '' : `; one could not be: ${obstacle}`}.`;
-
-const describeDifference = async (
-  pairs: GraphPairs,
-  found: GraphPairResult,
-  again: string,
-): Promise<VerifyDifference> => {
+const explain = async (pairs: GraphPairs, found: GraphPairResult, seed: number): Promise<Explanation> => {
   const isSteady = found.isPrompt || (await pairs.isReproducible(found));
   const best = isSteady ? await reduceCase(pairs, found) : found;
   const { difference, graph, runs } = best;
   const [one, other] = runs.map(({ frames }) => cellOperations(frames, new Set(frames.map(({ cell }) => cell))));
   const steps = one === other ? one : `${one} | ${other}`;
-  return {
-    ...difference!,
-    varied: isSteady ? variedText(best) : 'nothing (the same run gives a different result when repeated)',
-    shortest: `${caseText(graph)}: ${steps}`,
-    again,
-  };
+  const varied = isSteady ? variedText(best) : nothingVaried;
+  return { ...difference!, varied, shortest: `${caseText(graph)}: ${steps}`, seed, isProof: true };
 };
 
 const variedText = ({

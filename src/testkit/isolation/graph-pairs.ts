@@ -4,8 +4,8 @@
 import type { CellId } from '#base';
 import type { Task } from '#contracts';
 import { Rng } from './rng.ts';
-import { firstDifference, createObservation } from './observer.ts';
-import type { Difference, Observation, Observations } from './observer.ts';
+import { compareObservations, createObservation, firstDifference } from './observer.ts';
+import type { Difference, Observation, ObservationComparison, Observations } from './observer.ts';
 import { ExpectedPrompts } from './expected-prompts.ts';
 import { allTasks, drawCase, isReordered } from './graph-case.ts';
 import type { GraphCase, GraphKind } from './graph-case.ts';
@@ -17,12 +17,9 @@ import { cachedValidate } from './isolation-setup.ts';
 import type { Subject } from './subject.ts';
 import { TestEnvironment } from './test-environment.ts';
 
-export type GraphPairResult = {
+export type GraphPairResult = ObservationComparison & {
   readonly graph: GraphCase;
   readonly variation: GraphVariation;
-  readonly observations: number;
-  readonly bytes: number;
-  readonly difference: Difference | null;
   /** Whether the difference is between a prompt and the expected prompt, within one run. */
   readonly isPrompt: boolean;
   readonly runs: readonly [GraphRun, GraphRun];
@@ -101,6 +98,8 @@ export class GraphPairs {
       goal: graph.goal !== null && kind === 'goal' ? `${graph.goal} ${salt}` : graph.goal,
       validate: this.#validate,
       usesRealTools: this.#subject.realTools === true,
+      hasListeners: graph.hasListeners,
+      startMs: 1_800_000_000_000,
       environmentOf: (one) => environment?.render(one, other) ?? null,
       redactFor: environment?.redactFor(other) ?? (() => null),
     });
@@ -169,19 +168,15 @@ const compareRuns = (
   const wrong =
     expectations.map(({ run, prompts }) => wrongPrompt(run, prompts)).find((found) => found !== null) ?? null;
   const reached = new Set(expectations.flatMap(({ run, prompts }) => [...findReached(run, prompts, variation)]));
-  const [first, second] = [
+  const compared = compareObservations(
     collectObservations(one, reached, withRecords),
     collectObservations(other, reached, withRecords),
-  ];
-  const all = [...first.values()].flat();
-  const bytes = all.reduce((sum, { length }) => sum + length, 0);
-  const difference = wrong ?? firstDifference(first, second);
+  );
   return {
+    ...compared,
+    difference: wrong ?? compared.difference,
     graph,
     variation,
-    observations: all.length,
-    bytes,
-    difference,
     isPrompt: wrong !== null,
     runs: [one, other],
   };

@@ -1,7 +1,7 @@
 // Checks non-interference of a team: its task graphs, and then each member that has agents of its own.
 import type { Agent, VerifyReport } from '#contracts';
 import { teamRoster } from '#core/orchestration';
-import type { PairCheckReport } from './check-mail.ts';
+import type { PairCheckReport } from './check-pairs.ts';
 import { checkGraphs } from './graph-check.ts';
 import type { GraphOptions } from './graph-check.ts';
 import type { Subject } from './subject.ts';

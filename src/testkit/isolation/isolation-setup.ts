@@ -66,6 +66,7 @@ export class IsolationSetup {
       secretsOf: (testAgent) => environment?.secretsOf(testAgent, other) ?? [],
       redactFor: environment?.redactFor(other) ?? (() => null),
       usesRealTools: this.#subject.realTools === true,
+      hasListeners: caseSizes[sizeOfGroup(group)]!.hasListeners,
     });
     this.#current = run;
     const observed = await ObservedRun.observe(run);

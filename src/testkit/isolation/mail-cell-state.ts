@@ -1,5 +1,6 @@
 // One session of a run with messages: its place, what it saw, and the model request that waits for a reply.
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
+import type { CellId } from '#base';
 import type { Birth } from '#contracts';
 import { Observer } from './observer.ts';
 import { aideWorkflow } from './mail-act.ts';
@@ -15,6 +16,7 @@ export type PendingRequest = {
 
 export class MailCellState {
   readonly birth: Birth;
+  readonly cell: CellId;
   /** `lead › worker #2`: the second worker that the lead has started. */
   readonly place: string;
   readonly parent: MailCellState | null;
@@ -26,6 +28,7 @@ export class MailCellState {
 
   constructor(birth: Birth, place: string, parent: MailCellState | null) {
     this.birth = birth;
+    this.cell = birth.cell;
     this.place = place;
     this.parent = parent;
   }

@@ -2,8 +2,8 @@
 // passing time, crashes. The private content of one session differs, or of all sessions of one agent.
 import type { Outcome } from '#contracts';
 import { Rng } from './rng.ts';
-import { bytesOf, firstDifference, createObservation } from './observer.ts';
-import type { Difference, Observation, Observations } from './observer.ts';
+import { bytesOf, compareObservations, createObservation, firstDifference } from './observer.ts';
+import type { Observation, ObservationComparison, Observations } from './observer.ts';
 import { chooseRootGoal } from './plan.ts';
 import { visibleOutcome } from './records.ts';
 import { cachedValidate } from './isolation-setup.ts';
@@ -18,11 +18,8 @@ import type { MailCellState, MailVariation } from './mail-cell-state.ts';
 import { AgentTree } from './agent-tree.ts';
 import { TestEnvironment } from './test-environment.ts';
 
-export type MailPairResult = {
+export type MailPairResult = ObservationComparison & {
   readonly seed: number;
-  readonly observations: number;
-  readonly bytes: number;
-  readonly difference: Difference | null;
   readonly variation: MailVariation;
   readonly acts: readonly Act[];
   readonly runs: readonly [MailRun, MailRun];
@@ -81,11 +78,8 @@ export class MailPairs {
       this.obstacle = obstacle;
       return null;
     }
-    const [first, second] = [collectObservations(one, variation), collectObservations(other, variation)];
-    const all = [...first.values()].flat();
-    const bytes = all.reduce((sum, { length }) => sum + length, 0);
-    const difference = firstDifference(first, second);
-    return { seed, observations: all.length, bytes, difference, variation, acts, runs: [one, other] };
+    const compared = compareObservations(collectObservations(one, variation), collectObservations(other, variation));
+    return { ...compared, seed, variation, acts, runs: [one, other] };
   }
 
   async #run(seed: number, variation: MailVariation | null, acts: readonly Act[]): Promise<MailRun> {
@@ -112,6 +106,8 @@ export class MailPairs {
       variation,
       validate: this.#validate,
       usesRealTools: this.#subject.realTools === true,
+      ids: `${words} ids`,
+      startMs: 1_800_000_000_000,
       hasListeners: rng.percent(25),
       environmentOf: (testAgent) => environment?.render(testAgent, other) ?? null,
       redactFor: environment?.redactFor(other) ?? (() => null),

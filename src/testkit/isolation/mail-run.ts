@@ -3,15 +3,11 @@
 //   K1. The latest record at the time of a model request names the requesting cell, so two sessions of one agent are distinct.
 //   K2. An act takes the same time, whatever private work precedes it.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
-import { sha256 } from '#base';
-import type { CellId, RunId } from '#base';
-import { memoryCellFolders } from '#adapters/cell-folders';
-import type { Agent, Birth, SessionResources, Frame, Outcome, ToolDefinition, Validate, RunPorts } from '#contracts';
+import type { JsonObject } from '#base';
+import type { Agent, Birth, Frame, Outcome, SessionResources, ToolOutput } from '#contracts';
 import { checkResume, resumeRun, startRun } from '#core/orchestration';
 import type { Run } from '#core/orchestration';
 import { Rng } from './rng.ts';
-import { trackCall, FakeTime } from './fake-time.ts';
-import type { OpenCalls } from './fake-time.ts';
 import { createTestModel } from './test-model.ts';
 import type { TestModelOutput } from './test-model.ts';
 import { aideWorkflow } from './mail-act.ts';
@@ -22,59 +18,41 @@ import { isVariedSession, MailCellState } from './mail-cell-state.ts';
 import type { MailVariation } from './mail-cell-state.ts';
 import { createObservedSource } from './observed-source.ts';
 import type { TestAgent, AgentTree } from './agent-tree.ts';
-import type { RedactFor } from './test-environment.ts';
+import { TestRun } from './test-run.ts';
+import type { TestRunSetting } from './test-run.ts';
 
-export type MailSetting = {
+export type MailSetting = TestRunSetting & {
   readonly seed: string;
   readonly root: TestAgent;
   readonly goal: string;
   /** Null: the root ends with its goal. Otherwise it is a resident with these initial topics. */
   readonly resident: readonly string[] | null;
   readonly variation: MailVariation | null;
-  readonly validate: Validate;
-  readonly usesRealTools: boolean;
-  /** Whether clients listen during the run. */
-  readonly hasListeners: boolean;
-  environmentOf(testAgent: TestAgent): string | null;
-  readonly redactFor: RedactFor;
 };
 
-export class MailRun {
-  readonly cells: MailCellState[] = [];
+export class MailRun extends TestRun<MailCellState, MailSetting> {
   outcome: Outcome | null = null;
   /** Why the run could not be recorded, or not be resumed after a crash. */
   broken: string | null = null;
-  frames: Frame[] = [];
   /** How many frames there were when the run was cancelled: nobody is told of what ended later. */
   framesAtClose = Infinity;
-  readonly setting: MailSetting;
-  readonly time: FakeTime;
   readonly #tree: AgentTree;
-  readonly #ids: Rng;
   /** During private work, ids come from a source of their own, so that the others stay the same. */
   #privateIds: Rng | null = null;
-  readonly #calls: OpenCalls = { count: 0 };
-  readonly #byCell = new Map<CellId, MailCellState>();
   readonly #agents = new Map<string, Agent>();
-  readonly #blobs = new Map<string, Uint8Array>();
-  readonly #workspaces = memoryCellFolders();
-  /** The cell that is about to get its resources. */
-  #starting: MailCellState | null = null;
   /** Incremented by a crash; whatever an earlier generation still does has no effect. */
   #generation = 0;
   live!: Run;
 
   constructor(team: AgentTree, setting: MailSetting) {
+    super(setting);
     this.#tree = team;
-    this.setting = setting;
-    this.time = new FakeTime(1_800_000_000_000, setting.usesRealTools ? this.#calls : null);
-    this.#ids = new Rng(`${setting.seed} ids`);
   }
 
   async start(): Promise<void> {
     const { root, goal, resident } = this.setting;
     const options = resident === null ? {} : { resident: { topics: resident } };
-    this.#follow(startRun(root.agent, goal, undefined, this.#world(), options));
+    this.#follow(startRun(root.agent, goal, undefined, this.#portsOfProcess(), options));
     await this.time.settle();
   }
 
@@ -92,11 +70,7 @@ export class MailRun {
   }
 
   testAgentOf(state: MailCellState): TestAgent | undefined {
-    return this.#findTestAgent(this.agentOf(state));
-  }
-
-  cellState(cell: CellId): MailCellState | undefined {
-    return this.#byCell.get(cell);
+    return this.findTestAgent(this.agentOf(state));
   }
 
   /** An act that is no longer possible has no effect. */
@@ -106,7 +80,7 @@ export class MailRun {
     const before = this.frames.length;
     await settleAides(this, (state) => this.#rngFor(state, `is woken ${state.replies}`));
     const late = this.frames.slice(before).flatMap(({ contents = [] }) => contents);
-    if (late.some(({ kind, cell }) => kind === 'message' && this.#byCell.get(cell)?.isAide === false))
+    if (late.some(({ kind, cell }) => kind === 'message' && this.cellState(cell)?.isAide === false))
       this.broken = 'an aide answered too late';
   }
 
@@ -192,7 +166,7 @@ export class MailRun {
     this.#follow(
       resumeRun(
         checkResume([...this.frames], (name) => (name === agent.name ? agent : undefined)),
-        this.#world(),
+        this.#portsOfProcess(),
       ),
     );
     await this.time.settle();
@@ -208,61 +182,34 @@ export class MailRun {
     );
   }
 
-  #world(): RunPorts {
+  #portsOfProcess() {
     const life = this.#generation;
-    const { frames, setting } = this;
-    const isOver = (): boolean => this.#generation !== life;
-    return {
-      run: 'f00d00000001' as RunId,
-      log: {
-        append: (frame) => void (isOver() || (frames.push(frame), this.#addCell(frame))),
-        durable: () => undefined,
-        close: async () => undefined,
-      },
-      clock: { now: () => this.time.now(), timer: (ms, due) => this.time.timer(ms, () => void (isOver() || due())) },
-      ids: { random: () => (this.#privateIds ?? this.#ids).hex() },
-      workspaces: this.#workspaces,
-      validate: setting.validate,
-      redactFor: (agent) => setting.redactFor(agent, agent === null ? undefined : this.#findTestAgent(agent)),
-      resources: { resourcesFor: (agent) => this.#equip(agent, isOver) },
-      storeBlob: async (bytes) => {
-        const ref = sha256(bytes);
-        this.#blobs.set(ref, bytes);
-        return ref;
-      },
-      readBlob: async (ref) => this.#blobs.get(ref)!,
-      lane: () => undefined,
-      listener: {
-        hasLiveListeners: setting.hasListeners,
-        onLive: (cell, _agent, event) =>
-          void (isOver() || this.#byCell.get(cell)?.observer.record('live', JSON.stringify(event))),
-      },
-    };
+    return this.ports(() => this.#generation !== life);
   }
 
-  #addCell({ record }: Frame): void {
+  protected override drawId(): string {
+    return this.#privateIds?.hex() ?? super.drawId();
+  }
+
+  protected override onFrame({ record }: Frame): void {
     const birth: Birth | undefined = record.type === 'open' || record.type === 'begin' ? record.birth : undefined;
     if (birth === undefined) return;
-    const parent = birth.parent === null ? null : (this.#byCell.get(birth.parent) ?? null);
+    const parent = birth.parent === null ? null : (this.cellState(birth.parent) ?? null);
     const isAide = birth.spawned?.workflow?.startsWith(aideWorkflow) === true;
     const nth =
       this.cells.filter((one) => one.parent === parent && one.birth.agent === birth.agent && one.isAide === isAide)
         .length + 1;
     const label = isAide ? `${birth.agent} besides` : birth.agent;
     const place = parent === null ? birth.agent : `${parent.place} › ${label} #${nth}`;
-    const state = new MailCellState(birth, place, parent);
-    this.cells.push(state);
-    this.#byCell.set(birth.cell, state);
-    this.#starting = state;
+    const testAgent = this.#tree.all.find((one) => one.agent.name === birth.agent);
+    this.addCell(new MailCellState(birth, place, parent), testAgent);
   }
 
-  #equip(agent: Agent, isOver: () => boolean): SessionResources {
+  protected override equip(agent: Agent): SessionResources {
+    const life = this.#generation;
+    const isOver = (): boolean => this.#generation !== life;
     this.#agents.set(`${agent.name} ${agent.digest}`, agent);
-    const testAgent = this.#findTestAgent(agent);
-    const environment = testAgent === undefined ? null : this.setting.environmentOf(testAgent);
-    // Only the first time: after a crash, the cell is not new.
-    if (environment !== null) this.#starting?.observer.record('environment', environment);
-    this.#starting = null;
+    const testAgent = this.findTestAgent(agent);
     const models = testAgent?.models ?? [{ provider: 'any', modelId: 'model' }];
     return {
       models: models.map((model, index) =>
@@ -279,13 +226,13 @@ export class MailRun {
   }
 
   /** An agent that was defined inline, or that shares more, is not in the tree; then the one with its name is used. */
-  #findTestAgent(agent: Agent): TestAgent | undefined {
+  protected override findTestAgent(agent: Agent): TestAgent | undefined {
     return this.#tree.find(agent) ?? this.#tree.all.find((testAgent) => testAgent.agent.name === agent.name);
   }
 
   #waitForReply(options: LanguageModelV4CallOptions, model: number, isOver: () => boolean): Promise<TestModelOutput> {
     const cell = this.frames.at(-1)?.cell;
-    const state = cell === undefined ? undefined : this.#byCell.get(cell);
+    const state = cell === undefined ? undefined : this.cellState(cell);
     if (isOver()) return new Promise(() => undefined);
     if (state === undefined) throw new Error('A model was called, but no record says for which cell.');
     state.observer.request(options);
@@ -299,15 +246,7 @@ export class MailRun {
     });
   }
 
-  /** Handles a call of an agent's own tool. */
-  tool(name: string, call: Parameters<ToolDefinition['execute']>, own: ToolDefinition | null) {
-    const [args, context] = call;
-    const state = this.#byCell.get(context.key.slice(0, context.key.lastIndexOf('/')) as CellId);
-    state?.observer.record(
-      `call of ${name}`,
-      JSON.stringify({ args, key: context.key, context: Object.keys(context) }),
-    );
-    if (own !== null) return trackCall(this.#calls, () => own.execute(args, context));
+  protected override drawOutput(state: MailCellState, name: string, args: JsonObject): ToolOutput {
     return drawToolOutput(name, args, this.#rngFor(state, `${name} ${JSON.stringify(args)}`));
   }
 }

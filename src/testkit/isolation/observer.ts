@@ -97,6 +97,21 @@ export const firstDifference = (one: Observations, other: Observations): Differe
   return null;
 };
 
+export type ObservationComparison = {
+  readonly observations: number;
+  readonly bytes: number;
+  readonly difference: Difference | null;
+};
+
+export const compareObservations = (one: Observations, other: Observations): ObservationComparison => {
+  let [observations, bytes] = [0, 0];
+  for (const seen of one.values()) {
+    observations += seen.length;
+    for (const { length } of seen) bytes += length;
+  }
+  return { observations, bytes, difference: firstDifference(one, other) };
+};
+
 const compareAt = (place: string, one: readonly Observation[], other: readonly Observation[]): Difference | null => {
   for (let index = 0; index < Math.max(one.length, other.length); index++) {
     const [a, b] = [one[index] ?? nothing, other[index] ?? nothing];

@@ -1,11 +1,13 @@
 // One cell of a team's run: its purpose, what it saw, and its progress.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { CellId } from '#base';
 import type { Birth } from '#contracts';
 import { Observer } from './observer.ts';
 import type { TestAgent } from './agent-tree.ts';
 
 export class TeamCellState {
   readonly birth: Birth;
+  readonly cell: CellId;
   readonly testAgent: TestAgent;
   /** `t3 #1`: the first try of a task; `the plan`; `the answer`; below them `t3 #1 › helper #2`. */
   readonly place: string;
@@ -17,6 +19,7 @@ export class TeamCellState {
 
   constructor(birth: Birth, part: TestAgent, place: string, parent: TeamCellState | null) {
     this.birth = birth;
+    this.cell = birth.cell;
     this.testAgent = part;
     this.place = place;
     this.parent = parent;

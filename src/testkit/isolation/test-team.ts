@@ -1,6 +1,7 @@
 // A team under test: its own rules and members, with stand-ins for their models, tools, sources and servers.
-import type { Agent, AgentOptions, Birth, Limits } from '#contracts';
+import type { Agent, AgentOptions, Birth } from '#contracts';
 import { defineTeam, teamRoster } from '#core/orchestration';
+import { changeInstructions, liftLimits } from './change-agent.ts';
 import { Rng } from './rng.ts';
 import type { GraphCase, TeamFacts } from './graph-case.ts';
 import type { GraphVariation } from './team-cell-state.ts';
@@ -72,7 +73,7 @@ export class TestTeam {
       variation !== null && variation.isCoordinator === isCoordinator && variation.member === own.name;
     const rebuildTree = (team: AgentTree, isCoordinator: boolean): TestAgent =>
       team.rebuild((own, options) => {
-        const testOptions = { ...options, ...withoutPeers(own), limits: generousLimits(options.limits) };
+        const testOptions = { ...options, ...withoutPeers(own), limits: liftLimits(options.limits, contextTokensMin) };
         return own === team.root.own && isVaried(own, isCoordinator)
           ? changeOptions(graph, variation!, testOptions)
           : testOptions;
@@ -106,34 +107,10 @@ const withoutPeers = ({ messages }: Agent): Pick<AgentOptions, 'messages'> =>
 
 const isPeer = (name: string): boolean => name !== 'parent' && name !== 'children';
 
-/** Limits that no private work of a cell can reach. */
-const generousLimits = (limits: Limits = {}): Limits => {
-  const { contextTokensMax, ...rest } = limits;
-  return {
-    ...rest,
-    timeout_ms: 1e9,
-    llmTimeout: 1e9,
-    toolTimeout: 1e9,
-    mailTimeout: 1e9,
-    maxToolTurns: 1_000,
-    max_steps: 1e5,
-    max_output_files: 1e5,
-    max_output_size_bytes: 1e9,
-    ...(contextTokensMax === undefined ? {} : { contextTokensMax: Math.max(contextTokensMax, contextTokensMin) }),
-  };
-};
-
 const contextTokensMin = 500_000;
 
 const changeOptions = ({ kind }: GraphCase, { salt }: GraphVariation, options: AgentOptions): AgentOptions => {
   const rng = new Rng(`${salt} ${options.name}`);
-  const { tools = [], settings = {}, description, prompt } = options;
-  if (kind === 'description') return { ...options, description: `${description} ${rng.hex()}` };
-  return {
-    ...options,
-    prompt: `${prompt}\n${rng.words()} ${'and '.repeat(rng.below(20))}`,
-    usage: rng.words(),
-    settings: { ...settings, temperature: rng.below(10) / 10 },
-    tools: rng.percent(50) ? tools.toReversed() : tools,
-  };
+  if (kind === 'description') return { ...options, description: `${options.description} ${rng.hex()}` };
+  return changeInstructions(options, rng);
 };
