@@ -8,7 +8,7 @@ import type { CellId } from '#base';
 import type { SpawnIdentity, TeamPart, TopicRules } from '#contracts';
 import { areTeammates, mayWrite } from '#core/crossings';
 import { Mailbox } from './mailbox.ts';
-import type { CheckCrossed } from './mailbox.ts';
+import type { Deliveries, CheckCrossed } from './mailbox.ts';
 
 /** A cell that can receive mail. */
 export type Member = {
@@ -53,15 +53,17 @@ export class Directory {
   readonly #subscribers = new Map<string, Set<Member>>();
 
   readonly #door: CheckCrossed;
+  readonly #deliveries: Deliveries | undefined;
 
-  constructor(door: CheckCrossed) {
+  constructor(door: CheckCrossed, deliveries?: Deliveries) {
     this.#door = door;
+    this.#deliveries = deliveries;
   }
 
   add(entry: Entry): Member {
     const member: Member = {
       ...entry,
-      mailbox: new Mailbox(entry.cell, this.#door),
+      mailbox: new Mailbox(entry.cell, this.#door, this.#deliveries),
       subscriptions: new Set(),
       ended: [],
     };

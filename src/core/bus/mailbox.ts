@@ -50,6 +50,11 @@ type MailMatch = { readonly messages: readonly QueuedMessage[]; readonly closing
 
 type Waiter = { readonly filter: MailFilter; readonly onMatch: (match: MailMatch) => void };
 
+/** Where a mailbox reports that it has something for a waiter. `serve` is called when it is that cell's turn. */
+export type Deliveries = { add(mailbox: { serve(): void }): void };
+
+const atOnce: Deliveries = { add: (mailbox) => mailbox.serve() };
+
 export class Mailbox {
   #messages: readonly QueuedMessage[] = noMessages;
   #bytes = 0;
@@ -59,10 +64,12 @@ export class Mailbox {
   #newestSeq = -1;
   readonly #cell: CellId;
   readonly #door: CheckCrossed;
+  readonly #deliveries: Deliveries;
 
-  constructor(cell: CellId, door: CheckCrossed) {
+  constructor(cell: CellId, door: CheckCrossed, deliveries: Deliveries = atOnce) {
     this.#cell = cell;
     this.#door = door;
+    this.#deliveries = deliveries;
   }
 
   hasRoom(sender: CrossingEnd, bytes: number): boolean {
@@ -77,9 +84,11 @@ export class Mailbox {
     return this.#messages;
   }
 
-  /** Whether the cell waits for any mail, that is, has nothing else to do. */
+  /** Whether the cell waits for any mail, that is, has nothing else to do, and nothing is about to wake it. */
   get idle(): boolean {
-    return this.#waiters.some(({ filter }) => filter.channel === 'any');
+    return (
+      !this.#closing && this.#messages.length === 0 && this.#waiters.some(({ filter }) => filter.channel === 'any')
+    );
   }
 
   /** Whether the cell has been asked to finish. */
@@ -99,7 +108,7 @@ export class Mailbox {
     this.#newestSeq = message.seq;
     this.#messages = [...this.#messages, message];
     this.#bytes += message.bytes;
-    this.#notifyWaiters();
+    this.#announce();
   }
 
   /** Calls back once, immediately if there is a match. The returned function stops waiting. */
@@ -107,7 +116,7 @@ export class Mailbox {
     const waiter: Waiter = { filter, onMatch };
     this.#waiters = [...this.#waiters, waiter];
     // probe: mailbox-wait-serve
-    this.#notifyWaiters();
+    this.serve();
     return () => (this.#waiters = this.#waiters.filter((one) => one !== waiter));
   }
 
@@ -148,10 +157,16 @@ export class Mailbox {
   close(): void {
     this.#closing = true;
     // probe: mailbox-close-serve
-    this.#notifyWaiters();
+    this.#announce();
   }
 
-  #notifyWaiters(): void {
+  /** Somebody else has done something for a waiter of this cell. */
+  #announce(): void {
+    if (this.#waiters.some(({ filter }) => this.#closing || this.#isReady(filter))) this.#deliveries.add(this);
+  }
+
+  /** Hands every waiter what it waits for, if that is there. */
+  serve(): void {
     for (const waiter of this.#waiters) {
       if (!this.#closing && !this.#isReady(waiter.filter)) continue;
       this.#waiters = this.#waiters.filter((one) => one !== waiter);

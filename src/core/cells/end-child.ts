@@ -44,7 +44,9 @@ export const endChild = (
   liveRun.forgetCell(cell);
   if (spawned !== undefined && !('refused' in passed)) liveRun.mail.notifyEnd(cellId, passed);
   // Not before its parent was told: that may be work for the parent.
-  if (liveRun.usesMail) liveRun.mail.notifyIdleWaiters();
+  if (!liveRun.usesMail) return;
+  liveRun.mail.notifyIdleWaiters();
+  liveRun.mail.wake();
 };
 
 const crossResult = (

@@ -2,11 +2,15 @@
 import type { CellId, Hash } from '#base';
 import type { Birth, AgentDefinition, Crossed, Frame, ReceiveResult } from '#contracts';
 import { Directory, isMessage } from '#core/bus';
-import type { CheckCrossed } from '#core/bus';
+import type { CheckCrossed, Deliveries } from '#core/bus';
 import { messagesDefault } from '#core/crossings';
 
-export const loadMailDirectory = (frames: readonly Frame<Crossed>[], door: CheckCrossed): Directory => {
-  const directory = new Directory(door);
+export const loadMailDirectory = (
+  frames: readonly Frame<Crossed>[],
+  door: CheckCrossed,
+  deliveries?: Deliveries,
+): Directory => {
+  const directory = new Directory(door, deliveries);
   const definitions = new Map<Hash, AgentDefinition>();
   const receives = new Set<string>();
   for (const frame of frames) {

@@ -26,7 +26,6 @@ import { readReceived } from './received-crossings.ts';
 import type { ReceivedCrossing } from './received-crossings.ts';
 import type { SettleRecord } from './begin-record.ts';
 import type { StartedChild } from './started-child.ts';
-import { loadMailDirectory } from './load-mail-directory.ts';
 import { MailDelivery } from './mail-delivery.ts';
 import type { LiveCell, RunChild } from './live-cell.ts';
 import type { RecordedRun } from './recorded-run.ts';
@@ -260,7 +259,7 @@ export class LocalRun {
     this.#accounts.loseAttempts();
     const restored = frames.map((frame) => this.door.restore(frame));
     this.#recordedCrossings = readReceived(restored);
-    if (this.replaying === null) this.#mail = new MailDelivery(this.door, loadMailDirectory(restored, this.door));
+    if (this.replaying === null) this.#mail = new MailDelivery(this.door, restored);
     const digests: string[] = [];
     for (const { links, definitions, no, at } of frames) {
       this.#latest = Math.max(this.#latest, at);

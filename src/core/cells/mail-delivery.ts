@@ -1,7 +1,8 @@
 // Mail delivery of one run: puts the messages in a frame into their recipients' mailboxes.
 //
 //   P1. A mailbox holds only what is in the log: a message is put there when its frame is written, in the order of frames.
-//   P2. A message is addressed to a cell: it never reaches a cell that has ended, or a later cell with the same name.
+//   P2. Its reader is woken after the call that wrote the frame has returned, in the order of frames.
+//   P3. A message is addressed to a cell: it never reaches a cell that has ended, or a later cell with the same name.
 import type { CellId } from '#base';
 import { decodeMail } from '#contracts';
 import type { Agent, Crossed, Frame, SpawnIdentity, TeamPart } from '#contracts';
@@ -9,6 +10,8 @@ import { Directory, isMessage } from '#core/bus';
 import type { Member } from '#core/bus';
 import { messagesDefault } from '#core/crossings';
 import type { CrossingMoment, Door } from '#core/crossings';
+import { DeliveryQueue } from './delivery-queue.ts';
+import { loadMailDirectory } from './load-mail-directory.ts';
 import type { ReceivedCrossings } from './received-crossings.ts';
 
 /** What mail delivery needs to know about a cell. */
@@ -32,10 +35,13 @@ export class MailDelivery {
   readonly outsideTopics = new Set<string>();
 
   readonly #door: Door;
+  readonly #queue = new DeliveryQueue();
+  readonly #idleCheck = { serve: (): void => this.#checkIdle() };
 
-  constructor(door: Door, directory = new Directory(door)) {
+  /** `past`: on resume, the frames of the log. */
+  constructor(door: Door, past?: readonly Frame<Crossed>[]) {
     this.#door = door;
-    this.directory = directory;
+    this.directory = past === undefined ? new Directory(door, this.#queue) : loadMailDirectory(past, door, this.#queue);
   }
 
   /** Makes a cell reachable by mail. On resume, the log may already have registered it. */
@@ -99,17 +105,26 @@ export class MailDelivery {
   /** Calls back once, as soon as all agents below the cell only wait for mail. The returned function stops waiting. */
   awaitIdleBelow(cell: CellId, onIdle: () => void): () => void {
     this.#idleWaiters.set(cell, onIdle);
-    this.notifyIdleWaiters();
+    this.#checkIdle();
     return () => void this.#idleWaiters.delete(cell);
   }
 
   /** Call when a cell has begun to wait for mail, or has ended and its parent has been told. */
   notifyIdleWaiters(): void {
+    if (this.#idleWaiters.size > 0) this.#queue.add(this.#idleCheck);
+  }
+
+  #checkIdle(): void {
     for (const [cell, onIdle] of this.#idleWaiters) {
       if (!this.directory.isIdleBelow(cell)) continue;
       this.#idleWaiters.delete(cell);
       onIdle();
     }
+  }
+
+  /** Wakes whoever has mail. Call when it was not a session that sent it, so that nobody's call has to return first. */
+  wake(): void {
+    this.#queue.drain();
   }
 
   /** Stops a cell that was asked to finish and did not. */

@@ -61,6 +61,7 @@ export const runCommands: RunCommandTable<CommandedRun> = {
     run.assertRunning();
     const { cell, mailbox } = findMember(run, name);
     mailbox.close();
+    run.mail.wake();
     // The root has no grace period: the user can wait, or cancel the run.
     if (cell !== run.root.cellId) run.haltAfter(run.root.agent.spawns?.graceMs ?? shutdownGraceMs, cell);
   },

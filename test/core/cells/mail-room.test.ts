@@ -3,14 +3,15 @@ import { expect, test } from 'vitest';
 import type { CellId, RunId } from '#base';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import { validate } from '#adapters/schemas';
-import type { PostRequest, RunPorts } from '#contracts';
+import type { Frame, PostRequest, RunPorts } from '#contracts';
 import { LocalContext, LocalRun } from '#core/cells';
 import { buildAgent } from '#core/orchestration';
 
 const liveCells = () => {
+  const frames: Frame[] = [];
   const ports = {
     run: 'ce1100000001' as RunId,
-    log: { append: () => undefined, durable: () => undefined, close: async () => undefined },
+    log: { append: (frame: Frame) => void frames.push(frame), durable: () => undefined, close: async () => undefined },
     clock: { now: () => 0, timer: () => () => undefined },
     ids: { random: () => 'x' },
     workspaces: memoryCellFolders(),
@@ -40,7 +41,7 @@ const liveCells = () => {
     };
     return new LocalContext(run, seed, run.accountFor(seed.cell, null, {}));
   };
-  return { run, lead: open('lead', null), child: open('child', 'lead'), stranger: open('stranger', null) };
+  return { run, frames, lead: open('lead', null), child: open('child', 'lead'), stranger: open('stranger', null) };
 };
 
 const post = async (cell: LocalContext, request: PostRequest) =>
@@ -61,4 +62,17 @@ test('an answer to a cell that its sender may not write to does not cross', asyn
   const settled = await post(stranger, { ...answer, to: child.cellId });
   expect(settled).toMatchObject({ ok: true, value: { dead: [{ to: 'child', reason: 'refused' }] } });
   expect(run.mail.directory.get(child.cellId)!.mailbox.unread).toEqual([]);
+});
+
+test('a reader is woken after the call of its writer has returned, with all that was written meanwhile, in the order of frames', async () => {
+  const { lead, child, frames } = liveCells();
+  const wait = lead.begin({ do: 'receive', name: 'wait', wanted: { kind: 'any', max: 9 }, timeoutMs: 0 });
+  const message = { kind: 'send', to: 'parent', correlation: null, reads: [] } as const;
+  for (const id of ['m-1', 'm-2'])
+    child.begin({ do: 'post', name: 'test', request: { ...message, id, text: `This is ${id}.` } });
+  expect(frames.map(({ record }) => record.type)).toEqual(['begin', 'post', 'post']);
+  const { settled } = await lead.first([wait]);
+  expect(frames.map(({ record }) => record.type)).toEqual(['begin', 'post', 'post', 'settle']);
+  const texts = settled!.ok ? settled!.value.messages.map((seq) => lead.receivedCrossings.at(seq)!.content) : [];
+  expect(texts.map((text) => text.split('\n').at(-1))).toEqual(['This is m-1.', 'This is m-2.']);
 });
