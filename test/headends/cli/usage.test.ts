@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import { loadCommands } from '../../../src/headends/cli/commands.ts';
+import { width } from '../../../src/headends/cli/shared/sanitize-text.ts';
 import { cli, runId, scene, summaryOf } from './driver.ts';
 
 test('without a command the help goes to stderr and the exit code is 4', async () => {
@@ -22,10 +23,11 @@ test.each([
     [...words, '--help'],
     [...words, '-h'],
   ]),
-])('help shows an example on stdout: %s %s %s', async (...args) => {
+])('help fits in 80 columns and shows an example on stdout: %s %s %s', async (...args) => {
   const { code, stdout, stderr } = await cli(args);
   expect(code).toBe(0);
   expect(stdout).toMatch(/Examples?:\n {2}\$ cloister /u);
+  expect(stdout.split('\n').filter((line) => width(line) > 80)).toEqual([]);
   expect(stderr).toBe('');
 });
 
