@@ -11,7 +11,6 @@ import { listKnownConversations, openToRead, formatConversation, resolveConversa
 import {
   agentsOptions,
   flagOption,
-  former,
   optionalArgument,
   parseAgent,
   parseConversation,
@@ -201,7 +200,8 @@ const confirmAndDelete = async (
   }
 };
 
-const otherOptions = { to: former(textOption('<agent>', '')) };
+/** The former way to name the other agent. */
+const otherOptions = { to: { ...textOption('<agent>', ''), isHidden: true } };
 
 const attach = defineCommand({
   about: 'let another agent take part in a conversation',

@@ -14,7 +14,6 @@ import { cloisterCommand } from './shared/next-commands.ts';
 import {
   configOption,
   flagOption,
-  former,
   listOption,
   positiveInteger,
   textOption,
@@ -75,31 +74,32 @@ export default defineCommand({
     allowSystem: flagOption('accept a client’s system prompt, as context'),
     allowTools: flagOption('accept client tools; the client executes them'),
     showActivity: flagOption('stream sub-agent and tool activity as reasoning'),
-    maxRuns: valueOption(
-      '<n>',
-      'maximum concurrent runs (default: 16); idle long-lived agents do not count',
-      positiveInteger,
-    ),
-    maxRunsPerAgent: valueOption('<n>', 'maximum concurrent runs per agent (default: 16)', positiveInteger),
-    maxQueue: valueOption('<n>', 'maximum queued requests (default: 64)', wholeNumber),
+    maxRuns: {
+      ...valueOption(
+        '<n>',
+        'maximum concurrent runs (default: 16); idle long-lived agents do not count',
+        positiveInteger,
+      ),
+      formerly: 'running',
+    },
+    maxRunsPerAgent: {
+      ...valueOption('<n>', 'maximum concurrent runs per agent (default: 16)', positiveInteger),
+      formerly: 'runningPerAgent',
+    },
+    maxQueue: { ...valueOption('<n>', 'maximum queued requests (default: 64)', wholeNumber), formerly: 'waiting' },
     grace: valueOption(
       '<seconds>',
       'seconds to let runs finish on shutdown (default: 30); Ctrl-C again stops immediately',
       wholeNumber,
     ),
-    inMemory: flagOption('store nothing on disk'),
+    inMemory: { ...flagOption('store nothing on disk'), formerly: 'memory' },
     ...configOption,
-    running: former(valueOption('<n>', '', positiveInteger)),
-    runningPerAgent: former(valueOption('<n>', '', positiveInteger)),
-    waiting: former(valueOption('<n>', '', wholeNumber)),
-    memory: former(flagOption('')),
     ...workspaceOption,
   },
   run: async (given, context) => {
-    const { http, stdioMcp: stdio, tokenFile, host, expose, config, workspace, json, grace } = given;
+    const { http, stdioMcp: stdio, tokenFile, host, expose, config, workspace, json, grace, inMemory: memory } = given;
     const agents = [...given.agent, ...given.agents];
     if (agents.length === 0) throw new UsageError('no agent to serve', 'cloister serve --agent lead.ai');
-    const memory = given.inMemory || given.memory;
     const options: ServeOptions = {
       agents,
       port: http === null && stdio ? null : typeof http === 'number' ? http : defaultPort,
@@ -113,23 +113,19 @@ export default defineCommand({
       hosts: given.allowHost,
       origins: given.allowOrigin,
       clients: { system: given.allowSystem, tools: given.allowTools, activity: given.showActivity },
-      slots: slotLimits({
-        running: given.maxRuns ?? given.running,
-        runningPerAgent: given.maxRunsPerAgent ?? given.runningPerAgent,
-        waiting: given.maxQueue ?? given.waiting,
-      }),
+      slots: slotLimits(given),
     };
     return serve(options, { json, memory, workspace, graceMs: (grace ?? 30) * 1000 }, context);
   },
 });
 
-type GivenLimits = { readonly [Limit in 'running' | 'runningPerAgent' | 'waiting']: number | null };
+type GivenLimits = { readonly [Key in 'maxRuns' | 'maxRunsPerAgent' | 'maxQueue']: number | null };
 
 /** Only those that were given. */
-const slotLimits = ({ running, runningPerAgent, waiting }: GivenLimits): ServeOptions['slots'] => ({
-  ...(running === null ? {} : { running }),
-  ...(runningPerAgent === null ? {} : { runningPerAgent }),
-  ...(waiting === null ? {} : { waiting }),
+const slotLimits = ({ maxRuns, maxRunsPerAgent, maxQueue }: GivenLimits): ServeOptions['slots'] => ({
+  ...(maxRuns === null ? {} : { running: maxRuns }),
+  ...(maxRunsPerAgent === null ? {} : { runningPerAgent: maxRunsPerAgent }),
+  ...(maxQueue === null ? {} : { waiting: maxQueue }),
 });
 
 type ServeRequest = {

@@ -17,7 +17,6 @@ import {
   budgetOptions,
   eventsOption,
   flagOption,
-  former,
   optionalArgument,
   positiveInteger,
   requiredArgument,
@@ -49,13 +48,11 @@ export default defineCommand({
       conflicts: ['fromPlan', 'planOnly'],
     },
     planOnly: { ...flagOption('print the plan and run nothing'), conflicts: ['fromPlan', 'finalAnswer', 'answer'] },
-    savePlan: textOption('<file>', 'with --plan-only: save the plan as JSON'),
+    savePlan: { ...textOption('<file>', 'with --plan-only: save the plan as JSON'), formerly: 'save' },
     fromPlan: textOption('<file|run>', 'execute a saved plan, or the plan of an earlier run'),
-    finalAnswer: flagOption('with --tasks: have the coordinator write a final answer'),
+    finalAnswer: { ...flagOption('with --tasks: have the coordinator write a final answer'), formerly: 'answer' },
     graph: textOption('<file>', 'write the final task graph: .svg, or Mermaid as .mmd or .md'),
     parallel: valueOption('<n>', 'maximum tasks in parallel', positiveInteger),
-    save: former(textOption('<file>', '')),
-    answer: former(flagOption('')),
     ...agentsOptions,
     ...workspaceOption,
     ...eventsOption,
@@ -63,9 +60,8 @@ export default defineCommand({
   },
   run: async (given, context) => {
     const { runtime, files } = context;
-    const { team: path, planOnly, workspace, agents, config, parallel } = given;
-    const save = given.savePlan ?? given.save;
-    const request = { ...given, path, save, answer: given.finalAnswer || given.answer };
+    const { team: path, planOnly, savePlan: save, finalAnswer: answer, workspace, agents, config, parallel } = given;
+    const request = { ...given, path, save, answer };
     if (save !== null && !planOnly)
       throw new UsageError(
         '--save-plan requires --plan-only',

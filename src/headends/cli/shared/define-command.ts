@@ -36,8 +36,10 @@ export type OptionSpec<T> = {
   readonly required?: boolean;
   /** Keys of options that cannot be used with it. */
   readonly conflicts?: readonly string[];
-  /** A former name: still accepted, but not in the help. */
-  readonly isFormer?: boolean;
+  /** Still accepted, but not in the help. */
+  readonly isHidden?: boolean;
+  /** The key of its former name, which is still accepted. */
+  readonly formerly?: string;
 };
 
 type Arguments = Readonly<Record<string, ArgumentSpec<unknown>>>;
@@ -88,14 +90,20 @@ export const defineCommand = <A extends object = object, O extends object = obje
     command.option('--verbose', 'print more detail; with errors, the stack trace');
     if (usage !== undefined) command.usage(usage);
     for (const [name, argument] of named) command.addArgument(commanderArgument(name, argument));
-    for (const [key, option] of options) command.addOption(commanderOption(key, option));
+    for (const [key, option] of options) {
+      command.addOption(commanderOption(key, option));
+      if (option.formerly !== undefined)
+        command.addOption(commanderOption(option.formerly, { ...option, isHidden: true }));
+    }
     if (ownHelp !== undefined) command.helpOption(false).option('-h, --help', ownHelp.about);
     command.action((...taken: readonly unknown[]) => {
       const flags = taken[named.length] as Readonly<Record<string, unknown>>;
       const { json = false, verbose = false, jsonl = false, help = false } = flags as Partial<Record<string, boolean>>;
       const given = {
         ...Object.fromEntries(named.map(([name, { absent }], at) => [name, taken[at] ?? absent])),
-        ...Object.fromEntries(options.map(([key, { absent }]) => [key, flags[key] ?? absent])),
+        ...Object.fromEntries(
+          options.map(([key, { absent, formerly = key }]) => [key, flags[key] ?? flags[formerly] ?? absent]),
+        ),
         json,
         verbose,
         help,
@@ -143,5 +151,5 @@ const commanderOption = (key: string, spec: OptionSpec<unknown>): Option => {
   if (spec.initial !== undefined) option.default(spec.initial);
   if (spec.parse !== undefined) option.argParser((text, before) => spec.parse?.(text, before));
   if (spec.conflicts !== undefined) option.conflicts([...spec.conflicts]);
-  return option.makeOptionMandatory(spec.required === true).hideHelp(spec.isFormer === true);
+  return option.makeOptionMandatory(spec.required === true).hideHelp(spec.isHidden === true);
 };

@@ -44,9 +44,6 @@ export const valueOption = <T>(takes: string, about: string, parse: (text: strin
   parse,
 });
 
-/** A former name of an option. */
-export const former = <T>(option: OptionSpec<T>): OptionSpec<T> => ({ ...option, isFormer: true });
-
 export const runArgument = { run: requiredArgument('a run id, a prefix of one, or `last`') };
 
 export const agentArgument = {
