@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { cruise } from 'dependency-cruiser';
 import type { ICruiseResult } from 'dependency-cruiser';
 import { expect, test } from 'vitest';
+import { findUnusedExports } from '../tools/unused-exports.ts';
 import { rules } from '#core/rules';
 import { errorsPage } from '../tools/errors-page.ts';
 import { promptsPage, wordlessRules } from '../tools/prompts-page.ts';
@@ -109,6 +110,17 @@ test('src is imported through its entry points: no import climbs with ../', () =
 test('every folder lists its exports by name', () => {
   const found = sources('src').filter((file) => /export \*/u.test(code(file)));
   expect(found).toEqual([]);
+});
+
+test('only one file says which content of a crossing is what', () => {
+  const cast =
+    /\b(?:JSON\.parse|decode\w+)\([^;]*\) as (?:Partial<)?(?:Mail|Dependency|Envelope|History|RoutedMessages|InheritedFiles|TeamGoal)\b/u;
+  const found = sources('src').filter((file) => cast.test(code(file)));
+  expect(found).toEqual(['src/contracts/crossing-content.ts']);
+});
+
+test('every export of src is imported somewhere', () => {
+  expect(findUnusedExports().unused).toEqual([]);
 });
 
 test('the page of errors and the page of prompt texts are what the code says', () => {

@@ -1,6 +1,7 @@
-// Lists exports of src that nobody imports, and names that a door offers although no other folder of src needs them.
-//   node tools/unused-exports.ts
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+// Lists exports of src that nobody imports, and those that only tests and tools import.
+//   node tools/unused-exports.ts            lists them
+//   node tools/unused-exports.ts --remove   takes the first kind away; the compiler then names what is not used at all
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -29,7 +30,8 @@ type Source = {
 
 export const findUnusedExports = (root = '.'): UnusedExports => {
   const paths = ['src', ...users].flatMap((folder) => sourcesIn(join(root, folder)));
-  const sources = new Map(paths.map((path) => [path, readSource(path, root)]));
+  const resolver = specifierResolver(root);
+  const sources = new Map(paths.map((path) => [path, readSource(path, resolver)]));
   const uses = new Map<string, Set<Use>>();
   const use = ({ file, name }: Reference, kind: Use): void => {
     const key = `${file}: ${name}`;
@@ -63,9 +65,8 @@ const sourcesIn = (folder: string): readonly string[] =>
         .map((entry) => resolve(entry.parentPath, entry.name))
     : [];
 
-const readSource = (path: string, root: string): Source => {
+const readSource = (path: string, resolveFrom: ResolveSpecifier): Source => {
   const text = readFileSync(path, 'utf8').replace(/^\s*(?:\/\/|\*|\/\*).*$/gmu, '');
-  const target = (specifier: string): string | null => resolveSpecifier(specifier, path, root);
   const imports: Reference[] = [];
   const passedOn = new Map<string, Reference>();
   const declared = [
@@ -74,23 +75,20 @@ const readSource = (path: string, root: string): Source => {
     ),
   ].map((match) => match[1]!);
   for (const [, word, names, specifier] of text.matchAll(/^(import|export) (?:type )?\{([^}]*)\} from '([^']+)'/gmu)) {
-    const file = target(specifier!);
+    const file = resolveFrom(specifier!, path);
     if (file === null) continue;
     for (const [from, as] of splitNames(names!))
       if (word === 'import') imports.push({ file, name: from });
       else passedOn.set(as, { file, name: from });
   }
-  for (const [, specifier] of text.matchAll(/^import (?:type )?\* as \w+ from '([^']+)'/gmu)) addAll(specifier!);
-  for (const [, names, specifier] of text.matchAll(/(?:const \{([^}]*)\} = await )?import\(\s*'([^']+)'\s*,?\s*\)/gu))
-    if (names === undefined) addAll(specifier!);
-    else for (const [from] of splitNames(names.replaceAll(':', ' as '))) add(specifier!, from);
-  function addAll(specifier: string): void {
-    add(specifier, '*');
-  }
-  function add(specifier: string, name: string): void {
-    const file = target(specifier);
+  const add = (specifier: string, name: string): void => {
+    const file = resolveFrom(specifier, path);
     if (file !== null) imports.push({ file, name });
-  }
+  };
+  for (const [, specifier] of text.matchAll(/^import (?:type )?\* as \w+ from '([^']+)'/gmu)) add(specifier!, '*');
+  for (const [, names, specifier] of text.matchAll(/(?:const \{([^}]*)\} = await )?import\(\s*'([^']+)'\s*,?\s*\)/gu))
+    if (names === undefined) add(specifier!, '*');
+    else for (const [from] of splitNames(names.replaceAll(':', ' as '))) add(specifier!, from);
   return { path, declared, passedOn, imports };
 };
 
@@ -119,27 +117,53 @@ const aliases = (root: string): readonly (readonly [string, string])[] => {
 };
 
 /** The file in src that an import leads to, relative to the root; null for packages and files elsewhere. */
-const resolveSpecifier = (specifier: string, from: string, root: string): string | null => {
-  if (specifier.startsWith('.')) {
-    const file = relative(root, resolve(dirname(from), specifier));
-    return file.startsWith('src/') ? file : null;
+type ResolveSpecifier = (specifier: string, from: string) => string | null;
+
+const specifierResolver = (root: string): ResolveSpecifier => {
+  // An exact name wins, then the longest pattern, as in Node.
+  const patterns = aliases(root)
+    .map(([name, to]) => ({ name, to, head: name.split('*')[0]!, isExact: !name.includes('*') }))
+    .sort((one, other) => Number(other.isExact) - Number(one.isExact) || other.head.length - one.head.length);
+  return (specifier, from) => {
+    if (specifier.startsWith('.')) {
+      const file = relative(root, resolve(dirname(from), specifier));
+      return file.startsWith('src/') ? file : null;
+    }
+    const found = patterns.find(({ name, head, isExact }) =>
+      isExact ? specifier === name : specifier.startsWith(head),
+    );
+    return found?.to.replace('*', specifier.slice(found.head.length)).replace(/^\.\//u, '') ?? null;
+  };
+};
+
+const remove = (unused: readonly string[]): void => {
+  for (const [file, all] of Map.groupBy(unused, (one) => one.split(': ')[0]!)) {
+    let text = readFileSync(file, 'utf8');
+    for (const one of all) text = withoutExport(text, one.split(': ')[1]!);
+    writeFileSync(file, text);
   }
-  // The longest pattern wins, as in Node.
-  const found = aliases(root)
-    .map(([name, to]) => {
-      const [head = '', tail] = name.split('*');
-      const fits = tail === undefined ? specifier === name : specifier.startsWith(head);
-      return fits
-        ? { length: head.length + (tail === undefined ? 1000 : 0), file: to.replace('*', specifier.slice(head.length)) }
-        : null;
-    })
-    .filter((one) => one !== null)
-    .sort((one, other) => other.length - one.length)[0];
-  return found === undefined ? null : found.file.replace(/^\.\//u, '');
+};
+
+const withoutExport = (text: string, name: string): string => {
+  const declaration = new RegExp(`^export ((?:[a-z]+\\*? )+${name}\\b)`, 'mu');
+  if (declaration.test(text)) return text.replace(declaration, '$1');
+  return text.replaceAll(
+    /^export (type )?\{([^}]*)\} from '([^']+)';\n/gmu,
+    (line: string, type: string | undefined, names: string, from: string) => {
+      const parts = names
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== '');
+      const kept = parts.filter((part) => splitNames(part)[0]?.[1] !== name);
+      if (kept.length === parts.length) return line;
+      return kept.length === 0 ? '' : `export ${type ?? ''}{ ${kept.join(', ')} } from '${from}';\n`;
+    },
+  );
 };
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const { unused, testOnly } = findUnusedExports();
+  if (process.argv.includes('--remove')) remove(unused);
   process.stdout.write(
     `${unused.length} unused:\n${unused.join('\n')}\n\n${testOnly.length} only for tests:\n${testOnly.join('\n')}\n`,
   );

@@ -14,7 +14,7 @@ import type { Attempt, Segment } from './segment.ts';
 import type { TeamPart } from './team.ts';
 
 /** What was fixed when the cell was created. */
-export interface CellBirth {
+interface CellBirth {
   /** Opaque; never rendered. */
   readonly cellId: CellId;
   readonly agent: Agent;

@@ -125,7 +125,7 @@ export type {
   RecordOf,
   RecordType,
 } from './frame.ts';
-export type { CellBirth, CellPort, ReceivedContent, ShownWindow, SpawnedChild } from './cell-port.ts';
+export type { CellPort, ReceivedContent, ShownWindow, SpawnedChild } from './cell-port.ts';
 export type { Checkpoints, Conversations } from './conversations.ts';
 export type {
   ChainRead,

@@ -4,7 +4,7 @@ import type { Of, RuleBreach, Shape } from '#base/shapes';
 import type { Budget } from './amounts.ts';
 import { budgetShape } from './shapes.ts';
 
-export const tokenNameExpected = 'at most 40 letters, digits, dots, dashes or underscores';
+const tokenNameExpected = 'at most 40 letters, digits, dots, dashes or underscores';
 
 /** The caller that started this process and uses MCP over standard input. */
 export const stdioCaller = 'stdio';

@@ -3,7 +3,6 @@ export {
   amount,
   cap,
   either,
-  expectedText,
   boolean,
   joinWithOr,
   json,
@@ -26,7 +25,7 @@ export {
   withShort,
   withSomeOf,
 } from './shape.ts';
-export type { ObjectForm, Of, RuleBreach, Shape, ShapeFields, ShapeNotes, ShapeRule } from './shape.ts';
+export type { ObjectForm, Of, RuleBreach, Shape, ShapeFields, ShapeNotes } from './shape.ts';
 export { problemsIn, readShape, readWhole } from './read-shape.ts';
 export type { ShapePath, ShapeProblem, ShapeReader } from './read-shape.ts';
 export { jsonSchemaOf, namedSchemas } from './shape-schema.ts';

@@ -73,7 +73,7 @@ export type ShapeNotes = {
 };
 
 /** More than the form says. `schema`: the same as JSON Schema, if that can say it. */
-export type ShapeRule = {
+type ShapeRule = {
   /** `given`: as written. */
   find(read: never, given: never): RuleBreach | null;
   readonly schema?: JsonObject;

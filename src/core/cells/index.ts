@@ -1,4 +1,3 @@
-export type { Amendments } from './amendments.ts';
 export { answerReserve } from './answer-reserve.ts';
 export { agentIdentity, earliestDeadline, lowerCaps, spawnIdentity } from './create-child.ts';
 export type { StartedChild } from './started-child.ts';
@@ -11,5 +10,4 @@ export type { RecordedPast } from './local-run.ts';
 export { readRecordedRun } from './recorded-run.ts';
 export type { RecordedCell, RecordedRun } from './recorded-run.ts';
 export type { Member } from '#core/bus';
-export type { MailDelivery } from './mail-delivery.ts';
 export { ReplayComparison } from './replay-comparison.ts';

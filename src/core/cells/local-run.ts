@@ -31,7 +31,7 @@ import type { LiveCell, RunChild } from './live-cell.ts';
 import type { RecordedRun } from './recorded-run.ts';
 import type { ReplayedFrame, LogPosition, ReplayComparison } from './replay-comparison.ts';
 
-export type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly CellId[]; readonly childAgent?: Agent };
+type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly CellId[]; readonly childAgent?: Agent };
 
 export class LocalRun {
   readonly ports: RunPorts;
@@ -305,7 +305,7 @@ const isOwnWork: Record<RecordType, boolean> = {
 };
 
 /** A share of its caller's window that a cell was given. */
-export type CellShare = { readonly from: LiveCell; readonly cell: LiveCell };
+type CellShare = { readonly from: LiveCell; readonly cell: LiveCell };
 
 /** The log that a run is resumed or replayed from. */
 export type RecordedPast = { readonly recorded: RecordedRun; readonly replaying?: ReplayComparison };

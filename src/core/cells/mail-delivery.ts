@@ -15,7 +15,7 @@ import { loadMailDirectory } from './load-mail-directory.ts';
 import type { ReceivedCrossings } from './received-crossings.ts';
 
 /** What mail delivery needs to know about a cell. */
-export type MailAddress = {
+type MailAddress = {
   readonly cellId: CellId;
   readonly parent: CellId | null;
   readonly agent: Agent;

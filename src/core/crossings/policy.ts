@@ -20,9 +20,9 @@ export type Party = {
   readonly part: TeamPart | null;
 };
 
-export type Ends = { readonly from: Party | 'outside'; readonly to: Party | 'outside' };
+type Ends = { readonly from: Party | 'outside'; readonly to: Party | 'outside' };
 
-export type Conditions = {
+type Conditions = {
   /** The grants that operators have taken away from this agent's cells. */
   readonly withdrawn: (agent: string) => readonly GrantName[];
   /** For a broadcast. */
@@ -104,7 +104,7 @@ const mayMessage = (from: Party, to: Party): boolean =>
   hasMailbox(from) && hasMailbox(to) && !areTeammates(from, to) && mayWrite(correspondent(from), correspondent(to));
 
 /** Of a party, what decides whom it may write to. */
-export type Correspondent = {
+type Correspondent = {
   readonly cell: CellId;
   readonly parent: CellId | null;
   readonly agent: string;

@@ -8,10 +8,10 @@ import { inheritedFolder } from './inherited-folder.ts';
 import { limitsOf, shownBytesMax } from './cell-limits.ts';
 
 /** An output the cell can read back by name: stored bytes, or a crossing's text. `framed`: the bytes are such a text too. */
-export type StoredOutputRef = { readonly ref: string; readonly framed?: true } | { readonly text: string };
+type StoredOutputRef = { readonly ref: string; readonly framed?: true } | { readonly text: string };
 
 /** Where a cell's files are, and what the turn before left to it. */
-export type CellWorld = { readonly workspaces: CellFolders; readBlob(ref: string): Promise<Uint8Array> };
+type CellWorld = { readonly workspaces: CellFolders; readBlob(ref: string): Promise<Uint8Array> };
 
 export class Cell {
   readonly runtime: CellPort;

@@ -135,7 +135,7 @@ const resultRefused = (ended: Outcome, reason: string): Outcome => ({
 });
 
 /** Runs the session of a child with the ports of its run. */
-export const runChild: RunChild = async (operation, runtime, world) => {
+const runChild: RunChild = async (operation, runtime, world) => {
   const cell = new Cell(runtime.port, world.run, world);
   acceptOutsideSpawns(runtime, cell, world);
   const outcome = await (runtime.agent.team === null

@@ -5,7 +5,7 @@ import type { FileSpawns, Frontmatter } from '#contracts';
 import type { ReportKeyProblem } from './read-yaml-file.ts';
 import { referencedAgentName } from './mail-keys.ts';
 
-export const spawnToolName = 'spawn_agent';
+const spawnToolName = 'spawn_agent';
 
 /** `given`: the frontmatter as written; `parsed`: the part that could be read. */
 export const checkMailKeys = (given: JsonObject, parsed: Partial<Frontmatter>, report: ReportKeyProblem): void => {

@@ -2,7 +2,7 @@
 // again.
 import type { Overlay } from '#contracts';
 
-export type Placeholder = { readonly name: string; readonly fallback: string | null };
+type Placeholder = { readonly name: string; readonly fallback: string | null };
 
 const pattern = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/gu;
 

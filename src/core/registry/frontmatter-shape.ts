@@ -61,7 +61,7 @@ const needsJson = (shape: Shape): Shape =>
     schema: { if: { properties: { format: { const: 'json' } } }, else: { properties: { schema: false } } },
   });
 
-export const outputFormat = needsJson(
+const outputFormat = needsJson(
   block({ format: about(answerFormatShape, 'Answer format.', { example: 'text' }) }, { schema: answerSchema }),
 );
 

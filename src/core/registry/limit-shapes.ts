@@ -75,7 +75,7 @@ const fields = {
   ),
 } satisfies ShapeFields;
 
-export const limitFields: ShapeFields = Object.fromEntries(
+const limitFields: ShapeFields = Object.fromEntries(
   Object.entries(fields).map(([key, field]) => [key, { ...named(key, field), group: 'limits' }]),
 );
 

@@ -23,7 +23,7 @@ export const fillProvider = (name: string, config: ProviderConfig, overlay: Over
 };
 
 /** The folder of the server's config layer, and the PATH that its command is looked up in. */
-export type ServerLocation = { readonly folder: string; readonly path: string };
+type ServerLocation = { readonly folder: string; readonly path: string };
 
 export const fillServer = (
   name: string,

@@ -3,7 +3,7 @@ import type { ConfigLayer, Overlay } from '#contracts';
 import { requiredVariables, listVariables } from './config-fields.ts';
 import type { ConfigEntry } from './config-fields.ts';
 
-export type BuiltOverlay = { readonly overlay: Overlay; readonly missing: readonly string[] };
+type BuiltOverlay = { readonly overlay: Overlay; readonly missing: readonly string[] };
 
 /** Looks for each variable in the `env` blocks in order, then in the sidecars in order; the last sidecar is the process environment. */
 export const buildOverlay = (names: readonly string[], layers: readonly ConfigLayer[]): BuiltOverlay => {

@@ -2,7 +2,7 @@
 import { scan } from './redact-machine.ts';
 import type { Cursor, Machine } from './redact-machine.ts';
 
-export type Region = { start: number; end: number };
+type Region = { start: number; end: number };
 
 export const replaceAll = (machines: readonly Machine[], text: string, mark: string): string => {
   const regions: Region[] = [];

@@ -1,9 +1,9 @@
 // Splits an `.ai` file into frontmatter and prompt, in linear time.
 
 /** People write agent files by hand; anything larger is something else. */
-export const agentFileCharsMax = 1_000_000;
+const agentFileCharsMax = 1_000_000;
 
-export type SplitFile = {
+type SplitFile = {
   readonly frontmatter: string;
   /** The line number of the first frontmatter line in the file, from 1. */
   readonly frontmatterLine: number;
@@ -11,7 +11,7 @@ export type SplitFile = {
   readonly prompt: string;
 };
 
-export type SplitProblem = { readonly problem: { readonly line: number | null; readonly message: string } };
+type SplitProblem = { readonly problem: { readonly line: number | null; readonly message: string } };
 
 export const splitFile = (text: string): SplitFile | SplitProblem => {
   if (text.length > agentFileCharsMax)

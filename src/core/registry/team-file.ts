@@ -22,7 +22,7 @@ export type TeamFile = Omit<TeamOptions, 'agents' | 'coordinator'> & {
 };
 
 /** A reference to an agent, or the fields to create one. */
-export type FileCoordinator = {
+type FileCoordinator = {
   readonly agent?: string;
   readonly models?: readonly string[];
   readonly prompt?: string;

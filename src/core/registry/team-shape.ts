@@ -28,7 +28,7 @@ const plan = orEmpty(
   ),
 );
 
-export const recipientsExpected = 'true, false, or for each sender a list of recipients';
+const recipientsExpected = 'true, false, or for each sender a list of recipients';
 
 const optional = {
   name: about(agentName, 'Name of the team.', { example: 'newsroom', otherwise: 'the file name' }),

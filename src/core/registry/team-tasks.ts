@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '#base';
 import type { ParseYaml, Problem } from '#contracts';
 import { quoted } from './read-yaml-file.ts';
 
-export type TasksFile = {
+type TasksFile = {
   readonly path: string;
   readonly goal: string | null;
   /** As written. */
@@ -13,7 +13,7 @@ export type TasksFile = {
   readonly line: (index: number) => number | null;
 };
 
-export type ParsedTasks = { readonly file: TasksFile | null; readonly problems: readonly Problem[] };
+type ParsedTasks = { readonly file: TasksFile | null; readonly problems: readonly Problem[] };
 
 type Line = (path: readonly (string | number)[]) => number | null;
 

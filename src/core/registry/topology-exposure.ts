@@ -5,7 +5,7 @@ import type { AgentGraph } from './topology-graph.ts';
 /** Indexes of agents, from the one that reads untrusted text to the one that holds a secret. */
 export type ExposurePath = readonly number[];
 
-export type ExposurePaths = {
+type ExposurePaths = {
   /** One path per pair, in order. */
   readonly shown: readonly ExposurePath[];
   /** The number of further pairs. */

@@ -16,7 +16,7 @@ const depthMaxDefault = 3;
 /** Deeper trees could not be shown, so they are neither drawn nor counted. */
 const depthMaxMost = 64;
 
-export type TopologyOptions = {
+type TopologyOptions = {
   /** The deepest level below the root at which agents are started. Default 3, maximum 64. */
   readonly depthMax?: number;
 };

@@ -3,7 +3,7 @@ import { CloisterError } from '#base';
 import type { Failure } from '#base';
 
 /** `refusedUnprocessed`: the provider did no work, so the attempt cost nothing. */
-export type ModelFailure = { readonly failure: Failure; readonly refusedUnprocessed: boolean };
+type ModelFailure = { readonly failure: Failure; readonly refusedUnprocessed: boolean };
 
 type ApiError = {
   readonly message?: string;

@@ -18,7 +18,6 @@ export {
 } from './task-reasons.ts';
 export { drawMermaid } from './draw-mermaid.ts';
 export { drawSvg } from './draw-svg.ts';
-export type { DrawableInput } from './draw-layers.ts';
 export { newestTeamTexts, teamTextsByVersion } from './team-texts.ts';
 export type { TeamTexts } from './team-texts.ts';
 export { missingTasks, missingLines, missingSection, resultsText } from './task-texts.ts';

@@ -7,7 +7,7 @@ import type { AdmittedRequest, HttpRoute, RouteReply } from '#contracts';
 import { restError } from './rest-error.ts';
 import { errorShape, schemaReference } from './reply-shapes.ts';
 
-export type DescribedRoute<Query, Body, Found> = Pick<HttpRoute, 'method' | 'path'> & {
+type DescribedRoute<Query, Body, Found> = Pick<HttpRoute, 'method' | 'path'> & {
   readonly id: string;
   readonly tag: 'agents' | 'runs' | 'server';
   readonly summary: string;

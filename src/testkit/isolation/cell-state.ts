@@ -4,7 +4,7 @@ import { Observer } from './observer.ts';
 import type { ChildCall, PlannedCell, Plan } from './plan.ts';
 
 /** A call that the cell's model made, with the child that it starts, if any. A `gather` call has one entry for each child. */
-export type ObservedCall = { readonly input: string; readonly child: ChildCall | null };
+type ObservedCall = { readonly input: string; readonly child: ChildCall | null };
 
 export class CellState {
   readonly planned: PlannedCell;

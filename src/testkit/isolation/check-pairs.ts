@@ -27,7 +27,7 @@ export type Explanation = Omit<VerifyDifference, 'again'> & {
   readonly isProof: boolean;
 };
 
-export type PairSource<Pair extends ObservationComparison> = {
+type PairSource<Pair extends ObservationComparison> = {
   /** Why the latest incomparable pair could not be compared. */
   readonly obstacle: string;
   /** Null: this pair cannot be compared. */

@@ -13,7 +13,7 @@ import type { CaseTask } from './graph-case.ts';
 import type { GraphRun } from './graph-run.ts';
 
 /** The expected prompt of a cell, and the sources of its parts. */
-export type ExpectedPrompt = {
+type ExpectedPrompt = {
   readonly prompt: string;
   /** Names of the members whose results it contains. */
   readonly names: readonly string[];

@@ -14,7 +14,7 @@ import type { TestAgent } from './agent-tree.ts';
 import { TestRun } from './test-run.ts';
 import type { TestRunSetting } from './test-run.ts';
 
-export type GraphSetting = TestRunSetting & {
+type GraphSetting = TestRunSetting & {
   readonly graph: GraphCase;
   readonly team: PreparedTeam;
   readonly modelPorts: TeamModelPorts;

@@ -7,7 +7,7 @@ import { aideWorkflow } from './mail-act.ts';
 import type { TestModelOutput } from './test-model.ts';
 
 /** A model request that waits for its reply. */
-export type PendingRequest = {
+type PendingRequest = {
   readonly options: LanguageModelV4CallOptions;
   /** The index of the model. */
   readonly model: number;

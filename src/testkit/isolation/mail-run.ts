@@ -21,7 +21,7 @@ import type { TestAgent, AgentTree } from './agent-tree.ts';
 import { TestRun } from './test-run.ts';
 import type { TestRunSetting } from './test-run.ts';
 
-export type MailSetting = TestRunSetting & {
+type MailSetting = TestRunSetting & {
   readonly seed: string;
   readonly root: TestAgent;
   readonly goal: string;

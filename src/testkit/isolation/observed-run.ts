@@ -9,7 +9,7 @@ import type { CellState } from './cell-state.ts';
 import type { WatchedRun } from './watched-run.ts';
 
 /** Whether a cell is varied. */
-export type IsVaried = (state: CellState) => boolean;
+type IsVaried = (state: CellState) => boolean;
 
 export class ObservedRun {
   readonly run: WatchedRun;

@@ -18,7 +18,7 @@ import type { TestAgent } from './agent-tree.ts';
 import type { FakeTime } from './fake-time.ts';
 
 /** The run that the session is part of. */
-export type PrivateRun = {
+type PrivateRun = {
   readonly cells: readonly MailCellState[];
   readonly time: FakeTime;
   agentOf(state: MailCellState): Agent;

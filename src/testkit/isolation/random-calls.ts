@@ -13,9 +13,9 @@ import type { CellState } from './cell-state.ts';
 
 export type TestCall = { readonly name: string; readonly input: string; readonly children: readonly ChildCall[] };
 
-export type ShownTools = { readonly tools: readonly LanguageModelV4FunctionTool[]; readonly rng: Rng };
+type ShownTools = { readonly tools: readonly LanguageModelV4FunctionTool[]; readonly rng: Rng };
 
-export type PrivateCallOptions = {
+type PrivateCallOptions = {
   readonly size: CaseSize;
   readonly validate: Validate;
   readonly countMin: number;

@@ -23,14 +23,14 @@ export type TestFault = {
   readonly message: string;
 };
 
-export type ModelView = {
+type ModelView = {
   readonly tools: readonly LanguageModelV4FunctionTool[];
   /** The index of the model that is called. */
   readonly model: number;
   readonly rng: Rng;
 };
 
-export type RandomModelPorts = { readonly size: CaseSize; readonly validate: Validate };
+type RandomModelPorts = { readonly size: CaseSize; readonly validate: Validate };
 
 export const drawReply = (state: CellState, shown: ModelView, ports: RandomModelPorts): TestReply | TestFault => {
   if (shown.model !== state.lastModel) state.consecutiveFaults = 0;

@@ -3,7 +3,7 @@ import type { PairResult, Pairs } from './compare-pair.ts';
 import { groupOfSeed, seedsOfSize, sizeOfGroup } from './case-size.ts';
 
 /** `isAlone`: the difference shows in the two runs on their own, whatever ran before. */
-export type FailingCase = { readonly seed: number; readonly compared: PairResult; readonly isAlone: boolean };
+type FailingCase = { readonly seed: number; readonly compared: PairResult; readonly isAlone: boolean };
 
 /** Seeds to try of each size. */
 const triesPerSize = 96;

@@ -11,7 +11,7 @@ import type { TestModelFacts } from './subject.ts';
 
 export type TestModelOutput = (TestReply | TestFault) & { readonly turn: number; readonly delayMs: number };
 
-export type TestModelPorts = {
+type TestModelPorts = {
   readonly reply: (options: LanguageModelV4CallOptions) => TestModelOutput | Promise<TestModelOutput>;
   readonly sleep: (ms: number) => Promise<void> | undefined;
 };

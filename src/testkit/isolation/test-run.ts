@@ -35,7 +35,7 @@ export type TestRunSetting = {
 };
 
 /** A cell as it is observed. The place is the same in every run. */
-export type ObservedCell = { readonly cell: CellId; readonly place: string; readonly observer: Observer };
+type ObservedCell = { readonly cell: CellId; readonly place: string; readonly observer: Observer };
 
 type Execute = ToolDefinition['execute'];
 

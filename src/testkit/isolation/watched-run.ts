@@ -30,7 +30,7 @@ import type { TestAgent, AgentTree } from './agent-tree.ts';
 import { TestRun, testRunId } from './test-run.ts';
 import type { TestRunSetting } from './test-run.ts';
 
-export type RunSetting = Scenario &
+type RunSetting = Scenario &
   TestRunSetting & {
     readonly prepareRoot: TestAgent;
     /** Plans by place, as far as they have been drawn; all runs of a group share them. */

@@ -104,7 +104,7 @@ export type Lines = {
   close(): void;
 };
 
-export type OpenOptions = {
+type OpenOptions = {
   readonly workspace: string;
   /** Modules, `.ai` files and folders. */
   readonly agents: readonly string[];
@@ -124,7 +124,7 @@ export type OpenOptions = {
 /** `notes`: what could not be checked. */
 export type VerifyResult = VerifyReport & { readonly notes?: readonly string[] };
 
-export type VerifyOptions = {
+type VerifyOptions = {
   /** An agent file, a folder's agent by name, or the name of an example. */
   readonly agent: string;
   readonly agents: readonly string[];

@@ -114,7 +114,7 @@ export const parseConversation = (text: string): string | ConversationRef | null
 };
 
 /** What an agent argument stands for: a name, and the files in which to find it. */
-export type AgentChoice = { readonly agent: string; readonly agents: readonly string[] };
+type AgentChoice = { readonly agent: string; readonly agents: readonly string[] };
 
 /** `agent`: a name or a file. */
 export const parseAgent = (agent: string, agents: readonly string[]): AgentChoice => {
