@@ -58,6 +58,11 @@ export const bugs: readonly Bug[] = [
   ),
   bug('a result crosses back although no grant allows it', 'policy-result', 'kind'),
   bug('a goal crosses although no grant allows it', 'policy-down', 'kind'),
+  bug(
+    'the door looks up the ends of a crossing the wrong way round',
+    'door-ends',
+    'const $(declarations.0.id) = { from: this.#end(to), to: this.#end(from) };',
+  ),
 
   // Money.
   bug('the cost of an attempt is not booked', 'account-settle-hold', 'if ($(test)) $(consequent)'),

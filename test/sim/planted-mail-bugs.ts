@@ -52,7 +52,13 @@ export const mailBugs: readonly Bug[] = [
     'mail-sender',
     '$(key): /^Message from ([\\w.:-]+) /u.exec(text)?.[1] ?? $(value)',
   ),
-  bug('an answer reaches an agent that its sender may not message', 'policy-message', 'kind'),
+  bug(
+    'an agent may message one that does not name it',
+    'policy-may-write',
+    '(one.cell !== other.cell && (lists(one, other) || lists(other, one)))',
+  ),
+  bug('a root sends messages out of the run although its results may not leave it', 'policy-out', 'true'),
+  bug('after a crash, mail to an agent that has not come back is refused', 'run-admit-recorded', ''),
   bug('mail read with a tool is not part of the chain', 'mail-read-chain', ''),
 
   // A parent that has answered waits for the work of its agents, and takes nothing from them meanwhile.

@@ -27,7 +27,7 @@ const makers: Readonly<Record<string, readonly string[]>> = {
   'Door.restore': ['src/core/cells/local-run.ts'],
 };
 
-/** Where an operation under way is known to be a child, whose goal crossed when it was created. */
+/** Where an operation is known to be a child, whose goal crossed when it was created. */
 const narrowed: Readonly<Record<string, readonly string[]>> = {
   'src/core/cells/begin-record.ts': ['StartedChild'],
   'src/core/cells/local-context.ts': ['InFlightOperation<StartedChild>'],

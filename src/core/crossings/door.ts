@@ -100,6 +100,7 @@ export class Door {
 
   #decide({ kind, from, to, labels, topic }: Omit<CrossingRequest, 'content'>, frame: number): Grant | RefusalReason {
     try {
+      // probe: door-ends
       const ends = { from: this.#end(from), to: this.#end(to) };
       if (ends.from === undefined || ends.to === undefined) return 'no-grant';
       const withdrawn = (agent: string): readonly GrantName[] => this.#withdrawals.withdrawnFrom(agent, frame);

@@ -78,10 +78,13 @@ const grantName = (kind: CrossingKind, { from, to }: Ends, { withdrawn, topic }:
     case 'broadcast':
       if (kind === 'broadcast' && !isOnTopic(from, to, topic)) return null;
       // What a root may not answer, it may not send either. A child may always answer a person.
-      if (to === 'outside') return from !== 'outside' && (from.parent !== null || has(from, 'result')) ? kind : null;
+      if (to === 'outside')
+        return from !== 'outside' && (from.parent !== null || /* probe: policy-out */ has(from, 'result'))
+          ? kind
+          : null;
       if (from === 'outside') return hasMailbox(to) ? kind : null;
       if (kind === 'broadcast') return hasMailbox(to) && !areTeammates(from, to) ? kind : null;
-      return /* probe: policy-message */ mayMessage(from, to) || isTeamOf(from, to) ? kind : null;
+      return mayMessage(from, to) || isTeamOf(from, to) ? kind : null;
     default:
       return kind satisfies never;
   }
@@ -125,6 +128,7 @@ export const areTeammates = (one: Pick<Party, 'parent' | 'part'>, other: Pick<Pa
 
 /** Each must name the other. */
 export const mayWrite = (one: Correspondent, other: Correspondent): boolean =>
+  // probe: policy-may-write
   one.cell !== other.cell && lists(one, other) && lists(other, one);
 
 const lists = ({ cell, parent, messages }: Correspondent, other: Correspondent): boolean =>
