@@ -21,7 +21,7 @@ export const mailBugs: readonly Bug[] = [
     'a namesake gets the mail of another agent',
     'post-deliver-letter',
     `const named = $(expression.expression.callee.object.object)?.name;
-      [...this.directory.all].find(({ name }) => name === named)?.box.put($(expression.expression.arguments.0));`,
+      [...this.directory.all].find(({ name }) => name === named)?.mailbox.put($(expression.expression.arguments.0));`,
   ),
   bug(
     'a sender’s latest message comes first',
@@ -57,8 +57,6 @@ export const mailBugs: readonly Bug[] = [
     'policy-may-write',
     '(one.cell !== other.cell && (lists(one, other) || lists(other, one)))',
   ),
-  bug('a root sends messages out of the run although its results may not leave it', 'policy-out', 'true'),
-  bug('after a crash, mail to an agent that has not come back is refused', 'run-admit-recorded', ''),
   bug('mail read with a tool is not part of the chain', 'mail-read-chain', ''),
 
   // A parent that has answered waits for the work of its agents, and takes nothing from them meanwhile.

@@ -267,7 +267,6 @@ export class LocalRun {
       if (definitions !== undefined) for (const { digest } of definitions) digests.push(digest);
       this.#nextFrame = no + 1;
     }
-    // probe: run-admit-recorded
     if (this.replaying === null) admitRecorded(frames, this.door);
     this.#digests = digests;
     this.#downtimes = frames.flatMap(({ no, record, at }) =>

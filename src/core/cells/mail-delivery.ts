@@ -26,9 +26,18 @@ type MailAddress = {
   halt(): void;
 };
 
+type KeptCrossing = { readonly crossed: Crossed; readonly frame: Frame<Crossed> };
+
+const receive = ({ receivedCrossings }: MailAddress, crossed: Crossed, frame: Frame<Crossed>): void => {
+  if (isMessage(crossed)) receivedCrossings.addMail(crossed, frame.no);
+  else receivedCrossings.addFromFrame(frame);
+};
+
 export class MailDelivery {
   readonly directory: Directory;
   readonly #addresses = new Map<CellId, MailAddress>();
+  /** For cells that a resumed run knows from its log and has not reached yet. */
+  #kept: Map<CellId, readonly KeptCrossing[]> | null = null;
   /** Cells that have answered and wait for the agents that they spawned. */
   readonly #idleWaiters = new Map<CellId, () => void>();
   /** Topics that have subscribers outside the run. */
@@ -63,6 +72,8 @@ export class MailDelivery {
       part,
       forwards,
     };
+    for (const { crossed, frame } of this.#kept?.get(cellId) ?? []) receive(address, crossed, frame);
+    this.#kept?.delete(cellId);
     return this.directory.get(cellId) ?? this.directory.add(entry);
   }
 
@@ -79,12 +90,19 @@ export class MailDelivery {
   /** Puts the messages in a frame into the mailboxes. */
   deliver(frame: Frame<Crossed>): void {
     for (const crossed of frame.contents ?? []) {
-      if (crossed.kind === 'note') this.#addresses.get(crossed.cell)?.receivedCrossings.addFromFrame(frame);
+      if (crossed.kind !== 'note' && !isMessage(crossed)) continue;
+      const address = this.#addresses.get(crossed.cell);
+      if (address !== undefined) receive(address, crossed, frame);
+      else if (this.directory.get(crossed.cell) !== undefined) this.#keep(crossed, frame);
       if (!isMessage(crossed)) continue;
-      this.#addresses.get(crossed.cell)?.receivedCrossings.addMail(crossed, frame.no);
       // probe: post-deliver-letter
       this.directory.get(crossed.cell)?.mailbox.put(crossed);
     }
+  }
+
+  #keep(crossed: Crossed, frame: Frame<Crossed>): void {
+    const kept = (this.#kept ??= new Map<CellId, KeptCrossing[]>());
+    kept.set(crossed.cell, [...(kept.get(crossed.cell) ?? []), { crossed, frame }]);
   }
 
   /** Notifies the senders of a cell's unread messages that the cell has ended. */

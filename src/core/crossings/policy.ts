@@ -78,10 +78,7 @@ const grantName = (kind: CrossingKind, { from, to }: Ends, { withdrawn, topic }:
     case 'broadcast':
       if (kind === 'broadcast' && !isOnTopic(from, to, topic)) return null;
       // What a root may not answer, it may not send either. A child may always answer a person.
-      if (to === 'outside')
-        return from !== 'outside' && (from.parent !== null || /* probe: policy-out */ has(from, 'result'))
-          ? kind
-          : null;
+      if (to === 'outside') return from !== 'outside' && (from.parent !== null || has(from, 'result')) ? kind : null;
       if (from === 'outside') return hasMailbox(to) ? kind : null;
       if (kind === 'broadcast') return hasMailbox(to) && !areTeammates(from, to) ? kind : null;
       return mayMessage(from, to) || isTeamOf(from, to) ? kind : null;

@@ -150,3 +150,14 @@ test('an agent with JSON input is started only with JSON that fits its schema', 
   expect(await spawn('ann', { initial_message: '{"n":"x"}' })).toMatchObject({ error: { code: 'INVALID_MESSAGE' } });
   expect(await spawn('ann', { initial_message: '{"n":1}' })).toMatchObject({ success: true });
 });
+
+test('after a crash, mail to an agent that has not come back yet is delivered', async () => {
+  await begin(lead([agent('ann')]), true);
+  await spawn('ann', { initial_message: undefined });
+  const crashing = stage.crash();
+  // Its session is created later, when its parent has followed the log that far.
+  stage.live.do({ do: 'send', text: 'Are you there?', to: 'ann' });
+  await crashing;
+  expect(stage.shown('ann')).toContain('Are you there?');
+  expect(stage.mail().map(({ state }) => state)).not.toContain('dead');
+});
