@@ -25,7 +25,7 @@ const $(declarations.0.id) = (options: any) => \`\${($(declarations.0.init))(opt
   ]),
   leak('the start time of a response reveals the number of runs', [
     'serve-started-at',
-    'const $(declarations.0.id) = $(declarations.0.init) + this.#live.size * 1_000_000;',
+    '$(key): $(value) + this.#live.size * 1_000_000',
   ]),
   leak('calls of client tools are visible to all callers', [
     'client-call-of-caller',

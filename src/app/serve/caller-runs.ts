@@ -4,24 +4,9 @@
 //   R2. A run is visible as soon as it was started here, even before its first record.
 import { CloisterError } from '#base';
 import type { PromptlyReleasingMap, RunId } from '#base';
-import type { Caller, Cloister, CallerRun, RunMessage, RunReport, RunSession, RunSummary } from '#contracts';
+import type { Caller, Cloister, CallerRun, RunMessage, RunReport, RunSummary } from '#contracts';
+import type { ActiveRun } from './active-run.ts';
 import { eventsAfter } from './events-after.ts';
-import type { ResidentRun } from './resident-sessions.ts';
-
-/** A run that is running in this process. */
-export type ActiveRun = {
-  readonly session: RunSession;
-  readonly caller: string;
-  readonly agent: string;
-  readonly goal: string;
-  readonly startedAt: number;
-  /** The run cannot continue without its client. */
-  readonly needsClient: boolean;
-  /** Rejects the outcome for those who wait for it, while the run itself is left to be resumed. */
-  readonly detach: () => void;
-  /** Set for a resident. */
-  readonly resident: ResidentRun | undefined;
-};
 
 type ActiveRunMap = Pick<PromptlyReleasingMap<RunId, ActiveRun>, 'get' | 'values'>;
 
@@ -35,7 +20,7 @@ export const listCallerRuns = async (
   // Before reading the log: a run that ends meanwhile is then in at least one of the two lists.
   const active = live
     .values()
-    .filter((one) => one.caller === caller)
+    .filter((one) => one.caller.name === caller)
     .map(activeRunSummary);
   // probe: run-list-by-caller
   const listed = await cloister.runs({ caller, most });
@@ -69,16 +54,16 @@ export const findCallerRun = async (
   };
 };
 
-const activeRunSummary = ({ session, caller, agent, goal, startedAt }: ActiveRun): RunSummary => ({
+const activeRunSummary = ({ session, caller, agent, request, startedAt }: ActiveRun): RunSummary => ({
   run: session.run,
-  agent,
-  goal,
+  agent: agent.name,
+  goal: typeof request.input === 'string' ? request.input : '',
   startedAt,
   endedAt: null,
   state: 'running',
   status: null,
   cells: 1,
-  caller,
+  caller: caller.name,
   spent: null,
   owner: 'this process',
   recordedBy: null,

@@ -31,16 +31,14 @@ import { budgetWithin } from './budget-within.ts';
 import type { ClientRun } from './client-run.ts';
 import { clientToolMsDefault, ClientTools } from './client-tools.ts';
 import { findCallerRun, listCallerRuns } from './caller-runs.ts';
-import type { ActiveRun } from './caller-runs.ts';
+import type { ActiveRun, HeldByRun, ServeRunRequest } from './active-run.ts';
 import type { SlotQueue } from './slot-queue.ts';
 import { createRunSlot } from './run-slot.ts';
 import type { RunSlot } from './run-slot.ts';
 import { finishResident, ResidentSessions } from './resident-sessions.ts';
 import type { ResidentRun } from './resident-sessions.ts';
 import { serveRun } from './served-run.ts';
-import type { ServeRunRequest } from './served-run.ts';
 import { checkMayResume, startServedRun } from './start-run.ts';
-import type { StartedRun } from './started-run.ts';
 import type { TokenRegistry } from './token-registry.ts';
 
 type AgentServicePorts = {
@@ -72,7 +70,7 @@ export class LocalAgentService implements AgentService {
   /** By the caller object, which is unique to one request. */
   readonly #runOfRequest = new WeakMap<Caller, RunId>();
   /** How a further request of a run is served. */
-  readonly #servedRuns = new WeakMap<ClientRun, { readonly serveRequest: ServeRunRequest; readonly slot: RunSlot }>();
+  readonly #requests = new WeakMap<ClientRun, { readonly serveRequest: ServeRunRequest; readonly slot: RunSlot }>();
   /** Requests that wait for a slot or for their run to start. */
   readonly #starting = new PromptlyReleasingMap<number, Promise<ServedRun>>();
   #startCount = 0;
@@ -171,7 +169,7 @@ export class LocalAgentService implements AgentService {
       const withTools = client === undefined ? options : { ...options, tools: client.definitions };
       const started = resume?.(cloister) ?? startServedRun(cloister, caller, request, withTools);
       session = started instanceof Promise ? await started : started;
-      return this.#serve(session, { caller, agent, request, signal, slot, settle, client, resident });
+      return this.#serve(session, { caller, agent, request, slot, settle, client, resident }, signal);
     } catch (error) {
       session?.cancel();
       client?.discard();
@@ -189,7 +187,7 @@ export class LocalAgentService implements AgentService {
   ): Promise<ServedRun> {
     this.#checkOpen();
     const client = this.#tools.findRun(caller, results);
-    const served = this.#servedRuns.get(client);
+    const served = this.#requests.get(client);
     if (served === undefined) throw new CloisterError('defect', 'A waiting run was not started here.');
     return served.slot.runWithSlot(() => {
       try {
@@ -266,11 +264,11 @@ export class LocalAgentService implements AgentService {
     stop();
     this.#hasLetGo = true;
     const left = this.#live.values();
-    for (const { session, needsClient, detach } of left) {
-      if (needsClient) session.cancel();
+    for (const { session, client, detach } of left) {
+      if (client !== undefined) session.cancel();
       else detach();
     }
-    return left.filter(({ needsClient }) => !needsClient).map(({ session }) => session.run);
+    return left.filter(({ client }) => client === undefined).map(({ session }) => session.run);
   }
 
   async #idle(): Promise<void> {
@@ -287,41 +285,27 @@ export class LocalAgentService implements AgentService {
     return entry;
   }
 
-  #serve(session: RunSession, started: StartedRun): ServedRun {
-    const { caller, agent, request, signal, slot, settle, client, resident } = started;
+  #serve(session: RunSession, held: HeldByRun, signal: AbortSignal | undefined): ServedRun {
+    const { caller, agent, slot, settle, client, resident } = held;
     const { run, outcome } = session;
     const { clock, clients, ended } = this.#ports;
-    // probe: serve-started-at
-    const startedAt = clock.now();
-    const onDisconnect = (): void => {
-      if (!this.#hasLetGo) session.cancel();
-    };
     const reported = Promise.withResolvers<RunOutcome>();
     reported.promise.catch(() => undefined);
-    const { activity } = clients;
-    const serveRequest = serveRun(session, {
-      agent,
-      request,
-      startedAt,
-      activity,
-      client,
-      slot,
-      onDisconnect,
-      outcome: reported.promise,
-    });
-    if (client !== undefined) this.#servedRuns.set(client, { serveRequest, slot });
-    const goal = typeof request.input === 'string' ? request.input : '';
-    this.#live.set(run, {
+    const active: ActiveRun = {
+      ...held,
       session,
-      caller: caller.name,
-      agent: agent.name,
-      goal,
-      startedAt,
-      needsClient: client !== undefined,
+      // probe: serve-started-at
+      startedAt: clock.now(),
+      outcome: reported.promise,
+      onDisconnect: () => {
+        if (!this.#hasLetGo) session.cancel();
+      },
       detach: () =>
         reported.reject(new CloisterError('server_stopping', `Run ${run} was not finished; it can be resumed.`)),
-      resident,
-    });
+    };
+    const serveRequest = serveRun(active, clients.activity);
+    if (client !== undefined) this.#requests.set(client, { serveRequest, slot });
+    this.#live.set(run, active);
     this.#runOfRequest.set(caller, run);
     resident?.attach(session, slot);
     const over = (end: RunOutcome | null): void => {
