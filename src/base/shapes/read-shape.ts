@@ -45,15 +45,14 @@ export const readShape = <T>(
   path: ShapePath = [],
 ): T | undefined => {
   const reading: Reading = {
-    ...reader,
-    origins: new Map(),
+    reader,
+    root: path,
+    nullIsAbsent: reader.nullIsAbsent === true,
+    inCode: reader.inCode === true,
+    stored: [],
     found: 0,
-    report: (problem) => {
-      reading.found += 1;
-      reader.report(problem);
-    },
   };
-  return readValue(shape, value, { path, stored: path }, reading) as T | undefined;
+  return readValue(shape, value, null, reading) as T | undefined;
 };
 
 /** No problems: the value has this shape. */
@@ -78,11 +77,39 @@ export const readWhole = <T>(shape: Shape<T>, value: unknown, reader: ShapeReade
   return isWrong ? undefined : read;
 };
 
-/** Where a value is written, and where it is stored. */
-type Place = { readonly path: ShapePath; readonly stored: ShapePath };
+/** Where a value is written, and where it is stored; null: the whole value. Paths are made of it only when somebody wants them. */
+type Place = { readonly up: Place; readonly key: string | number; readonly into: readonly string[] | undefined } | null;
 
-/** `origins`: where each stored value was written, by its dotted key. `found`: the number of problems. */
-type Reading = ShapeReader & { readonly origins: Map<string, ShapePath>; found: number };
+type Reading = {
+  readonly reader: ShapeReader;
+  readonly root: ShapePath;
+  readonly nullIsAbsent: boolean;
+  readonly inCode: boolean;
+  /** The places of what was stored so far. */
+  readonly stored: Place[];
+  /** The number of problems. */
+  found: number;
+};
+
+const pathOf = (place: Place, { root }: Reading): (string | number)[] => {
+  const keys: (string | number)[] = [];
+  for (let at = place; at !== null; at = at.up) keys.push(at.key);
+  return [...root, ...keys.toReversed()];
+};
+
+const storedPathOf = (place: Place, { root }: Reading): ShapePath => {
+  const keys: (string | number)[] = [];
+  for (let at = place; at !== null; at = at.up) keys.push(...(at.into?.toReversed() ?? [at.key]));
+  return [...root, ...keys.toReversed()];
+};
+
+const report = (reading: Reading, problem: ShapeProblem): void => {
+  reading.found += 1;
+  reading.reader.report(problem);
+};
+
+const recordKey = (place: Place, reading: Reading): void =>
+  reading.reader.recordKey?.(pathOf(place, reading), storedPathOf(place, reading));
 
 type Fields = Readonly<Record<string, unknown>>;
 type Target = Record<string, unknown>;
@@ -97,8 +124,8 @@ const readValue = (shape: Shape, value: unknown, at: Place, reading: Reading, ta
   // A rule is about a value that is right in itself.
   const broken = reading.found > before ? undefined : firstBreach(shape, read, value, reading);
   if (broken !== undefined) {
-    const path = [...at.path, ...(broken.at ?? [])];
-    reading.report({ path, kind: 'rule', expected: broken.text, value, nearest: nothingNear });
+    const path = [...pathOf(at, reading), ...(broken.at ?? [])];
+    report(reading, { path, kind: 'rule', expected: broken.text, value, nearest: nothingNear });
     if (shape.is !== 'object') return undefined;
   }
   if (shape.convert === undefined) return read;
@@ -110,7 +137,7 @@ const firstBreach = (shape: Shape, read: unknown, given: unknown, reading: Readi
     const found = rule.find(read as never, given as never);
     if (found !== null) return found;
   }
-  const problem = shape.isSchema === true ? (reading.checkSchema?.(read as JsonObject) ?? null) : null;
+  const problem = shape.isSchema === true ? (reading.reader.checkSchema?.(read as JsonObject) ?? null) : null;
   return problem === null ? undefined : { text: `This schema cannot be used: ${problem}` };
 };
 
@@ -163,7 +190,7 @@ const isOfType = (shape: Shape, value: unknown): boolean => {
 const fitsLeaf = (
   shape: Exclude<ShapeForm, { is: 'list' | 'map' | 'object' | 'either' }>,
   value: unknown,
-  { inCode = false }: Reading,
+  { inCode }: Reading,
 ): boolean => {
   switch (shape.is) {
     case 'text':
@@ -193,12 +220,13 @@ const regexOf = (source: string): RegExp => {
   return regex;
 };
 
-const reportWrong = (shape: Shape, value: unknown, { path }: Place, reading: Reading): undefined => {
+const reportWrong = (shape: Shape, value: unknown, at: Place, reading: Reading): undefined => {
+  const path = pathOf(at, reading);
   const hint = shape.hint?.(value) ?? null;
   const nearest = (): string | null =>
     shape.is === 'choice' && typeof value === 'string' ? nearestName(value, shape.of.map(String)) : null;
-  if (hint !== null) reading.report({ path, kind: 'rule', expected: hint, value, nearest });
-  else reading.report({ path, kind: 'wrong', expected: expectedText(shape, value), value, nearest });
+  if (hint !== null) report(reading, { path, kind: 'rule', expected: hint, value, nearest });
+  else report(reading, { path, kind: 'wrong', expected: expectedText(shape, value), value, nearest });
 };
 
 const readList = (shape: ListForm & ShapeNotes, value: unknown, at: Place, reading: Reading): unknown => {
@@ -210,18 +238,18 @@ const readList = (shape: ListForm & ShapeNotes, value: unknown, at: Place, readi
   }
   if (value.length < min) {
     const expected = min === 1 ? 'at least one' : `at least ${min}`;
-    reading.report({ path: at.path, kind: 'few', expected, value, nearest: nothingNear });
+    report(reading, { path: pathOf(at, reading), kind: 'few', expected, value, nearest: nothingNear });
     return undefined;
   }
   const seen = new Set<unknown>();
   return value.map((one: unknown, index) => {
-    const place = { path: [...at.path, index], stored: [...at.stored, index] };
+    const place = { up: at, key: index, into: undefined };
     const item = readValue(of, one, place, reading);
     const name = of.is === 'object' && of.short !== undefined ? (item as Fields | undefined)?.[of.short] : item;
     if (single && item !== undefined && seen.has(name))
-      reading.report({ path: place.path, kind: 'twice', expected: '', value: name, nearest: nothingNear });
+      report(reading, { path: pathOf(place, reading), kind: 'twice', expected: '', value: name, nearest: nothingNear });
     seen.add(name);
-    reading.recordKey?.(place.path, place.stored);
+    recordKey(place, reading);
     // An item that cannot be read leaves a gap, so that the others keep their places.
     return item;
   });
@@ -231,8 +259,8 @@ const readMap = (shape: MapForm & ShapeNotes, value: unknown, at: Place, reading
   if (!isObject(value)) return reportWrong(shape, value, at, reading);
   const read = Object.entries(value).flatMap(([name, one]): readonly [string, unknown][] => {
     if (one === undefined) return [];
-    const place = { path: [...at.path, name], stored: [...at.stored, name] };
-    reading.recordKey?.(place.path, place.stored);
+    const place = { up: at, key: name, into: undefined };
+    recordKey(place, reading);
     if (shape.names !== undefined && readValue(shape.names, name, place, reading) === undefined) return [];
     return [[name, readValue(shape.of, one, place, reading)]];
   });
@@ -253,7 +281,7 @@ const readObject = (
   }
   if (short !== undefined) {
     // The keys of the object were not written, so there is nothing to record for them.
-    const read = readValue(fields[short]!, value, { path: at.path, stored: at.path }, reading);
+    const read = readValue(fields[short]!, value, at, reading);
     if (read !== undefined) target[fields[short]!.into?.[0] ?? short] = read;
     return read === undefined ? undefined : target;
   }
@@ -262,39 +290,37 @@ const readObject = (
 
 const readFields = (shape: ObjectForm, value: Fields, at: Place, target: Target, reading: Reading): void => {
   const { fields } = shape;
-  const names = Object.keys(fields);
-  const isAbsent = (one: unknown): boolean => one === undefined || (one === null && reading.nullIsAbsent === true);
   const keys = Object.keys(value);
   if (shape.open !== true)
-    for (const key of keys)
-      if (!Object.hasOwn(fields, key)) reportUnknown([...at.path, key], names, value[key], reading);
+    for (const key of keys) if (!Object.hasOwn(fields, key)) reportUnknown(key, shape, value[key], at, reading);
   for (const key of keys)
-    if (Object.hasOwn(fields, key) && !isAbsent(value[key]))
-      readField(key, fields[key]!, value[key], { path: [...at.path, key], stored: at.stored }, target, reading);
-  for (const key of shape.required)
-    if (!Object.hasOwn(value, key) || isAbsent(value[key])) {
-      const field = fields[key]!;
-      const expected = expectedText(field, undefined);
-      const path = [...at.path, key];
-      reading.report({ path, kind: 'missing', expected, value: undefined, nearest: nothingNear, about: field.about });
-    }
+    if (Object.hasOwn(fields, key) && !isAbsent(value[key], reading))
+      readField(key, fields[key]!, value[key], at, target, reading);
+  for (const key of shape.required) {
+    if (Object.hasOwn(value, key) && !isAbsent(value[key], reading)) continue;
+    const field = fields[key]!;
+    const expected = expectedText(field, undefined);
+    const path = [...pathOf(at, reading), key];
+    report(reading, { path, kind: 'missing', expected, value: undefined, nearest: nothingNear, about: field.about });
+  }
 };
 
-const reportUnknown = (path: ShapePath, known: readonly string[], value: unknown, reading: Reading): void =>
-  reading.report({
-    path,
-    kind: 'unknown',
-    expected: known.join(', '),
-    value,
-    nearest: () => nearestName(String(path.at(-1)), known),
-  });
+const isAbsent = (value: unknown, { nullIsAbsent }: Reading): boolean =>
+  value === undefined || (value === null && nullIsAbsent);
+
+const reportUnknown = (key: string, { fields }: ObjectForm, value: unknown, at: Place, reading: Reading): void => {
+  const known = Object.keys(fields);
+  const path = [...pathOf(at, reading), key];
+  report(reading, { path, kind: 'unknown', expected: known.join(', '), value, nearest: () => nearestName(key, known) });
+};
 
 /** Reads one field and stores it. Two keys may be stored at the same place, if they agree. */
 const readField = (key: string, field: Shape, value: unknown, at: Place, target: Target, reading: Reading): void => {
+  const place = { up: at, key, into: field.into };
+  recordKey(place, reading);
   const into = field.into ?? [key];
-  const place = { path: at.path, stored: [...at.stored, ...into] };
-  reading.recordKey?.(place.path, place.stored);
-  const holder = into.slice(0, -1).reduce((held, part) => (held[part] ??= {}) as Target, target);
+  const holder =
+    into.length === 1 ? target : into.slice(0, -1).reduce((held, part) => (held[part] ??= {}) as Target, target);
   const last = into.at(-1)!;
   if (field.is === 'object' && isObject(value) && field.convert === undefined) {
     // Flat keys may have been stored in this object already.
@@ -307,13 +333,20 @@ const readField = (key: string, field: Shape, value: unknown, at: Place, target:
     if (into.length > 1 && Object.keys(holder).length === 0) delete target[into[0]!];
     return;
   }
-  const dotted = place.stored.join('.');
-  const other = reading.origins.get(dotted);
-  if (other === undefined) reading.origins.set(dotted, place.path);
-  else if (holder[last] !== read) {
-    const expected = showValue(holder[last]);
-    reading.report({ path: place.path, kind: 'conflict', expected, value: read, nearest: nothingNear, other });
-    return;
-  }
+  if (Object.hasOwn(holder, last) && holder[last] !== read) return reportConflict(place, holder[last], read, reading);
+  reading.stored.push(place);
   holder[last] = read;
+};
+
+const reportConflict = (place: Place, earlier: unknown, value: unknown, reading: Reading): void => {
+  const dotted = (one: Place): string => storedPathOf(one, reading).join('.');
+  const first = reading.stored.find((one) => dotted(one) === dotted(place)) ?? null;
+  report(reading, {
+    path: pathOf(place, reading),
+    kind: 'conflict',
+    expected: showValue(earlier),
+    value,
+    nearest: nothingNear,
+    other: pathOf(first, reading),
+  });
 };

@@ -117,7 +117,7 @@ describe('a budget', () => {
       return [response.status, error?.code];
     };
     expect(await codeFor('clo_ben', null)).toEqual([200, undefined]);
-    for (const budget of [null, {}, { tokens: 1_000_000 }, { tokens: 10 }, { tokens: 0 }, { ms: 1e9, tokens: 1e300 }])
+    for (const budget of [null, {}, { tokens: 1_000_000 }, { tokens: 10 }, { tokens: 0 }, { ms: 1e9, tokens: 1e15 }])
       expect(await codeFor('clo_ann', budget)).toEqual([429, 'budget_refused']);
     expect(await codeFor('clo_ann', { tokens: -5 })).toEqual([400, 'request_invalid']);
   });
