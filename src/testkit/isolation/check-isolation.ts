@@ -2,7 +2,7 @@
 import type { VerifyReport } from '#contracts';
 import { checkMail, spawnsOrMails } from './check-mail.ts';
 import { checkPairs, nothingVaried } from './check-pairs.ts';
-import type { Explanation, PairCheckOptions, PairCheckReport } from './check-pairs.ts';
+import type { DifferenceFound, PairCheckOptions, PairCheckReport } from './check-pairs.ts';
 import { Pairs } from './compare-pair.ts';
 import type { PairResult } from './compare-pair.ts';
 import { describeCase, variedName } from './describe-case.ts';
@@ -92,7 +92,7 @@ const addMailReport = (calls: PairCheckReport, mail: PairCheckReport): PairCheck
   notes: [...calls.notes, ...mail.notes],
 });
 
-const explain = async (pairs: Pairs, found: PairResult, at: number): Promise<Explanation> => {
+const explain = async (pairs: Pairs, found: PairResult, at: number): Promise<DifferenceFound> => {
   const { compared, seed, isAlone } = await shortestCase(pairs, found, at);
   const isSteady = await pairs.isReproducible(seed);
   return {

@@ -2,7 +2,7 @@
 import type { Agent } from '#contracts';
 import { isMailTool } from '#core/session';
 import { checkPairs, nothingVaried } from './check-pairs.ts';
-import type { Explanation, PairCheckOptions, PairCheckReport } from './check-pairs.ts';
+import type { DifferenceFound, PairCheckOptions, PairCheckReport } from './check-pairs.ts';
 import { cellOperations } from './describe-case.ts';
 import type { Subject } from './subject.ts';
 import { actText } from './mail-act.ts';
@@ -33,7 +33,7 @@ export const checkMail = async (subject: Subject, options: PairCheckOptions): Pr
   return { ...report, notes: [tally.note(pairs, report.pairs), ...report.notes] };
 };
 
-const explain = async (pairs: MailPairs, found: MailPairResult): Promise<Explanation> => {
+const explain = async (pairs: MailPairs, found: MailPairResult): Promise<DifferenceFound> => {
   const proof = await reproduce(pairs, found, found.acts);
   const { difference, acts, variation, runs } = proof === null ? found : await reduceActs(pairs, proof);
   const name = variation.place ?? `every "${variation.agent}"`;

@@ -20,7 +20,7 @@ export type PairCheckReport = {
 };
 
 /** What a difference means: the shortest case that shows it, and what was varied. */
-export type Explanation = Omit<VerifyDifference, 'again'> & {
+export type DifferenceFound = Omit<VerifyDifference, 'again'> & {
   /** The seed with which the case shows on its own; null if only all pairs so far show it. */
   readonly seed: number | null;
   /** Whether it shows only when something is varied. Otherwise it proves nothing, and the search goes on. */
@@ -35,7 +35,7 @@ type PairSource<Pair extends ObservationComparison> = {
 };
 
 type PairView<Pair> = {
-  readonly explain: (pair: Pair, seed: number) => Promise<Explanation>;
+  readonly explain: (pair: Pair, seed: number) => Promise<DifferenceFound>;
   readonly tally?: (pair: Pair) => void;
   /** What the pairs are called in the report. */
   readonly noun: string;

@@ -1,6 +1,6 @@
 // Checks non-interference of a team with a task graph: compares pairs of runs, and every prompt with the expected one.
 import { checkPairs, nothingVaried } from './check-pairs.ts';
-import type { Explanation, PairCheckOptions, PairCheckReport } from './check-pairs.ts';
+import type { DifferenceFound, PairCheckOptions, PairCheckReport } from './check-pairs.ts';
 import { cellOperations } from './describe-case.ts';
 import { allTasks, withoutTask } from './graph-case.ts';
 import type { GraphCase, GraphKind } from './graph-case.ts';
@@ -21,7 +21,7 @@ export const checkGraphs = async (subject: Subject, options: GraphOptions): Prom
   return { ...report, notes: [...pairs.team.notes, ...(report.pairs === 0 ? [] : [tally.note()]), ...report.notes] };
 };
 
-const explain = async (pairs: GraphPairs, found: GraphPairResult, seed: number): Promise<Explanation> => {
+const explain = async (pairs: GraphPairs, found: GraphPairResult, seed: number): Promise<DifferenceFound> => {
   const isSteady = found.isPrompt || (await pairs.isReproducible(found));
   const best = isSteady ? await reduceCase(pairs, found) : found;
   const { difference, graph, runs } = best;
