@@ -6,7 +6,7 @@ const coreArrows = {
   rules: [],
   registry: [],
   tasks: ['rules'],
-  events: ['registry', 'tasks'],
+  events: ['bus', 'crossings', 'registry', 'tasks'],
   cells: ['crossings', 'bus', 'events', 'registry'],
   memory: ['registry', 'rules'],
   session: ['events', 'memory', 'rules'],

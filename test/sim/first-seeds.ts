@@ -33,7 +33,6 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['a waiting agent is not told to finish', 1_071],
   ['unread mail is lost in a crash', 1_071],
   ['nobody gets the result of a spawned agent', 1_071],
-  ['subscriptions are lost in a crash', 1_840],
   ['the sender is taken from the text of the message', 1_166],
   ['a mailbox counts as full too early', 1_078],
   ['an answer reaches an agent that its sender may not message', 1_078],

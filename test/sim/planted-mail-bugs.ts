@@ -11,7 +11,7 @@ export const mailBugs: readonly Bug[] = [
   // Each message is received once, by its recipient, in order.
   bug('a message is shown twice', 'mail-show', 'for (const _ of [1, 2]) $(whole)'),
   bug('mail that is delivered twice is received twice', 'mailbox-put-again', ''),
-  bug('unread mail is lost in a crash', 'post-load-letter', ''),
+  bug('unread mail is lost in a crash', 'mail-load', 'if ($(test)) this.#nextMail({ ...frame, contents: [] });'),
   bug(
     'mail leaves the mailbox when a receive begins, not when it settles',
     'post-load-receive',
@@ -21,7 +21,7 @@ export const mailBugs: readonly Bug[] = [
     'a namesake gets the mail of another agent',
     'post-deliver-letter',
     `const named = $(expression.expression.callee.object.object)?.name;
-      [...this.directory.all].find(({ name }) => name === named)?.mailbox.put($(expression.expression.arguments.0));`,
+      [...directory.all].find(({ name }) => name === named)?.mailbox.put($(expression.expression.arguments.0));`,
   ),
   bug(
     'a sender’s latest message comes first',
@@ -29,7 +29,7 @@ export const mailBugs: readonly Bug[] = [
     'const $(declarations.0.id) = $(declarations.0.init).toReversed();',
   ),
   bug('an agent that has ended can still be messaged', 'directory-remove-member', ''),
-  bug('subscriptions are lost in a crash', 'post-load-subscription', ''),
+  bug('a subscription has no effect', 'post-load-subscription', ''),
 
   // Mailboxes are bounded, and a waiting agent is woken.
   bug('a mailbox accepts any number of messages', 'mailbox-has-room', 'return $(argument.right);'),

@@ -21,9 +21,9 @@ export const endChild = (
   outcome: Outcome,
   recorded: Frame | undefined,
 ): void => {
-  const { liveRun, cellId } = caller;
+  const { liveRun } = caller;
   const { replaying, door } = liveRun;
-  const { cell, spawned } = started.operation;
+  const { cell } = started.operation;
   // The end of its session, up to here, was the child's own work.
   liveRun.ports.stalls?.end(cell);
   const at = recorded?.at ?? liveRun.time();
@@ -42,7 +42,6 @@ export const endChild = (
   if (liveRun.usesMail) liveRun.mail.returnUnread(cell, moment);
   caller.settle(started, result, { ended });
   liveRun.forgetCell(cell);
-  if (spawned !== undefined && !('refused' in passed)) liveRun.mail.notifyEnd(cellId, passed);
   // Not before its parent was told: that may be work for the parent.
   if (!liveRun.usesMail) return;
   liveRun.mail.notifyIdleWaiters();

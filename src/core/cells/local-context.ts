@@ -245,7 +245,6 @@ export class LocalContext implements LiveCell {
       halted === null ? decidePost(this, operation.request, at) : { at, ok: false, failure: halted.failure };
     const record = postRecord(started.no, operation, result, this.#haltedBy);
     const frame = this.liveRun.write(this.cellId, at, record, this.#takeFrameExtras());
-    this.liveRun.mail.deliver(frame);
     this.#inFlight.settle(started, result, frame.no);
   }
 
@@ -325,7 +324,6 @@ export class LocalContext implements LiveCell {
     if (started.result !== undefined) return;
     const frame = this.liveRun.write(this.cellId, result.at, settleRecord(started.no, result, more, this.#haltedBy));
     if (more?.ended !== undefined) this.receivedCrossings.addFromFrame(frame);
-    if (more?.ended !== undefined && this.liveRun.usesMail) this.liveRun.mail.deliver(frame);
     this.#inFlight.settle(started, result, frame.no);
   }
 

@@ -3,7 +3,7 @@
 //   F1. A frame is numbered, filled and appended in one synchronous stretch. It contains every crossing and note made before it.
 //   F2. Frames are appended in the order of their numbers.
 import { readRecordedBy, recordFormats } from '#base';
-import type { CellId, CloisterError, RecordedBy } from '#base';
+import type { CellId, CloisterError, Hash, RecordedBy } from '#base';
 import type {
   Agent,
   Attempt,
@@ -19,7 +19,7 @@ import type {
   RunPorts,
 } from '#contracts';
 import { Door } from '#core/crossings';
-import { Account, Accounts } from '#core/events';
+import { Account, Accounts, hasMailbox } from '#core/events';
 import { Amendments, noAmendments } from './amendments.ts';
 import { admitRecorded } from './party.ts';
 import { readReceived } from './received-crossings.ts';
@@ -58,9 +58,9 @@ export class LocalRun {
   root!: LiveCell;
   /** All live cells except the root. */
   #liveCells: Map<CellId, LiveCell> | null = null;
-  #digests: readonly string[] = noDigests;
+  #definitions: NonNullable<Frame['definitions']> = noDefinitions;
   /** The `resume` record, until it is written. */
-  #pendingResume: Frame | null = null;
+  #pendingResume: Frame<Crossed> | null = null;
   /** When the run was resumed each time, and for how long it had been down. */
   #downtimes: { readonly no: number; readonly at: number; readonly ms: number }[] | null = null;
 
@@ -95,12 +95,14 @@ export class LocalRun {
     this.#append(frame);
   }
 
-  #append(frame: Frame): void {
+  #append(frame: Frame<Crossed>): void {
     // probe: frame-append
     this.ports.log.append(frame);
     const roomIn = this.#accounts.next(frame);
     this.ports.listener?.onFrame?.(frame);
     roomIn?.retryWaiting();
+    this.#nextMail(frame);
+    this.#mail?.deliver(frame);
   }
 
   #createFrame(cell: CellId, at: number, record: FrameRecord, extras?: FrameExtras): Frame<Crossed> {
@@ -249,26 +251,39 @@ export class LocalRun {
   }
 
   #newDefinition({ digest, definition }: Agent): Frame['definitions'] {
-    if (this.#digests.includes(digest)) return undefined;
-    this.#digests = [...this.#digests, digest];
-    return [{ digest, definition: definition satisfies AgentDefinition }];
+    if (this.definitionOf(digest) !== undefined) return undefined;
+    const added = { digest, definition: definition satisfies AgentDefinition };
+    this.#definitions = [...this.#definitions, added];
+    return [added];
+  }
+
+  definitionOf(digest: Hash): AgentDefinition | undefined {
+    return this.#definitions.find((one) => one.digest === digest)?.definition;
+  }
+
+  /** Nothing is kept about mail before a cell is born that it can reach. */
+  #nextMail(frame: Frame<Crossed>): void {
+    const birth = frame.record.type === 'open' || frame.record.type === 'begin' ? frame.record.birth : undefined;
+    if (birth !== undefined && hasMailbox(birth, this.definitionOf(birth.digest))) this.mail.next(frame, this);
+    else this.#mail?.next(frame, this);
   }
 
   #load({ frames }: RecordedRun): void {
-    for (const frame of frames) this.#accounts.next(frame);
-    this.#accounts.loseAttempts();
     const restored = frames.map((frame) => this.door.restore(frame));
     this.#recordedCrossings = readReceived(restored);
-    if (this.replaying === null) this.#mail = new MailDelivery(this.door, restored);
-    const digests: string[] = [];
-    for (const { links, definitions, no, at } of frames) {
-      this.#latest = Math.max(this.#latest, at);
-      if (links !== undefined) for (const link of links) this.door.load(link);
-      if (definitions !== undefined) for (const { digest } of definitions) digests.push(digest);
-      this.#nextFrame = no + 1;
+    const definitions: { digest: Hash; definition: AgentDefinition }[] = [];
+    this.#definitions = definitions;
+    for (const frame of restored) {
+      this.#latest = Math.max(this.#latest, frame.at);
+      this.#nextFrame = frame.no + 1;
+      if (frame.links !== undefined) for (const link of frame.links) this.door.load(link);
+      if (frame.definitions !== undefined) definitions.push(...frame.definitions);
+      this.#accounts.next(frame);
+      // probe: mail-load
+      if (this.replaying === null) this.#nextMail(frame);
     }
+    this.#accounts.loseAttempts();
     if (this.replaying === null) admitRecorded(frames, this.door);
-    this.#digests = digests;
     this.#downtimes = frames.flatMap(({ no, record, at }) =>
       record.type === 'resume' ? [{ no, at, ms: record.downMs }] : [],
     );
@@ -310,6 +325,6 @@ type CellShare = { readonly from: LiveCell; readonly cell: LiveCell };
 /** The log that a run is resumed or replayed from. */
 export type RecordedPast = { readonly recorded: RecordedRun; readonly replaying?: ReplayComparison };
 
-const noDigests: readonly string[] = [];
+const noDefinitions: NonNullable<Frame['definitions']> = [];
 
 const unnamedBuild: RecordedBy = { format: recordFormats.newest, build: 'unknown' };

@@ -5,23 +5,18 @@
 //   P3. A message is addressed to a cell: it never reaches a cell that has ended, or a later cell with the same name.
 import type { CellId } from '#base';
 import { decodeMail } from '#contracts';
-import type { Agent, Crossed, Frame, SpawnIdentity, TeamPart } from '#contracts';
+import type { Agent, Crossed, Frame } from '#contracts';
 import { Directory, isMessage } from '#core/bus';
-import type { Member } from '#core/bus';
-import { messagesDefault } from '#core/crossings';
 import type { CrossingMoment, Door } from '#core/crossings';
+import { followMailDirectory } from '#core/events';
+import type { MailDirectoryFold, RunDefinitions } from '#core/events';
 import { DeliveryQueue } from './delivery-queue.ts';
-import { loadMailDirectory } from './load-mail-directory.ts';
 import type { ReceivedCrossings } from './received-crossings.ts';
 
 /** What mail delivery needs to know about a cell. */
 type MailAddress = {
   readonly cellId: CellId;
-  readonly parent: CellId | null;
   readonly agent: Agent;
-  readonly spawned: SpawnIdentity | null;
-  readonly createdAt: number;
-  readonly task: TeamPart | null;
   readonly receivedCrossings: ReceivedCrossings;
   halt(): void;
 };
@@ -44,41 +39,25 @@ export class MailDelivery {
   readonly outsideTopics = new Set<string>();
 
   readonly #door: Door;
+  readonly #fold: MailDirectoryFold;
   readonly #queue = new DeliveryQueue();
   readonly #idleCheck = { serve: (): void => this.#checkIdle() };
 
-  /** `past`: on resume, the frames of the log. */
-  constructor(door: Door, past?: readonly Frame<Crossed>[]) {
+  constructor(door: Door) {
     this.#door = door;
-    this.directory = past === undefined ? new Directory(door, this.#queue) : loadMailDirectory(past, door, this.#queue);
+    this.directory = new Directory(door, this.#queue);
+    this.#fold = followMailDirectory(this.directory);
   }
 
-  /** Makes a cell reachable by mail. On resume, the log may already have registered it. */
-  register(address: MailAddress): Member {
-    const { cellId, parent, agent, spawned, createdAt, task: part } = address;
+  /** A cell that mail can reach has come to life. */
+  register(address: MailAddress): void {
+    const { cellId } = address;
     this.#addresses.set(cellId, address);
-    const { name, topics } = agent;
-    const messages = agent.messages ?? messagesDefault;
-    const forwards = agent.team?.messages;
-    const entry = {
-      cell: cellId,
-      parent,
-      agent: name,
-      name: spawned?.name ?? name,
-      spawned,
-      messages,
-      topics,
-      createdAt,
-      part,
-      forwards,
-    };
     for (const { crossed, frame } of this.#kept?.get(cellId) ?? []) receive(address, crossed, frame);
     this.#kept?.delete(cellId);
-    return this.directory.get(cellId) ?? this.directory.add(entry);
   }
 
   forget(cell: CellId): void {
-    this.directory.remove(cell);
     this.#addresses.delete(cell);
   }
 
@@ -87,16 +66,20 @@ export class MailDelivery {
     return this.#addresses.get(cell)?.agent ?? null;
   }
 
-  /** Puts the messages in a frame into the mailboxes. */
+  /** Applies the next frame of the run. */
+  next(frame: Frame<Crossed>, run: RunDefinitions): void {
+    this.#fold.next(frame, run);
+  }
+
+  /** Hands the live cells what a frame that was just written brings them. */
   deliver(frame: Frame<Crossed>): void {
-    for (const crossed of frame.contents ?? []) {
+    const { record, contents = [] } = frame;
+    if (record.type !== 'post' && record.type !== 'mail' && record.type !== 'settle') return;
+    for (const crossed of contents) {
       if (crossed.kind !== 'note' && !isMessage(crossed)) continue;
       const address = this.#addresses.get(crossed.cell);
       if (address !== undefined) receive(address, crossed, frame);
       else if (this.directory.get(crossed.cell) !== undefined) this.#keep(crossed, frame);
-      if (!isMessage(crossed)) continue;
-      // probe: post-deliver-letter
-      this.directory.get(crossed.cell)?.mailbox.put(crossed);
     }
   }
 
@@ -148,11 +131,5 @@ export class MailDelivery {
   /** Stops a cell that was asked to finish and did not. */
   halt(cell: CellId): void {
     this.#addresses.get(cell)?.halt();
-  }
-
-  /** Puts the end of a child that nobody waits for into its caller's mailbox. */
-  notifyEnd(parent: CellId, result: Crossed<'result'>): void {
-    // probe: post-tell-end
-    this.directory.get(parent)?.mailbox.put(result);
   }
 }

@@ -64,7 +64,7 @@ const postValue = (cell: MailRequester, request: PostRequest, at: number): Json 
     case 'list-children':
       return mailToolValue(mailToolSuccess({ agents: listChildren(cell) }));
     case 'report-end':
-      return reportEnd(cell, request);
+      return reportEnd(request);
     default:
       return request satisfies never;
   }
@@ -155,8 +155,8 @@ const subscribe = (cell: MailRequester, topic: string): Json => {
   if (!isTopic(topic)) return mailToolValue(mailRefusals.topic(topic, 'is not a valid topic name', hear));
   if (!hear.includes(topic))
     return mailToolValue(mailRefusals.topic(topic, 'is not a topic you can subscribe to', hear));
-  cell.liveRun.mail.directory.subscribe(self, topic);
-  return mailToolValue(mailToolSuccess({ topic, subscribed_topics: [...self.subscriptions] }), { subscribed: topic });
+  const subscriptions = new Set([...self.subscriptions, topic]);
+  return mailToolValue(mailToolSuccess({ topic, subscribed_topics: [...subscriptions] }), { subscribed: topic });
 };
 
 /** If the asker has ended meanwhile, the answer is recorded as undeliverable. */
@@ -186,7 +186,6 @@ const closeChildren = (cell: MailRequester, request: Extract<PostRequest, { kind
     ...children.flatMap(({ cell: one, mailbox }) => (mailbox?.idle === false || hasUnreadWords(one) ? [one] : [])),
     ...request.ended.filter(hasUnreadWords),
   ];
-  for (const { mailbox } of children) mailbox?.close();
   return { asked: request.children, unheard };
 };
 
@@ -206,13 +205,8 @@ const listChildren = ({ cellId, spawnedChildren, liveRun }: MailRequester): read
     };
   });
 
-const reportEnd = (
-  { cellId, liveRun }: MailRequester,
-  { name, status, seq }: Extract<PostRequest, { kind: 'report-end' }>,
-): Json => {
-  if (seq !== null) liveRun.mail.directory.get(cellId)?.mailbox.remove([seq]);
-  return mailToolValue(mailToolSuccess({ sub_agent_id: name, status }), seq === null ? {} : { told: [seq] });
-};
+const reportEnd = ({ name, status, seq }: Extract<PostRequest, { kind: 'report-end' }>): Json =>
+  mailToolValue(mailToolSuccess({ sub_agent_id: name, status }), seq === null ? {} : { told: [seq] });
 
 const wantedMessages = (
   cell: MailRequester,

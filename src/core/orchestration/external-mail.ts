@@ -75,7 +75,7 @@ const deliver = (
   };
   const content = encodeMessage(head, text);
   run.door.cross({ kind, from: 'outside', to: member.cell, content, topic }, { at, frame: run.nextFrame });
-  run.mail.deliver(run.write(member.cell, at, { type: 'mail', to: member.cell }));
+  run.write(member.cell, at, { type: 'mail', to: member.cell });
   run.mail.wake();
 };
 

@@ -1,5 +1,6 @@
 // What a cell asks of its run's mail is data. The run decides it by what it knows, not by what the data says.
 import { expect, test } from 'vitest';
+import { recordFormats } from '#base';
 import type { CellId, RunId } from '#base';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import { validate } from '#adapters/schemas';
@@ -39,6 +40,10 @@ const liveCells = () => {
       createdAt: 0,
       goal: null,
     };
+    const birth = { ...seed, agent: agent.name, digest: agent.digest, caps: {} };
+    const record = { type: 'open', recordedBy: { format: recordFormats.newest, build: 'test' }, birth } as const;
+    run.write(seed.cell, 0, record, { childAgent: agent });
+    frames.length = 0;
     return new LocalContext(run, seed, run.accountFor(seed.cell, null, {}));
   };
   return { run, frames, lead: open('lead', null), child: open('child', 'lead'), stranger: open('stranger', null) };
