@@ -48,6 +48,7 @@ const checkCalls = ({ run, frames }: RunHistory, report: ReportProblem): number 
     if (call.tool === 'write_file' || call.settle === undefined || writes.some((write) => disturbs(write, call)))
       continue;
     const before = writes.filter(({ settledIn, settle }) => settle?.ok === true && settledIn < call.beganIn);
+    if (before.some((one) => before.some((other) => overlap(one, other)))) continue;
     const state = new Map(filesTakenOver(frames).files);
     for (const { path, content } of before.sort((one, other) => one.settledIn - other.settledIn))
       state.set(path, fileFacts(content));
@@ -63,6 +64,10 @@ const disturbs = ({ settle, beganIn, settledIn }: FileCall, call: FileCall): boo
   if (beganIn > call.settledIn || (settle?.ok === true && settledIn < call.beganIn)) return false;
   return settle === undefined || settle.ok || settledIn > call.beganIn || settle.failure?.code !== 'file_refused';
 };
+
+/** Of two writes at the same time, nobody knows which was the last on disk. */
+const overlap = (one: FileCall, other: FileCall): boolean =>
+  one !== other && one.path === other.path && one.beganIn < other.settledIn && other.beganIn < one.settledIn;
 
 const shownText = ({ settle }: FileCall): string =>
   settle?.ok === true ? (settle.value as ToolResultValue).text : `failed: ${settle?.failure?.code ?? ''}`;
