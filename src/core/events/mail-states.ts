@@ -1,5 +1,5 @@
 // Tracks every message of a run: queued, delivered, read, or dead with a reason. Reads only frames.
-import { sha256, utf8Bytes } from '#base';
+import { sha256, utf8Bytes, unknownKind } from '#base';
 import type { CellId } from '#base';
 import { decodeEnvelope, decodeMail, decodeRoutedMessages } from '#contracts';
 import type {
@@ -57,13 +57,35 @@ const changes = (frame: Frame, state: State): readonly MutableReport[] => {
   return [
     ...markRead(frame, state),
     ...(frame.contents ?? []).flatMap((content) => queueMessage(frame, content, state)),
-    ...(record.type === 'post' ? addDeadLetters(frame, frame.cell, record.value, state) : []),
-    ...(record.type === 'mail' && record.dead ? addDeadLetters(frame, 'outside', { dead: [record.dead] }, state) : []),
-    ...(record.type === 'post' ? markReported(frame, record.value, state) : []),
-    ...(record.type === 'settle' ? markDelivered(frame, record, state) : []),
-    ...(record.type === 'delivered' ? markHandedOut(frame, record.messages, state) : []),
+    ...recordChanges(frame, state),
     ...markUnreadDead(frame, state),
   ];
+};
+
+const recordChanges = (frame: Frame, state: State): readonly MutableReport[] => {
+  const { record, cell } = frame;
+  switch (record.type) {
+    case 'post':
+      return [...addDeadLetters(frame, cell, record.value, state), ...markReported(frame, record.value, state)];
+    case 'mail':
+      return record.dead === undefined ? [] : addDeadLetters(frame, 'outside', { dead: [record.dead] }, state);
+    case 'settle':
+      return markDelivered(frame, record, state);
+    case 'delivered':
+      return markHandedOut(frame, record.messages, state);
+    case 'open':
+    case 'begin':
+    case 'held':
+    case 'again':
+    case 'resume':
+    case 'fork':
+    case 'give':
+    case 'cancel':
+    case 'close':
+      return [];
+    default:
+      return unknownKind(record, []);
+  }
 };
 
 const queueMessage = (frame: Frame, content: CrossingContent, state: State): readonly MutableReport[] => {
