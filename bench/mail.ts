@@ -12,7 +12,8 @@ import { compare, processMs } from './measure.ts';
 
 const messages = 20_000;
 const readAtOnce = 20;
-const residents = 10_000;
+/** As many as the steps for checking the arguments of one turn allow. */
+const residents = 5_000;
 
 const agent = (name: string, more: object = {}): Agent =>
   buildAgent({ name, description: 'Talks.', prompt: 'Talk.', messages: ['writer', 'reader'], ...more }, null);
