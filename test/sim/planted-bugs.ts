@@ -5,7 +5,12 @@ import type { Edit } from '../planted/plant.ts';
 import { mailBugs } from './planted-mail-bugs.ts';
 import { teamBugs } from './planted-team-bugs.ts';
 
-export type Bug = { readonly name: string; readonly edits: readonly Edit[] };
+export type Bug = {
+  readonly name: string;
+  readonly edits: readonly Edit[];
+  /** One of these judges must find it; any judge but "no defect" unless given. */
+  readonly judges?: readonly string[];
+};
 
 const bug = (name: string, probe: string, put: string): Bug => ({ name, edits: [{ probe, put }] });
 
