@@ -1,8 +1,9 @@
 // What would be on the disk if the power failed now, computed from the calls that a process made.
 //
-//   P1. Bytes are safe once a sync of their file has returned that started after they were written.
-//   P2. A name change (create, rename or remove) is safe once a sync of its folder has returned that started after it.
-//   P3. What is not safe may or may not survive: each write independently, name changes in their order.
+//   disk-bytes-safe-after-sync. Bytes are safe once a sync of their file has returned that started after they were written.
+//   disk-names-safe-after-sync. A name change (create, rename or remove) is safe once a sync of its folder has returned that
+//       started after it.
+//   disk-unsafe-may-survive. What is not safe may or may not survive: each write independently, name changes in their order.
 //
 // Real file systems promise more, but a careful program may rely on no more than this.
 import { mkdirSync, writeFileSync } from 'node:fs';

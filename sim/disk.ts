@@ -1,7 +1,7 @@
 // A disk with the tables of a workspace. A transaction is written completely or not at all.
 //
-//   D1. Committed data survives any crash. Uncommitted data is lost with the connection.
-//   D2. A failed commit may have been written anyway; the caller cannot know.
+//   sim-disk-keeps-committed. Committed data survives any crash. Uncommitted data is lost with the connection.
+//   sim-disk-doubtful-commit. A failed commit may have been written anyway; the caller cannot know.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import { addFacts, matchesQuery, queryLimit, noTail } from '#adapters/stores';

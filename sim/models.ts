@@ -1,7 +1,7 @@
 // Simulated model providers: they respond, fail, hang, cut off, and know the true cost of each request.
 //
-//   M1. A provider never produces more than `maxOutputTokens`. It counts no more input tokens than the runtime estimates,
-//       except in requests that are drawn to be `dense`: those overdraw.
+//   sim-model-honest. A provider never produces more than `maxOutputTokens`. It counts no more input tokens than the runtime
+//       estimates, except in requests that are drawn to be `dense`: those overdraw.
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamResult } from '@ai-sdk/provider';
 import type { Model, Price } from '#contracts';
 import { estimatePromptTokens } from '#core/rules';

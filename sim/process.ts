@@ -1,7 +1,8 @@
 // One simulated process, from its start to its end or crash: the world as the runtime sees it from inside.
 //
-//   P1. Every call into the world counts; the process may crash at one of them. After that, its calls have no effect.
-//   P2. Nothing is delivered to a dead process.
+//   sim-process-may-die. Every call into the world counts; the process may crash at one of them. After that, its calls have no
+//       effect.
+//   sim-process-dead-hears-nothing. Nothing is delivered to a dead process.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Clock, Ids, Store, CellFolder, CellFolders } from '#contracts';

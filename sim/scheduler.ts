@@ -1,7 +1,7 @@
 // Controls time and order from a seed: one queue of events. Between two events, all promises that can settle do so.
 //
-//   S1. Time moves only to the next event. Events at the same time happen in seeded order.
-//   S2. A cancelled event never happens.
+//   sim-time-by-events. Time moves only to the next event. Events at the same time happen in seeded order.
+//   sim-cancelled-never-happens. A cancelled event never happens.
 import type { Random } from './random.ts';
 
 export type Cancel = () => void;

@@ -1,8 +1,8 @@
 // Records what a process saw in a file outside its workspace, one line per event, as it happens.
 //
-//   T1. A line is written by one system call before anything that depends on its event, so a killed process has recorded
-//       everything it saw.
-//   T2. The file is opened once, before the run, so that no fault meant for the workspace hits it.
+//   witness-before-effect. A line is written by one system call before anything that depends on its event, so a killed process
+//       has recorded everything it saw.
+//   witness-opened-first. The file is opened once, before the run, so that no fault meant for the workspace hits it.
 import { createHash } from 'node:crypto';
 import { openSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';

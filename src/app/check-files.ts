@@ -1,9 +1,11 @@
 // Compares the files of a run's cells with its log: what an agent wrote must be there, and nothing else may be.
 //
-//   F1. Nothing is repaired here: every difference is reported by cell and path.
-//   F2. Files derived from the log (offloaded outputs) may be missing or stale: `rebuild` recreates them.
-//   F3. A cell whose agent has no file tools has no files. Nobody sees what is in its folder, so the folder is not checked.
-//   F4. Only the owner of the run may check: the files of a running run change meanwhile.
+//   check-files-repairs-nothing. Nothing is repaired here: every difference is reported by cell and path.
+//   check-files-derived-may-miss. Files derived from the log (offloaded outputs) may be missing or stale: `rebuild` recreates
+//       them.
+//   check-files-needs-file-tools. A cell whose agent has no file tools has no files. Nobody sees what is in its folder, so the
+//       folder is not checked.
+//   check-files-owner-only. Only the owner of the run may check: the files of a running run change meanwhile.
 import { CloisterError, sha256 } from '#base';
 import type { CellId, ErrorCode, RunId } from '#base';
 import type { Frame, CellFolder, CellFolders } from '#contracts';

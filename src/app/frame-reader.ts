@@ -1,9 +1,10 @@
 // Reads what a fold makes of a run's frames: first of the frames that are already recorded, then of each new one.
 //
-//   F1. Recorded items reach a reader once and in order, however slow the reader is.
-//   F2. The buffer for a slow reader is bounded: 256 KiB plus the items of one frame. Beyond that, live pieces are dropped and the
-//       reader is told so; recorded items are read from the log again when the reader asks for more.
-//   F3. A reader that leaves is released immediately, even while it waits for the next item.
+//   reader-once-in-order. Recorded items reach a reader once and in order, however slow the reader is.
+//   reader-buffer-bounded. The buffer for a slow reader is bounded: 256 KiB plus the items of one frame. Beyond that, live
+//       pieces are dropped and the reader is told so; recorded items are read from the log again when the reader asks for
+//       more.
+//   reader-released-on-leave. A reader that leaves is released immediately, even while it waits for the next item.
 import { bufferedBytesMax } from '#base';
 import type { Frame } from '#contracts';
 

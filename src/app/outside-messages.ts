@@ -1,9 +1,10 @@
 // Messages from the agents of a run to whoever holds the run, until they are handed out.
 //
-//   O1. A message is recorded as delivered after a reader has taken it, never before: after a crash, it is handed out again.
-//   O2. What is handed out is in the log.
-//   O3. An answer that somebody waits for goes there, and to nobody else unless the wait ends without it. Later messages are
-//       handed out after it was confirmed, so that they are seen in the order of the log.
+//   delivered-after-taken. A message is recorded as delivered after a reader has taken it, never before: after a crash, it is
+//       handed out again.
+//   handed-out-is-logged. What is handed out is in the log.
+//   awaited-answer-goes-there. An answer that somebody waits for goes there, and to nobody else unless the wait ends without
+//       it. Later messages are handed out after it was confirmed, so that they are seen in the order of the log.
 import { decodeMail } from '#contracts';
 import type { AgentMessage, CrossingContent, Frame, Mail } from '#contracts';
 import { readAnswer } from './follow-answer.ts';

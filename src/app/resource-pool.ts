@@ -1,7 +1,7 @@
 // Prepares resources before a session needs them: starts tool servers and lists their tools.
 //
-//   U1. Prepared resources go to one session and are closed with it; unused ones are closed with the run.
-//   U2. A session with prepared resources sees the same as a session that starts without them.
+//   pool-one-session. Prepared resources go to one session and are closed with it; unused ones are closed with the run.
+//   pool-changes-nothing-seen. A session with prepared resources sees the same as a session that starts without them.
 import type { Agent, SessionResources, ListedTools, ToolSource } from '#contracts';
 
 export class ResourcePool {

@@ -1,11 +1,12 @@
 // Finds out whose work keeps the event loop to itself.
 //
-//   M1. A piece of work that the runtime starts and ends itself is attributed to the cell it was for, exactly.
-//   M2. Between two such marks, a regular tick shows that the loop is free. What ran since the newest tick or mark belongs to
-//       the cell whose work ends next: a tool that awaits something, then blocks, then returns.
-//   M3. If a tick is late and no mark came before it, the stall belongs to the only cell that has a tool at work. If there are
-//       several, or none, it is counted but attributed to no cell.
-//   M4. The loop is watched only while a step is at work, and shortly after.
+//   stall-attributed-exactly. A piece of work that the runtime starts and ends itself is attributed to the cell it was for,
+//       exactly.
+//   stall-between-marks. Between two such marks, a regular tick shows that the loop is free. What ran since the newest tick or
+//       mark belongs to the cell whose work ends next: a tool that awaits something, then blocks, then returns.
+//   stall-late-tick. If a tick is late and no mark came before it, the stall belongs to the only cell that has a tool at work.
+//       If there are several, or none, it is counted but attributed to no cell.
+//   stall-watched-while-at-work. The loop is watched only while a step is at work, and shortly after.
 import type { CellId, RunId } from '#base';
 import type { CellStalls, StallMeter, StallReport } from '#contracts';
 
@@ -19,7 +20,7 @@ export type StallClock = {
 
 /** A shorter piece of work is not counted. `Stalls` says so too. */
 const stallMs = 100;
-/** How often the loop is looked at; also the error of what M2 and M3 measure. */
+/** How often the loop is looked at; also the error of what `stall-between-marks` and `stall-late-tick` measure. */
 const tickMs = 20;
 const latestMax = 20;
 

@@ -1,8 +1,9 @@
 // Parses JSON that is passed on, and writes it in one form: as JSON.stringify does, but with the keys in the order given.
 //
-//   X1. What a JavaScript value cannot hold unchanged is a problem, never changed in silence: a duplicate key, `__proto__`, a number
-//       that a double does not hold.
-//   X2. The text is not written from the parsed object, because JavaScript moves keys such as "2" and "10" to the front.
+//   exact-json-nothing-changed-silently. What a JavaScript value cannot hold unchanged is a problem, never changed in silence:
+//       a duplicate key, `__proto__`, a number that a double does not hold.
+//   exact-json-keeps-key-order. The text is not written from the parsed object, because JavaScript moves keys such as "2" and
+//       "10" to the front.
 import type { Json } from './json.ts';
 import { addKey, endOfString, isKey, jsonValuesMax } from './strict-json.ts';
 

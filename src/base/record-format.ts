@@ -1,7 +1,8 @@
 // The format of a run's records, and whether this build can read it.
 //
-//   V1. The first record of a run says its format and the build that wrote it, in every format, past and future.
-//   V2. A run keeps its format for its whole life: whichever build continues it, it writes that format.
+//   format-in-first-record. The first record of a run says its format and the build that wrote it, in every format, past and
+//       future.
+//   format-for-life. A run keeps its format for its whole life: whichever build continues it, it writes that format.
 import { CloisterError } from './errors/index.ts';
 import type { RunId } from './ids.ts';
 

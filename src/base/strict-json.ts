@@ -1,8 +1,10 @@
 // Parses untrusted JSON: JSON.parse, after a scan for what it would accept or could not handle.
 //
-//   S1. A duplicate key is refused, because two readers of one request must not see different values.
-//   S2. Text that is nested too deeply, or that sets `__proto__`, never becomes an object.
-//   S3. The number of values is bounded, so that processing each value of a text of some megabytes does not take seconds.
+//   strict-json-no-duplicate-key. A duplicate key is refused, because two readers of one request must not see different
+//       values.
+//   strict-json-bounded-depth. Text that is nested too deeply, or that sets `__proto__`, never becomes an object.
+//   strict-json-bounded-values. The number of values is bounded, so that processing each value of a text of some megabytes
+//       does not take seconds.
 import type { Json } from './json.ts';
 
 export type StrictJson = { readonly value: Json } | { readonly problem: string };

@@ -1,8 +1,10 @@
 // All that a session, its memory and a team see of their cell. No member leads to another cell, or to the run.
 //
-//   P1. What a cell does is an operation, and an operation is data; only a step carries work, because it is the outside world.
-//       Whatever needs the whole run (who is there, who may, whose mailbox is full, what is left) is decided by the run.
-//   P2. Everything here is as of the settlements that the session has received, so it is the same on replay.
+//   port-operations-are-data. What a cell does is an operation, and an operation is data; only a step carries work, because it
+//       is the outside world. Whatever needs the whole run (who is there, who may, whose mailbox is full, what is left) is
+//       decided by the run.
+//   port-as-of-settlements. Everything here is as of the settlements that the session has received, so it is the same on
+//       replay.
 import type { CellId, Failure } from '#base';
 import type { Agent } from './agent.ts';
 import type { Amounts, Spent } from './amounts.ts';

@@ -1,8 +1,8 @@
 // The rehearsal model: answers from a script, offline.
 //
-//   R1. The same requests in the same order get the same replies, ids included.
-//   R2. In a strict script, a request that no line fits is an error, which describes the request.
-//   R3. Errors look like those of real AI SDK providers.
+//   rehearsal-deterministic. The same requests in the same order get the same replies, ids included.
+//   rehearsal-strict. In a strict script, a request that no line fits is an error, which describes the request.
+//   rehearsal-real-errors. Errors look like those of real AI SDK providers.
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { CloisterError } from '#base';
 import type { Clock, Model } from '#contracts';

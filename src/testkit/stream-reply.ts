@@ -1,7 +1,8 @@
 // Delivers a prepared reply over time: as a stream, in one piece, or as an error.
 //
-//   P1. Without delays no timer is set: each part is delivered when the reader pulls it.
-//   P2. An abort ends every wait and every stream with the signal's reason, and leaves no timer and no listener.
+//   stream-no-idle-timer. Without delays no timer is set: each part is delivered when the reader pulls it.
+//   stream-abort-ends-all. An abort ends every wait and every stream with the signal's reason, and leaves no timer and no
+//       listener.
 import { APICallError } from '@ai-sdk/provider';
 import type {
   LanguageModelV4GenerateResult,

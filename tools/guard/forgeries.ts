@@ -1,9 +1,9 @@
 // Looks for code that passes something off as content that crossed. It asks the type checker, so spelling does not matter.
 //
-//   G1. Nothing outside core/crossings gives a value a type that carries the brand: no assertion, predicate, type argument, overload,
-//       copy, and no `any` where the brand is wanted or where it is not given a type at once.
-//   G2. Whoever creates a door, or names its ends, is in the table of makers.
-//   G3. No comment silences the compiler.
+//   guard-no-forged-type. Nothing outside core/crossings gives a value a type that carries the brand: no assertion, predicate,
+//       type argument, overload, copy, and no `any` where the brand is wanted or where it is not given a type at once.
+//   guard-listed-makers. Whoever creates a door, or names its ends, is in the table of makers.
+//   guard-compiler-not-silenced. No comment silences the compiler.
 //
 // The API of the checker is marked as unstable, so nothing else uses it. The seal of a `Crossed` does not depend on this.
 import { resolve } from 'node:path';

@@ -1,8 +1,9 @@
 // Walks folders by descriptor, so that nothing can be swapped between a check and its use.
 //
-//   J1. A name is looked up only in a folder that is open here, one name at a time, never through a link.
-//   J2. A file is checked by the descriptor that will be used, not by its name.
-//   J3. Whoever opens a descriptor closes it, on every path out.
+//   descriptor-one-name-at-a-time. A name is looked up only in a folder that is open here, one name at a time, never through a
+//       link.
+//   descriptor-checks-what-it-uses. A file is checked by the descriptor that will be used, not by its name.
+//   descriptor-opener-closes. Whoever opens a descriptor closes it, on every path out.
 //
 // Node has no `openat`; `/proc/self/fd/N/name` does the same: the kernel goes directly to the file behind N.
 // Steps are synchronous: one takes about 8 µs, and ten times as long through the thread pool.

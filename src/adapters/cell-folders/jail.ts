@@ -1,9 +1,11 @@
 // Cell folders on disk: a cell reaches its own `<root>/runs/<run>/<cell>/outputs/`, and nothing else.
 //
-//   W1. Reading and writing go only through open descriptors (`descriptor.ts`); links are refused, not followed.
-//   W2. A file is written completely under a reserved name and then renamed: a crash leaves the old file or the new one.
-//   W3. `list` shows exactly the files that `read` accepts.
-//   W4. An error never contains a path of the host.
+//   jail-descriptors-only. Reading and writing go only through open descriptors (`descriptor.ts`); links are refused, not
+//       followed.
+//   jail-writes-whole-files. A file is written completely under a reserved name and then renamed: a crash leaves the old file
+//       or the new one.
+//   jail-lists-what-it-reads. `list` shows exactly the files that `read` accepts.
+//   jail-hides-host-paths. An error never contains a path of the host.
 import { randomBytes } from 'node:crypto';
 import { constants, existsSync, fdatasync, fstatSync, fsync, lstatSync, read, unlinkSync, writeFile } from 'node:fs';
 import { rename } from 'node:fs/promises';

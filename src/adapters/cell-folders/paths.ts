@@ -1,8 +1,10 @@
 // Rules for the file names of a cell, the same for every kind of cell folder.
 //
-//   P1. A path is checked as text before anything is opened; a path that passes names something below `outputs/`.
-//   P2. No part contains hidden characters, imitates a dot or a slash, or has a second spelling that a file system may treat as equal.
-//   P3. A refusal names the part and the reason. It shows hidden characters as escapes, and no host path.
+//   path-stays-in-outputs. A path is checked as text before anything is opened; a path that passes names something below
+//       `outputs/`.
+//   path-has-one-spelling. No part contains hidden characters, imitates a dot or a slash, or has a second spelling that a file
+//       system may treat as equal.
+//   path-refusal-says-why. A refusal names the part and the reason. It shows hidden characters as escapes, and no host path.
 import { CloisterError, isName, utf8Bytes } from '#base';
 import type { CellId, RunId } from '#base';
 

@@ -1,8 +1,8 @@
 // Finds the operator's configuration files in order, and reports their problems.
 //
-//   L1. A file that is reached twice counts once, at its first position.
-//   L2. Only the files listed here are read; the environment is passed in.
-//   L3. A file is read and checked once for each `ConfigFiles`, however many folders it applies to.
+//   config-file-counts-once. A file that is reached twice counts once, at its first position.
+//   config-reads-listed-files-only. Only the files listed here are read; the environment is passed in.
+//   config-file-read-once. A file is read and checked once for each `ConfigFiles`, however many folders it applies to.
 import { dirname, join, resolve } from 'node:path';
 import type { ConfigLayer, Problem } from '#contracts';
 import { checkConfig } from './check-config.ts';

@@ -1,7 +1,7 @@
 // The `fetch` that talks to remote servers.
 //
-//   F1. No body is read past the size limit, and no stream event is buffered past it.
-//   F2. Failures use our own texts, with the origin of the URL and no more of it.
+//   mcp-body-bounded. No body is read past the size limit, and no stream event is buffered past it.
+//   mcp-failure-shows-origin-only. Failures use our own texts, with the origin of the URL and no more of it.
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { CloisterError } from '#base';
 import { splitLines } from './split-lines.ts';

@@ -1,9 +1,10 @@
 // A server process that ends when this process ends.
 //
-//   P1. Its environment is exactly what the config specifies; nothing is inherited from this process.
-//   P2. It and everything it starts form one process group. A watcher in that group holds one end of a socket and this
-//       process the other: when our end closes, deliberately or because we died, the watcher kills the group, itself included.
-//   P3. The watcher runs until then, so the group id cannot be reused for another group.
+//   mcp-process-environment. Its environment is exactly what the config specifies; nothing is inherited from this process.
+//   mcp-process-group-dies. It and everything it starts form one process group. A watcher in that group holds one end of a
+//       socket and this process the other: when our end closes, deliberately or because we died, the watcher kills the group,
+//       itself included.
+//   mcp-process-group-id-kept. The watcher runs until then, so the group id cannot be reused for another group.
 //
 // Processes that deliberately leave the group (`setsid`) are out of reach.
 import { spawn } from 'node:child_process';

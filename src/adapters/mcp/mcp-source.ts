@@ -1,8 +1,10 @@
 // An MCP server as a source of tools.
 //
-//   M1. Each `list` opens a new connection with its own process or stream, and `close` leaves nothing of it.
-//   M2. A call may be repeated only if the operator trusts the server's hints, never because of the hints alone.
-//   M3. Instructions of a server, and notifications of later changes to its tools, are ignored.
+//   mcp-list-opens-connection. Each `list` opens a new connection with its own process or stream, and `close` leaves nothing
+//       of it.
+//   mcp-hints-need-trust. A call may be repeated only if the operator trusts the server's hints, never because of the hints
+//       alone.
+//   mcp-instructions-ignored. Instructions of a server, and notifications of later changes to its tools, are ignored.
 import type { ResolvedServer, ToolDefinition, ToolSource } from '#contracts';
 import { listServerTools } from './list-tools.ts';
 import type { OfferedTool } from './list-tools.ts';

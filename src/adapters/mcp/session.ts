@@ -1,7 +1,7 @@
 // One session's use of one server: a connection, replaced when it is lost.
 //
-//   S1. It shares nothing with other sessions.
-//   S2. When a server dies, only the calls in flight fail; the next call reconnects, once.
+//   mcp-session-shares-nothing. It shares nothing with other sessions.
+//   mcp-reconnects-once. When a server dies, only the calls in flight fail; the next call reconnects, once.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';

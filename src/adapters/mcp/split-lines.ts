@@ -1,6 +1,7 @@
 // Splits bytes into lines.
 //
-//   L1. It never buffers more than one line of the allowed size; of a longer line it keeps both ends and skips the rest.
+//   mcp-line-bounded. It never buffers more than one line of the allowed size; of a longer line it keeps both ends and skips
+//       the rest.
 import { lineEndBytes } from './limits.ts';
 
 /** The two ends of a line that was too long to keep. */

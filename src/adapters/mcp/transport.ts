@@ -1,8 +1,9 @@
 // The transport as the client sees it, whatever driver carries it.
 //
-//   W1. A single request can fail while the others continue.
-//   W2. When the connection ends, all pending requests fail immediately, and `lossReason` tells why unless we closed it.
-//   W3. No message, however malformed, throws into the reader that delivers it.
+//   mcp-request-fails-alone. A single request can fail while the others continue.
+//   mcp-connection-end-fails-pending. When the connection ends, all pending requests fail immediately, and `lossReason` tells
+//       why unless we closed it.
+//   mcp-message-never-throws. No message, however malformed, throws into the reader that delivers it.
 import type { JSONRPCMessage, RequestId, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
 import { CloisterError } from '#base';
 import type { TruncatedLine } from './split-lines.ts';

@@ -1,9 +1,10 @@
 // A model of a configured provider, as an object that costs nothing until its first call.
 //
-//   P1. Each object creates its own vendor object with its own key: sessions share no connection state.
-//   P2. Vendor code never looks up a key or a URL itself: the process environment is not used.
-//   P3. A key is sent only to its base URL: redirects are refused.
-//   P4. The vendor's server is not asked to store anything: every request contains its whole conversation.
+//   model-own-vendor-object. Each object creates its own vendor object with its own key: sessions share no connection state.
+//   model-key-from-config. Vendor code never looks up a key or a URL itself: the process environment is not used.
+//   model-key-only-to-its-url. A key is sent only to its base URL: redirects are refused.
+//   model-vendor-stores-nothing. The vendor's server is not asked to store anything: every request contains its whole
+//       conversation.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ResolvedProvider } from '#contracts';
 import { checkConnection } from './check-connection.ts';

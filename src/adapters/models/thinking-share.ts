@@ -1,8 +1,8 @@
 // How much of the longest reply a model may use for thinking, where the vendor takes a number of tokens for it.
 //
-//   V1. Thinking is part of the reply: what is sent never lets a model produce more than `maxOutputTokens` in all, because that
-//       is what was held for it. Anthropic and Google count thinking against the maximum, as OpenAI does, but the packages
-//       choose the tokens for thinking from the model's own maximum; Anthropic's adds them on top.
+//   thinking-within-reply. Thinking is part of the reply: what is sent never lets a model produce more than `maxOutputTokens`
+//       in all, because that is what was held for it. Anthropic and Google count thinking against the maximum, as OpenAI does,
+//       but the packages choose the tokens for thinking from the model's own maximum; Anthropic's adds them on top.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 
 type Level = Exclude<LanguageModelV4CallOptions['reasoning'], undefined | 'provider-default' | 'none'>;

@@ -1,8 +1,9 @@
 // One check of one value against one schema.
 //
-//   R1. The verdict depends on schema and value only: work is counted in steps, never measured in time, and the depth of
-//       recursion is limited before the stack is.
-//   R2. A pattern that cannot be used here decides nothing: the verdict is then undecided, in both directions.
+//   schema-verdict-by-steps. The verdict depends on schema and value only: work is counted in steps, never measured in time,
+//       and the depth of recursion is limited before the stack is.
+//   schema-pattern-undecided. A pattern that cannot be used here decides nothing: the verdict is then undecided, in both
+//       directions.
 import type { Json } from '#base';
 import type { Pattern } from './pattern.ts';
 import { truncateChars } from './values.ts';

@@ -1,8 +1,9 @@
 // Translates the patterns of JSON Schemas (ECMAScript with the flag `u`) for re2js, whose time is linear.
 //
-//   T1. A translated pattern matches exactly the texts that the original matches.
-//   T2. What has no translation is refused, never approximated: look-around, back-references, modifiers, some properties.
-//   T3. No group is captured and nothing is lazy: only whether a pattern matches is asked.
+//   pattern-same-matches. A translated pattern matches exactly the texts that the original matches.
+//   pattern-never-approximated. What has no translation is refused, never approximated: look-around, back-references,
+//       modifiers, some properties.
+//   pattern-only-whether. No group is captured and nothing is lazy: only whether a pattern matches is asked.
 
 /** `cost`: about how large the compiled pattern is, with counted repetitions written out. */
 export type Translation =

@@ -1,7 +1,8 @@
 // Commits batches one at a time, over any implementation of the tables.
 //
-//   W1. A batch is one transaction. It is acknowledged only after its commit was recorded in the heads file.
-//   W2. A failed batch leaves nothing behind; the next one uses a new connection.
+//   commit-noted-before-acknowledged. A batch is one transaction. It is acknowledged only after its commit was recorded in the
+//       heads file.
+//   batch-failure-leaves-nothing. A failed batch leaves nothing behind; the next one uses a new connection.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Frame } from '#contracts';

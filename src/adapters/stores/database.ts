@@ -1,11 +1,11 @@
 // The database file: where it is, whose it is, and what is in it.
 //
-//   D1. A file that is not ours, or that has another format, is never written.
-//   D2. Whether it has another format is found out without opening it as a database in use, because even a connection that only
-//       reads would create the files of the write-ahead log beside it.
-//   D3. In every format, past and future, the table `meta(key, value)` has the format under `cloister`, and from format 3 on the
-//       builds that created it and wrote to it last under `created-by` and `written-by`.
-//   D4. Any number of processes may create it at the same time.
+//   database-foreign-never-written. A file that is not ours, or that has another format, is never written.
+//   database-format-found-unopened. Whether it has another format is found out without opening it as a database in use,
+//       because even a connection that only reads would create the files of the write-ahead log beside it.
+//   database-meta-in-every-format. In every format, past and future, the table `meta(key, value)` has the format under
+//       `cloister`, and from format 3 on the builds that created it and wrote to it last under `created-by` and `written-by`.
+//   database-created-concurrently. Any number of processes may create it at the same time.
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -3,9 +3,11 @@
 // SQLite silently ignores a write-ahead log from its first damaged byte on, and the list of runs with it. What these lines
 // claim must be there.
 //
-//   H1. A line is written after the commit and before the acknowledgement, so every line is true.
-//   H2. Lines are not synced, so a power loss may lose some. They are a lower bound of what was there, never an upper bound.
-//   H3. A file is removed only when everything it claims was found in the database and the write-ahead log is empty.
+//   heads-line-is-true. A line is written after the commit and before the acknowledgement, so every line is true.
+//   heads-lower-bound. Lines are not synced, so a power loss may lose some. They are a lower bound of what was there, never an
+//       upper bound.
+//   heads-removed-when-found. A file is removed only when everything it claims was found in the database and the write-ahead
+//       log is empty.
 import { crc32 } from 'node:zlib';
 import type { RunId } from '#base';
 import type { Tail } from './chain.ts';

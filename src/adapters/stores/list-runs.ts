@@ -1,7 +1,7 @@
 // The list of runs, including runs that the list table has lost.
 //
-//   L1. Only tails are compared, so the length of a log makes no difference.
-//   L2. Other sources are read before the list, so that a run that starts meanwhile is not taken for lost.
+//   list-compares-tails. Only tails are compared, so the length of a log makes no difference.
+//   list-read-last. Other sources are read before the list, so that a run that starts meanwhile is not taken for lost.
 import { recordFormatProblem } from '#base';
 import type { RunId } from '#base';
 import type { Frame, RunSummary, RunQuery } from '#contracts';

@@ -1,8 +1,9 @@
 // A store over a log that its own thread writes and any thread reads.
 //
-//   Q1. `durable` settles only after the commit of the batch that carries the newest frame.
-//   Q2. A failed batch permanently fails every run that had frames in it, but no other and no later run.
-//   Q3. Nothing is created before the first write.
+//   durable-after-commit. `durable` settles only after the commit of the batch that carries the newest frame.
+//   failed-batch-fails-its-runs. A failed batch permanently fails every run that had frames in it, but no other and no later
+//       run.
+//   store-created-by-first-write. Nothing is created before the first write.
 import { CloisterError, isName, sha256 } from '#base';
 import type { RunId } from '#base';
 import type { Frame, RunLog, Store } from '#contracts';

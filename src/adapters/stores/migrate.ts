@@ -1,8 +1,8 @@
 // Migrates the database of a workspace to the newest format, on request.
 //
-//   M1. The workspace is changed in one step: a copy is migrated and takes its place. Whatever happens before that leaves the
-//       workspace as it was, and afterwards the former database is still there under another name.
-//   M2. No other process has the database open meanwhile, not even to read.
+//   migration-in-one-step. The workspace is changed in one step: a copy is migrated and takes its place. Whatever happens
+//       before that leaves the workspace as it was, and afterwards the former database is still there under another name.
+//   migration-alone. No other process has the database open meanwhile, not even to read.
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

@@ -1,8 +1,10 @@
 // Removes heads files once the database itself holds everything they claim.
 //
-//   H3. Checkpointing the write-ahead log is not enough while the file has content: if damaged, its older pages would hide
-//       newer pages of the database. So it must be empty, and each claim is looked up before a file is removed.
-//   H4. A store removes only its own file and those of dead stores: a live store may be writing its next line.
+//   heads-pruned-with-empty-wal. Checkpointing the write-ahead log is not enough while the file has content: if damaged, its
+//       older pages would hide newer pages of the database. So it must be empty, and each claim is looked up before a file is
+//       removed.
+//   heads-pruned-own-or-dead. A store removes only its own file and those of dead stores: a live store may be writing its next
+//       line.
 import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '#base';
 import { workspaceLogName } from './workspace-log.ts';

@@ -1,6 +1,6 @@
 // The writer thread. It receives batches and answers each with one acknowledgement.
 //
-//   W3. Step files are written after the acknowledgement, and their failure never affects a run.
+//   step-files-after-acknowledgement. Step files are written after the acknowledgement, and their failure never affects a run.
 import { existsSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { RunId } from '#base';

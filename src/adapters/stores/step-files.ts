@@ -1,7 +1,8 @@
 // Step files and offloaded outputs: files for people, derived from frames. They can always be rebuilt.
 //
-//   S1. A name becomes a path segment only after `isName`; no symlink is followed.
-//   S2. The error detail of a child stays in its cell: the parent's file contains only the text of the catalogue.
+//   step-file-path-checked. A name becomes a path segment only after `isName`; no symlink is followed.
+//   step-file-catalogue-text. The error detail of a child stays in its cell: the parent's file contains only the text of the
+//       catalogue.
 import { closeSync, constants, lstatSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCatalogue, isName, unknownKind } from '#base';

@@ -1,8 +1,10 @@
 // The workspace log: records that any process may append, each chained to the one before it.
 //
-//   B1. A record gets its number and hash inside the transaction that appends it, from the table itself.
-//   B2. A record whose writer has not seen the newest one is refused; the rest of its batch is written.
-//   B3. A log that has lost its end is not continued as if the lost records had never existed.
+//   workspace-record-numbered-in-transaction. A record gets its number and hash inside the transaction that appends it, from
+//       the table itself.
+//   workspace-record-stale-refused. A record whose writer has not seen the newest one is refused; the rest of its batch is
+//       written.
+//   workspace-log-lost-end. A log that has lost its end is not continued as if the lost records had never existed.
 import { CloisterError, deepFreeze } from '#base';
 import type { RunId } from '#base';
 import type { WorkspaceEntry, WorkspaceRecord } from '#contracts';

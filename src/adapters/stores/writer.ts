@@ -1,9 +1,10 @@
 // Group commit, seen from the caller's thread.
 //
-//   G1. At most one batch is in flight; items that arrive meanwhile wait in the next batch, so one sync covers them all.
-//   G2. A batch in flight keeps the process alive; an idle writer does not.
-//   G3. Every batch is answered, even when the thread dies.
-//   G4. Once anything was posted, closing always reaches a thread.
+//   writer-one-batch-in-flight. At most one batch is in flight; items that arrive meanwhile wait in the next batch, so one
+//       sync covers them all.
+//   writer-batch-keeps-process. A batch in flight keeps the process alive; an idle writer does not.
+//   writer-answers-every-batch. Every batch is answered, even when the thread dies.
+//   writer-close-reaches-thread. Once anything was posted, closing always reaches a thread.
 import type { RunId } from '#base';
 import type { Ack, Item, ToWorker } from './messages.ts';
 

@@ -1,8 +1,10 @@
 // Parses YAML as plain data: one mapping of text, numbers, booleans, lists and mappings, and nothing else.
 //
-//   Y1. Tags, aliases, anchors, directives, merge keys and second documents are refused without further processing.
-//   Y2. The cost is linear in the length of the text: keys are compared by hash, nesting is bounded, nothing is expanded.
-//   Y3. No key can reach a prototype.
+//   yaml-plain-only. Tags, aliases, anchors, directives, merge keys and second documents are refused without further
+//       processing.
+//   yaml-linear. The cost is linear in the length of the text: keys are compared by hash, nesting is bounded, nothing is
+//       expanded.
+//   yaml-no-prototype. No key can reach a prototype.
 import type { Composer, CST, Node, Schema, YAMLMap } from 'yaml';
 import type { Json, JsonObject } from '#base';
 import type { ParseYaml } from '#contracts';

@@ -1,9 +1,10 @@
 // Builds agents from files: children first, then the agents that name them.
 //
-//   B1. The numbers in `spawns` may not exceed the operator's; where a file sets none, the operator's apply.
-//   B2. Agents that an agent spawns inherit the limits that its file sets, not the config's defaults. The operator's depth
-//       holds for agents that are called, too.
-//   B3. An agent contains the agents that it spawns, so two files cannot spawn each other; each can spawn itself.
+//   spawns-within-operators. The numbers in `spawns` may not exceed the operator's; where a file sets none, the operator's
+//       apply.
+//   spawned-inherit-file-limits. Agents that an agent spawns inherit the limits that its file sets, not the config's defaults.
+//       The operator's depth holds for agents that are called, too.
+//   spawns-no-cycle. An agent contains the agents that it spawns, so two files cannot spawn each other; each can spawn itself.
 import { CloisterError } from '#base';
 import type { Agent, AgentOptions, Frontmatter, Problem, SpawnCaps, SpawnOptions } from '#contracts';
 import { buildAgent, withOutputFormat } from '#core/orchestration';

@@ -1,7 +1,8 @@
 // `${include:notes/style.md}` in a prompt: replaced by the text of that file when the agent is loaded.
 //
-//   I1. Only files in or below the agent's own folder are included; links that lead outside and hidden files are refused.
-//   I2. Included text is part of the definition: it is inserted once and recorded like the prompt.
+//   include-own-folder. Only files in or below the agent's own folder are included; links that lead outside and hidden files
+//       are refused.
+//   include-part-of-definition. Included text is part of the definition: it is inserted once and recorded like the prompt.
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
 

@@ -1,7 +1,8 @@
 // Creates the models and tool sources of each session, for it alone, from the operator's config and the session's overlay.
 //
-//   Q1. Everything an agent names is looked up before anything runs; everything missing is reported together.
-//   Q2. A session gets new provider instances and new clients; it shares none of them with another session.
+//   resources-checked-first. Everything an agent names is looked up before anything runs; everything missing is reported
+//       together.
+//   resources-not-shared. A session gets new provider instances and new clients; it shares none of them with another session.
 import { CloisterError } from '#base';
 import type {
   Agent,

@@ -1,8 +1,8 @@
 // The single scheduler that saves changed runs, for all agents.
 //
-//   A1. There is one timer, and only while there are unsaved changes: an idle Cloister costs nothing.
-//   A2. A run that ends is saved immediately.
-//   A3. A failure to save never affects a run: its log is authoritative, and the next save retries.
+//   autosave-idle-costs-nothing. There is one timer, and only while there are unsaved changes: an idle Cloister costs nothing.
+//   autosave-at-end. A run that ends is saved immediately.
+//   autosave-failure-harmless. A failure to save never affects a run: its log is authoritative, and the next save retries.
 import type { RunId } from '#base';
 import type { Clock, CancelTimer } from '#contracts';
 
@@ -73,7 +73,7 @@ export class Autosave {
         try {
           await this.#ports.save(run, ended);
         } catch {
-          // See A3.
+          // See `autosave-failure-harmless`.
         }
     })();
   }

@@ -1,7 +1,8 @@
 // The content of a cut through a run: the tree of cells with their windows, budgets and ledgers, and the files they have.
 //
-//   V1. Derived only from the frames up to the cut, so that the same cut always gives the same view.
-//   V2. A window is described by its segments; their text is in the log, and the prompt hash covers it.
+//   checkpoint-view-by-cut. Derived only from the frames up to the cut, so that the same cut always gives the same view.
+//   checkpoint-view-by-segments. A window is described by its segments; their text is in the log, and the prompt hash covers
+//       it.
 import { unknownKind, zeroHash } from '#base';
 import type { CellId, Hash } from '#base';
 import type { Amounts, Birth, Frame, FrameRecord, SegmentRecord, WindowLimit } from '#contracts';

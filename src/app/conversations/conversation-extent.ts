@@ -1,8 +1,9 @@
 // How far a conversation had progressed when a checkpoint of one of its turns was taken.
 //
-//   M1. A running run is cut now. A run that is not running is cut at its last record: what other agents said later is not part
-//       of the checkpoint.
-//   M2. An agent takes one turn at a time: its next turn began after this one stopped, whatever the clock says.
+//   checkpoint-cut-is-now. A running run is cut now. A run that is not running is cut at its last record: what other agents
+//       said later is not part of the checkpoint.
+//   checkpoint-turns-ordered. An agent takes one turn at a time: its next turn began after this one stopped, whatever the
+//       clock says.
 import type { Checkpoint } from '#contracts';
 import type { ConversationState } from './workspace-state.ts';
 import type { ConversationPorts } from './conversation-ports.ts';

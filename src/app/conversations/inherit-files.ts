@@ -1,7 +1,7 @@
 // Finds the files that a turn takes over: those that its agent's turn before, in the same conversation, left.
 //
-//   I3. An agent takes over its own files only, whoever else takes turns in the conversation.
-//   I4. The contents are in the store before any frame names them.
+//   inherit-own-files. An agent takes over its own files only, whoever else takes turns in the conversation.
+//   inherit-contents-first. The contents are in the store before any frame names them.
 import { CloisterError } from '#base';
 import type { InheritedFiles, Store, TurnRef } from '#contracts';
 import { turnFiles } from '#core/audit';

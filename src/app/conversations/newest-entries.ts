@@ -1,7 +1,8 @@
 // The newest entries of a conversation, as many as a history can hold. Older turns are only counted, from the workspace log.
 //
-//   N1. Turns that are not read ended before the first entry that is read, so the order is the same as for the whole.
-//   N2. Context entries are read however old they are.
+//   newest-entries-in-order. Turns that are not read ended before the first entry that is read, so the order is the same as
+//       for the whole.
+//   newest-entries-all-context. Context entries are read however old they are.
 import type { RunEnd } from '#contracts';
 import type { ConversationState } from './workspace-state.ts';
 import { orderEntries } from './entries.ts';

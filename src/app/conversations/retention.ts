@@ -1,7 +1,8 @@
 // Which checkpoints have expired.
 //
-//   K1. All checkpoints of a conversation are kept for a while, then only the newest of each period.
-//   K2. Checkpoints that a person requested are kept until their agent has too many; autosaved ones are removed first.
+//   retention-thins-by-period. All checkpoints of a conversation are kept for a while, then only the newest of each period.
+//   retention-requested-last. Checkpoints that a person requested are kept until their agent has too many; autosaved ones are
+//       removed first.
 import type { Checkpoint, Retention } from '#contracts';
 
 const dayMs = 86_400_000;

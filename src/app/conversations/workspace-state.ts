@@ -1,9 +1,10 @@
 // The state that follows from the workspace log: conversations with their turns, and checkpoints.
 //
-//   S1. A conversation continues from its newest turn; each turn refers to the previous one. A restore only moves that pointer, so
-//       the turns left behind can still be restored.
-//   S2. A purged conversation and its checkpoints are gone; its name can be reused.
-//   S3. A checkpoint covers its whole conversation: the newest turn at that time, and how far each turn had progressed.
+//   conversation-continues-newest. A conversation continues from its newest turn; each turn refers to the previous one. A
+//       restore only moves that pointer, so the turns left behind can still be restored.
+//   conversation-purged-is-gone. A purged conversation and its checkpoints are gone; its name can be reused.
+//   checkpoint-covers-conversation. A checkpoint covers its whole conversation: the newest turn at that time, and how far each
+//       turn had progressed.
 import type { RunId } from '#base';
 import type { WorkspaceEntry, WorkspaceRecord, Checkpoint, ConversationRef, RunEnd, TurnRef } from '#contracts';
 import { restoredChain, turnsAt, listTurns } from './turn-chain.ts';

@@ -1,7 +1,8 @@
 // Limits what all runs of one token may spend together in an hour, a day or a month.
 //
-//   A1. A run reserves its whole budget before it starts, and returns what it did not spend: the sum never exceeds the allowance.
-//   A2. Spending is read from the runs themselves, so it survives a restart.
+//   allowance-reserved-whole. A run reserves its whole budget before it starts, and returns what it did not spend: the sum
+//       never exceeds the allowance.
+//   allowance-from-runs. Spending is read from the runs themselves, so it survives a restart.
 import { CloisterError } from '#base';
 import type { Budget, RunSummary, Spent, AllowanceSpec, TokenEntry } from '#contracts';
 

@@ -1,7 +1,7 @@
 // Streams an answer to clients that cannot retract text.
 //
-//   W1. The concatenated text ends with the whole answer, if there is one.
-//   W2. It is exactly the answer when the agent wrote nothing else, or when `answerOnly` is set.
+//   answer-text-complete. The concatenated text ends with the whole answer, if there is one.
+//   answer-text-exact. It is exactly the answer when the agent wrote nothing else, or when `answerOnly` is set.
 import type { AnswerPiece, RunEvent, RunOutcome } from '#contracts';
 import { describeActivity } from './describe-activity.ts';
 

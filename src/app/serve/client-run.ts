@@ -1,8 +1,10 @@
 // A run whose client has tools. It takes several requests, each of which lasts until the run waits for the client again.
 //
-//   N1. A request is answered when all client tool calls that the run has started wait for the client, or when the run has ended.
-//   N2. A client that disconnects before it has its answer ends the run, even if the run is waiting for it by then; whoever sends
-//       results becomes its client. A call that times out between two requests also ends the run, because no client would notice.
+//   request-answered-when-client-is-asked. A request is answered when all client tool calls that the run has started wait for
+//       the client, or when the run has ended.
+//   disconnect-ends-run. A client that disconnects before it has its answer ends the run, even if the run is waiting for it by
+//       then; whoever sends results becomes its client. A call that times out between two requests also ends the run, because
+//       no client would notice.
 import { randomBytes } from 'node:crypto';
 import { CloisterError } from '#base';
 import type { JsonObject, RunId } from '#base';

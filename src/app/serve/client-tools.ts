@@ -1,8 +1,10 @@
 // Client tools: an agent's model calls them, and a later request of the client delivers the results.
 //
-//   C1. A call has a random id and is visible only to the caller of its run; for every other caller it does not exist.
-//   C2. A result is accepted once; the results of one request are accepted all or none.
-//   C3. The number of runs waiting for one caller is limited: at the limit, no run with client tools is started.
+//   client-call-id-random. A call has a random id and is visible only to the caller of its run; for every other caller it does
+//       not exist.
+//   client-results-once. A result is accepted once; the results of one request are accepted all or none.
+//   client-runs-bounded. The number of runs waiting for one caller is limited: at the limit, no run with client tools is
+//       started.
 import { CloisterError, utf8Bytes } from '#base';
 import type { Caller, CallResult, ClientTool, RequestState } from '#contracts';
 import { ClientRun } from './client-run.ts';

@@ -1,8 +1,9 @@
 // Serves the agents of one Cloister to callers.
 //
-//   V1. A caller can only access its own agents, runs and conversations; others look unknown to it, not forbidden.
-//   V2. A request is a run of its own, within the budget of its token. It holds a slot until it has ended, except
-//       while it waits for its client or for messages.
+//   service-others-unknown. A caller can only access its own agents, runs and conversations; others look unknown to it, not
+//       forbidden.
+//   service-request-in-budget. A request is a run of its own, within the budget of its token. It holds a slot until it has
+//       ended, except while it waits for its client or for messages.
 import { agentNamed, CloisterError, PromptlyReleasingMap } from '#base';
 import type { RunId } from '#base';
 import type {

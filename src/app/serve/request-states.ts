@@ -1,7 +1,7 @@
 // Remembers the responses of runs with client tools, so that they can be read again.
 //
-//   K1. A caller can only read its own responses.
-//   K2. The size is bounded: the newest responses of each run, and the newest ended runs of each caller.
+//   responses-own-only. A caller can only read its own responses.
+//   responses-bounded. The size is bounded: the newest responses of each run, and the newest ended runs of each caller.
 import type { RunId } from '#base';
 import type { Caller, SpentTokens, RequestState } from '#contracts';
 

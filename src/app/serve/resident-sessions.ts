@@ -1,8 +1,8 @@
 // Runs of residents: each holds a slot while it works, and none while all of its agents wait for messages.
 //
-//   D1. Whether a run works depends on the status of its agents, checked after every event.
-//   D2. A message to a waiting run is delivered once the run has a slot again.
-//   D3. The number of residents per caller is limited, because waiting ones use no slots.
+//   resident-works-by-status. Whether a run works depends on the status of its agents, checked after every event.
+//   resident-message-needs-slot. A message to a waiting run is delivered once the run has a slot again.
+//   residents-bounded. The number of residents per caller is limited, because waiting ones use no slots.
 import { CloisterError } from '#base';
 import type { Caller, Clock, RunSession, CancelTimer } from '#contracts';
 import type { RunSlot } from './run-slot.ts';

@@ -1,7 +1,8 @@
 // The slot of one run, which it can release for a while.
 //
-//   L1. The slot is held at most once, however many requests wait for it.
-//   L2. Work that needs the slot runs synchronously once the slot is held, so that nothing can release it in between.
+//   slot-held-once. The slot is held at most once, however many requests wait for it.
+//   slot-work-synchronous. Work that needs the slot runs synchronously once the slot is held, so that nothing can release it
+//       in between.
 import type { ReleaseSlot, SlotQueue, SlotRequest } from './slot-queue.ts';
 
 export type RunSlot = {

@@ -1,7 +1,8 @@
 // A run as its caller sees it.
 //
-//   S1. The run ends when its client disconnects, unless the client has its answer.
-//   S2. The run holds no slot while it waits for its client; the request that continues it has acquired one.
+//   served-run-ends-with-client. The run ends when its client disconnects, unless the client has its answer.
+//   served-run-waits-without-slot. The run holds no slot while it waits for its client; the request that continues it has
+//       acquired one.
 import type { ServedRun } from '#contracts';
 import type { ActiveRun, ServeRunRequest } from './active-run.ts';
 import { answerPieces } from './answer-pieces.ts';

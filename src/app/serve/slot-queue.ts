@@ -1,7 +1,7 @@
 // Slots for runs: a limited number of running runs and of queued requests.
 //
-//   P1. First come, first served, among requests whose agent and caller are below their limits.
-//   P2. An aborted request leaves the queue and never takes a slot.
+//   slot-first-come-first-served. First come, first served, among requests whose agent and caller are below their limits.
+//   slot-aborted-takes-none. An aborted request leaves the queue and never takes a slot.
 import { CloisterError } from '#base';
 
 export type SlotLimits = {

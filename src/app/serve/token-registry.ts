@@ -1,8 +1,8 @@
 // The API tokens and what each of them allows.
 //
-//   T1. Only hashes are stored. A token is 256 random bits, so a plain hash cannot be reversed.
-//   T2. A wrong token takes as long as a right one, however many entries there are: the entry is looked up by hash, which a
-//       client cannot control, and exactly one full comparison follows in any case.
+//   token-stored-as-hash. Only hashes are stored. A token is 256 random bits, so a plain hash cannot be reversed.
+//   token-check-takes-equal-time. A wrong token takes as long as a right one, however many entries there are: the entry is
+//       looked up by hash, which a client cannot control, and exactly one full comparison follows in any case.
 import { timingSafeEqual } from 'node:crypto';
 import { sha256 as hashToken } from '#base';
 import type { Caller, TokenEntry } from '#contracts';

@@ -1,7 +1,7 @@
 // The closed catalogue of every failure Cloister reports.
 //
-//   E1. A code never changes its meaning; docs/ERRORS.md lists each one.
-//   E2. Only an entry of this table may cross to another cell; `detail` stays in the cell that received it.
+//   error-code-keeps-meaning. A code never changes its meaning; docs/ERRORS.md lists each one.
+//   error-detail-stays. Only an entry of this table may cross to another cell; `detail` stays in the cell that received it.
 import { runtimeErrors } from './runtime.ts';
 import { definitionErrors } from './definition.ts';
 import { httpErrors } from './http.ts';

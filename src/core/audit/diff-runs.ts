@@ -1,7 +1,7 @@
 // Compares two runs: which cells did the same, and where the others diverge.
 //
-//   R1. Reads frames only; an incomplete log is compared as far as it goes.
-//   R2. A run equals itself, and swapping the two runs swaps the sides and nothing else.
+//   diff-reads-frames-only. Reads frames only; an incomplete log is compared as far as it goes.
+//   diff-is-symmetric. A run equals itself, and swapping the two runs swaps the sides and nothing else.
 import { isSameJson } from '#base';
 import type { CellId, Json, RunId } from '#base';
 import type { CellDiff, CellSide, Frame, LedgerEntry, RunDiff } from '#contracts';

@@ -1,7 +1,7 @@
 // Matches the cells of two runs by their position in the tree.
 //
-//   P1. A position consists of agent names and call order, never of ids or times.
-//   P2. Swapping the runs swaps the sides and nothing else: the order of the pairs stays.
+//   pairs-by-position. A position consists of agent names and call order, never of ids or times.
+//   pairs-keep-order. Swapping the runs swaps the sides and nothing else: the order of the pairs stays.
 import type { CellId } from '#base';
 import type { CellRecords } from './records.ts';
 

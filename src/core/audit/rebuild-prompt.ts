@@ -1,7 +1,8 @@
 // Rebuilds what a model was shown from the records that its segments refer to. Shares only the rules with the window.
 //
-//   A3. A source is looked up only among the cell's own settled operations, its own ledger and its own definition.
-//   A4. A segment that cannot be rebuilt has no part; nothing is guessed.
+//   audit-sources-own-records. A source is looked up only among the cell's own settled operations, its own ledger and its own
+//       definition.
+//   audit-guesses-nothing. A segment that cannot be rebuilt has no part; nothing is guessed.
 import { zeroHash } from '#base';
 import type { Hash } from '#base';
 import type { Attempt, AgentDefinition, Origin, PromptPart, SegmentRecord, Source, ViewChange } from '#contracts';

@@ -1,7 +1,7 @@
 // Checks that no cell spent more than its caps. Runs after the frame is read.
 //
-//   A6. The log says when a hold was granted. At that moment the sum of spent, uncertain and held amounts was within every
-//       cap. An operation settles with a cost or an uncertain amount if, and only if, it had its hold.
+//   audit-holds-within-caps. The log says when a hold was granted. At that moment the sum of spent, uncertain and held amounts
+//       was within every cap. An operation settles with a cost or an uncertain amount if, and only if, it had its hold.
 import { canonicalJson } from '#base';
 import type { CellId } from '#base';
 import type { Amounts, Frame, ModelReply } from '#contracts';

@@ -1,6 +1,6 @@
 // Checks that only granted content crossed, and that the ledgers of both ends agree. Runs after the frame is read.
 //
-//   A5. Grants are derived here from the tree of cells, not taken from what the log claims.
+//   audit-derives-grants. Grants are derived here from the tree of cells, not taken from what the log claims.
 import { canonicalJson } from '#base';
 import type { CellId, Json } from '#base';
 import type { CrossingKind, CrossingEnd, Frame, LedgerEntry } from '#contracts';

@@ -1,7 +1,7 @@
 // Computes the reply cap and the hold of every attempt again, from what was recorded before it. Runs after the prompt is rebuilt.
 //
-//   A8. Both follow from the definition, the cell's caps, the model's recorded facts, the prompt, and the usage that this cell's
-//       own replies reported. A balance or another cell would show as a difference.
+//   audit-derives-holds. Both follow from the definition, the cell's caps, the model's recorded facts, the prompt, and the
+//       usage that this cell's own replies reported. A balance or another cell would show as a difference.
 import type { CellId } from '#base';
 import type { Amounts, Frame, ModelReply, SegmentRecord, ViewChange } from '#contracts';
 import { isMadeBy } from '#core/rules';

@@ -1,6 +1,6 @@
 // Checks that mail passed only between agents that list each other, names its true sender, and was shown once.
 //
-//   A6. Relations between cells, and their topics, are derived here from birth records and definitions.
+//   audit-derives-relations. Relations between cells, and their topics, are derived here from birth records and definitions.
 import type { CellId } from '#base';
 import { decodeMail, decodeRoutedMessages } from '#contracts';
 import type {

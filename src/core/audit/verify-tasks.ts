@@ -1,6 +1,7 @@
 // Checks that each cell of a team received exactly its task, the results it depends on, and its messages.
 //
-//   A8. What a cell should have received is derived here from the tasks and from the results as they crossed.
+//   audit-derives-task-inputs. What a cell should have received is derived here from the tasks and from the results as they
+//       crossed.
 import { utf8Bytes } from '#base';
 import type { CellId } from '#base';
 import { decodeDependency, decodeMail } from '#contracts';

@@ -1,7 +1,8 @@
 // Checks that each piece of work of a resident was for one asker, and that only that asker got the answer. Runs after the frame
 // is read.
 //
-//   A8. Who asked is derived here from the messages that were received, not taken from what the log says about an answer.
+//   audit-derives-askers. Who asked is derived here from the messages that were received, not taken from what the log says
+//       about an answer.
 import type { CellId } from '#base';
 import { decodeMail } from '#contracts';
 import type { CrossingEnd, Frame, Mail, ModelReply, ReceiveResult } from '#contracts';

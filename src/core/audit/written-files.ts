@@ -1,9 +1,11 @@
 // Determines from the log alone which files a cell's own writes left in its folder.
 //
-//   A9.  A file's content comes from the arguments of a settled `write_file`, which are in the recorded reply that called it.
-//   A10. Writes that may or may not be on disk are listed separately: a write that was in flight, failed, or overlapped the
-//        write that settled last. A refused write leaves nothing.
-//   A11. Never throws because of what the log contains, and guesses nothing: an undeterminable write is a problem.
+//   written-files-from-replies. A file's content comes from the arguments of a settled `write_file`, which are in the recorded
+//       reply that called it.
+//   written-files-uncertain-apart. Writes that may or may not be on disk are listed separately: a write that was in flight,
+//       failed, or overlapped the write that settled last. A refused write leaves nothing.
+//   written-files-never-throw. Never throws because of what the log contains, and guesses nothing: an undeterminable write is
+//       a problem.
 import { sha256, utf8Bytes } from '#base';
 import type { CellId, Hash, Json, JsonObject } from '#base';
 import type { Birth, Frame, FrameRecord, ModelReply, ReplyPart, ToolSchema } from '#contracts';

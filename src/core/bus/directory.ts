@@ -1,9 +1,11 @@
 // The live agents of a run, their names, and who may write to whom.
 //
-//   D1. A message passes between two cells when each one's definition names the other: as its parent, a child, a sibling,
-//       or by the agent's name.
-//   D2. A name is looked up among the agents that the requester may write to. Any other name looks unknown.
-//   D3. What an agent is told about ended agents depends only on those that it could write to, however many others have ended.
+//   mail-needs-both-names. A message passes between two cells when each one's definition names the other: as its parent, a
+//       child, a sibling, or by the agent's name.
+//   mail-names-only-reachable. A name is looked up among the agents that the requester may write to. Any other name looks
+//       unknown.
+//   mail-ended-only-reachable. What an agent is told about ended agents depends only on those that it could write to, however
+//       many others have ended.
 import type { CellId } from '#base';
 import type { SpawnIdentity, TeamPart, TopicRules } from '#contracts';
 import { areTeammates, mayWrite } from '#core/crossings';

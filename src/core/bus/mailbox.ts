@@ -1,10 +1,11 @@
 // The mailbox of one cell: messages sent to it and not delivered yet, in log order.
 //
-//   M1. A message is handed out once, to the waiter that has waited longest for a match; putting it again changes nothing.
-//   M2. A piece of work is for one asker: it gets all mail of the sender of the oldest message, if that sender asks something.
-//       Otherwise it gets the mail of all senders that ask nothing. The rest stays here.
-//   M3. What one sender may have unread is bounded by number and bytes, so no sender learns how much others have written. The
-//       result of a child always fits, because each child has only one.
+//   mailbox-hands-out-once. A message is handed out once, to the waiter that has waited longest for a match; putting it again
+//       changes nothing.
+//   mailbox-one-asker. A piece of work is for one asker: it gets all mail of the sender of the oldest message, if that sender
+//       asks something. Otherwise it gets the mail of all senders that ask nothing. The rest stays here.
+//   mailbox-bounded-per-sender. What one sender may have unread is bounded by number and bytes, so no sender learns how much
+//       others have written. The result of a child always fits, because each child has only one.
 import { utf8Bytes } from '#base';
 import type { CellId } from '#base';
 import { decodeMail } from '#contracts';

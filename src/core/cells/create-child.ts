@@ -1,8 +1,9 @@
 // The run's side of a child: draws its id and its name, crosses what it starts with, and sets its caps and its deadline.
 //
-//   B1. A child gets what its caller's request names, under the grants of its own definition, and nothing else.
-//   B2. Its caps and its deadline come from definitions: its own and its ancestors'.
-//   B3. What is refused costs nothing: no cell, and no spawn is counted.
+//   child-gets-what-is-named. A child gets what its caller's request names, under the grants of its own definition, and
+//       nothing else.
+//   child-caps-from-definitions. Its caps and its deadline come from definitions: its own and its ancestors'.
+//   child-refusal-costs-nothing. What is refused costs nothing: no cell, and no spawn is counted.
 import { sha256 } from '#base';
 import type { CellId, Failure } from '#base';
 import type { Agent, Amounts, Budget, ChildRequest, SpawnedChild, SpawnIdentity } from '#contracts';

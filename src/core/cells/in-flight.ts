@@ -1,8 +1,8 @@
 // One cell's operations in flight, and the order in which it hears of their ends.
 //
-//   F1. Settlements are handed out in recorded order, so a replay takes the same path.
-//   F2. The cell's time is that of the newest settlement that was handed out.
-//   F3. What settled after the cell was stopped is no longer handed out.
+//   settlements-in-recorded-order. Settlements are handed out in recorded order, so a replay takes the same path.
+//   cell-time-by-settlement. The cell's time is that of the newest settlement that was handed out.
+//   stopped-cell-hears-nothing. What settled after the cell was stopped is no longer handed out.
 import { CloisterError } from '#base';
 import type { Json } from '#base';
 import type { Operation, Settlement } from '#contracts';

@@ -1,10 +1,11 @@
 // A cell on its run's side: its operations on a log in memory or SQLite, live, resumed or replayed.
 //
-//   X1. Operations are numbered in call order, and settlements are handed out in recorded order, so a replay takes the same path.
-//   X2. A step with a hold or with side effects starts only after its begin frame is durable. Otherwise a crash could leave
-//       an effect, or an idempotency key, that the log does not know.
-//   X3. An operation settles once, and its hold is released once. Anything later is ignored.
-//   X4. Only steps take slots of a lane. Waiting for a child or for time takes none.
+//   operations-in-recorded-order. Operations are numbered in call order, and settlements are handed out in recorded order, so
+//       a replay takes the same path.
+//   effect-after-durable-begin. A step with a hold or with side effects starts only after its begin frame is durable.
+//       Otherwise a crash could leave an effect, or an idempotency key, that the log does not know.
+//   operation-settles-once. An operation settles once, and its hold is released once. Anything later is ignored.
+//   slots-for-steps-only. Only steps take slots of a lane. Waiting for a child or for time takes none.
 import type { CellId, Failure, Json } from '#base';
 import type { Agent, Attempt, Crossed, Frame, LiveEvent, ShownWindow, SpawnedChild, SpawnIdentity } from '#contracts';
 import type { BeginOperation, ChildOperation, ChildRequest, Operation } from '#contracts';

@@ -1,7 +1,8 @@
 // One run in this process: its log, its ledger, and the accounts of its cells.
 //
-//   F1. A frame is numbered, filled and appended in one synchronous stretch. It contains every crossing and note made before it.
-//   F2. Frames are appended in the order of their numbers.
+//   frame-holds-its-crossings. A frame is numbered, filled and appended in one synchronous stretch. It contains every crossing
+//       and note made before it.
+//   frames-in-order. Frames are appended in the order of their numbers.
 import { readRecordedBy, recordFormats } from '#base';
 import type { CellId, CloisterError, Hash, RecordedBy } from '#base';
 import type {

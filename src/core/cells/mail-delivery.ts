@@ -1,8 +1,10 @@
 // Mail delivery of one run: puts the messages in a frame into their recipients' mailboxes.
 //
-//   P1. A mailbox holds only what is in the log: a message is put there when its frame is written, in the order of frames.
-//   P2. Its reader is woken after the call that wrote the frame has returned, in the order of frames.
-//   P3. A message is addressed to a cell: it never reaches a cell that has ended, or a later cell with the same name.
+//   mailbox-holds-what-is-logged. A mailbox holds only what is in the log: a message is put there when its frame is written,
+//       in the order of frames.
+//   reader-woken-after-call. Its reader is woken after the call that wrote the frame has returned, in the order of frames.
+//   mail-addressed-to-a-cell. A message is addressed to a cell: it never reaches a cell that has ended, or a later cell with
+//       the same name.
 import type { CellId } from '#base';
 import { decodeMail } from '#contracts';
 import type { Agent, Crossed, Frame } from '#contracts';

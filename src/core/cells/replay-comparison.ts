@@ -1,8 +1,11 @@
 // Replays a whole run from its log and compares each record with the one today's code would write.
 //
-//   Y1. Nothing outside is touched: settlements of steps and sleeps, times and random ids come from the log.
-//   Y2. Everything else is decided again: which operation begins, its prompt, its hold, what crosses, how a cell ends.
-//   Y3. A cell that deviates continues as recorded while it can. Otherwise it stops there, and the other cells continue.
+//   replay-touches-nothing. Nothing outside is touched: settlements of steps and sleeps, times and random ids come from the
+//       log.
+//   replay-decides-again. Everything else is decided again: which operation begins, its prompt, its hold, what crosses, how a
+//       cell ends.
+//   replay-deviation-stays-local. A cell that deviates continues as recorded while it can. Otherwise it stops there, and the
+//       other cells continue.
 import { isSameJson, unknownKind } from '#base';
 import type { CellId } from '#base';
 import type { Attempt, CrossingContent, Frame, FrameRecord, Operation, ReplayDifference } from '#contracts';

@@ -1,11 +1,12 @@
 // The only way content passes between the cells of a run, and into and out of it.
 //
-//   C1. Content enters a cell only as a `Crossed` of this door. The ledger creates it with the entry that records the decision, or
-//       from that entry on resume.
-//   C2. Every decision, refusals included, is in the frame of its effect: deciding is synchronous, and nothing awaits before the frame.
-//   C3. A crossing is a frozen copy, so nobody can change it after the ledger has recorded it.
-//   C4. Policy decides, from the two ends. A caller says what it wants to pass, never under which grant. A decision that throws is a
-//       refusal.
+//   door-only-way-in. Content enters a cell only as a `Crossed` of this door. The ledger creates it with the entry that
+//       records the decision, or from that entry on resume.
+//   door-decides-in-frame. Every decision, refusals included, is in the frame of its effect: deciding is synchronous, and
+//       nothing awaits before the frame.
+//   door-freezes-a-copy. A crossing is a frozen copy, so nobody can change it after the ledger has recorded it.
+//   door-asks-policy. Policy decides, from the two ends. A caller says what it wants to pass, never under which grant. A
+//       decision that throws is a refusal.
 import type { CellId } from '#base';
 import type { Crossed, Crossing, CrossingEnd, CrossingKind, CrossingRefusal, Frame, GrantName } from '#contracts';
 import type { LedgerLink, RefusalReason } from '#contracts';

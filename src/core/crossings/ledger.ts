@@ -1,9 +1,11 @@
 // Records every crossing decision, in one hash chain per cell.
 //
-//   L1. A crossing is an `out` entry in the sender's chain and an `in` entry in the receiver's, in the same frame.
-//   L2. One link per cell per frame: hash = sha256(previous ‖ entries).
-//   L3. A cell's chain reveals nothing about any other cell: sequence numbers count per cell.
-//   L4. A `Crossed` is created here and nowhere else: with the entry that granted it, or from that entry on resume.
+//   ledger-both-ends. A crossing is an `out` entry in the sender's chain and an `in` entry in the receiver's, in the same
+//       frame.
+//   ledger-one-link-per-frame. One link per cell per frame: hash = sha256(previous ‖ entries).
+//   ledger-numbers-per-cell. A cell's chain reveals nothing about any other cell: sequence numbers count per cell.
+//   ledger-makes-crossed. A `Crossed` is created here and nowhere else: with the entry that granted it, or from that entry on
+//       resume.
 import { CloisterError, sha256, utf8Bytes, zeroHash } from '#base';
 import type { CellId, Hash } from '#base';
 import type { Crossed, Crossing, CrossingContent, CrossingEnd, CrossingKind } from '#contracts';

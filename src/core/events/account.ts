@@ -1,10 +1,12 @@
 // What a cell and its descendants may spend, and what they have spent.
 //
-//   A1. At every moment, in every account: spent + uncertain + held ≤ cap. A hold is taken in the cell's own account and
-//       in all of its ancestors', or in none.
-//   A2. A hold waits only while running attempts could make room; otherwise it is refused. A cap of zero allows nothing.
-//   A3. A child's hold leaves its ancestors a floor, so that they can still give a last answer.
-//   A4. Memory is a level, not a sum: what a cell holds now counts in every account above it, until the cell ends.
+//   account-never-over-cap. At every moment, in every account: spent + uncertain + held ≤ cap. A hold is taken in the cell's
+//       own account and in all of its ancestors', or in none.
+//   account-waits-for-running. A hold waits only while running attempts could make room; otherwise it is refused. A cap of
+//       zero allows nothing.
+//   account-leaves-floor. A child's hold leaves its ancestors a floor, so that they can still give a last answer.
+//   account-memory-is-a-level. Memory is a level, not a sum: what a cell holds now counts in every account above it, until the
+//       cell ends.
 import type { Amounts, Cost, Spent } from '#contracts';
 import type { BudgetShortage } from './budget-shortage.ts';
 

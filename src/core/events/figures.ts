@@ -1,6 +1,6 @@
 // Counts a cell's requests to models, tools and sub-agents from its events alone, so that anyone with the events can compute them.
 //
-//   A8. All counts are whole numbers, including money (nano-dollars), so a total is exactly the sum of its parts.
+//   figures-add-up. All counts are whole numbers, including money (nano-dollars), so a total is exactly the sum of its parts.
 import type { DurableEvent, Figures, ModelFigures, ToolFigures, Traffic } from '#contracts';
 
 export type Counts = {

@@ -1,8 +1,10 @@
 // The content that a cell's model is shown.
 //
-//   W1. The view consists only of segments, and a segment is made only by a named rule from this cell's own records.
-//   W2. Every change of the view is recorded with the next attempt; the prompt hash is a chain over the changes.
-//   W3. SYSTEM and the goal never leave the view.
+//   window-of-segments. The view consists only of segments, and a segment is made only by a named rule from this cell's own
+//       records.
+//   window-changes-recorded. Every change of the view is recorded with the next attempt; the prompt hash is a chain over the
+//       changes.
+//   window-keeps-goal. SYSTEM and the goal never leave the view.
 import type { LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider';
 import { sha256 } from '#base';
 import type { Hash } from '#base';

@@ -1,10 +1,11 @@
 // Makes room in a window: what is reduced, and in which order.
 //
-//   V1. SYSTEM and the goal are never reduced. The newest turn is reduced last.
-//   V2. The order: tool calls of earlier turns, tool outputs, then dialog, then context; within each, the oldest first.
-//   V3. A category is first reduced to its share of the window, and below that only when all others are at theirs.
-//   V4. A call and its result stay together: an output is shortened in place, and a turn is compacted as a whole.
-//   V5. Outputs and dialog are reduced until half of the window is free, so that this does not happen every turn.
+//   fit-keeps-goal. SYSTEM and the goal are never reduced. The newest turn is reduced last.
+//   fit-order. The order: tool calls of earlier turns, tool outputs, then dialog, then context; within each, the oldest first.
+//   fit-shares-first. A category is first reduced to its share of the window, and below that only when all others are at
+//       theirs.
+//   fit-keeps-pairs. A call and its result stay together: an output is shortened in place, and a turn is compacted as a whole.
+//   fit-frees-half. Outputs and dialog are reduced until half of the window is free, so that this does not happen every turn.
 import type { Category, RuleName, Segment, Source } from '#contracts';
 import { isMadeBy, ruleFamily } from '#core/rules';
 import type { ContextWindow } from './context-window.ts';

@@ -1,8 +1,8 @@
 // Adds what a cell received besides its goal to the view, and selects what of a cell may be shared.
 //
-//   H1. Of a cell's SYSTEM only its own prompt is shared: not the runtime's lines (name, tools, guidance), not tool schemas, and
-//       not the prompt that its own caller shared with it.
-//   H2. A prompt that an operator wrote arrives as system text; one that a model wrote, as data.
+//   share-own-prompt-only. Of a cell's SYSTEM only its own prompt is shared: not the runtime's lines (name, tools, guidance),
+//       not tool schemas, and not the prompt that its own caller shared with it.
+//   share-prompt-by-author. A prompt that an operator wrote arrives as system text; one that a model wrote, as data.
 import { decodeHistory, decodeRoutedMessages } from '#contracts';
 import type { Agent, Crossed, Segment, SharedMessage, ShareName } from '#contracts';
 import type { History, Source } from '#contracts';

@@ -1,7 +1,9 @@
 // Checks that `spawns`, `messages` and `topics` of an agent defined in code agree with its tools and with each other.
 //
-//   O1. Code may set any number from 0 up, because its author is the operator. Files are limited by the config.
-//   O2. No agent may be named like a role: a grant to the role `parent` must not reach an agent named `parent`.
+//   code-sets-any-number. Code may set any number from 0 up, because its author is the operator. Files are limited by the
+//       config.
+//   roles-are-no-names. No agent may be named like a role: a grant to the role `parent` must not reach an agent named
+//       `parent`.
 import { nearestName } from '#base';
 import { showValue } from '#base/shapes';
 import type { AgentOptions, SpawnOptions } from '#contracts';

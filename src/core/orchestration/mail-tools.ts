@@ -1,7 +1,8 @@
 // The tools agents use to message each other. Each call is one operation, and its reply contains only fixed text and the agent's own.
 //
-//   G1. A reply shows the state of another agent (mailbox full, ended, answered) only if the sender may message that agent.
-//   G2. A publisher never learns who receives its message.
+//   mail-reply-reachable-state. A reply shows the state of another agent (mailbox full, ended, answered) only if the sender
+//       may message that agent.
+//   publisher-learns-nobody. A publisher never learns who receives its message.
 import { utf8Bytes } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { PostRequest, ReceiveResult, WantedMail } from '#contracts';

@@ -1,8 +1,11 @@
 // Somebody outside starts an agent under a live one: a person over HTTP, or the operator's own code.
 //
-//   V1. The `spawns` of the agent above decide: which agents, how many, how deep, how often. The agent counts for that parent.
-//   V2. The goal crosses from outside. Nothing of the parent crosses with it, and the result goes to the parent as mail.
-//   V3. What was started is an input from outside: resume and replay take it from the log and decide the rest again.
+//   outside-spawn-by-parent-rules. The `spawns` of the agent above decide: which agents, how many, how deep, how often. The
+//       agent counts for that parent.
+//   outside-spawn-goal-from-outside. The goal crosses from outside. Nothing of the parent crosses with it, and the result goes
+//       to the parent as mail.
+//   outside-spawn-from-log. What was started is an input from outside: resume and replay take it from the log and decide the
+//       rest again.
 import { CloisterError, utf8Bytes } from '#base';
 import type { CellId, JsonObject } from '#base';
 import type { Agent, Birth, Frame, OutsideSpawn, SpawnRules, StartedAgent } from '#contracts';

@@ -1,9 +1,10 @@
 // What else crosses when a child is created: the context its caller shares, and a note to the caller about the child's window.
 //
-//   S1. Only the categories (SYSTEM, CONTEXT) that the child's definition asks for are shared: the caller's own prompt, and all
-//       context that its model has seen so far, whether the window still has room for it or not. Later content is not shared
-//       automatically. A refresh copies context only, because a prompt does not change.
-//   S2. A note has fixed text and depends on definitions and config only, not on the model that currently answers the caller.
+//   share-asked-categories. Only the categories (SYSTEM, CONTEXT) that the child's definition asks for are shared: the
+//       caller's own prompt, and all context that its model has seen so far, whether the window still has room for it or not.
+//       Later content is not shared automatically. A refresh copies context only, because a prompt does not change.
+//   note-fixed-text. A note has fixed text and depends on definitions and config only, not on the model that currently answers
+//       the caller.
 import type { Agent, ChildRequest, SharedMessage, WindowLimit } from '#contracts';
 import type { LiveCell } from '#core/cells';
 import { shareableContext, shareableInCrossing, shareablePrompt } from '#core/memory';

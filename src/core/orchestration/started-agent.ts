@@ -1,7 +1,8 @@
 // An agent as another one starts it: never with more than its own definition, and never with more than the starter may pass on.
 //
-//   S1. What is in effect is part of the definition that the run records, so resume, replay and the audit know it.
-//   S2. It depends on the two definitions and the call alone.
+//   started-agent-recorded. What is in effect is part of the definition that the run records, so resume, replay and the audit
+//       know it.
+//   started-agent-by-definitions. It depends on the two definitions and the call alone.
 import type { Json } from '#base';
 import type { Agent, Limits } from '#contracts';
 import { lowerLimits, lowestLimits, resolveLimits } from '#core/registry';

@@ -1,9 +1,12 @@
 // The session of a team: a task graph instead of model turns. Like any session, it uses only its cell's runtime.
 //
-//   T1. A task's cell gets its text, the results it depends on, and its messages: nothing else from the team.
-//   T2. What happens next depends only on the queue, and the queue only on settlements in recorded order: a replay takes the same path.
-//   T3. All settlements are read before anything is decided, so a reader of the log alone arrives at the same queue.
-//   T4. Results stay in this session. Only dependent tasks and the final answer read them.
+//   task-gets-its-inputs. A task's cell gets its text, the results it depends on, and its messages: nothing else from the
+//       team.
+//   team-by-queue. What happens next depends only on the queue, and the queue only on settlements in recorded order: a replay
+//       takes the same path.
+//   team-reads-before-deciding. All settlements are read before anything is decided, so a reader of the log alone arrives at
+//       the same queue.
+//   team-keeps-results. Results stay in this session. Only dependent tasks and the final answer read them.
 import { CloisterError, extractJson, findJsonAnswer } from '#base';
 import type { Failure, Json, JsonObject } from '#base';
 import { decodeEnvelope, decodeMail, decodeTeamGoal } from '#contracts';

@@ -1,7 +1,7 @@
 // Finds many fixed texts in one pass: an Aho–Corasick machine over UTF-16 units that skips ahead where no pattern can start.
 //
-//   M1. Linear in the text, for all patterns and texts.
-//   M2. Reports every position where a pattern ends, with the longest pattern that ends there.
+//   redact-linear. Linear in the text, for all patterns and texts.
+//   redact-longest. Reports every position where a pattern ends, with the longest pattern that ends there.
 
 /** No pattern is shorter; skipping ahead relies on this. */
 export const patternUnitsMin = 8;

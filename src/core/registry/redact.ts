@@ -1,8 +1,9 @@
 // Removes secret values from everything that is recorded or shown.
 //
-//   R1. No form of a secret that `encodedForms` lists is left, wherever a stream is split.
-//   R2. Text without a secret stays byte for byte the same.
-//   R3. Redacting twice equals redacting once: an existing mark is never searched, nor joined with the text around it.
+//   redact-every-form. No form of a secret that `encodedForms` lists is left, wherever a stream is split.
+//   redact-keeps-other-text. Text without a secret stays byte for byte the same.
+//   redact-idempotent. Redacting twice equals redacting once: an existing mark is never searched, nor joined with the text
+//       around it.
 import type { Json } from '#base';
 import type { Redact } from '#contracts';
 import { encodedForms } from './redact-forms.ts';
@@ -22,7 +23,7 @@ export type SecretPatterns = { readonly text: Machine; readonly bytes: () => Mac
 /** Null if there is nothing to search for. */
 export const compileSecrets = (secrets: readonly string[]): SecretPatterns | null => {
   const values = [...new Set(secrets)].filter((secret) => secret.length >= secretCharsMin);
-  // A value that contains the mark is searched for in its parts: see R3.
+  // A value that contains the mark is searched for in its parts: see `redact-idempotent`.
   const forms = values.flatMap(encodedForms).flatMap((form) => form.split(mark));
   const patterns = [...new Set(forms)].filter((form) => form.length >= patternUnitsMin);
   // probe: redact-nothing

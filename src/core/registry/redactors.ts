@@ -1,8 +1,8 @@
 // One redactor for each set of secrets: those that nobody can guess are searched for everywhere, the weak ones of an agent only
 // in its own cells.
 //
-//   W1. What a cell's redactor replaces is a function of its agent's own definition and overlay, and of values that nobody can
-//       guess. So no cell can test a guess of what another agent holds.
+//   redactor-by-own-agent. What a cell's redactor replaces is a function of its agent's own definition and overlay, and of
+//       values that nobody can guess. So no cell can test a guess of what another agent holds.
 import type { Agent, Redact } from '#contracts';
 import { compileSecrets, redactPatterns } from './redact.ts';
 import type { SecretPatterns } from './redact.ts';

@@ -15,9 +15,10 @@
 //            budget.usd at the lowest price of a token)
 //   dollars  likewise with budget.usd, and no more than those tokens at the highest price of a token
 //
-//   W1. Never less than what the runtime can do. The runtime does not start a child whose name is among its ancestors, so in
-//       cycles the paths are followed one by one; if there are too many, the bound assumes that it could be started.
-//   W2. The computation is proportional to agents, references and levels.
+//   worst-case-never-less. Never less than what the runtime can do. The runtime does not start a child whose name is among its
+//       ancestors, so in cycles the paths are followed one by one; if there are too many, the bound assumes that it could be
+//       started.
+//   worst-case-proportional. The computation is proportional to agents, references and levels.
 import type { TopologyAgent, WorstCase } from '#contracts';
 import { resolveLimits } from './limits.ts';
 import { isCyclic } from './topology-graph.ts';

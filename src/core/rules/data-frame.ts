@@ -1,8 +1,8 @@
 // The only way to show foreign text to a model: as data, not instructions.
 //
-//   R1. Every line of the content starts with `| `, whatever line break it used, so no text can forge a heading,
-//       a sender, a note or the end of its own block.
-//   R2. Heading, sender and notes are written by the runtime.
+//   frame-lines-marked. Every line of the content starts with `| `, whatever line break it used, so no text can forge a
+//       heading, a sender, a note or the end of its own block.
+//   frame-heading-by-runtime. Heading, sender and notes are written by the runtime.
 // eslint-disable-next-line no-control-regex -- separators that some readers treat as line ends
 export const lineBreak = /\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/gu;
 

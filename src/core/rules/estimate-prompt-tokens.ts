@@ -1,8 +1,11 @@
 // How many tokens a model may count for a text: the estimate behind every hold, a pure function of the text.
 //
-//   E1. Linear in the text, with a fixed cost for each kind of characters. Nothing is learnt from replies or other cells.
-//   E2. The costs are measured: `npm run bench -- token-estimate` compares them with real tokenizers for each kind of text.
-//   E3. A hold is recorded and computed again by replay and audit, so a change of any figure needs another version.
+//   estimate-linear. Linear in the text, with a fixed cost for each kind of characters. Nothing is learnt from replies or
+//       other cells.
+//   estimate-measured. The costs are measured: `npm run bench -- token-estimate` compares them with real tokenizers for each
+//       kind of text.
+//   estimate-versioned. A hold is recorded and computed again by replay and audit, so a change of any figure needs another
+//       version.
 
 /** Costs are in hundredths of a token. */
 const token = 100;

@@ -1,8 +1,8 @@
 // gather@1: the answers of several children, each under its own name. An incomplete result never looks complete.
 //
-//   G1. Everything found is under the names of all who found it.
-//   G2. Children that timed out, failed or were refused are named first.
-//   G3. How much is shown of an answer does not depend on the other answers.
+//   gather-names-finders. Everything found is under the names of all who found it.
+//   gather-names-missing-first. Children that timed out, failed or were refused are named first.
+//   gather-shows-evenly. How much is shown of an answer does not depend on the other answers.
 import { readEnvelope, envelopeErrorText, operationFailure, missingText, splitIfLong } from './child-result.ts';
 import { sourceCall, failureText, toolMessage } from './dialog.ts';
 import { mergedBlocks, numberDuplicates } from './merge-results.ts';

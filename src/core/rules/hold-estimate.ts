@@ -1,8 +1,8 @@
 // What one attempt may cost: the longest reply it may get, and the hold for the whole attempt. Both are recorded with every
 // attempt, and replay and audit compute them again: to change one, add another version. Runs of earlier formats keep theirs.
 //
-//   H1. Definitions, the request's budget, the model's facts and the cell's own prompt and usage: nothing else counts. No
-//       balance, no other cell and no earlier run.
+//   hold-by-own-facts. Definitions, the request's budget, the model's facts and the cell's own prompt and usage: nothing else
+//       counts. No balance, no other cell and no earlier run.
 import type { JsonObject } from '#base';
 import type { Amounts, ModelSettings, Price } from '#contracts';
 import { estimatePromptTokens } from './estimate-prompt-tokens.ts';

@@ -1,10 +1,12 @@
 // Merges the answers of several agents without putting one agent's words under another's name.
 //
-//   M1. What stands under one name was written by that agent, word for word and in its order.
-//   M2. Lines that several agents wrote stand in a block of their own, once, under the names of all of them. Nobody's other
-//       words surround them there.
-//   M3. Beyond that, an answer changes another agent's block only by a note that both cite the same source.
-//   M4. Notes are the runtime's: they consist of fixed words, numbers and names, and no text of an answer can look like one.
+//   merged-words-under-author. What stands under one name was written by that agent, word for word and in its order.
+//   merged-shared-lines-once. Lines that several agents wrote stand in a block of their own, once, under the names of all of
+//       them. Nobody's other words surround them there.
+//   merged-only-source-notes. Beyond that, an answer changes another agent's block only by a note that both cite the same
+//       source.
+//   merged-notes-by-runtime. Notes are the runtime's: they consist of fixed words, numbers and names, and no text of an answer
+//       can look like one.
 import { dataFrame } from './data-frame.ts';
 import type { FrameLine } from './data-frame.ts';
 import { answerLines } from './findings.ts';

@@ -1,8 +1,10 @@
 // The end of a session that spawned agents: it waits for their work, shuts them down, and says what they left.
 //
-//   S1. The session has answered: its model is not asked again, and nothing that comes now is added to its words.
-//   S2. While it waits, it holds no slot, lane or floor, and the time is no working time.
-//   S3. Agents that have not finished their work are named, with the reason. A session that leaves such work is not `completed`.
+//   answered-model-not-asked. The session has answered: its model is not asked again, and nothing that comes now is added to
+//       its words.
+//   wait-holds-nothing. While it waits, it holds no slot, lane or floor, and the time is no working time.
+//   unfinished-work-named. Agents that have not finished their work are named, with the reason. A session that leaves such
+//       work is not `completed`.
 import { CloisterError, deepFreeze, errorText1, limitSentence, utf8Bytes } from '#base';
 import type { ErrorCode } from '#base';
 import { decodeEnvelope } from '#contracts';

@@ -1,7 +1,7 @@
 // Lists the tools of an agent's tool sources when its session starts. The list is recorded and fixed from then on.
 //
-//   L1. The model is shown the recorded list, so a replay shows the same without asking the source again.
-//   L2. Only tools that the definition names are shown or can be called.
+//   tools-as-listed. The model is shown the recorded list, so a replay shows the same without asking the source again.
+//   tools-named-only. Only tools that the definition names are shown or can be called.
 import type { Failure } from '#base';
 import type { PendingOperation, StepOperation } from '#contracts';
 import type { ListedTool, SourceSession } from './source-session.ts';

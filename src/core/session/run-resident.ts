@@ -1,9 +1,10 @@
 // Runs a resident session: it waits for mail, works, answers, and waits again.
 //
-//   E1. While the session waits, it holds no slot and no timer, and the time does not count.
-//   E2. Each piece of work is for one asker, and its answer goes to that asker only, unless the session already wrote to it while
-//       working. Where the answer goes is recorded. Mail that the session reads while it works makes nobody an asker.
-//   E3. The limits on steps, turns and time apply to each piece of work separately.
+//   resident-waits-free. While the session waits, it holds no slot and no timer, and the time does not count.
+//   resident-one-asker. Each piece of work is for one asker, and its answer goes to that asker only, unless the session
+//       already wrote to it while working. Where the answer goes is recorded. Mail that the session reads while it works makes
+//       nobody an asker.
+//   resident-limits-per-work. The limits on steps, turns and time apply to each piece of work separately.
 import { CloisterError } from '#base';
 import type { Failure } from '#base';
 import type { CrossingEnd, Outcome, PostRequest, ReceiveResult } from '#contracts';

@@ -1,9 +1,10 @@
 // A session's own part of mail: the ids of its messages, and when it has written enough.
 //
-//   N1. Each message names the chain of messages that led to it. A session that keeps writing in reply to the same sender, in one
-//       chain, is in a loop and ends. It counts only messages that it read and wrote itself: a session must not end because of
-//       what others, whom it may not know, write to each other.
-//   N2. The id of a message depends only on its sender, its recipient, and how many messages went from one to the other.
+//   message-names-chain. Each message names the chain of messages that led to it. A session that keeps writing in reply to the
+//       same sender, in one chain, is in a loop and ends. It counts only messages that it read and wrote itself: a session
+//       must not end because of what others, whom it may not know, write to each other.
+//   message-id-by-pair. The id of a message depends only on its sender, its recipient, and how many messages went from one to
+//       the other.
 import { sha256 } from '#base';
 import type { Failure } from '#base';
 import type { MailRead, Session } from './state.ts';

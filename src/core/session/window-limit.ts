@@ -1,6 +1,7 @@
 // The size of a session's window, and how its tokens are estimated.
 //
-//   N1. Both depend only on definitions, config and the session's own model, never on a balance or on another running cell.
+//   window-limit-by-definitions. Both depend only on definitions, config and the session's own model, never on a balance or on
+//       another running cell.
 import type { Model, WindowLimit } from '#contracts';
 import { defaultTokensPerByte } from '#core/memory';
 import type { WindowRoom } from '#core/memory';

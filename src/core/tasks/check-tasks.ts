@@ -1,8 +1,9 @@
 // Validates a list of tasks before any of it runs: returns its problems, or the parsed list.
 //
-//   T1. A list is accepted as a whole or not at all.
-//   T2. A given id stays; a missing id is made from the title, and such a task may also be named by its title.
-//   T3. For any list, the time is linear in its tasks and dependencies, and nothing is recursive.
+//   tasks-all-or-none. A list is accepted as a whole or not at all.
+//   tasks-given-id-stays. A given id stays; a missing id is made from the title, and such a task may also be named by its
+//       title.
+//   tasks-check-linear. For any list, the time is linear in its tasks and dependencies, and nothing is recursive.
 import { CloisterError } from '#base';
 import { didYouMean } from './nearest-name.ts';
 import { showValue } from '#base/shapes';

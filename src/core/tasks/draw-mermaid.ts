@@ -1,7 +1,8 @@
 // Draws a task graph as Mermaid source.
 //
-//   M1. There is one line per task, then one per dependency, whatever the texts contain: everything except letters, digits,
-//       spaces and commas is written as a Mermaid entity, and node names are made from indexes, never from text.
+//   mermaid-lines-by-tasks. There is one line per task, then one per dependency, whatever the texts contain: everything except
+//       letters, digits, spaces and commas is written as a Mermaid entity, and node names are made from indexes, never from
+//       text.
 import { listEdges } from '#base';
 import type { DrawableTask } from '#contracts';
 import { toDrawable } from './draw-layers.ts';

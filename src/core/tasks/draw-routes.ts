@@ -1,7 +1,8 @@
 // Routes edges past the layers between their ends, through bends in those layers.
 //
-//   R1. Every edge has a segment of its own. What several edges share is a stem, which is drawn once.
-//   R2. A stem belongs to one task and leads away from it or to it, so the drawing never suggests an edge that does not exist.
+//   route-segment-per-edge. Every edge has a segment of its own. What several edges share is a stem, which is drawn once.
+//   route-stem-one-task. A stem belongs to one task and leads away from it or to it, so the drawing never suggests an edge
+//       that does not exist.
 import type { GraphEdge } from '#base';
 
 /** A segment between two points. Points below the number of tasks are tasks; the others are bends. */

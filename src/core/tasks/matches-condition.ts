@@ -1,8 +1,10 @@
 // Decides whether a result meets a condition.
 //
-//   M1. Only the first line counts, ignoring case. Blank lines, quotes and Markdown marks before its first word are skipped.
-//   M2. The line must be or start with one of the words, as a whole word: `no` does not match `nothing` or `no-one`.
-//   M3. The time does not grow with the size of the result.
+//   condition-first-line. Only the first line counts, ignoring case. Blank lines, quotes and Markdown marks before its first
+//       word are skipped.
+//   condition-whole-word. The line must be or start with one of the words, as a whole word: `no` does not match `nothing` or
+//       `no-one`.
+//   condition-constant-time. The time does not grow with the size of the result.
 import type { TaskCondition } from '#contracts';
 
 export const matchesCondition = (condition: TaskCondition, result: string): boolean => {

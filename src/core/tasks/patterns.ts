@@ -1,7 +1,8 @@
 // Common task graphs as plain lists of tasks, to run as they are or as parts of larger graphs.
 //
-//   P1. Ids do not depend on the texts: `step-1`, `part-2`, `gather` …, with the prefix if there is one. A given id stays.
-//   P2. A task keeps its own dependencies; the pattern only adds to them.
+//   pattern-ids-fixed. Ids do not depend on the texts: `step-1`, `part-2`, `gather` …, with the prefix if there is one. A
+//       given id stays.
+//   pattern-adds-dependencies. A task keeps its own dependencies; the pattern only adds to them.
 import { CloisterError } from '#base';
 import type { TaskCondition, TaskSpec } from '#contracts';
 

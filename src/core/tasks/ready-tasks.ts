@@ -1,6 +1,7 @@
 // The tasks that can be started, most urgent first, in a separate heap for each assignee.
 //
-//   R1. An entry counts only while its task is ready and has that assignee. Stale entries are dropped when they reach the top.
+//   ready-entry-counts-while-ready. An entry counts only while its task is ready and has that assignee. Stale entries are
+//       dropped when they reach the top.
 import type { Task } from '#contracts';
 
 /** Null: for whichever assignee has the most free capacity. */

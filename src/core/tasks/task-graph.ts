@@ -1,6 +1,6 @@
 // Sorts a list of tasks by dependency, computes depths, and reports cycles.
 //
-//   G1. No step is recursive, and each visits every task and every dependency a fixed number of times.
+//   graph-linear. No step is recursive, and each visits every task and every dependency a fixed number of times.
 import type { ReportTaskProblem } from './problems.ts';
 
 /** Indexed like the list of tasks. */

@@ -1,8 +1,11 @@
 // The tasks of a team and their states: what can be started, by whom, and what the end of a task means for the others.
 //
-//   Q1. The queue is a deterministic state machine: the same calls give the same states. It has no clock and runs nothing.
-//   Q2. A task is ready only when all of its dependencies have ended well. A final state never changes.
-//   Q3. No step is recursive. All calls together take time linear in tasks and dependencies, except for ordering ready tasks.
+//   queue-deterministic. The queue is a deterministic state machine: the same calls give the same states. It has no clock and
+//       runs nothing.
+//   queue-ready-after-dependencies. A task is ready only when all of its dependencies have ended well. A final state never
+//       changes.
+//   queue-linear. No step is recursive. All calls together take time linear in tasks and dependencies, except for ordering
+//       ready tasks.
 import { CloisterError } from '#base';
 import type { MemoryScope, Task, TaskReason, TaskSpec, TaskStatus } from '#contracts';
 import { parseGraph } from './check-tasks.ts';

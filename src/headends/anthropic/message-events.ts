@@ -1,7 +1,8 @@
 // A run as a streamed message.
 //
-//   M1. Blocks are numbered from 0, one is open at a time, and every block that starts also stops before the message ends.
-//   M2. A run without an answer ends the stream with an `error` event, and nothing follows it.
+//   blocks-numbered-and-closed. Blocks are numbered from 0, one is open at a time, and every block that starts also stops
+//       before the message ends.
+//   message-error-ends-stream. A run without an answer ends the stream with an `error` event, and nothing follows it.
 import { clientError } from '#headends/shared';
 import type { JsonObject } from '#base';
 import type { AnswerPiece, ClientCall, ServedRun, ServerEvent } from '#contracts';

@@ -1,12 +1,13 @@
 // `chat`: one session for many messages, one message per line. Agents that the session starts live until it ends.
 //
-//   H4. If a message is refused or fails, the chat reports it and continues; the exit code is that of the last such message.
-//   H5. Ctrl-C cancels the current turn and with it the session: the next message starts a new session that gets the
-//       conversation. Without a terminal, or when no turn is in flight, Ctrl-C ends the chat.
-//   H6. At the end, the session and the agents it started are asked to finish. Work that they leave unfinished is reported, and
-//       the exit code says so.
-//   H7. A session that a killed chat has left in the conversation is continued, with its agents. What they said that nobody has
-//       seen is shown first.
+//   chat-goes-on. If a message is refused or fails, the chat reports it and continues; the exit code is that of the last such
+//       message.
+//   chat-cancel-one-turn. Ctrl-C cancels the current turn and with it the session: the next message starts a new session that
+//       gets the conversation. Without a terminal, or when no turn is in flight, Ctrl-C ends the chat.
+//   chat-end-finishes-agents. At the end, the session and the agents it started are asked to finish. Work that they leave
+//       unfinished is reported, and the exit code says so.
+//   chat-continues-killed. A session that a killed chat has left in the conversation is continued, with its agents. What they
+//       said that nobody has seen is shown first.
 import { CloisterError, unknownAgentError } from '#base';
 import type { Json } from '#base';
 import type { AgentMessage, Answer, Budget, Cloister, ConversationRef, RunOutcome, RunSession } from '#contracts';

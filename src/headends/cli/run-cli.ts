@@ -1,9 +1,9 @@
 // The command line: arguments in, lines and an exit code out.
 //
-//   H1. With --json, stdout gets exactly one JSON value, whatever happens; a chat prints one per message, a server one per
-//       request and one per run, each on its own line.
-//   H2. Foreign text reaches a terminal only after `sanitize-text.ts` has sanitized it.
-//   H3. However a command ends, it restores the terminal and returns one exit code.
+//   json-exactly-one-value. With --json, stdout gets exactly one JSON value, whatever happens; a chat prints one per message,
+//       a server one per request and one per run, each on its own line.
+//   terminal-text-sanitized. Foreign text reaches a terminal only after `sanitize-text.ts` has sanitized it.
+//   command-restores-terminal. However a command ends, it restores the terminal and returns one exit code.
 import { CloisterError } from '#base';
 import { openParser } from './parse-args.ts';
 import type { ParsedArgs } from './parse-args.ts';

@@ -1,7 +1,8 @@
 // `serve`: serves agents to clients until it is stopped.
 //
-//   S1. However it is stopped, it prints the runs that can be continued, or the command that lists them.
-//   S2. An immediate stop waits for nothing longer than `immediateStopMs`.
+//   serve-names-continuable-runs. However it is stopped, it prints the runs that can be continued, or the command that lists
+//       them.
+//   serve-stop-bounded. An immediate stop waits for nothing longer than `immediateStopMs`.
 import { InvalidArgumentError } from 'commander';
 import type { CliSystem, RunningServer, ServeLine, ServeOptions } from './shared/cli-world.ts';
 import { defineCommand } from './shared/define-command.ts';

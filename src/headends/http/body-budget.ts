@@ -1,7 +1,8 @@
 // Bounds the bytes of all request bodies that are being read.
 //
-//   A1. The bytes received never exceed the bound, and those of one caller never exceed half of it. A single body always fits.
-//   A2. A body gives its bytes back once reading ends, successfully or not.
+//   bodies-bounded. The bytes received never exceed the bound, and those of one caller never exceed half of it. A single body
+//       always fits.
+//   bodies-returned. A body gives its bytes back once reading ends, successfully or not.
 import { CloisterError } from '#base';
 import type { HttpLimits } from './limits.ts';
 

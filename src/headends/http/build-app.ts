@@ -1,7 +1,7 @@
 // Puts all routes behind one gate, as a function from a request to a response.
 //
-//   B1. No route runs and no body is read before host, origin, token and rate have been checked.
-//   B2. Every error is sent in the format of the protocol that the path belongs to.
+//   http-checks-before-body. No route runs and no body is read before host, origin, token and rate have been checked.
+//   http-errors-in-protocol. Every error is sent in the format of the protocol that the path belongs to.
 import { clientError } from '#headends/shared';
 import { Hono } from 'hono';
 import type { Context } from 'hono';

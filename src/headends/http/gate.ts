@@ -1,8 +1,8 @@
 // Decides who may come in, before any byte of a body is read.
 //
-//   G1. An unknown host name is refused, so a page cannot reach the server by DNS rebinding.
-//   G2. A page of another origin is refused, and so is one with the origin `null`.
-//   G3. Without a token, a client learns only that it was refused.
+//   gate-host-known. An unknown host name is refused, so a page cannot reach the server by DNS rebinding.
+//   gate-origin-known. A page of another origin is refused, and so is one with the origin `null`.
+//   gate-tells-nothing. Without a token, a client learns only that it was refused.
 import { CloisterError } from '#base';
 import type { Caller } from '#contracts';
 

@@ -1,7 +1,7 @@
 // The Node server on a port: timeouts, sockets and shutdown.
 //
-//   N1. A connection that sends its request too slowly, or reads its response too slowly, is closed.
-//   N2. `close` lets requests in flight finish; `cut` ends them.
+//   slow-connection-closed. A connection that sends its request too slowly, or reads its response too slowly, is closed.
+//   close-finishes-cut-ends. `close` lets requests in flight finish; `cut` ends them.
 import { createServer, STATUS_CODES } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';

@@ -1,7 +1,7 @@
 // A pull-based byte stream: it asks its source for more only when the reader has taken the last part.
 //
-//   L1. At most one text waits for the reader. Long texts are sent in parts.
-//   L2. A reader that takes nothing for a while is dropped, and its source is closed.
+//   stream-one-text-waits. At most one text waits for the reader. Long texts are sent in parts.
+//   stream-stalled-reader-dropped. A reader that takes nothing for a while is dropped, and its source is closed.
 import type { Clock, CancelTimer } from '#contracts';
 
 export type PulledOptions = {

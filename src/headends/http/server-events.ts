@@ -1,6 +1,7 @@
 // Encodes server-sent events.
 //
-//   E1. No text can break out of its event: each line becomes its own field, and line ends are removed from names and ids.
+//   sse-text-stays-in-event. No text can break out of its event: each line becomes its own field, and line ends are removed
+//       from names and ids.
 import type { ServerEvent } from '#contracts';
 
 export const encodeEvent = ({ event, id, data }: ServerEvent): string => {

@@ -1,7 +1,8 @@
 // Sends texts over a WebSocket.
 //
-//   W1. The bytes waiting to be sent are bounded; past the bound, the socket is cut. A single text may be of any length.
-//   W2. A text is sent in parts. A reader that does not take the next part for a while is cut off, too.
+//   socket-bytes-bounded. The bytes waiting to be sent are bounded; past the bound, the socket is cut. A single text may be of
+//       any length.
+//   socket-stalled-reader-cut. A text is sent in parts. A reader that does not take the next part for a while is cut off, too.
 import type { WebSocket } from 'ws';
 import { bufferedBytesMax } from '#base';
 import type { Clock } from '#contracts';

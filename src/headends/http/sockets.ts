@@ -1,9 +1,10 @@
 // WebSockets, behind the same gate as all other routes.
 //
-//   K1. A socket is opened only after host, origin and token have been checked, as for every other route. A client that does not pass
-//       is answered like any other request.
-//   K2. The token comes in a header or, from web pages, as `bearer.<token in base64url>` among the subprotocols.
-//   K3. Each text counts as one request, so a socket does not get around the rate limit.
+//   socket-behind-gate. A socket is opened only after host, origin and token have been checked, as for every other route. A
+//       client that does not pass is answered like any other request.
+//   socket-token-place. The token comes in a header or, from web pages, as `bearer.<token in base64url>` among the
+//       subprotocols.
+//   socket-text-counts. Each text counts as one request, so a socket does not get around the rate limit.
 import { clientError } from '#headends/shared';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';

@@ -1,7 +1,8 @@
 // Limits on incomplete WebSocket messages: they count against the body budget, and have the same time limit as a body.
 //
-//   T1. A message that arrives whole costs nothing: a chunk counts only if no message ended in it. The start of a message that shares a chunk
-//       with the end of another is not counted; it is smaller than one read of the socket.
+//   socket-partial-message-counts. A message that arrives whole costs nothing: a chunk counts only if no message ended in it.
+//       The start of a message that shares a chunk with the end of another is not counted; it is smaller than one read of the
+//       socket.
 import { clientError } from '#headends/shared';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';

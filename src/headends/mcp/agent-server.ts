@@ -1,7 +1,8 @@
 // The MCP server object of one caller: one tool for each agent that the caller may run.
 //
-//   M1. It sees only the agents and runs of its caller; the signal of a request cancels the whole run.
-//   M2. Every failure is reported in the texts of the catalogue: no stack, no secret, nothing of another cell.
+//   mcp-server-own-caller. It sees only the agents and runs of its caller; the signal of a request cancels the whole run.
+//   mcp-failure-catalogue-text. Every failure is reported in the texts of the catalogue: no stack, no secret, nothing of
+//       another cell.
 import { clientError } from '#headends/shared';
 import type { CallToolResult, Server, ServerContext } from '@modelcontextprotocol/server';
 import { unknownAgentError } from '#base';

@@ -1,8 +1,9 @@
 // An agent as an MCP tool.
 //
-//   A1. `format` and `schema` are placed beside the agent's own fields only if that does not affect those fields; else the agent's own
-//       fields go under `input`.
-//   A2. A tool with an output schema always returns data that matches it, so it accepts no other format; a `schema` adds to it.
+//   mcp-request-format-beside-fields. `format` and `schema` are placed beside the agent's own fields only if that does not
+//       affect those fields; else the agent's own fields go under `input`.
+//   mcp-output-schema-holds. A tool with an output schema always returns data that matches it, so it accepts no other format;
+//       a `schema` adds to it.
 import type { Tool } from '@modelcontextprotocol/server';
 import { isObject } from '#base';
 import type { JsonObject } from '#base';

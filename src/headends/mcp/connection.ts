@@ -1,9 +1,9 @@
 // Carries JSON-RPC messages between one client and its server object, over any transport.
 //
-//   C1. The number of a client's unanswered requests is bounded, and so is what waits for the client to read it: an answer is serialised
-//       only when the one before has been taken.
-//   C2. An id belongs to one request until that request is answered or cancelled.
-//   C3. Every incoming message is answered, refused or dropped; none makes this class throw.
+//   mcp-requests-bounded. The number of a client's unanswered requests is bounded, and so is what waits for the client to read
+//       it: an answer is serialised only when the one before has been taken.
+//   mcp-id-belongs-to-request. An id belongs to one request until that request is answered or cancelled.
+//   mcp-every-message-handled. Every incoming message is answered, refused or dropped; none makes this class throw.
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import type { Json, JsonObject, StrictJson } from '#base';
 import { rpcIdCharsMax, unansweredMax } from './limits.ts';

@@ -1,9 +1,11 @@
 // MCP over streamable HTTP: each POST is a separate exchange, and no state is kept between them.
 //
-//   H1. A server object serves one request of one caller.
-//   H2. An exchange ends when its client leaves: the signal of the request, or the end of the response body, cancels what it started.
-//   H3. A cancellation in another POST ends an exchange only if it is the only one with that caller, client and id. The client is
-//       identified by the tag in the response to its `initialize`; without a tag, nothing is cancelled.
+//   mcp-server-per-request. A server object serves one request of one caller.
+//   mcp-exchange-ends-with-client. An exchange ends when its client leaves: the signal of the request, or the end of the
+//       response body, cancels what it started.
+//   mcp-cancel-unambiguous. A cancellation in another POST ends an exchange only if it is the only one with that caller,
+//       client and id. The client is identified by the tag in the response to its `initialize`; without a tag, nothing is
+//       cancelled.
 import type { AuthInfo, McpHttpHandler } from '@modelcontextprotocol/server';
 import { CloisterError, isObject } from '#base';
 import type { Json } from '#base';

@@ -1,7 +1,8 @@
 // Messages that wait for a client to read them. They are pulled, never pushed.
 //
-//   O1. A message that was taken counts until the next one is taken, because it is still being sent until then.
-//   O2. The bytes that count are bounded. A message larger than the bound waits until the outbox is empty.
+//   outbox-counts-until-next. A message that was taken counts until the next one is taken, because it is still being sent
+//       until then.
+//   outbox-bounded. The bytes that count are bounded. A message larger than the bound waits until the outbox is empty.
 import { bufferedBytesMax } from '#base';
 import { progressWaitingMax } from './limits.ts';
 

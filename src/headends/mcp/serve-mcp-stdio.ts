@@ -1,7 +1,8 @@
 // MCP on standard input and output: one message per line, one client, until the input ends.
 //
-//   I1. Only messages are written to the output.
-//   I2. The next line is read only after earlier refusals have been taken, so a client that does not read is not read from either.
+//   stdio-messages-only. Only messages are written to the output.
+//   stdio-reads-after-refusals. The next line is read only after earlier refusals have been taken, so a client that does not
+//       read is not read from either.
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { parseStrictJson } from '#base';

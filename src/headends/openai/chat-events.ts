@@ -1,6 +1,6 @@
 // The chunks of a streamed chat completion.
 //
-//   K1. A stream that ends with [DONE] holds an answer; a stream that ends with an error does not.
+//   done-means-answer. A stream that ends with [DONE] holds an answer; a stream that ends with an error does not.
 import { clientError } from '#headends/shared';
 import type { JsonObject } from '#base';
 import type { ClientCall, ServedRun, ServerEvent } from '#contracts';

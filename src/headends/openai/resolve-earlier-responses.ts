@@ -1,6 +1,7 @@
 // Completes the dialog of a request that refers to earlier responses instead of repeating them.
 //
-//   W1. Only the caller's own runs are looked up; the run of another caller is as unknown as one that never existed.
+//   earlier-responses-own-only. Only the caller's own runs are looked up; the run of another caller is as unknown as one that
+//       never existed.
 import { CloisterError } from '#base';
 import type { Caller, DialogMessage, AgentService } from '#contracts';
 import type { ParsedResponseRequest } from './parse-response.ts';

@@ -1,7 +1,8 @@
 // The items of a streamed response: activity as reasoning, the answer as one message, and calls of the client's tools.
 //
-//   I1. Every item that starts also ends, and no event mentions it afterwards.
-//   I2. There is one message. Reasoning may come before, between and after its parts, each time as a separate item.
+//   response-items-end. Every item that starts also ends, and no event mentions it afterwards.
+//   response-one-message. There is one message. Reasoning may come before, between and after its parts, each time as a
+//       separate item.
 import type { JsonObject } from '#base';
 import type { ClientCall } from '#contracts';
 import { messageId, reasoningId } from './ids.ts';

@@ -1,7 +1,7 @@
 // Builds an OpenAPI 3.1 document of the routes of all protocols.
 //
-//   O1. Every operation in it is a route, except /health, which the server answers itself.
-//   O2. Errors are described in the format of the route's own protocol.
+//   openapi-lists-routes. Every operation in it is a route, except /health, which the server answers itself.
+//   openapi-errors-by-protocol. Errors are described in the format of the route's own protocol.
 import { clientFailure } from '#headends/shared';
 import type { ErrorCode, Json, JsonObject } from '#base';
 import { namedSchemas } from '#base/shapes';

@@ -1,8 +1,9 @@
 // The agents under test: the same definitions, with stand-ins for their models, tools, sources and servers.
 //
-//   P1. No code of the user is called, unless `realTools` is set.
-//   P2. What others see of an agent is unchanged: the name, description and schema of its tool.
-//   P3. Limits that only time or spending could reach are lifted: budgets are removed, and short timeouts are lengthened.
+//   kit-calls-no-user-code. No code of the user is called, unless `realTools` is set.
+//   kit-tool-face-unchanged. What others see of an agent is unchanged: the name, description and schema of its tool.
+//   kit-limits-lifted. Limits that only time or spending could reach are lifted: budgets are removed, and short timeouts are
+//       lengthened.
 import { utf8Bytes } from '#base';
 import type { JsonObject } from '#base';
 import type { Agent, AgentOptions, Budget, Limits, ToolDefinition, ToolSource } from '#contracts';

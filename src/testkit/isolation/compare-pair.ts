@@ -1,10 +1,11 @@
 // Compares a pair: two runs with the same seed that differ in the private content of one cell.
 //
-//   N1. All private content of that cell differs: replies, results, files, turns, usage, delays, failures, and sometimes its
-//       agent's instructions and settings. What it passes on is the same: its children's goals, its answer, how it ends.
-//   N2. Every byte that reaches another cell's models, tools, files, environment and clients is compared. Ids are compared by
-//       the place they stand for.
-//   N3. A pair depends only on its seed.
+//   pair-private-differs. All private content of that cell differs: replies, results, files, turns, usage, delays, failures,
+//       and sometimes its agent's instructions and settings. What it passes on is the same: its children's goals, its answer,
+//       how it ends.
+//   pair-compares-every-byte. Every byte that reaches another cell's models, tools, files, environment and clients is
+//       compared. Ids are compared by the place they stand for.
+//   pair-by-seed. A pair depends only on its seed.
 import { limitBehind } from '#base';
 import type { ErrorCode } from '#base';
 import { Rng } from './rng.ts';

@@ -1,7 +1,7 @@
 // A clock that jumps: firing the next timer sets the time to that timer's time.
 //
-//   T1. Timers fire by time; timers with the same time fire in the order in which they were set.
-//   T2. No time passes while promises settle or, for a bounded while, while real work is in flight.
+//   timers-in-order. Timers fire by time; timers with the same time fire in the order in which they were set.
+//   time-stands-still. No time passes while promises settle or, for a bounded while, while real work is in flight.
 import assert from 'node:assert';
 // Imported, so that a test runner's fake timers do not replace them.
 import { setImmediate, setTimeout } from 'node:timers';

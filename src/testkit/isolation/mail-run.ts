@@ -1,7 +1,8 @@
 // One run of agents that exchange messages. Its models reply what and when the acts say, and it can crash at any moment.
 //
-//   K1. The latest record at the time of a model request names the requesting cell, so two sessions of one agent are distinct.
-//   K2. An act takes the same time, whatever private work precedes it.
+//   request-names-cell. The latest record at the time of a model request names the requesting cell, so two sessions of one
+//       agent are distinct.
+//   act-takes-fixed-time. An act takes the same time, whatever private work precedes it.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { JsonObject } from '#base';
 import type { Agent, Birth, Frame, Outcome, SessionResources, ToolOutput } from '#contracts';

@@ -1,9 +1,9 @@
 // What a session does between two acts that others can observe: it looks around, its model fails, and it has aides: agents that
 // it starts for itself, asks, listens to and shuts down. Nobody outside may write to an aide, and an aide to nobody outside.
 //
-//   A1. Between two acts, every aide waits or has ended, and its words have been read: what the session does next does not
-//       depend on them.
-//   A2. Private work takes time, but less than the act that it precedes.
+//   aides-wait-between-acts. Between two acts, every aide waits or has ended, and its words have been read: what the session
+//       does next does not depend on them.
+//   private-work-is-short. Private work takes time, but less than the act that it precedes.
 import type { JsonObject } from '#base';
 import type { Agent, ToolOutput } from '#contracts';
 import { isMailTool } from '#core/session';

@@ -102,7 +102,7 @@ class Reference {
     }
   }
 
-  /** A1: used plus held is within the cap at this moment. */
+  /** `account-never-over-cap`: used plus held is within the cap at this moment. */
   within(): boolean {
     return this.ancestry().every((account) =>
       (['tokens', 'nanoUsd'] as const).every(
@@ -180,7 +180,7 @@ class Pair {
       if (tokens + uncertain !== reference.used.tokens || nanoUsd > reference.used.nanoUsd)
         throw new Error(`Account ${index} says ${tokens} + ${uncertain} tokens; ${reference.used.tokens} were used.`);
     });
-    // A2: no hold waits for nothing.
+    // `account-waits-for-running`: no hold waits for nothing.
     for (const { state, at } of this.attempts)
       if (state === 'requested' && this.references[at]!.ancestry().every(({ running }) => running === 0))
         throw new Error('A hold waits, and nothing runs.');

@@ -1,7 +1,7 @@
 // Writes the task graph of a team to a file: SVG, or Mermaid, plain or in Markdown.
 //
-//   F1. A path that is not writable is reported before anything runs.
-//   F2. An existing file is replaced only if an earlier run wrote it.
+//   graph-file-writable-first. A path that is not writable is reported before anything runs.
+//   graph-file-own-only. An existing file is replaced only if an earlier run wrote it.
 import type { DrawableTask } from '#contracts';
 import type { CliFiles, CliTasks } from './cli-world.ts';
 import { UsageError } from './errors.ts';

@@ -1,7 +1,7 @@
 // A task graph in a terminal, one line per task.
 //
-//   G1. No line is wider than `width`, and there are at most `height` lines.
-//   G2. Titles, names and reasons are foreign text: they are sanitized before they reach the terminal.
+//   graph-lines-fit. No line is wider than `width`, and there are at most `height` lines.
+//   graph-lines-sanitized. Titles, names and reasons are foreign text: they are sanitized before they reach the terminal.
 import { graphLayers, listEdges } from '#base';
 import type { DrawableTask, TaskStatus } from '#contracts';
 import { count } from './format.ts';

@@ -1,8 +1,8 @@
 // A few lines redrawn in place at the bottom of a terminal.
 //
-//   L1. Between draws the cursor is at the start of the line below the drawing.
-//   L2. A drawing never has more lines than the screen, so moving up reaches its first line.
-//   L3. After `close` the cursor is visible, and the last drawing stays in full.
+//   screen-cursor-below. Between draws the cursor is at the start of the line below the drawing.
+//   screen-drawing-fits. A drawing never has more lines than the screen, so moving up reaches its first line.
+//   screen-closed-whole. After `close` the cursor is visible, and the last drawing stays in full.
 import { stripVTControlCharacters } from 'node:util';
 import type { CliStream, CliSystem } from './cli-world.ts';
 import { columnsOf } from './output.ts';

@@ -1,8 +1,8 @@
 // Sanitizes foreign text for a terminal, and measures and wraps it in columns.
 //
-//   T1. `sanitizeBlock`, `sanitizeLine` and `sanitizeAll` return no control character but `\n` and `\t` (`sanitizeLine`: none),
-//       no text direction override and no half of a surrogate pair.
-//   T2. `width` never returns less than a terminal uses, so a line cut to n columns never wraps.
+//   sanitized-no-control. `sanitizeBlock`, `sanitizeLine` and `sanitizeAll` return no control character but `\n` and `\t`
+//       (`sanitizeLine`: none), no text direction override and no half of a surrogate pair.
+//   width-never-less. `width` never returns less than a terminal uses, so a line cut to n columns never wraps.
 import { stripVTControlCharacters } from 'node:util';
 
 const lineBreak = /\r\n|[\r\v\f\u0085\u2028\u2029]/gu;
