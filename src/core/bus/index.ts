@@ -3,4 +3,4 @@ export type { LookupResult, Member } from './directory.ts';
 export { mailRefusals, mailToolError, mailToolSuccess, mailToolValue, sessionHandle } from './mail-tool-replies.ts';
 export type { MailToolReply } from './mail-tool-replies.ts';
 export { isMessage, mailboxBytesMax, mailboxMessagesMax, Mailbox } from './mailbox.ts';
-export type { Deliveries, CheckCrossed, MailFilter, QueuedMessage } from './mailbox.ts';
+export type { MailFilter, QueuedMessage } from './mailbox.ts';

@@ -262,7 +262,7 @@ export class LocalRun {
     return this.#definitions.find((one) => one.digest === digest)?.definition;
   }
 
-  /** Nothing is kept about mail before a cell is born that it can reach. */
+  /** Nothing is kept about mail before a cell is created that it can reach. */
   #nextMail(frame: Frame<Crossed>): void {
     const birth = frame.record.type === 'open' || frame.record.type === 'begin' ? frame.record.birth : undefined;
     if (birth !== undefined && hasMailbox(birth, this.definitionOf(birth.digest))) this.mail.next(frame, this);
