@@ -1,7 +1,7 @@
 // Checks on the code itself: the allowed imports, what core may not touch, and what the documentation must list.
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { cruise } from 'dependency-cruiser';
 import type { ICruiseResult } from 'dependency-cruiser';
 import { expect, test } from 'vitest';
@@ -128,6 +128,23 @@ test('the page of errors and the page of prompt texts are what the code says', (
   expect(read('docs/PROMPTS.md')).toBe(promptsPage());
   const documented = Object.keys(rules).filter((name) => promptsPage().includes(`\`${name}\``));
   expect([...documented, ...wordlessRules].toSorted()).toEqual(Object.keys(rules).toSorted());
+});
+
+test('every file and folder that a document names exists', () => {
+  const exclude = ['**/node_modules/**', 'test/.planted/**'];
+  const files = globSync(['*.ts', '{src,test,tools,sim,deep,bench,docs}/**/*.{ts,md}'], { exclude });
+  const exists = (name: string): boolean =>
+    files.some((file) => `/${file}`.endsWith(`/${name}`) || `/${file}`.includes(`/${name}/`));
+  const found = globSync(['*.md', 'docs/**/*.md']).flatMap((page) => {
+    const text = read(page);
+    const quoted = [...text.matchAll(/`((?:src|test|sim|deep|core|app|adapters|headends)\/[\w./-]+|[\w./-]+\.ts)`/gu)];
+    const linked = [...text.matchAll(/\]\((?!https?:)([^)#]+\.md)/gu)];
+    return [
+      ...quoted.map(([, name]) => name!.replace(/\/$/u, '')).filter((name) => !exists(name)),
+      ...linked.map(([, name]) => join(dirname(page), name!)).filter((name) => !globSync(name).length),
+    ].map((name) => `${page}: ${name}`);
+  });
+  expect(found).toEqual([]);
 });
 
 test('every rule that renders prompts is pure: it imports types and base only', () => {
