@@ -5,6 +5,15 @@ export type MailLeak = { readonly name: string; readonly edits: readonly Edit[] 
 
 const leak = (name: string, probe: string, put: string): MailLeak => ({ name, edits: [{ probe, put }] });
 
+/** The same by way of the run, to which the port of a cell has no path: the leak opens one. */
+const leakOfRun = (name: string, probe: string, put: string): MailLeak => ({
+  name,
+  edits: [
+    { probe: 'port-run-side', put: '$(whole)\n  get liveRun() { return this.#cell.liveRun; }' },
+    { probe, put },
+  ],
+});
+
 /** Leaks to Bob of what others ask, or are answered by, the agent that he asks too. */
 export const askerLeaks: readonly MailLeak[] = [
   leak('a piece of work is for all that wrote', 'mailbox-one-work', 'const $(declarations.0.id) = wanted;'),
@@ -38,11 +47,11 @@ export const windowLeaks: readonly MailLeak[] = [
     'share-held',
     'const $(declarations.0.id) = shareableContext(window.context.filter((one) => window.view.includes(one)), agent.share);',
   ),
-  leak(
+  leakOfRun(
     'tokens per byte are learnt over all cells',
     'window-tokens-per-byte',
-    `$(key): ((session.cell.runtime.liveRun as any).planted =
-    $(value.left) ?? (session.cell.runtime.liveRun as any).planted ?? $(value.right))`,
+    `$(key): ((session.cell.runtime.liveRun as any).planted = Math.max(
+    (session.cell.runtime.liveRun as any).planted ?? 0, $(value.left) ?? 0)) || $(value.right)`,
   ),
 ];
 
@@ -83,12 +92,12 @@ export const mailLeaks: readonly MailLeak[] = [
     'publish-reply',
     '{ ...$(whole), messages: directory.subscribersOf(topic).length }',
   ),
-  leak(
+  leakOfRun(
     'the number of agents at a time is limited for the whole run',
     'spawn-live',
     'const $(declarations.0.id) = [...runtime.liveRun.mail.directory.all].length - 1;',
   ),
-  leak(
+  leakOfRun(
     'the rate of spawns is limited for the whole run',
     'spawn-recent',
     'const $(declarations.0.id) = [...runtime.liveRun.mail.directory.all].filter(({ createdAt }) => createdAt > now - 60_000);',

@@ -8,6 +8,7 @@ import type { LiveCell } from './live-cell.ts';
 export class LocalCellPort implements CellPort {
   readonly #cell: LiveCell;
 
+  // probe: port-run-side
   constructor(cell: LiveCell) {
     this.#cell = cell;
   }
