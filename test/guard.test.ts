@@ -18,6 +18,7 @@ test('every file of core was read', () => {
   expect(files.length).toBeGreaterThan(200);
 });
 
+// invariants: door-only-way-in, ledger-makes-crossed, policy-makes-every-grant
 test('core forges nothing, and only the listed files create a door or name its ends', () => {
   expect(inside('src/core/')).toEqual([]);
 });

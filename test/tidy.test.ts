@@ -123,6 +123,7 @@ test('every export of src is imported somewhere', () => {
   expect(findUnusedExports().unused).toEqual([]);
 });
 
+// invariant: error-code-keeps-meaning
 test('the page of errors and the page of prompt texts are what the code says', () => {
   expect(read('docs/ERRORS.md')).toBe(errorsPage());
   expect(read('docs/PROMPTS.md')).toBe(promptsPage());

@@ -1,6 +1,7 @@
 // The audit finds no problem, and the store finds every record as it was written.
 import type { Judge } from './judge.ts';
 
+// invariant: frames-in-order
 export const audit: Judge = {
   name: 'audit',
   check: ({ runs }, report) => {

@@ -10,6 +10,7 @@ import type { RunHistory } from '../history.ts';
 import type { CellFacts } from './facts.ts';
 import type { AgentPlan } from '../plan.ts';
 
+// invariants: child-caps-from-definitions, started-agent-recorded
 export const childLimits: Judge = {
   name: 'children inherit caps and deadlines',
   check: ({ runs }, report) => {

@@ -7,6 +7,7 @@ import type { Judge, ReportProblem } from './judge.ts';
 import { fileCalls, fileFacts, filesTakenOver, storedOutputs } from './turn-files.ts';
 import type { FileCall, FileFacts, FilesLeft } from './turn-files.ts';
 
+// invariant: turn-files-from-its-log
 export const files: Judge = {
   name: 'a turn has the files of the turn before',
   check: (history, report) => {

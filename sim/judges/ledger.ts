@@ -3,6 +3,7 @@ import type { CellId } from '#base';
 import type { Frame } from '#contracts';
 import type { Judge } from './judge.ts';
 
+// invariants: frame-holds-its-crossings, door-decides-in-frame, ledger-both-ends
 export const ledger: Judge = {
   name: 'ledger entry in the frame of its effect',
   check: ({ runs }, report) => {

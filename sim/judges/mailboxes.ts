@@ -18,6 +18,7 @@ const roundingMs = 2;
 /** Why mail from outside may be refused. */
 const excused = ['mail_unknown', 'mail_ambiguous', 'mail_invalid', 'mailbox_full', 'cell_ended'];
 
+// invariants: mailbox-hands-out-once, mailbox-holds-what-is-logged
 export const mailboxes: Judge = {
   name: 'messages are received once, in order',
   check: ({ runs, outsideMail }, report) => {

@@ -4,6 +4,7 @@ import { attemptOnDisk, callingCell, framesOnDisk } from './facts.ts';
 import type { Judge } from './judge.ts';
 import { rebuiltPrompts } from './prompt-parts.ts';
 
+// invariant: window-changes-recorded
 export const prompts: Judge = {
   name: 'prompt = f(definition, operations, crossings)',
   check: (history, report) => {

@@ -87,6 +87,7 @@ test('read_output finds the outputs of earlier turns, and their numbers go on', 
   expect(await talk.cloister.audit(run)).toMatchObject({ ok: true, problems: [] });
 });
 
+// invariant: inherited-files-not-shared
 test('a restore or a branch takes the files of the turn that it starts from', async () => {
   const talk = await open();
   await answer(talk, 'write a.txt one');
@@ -100,6 +101,7 @@ test('a restore or a branch takes the files of the turn that it starts from', as
   expect(await answer(talk, 'read a.txt')).toBe('one\n[bytes 0 to 3 of 3]');
 });
 
+// invariant: turn-files-from-its-log
 test('of a turn that was in flight at the checkpoint, only what it had written by then counts', async () => {
   const { tool, open: release, reached } = gate();
   const both: Partial<AgentOptions> = { tools: [...withFiles.tools!, tool] };

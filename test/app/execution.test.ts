@@ -28,6 +28,7 @@ const maxConcurrent = (
   return most;
 };
 
+// invariant: slots-for-steps-only
 test('depth 3, width 8, one model slot: all 585 sessions end, one request at a time', async () => {
   const folders = createFolders({
     'lead.ai': ai('agents: mid'),

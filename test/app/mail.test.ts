@@ -176,6 +176,7 @@ describe('a resident session', () => {
     expect(shownTo('ann')).not.toContain('At six.');
   });
 
+  // invariant: mailbox-bounded-per-sender
   test('has room for each sender, however much another has written', async () => {
     const busy = Promise.withResolvers<string>();
     const think = { name: 'think', description: 'Thinks.', inputSchema: {}, execute: () => busy.promise };
@@ -473,6 +474,7 @@ test('every event has sender, recipient, content and correlation id', async () =
   expect(new Set(events.map(({ type }) => type))).toContain('mail');
 });
 
+// invariants: protocol-is-a-projection, protocol-shows-what-crossed
 test('starts and results are reported in the protocol’s format, live and from the log', async () => {
   const { cloister } = await open({ scout: { tools: ['read_file'], limits: { timeout_ms: 5000 } } });
   const session = await cloister.spawn('lead', { message: spawnScout({ initial_message: 'Look out' }) });

@@ -51,6 +51,7 @@ const finish = async (cloister: Cloister, session: RunSession) => {
   return outcome;
 };
 
+// invariant: outside-spawn-from-log
 test('agents that were started by both are named in the same order on a replay', async () => {
   const { cloister } = await open();
   const session = await cloister.spawn('lead');
@@ -60,6 +61,7 @@ test('agents that were started by both are named in the same order on a replay',
   expect(await finish(cloister, session)).toMatchObject({ status: 'partial', missing: ['scout', other] });
 });
 
+// invariant: outside-spawn-goal-from-outside
 test('an agent is started from outside: it sees the goal only, and its parent gets the result as mail', async () => {
   const { cloister, requests } = await open();
   const session = await cloister.spawn('lead');
@@ -96,6 +98,7 @@ describe('what the parent may not start, nobody outside may start under it', () 
       (error: Error) => error.message,
     );
 
+  // invariant: outside-spawn-by-parent-rules
   test.each([
     ['another agent', { agent: 'lead' }, 'AGENT_NOT_FOUND'],
     ['a topic that the agent may not hear', { agent: 'scout', topics: ['secrets'] }, 'NOT_ALLOWED'],
@@ -112,6 +115,7 @@ describe('what the parent may not start, nobody outside may start under it', () 
     await finish(cloister, session);
   });
 
+  // invariant: outside-spawn-by-parent-rules
   test('children and spawns a minute count together with those that its model started', async () => {
     const { cloister, clock } = await open({ children: 2, perMinute: 3 });
     const session = await cloister.spawn('lead');

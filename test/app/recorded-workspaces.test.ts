@@ -34,6 +34,7 @@ const openCopy = async (format: string) => {
 };
 
 describe.for(formats)('a workspace of %s', (format) => {
+  // invariant: format-in-first-record
   test('lists its runs with the format and the build that recorded them', async () => {
     const { runs } = await openCopy(format);
     expect(runs.filter(({ state }) => state !== 'ended').map(({ agent }) => agent)).toEqual(['lead', 'frail']);

@@ -70,6 +70,7 @@ const operationStarts = async (cloister: Cloister, run: string): Promise<readonl
   );
 
 describe('replay', () => {
+  // invariant: replay-touches-nothing
   test('produces the same records, events and outcome without asking a model or a tool', async () => {
     const { cloister, run, outcome, counts, requests } = await recorded();
     const before = [counts(), requests()];
@@ -81,6 +82,7 @@ describe('replay', () => {
     expect([counts(), requests()]).toEqual(before);
   });
 
+  // invariants: replay-decides-again, replay-deviation-stays-local
   test('reports what today’s agents would do differently, and where', async () => {
     await using workspace = await temporaryFolder();
     const { agent } = team();
@@ -121,6 +123,7 @@ const withCloister = async <T>(
 };
 
 describe('fork', () => {
+  // invariant: fork-keeps-prefix
   test('keeps everything before the operation, and repeats none of it', async () => {
     const { cloister, run, outcome, counts } = await recorded();
     const last = (await operationStarts(cloister, run)).findLast(
@@ -150,6 +153,7 @@ describe('fork', () => {
     }
   });
 
+  // invariant: fork-keeps-definitions
   test('with another model, the agent asks that one from there on', async () => {
     const { cloister, run } = await recorded();
     const child = (await operationStarts(cloister, run)).findLast(({ type }) => type === 'child-start')!;

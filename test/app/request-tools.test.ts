@@ -60,6 +60,7 @@ test.each<[string, RunOptions]>([
   },
 );
 
+// invariant: request-tools-root-only
 test('agents that the agent asks or starts do not have request tools, not even instances of the same agent', async () => {
   const offered = new Map<string, Set<string>>();
   const model = rehearse([
@@ -137,6 +138,7 @@ test('a run that was interrupted with request tools cannot be resumed, and the e
   expect(await cloister.replay(run!.run)).toMatchObject({ ok: true });
 });
 
+// invariant: request-tools-replace-nothing
 test('request tools’ texts are labelled as coming from outside, and none of them is in the agent’s own prompt', async () => {
   const own = weather({ name: 'own', description: 'Its own.' });
   const model = rehearse([{ reply: 'Done.' }]);
@@ -150,6 +152,7 @@ test('request tools’ texts are labelled as coming from outside, and none of th
   expect(theirs.flatMap(({ trail }) => trail)).toEqual([expect.not.objectContaining({ given: true })]);
 });
 
+// invariant: request-tools-replace-nothing
 test.for([
   ['WEATHER', 'weather'],
   ['Own', 'own'],

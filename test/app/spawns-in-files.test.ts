@@ -113,6 +113,7 @@ describe('agents in `spawns`', () => {
     expect(problem).toMatch(words);
   });
 
+  // invariant: roles-are-no-names
   test('a role cannot be an agent name', async () => {
     const folders = createFolders({ 'gm.ai': spawning('parent'), 'parent.ai': ai() });
     expect(problemLines(await check(folders, ['gm.ai']))).toEqual([
@@ -317,6 +318,7 @@ describe('the operator’s limits', () => {
     expect((await loaded({ 'gm.ai': ai('max_steps: 4'), '.ai-agent.json': {} })).inheritable).toEqual({ max_steps: 4 });
   });
 
+  // invariant: code-sets-any-number
   test('do not apply to agents in code', async () => {
     const spawns = { agents: ['self'], children: 1_000, perMinute: 500, depth: 50 } as const;
     const agent = defineAgent({ name: 'gm', description: 'Leads', prompt: '', tools: ['spawn_agent'], spawns });

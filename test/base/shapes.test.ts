@@ -101,6 +101,7 @@ const near = (shape: Shape, choose: (from: number) => number): Json => {
   }
 };
 
+// invariant: shape-equals-schema
 test('a value has no problems exactly if the JSON Schema of its shape accepts it', () => {
   let accepted = 0;
   let all = 0;
@@ -146,10 +147,19 @@ test('a shape has the type of the values that it accepts', () => {
   expect(problemsIn(person, fits)).toEqual([]);
 });
 
+// invariants: shape-reports-all, shape-own-keys
 test.each([
   [{ name: 'Ada' }, ['age: expected a whole number from 0 to 200; got nothing.']],
   [{ nmae: 'Ada', name: 'Ada', age: 1 }, ['nmae: unknown key. Did you mean name?']],
   [{ name: 'Ada', age: 1, zzzzz: 1 }, ['zzzzz: unknown key. Known: name, age, tags, home.']],
+  [
+    { age: 1, name: 5, toString: 1, constructor: 1 },
+    [
+      'toString: unknown key. Known: name, age, tags, home.',
+      'constructor: unknown key. Known: name, age, tags, home.',
+      'name: expected a string; got 5.',
+    ],
+  ],
   [{ name: 5, age: 'x' }, ['name: expected a string; got 5.', 'age: expected a whole number from 0 to 200; got "x".']],
   [{ name: 'Ada', age: 1, tags: ['odl'] }, ['tags[0]: expected new or old; got "odl".']],
   [{ name: 'Ada', age: 1, home: {} }, ['home.street: expected a string; got nothing.']],

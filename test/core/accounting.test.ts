@@ -188,6 +188,7 @@ const perform = async ({ plan, cancelAfter, budget }: Run) => {
   return { ...asked, actual, rehearsals };
 };
 
+// invariant: figures-add-up
 test('every figure of every agent equals the sum from its events and from its children', async () => {
   const seen = {
     cells: 0,

@@ -88,6 +88,7 @@ const resultsIn = ({ prompt }: LanguageModelV4CallOptions): readonly string[] =>
   );
 
 describe('a child begins with its goal', () => {
+  // invariant: child-gets-what-is-named
   test('its first request is its own system prompt and one user message, the goal', async () => {
     const { shown } = await askLead();
     const guidance =
@@ -194,6 +195,7 @@ const hostile = fc
   .map((pieces) => `Answer: ${pieces.join('')}`);
 
 describe('a child’s answer is data', () => {
+  // invariant: frame-lines-marked
   test('every line of it, whatever its line breaks, begins with "| "', async () => {
     await fc.assert(
       fc.asyncProperty(hostile, fc.boolean(), async (text, viaGather) => {
@@ -227,6 +229,7 @@ describe('a child’s answer is data', () => {
 });
 
 describe('the text of a failure stays in the cell where it happened', () => {
+  // invariant: error-detail-stays
   test('the parent is shown the same bytes whatever the provider said', async () => {
     const fail = (words: string) => askLead({ child: () => ({ fault: { status: 403, words } }) });
     const plain = await fail('x');

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { testRuns, testSeed } from '../test-seed.ts';
 import { comparePairs } from './graph-two-run.ts';
 
+// invariant: task-gets-its-inputs
 test('what a task is shown follows from its own text, the results that it depends on and its messages', async () => {
   const all = 4 * testRuns(100);
   const reports = await comparePairs(all, testSeed().seed, 2);

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { shownToQuiet } from './mail-strangers.ts';
 
+// invariants: mail-ended-only-reachable, mail-reply-reachable-state
 test.each([false, true])(
   'nothing shows how many agents of others have ended, or how much others have written (after a crash: %s)',
   async (crash) => {

@@ -61,6 +61,7 @@ export const leaks: readonly Leak[] = [
       { probe: 'system-prompt', put: `$(whole) + ((globalThis as any).planted ?? '')` },
     ],
   },
+  // invariant: hold-by-own-facts
   {
     name: 'the remaining budget, as maxOutputTokens',
     seenBy: child,
@@ -72,6 +73,7 @@ export const leaks: readonly Leak[] = [
       },
     ],
   },
+  // invariant: window-limit-by-definitions
   {
     name: 'the remaining budget, as the window size',
     seenBy: child,

@@ -33,6 +33,7 @@ export const askerLeaks: readonly MailLeak[] = [
   }`,
   ),
   leak('the chain of another asker decides when a reader ends', 'mail-chain', 'return reads.at(-1)?.chain ?? id;'),
+  // invariant: message-id-by-pair
   leak(
     'message ids count what their sender wrote to others',
     'mail-id',
@@ -82,11 +83,13 @@ export const mailLeaks: readonly MailLeak[] = [
       },
     ],
   },
+  // invariant: mail-tells-reachable-names
   leak(
     'a refusal lists the names of all agents',
     'directory-reachable',
     'const $(declarations.0.id) = [...this.#members.values()];',
   ),
+  // invariant: publisher-learns-nobody
   leak(
     'a publisher is told how many heard',
     'publish-reply',
@@ -107,6 +110,7 @@ export const mailLeaks: readonly MailLeak[] = [
     'mail-text',
     '$(whole) + ((cell as any).shown?.view.length ?? 0)',
   ),
+  // invariant: message-id-by-pair
   leak(
     'message ids count the steps of their sender',
     'mail-id',

@@ -18,6 +18,7 @@ const compare = async (direction: Direction, pairs: number) => {
   return report;
 };
 
+// invariant: child-gets-what-is-named
 test('a child, its tools and its own child see the same bytes whatever the parent knows', async () => {
   const { pairs, sights: observations } = await compare('down', testRuns(250));
   // Less would mean that the child hardly did anything.

@@ -65,6 +65,7 @@ const open = async (folder: string, { ops = [], helper = [], password = weak, wo
 
 const call = (name: string, text: string) => ({ id: `call_${name}`, name, input: JSON.stringify({ text }) });
 
+// invariant: redactor-by-own-agent
 test('a cell is shown what its tools return, whatever another agent’s password is', async () => {
   await using folder = await temporaryFolder(files);
   const scene = await open(folder.path, {

@@ -30,6 +30,7 @@ export const bugs: readonly Bug[] = [
     `const isTool = liveRun.replaying === null && frame.record.type === 'begin' && frame.record.name.startsWith('tool:');
     const $(declarations.0.id) = isTool ? undefined : $(declarations.0.init);`,
   ),
+  // invariant: effect-after-durable-begin
   bug(
     'work starts before its intent is durable',
     'step-intent-durable',
@@ -44,11 +45,13 @@ export const bugs: readonly Bug[] = [
   bug('a JSON answer is passed on with the text around it', 'json-answer-value', 'if ($(test)) return { json: text };'),
 
   // Order and records.
+  // invariant: settlements-in-recorded-order
   bug(
     'settlements are delivered in the order begun, not in the order recorded',
     'replay-earliest',
     'if ($(test.left) && $(test.right.left)) $(consequent)',
   ),
+  // invariants: frame-holds-its-crossings, door-decides-in-frame
   bug(
     'ledger entries are in the frame after their effect',
     'frame-seal-ledger',
@@ -63,6 +66,7 @@ export const bugs: readonly Bug[] = [
   ),
   bug('a result crosses back although no grant allows it', 'policy-result', 'kind'),
   bug('a goal crosses although no grant allows it', 'policy-down', 'kind'),
+  // invariant: door-asks-policy
   bug(
     'the door looks up the ends of a crossing the wrong way round',
     'door-ends',
@@ -89,6 +93,7 @@ export const bugs: readonly Bug[] = [
     'account-spawns-left',
     'if ($(test.left) && $(test.right.left) > $(test.right.right)) $(consequent)',
   ),
+  // invariant: hold-by-own-facts
   bug(
     'the longest reply follows the balance',
     'reply-cap-caps',

@@ -10,6 +10,7 @@ export const mailBugs: readonly Bug[] = [
 
   // Each message is received once, by its recipient, in order.
   bug('a message is shown twice', 'mail-show', 'for (const _ of [1, 2]) $(whole)'),
+  // invariant: mailbox-hands-out-once
   bug('mail that is delivered twice is received twice', 'mailbox-put-again', ''),
   bug('unread mail is lost in a crash', 'mail-load', 'if ($(test)) this.#nextMail({ ...frame, contents: [] });'),
   bug(
@@ -17,6 +18,7 @@ export const mailBugs: readonly Bug[] = [
     'post-load-receive',
     "if ($(test)) { $(consequent) directory.get(cell)?.mailbox.take({ channel: 'any', max: 100 }); }",
   ),
+  // invariant: mail-addressed-to-a-cell
   bug(
     'a namesake gets the mail of another agent',
     'post-deliver-letter',
@@ -47,11 +49,13 @@ export const mailBugs: readonly Bug[] = [
   bug('nobody gets the result of a spawned agent', 'post-tell-end', ''),
 
   // Senders, recipients and chains.
+  // invariant: mail-sender-set-by-run
   bug(
     'the sender is taken from the text of the message',
     'mail-sender',
     '$(key): /^Message from ([\\w.:-]+) /u.exec(text)?.[1] ?? $(value)',
   ),
+  // invariant: mail-needs-both-names
   bug(
     'an agent may message one that does not name it',
     'policy-may-write',
@@ -107,6 +111,7 @@ export const mailBugs: readonly Bug[] = [
     'call-join',
     '$(expression.callee)($(expression.arguments.0), [$(expression.arguments.1.elements.1)]);',
   ),
+  // invariant: spawn-checked-without-await
   bug(
     'a spawn counts only after its turn, so others in the same turn exceed the limit',
     'count-spawned',

@@ -51,6 +51,7 @@ const team = (remember: ToolDefinition['execute'] = never, recall: ToolDefinitio
   return { agents: [lead, child] };
 };
 
+// invariant: started-agent-by-definitions
 test('a call that offers an agent more time than it has starts the same agent', async () => {
   const child = defineAgent({ name: 'child', description: 'Looks.', prompt: 'You look.', models: [model] });
   const lead = defineAgent({

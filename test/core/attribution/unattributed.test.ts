@@ -31,6 +31,7 @@ const changes: Record<string, (request: ModelRequest) => void> = {
   'no tools': ({ tools }) => void tools.splice(0),
 };
 
+// invariant: window-of-segments
 test.each(Object.entries(changes))('%s: nothing is sent', async (_name, change) => {
   const { outcome, sent } = await runWith(change);
   expect(sent).toBe(0);

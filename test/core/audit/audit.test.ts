@@ -25,6 +25,7 @@ test('a correct run has no problems, and the audit reports what it checked', asy
   });
 });
 
+// invariant: audit-reads-in-order
 test('every prefix of a correct run is correct, so a run can be audited while it is running', async () => {
   for (let length = 1; length < good.length; length++)
     expect(await audit(good.slice(0, length))).toMatchObject({ ok: true, problems: [] });
@@ -230,6 +231,7 @@ const tamperings: readonly Tampering[] = [
   ['the run ends in another cell', 'run-end', 'frame 19', (frames) => (frames[19].cell = researcher)],
 ];
 
+// invariants: audit-never-throws, audit-records-judge-nothing, audit-sources-own-records, audit-holds-within-caps
 test.each(tamperings)('%s: %s', async (_title, code, words, change) => {
   const frames = JSON.parse(JSON.stringify(good)) as Mutable[];
   change(frames);
@@ -257,6 +259,7 @@ test('an output that was changed in the store is detected', async () => {
   expect(problems.map(({ code }) => code)).toEqual(['output-changed', 'output-preview']);
 });
 
+// invariant: audit-guesses-nothing
 test('bytes without an origin are counted in every prompt that showed them', async () => {
   const frames = JSON.parse(JSON.stringify(good)) as Mutable[];
   const goalSegment = frames[at.failed].attempt.changes[0].add.at(-1);

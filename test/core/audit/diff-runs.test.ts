@@ -98,6 +98,7 @@ const mirrored = (diff: RunDiff): RunDiff => ({
   })),
 });
 
+// invariant: diff-is-symmetric
 test('a run is identical to itself, to its last frame', () =>
   fc.assert(
     fc.property(plan, (one) => {
@@ -108,6 +109,7 @@ test('a run is identical to itself, to its last frame', () =>
     }),
   ));
 
+// invariants: diff-ignores-times-and-ids, pairs-by-position
 test('differences in times and in ids of runs, cells and calls are ignored', () =>
   fc.assert(
     fc.property(plan, (one) => {
@@ -116,6 +118,7 @@ test('differences in times and in ids of runs, cells and calls are ignored', () 
     }),
   ));
 
+// invariants: diff-is-symmetric, pairs-keep-order
 test('swapping the runs swaps the sides and nothing else', () =>
   fc.assert(
     fc.property(plan, plan, (one, other) => {
@@ -124,6 +127,7 @@ test('swapping the runs swaps the sides and nothing else', () =>
     }),
   ));
 
+// invariant: diff-sides-differ-in-text
 test('two runs are equal exactly when their plans are', () =>
   fc.assert(
     fc.property(plan, plan, (one, other) => {
@@ -208,6 +212,7 @@ const answeredInOrder = (order: readonly number[]): readonly Frame[] => {
   return log.frames;
 };
 
+// invariant: diff-ignores-times-and-ids
 test('the order in which several children answer is ignored', () => {
   expect(diffRuns(answeredInOrder([0, 1]), answeredInOrder([1, 0]))).toMatchObject({ same: true, sameFrames: 3 });
 });
@@ -241,6 +246,7 @@ test('a different goal for a child is where its parent diverges', () => {
   });
 });
 
+// invariant: pairs-by-position
 test('cells are matched by agent and call order, and reported in tree order', () => {
   const leaf = (agent: string, answer = 'red'): Plan => ({ agent, answer, turns: [] });
   const tree = (children: readonly Plan[]): Plan => ({
@@ -409,6 +415,7 @@ const anyValue = fc.oneof(
   fc.record({ text: fc.jsonValue() }),
 );
 
+// invariant: diff-reads-frames-only
 test('handles any log: cut, duplicated, shuffled or mixed from two runs', () =>
   fc.assert(
     fc.property(

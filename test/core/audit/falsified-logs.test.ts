@@ -187,6 +187,7 @@ test('an agent with more than its parent may pass on is reported, if it was spaw
   expect(await codesFor({}, {})).toEqual([]);
 });
 
+// invariants: audit-sources-own-records, audit-derives-grants, audit-reads-in-order
 test.each(falsifications)('%s: %s', async (_title, code, lie) => {
   const { ok, problems, unattributedBytes } = await auditFalsified(lie);
   expect(ok).toBe(false);
@@ -233,6 +234,7 @@ test('a hold that was refused or had to wait exceeds no cap', async () => {
   expect((await auditRun(log.frames, { readBlob: log.blob, damaged: [] })).problems).toEqual([]);
 });
 
+// invariant: audit-holds-within-caps
 test.each([
   [10_000, []],
   [9_999, ['cap-exceeded']],

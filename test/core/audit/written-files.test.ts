@@ -63,6 +63,7 @@ test('a later write replaces an earlier one, and files are listed in the order i
   expect(describeFiles(log)).toEqual({ ...nothing, files: ['b=2 (2)', 'a=3 (3)'] });
 });
 
+// invariant: written-files-uncertain-apart
 test('when writes settle out of order, the last to settle is the file, and the other one is possible', () => {
   const log = new Log();
   const asked = [write('a', 'first'), write('a', 'second')];
@@ -73,6 +74,7 @@ test('when writes settle out of order, the last to settle is the file, and the o
   expect(describeFiles(log)).toEqual({ ...nothing, files: ['a=first (1)'], maybe: ['a=second (2)'] });
 });
 
+// invariant: written-files-uncertain-apart
 test('a write that was in flight, stopped or failed midway may have changed its file; a refused one has not', () => {
   for (const [code, maybe] of [
     [null, ['a=2 (3)']],
@@ -109,6 +111,7 @@ test('calls of other tools before, between and after writes are not mistaken for
   expect(describeFiles(log)).toEqual({ ...nothing, files: ['a=1 (2)', 'b=2 (4)'] });
 });
 
+// invariant: written-files-from-replies
 test('arguments that the schema rejects write nothing, and later writes keep their own arguments', () => {
   const log = new Log();
   const asked = [call('write_file', 'no json'), call('write_file', { path: 1, content: '' }), write('a', '1')];
@@ -233,6 +236,7 @@ const broken = (frames: readonly Frame[], place: number, value: unknown): readon
   return copy;
 };
 
+// invariant: written-files-never-throw
 test('no log makes it throw, whatever value stands anywhere', () => {
   const frames = workload();
   fc.assert(

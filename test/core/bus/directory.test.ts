@@ -86,6 +86,7 @@ const lookups = (sequence: readonly Change[], requester: CellId): readonly unkno
   });
 };
 
+// invariants: mail-names-only-reachable, mail-ended-only-reachable
 test('agents that it may not message change nothing that an agent is told', () => {
   fc.assert(
     fc.property(entries, fc.array(fc.nat(), { maxLength: 12 }), fc.boolean(), (all, ending, crowd) => {

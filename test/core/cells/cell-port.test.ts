@@ -73,6 +73,7 @@ const read = (value: object, key: PropertyKey): unknown => {
 
 const runSide = [LocalContext, LocalRun, MailDelivery, Directory, Mailbox, Door, Account, Accounts];
 
+// invariant: port-operations-are-data
 test.each(['root', 'child'] as const)(
   'nothing of the run, and no cell, is reachable from the port of the %s',
   (which) => {

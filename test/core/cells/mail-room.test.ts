@@ -69,6 +69,7 @@ test('an answer to a cell that its sender may not write to does not cross', asyn
   expect(run.mail.directory.get(child.cellId)!.mailbox.unread).toEqual([]);
 });
 
+// invariants: reader-woken-after-call, mail-decided-synchronously
 test('a reader is woken after the call of its writer has returned, with all that was written meanwhile, in the order of frames', async () => {
   const { lead, child, frames } = liveCells();
   const wait = lead.begin({ do: 'receive', name: 'wait', wanted: { kind: 'any', max: 9 }, timeoutMs: 0 });

@@ -48,6 +48,7 @@ test.for<[title: string, request: CrossingRequest, door: Door]>([
   ]);
 });
 
+// invariant: fork-only-removes
 test('a grant is withdrawn from the frame of the fork on, and from no other agent', () => {
   const door = doorOf(['goal', 'result']);
   expect(door.permits(goal, 5)).toBe(true);
@@ -56,6 +57,7 @@ test('a grant is withdrawn from the frame of the fork on, and from no other agen
   expect(door.permits({ kind: 'result', from: lead, to: 'outside' }, 6)).toBe(true);
 });
 
+// invariant: door-asks-policy
 test('a decision that throws is a refusal', () => {
   const door = new Door({
     withdrawnFrom: () => {
@@ -75,6 +77,7 @@ test('what is known of a cell does not change, and an ended cell is no end', () 
   expect(door.permits(goal, 0)).toBe(false);
 });
 
+// invariant: door-freezes-a-copy
 test('crossed content is a frozen copy that cannot be changed afterwards', () => {
   const door = doorOf();
   const marks: Label[] = ['secret'];
@@ -110,6 +113,7 @@ const forgeries: readonly (readonly [title: string, forge: (crossed: Crossed<'go
   ['nothing', () => null],
 ];
 
+// invariants: seal-is-private, seal-names-ledger
 test.for(forgeries)('%s is not content that crossed', ([, forge]) => {
   const door = doorOf();
   const crossed = crossGoal(door);
@@ -117,6 +121,7 @@ test.for(forgeries)('%s is not content that crossed', ([, forge]) => {
   expect(() => door.check(forge(crossed) as Crossed, helper)).toThrow('did not cross');
 });
 
+// invariant: door-only-way-in
 test('what crossed into one cell is not accepted by another', () => {
   const door = doorOf();
   const crossed = crossGoal(door);
@@ -125,6 +130,7 @@ test('what crossed into one cell is not accepted by another', () => {
   expect(() => new Mailbox(helper, door).put({ ...crossed } as never)).toThrow('did not cross');
 });
 
+// invariants: door-only-way-in, ledger-makes-crossed
 test('a recorded frame is restored only if its ledger granted that content', () => {
   const door = doorOf();
   const crossed = crossGoal(door);
@@ -167,6 +173,7 @@ const crossing: fc.Arbitrary<CrossingRequest> = fc.record({
   labels: fc.uniqueArray(fc.constantFrom<Label>('secret', 'untrusted')),
 });
 
+// invariants: ledger-both-ends, ledger-one-link-per-frame, ledger-numbers-per-cell
 test('every decision is in the hash chain of its cells, and each link follows from the one before', () =>
   fc.assert(
     fc.property(fc.array(fc.array(crossing, { maxLength: 4 }), { maxLength: 6 }), (frames) => {

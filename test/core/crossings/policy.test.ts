@@ -157,16 +157,17 @@ const recipientsOf = (one: Party, all: readonly Party[]): ReadonlySet<Party> => 
   return new Set(listed.filter((other) => other !== one));
 };
 
+// invariants: mail-needs-both-names, policy-reads-no-content
 test('a crossing is allowed exactly if the definitions and places of its ends allow it', () =>
   fc.assert(
-    fc.property(runs, withdrawals, (parties, withdrawn) => {
+    fc.property(runs, withdrawals, fc.string(), (parties, withdrawn, content) => {
       const door = doorOf(parties, withdrawn);
       const expected = listPermissions(parties, withdrawn);
       const asked = questions(parties);
       const allowed = asked.filter((question) => door.permits(question, 0));
       expect(allowed.map(keyOf).sort()).toEqual([...expected.keys()].sort());
       for (const question of allowed) {
-        door.cross({ ...question, content: '' }, { at: 0, frame: 0 });
+        door.cross({ ...question, content }, { at: 0, frame: 0 });
         const [link] = door.seal()!.links;
         expect(link!.entries.at(-1)).toMatchObject({ grant: expected.get(keyOf(question)), verdict: 'granted' });
       }
@@ -174,6 +175,7 @@ test('a crossing is allowed exactly if the definitions and places of its ends al
     { numRuns: 300 },
   ));
 
+// invariant: policy-reads-two-ends
 test('what any other cell of the run is changes nothing', () =>
   fc.assert(
     fc.property(runs, withdrawals, (parties, withdrawn) => {
@@ -186,6 +188,7 @@ test('what any other cell of the run is changes nothing', () =>
     { numRuns: 40 },
   ));
 
+// invariant: fork-only-removes
 test('what an operator withdraws allows nothing more', () =>
   fc.assert(
     fc.property(runs, withdrawals, (parties, withdrawn) => {

@@ -221,6 +221,7 @@ const move = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('floor' as const), at: fc.nat(20), amounts }) },
 );
 
+// invariants: account-never-over-cap, account-waits-for-running
 test('a tree of accounts behaves like a plain list of numbers in any interleaving, and ends with no holds', () =>
   fc.assert(
     fc.asyncProperty(
@@ -261,6 +262,7 @@ test('a tree of accounts behaves like a plain list of numbers in any interleavin
     { numRuns: 300 },
   ));
 
+// invariant: account-never-over-cap
 test('10,000 racing holds never exceed the account at any moment, and no hold is left', async () => {
   const cap = 100_000;
   const root = new Account(null, { tokens: cap, nanoUsd: cap * 5 });
@@ -297,6 +299,7 @@ test('10,000 racing holds never exceed the account at any moment, and no hold is
   expect(requestHold(root, { tokens: cap - spent })).toBe(true);
 });
 
+// invariant: account-waits-for-running
 test('a hold waits for a running one, and holds are granted in the order requested', async () => {
   const account = new Account(null, { tokens: 10 });
   const holds = [{ tokens: 8 }, { tokens: 6 }, { tokens: 6 }, { tokens: 4 }] as const;

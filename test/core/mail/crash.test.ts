@@ -66,6 +66,7 @@ const workflow: MakeWorkflow = ({ clock }) => {
   return { agents: [lead], input: 'Go' };
 };
 
+// invariant: mailbox-holds-what-is-logged
 test('a crash after any record of a run with mail loses nothing and repeats nothing', async () => {
   const { records, crashes, outcome } = await expectResumable(workflow);
   expect(outcome).toMatchObject({ status: 'completed' });

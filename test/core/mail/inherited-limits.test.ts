@@ -114,6 +114,7 @@ describe('a call may give an agent less than it has', () => {
     expect((await start(how, { tools: [] })).own!.text).toContain('You have no tools.');
   });
 
+  // invariant: spawn-asks-for-less
   test.for(['call', 'spawn'] as const)('a tool it does not have is refused, by %s', async (how) => {
     const { own, requests } = await start(how, { tools: ['dig', 'fly'] });
     expect(own).toBeUndefined();
@@ -122,6 +123,7 @@ describe('a call may give an agent less than it has', () => {
     );
   });
 
+  // invariant: spawn-asks-for-less
   test.for(['call', 'spawn'] as const)('a shorter timeout_ms, by %s; a longer one has no effect', async (how) => {
     expect((await start(how, { timeout_ms: 2_000 })).payload).toMatchObject({ timeout_ms: 2_000 });
     expect((await start(how, { timeout_ms: 90_000 })).payload).toMatchObject({ timeout_ms: 50_000 });

@@ -122,6 +122,7 @@ describe('spawn_agent', () => {
     expect(await spawn({ agent_id: 'self' })).toMatchObject({ error: { code: 'SPAWN_DEPTH', retryable: false } });
   });
 
+  // invariant: template-parent-tools
   test('accepts a template with tools of its parent, and no others', async () => {
     await begin(lead({ tools: [...all, 'read_file'] }, { templates: { tools: ['read_file'] } }));
     expect(await spawn({ agent_id: 'helper', template: { prompt: 'Help.', tools: ['write_file'] } })).toMatchObject({
@@ -209,6 +210,7 @@ describe('send_message', () => {
     expect(stage.mail().filter(({ reason }) => reason === 'overflow')).toHaveLength(5);
   });
 
+  // invariant: mailbox-bounded-per-sender
   test('is accepted if it fills the mailbox to the last byte, and refused with one byte more', async () => {
     await begin();
     await spawn({ agent_id: 'ann', initial_message: 'Wait' });
@@ -266,6 +268,7 @@ describe('send_message', () => {
 });
 
 describe('publish and subscribe', () => {
+  // invariant: publisher-learns-nobody
   test('reach every subscriber except the sender, who does not learn who they are', async () => {
     await begin();
     await spawn({ agent_id: 'ann', auto_subscribe: ['camp'] });

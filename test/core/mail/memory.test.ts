@@ -14,6 +14,7 @@ const spawn = async (stage: Stage, name: string): Promise<void> =>
   stage.say('lead', { calls: [{ tool: 'spawn_agent', args: { agent_id: name, initial_message: 'Go' } }] });
 
 describe('a memory budget', () => {
+  // invariant: account-memory-is-a-level
   test('covers all descendants, refuses an agent that would exceed it, and is released when an agent ends', async () => {
     const stage = new Stage([lead(45_000)], false);
     await stage.settle();

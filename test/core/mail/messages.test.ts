@@ -50,6 +50,7 @@ describe('agent names', () => {
     expect(await result('bob', 'send_message', { to: 'cid', message: 'Hi' })).toMatchObject({ recipient: 'one:cid' });
   });
 
+  // invariants: mail-names-only-reachable, mail-reply-reachable-state
   test('of a grandparent, an uncle or a nephew do not resolve, and the attempt is in the ledger', async () => {
     await begin();
     await spawn('lead', 'ann');
@@ -78,6 +79,7 @@ describe('agent names', () => {
 });
 
 describe('a message', () => {
+  // invariants: mail-sender-set-by-run, frame-heading-by-runtime
   test('cannot pose as another agent’s message, as the system, or as the end of itself', async () => {
     await begin();
     await spawn('lead', 'ann');
@@ -131,6 +133,7 @@ describe('a message', () => {
 });
 
 describe('a message loop', () => {
+  // invariant: message-names-chain
   test('between two agents that answer each other too fast ends as mail_loop', async () => {
     await begin(family({ limits: { maxHops: 1_000, answersPerMinute: 3, maxToolTurns: 100 } }));
     await spawn('lead', 'ann');
@@ -178,6 +181,7 @@ describe('a message loop', () => {
     expect(rounds).toBeLessThan(10);
   });
 
+  // invariant: message-names-chain
   test('does not include an agent that answers once, however long others have written to each other', async () => {
     await begin(family({ limits: { maxHops: 6, maxToolTurns: 100 } }));
     await starts('ann', 'bob', 'cid');

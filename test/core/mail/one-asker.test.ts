@@ -69,6 +69,7 @@ afterEach(async () => {
   expect(await stage.audit()).toMatchObject({ problems: [], unattributedBytes: 0 });
 });
 
+// invariants: mailbox-one-asker, resident-one-asker
 test('an answer to one asker is not shown to another that wrote at the same time, before or after a crash', async () => {
   for (const crashes of [false, true]) {
     await begin();
@@ -91,6 +92,7 @@ test('an answer to one asker is not shown to another that wrote at the same time
   }
 });
 
+// invariant: resident-one-asker
 test('mail that the model fetches while it works makes nobody an asker', async () => {
   await begin();
   await writes('ann', 'My PIN?');
@@ -147,6 +149,7 @@ test('what an agent says about a broadcast goes to nobody, and the record says s
   ]);
 });
 
+// invariant: resident-one-asker
 test('an agent that was asked gets no second answer if it was written to meanwhile, and the record says so', async () => {
   await begin();
   await writes('ann', 'My PIN?');
@@ -229,6 +232,7 @@ test('who waits in the mailbox when the agent is shut down is told that it was n
   expect(stage.shown('bob')).toContain('to desk was not read: that agent has ended.');
 });
 
+// invariant: audit-derives-askers
 test('the audit derives from the log who asked, and reports an answer that went to another', async () => {
   await begin();
   await writes('ann', 'My PIN?');

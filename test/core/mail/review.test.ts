@@ -65,6 +65,7 @@ test('waiting for all returns at least one message of each sender, however many 
   expect(read).toContain('20 messages.');
 });
 
+// invariant: mailbox-bounded-per-sender
 test('an answer reaches its asker even if the asker’s mailbox is full of broadcasts', async () => {
   const ann = agent('ann', { tools: ['publish'], topics: ['t'], limits: { max_steps: 200, maxToolCallsPerTurn: 200 } });
   await begin(lead([ann]));
@@ -87,6 +88,7 @@ test('a spawned agent can spawn no deeper than its parent', async () => {
   expect(await result('mid', 'spawn_agent', { agent_id: 'leaf' })).toMatchObject({ error: { code: 'SPAWN_DEPTH' } });
 });
 
+// invariant: mail-addressed-to-a-cell
 test('a message to an ended agent does not go to a later agent of the same name', async () => {
   await begin(lead([agent('ann')]));
   const first = await spawn('ann', { initial_message: undefined });
@@ -120,6 +122,7 @@ test('an agent that asks several times before the answer gets one answer, about 
   expect(answers.map(({ correlation_id: about }) => about)).toEqual([null, third!.id]);
 });
 
+// invariant: resident-waits-free
 test('an agent’s time budget does not run while it waits', async () => {
   await begin(lead([agent('ann', { budget: { ms: 10_000 } })]));
   await spawn('ann', { initial_message: undefined });

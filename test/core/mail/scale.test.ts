@@ -5,6 +5,7 @@ import { Stage } from './stage.ts';
 
 const spawnsOf = (spawns: object) => ({ tools: ['spawn_agent'] as const, spawns: spawns as never });
 
+// invariants: spawn-checked-without-await, spawn-refusal-costs-nothing
 test('of 5,000 parallel spawn attempts exactly as many succeed as are allowed', async () => {
   const leaf = agent('leaf');
   const rules = { agents: [leaf], children: 1_000, perMinute: 7 };

@@ -25,6 +25,7 @@ const lead = (spawns: SpawnOptions = {}, more: Parameters<typeof agent>[1] = {})
 const slowly = (text: string, delayMs: number) => ({ text, delayMs });
 
 describe('after its last answer, a parent', () => {
+  // invariant: answered-model-not-asked
   test('waits for the work that it left, and the caller gets the words that it did not read', async () => {
     const { outcome, requests, events } = await ask(lead(), {
       says: [...lines({ lead: [spawn('helper', 'Dig'), 'Handed over.'] }), always(slowly('Dug.', 40_000), 'helper')],
@@ -77,6 +78,7 @@ describe('after its last answer, a parent', () => {
     expect(outcome.spawned).toBeUndefined();
   });
 
+  // invariant: unfinished-work-named
   test('waits for `spawns.wait` at most, then names who still works', async () => {
     const { outcome, clock } = await ask(lead({ waitMs: 30_000, graceMs: 1_000 }), {
       says: [...lines({ lead: [spawn('helper', 'Dig'), 'Handed over.'] }), always(slowly('Dug.', 60_000), 'helper')],
@@ -112,6 +114,7 @@ describe('after its last answer, a parent', () => {
     expect(outcome.spent.ms).toBe(1_000);
   });
 
+  // invariant: unfinished-work-named
   test('names agents that failed, even if it was told', async () => {
     const { outcome } = await ask(lead(), {
       says: [
@@ -144,6 +147,7 @@ describe('after its last answer, a parent', () => {
     expect(outcome.spent.ms).toBe(30_000);
   });
 
+  // invariant: wait-holds-nothing
   test('holds no slot and leaves its budget to its agents', async () => {
     const patient = agent('helper', { tools: ['receive_message'], limits: { maxOutputTokens: 60_000 } });
     // The helper inherits its parent's limit, so that one is not lower than the helper's own.
@@ -162,6 +166,7 @@ describe('after its last answer, a parent', () => {
     expect(outcome).toMatchObject({ status: 'completed', spawned: [{ output: 'Dug.' }] });
   });
 
+  // invariant: answered-model-not-asked
   test('reads no more mail: what an agent still writes to it is undeliverable', async () => {
     const { outcome, cloister } = await ask(lead(), {
       says: [

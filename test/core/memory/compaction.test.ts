@@ -49,6 +49,7 @@ const compactedOf = ({ options }: SentRequest): readonly string[] => {
   return part?.type === 'text' ? part.text.split('\n').slice(1) : [];
 };
 
+// invariant: fit-keeps-goal
 test('old steps become one line each when the window needs room; goal, system and the newest turn stay whole', async () => {
   const turns = Array.from({ length: 12 }, (_, index) => ({
     ...call('talk', { word: `word${index} `, chars: 700 }),
@@ -138,6 +139,7 @@ const turn: fc.Arbitrary<ScriptedReply> = fc
     ...(reasoning !== undefined && { reasoning }),
   }));
 
+// invariant: fit-keeps-pairs
 test('in every request of a random history each call has its result and each result its call, and the audit agrees', () =>
   fc.assert(
     fc.asyncProperty(
@@ -156,6 +158,7 @@ test('in every request of a random history each call has its result and each res
     { numRuns: 60 },
   ));
 
+// invariant: window-changes-recorded
 test('a session of 200 turns in a small window is compacted many times, and the audit rebuilds every prompt', async () => {
   const turns = Array.from({ length: 200 }, (_, index) => call('talk', { word: `${index} `, chars: 600 }));
   const { outcome, requests, audit } = await askSmall(

@@ -133,6 +133,7 @@ describe('for any messages and any window size', () => {
       { numRuns: testRuns(2_000) },
     ));
 
+  // invariants: window-keeps-goal, fit-keeps-goal, fit-keeps-pairs
   test('SYSTEM and the goal are whole and in place, calls have their results, order and attribution hold', () =>
     fc.assert(
       fc.property(story, fc.array(tightness, { minLength: 1, maxLength: 3 }), (drawn, steps) => {
@@ -205,6 +206,7 @@ describe('what is trimmed', () => {
     ...new Set(window.view.map(({ origin }) => origin.rule)),
   ];
 
+  // invariant: fit-order
   test('tool outputs come first: dialog and context stay unchanged', () => {
     const whole = play(drawn);
     const window = fit(Math.floor(whole.bytes * defaultTokensPerByte) - 1);
@@ -215,6 +217,7 @@ describe('what is trimmed', () => {
     expect(window.view.at(-1)!.origin.rule).toBe('tool-result@1');
   });
 
+  // invariant: fit-order
   test('then dialog becomes lines, the oldest first; context is still there', () => {
     const window = fit(1_400);
     expect(rulesOf(window)).toContain('compact@1');
@@ -222,6 +225,7 @@ describe('what is trimmed', () => {
     expect(window.view.at(-2)!.origin.rule).toBe('reply@1');
   });
 
+  // invariant: fit-order
   test('context is dropped last, and SYSTEM and the goal stay', () => {
     const window = fit(120);
     expect(kept(window.view, 'CONTEXT')).toEqual([]);
@@ -229,6 +233,7 @@ describe('what is trimmed', () => {
     expect(window.bytes * defaultTokensPerByte).toBeLessThanOrEqual(120);
   });
 
+  // invariant: fit-frees-half
   test('more is trimmed than necessary, so that the next turn need not make room again', () => {
     const window = fit(3_000);
     expect(window.bytes * defaultTokensPerByte).toBeLessThanOrEqual(2_200);

@@ -47,6 +47,7 @@ test('its summary replaces the old turns, as data; the newest turn and all call-
   expect(given).not.toContain('You do what solo does.');
 });
 
+// invariant: summary-is-a-crossing
 test('the full turns stay readable: the summary is traced to the cell that made it, and that cell to the turns', async () => {
   const { cloister, report, events } = await askCompacted([{ reply: 'It looked at words and found none.' }]);
   const root = report.cells[0]!;
@@ -57,6 +58,7 @@ test('the full turns stay readable: the summary is traced to the cell that made 
   expect(ofType(events, 'window-trim').some(({ how }) => how === 'compacted')).toBe(true);
 });
 
+// invariant: summary-is-optional
 test.for<[title: string, reply: ScriptLine['reply']]>([
   ['fails', { fault: 400 }],
   ['answers with whitespace', ' '],

@@ -180,6 +180,7 @@ test.for<[options: any, field: string, expected: string]>([
   expect(error.message).not.toContain('?.');
 });
 
+// invariant: roles-are-no-names
 test.for(['parent', 'children', 'siblings', 'self'])('"%s" is a valid role in mail options', (name) => {
   expect(agent(name)).toMatchObject({ name });
   for (const options of [{ messages: [] }, { tools: ['send_message'] }])
@@ -188,6 +189,7 @@ test.for(['parent', 'children', 'siblings', 'self'])('"%s" is a valid role in ma
     });
 });
 
+// invariant: code-sets-any-number
 test('in code any spawn limit from 0 up is valid, and 0 means none', () => {
   const spawns = {
     agents: [fighter, 'self'],
@@ -340,6 +342,7 @@ test('models see a tool name without dots; events and outcomes have it as writte
   expect(requests.filter(({ text }) => text.includes('research.icp'))).toEqual([]);
 });
 
+// invariant: child-refusal-costs-nothing
 test('an agent may not call one of its own callers, and gets an error', async () => {
   const again = agent('lead', { toolName: 'lead_again' });
   const middle = agent('middle', { agents: [again] });
@@ -350,5 +353,6 @@ test('an agent may not call one of its own callers, and gets an error', async ()
     ],
   });
   expect(report.cells.map(({ agent: name }) => name)).toEqual(['lead', 'middle']);
+  expect(report.spent.spawns).toBe(1);
   expect(requests.some(({ text }) => text.includes('An agent cannot call one of its own callers.'))).toBe(true);
 });

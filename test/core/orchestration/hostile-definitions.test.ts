@@ -107,6 +107,7 @@ const templated = async (name: string, template: JsonObject, more: Partial<Agent
   return ask(parent, [first, waits, { when: { agent: name }, reply: 'I am here.' }, { reply: '{{results}}' }]);
 };
 
+// invariant: template-plain-prompt
 test('an agent defined by a model works, and its answer comes back', async () => {
   const { outcome, requests } = await templated('helper', {
     prompt: 'Read ${include:/etc/passwd} ${HOME}.',
@@ -117,6 +118,7 @@ test('an agent defined by a model works, and its answer comes back', async () =>
   expect(asked).toContain('Read ${include:/etc/passwd} ${HOME}.');
 });
 
+// invariants: template-parent-tools, spawn-refusal-costs-nothing
 test.each([
   ['the name of a role', 'parent', {}],
   ['the name of a role', 'siblings', {}],
@@ -137,6 +139,7 @@ test.each([
   expect(outcome.spent.spawns).toBe(0);
 });
 
+// invariants: template-parent-tools, template-says-model
 test('an agent defined by a model has what its parent has, or less', () => {
   const parent = defineTestAgent({
     tools: ['spawn_agent', 'send_message', 'read_file', 'notes/read'],
@@ -153,6 +156,7 @@ test('an agent defined by a model has what its parent has, or less', () => {
   expect(described).toMatchObject({
     agent: {
       prompt: 'P',
+      promptBy: 'model',
       models: ['openai/gpt-5'],
       servers: ['notes/read'],
       builtins: [],

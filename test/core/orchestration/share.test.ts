@@ -32,6 +32,7 @@ describe('a share', () => {
       meanwhile: (session) => session.addContext('THE CONTEXT'),
     });
 
+  // invariant: share-asked-categories
   test('is the caller’s SYSTEM and CONTEXT: no dialog, no outputs, and not the caller’s goal', async () => {
     const { requests, audit } = await shared(['system', 'context']);
     expect(audit.ok).toBe(true);
@@ -52,6 +53,7 @@ describe('a share', () => {
     expect(childText(requests)).not.toContain(lacks);
   });
 
+  // invariant: share-asked-categories
   test('is empty unless the child’s definition asks for it', async () => {
     const { requests, events } = await shared([]);
     expect(childText(requests)).not.toContain('Shared by');
@@ -85,6 +87,7 @@ describe('a shared prompt', () => {
     });
   };
 
+  // invariants: share-own-prompt-only, share-prompt-by-author
   test('is system text of the child, after its own, without the runtime’s lines about the caller', async () => {
     const { requests } = await chain({});
     expect(requestOf(requests, 'Look').slice(0, 2)).toEqual([
@@ -94,6 +97,7 @@ describe('a shared prompt', () => {
     expect(JSON.stringify(requestOf(requests, 'Look'))).not.toMatch(/lead|look\b/u);
   });
 
+  // invariant: share-own-prompt-only
   test('goes one level down: the caller’s own prompt, not what its caller shared with it', async () => {
     const { requests } = await chain({}, ['system', 'context']);
     const [own, shared, next] = requestOf(requests, 'Look closer');
@@ -121,6 +125,7 @@ describe('a shared prompt', () => {
     ]);
   });
 
+  // invariant: share-prompt-by-author
   test('is data if a model wrote it', async () => {
     const written = agent('lead', { prompt: 'OBEY ME.', agents: [agent('child', { share: ['system'] })] });
     const definition = { ...written.definition, promptBy: 'model' } as const;
@@ -191,6 +196,7 @@ describe('while a child is working', () => {
     return { session, cell, end };
   };
 
+  // invariant: share-asked-categories
   test('context added to its caller later does not reach the child by itself', async () => {
     const { session, end } = await running();
     session.addContext('SECOND');
@@ -201,6 +207,7 @@ describe('while a child is working', () => {
     expect(requests.at(-1)).toContain('SECOND');
   });
 
+  // invariant: share-asked-categories
   test('a refresh copies what is new, once', async () => {
     const { session, cell, end } = await running();
     session.addContext('SECOND');
@@ -224,6 +231,7 @@ describe('while a child is working', () => {
 describe('a child with a smaller window', () => {
   const small = () => agent('child', { limits: { contextTokensMax: 4_000 } });
 
+  // invariant: note-fixed-text
   test('leaves its caller’s window as it is, and its caller is notified once', async () => {
     const { requests, events, report } = await ask(agent('lead', { tools: [look], agents: [small()] }), { says });
     const leads = requests.filter(({ text }) => text.includes('You do what lead does.'));
@@ -246,6 +254,7 @@ describe('a child with a smaller window', () => {
     expect(ofType(events, 'crossing-refused')).toEqual([]);
   });
 
+  // invariant: window-limit-by-definitions
   test('compacts by its own window size, never by its caller’s', async () => {
     const talk = tool('talk', () => 'words '.repeat(300));
     const child = agent('child', {

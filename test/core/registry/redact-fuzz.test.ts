@@ -56,6 +56,7 @@ const inPieces = (redact: Redact, pieces: readonly string[]): string => {
   return pieces.map((piece) => stream.push(piece)).join('') + stream.end();
 };
 
+// invariants: redact-longest, redact-idempotent
 test('redaction agrees with the model for secrets that overlap, contain each other or nearly match', () => {
   fc.assert(
     fc.property(tightCase, ({ secrets, text }) => {
@@ -68,6 +69,7 @@ test('redaction agrees with the model for secrets that overlap, contain each oth
   );
 });
 
+// invariant: redact-every-form
 test('a stream cut anywhere gives the same result as the whole text', () => {
   fc.assert(
     fc.property(tightCase, fc.array(fc.nat(60), { maxLength: 6 }), ({ secrets, text }, cuts) => {
@@ -210,6 +212,7 @@ const secretText = fc.array(unit, { minLength: 8, maxLength: 40 }).map((units) =
 /** Letters that occur in no encoded form of those secrets. */
 const around = fc.array(fc.constantFrom('Ж', 'Ω', 'א'), { maxLength: 8 }).map((units) => units.join(''));
 
+// invariant: redact-every-form
 test('no encoded form of a secret survives, and the surrounding text stays', () => {
   fc.assert(
     fc.property(
@@ -248,6 +251,7 @@ test('in a longer text encoded as a whole, every character that belongs to the s
 
 const anyText = fc.string({ unit: 'binary', maxLength: 120 });
 
+// invariant: redact-keeps-other-text
 test('text without a secret is unchanged as text, bytes, JSON and stream', () => {
   const keys = fc.array(
     fc.string({ minLength: 16, maxLength: 40, unit: fc.constantFrom(...'0123456789abcdefghijkXYZ-_') }),

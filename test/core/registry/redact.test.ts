@@ -37,6 +37,7 @@ test('only the credentials in a header are redacted', () => {
   expect(redact.text(`Basic ${basic}`)).toMatch(/^Basic dXNlcj[\w]?\[redacted\]$/u);
 });
 
+// invariant: redact-idempotent
 test('the redaction mark itself is never redacted, whatever the secrets are', () => {
   const words = makeRedact(['redacted', '[redacted]', 'x[redacted]y', 'x[redacted]yyyyyyyy', ']abcdefg'])!;
   expect(words.text('It was redacted.')).toBe('It was [redacted].');

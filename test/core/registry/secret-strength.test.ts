@@ -39,6 +39,7 @@ test.each<[string, () => string, number]>([
   expect(weak.length / drawn.length, weak[0]).toBeLessThanOrEqual(weakShareMax);
 });
 
+// invariant: secret-words-count-nothing
 test.each([
   'Summer2026!',
   'CorrectHorseBatteryStaple2026!',
@@ -89,6 +90,7 @@ test('a text that can be guessed is no harder to guess in base64 or hex', () => 
   expect(strongParts(strong)).toEqual([strong]);
 });
 
+// invariant: secret-judged-in-parts
 test('each part is judged by itself: two halves that can be guessed are not strong together', () => {
   const half = 'x7Kq9Wm2Zr';
   for (const separator of [' ', '\n', '\r\n', '\t'])
@@ -111,9 +113,10 @@ test('more of a value never makes its strong part weaker', () => {
   expect(strongParts(`{"a":{"b":["${key}"]},"c":"Summer2026!"}`)).toEqual([key]);
 });
 
+// invariants: secret-strong-part, secret-strong-charset
 test('the estimate is between nothing and all bits of the characters, whatever the text', () => {
   fc.assert(
-    fc.property(fc.string({ maxLength: 80 }), (text) => {
+    fc.property(fc.string({ maxLength: 80, unit: fc.constantFrom(...signs, ' ', 'é', '\u0085') }), (text) => {
       const bits = estimateBits(text);
       expect(bits).toBeGreaterThanOrEqual(0);
       expect(bits).toBeLessThanOrEqual(text.length * 7);
@@ -121,6 +124,7 @@ test('the estimate is between nothing and all bits of the characters, whatever t
         expect([...part].length).toBeGreaterThanOrEqual(strongCharsMin);
         expect(estimateBits(part)).toBeGreaterThanOrEqual(strongBitsMin);
         expect(text).toContain(part);
+        expect(part).toMatch(/^[!-~]+$/u);
       }
     }),
     { seed, numRuns: 200 },

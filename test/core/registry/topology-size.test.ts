@@ -33,6 +33,7 @@ const belowIn = (shape: string) => shapes.find(([name]) => name === shape)![1];
 const nodesIn = (nodes: readonly TopologyNode[]): number =>
   nodes.reduce((sum, node) => sum + 1 + nodesIn(node.agents), 0);
 
+// invariants: worst-case-proportional, topology-linear
 test.each(shapes)('ten thousand agents give a topology of bounded size: %s', (_name, below) => {
   const agents = team(below);
   const { tree, cycles, warnings, reach, worstCase } = checkTopology(agents, []);
@@ -65,6 +66,7 @@ test('a truncated list of names states how many names it omits', () => {
   }
 });
 
+// invariants: worst-case-never-less, worst-case-proportional
 test('with too many paths to follow, the worst case is computed as if agents could be below themselves', () => {
   const limits = { maxToolTurns: 1, maxToolCallsPerTurn: 2 };
   const names = Array.from({ length: 60 }, (_, place) => `a${place}`);

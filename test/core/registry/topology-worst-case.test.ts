@@ -166,6 +166,7 @@ test('agents that a spawned agent calls or spawns are bounded by a budget only',
   expect(worstCase([a, { ...b, budget: { spawns: 2 } }, agent('c')])).toMatchObject({ agents: 1 + 6 * 3 });
 });
 
+// invariant: worst-case-never-less
 test('no run in which every model spawns as much as it may has more cells, or is deeper', () =>
   fc.assert(
     fc.asyncProperty(
@@ -464,6 +465,7 @@ const greedy = (all: readonly { limits: Limits }[]) =>
     ];
   });
 
+// invariant: worst-case-never-less
 test('a run in which every model calls as much as it may has exactly that many cells, and is never deeper', () =>
   fc.assert(
     fc.asyncProperty(

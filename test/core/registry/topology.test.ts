@@ -25,6 +25,7 @@ test('no agents give an empty topology', () => {
   });
 });
 
+// invariant: topology-pure
 test('the given agents are not changed, and equal agents give equal topologies', () => {
   const agents = [agent('a', ['b', 'b']), agent('b', ['a'], { servers: [server('web', { untrustedText: true })] })];
   const before = structuredClone(agents);

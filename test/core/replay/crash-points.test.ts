@@ -349,6 +349,7 @@ describe('a mixed workload: steps, children, fallback, parallel chains, gather w
     }
   });
 
+  // invariant: replay-touches-nothing
   test('re-executed from its log, it gives the same records, also after a crash at any frame and any length', async () => {
     const whole = await runOnce();
     const agentOf = (wired: Wired) => (name: string) =>

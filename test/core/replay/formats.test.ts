@@ -86,6 +86,7 @@ const start = async (name: 'member' | 'team', format: number): Promise<Frame[]> 
   return frames;
 };
 
+// invariant: format-for-life
 test.each(['member', 'team'] as const)(
   'a run of an earlier format is audited, replayed and resumed as it was (%s)',
   async (name) => {

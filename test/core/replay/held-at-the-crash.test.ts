@@ -155,6 +155,7 @@ describe('a run forked at a cut', () => {
   });
 });
 
+// invariant: account-leaves-floor
 test('a grandchild leaves enough budget for the last answers of all its ancestors', () => {
   const root = new Account(null, { tokens: 100 });
   const middle = new Account(root, { tokens: 100 });

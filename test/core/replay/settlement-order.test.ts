@@ -82,6 +82,7 @@ const branchingLoop = async (
   return path;
 };
 
+// invariants: port-as-of-settlements, settlements-in-recorded-order, cell-time-by-settlement, operations-in-recorded-order
 test('settlements are delivered in recorded order, live and replayed, from any prefix', () =>
   fc.assert(
     fc.asyncProperty(
@@ -113,6 +114,7 @@ test('settlements are delivered in recorded order, live and replayed, from any p
     { numRuns: 300 },
   ));
 
+// invariant: stopped-cell-hears-nothing
 test('a settlement caused by stopping the cell is not delivered on replay: the cell is stopped there', async () => {
   const frames: Frame[] = [];
   const live = createCell(frames, null);

@@ -45,6 +45,7 @@ const counts: Readonly<Record<string, readonly [o200k: number, cl100k: number, l
   spaces: [110, 110, 110, 110],
 };
 
+// invariant: estimate-measured
 test.for(Object.entries(tokenSamples))('the estimate covers what tokenizers count: %s', ([kind, text]) => {
   const estimate = estimatePromptTokens(JSON.stringify(text));
   const [o200k, cl100k, llama3, other] = counts[kind]!;

@@ -33,6 +33,7 @@ test('every format that this build reads has its hashes, and its versions', () =
   expect(existsSync(new URL(`../workspaces/format-${recordFormats.newest}/`, folder))).toBe(true);
 });
 
+// invariants: estimate-versioned, version-never-changes
 test.each(formats)('what runs of format %d use has not changed', (format) => {
   const now = frozenHashes();
   const changed = Object.entries(recorded(format)).flatMap(([name, hash]) => (now[name] === hash ? [] : [name]));

@@ -95,6 +95,7 @@ test('a tool that mutates its arguments, or later its result, changes nothing re
   expect(audit.ok).toBe(true);
 });
 
+// invariant: operation-settles-once
 test('a tool’s result after its timeout is ignored', async () => {
   const { clock } = world();
   let late: (value: string) => void = () => undefined;

@@ -73,6 +73,7 @@ test.for<[title: string, options: Options, settings: Settings, budget: Budget, e
   expect(requests.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([expected]);
 });
 
+// invariant: child-caps-from-definitions
 test('a sub-agent’s reply is capped by the budgets of all its callers’ definitions', async () => {
   const leaf = agent('leaf', { budget: { tokens: 90_000 } });
   const middle = agent('middle', { agents: [leaf], budget: { tokens: 10_000 } });
@@ -87,6 +88,7 @@ test('a sub-agent’s reply is capped by the budgets of all its callers’ defin
   expect(caps).toEqual([7_500, 2_500, 2_500, 2_500, 7_500]);
 });
 
+// invariant: hold-by-own-facts
 test('no field of a request depends on the balance', async () => {
   const says = lines({ solo: [{ ...call('echo'), usage: { input: 5_000, output: 100 } }, 'Done.'] });
   const shown = async (budget?: Budget) =>

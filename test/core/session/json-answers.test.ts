@@ -91,6 +91,7 @@ describe('the value is the result', () => {
 describe('a value is passed on unchanged, or sent back', () => {
   const free = agent('free', { output: { format: 'json' } });
 
+  // invariant: exact-json-keeps-key-order
   test.each([
     [
       'keys keep their order, those that look like numbers too',
@@ -115,6 +116,7 @@ describe('a value is passed on unchanged, or sent back', () => {
     expect(outcome.data).toEqual(JSON.parse(text));
   });
 
+  // invariant: exact-json-nothing-changed-silently
   test.each([
     ['a duplicate key', '{"a":{"b":1,"c":2,"\\u0062":3}}', /Duplicate key \\+"b\\+"/u],
     [

@@ -47,6 +47,7 @@ test('a session lists a source once, shows its tools with the source’s name, a
   expect(requests[0]!.text).toContain('all tools whose names start with docs__');
 });
 
+// invariant: sources-closed-with-session
 test('every session has its own connection, and closes it at its end', async () => {
   const docs = sourceOf('docs', ['find']);
   const open: number[] = [];
@@ -205,6 +206,7 @@ describe('a run that is cancelled while a source is being listed', () => {
     expect(abortReason).toMatchObject({ code: 'cancelled' });
   });
 
+  // invariant: sources-closed-with-session
   test('closes what a source opens after it was aborted', async () => {
     const { clock } = world();
     const { promise: listing, resolve: begun } = Promise.withResolvers<void>();
@@ -256,6 +258,7 @@ describe('the list of tools is recorded', () => {
   ];
   const tools = ({ tools: shown }: { tools?: readonly unknown[] }) => shown;
 
+  // invariant: tools-as-listed
   test('resumed after any crash, the model is shown the same tools, and the source is opened only for a call', async () => {
     const whole = await record(lead(sourceOf('docs', ['find', 'read'], { repeat: 'free' })), { says });
     expect(whole.outcome).toMatchObject({ status: 'completed', output: expect.stringContaining('find, call 1') });
@@ -298,6 +301,7 @@ describe('an agent that selects single tools of a source', () => {
     return record(lead, { says, sources: () => [{ source: docs, only }] }).then((run) => ({ ...run, docs }));
   };
 
+  // invariant: tools-named-only
   test('is shown only those, and cannot call others', async () => {
     const { requests, outcome } = await asked(
       ['read', 'find'],

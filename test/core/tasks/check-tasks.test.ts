@@ -155,6 +155,7 @@ test('each of several cycles is reported', () => {
   expect(problems.map((problem) => problem.replace(/.*: /u, ''))).toEqual(['a → b → a.', 'd → e → d.']);
 });
 
+// invariants: tasks-check-linear, graph-linear
 test('a cycle of fifty thousand tasks is reported in a short message', () => {
   const size = 50_000;
   const [problem, ...others] = check(
@@ -164,6 +165,7 @@ test('a cycle of fifty thousand tasks is reported in a short message', () => {
   expect(problem).toMatch(/: t0 → t1 → .* → t18 → … 49980 more … → t49999 → t0\.$/u);
 });
 
+// invariant: tasks-check-linear
 test('ten thousand wrong dependencies are reported in a short message', () => {
   const problems = check(
     Array.from({ length: 10_000 }, (_, place) => after(`task-number-${place}`, `task-numbr-${place}`)),
@@ -172,6 +174,7 @@ test('ten thousand wrong dependencies are reported in a short message', () => {
   expect(problems[3]).toContain('Did you mean "task-number-3"?');
 });
 
+// invariant: tasks-given-id-stays
 test('missing ids are derived from the titles, and given ones are kept', () => {
   const titles = ['Gather facts', 'Gather  Facts!', 'Étude № 2', '日本', '…', 'x '.repeat(60), `${'y'.repeat(39)} z`];
   const specs = [

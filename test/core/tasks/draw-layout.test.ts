@@ -72,6 +72,7 @@ test('lines pass between the boxes of the layers they cross', () => {
   );
 });
 
+// invariant: route-stem-one-task
 test('following lines and stems from a task leads to all its dependents, and to no other task', () => {
   fc.assert(
     fc.property(acyclic, (tasks) => {

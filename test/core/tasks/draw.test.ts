@@ -29,6 +29,7 @@ const boxTexts = (box: Element) => ({
     .map(({ text }) => text),
 });
 
+// invariants: svg-group-per-task, route-segment-per-edge
 test('an SVG has one box per task and one line per dependency, and no markup from texts', () => {
   const allowed = 'svg title desc style rect defs marker clipPath path g text'.split(' ');
   const attributes =
@@ -70,6 +71,7 @@ test('a box shows the text of its task unchanged', () => {
   expect(boxTexts(box!).texts.slice(2).join(' ')).toBe(text);
 });
 
+// invariant: svg-not-by-colour
 test('every status has its own label, symbol and colours, in light and dark mode', () => {
   const svg = drawSvg(statuses.map((status, place) => one({ id: String(place), status })));
   const boxes = ofClass(svg, 'task');
@@ -138,6 +140,7 @@ test('the same tasks give the same drawings', () => {
 const decoded = (label: string): string =>
   label.replace(/#(\d+);/gu, (_, code: string) => String.fromCodePoint(Number(code)));
 
+// invariant: mermaid-lines-by-tasks
 test('Mermaid has one line per task, per dependency and per status, whatever the texts contain', () => {
   const node = /^ {2}t(\d+)\["([\p{L}\p{M}\p{Nd} ,]|#\d+;|<br>)*"\]:::[a-z]+$/u;
   fc.assert(

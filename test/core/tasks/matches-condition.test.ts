@@ -8,6 +8,7 @@ const says = (result: string, words: string | readonly string[]): boolean => {
   return is;
 };
 
+// invariant: condition-first-line
 test.each([
   ['accepted', 'accepted'],
   ['ACCEPTED.', 'accepted'],
@@ -27,6 +28,7 @@ test.each([
   ['v1.', 'v1'],
 ])('%j matches %j', (result, words) => expect(says(result, words)).toBe(true));
 
+// invariants: condition-first-line, condition-whole-word
 test.each([
   ['nothing', 'no'],
   ['no-one', 'no'],
@@ -44,6 +46,7 @@ test.each([
   ['***', 'accepted'],
 ])('%j does not match %j', (result, words) => expect(says(result, words)).toBe(false));
 
+// invariant: condition-constant-time
 test('a result of fifty million characters is checked as fast as a short one, ten thousand times', () => {
   const result = `yes ${'y'.repeat(50_000_000)}`;
   for (let count = 0; count < 10_000; count++)

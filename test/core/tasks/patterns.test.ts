@@ -24,6 +24,7 @@ const done = (specs: readonly TaskSpec[], answerOf: (id: string) => string = () 
   return ids;
 };
 
+// invariants: pattern-ids-fixed, pattern-adds-dependencies
 test('in a sequence each step sees the previous one', () => {
   expect(graphOf(sequence([task('A'), task('B', { id: 'mine', dependsOn: ['else'] }), task('C')]))).toEqual({
     'step-1': [],
@@ -39,6 +40,7 @@ test('a fan-out collects all its parts', () =>
     gather: ['part-1', 'part-2'],
   }));
 
+// invariant: pattern-ids-fixed
 test('a map creates one task for each item', () => {
   const make = (item: string, index: number) => task(`${item}${index}`);
   expect(mapOver(['x', 'y'], make)).toEqual([

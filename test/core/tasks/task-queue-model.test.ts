@@ -180,6 +180,7 @@ const sideBySide = (assignees: readonly string[] | undefined, room: Readonly<Rec
   return { queue, model, add, play, check, drain };
 };
 
+// invariants: queue-deterministic, queue-ready-after-dependencies, ready-entry-counts-while-ready
 test('after every step, every task has the status that a plain model gives it', () =>
   fc.assert(
     fc.property(work, ({ assignees, room, batches, steps }) => {

@@ -28,6 +28,7 @@ const queueOf = (dependsOn: (place: number) => readonly string[], turned = false
 
 const always = (): number => 1;
 
+// invariants: queue-linear, graph-linear
 test.each(shapes)('%s is completed from end to end', (_name, dependsOn) => {
   const queue = queueOf(dependsOn);
   let mailed = 0;
@@ -40,6 +41,7 @@ test.each(shapes)('%s is completed from end to end', (_name, dependsOn) => {
   expect(mailed).toBe(last);
 });
 
+// invariant: queue-linear
 test.each(shapes)('%s that fails at the root is blocked from end to end', (_name, dependsOn) => {
   const queue = queueOf((place) => (place === 1 ? [ids[0]!] : dependsOn(place)), true);
   queue.take(always);

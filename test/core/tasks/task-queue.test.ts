@@ -182,6 +182,7 @@ test('tasks may depend on tasks that have ended, whatever their final status', (
   expect(queue.get('f')?.status).toBe('ready');
 });
 
+// invariant: tasks-all-or-none
 test('a list with one bad task adds nothing', () => {
   const queue = queueOf(task('a'));
   expect(() => queue.add([task('b'), after('c', 'nobody')])).toThrow('it depends on "nobody"');

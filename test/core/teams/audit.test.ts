@@ -198,6 +198,7 @@ for (const [title, words, change] of outcomeFalsifications)
   });
 
 for (const [title, words, change] of falsifications)
+  // invariant: audit-derives-task-inputs
   test(`detected although every hash is right: ${title}`, async () => {
     const frames = await recordRun();
     change(frames);

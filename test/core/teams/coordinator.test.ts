@@ -89,6 +89,7 @@ describe('a plan', () => {
     ]);
   });
 
+  // invariant: tasks-given-id-stays
   test('may name a task without an id by its title', async () => {
     const when = { task: 'Review: the facts', is: 'yes' };
     const led = await runLed(

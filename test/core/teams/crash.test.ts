@@ -27,6 +27,7 @@ const script: Script = [
   { when: { agent: 'bob' }, reply: { text: 'bob did more', delayMs: 30 } },
 ];
 
+// invariant: team-by-queue
 test('crash after every record: the same tasks, the same answer, nothing settled is requested again', async () => {
   const report = await expectResumable(({ clock }) => {
     const models = [rehearse(script, { clock })];

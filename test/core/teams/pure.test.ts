@@ -171,6 +171,7 @@ const messagesIn = (prompt: string): readonly string[] =>
     ? [...prompt.slice(prompt.indexOf('## Messages from')).matchAll(/\| (from \d+)/gu)].map((found) => found[1]!)
     : [];
 
+// invariant: task-gets-its-inputs
 test('every prompt equals the pure function, every task ends once, none starts too early', async () => {
   await fc.assert(
     fc.asyncProperty(cases, async (one) => {

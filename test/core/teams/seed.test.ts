@@ -114,6 +114,7 @@ test('no result can contain the heading of another, in the summary and in the ou
   expect(outcome.output).toBe(`## Title a (by ann)\n\n${escaped}\n\n## Title b (by bob)\n\nNo.`);
 });
 
+// invariant: team-keeps-results
 test('results are written to the shared memory, and only the coordinator’s last request has them all', async () => {
   const plan = { tasks: [task('a'), task('b'), task('c', ['a'])] };
   const stage: TeamStage = new TeamStage(({ prompt }) => {

@@ -70,6 +70,7 @@ test('when members end, agents that are busy on two levels below them get one gr
   expect({ sound, isQuick: ms < 6_000 }).toEqual({ sound: true, isQuick: true });
 });
 
+// invariant: resident-waits-free
 test('a long-lived agent may wait for mail longer than its `mailTimeout`: nobody waits for it', async () => {
   const scout = defineAgent({
     name: 'scout',

@@ -429,6 +429,7 @@ describe('budgets', () => {
   });
 });
 
+// invariant: team-reads-before-deciding
 test('tasks that end together are handled together: the log and the team agree on every task', async () => {
   const stage: TeamStage = new TeamStage(() => {
     throw new Error('It cannot.');

@@ -112,6 +112,7 @@ const reference = (text: string, depthMax: number): { readonly value: unknown } 
   return { value };
 };
 
+// invariants: strict-json-no-duplicate-key, strict-json-bounded-depth
 test('strict JSON is what the engine parses, without duplicate keys, prototypes and deep nesting', () => {
   let [taken, refused] = [0, 0];
   check(

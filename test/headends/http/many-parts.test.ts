@@ -74,6 +74,7 @@ test.each(bodies)('many %s cause no internal error', async (_what, path, body) =
   expect(defects).toEqual([]);
 });
 
+// invariant: strict-json-bounded-values
 test.each(['/v1/lead', '/v1/messages', '/v1/chat/completions', '/v1/responses', '/mcp'])(
   'a body with too many values is refused before it is parsed: %s',
   async (path) => {

@@ -298,6 +298,7 @@ test('these tests cover every route and socket of the server', async () => {
 
 const hasPost = ({ method }: Address): boolean => method === 'POST';
 
+// invariant: route-behind-gate
 test.for([...tokens, inQuery, ...hosts, ...origins])('every route refuses $what', async (wrong) => {
   const opened = await startServer();
   const all = await addresses(opened);
@@ -306,6 +307,7 @@ test.for([...tokens, inQuery, ...hosts, ...origins])('every route refuses $what'
   await expectNoRuns(opened);
 });
 
+// invariant: route-behind-gate
 test.for([...media, encodedBody])('every route that takes a body refuses $what', async (wrong) => {
   const opened = await startServer();
   const all = (await addresses(opened)).filter(hasPost);
