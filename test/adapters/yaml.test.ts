@@ -58,6 +58,7 @@ const refused: readonly (readonly [string, number, RegExp])[] = [
   ['a: 1\n}', 2, /Not valid YAML/u],
 ];
 
+// invariants: yaml-plain-only, yaml-linear
 test.each(refused.map((one) => [one[0].slice(0, 30), ...one] as const))(
   'a document that begins with %j is refused',
   (_, written, line, message) =>
@@ -66,6 +67,7 @@ test.each(refused.map((one) => [one[0].slice(0, 30), ...one] as const))(
 
 test('64 levels of nesting are read', () => expect(parseYaml(nested(63))).toHaveProperty('value'));
 
+// invariant: yaml-no-prototype
 test('keys that name parts of a prototype are data', () => {
   const parsed = value('constructor: 1\nprototype: 2\ntoString: {polluted: 3}\nhasOwnProperty: 4') as object;
   expect(Object.keys(parsed)).toEqual(['constructor', 'prototype', 'toString', 'hasOwnProperty']);

@@ -23,6 +23,7 @@ const openSaving = (fails: () => boolean = () => false) => {
 };
 
 describe('the scheduler', () => {
+  // invariant: autosave-idle-costs-nothing
   test('sets no timer while nothing changes, and only one however much changes', () => {
     const { clock, autosave, run } = openSaving();
     expect(clock.waiting).toBe(0);
@@ -32,6 +33,7 @@ describe('the scheduler', () => {
     expect(clock.waiting).toBe(0);
   });
 
+  // invariant: autosave-at-end
   test('saves changes periodically, and a finished run immediately', async () => {
     const { clock, saved, autosave, run } = openSaving();
     autosave.touch(run('a'));
@@ -50,6 +52,7 @@ describe('the scheduler', () => {
     expect(saved.slice(2)).toEqual(['1500 b ended']);
   });
 
+  // invariant: autosave-failure-harmless
   test('continues after a failure, and saves nothing once it is closed', async () => {
     let failing = true;
     const { clock, saved, autosave, run } = openSaving(() => failing);

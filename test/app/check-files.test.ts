@@ -1,5 +1,5 @@
 // Runs that write files crash at any frame; then files are removed, changed or added: exactly those are reported.
-import { linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
@@ -394,6 +394,7 @@ const finished = async (folder: string) => {
   };
 };
 
+// invariants: check-files-derived-may-miss, check-files-repairs-nothing
 test('after a run in a workspace folder there are no problems, and offloaded outputs may be missing, truncated or present', async () => {
   const folder = newFolder();
   const { frames, id, at } = await finished(folder);
@@ -403,8 +404,10 @@ test('after a run in a workspace folder there are no problems, and offloaded out
   expect(await problems()).toEqual([]);
   rmSync(at('dump_001.txt'));
   expect(await problems()).toEqual([]);
+  expect(existsSync(at('dump_001.txt'))).toBe(false);
   writeFileSync(at('dump_002.txt'), 'of no call');
-  expect(await problems()).toMatchObject([{ kind: 'foreign', path: 'dump_002.txt' }]);
+  for (const found of [await problems(), await problems()])
+    expect(found).toMatchObject([{ kind: 'foreign', path: 'dump_002.txt' }]);
 });
 
 test('a link, a hard link or a folder in place of a file is reported, and so are the files in that folder', async () => {
@@ -445,6 +448,7 @@ test('a listed file that cannot be read is reported as changed; a failing disk i
   await expect(checkFiles(frames, failing('store_failed'), id)).rejects.toMatchObject({ code: 'store_failed' });
 });
 
+// invariant: check-files-needs-file-tools
 test('the folder of a cell whose agent has no file tools is not checked', async () => {
   const plain = { fates: [], framesMax: 10_000, cancelAtMs: 5_000, plan: [] };
   const workspaces = memoryCellFolders();

@@ -53,6 +53,7 @@ const runInTheMiddle = async (
 };
 
 describe.for(storeKinds)('a checkpoint (%s)', (kind) => {
+  // invariant: checkpoint-touches-no-run
   test('is taken while the run works, names the cut, and never touches the run', async () => {
     const { cloister, session, checkpoint, open } = await runInTheMiddle(kind);
     const before = (await cloister.show(session.run)).events.length;
@@ -98,6 +99,7 @@ describe.for(storeKinds)('a checkpoint (%s)', (kind) => {
     expect(first!.turns).toBe(4);
   });
 
+  // invariant: conversation-continues-newest
   test('at the end of a run only moves the point the conversation continues from, and back again', async () => {
     const talk = await openTalk(opening(kind));
     const { checkpoints } = talk.cloister;
@@ -120,6 +122,7 @@ describe.for(storeKinds)('a checkpoint (%s)', (kind) => {
     expect((await talk.cloister.runs()).length).toBe(runs + 1);
   });
 
+  // invariant: restore-is-one-record
   test('of many concurrent restores, one starts a run, and the conversation stays consistent', async () => {
     const { cloister, session, checkpoint, open } = await runInTheMiddle(kind, {}, true);
     open();
@@ -317,6 +320,7 @@ describe.for(storeKinds)('a checkpoint (%s)', (kind) => {
     expect((await cloister.replay(restored!.run)).ok).toBe(true);
   });
 
+  // invariant: checkpoint-view-by-cut
   test('two checkpoints are compared by their cells, files and tokens', async () => {
     const { cloister, session, checkpoint, open } = await runInTheMiddle(kind);
     open();
@@ -351,6 +355,7 @@ describe.for(storeKinds)('a checkpoint (%s)', (kind) => {
 });
 
 describe('on disk', () => {
+  // invariant: checkpoint-view-by-segments
   test('each has its file, with cells, windows, budgets and ledgers; contents are stored there once', async () => {
     const workspace = newWorkspace();
     const { cloister, session, checkpoint, open } = await runInTheMiddle('sqlite', { workspace });
@@ -648,6 +653,7 @@ describe('for any checkpoints and any retention rules', () => {
       expect(idsLater(left(all, now, roomy), roomy)).toEqual(idsLater(all, roomy));
     }));
 
+  // invariant: retention-thins-by-period
   test('under the cap, checkpoints that are young or requested by a person stay, and of each interval the newest', () =>
     each((all, { allMs, thinMs }) => {
       const retention = { allMs, thinMs, most: 1_000 };
@@ -669,6 +675,7 @@ describe('for any checkpoints and any retention rules', () => {
       }
     }));
 
+  // invariant: retention-requested-last
   test('over the cap, no requested checkpoint is removed before an automatic one', () =>
     each((all, retention) => {
       const kept = new Set(left(all, now, retention).map(({ id }) => id));

@@ -42,6 +42,7 @@ const open = (more: Parameters<typeof openTalk>[0] = {}): Promise<Talk> =>
 const answer = async (talk: Talk, text: string, options: Parameters<typeof takeTurn>[2] = {}): Promise<string> =>
   (await takeTurn(talk, text, options)).output;
 
+// invariant: inherit-contents-first
 test.each(['memory', 'sqlite'] as const)(
   'a turn lists, reads and overwrites the files of the turn before (%s)',
   async (store) => {
@@ -57,6 +58,7 @@ test.each(['memory', 'sqlite'] as const)(
   },
 );
 
+// invariant: inherit-own-files
 test('the files of one conversation are in no other, with no agent but their own, and with no child', async () => {
   const agents = { lead: { ...withFiles, agents: [helper] }, guest: withFiles };
   const talk = await open({ agents });

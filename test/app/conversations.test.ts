@@ -133,6 +133,7 @@ describe.for(storeKinds)('a conversation (%s)', (kind) => {
     expect((await talk.cloister.conversations.show(ref('main'))).turns).toBe(2);
   });
 
+  // invariant: conversation-one-turn-at-a-time
   test('of turns that begin at the same moment, one is accepted', async () => {
     const { tool, open } = gate();
     const talk = await openTalk({
@@ -188,6 +189,7 @@ describe.for(storeKinds)('a conversation (%s)', (kind) => {
     expect(newestPrompt(talk)).toContain('I am Ada.');
   });
 
+  // invariant: conversation-purged-is-gone
   test('with other agents attached is deleted only by force, which names them; it can be restored until it is purged', async () => {
     const talk = await openTalk({ ...opening(kind), agents: { lead: {}, scout: {} } });
     const { conversations } = talk.cloister;
@@ -249,6 +251,7 @@ describe('on disk', () => {
     expect((await historyLines(second, ref('main'))).length).toBe(4);
   });
 
+  // invariant: conversation-one-turn-at-a-time
   test('two processes take turns in one conversation one at a time, and see each other’s turns', async () => {
     const workspace = newWorkspace();
     const { tool, open, reached } = gate();

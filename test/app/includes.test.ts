@@ -36,6 +36,7 @@ test('text from files beside or below the agent is inserted in place', async () 
   expect(prompt).toBe('Before Be brief. and Deep: $& and $1, Be brief. after.\n');
 });
 
+// invariant: include-part-of-definition
 test('included text is part of the definition: recorded with the run, and a run is not resumed when it has changed', async () => {
   const folders = createFolders({
     'lead.ai': ai('', 'Style: ${include:style.md} on ${DATE}'),
@@ -87,6 +88,7 @@ describe('an include is refused, quoting what was written, when it is', () => {
     ],
   };
 
+  // invariant: include-own-folder
   test.each(Object.entries(cases))('%s', async (_, [prompt, words, prepare]) => {
     const files = {
       'secret.md': secret,
@@ -122,6 +124,7 @@ test('all problems with the includes of a file are reported together', async () 
   expect(problems).toHaveLength(3);
 });
 
+// invariant: include-own-folder
 test('whatever is written between the braces, nothing outside the folder is read', () => {
   const folders = createFolders({
     'team/lead.ai': ai(),

@@ -25,6 +25,7 @@ const openCountingReads = async (workspace: string) => {
 };
 
 describe('the history a turn is shown', () => {
+  // invariants: newest-entries-in-order, newest-entries-all-context
   test('is the same as if everything had been read, whatever fits', async () => {
     const workspace = newWorkspace();
     const talk = await openTalk({ workspace, agents: { lead: {}, scout: {} } });

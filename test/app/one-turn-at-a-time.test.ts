@@ -9,6 +9,8 @@ import { foldWorkspaceLog, conversationKey } from '../../src/app/conversations/w
 import { orderEntries } from '../../src/app/conversations/entries.ts';
 import { checkMayReadConversation, checkMayResumeRun } from '../../src/app/conversations/build-history.ts';
 import { RunLocks } from '../../src/app/conversations/active-runs.ts';
+import { conversationExtent } from '../../src/app/conversations/conversation-extent.ts';
+import type { ConversationPorts } from '../../src/app/conversations/conversation-ports.ts';
 
 const entry = (run: string, no: number, at: number, agent: string): Entry => ({
   id: `${run}/${no}`,
@@ -68,6 +70,20 @@ test('where clocks run forwards, the history is in order of time', () => {
   );
 });
 
+// invariant: checkpoint-turns-ordered
+test('a turn that is over stopped before the next one of its agent began, even if the clock was set back since', async () => {
+  const conversation = { agent: 'lead', name: 'main' };
+  const [first, second] = ['first' as RunId, 'second' as RunId];
+  const { conversations } = foldWorkspaceLog([
+    { no: 0, at: 100, record: { type: 'turn', conversation, agent: 'lead', run: first } },
+    { no: 1, at: 50, record: { type: 'turn', conversation, agent: 'lead', run: second } },
+  ]);
+  const found = conversations.get(conversationKey(conversation))!;
+  const ports = { reader: { framesUntil: async () => null } } as unknown as ConversationPorts;
+  const extent = await conversationExtent(found, found.nodes.get(first)!, { at: 110, ports });
+  expect(extent).toEqual({ newest: first });
+});
+
 test('a run that a branch began with can be resumed by its agent, which may take no other turn there', () => {
   const [conversation, branch] = [
     { agent: 'lead', name: 'main' },
@@ -106,6 +122,7 @@ test('a run that a branch began with can be resumed by its agent, which may take
   );
 });
 
+// invariant: conversation-one-turn-at-a-time
 test('an interrupted turn is locked until the next turn has its record, and then released', async () => {
   const store = memoryStore();
   const run = 'interrupted' as RunId;

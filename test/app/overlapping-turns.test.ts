@@ -71,6 +71,7 @@ const openBoth = async (store?: 'memory') => {
 const firstTurn = ['person: Hello.', 'lead: lead heard Hello.'];
 
 describe('a checkpoint of one of two overlapping turns', () => {
+  // invariant: checkpoint-cut-is-now
   test('in the middle: includes what the other had said by then, though it began later, and nothing it said later', async () => {
     const { cloister, gates, turn, letGo } = await openBoth();
     const one = await turn('lead', 'Wait north.');
@@ -108,6 +109,7 @@ describe('a checkpoint of one of two overlapping turns', () => {
     ]);
   });
 
+  // invariant: checkpoint-cut-is-now
   test('that is over, taken later: reflects the moment that turn ended', async () => {
     const { cloister, turn, letGo } = await openBoth();
     const one = await turn('lead', 'Wait north.');
@@ -147,6 +149,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   { minLength: 3, maxLength: 14 },
 );
 
+// invariant: checkpoint-covers-conversation
 test('restoring or branching finds exactly what was there when the checkpoint was taken', () =>
   fc.assert(
     fc.asyncProperty(steps, async (todo) => {

@@ -60,6 +60,7 @@ const play = async (pool: Readonly<Record<string, number>>) => {
   return { status, readyBefore, asked: lists.length, open, digs: digs.map((request) => JSON.stringify(request)) };
 };
 
+// invariants: pool-one-session, pool-changes-nothing-seen
 test('a pooled agent’s first prompt is byte for byte the same as without a pool, and nothing is left open', async () => {
   const [cold, warm] = [await play({}), await play({ digger: 1 })];
   expect(cold).toMatchObject({ status: 'completed', open: 0, asked: 2 });

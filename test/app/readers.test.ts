@@ -83,6 +83,7 @@ const drain = async (log: ReturnType<typeof open>): Promise<readonly Item[]> => 
 };
 
 describe('a reader', () => {
+  // invariant: reader-once-in-order
   test('gets everything recorded once and in order, and is told where live pieces are missing', () =>
     fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 20, size: 'max' }), async (steps) => {
@@ -220,6 +221,7 @@ describe('a reader of large items', () => {
 
   const chars = fc.constantFrom(10, 100, 10 * kib, 60 * kib, 127 * kib, 129 * kib, 500 * kib);
 
+  // invariant: reader-buffer-bounded
   test('has at most 256 KiB and one more item waiting, in any order of writes and reads', () =>
     fc.assert(
       fc.asyncProperty(
@@ -250,6 +252,7 @@ describe('a reader of large items', () => {
       { numRuns: testRuns(200) },
     ));
 
+  // invariant: reader-buffer-bounded
   test('gets live pieces only while everything waiting fits that bound', async () => {
     const log = openLarge([100 * kib]);
     log.write();

@@ -134,6 +134,7 @@ test('a sub-agent named by several agents is one agent, and a caller may ask it 
   expect(await cloister.audit(plain.run)).toMatchObject({ ok: true });
 });
 
+// invariant: resources-checked-first
 test('all problems of all files are reported together, with file and line, and nothing is opened', async () => {
   const folders = createFolders({
     'lead.ai': ai('agents: [writer, nobody]\nmodels: opnai/gpt-5\nmaxTurns: many'),
@@ -439,6 +440,7 @@ describe('a folder created by `init`', () => {
   });
 });
 
+// invariant: resources-not-shared
 test('a model is created once to check its settings, and then for each session: not to look at prices', async () => {
   const helpers = ['one', 'two', 'three'];
   const folders = createFolders({

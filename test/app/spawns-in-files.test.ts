@@ -90,6 +90,7 @@ describe('agents in `spawns`', () => {
     expect(problems[0]!.message).toMatch(/No agent "figther".*path.*beside.*\.ai-agent\.json.*home/u);
   });
 
+  // invariant: spawns-no-cycle
   test.each([
     [
       'spawn each other',
@@ -259,6 +260,7 @@ describe('the operator’s limits', () => {
     expect(gm.spawns).toMatchObject({ [key]: asked });
   });
 
+  // invariant: spawns-within-operators
   test('hold where a file says nothing; a file may ask for less; zero is zero', async () => {
     const config = { spawns: { children: 20, perMinute: 0 } };
     expect((await loaded(files('share: []', config))).spawns).toMatchObject({ children: 20, perMinute: 0, depth: 3 });
@@ -291,6 +293,7 @@ describe('the operator’s limits', () => {
     expect(problems[0]!.message).toMatch(words);
   });
 
+  // invariant: spawned-inherit-file-limits
   test('are inherited only as far as files set them, and check shows what is in effect', async () => {
     const folders = createFolders({
       'gm.ai': spawning('[fighter]', '\nlimits: { max_steps: 4, timeout_ms: 30s }'),

@@ -51,6 +51,7 @@ const stallsByAgent = async (cloister: Cloister, run: string) =>
 
 const none = { count: 0, longestMs: 0 };
 
+// invariant: stall-attributed-exactly
 test('a tool that blocks the process for five seconds is put to the account of its cell', async () => {
   const { clock, block } = stallClock();
   const agents = leadAndHand(() => {
@@ -65,6 +66,7 @@ test('a tool that blocks the process for five seconds is put to the account of i
   expect(cloister.stalls).toMatchObject({ count: 1, longestMs: 5_000, latest: [{ ms: 5_000, run, cell }] });
 });
 
+// invariant: stall-between-marks
 test('so is one that blocks after it has waited, before it returns or before it waits again', async () => {
   const { clock, block, tick } = stallClock();
   const agents = leadAndHand(async () => {
@@ -81,6 +83,7 @@ test('so is one that blocks after it has waited, before it returns or before it 
   expect(await stallsByAgent(cloister, run)).toEqual({ lead: none, hand: { count: 2, longestMs: 300 } });
 });
 
+// invariant: stall-late-tick
 test('if two cells have tools at work, a stall between their marks is counted and put to neither', async () => {
   const { clock, block, tick } = stallClock();
   const arrived = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -116,6 +119,7 @@ test('work of up to 100 ms, and waiting for however long, is no stall', async ()
   expect(cloister.stalls).toEqual({ count: 0, longestMs: 0, latest: [] });
 });
 
+// invariant: stall-watched-while-at-work
 test('the loop is watched only while a step is at work, and until the next tick', async () => {
   const watch = stallClock();
   const seen: boolean[] = [];

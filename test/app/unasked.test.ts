@@ -60,6 +60,7 @@ const endAndAudit = async (cloister: Cloister, session: RunSession): Promise<voi
   expect(await cloister.replay(session.run)).toMatchObject({ ok: true });
 };
 
+// invariant: delivered-after-taken
 test('what the root says unasked is handed out at once, marked, and delivered when the next one is asked for', async () => {
   const { cloister, session } = await open();
   const messages = session.messages()[Symbol.asyncIterator]();
@@ -109,6 +110,7 @@ test('what nobody has taken stays unread, and is handed out to whoever asks next
   expect(await nothing).toMatchObject({ done: true });
 });
 
+// invariant: awaited-answer-goes-there
 test('an answer that nobody waits for any more is handed out with the messages', async () => {
   const { cloister, session } = await open();
   const given = new AbortController();
@@ -187,6 +189,7 @@ const openUnrecorded = () => {
   return { session, delivered, say, fail };
 };
 
+// invariant: handed-out-is-logged
 test.each(['before', 'after'])(
   'what could not be recorded is not handed out, if it is asked for %s the end',
   async (when) => {

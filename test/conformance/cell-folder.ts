@@ -274,6 +274,7 @@ export const conformCellFolders = (name: string, open: () => Promise<CellFolders
   });
 
   describe(`${name} refuses`, () => {
+    // invariants: path-has-one-spelling, path-refusal-says-why
     test.each(hostilePaths)('%s', async (_title, path, why) => {
       const workspace = await openCell();
       const failures = [await failureOf(workspace.write(path, bytesOf('x'))), await failureOf(workspace.read(path))];

@@ -117,6 +117,7 @@ export const conformToolSource = (name: string, open: () => Promise<Peer>): void
       expect((await failureOf(callTool(shared, 'echo', { text: 'no' }, stop.signal))).code).toBe('tool_timeout');
     });
 
+    // invariants: mcp-reconnects-once, mcp-connection-end-fails-pending
     test('fail their pending calls when the server dies, and work again on the next call', async () => {
       const hangs = await seen('hang');
       const waiting = failureOf(callTool(shared, 'hang'));
@@ -127,11 +128,13 @@ export const conformToolSource = (name: string, open: () => Promise<Peer>): void
       expect(await Promise.all(again)).toEqual(['a', 'b']);
     });
 
+    // invariant: mcp-body-bounded
     test('that return more than the limit fail alone', async () => {
       expect((await failureOf(callTool(shared, 'large', { bytes: 25_000_000 }))).code).toBe('tool_too_large');
       expect(await callTool(shared, 'echo', { text: 'still here' })).toBe('still here');
     });
 
+    // invariants: mcp-session-shares-nothing, mcp-list-opens-connection
     test('share nothing between two sessions', async (context) => {
       if (peer.stateless === true) return context.skip();
       const before = await peer.open();
@@ -145,6 +148,7 @@ export const conformToolSource = (name: string, open: () => Promise<Peer>): void
       expect(await eventually(async () => (await peer.open()) === before)).toBe(true);
     });
 
+    // invariant: mcp-list-opens-connection
     test('are closed with the session even with calls pending, and closing again does nothing', async () => {
       const before = await peer.open();
       const listed = await list();

@@ -21,6 +21,7 @@ const countOpens = `data:text/javascript,${encodeURIComponent(`
 const agent = (models: string): string =>
   `---\ndescription: Greets.\nusage: Hello\noutput: { format: text }\nmodels: [${models}]\n---\nGreet.\n`;
 
+// invariants: config-file-read-once, config-reads-listed-files-only
 test('a command reads each config file once, whoever asks: for the default agent, for its file, for its models', async () => {
   const cwd = newFolder();
   const home = newFolder();

@@ -90,6 +90,7 @@ const inWorkspace = (args: readonly string[], workspace: string) => {
 };
 
 describe('a workspace', () => {
+  // invariant: database-meta-in-every-format
   test('says which build created it, and which build wrote to it last', async () => {
     const workspace = withMeta({ 'created-by': 'cloister 0.0.9', 'written-by': 'cloister 0.0.9' });
     await cloisterJson(['run', 'lead', 'four', '--agents', team, '--workspace', workspace]);
@@ -113,6 +114,7 @@ describe('a workspace', () => {
     expect(bytesIn(original)).toEqual(before);
   });
 
+  // invariant: database-foreign-never-written
   test.each([
     ['newer', { cloister: '99', 'written-by': 'cloister 9.9.9' }, 'Use cloister 9.9.9 or newer.'],
     ['older', { cloister: '2', 'created-by': null, 'written-by': null }, 'a build that was never released.'],
@@ -134,6 +136,7 @@ describe('a workspace', () => {
     expect(bytesIn(workspace)).toEqual(before);
   });
 
+  // invariant: database-format-found-unopened
   test('of a newer format that another process is writing to is refused, and not a byte changes', async () => {
     const source = withMeta({ cloister: '99', 'written-by': 'cloister 9.9.9' });
     using writer = open(source);

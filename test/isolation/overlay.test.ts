@@ -239,6 +239,7 @@ test('parallel sessions with different values for the same variable each send th
   );
 });
 
+// invariant: mcp-process-environment
 test('a child’s server has only the variables of the child’s config, whatever its parent’s has', async () => {
   const path = { PATH: '/usr/bin:/bin' };
   const server = (variable: string) => ({

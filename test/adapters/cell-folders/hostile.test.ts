@@ -44,6 +44,7 @@ describe('the jail refuses, without side effects', () => {
     expect(await tryPlanted(plant)).toEqual(refused(plant[3]));
   });
 
+  // invariant: jail-descriptors-only
   test.each(['runs', 'runs/r', 'runs/r/c', 'runs/r/c/outputs'])('a cell whose %s is a link', async (folder) => {
     const world = makeWorld();
     renameSync(join(world.root, folder), join(world.outside, 'moved'));
@@ -92,6 +93,7 @@ const anyPath = fc
   .array(fragment, { maxLength: 12 })
   .chain((parts) => fc.constantFrom('', '/').map((by) => parts.join(by)));
 
+// invariant: path-stays-in-outputs
 test('no path reads or changes anything outside the jail', async () => {
   const world = makeWorld();
   symlinkSync(world.outside, inside(world, 'link'));

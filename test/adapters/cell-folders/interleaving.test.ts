@@ -77,6 +77,7 @@ const pairs = Object.keys(operations).flatMap((operation) =>
   Object.keys(swaps).map((swap) => [operation, swap] as const),
 );
 
+// invariants: descriptor-one-name-at-a-time, descriptor-checks-what-it-uses, jail-descriptors-only
 test.each(pairs)('a %s never leaves the jail, whenever %s is swapped', async (operation, swap) => {
   const world = makeMirroredWorld();
   const [name, target] = swaps[swap]!(world);

@@ -32,6 +32,7 @@ conformCellFolders('a workspace in a jail', async () =>
 );
 
 describe('listing in the jail', () => {
+  // invariant: jail-lists-what-it-reads
   test('includes only readable plain files', async () => {
     const world = makeWorld();
     for (const [index, [, plant]] of [...links, ...special].entries()) {
@@ -78,6 +79,7 @@ describe('writing in the jail', () => {
     ]).toEqual([0o700, 0o600]);
   });
 
+  // invariant: jail-writes-whole-files
   test('replaces the file: a reader that holds the old one open keeps reading it', async () => {
     const world = makeWorld();
     await world.workspace.write('a', bytesOf('old'));
@@ -87,6 +89,7 @@ describe('writing in the jail', () => {
     expect(readFileSync(join(world.outside, 'kept'), 'utf8')).toBe('old');
   });
 
+  // invariant: jail-writes-whole-files
   test('removes what a crash left half-written, and leaves writes in flight alone', async () => {
     const world = makeWorld();
     await world.workspace.write('a/b', bytesOf('kept'));
@@ -106,6 +109,7 @@ describe('writing in the jail', () => {
     expect(readFileSync(world.canary, 'utf8')).toBe(canaryText);
   });
 
+  // invariant: jail-hides-host-paths
   test('refusals never name a path of the host', async () => {
     const world = makeWorld();
     const file = join(world.top, 'file');
@@ -132,6 +136,7 @@ test('opening is refused on platforms other than Linux', () => {
   }
 });
 
+// invariant: descriptor-opener-closes
 test('every descriptor is closed, however the operation ends', async () => {
   const world = makeWorld();
   symlinkSync(world.outside, join(world.outputs, 'link'));

@@ -88,6 +88,7 @@ test('layers are read in order, the shell last, and missing files are skipped', 
   expect((await world().read()).sources).toEqual(['the shell']);
 });
 
+// invariant: config-file-counts-once
 test('a file reached by several paths counts once', async () => {
   const { base, read } = world({ 'cwd/.ai-agent.json': server('x'), 'cwd/.ai-agent.env': 'oops' });
   symlinkSync(join(base, 'cwd/.ai-agent.json'), join(base, 'beside/.ai-agent.json'));

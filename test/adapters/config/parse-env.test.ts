@@ -91,6 +91,7 @@ const anything = fc.oneof(
   fc.array(fragments, { maxLength: 40 }).map((parts) => parts.join('')),
 );
 
+// invariant: env-problem-shows-no-line
 test('no text makes the parser throw, change a prototype, or miscount lines', () => {
   const before = Reflect.ownKeys(Object.prototype);
   fc.assert(
@@ -108,6 +109,7 @@ test('no text makes the parser throw, change a prototype, or miscount lines', ()
   expect(Reflect.ownKeys(Object.prototype)).toEqual(before);
 });
 
+// invariant: env-problem-shows-no-line
 test('a problem names its line and quotes nothing from it', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[a-z]{3} [0-9A-Z]{12}$/u), fc.nat(5), (secret, above) => {
@@ -117,6 +119,13 @@ test('a problem names its line and quotes nothing from it', () => {
     }),
     { numRuns: 1000 },
   );
+});
+
+// invariant: env-linear
+test('each line of a long file is read once', () => {
+  const lines = ['A="x" y', "B='z'", 'no assignment', 'C=$A # a comment'];
+  const { problems } = parseEnv(`${lines.join('\n')}\n`.repeat(50_000));
+  expect([problems.length, problems.at(-1)!.line]).toEqual([100_000, 199_999]);
 });
 
 const cases: readonly (readonly [string, string, [string, string][]])[] = [
@@ -159,6 +168,7 @@ const cases: readonly (readonly [string, string, [string, string][]])[] = [
   ],
 ];
 
+// invariant: env-expands-nothing
 test.each(cases)('%s', (_name, text, expected) => {
   expect(valuesOf(text)).toEqual(expected);
   expect(parseEnv(text).problems).toEqual([]);

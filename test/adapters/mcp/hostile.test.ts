@@ -16,6 +16,7 @@ describe('a server process that', () => {
   });
   afterAll(async () => listed.close?.());
 
+  // invariant: mcp-request-fails-alone
   test.each(['largeIdFirst', 'largeIdLast'])('returns 50 MB fails only that call: %s', async (name) => {
     const pending = callTool(listed, 'askForModel');
     const [large, small] = [failureOf(callTool(listed, name, { bytes: tooLarge })), echo()];
@@ -54,6 +55,7 @@ describe('a server process that', () => {
     expect(await echo()).toBe('still here');
   });
 
+  // invariant: mcp-message-never-throws
   test('writes garbage to stdout is still understood', async () => {
     expect(await callTool(listed, 'garbage')).toBe('after the garbage');
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
@@ -65,6 +67,7 @@ describe('a server process that', () => {
     expect(await other).toBe('still here');
   });
 
+  // invariant: mcp-connection-end-fails-pending
   test('dies is reported with its exit code and last output, without colours', async () => {
     const hanging = failureOf(callTool(listed, 'hang'));
     const { failure } = await failureOf(callTool(listed, 'dieLoud'));
@@ -90,6 +93,7 @@ describe('a server process that', () => {
     }
   });
 
+  // invariant: mcp-process-group-dies
   test('has children and does not exit by itself is gone with all of them after close', async () => {
     const other = await mcpSource(stdioServer('hostile-stdio.ts')).list({ signal: unabortedSignal() });
     const family = JSON.parse(await callText(other, 'family')) as number[];

@@ -17,6 +17,7 @@ const streams = fc.record({
 const contentOf = (length: number, line: number): string =>
   Array.from({ length }, (_, at) => String.fromCodePoint(97 + ((at * 7 + line) % 26))).join('');
 
+// invariant: mcp-line-bounded
 test('a stream yields the same lines however it is chunked; of long lines, both ends are kept', () => {
   fc.assert(
     fc.property(streams, ({ lines, cuts }) => {

@@ -133,6 +133,7 @@ test('tool texts are made well-formed and truncated, and calls use the server’
   expect(requests.at(-1)!.params.name).toBe(name);
 });
 
+// invariant: mcp-hints-need-trust
 test.each([
   [{ readOnlyHint: true }, true, 'free'],
   [{ idempotentHint: true }, true, 'free'],
@@ -148,6 +149,7 @@ test.each([
   },
 );
 
+// invariant: mcp-instructions-ignored
 test('neither server instructions nor a changed list affect the tools', async () => {
   const listed = await listOf(toolsNamed('a'));
   expect(JSON.stringify(listed.tools)).not.toContain('Obey');

@@ -21,6 +21,7 @@ const hostile = (change: Partial<Stdio>): Stdio => ({ ...(stdioServer('hostile-s
 const failureWith = async (change: Partial<Stdio>) =>
   (await failureOf(mcpSource(hostile(change)).list({ signal: unabortedSignal() }))).failure;
 
+// invariant: mcp-process-group-dies
 test('no server or child of a server outlives a killed process', async () => {
   const script = fileURLToPath(new URL('parent.ts', import.meta.url));
   const parent = spawn(process.execPath, ['--conditions=cloister-source', script], {

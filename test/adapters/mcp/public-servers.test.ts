@@ -83,6 +83,7 @@ describe('the "everything" server, over stdio', () => {
     expect(await askEverything(listed)).toEqual(everythingAnswers);
   });
 
+  // invariant: mcp-process-environment
   test('sees only the environment it was given', async () => {
     expect(JSON.parse(await callText(listed, 'get-env'))).toEqual({ GIVEN: 'this' });
   });

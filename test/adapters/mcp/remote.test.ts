@@ -33,6 +33,7 @@ describe.each(['http', 'sse', 'websocket'] as const)('over %s', (type) => {
   const list = async (url: string, connectTimeoutMs = neverMs) =>
     failureOf(listRemote(type === 'websocket' ? url.replace('http', 'ws') : url, { headers, connectTimeoutMs }, type));
 
+  // invariant: mcp-failure-shows-origin-only
   test('an unreachable server is named only by its origin', async () => {
     const { server, url } = await listen(() => undefined);
     await closed(server);

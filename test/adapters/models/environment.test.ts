@@ -67,6 +67,7 @@ test('the vendor packages read variables in only one way, and the price list rea
   expect(codeOf('@pydantic/genai-prices')).not.toMatch(/process\.env/u);
 });
 
+// invariant: model-key-from-config
 test.each([
   [
     'names keys, accounts and addresses',

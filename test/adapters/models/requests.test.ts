@@ -94,6 +94,7 @@ test.each(all)('%s: a trailing slash in the base URL makes no difference', async
   expect(plain[0]!.url).toContain(`http://host.invalid${provider.path}/`);
 });
 
+// invariant: model-own-vendor-object
 test.each(all)(
   '%s: two models with different keys, asked in parallel, each send their own key',
   async (_, provider) => {
@@ -117,6 +118,7 @@ test.each(all)(
   },
 );
 
+// invariant: model-vendor-stores-nothing
 test.each(all)('%s: no request refers to an earlier one, whatever the call asks for', async (_, provider) => {
   const providerOptions = {
     openai: { store: true, previousResponseId: 'resp_0', conversation: 'conv_0' },
@@ -150,6 +152,7 @@ test('OpenAI is asked for encrypted reasoning, for models that reason', async ()
   expect(plain!.body['include']).toBeUndefined();
 });
 
+// invariant: thinking-within-reply
 test.for<[name: keyof typeof providers, modelId: string, level: 'low' | 'high' | 'max', most: number, sent: object]>([
   // Anthropic's older models: the tokens for thinking are part of `max_tokens`, and at least 1,024.
   ['Anthropic', 'claude-sonnet-4-5', 'high', 24_576, { max_tokens: 24_576, thinking: budgetOf(16_384) }],
@@ -264,6 +267,7 @@ test.each(all.filter(([name]) => name !== 'Anthropic'))('%s: caching makes no di
   expect(full.map(({ body }) => body)).toEqual(none.map(({ body }) => body));
 });
 
+// invariant: model-key-only-to-its-url
 test.each(all)('%s: a redirect is refused, so that no key is sent elsewhere', async (_, provider) => {
   const requests: string[] = [];
   const elsewhere = createServer((request, response) => {

@@ -26,6 +26,7 @@ const text = fc
   .array(fc.constantFrom(...chars, '\u2028', '\ufeff', '\u00a0', '\ud83d', '\ude00'), { maxLength: 8 })
   .map((some) => some.join(''));
 
+// invariant: pattern-same-matches
 test('a pattern matches the same texts as in JavaScript', () => {
   let matched = 0;
   fc.assert(
@@ -52,6 +53,7 @@ const isValid = (source: string): boolean => {
   }
 };
 
+// invariant: pattern-never-approximated
 test.each([
   ['a(?=b)', 'uses a look-ahead "(?="'],
   ['a(?!b)', 'uses a look-ahead "(?!"'],

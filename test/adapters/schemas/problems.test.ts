@@ -26,6 +26,7 @@ const circle = (): unknown => {
 };
 
 describe('refused, with the location', () => {
+  // invariants: schema-fetches-nothing, schema-bounds-before-recursion
   test.each<[string, unknown, RegExp]>([
     ['text', 'fast', /^expected a schema.*"fast"/u],
     ['a list', [], /^expected a schema.*an empty list/u],
@@ -218,6 +219,7 @@ const anySchema = fc.letrec<{ schema: unknown; map: unknown; list: unknown }>((t
   };
 });
 
+// invariant: schema-passed-never-throws
 test('an accepted schema can validate any value', () => {
   let passed = 0;
   fc.assert(

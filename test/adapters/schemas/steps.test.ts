@@ -41,6 +41,7 @@ const deepValue = (levels: number): Json => {
 };
 
 describe('a value that is too costly to check is refused, the same way every time', () => {
+  // invariant: schema-verdict-by-steps
   test.each<[string, JsonObject, Json, RegExp]>([
     [
       'references that double at each of 24 levels',
@@ -161,6 +162,7 @@ describe('a pattern that cannot be checked', () => {
     expect(validate(schema, { q: 5 })).toEqual(['/q: expected string, got number']);
   });
 
+  // invariant: schema-pattern-undecided
   test.each<[string, JsonObject, Json]>([
     ['not', { not: ahead }, 'a'],
     ['oneOf', { oneOf: [ahead, { type: 'string' }] }, 'a'],

@@ -26,6 +26,7 @@ const fill = async (log: RunLog, make: ReturnType<typeof framesOf>): Promise<num
 };
 
 describe('a failed write', () => {
+  // invariants: failed-batch-fails-its-runs, batch-failure-leaves-nothing, heads-line-is-true
   test('fails the runs with frames in the batch permanently, and no later run', async () => {
     const store = await openStore(undefined, { faults: { failTransactions: [3] } });
     const [one, other, idle] = [newRun(), newRun(), newRun()];
@@ -149,6 +150,7 @@ test.skipIf(!canMount())('a full disk fails its run, and the next run works once
   await store.close();
 });
 
+// invariant: batch-failure-leaves-nothing
 test('a database locked beyond the timeout fails the batch, and the next batch works', async () => {
   const folder = newFolder();
   const store = await openStore(folder, { busyTimeoutMs: 20 });
@@ -216,6 +218,7 @@ test('a gap in the numbers fails only that run', async () => {
   expect(await store.read(other)).toHaveLength(1);
 });
 
+// invariant: writer-answers-every-batch
 test('if the writing thread dies, pending writes fail and a new thread takes over', async () => {
   const store = await openStore(undefined, { faults: { dieAt: 3 } });
   const [run, other] = [newRun(), newRun()];

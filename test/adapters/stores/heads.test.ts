@@ -136,6 +136,7 @@ describe('after a crash, what was acknowledged is there or is reported as missin
     expect((await check(writeImage(image, { 'cloister.db': undefined, [wal]: undefined }), written)).whole).toBe(0);
   });
 
+  // invariant: heads-pruned-with-empty-wal
   test('with older pages in a write-ahead log that was checkpointed and then damaged', async () => {
     const folder = newFolder();
     const store = await openStore(folder, { busyTimeoutMs: 1000 });
@@ -197,6 +198,7 @@ describe('a run that has lost its end', () => {
     ]);
   });
 
+  // invariant: heads-removed-when-found
   test('is still recognised after other runs were written and the store was closed', async () => {
     const { folder, store, run, problems } = await cut();
     const later = await writeRun(store);
@@ -209,6 +211,7 @@ describe('a run that has lost its end', () => {
 });
 
 describe('heads give a lower bound of what was there', () => {
+  // invariant: heads-lower-bound
   test('however many of them a power loss takes, the remaining run is readable', async () => {
     const { image, written } = await crashImage();
     const name = headsName(image);
@@ -260,6 +263,7 @@ describe('heads give a lower bound of what was there', () => {
     expect(named).toEqual([`frames 0 to 3 of run ${run} are missing`]);
   });
 
+  // invariant: commit-noted-before-acknowledged
   test('a batch whose heads cannot be written is not acknowledged', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
@@ -289,6 +293,7 @@ describe('heads files', () => {
     expect(existsSync(join(folder, 'heads'))).toBe(false);
   });
 
+  // invariant: heads-pruned-own-or-dead
   test('of a live process are left alone; those of a dead process are removed by the next store', async () => {
     const folder = newFolder();
     const other = startProcess('hold', folder, newRun());
@@ -306,6 +311,7 @@ describe('heads files', () => {
     expect(readdirSync(folder)).toEqual(['cloister.db']);
   });
 
+  // invariant: heads-pruned-with-empty-wal
   test('remain while a reader still sees an older state, because the write-ahead log remains too', async () => {
     const folder = newFolder();
     const store = await openStore(folder);

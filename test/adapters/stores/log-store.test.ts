@@ -28,6 +28,7 @@ const openStoreWithFates = (disk: MapDisk, fate: readonly Fate[]): MapStore => {
   });
 };
 
+// invariant: durable-after-commit
 test('whatever commits do and whenever the process ends, acknowledged frames are there and the next process continues', () =>
   fc.assert(
     fc.asyncProperty(
@@ -149,6 +150,7 @@ describe('a run that could not be released when it ended is released when the st
     expect(disk.state.owners.size).toBe(0);
   });
 
+  // invariant: writer-close-reaches-thread
   test('the thread died of it', async () => {
     const disk = newMapDisk();
     const log = await endedBadly(disk, openMapStore(disk, { dies: (batch) => batch === 2 }));

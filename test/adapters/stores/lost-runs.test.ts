@@ -210,6 +210,16 @@ test.each([
   expect(after).toEqual(before.map((one) => (one.run === runs[0] ? { ...one, state: 'damaged' } : one)));
 });
 
+// invariant: list-compares-tails
+test('the list does not read the middle of a log: damage there is found when the run is read', async () => {
+  const { folder, older } = await crashedWorkspace();
+  const before = await listIn(folder);
+  changed(folder, `UPDATE frames SET body = '{}' WHERE run = '${older}' AND no = 1`);
+  expect(await listIn(folder)).toEqual(before);
+  await expect((await openStore(folder)).read(older)).rejects.toMatchObject({ code: 'store_damaged' });
+});
+
+// invariant: list-read-last
 test('a run that another process is writing is never listed as damaged', async () => {
   const folder = newFolder();
   const other = startProcess('append', folder, newRun());

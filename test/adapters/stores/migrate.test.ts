@@ -60,6 +60,7 @@ test('a format that is not written as a number of this build is refused, as ever
   }
 });
 
+// invariant: migration-in-one-step
 test('steps run in the order of formats, and the former database is kept and readable', async () => {
   const { folder, run } = await newWorkspace();
   const before = framesIn(folder);
@@ -93,6 +94,7 @@ test('a second migration does nothing', async () => {
   expect(readdirSync(folder)).toEqual(files);
 });
 
+// invariant: migration-in-one-step
 test('a migration that fails in the middle leaves the workspace as it was, and can be repeated', async () => {
   const { folder, run } = await newWorkspace();
   const broken: readonly Migration[] = [
@@ -138,6 +140,7 @@ test('without a way to the newest format, the workspace is refused and nothing c
   });
 });
 
+// invariant: migration-alone
 test('a workspace that another process has open is refused, and works on', async () => {
   const { folder, run } = await newWorkspace();
   const script = `const { DatabaseSync } = require('node:sqlite');

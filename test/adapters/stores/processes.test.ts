@@ -18,6 +18,7 @@ test('everything acknowledged before a kill is there after it', async () => {
   expect(frames.map(({ no }) => no)).toEqual(frames.map((_, at) => at));
 });
 
+// invariant: database-created-concurrently
 test('processes create a workspace and append to it at the same time', async () => {
   const folder = newFolder();
   const runs = [newRun(), newRun(), newRun()];
@@ -154,6 +155,7 @@ test('of two stores that request a run simultaneously, one gets it', async () =>
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
 });
 
+// invariant: writer-batch-keeps-process
 test('an idle store does not keep the process alive, but a pending frame does', async () => {
   const folder = newFolder();
   const run = newRun();

@@ -42,6 +42,7 @@ describe('group commit', () => {
     expect(store.transactions() - before).toBeLessThanOrEqual(2);
   });
 
+  // invariant: writer-one-batch-in-flight
   test('what is appended when an acknowledgement arrives shares the next transaction', async () => {
     const store = await openStore();
     const runs = Array.from({ length: 20 }, newRun);
@@ -71,6 +72,7 @@ describe('group commit', () => {
 });
 
 describe('the workspace folder', () => {
+  // invariant: store-created-by-first-write
   test('is not created by reading it', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
@@ -98,6 +100,7 @@ describe('the workspace folder', () => {
     expect(readdirSync(folder)).toEqual(['cloister.db']);
   });
 
+  // invariant: database-foreign-never-written
   test('a file that is not a database is named and left alone', async () => {
     const folder = newFolder();
     mkdirSync(folder);

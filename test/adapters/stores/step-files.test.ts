@@ -107,6 +107,7 @@ test('each tool call has a step file, and each offloaded output has a file', asy
   expect(statSync(join(folder, 'runs')).mode & 0o777).toBe(0o700);
 });
 
+// invariant: step-file-catalogue-text
 test("a child's step says what was spawned, and nothing in the child's own words", async () => {
   const folder = newFolder();
   const run = await writeSteps(await openStore(folder));
@@ -192,6 +193,7 @@ test('a step that began in another process is settled by the process that contin
   expect(treeOf(join(folder, 'runs', run))).toEqual(tree);
 });
 
+// invariants: step-files-after-acknowledgement, step-file-path-checked
 test('no symlink is followed, and files that cannot be written harm no run', async () => {
   const folder = newFolder();
   const elsewhere = newFolder();
@@ -213,6 +215,7 @@ test('no symlink is followed, and files that cannot be written harm no run', asy
   expect(existsSync(join(cell, 'history', 'step_002.json'))).toBe(true);
 });
 
+// invariant: step-file-path-checked
 test('a name that is not a path segment creates no file', async () => {
   const run = newRun();
   const make = framesOf(run);

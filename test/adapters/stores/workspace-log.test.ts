@@ -59,6 +59,7 @@ describe.for(Object.entries(stores))('the workspace log of a %s store', ([, open
     await expect(store.appendRecord(turn('d'), 9)).rejects.toMatchObject({ code: 'book_moved' });
   });
 
+  // invariant: workspace-record-stale-refused
   test('a refused record does not affect the rest of its batch', async () => {
     const store = await open();
     const run = newRun();
@@ -112,6 +113,7 @@ test('both stores give the same hash for the same frames', async () => {
 });
 
 describe('a workspace log on disk', () => {
+  // invariant: workspace-record-numbered-in-transaction
   test('is written by any number of stores, and each record follows the one before it', async () => {
     const folder = newFolder();
     const some = [await openStore(folder), await openStore(folder), await openStore(folder)];
@@ -130,6 +132,7 @@ describe('a workspace log on disk', () => {
       );
   });
 
+  // invariant: workspace-record-stale-refused
   test('refuses a record that missed another process’s append', async () => {
     const folder = newFolder();
     const store = await openStore(folder);
@@ -218,6 +221,7 @@ describe('a workspace log on disk', () => {
     });
   });
 
+  // invariant: workspace-log-lost-end
   test('that has lost its end is reported as such, and is not continued', async () => {
     const folder = newFolder();
     // It stays open, so its heads stay beside the database.

@@ -80,6 +80,7 @@ describe('an allowance', () => {
     await expect(allowances.reserve(entry, { tokens: 10 })).resolves.toBeTypeOf('function');
   });
 
+  // invariant: allowance-reserved-whole
   test('is never exceeded by usage plus reservations, even after a restart', () =>
     fc.assert(
       fc.asyncProperty(
@@ -188,6 +189,7 @@ describe('an allowance', () => {
     await expect(allowances.reserve(entry, { tokens: 1 })).rejects.toMatchObject({ code: 'allowance_used' });
   });
 
+  // invariant: allowance-from-runs
   test('holds for concurrent requests and after a restart, and is renewed', async () => {
     await using folder = await temporaryFolder();
     const workspace = folder.path;

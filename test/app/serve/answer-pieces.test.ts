@@ -100,6 +100,7 @@ describe('a streamed answer', () => {
     activity: fc.boolean(),
   });
 
+  // invariant: answer-text-complete
   test('ends with the whole answer, whatever was said, repeated or left out before', () =>
     fc.assert(
       fc.asyncProperty(cases, async ({ attempts, lagAt, how, activity }) => {
@@ -113,6 +114,7 @@ describe('a streamed answer', () => {
       { numRuns: 2_000 },
     ));
 
+  // invariant: answer-text-exact
   test('is only the answer when it was said once and nothing was left out', () =>
     fc.assert(
       fc.asyncProperty(attempt, fc.boolean(), async (one, activity) => {
@@ -134,6 +136,7 @@ describe('a streamed answer', () => {
       }),
     ));
 
+  // invariant: answer-text-exact
   test('is only the answer where nothing else is wanted', () =>
     fc.assert(
       fc.asyncProperty(cases, async ({ attempts, lagAt, how, activity }) => {

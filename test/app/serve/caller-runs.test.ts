@@ -7,6 +7,7 @@ import { turn } from './client-driver.ts';
 import { gatedAgent } from './gated-agent.ts';
 import { ann, inMemory, serve } from './serving-driver.ts';
 
+// invariant: run-visible-at-once
 test('a run is in its caller’s list from the start, before it is on disk', async () => {
   await using folder = await temporaryFolder();
   const { agent, gate } = gatedAgent();

@@ -43,6 +43,7 @@ const isSettled = async (promise: Promise<unknown>): Promise<boolean> => {
   return settled;
 };
 
+// invariant: request-answered-when-client-is-asked
 test('a request is answered once all started calls wait for the client, not before', async () => {
   const { tools, client, part, call } = open();
   const [one, two] = client.definitions as [ToolDefinition, ToolDefinition];

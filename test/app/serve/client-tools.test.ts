@@ -209,6 +209,7 @@ describe('tools that cannot be accepted', () => {
 });
 
 describe('results', () => {
+  // invariant: client-results-once
   test('that no run waits for are refused, all or none, and the run keeps waiting', async () => {
     const served = await serveTools({ agents: scriptAgents().agents });
     const first = await served.ask('weather:a, time:b');
@@ -282,6 +283,7 @@ describe('results', () => {
 });
 
 describe('a run that waits for its client', () => {
+  // invariant: disconnect-ends-run
   test('ends when the call times out, and then waits for no result', async () => {
     const clock = virtualClock();
     const served = await serveTools({
@@ -346,6 +348,7 @@ describe('a run that waits for its client', () => {
     expect(await statuses(served)).toEqual(['cancelled']);
   });
 
+  // invariant: disconnect-ends-run
   test('is ended by a client that disconnects before it has read the calls', async () => {
     const served = await serveTools({ agents: scriptAgents().agents });
     const controller = new AbortController();
@@ -365,6 +368,7 @@ describe('a run that waits for its client', () => {
     expect(await statuses(served)).toEqual(['cancelled']);
   });
 
+  // invariant: served-run-waits-without-slot
   test('holds no slot meanwhile, and cannot continue when all slots are taken: no result is accepted then', async () => {
     const options = { slots: { running: 1, waiting: 0 } };
     const gate = Promise.withResolvers<string>();
@@ -441,6 +445,7 @@ describe('a run that waits for its client', () => {
     expect((await served.ask('weather:b')).status).toBe(200);
   });
 
+  // invariant: client-runs-bounded
   test('counts towards its caller’s limit of 16: at the limit, no run that could come to wait is started', async () => {
     const served = await serveTools({ agents: scriptAgents().agents });
     const waiting: ClientReply[] = [];

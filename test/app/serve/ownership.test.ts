@@ -25,6 +25,7 @@ const serveBoth = async () => {
 };
 
 describe('another caller’s run', () => {
+  // invariants: service-others-unknown, run-belongs-to-caller
   test.each(probes)('running or ended, is as unknown as one that never existed: $name', async (probe) => {
     const { server, url, gate } = await serveBoth();
     const requests = [
@@ -92,6 +93,7 @@ describe('another caller’s run', () => {
 });
 
 describe('a call of a client’s tool', () => {
+  // invariant: client-call-id-random
   test('is known only to the caller whose run waits for it', async () => {
     const language = rehearse([
       { when: { turn: 1 }, reply: { calls: [{ tool: 'weather', args: { town: 'Bonn' } }] } },

@@ -79,6 +79,7 @@ const openService = async ({ running = 1, waiting = 8 } = {}) => {
 };
 
 describe('a resident', () => {
+  // invariant: service-request-in-budget
   test('holds a slot while it works and none while it waits for mail', async () => {
     const { gate, places: slots, begin, write, served } = await openService();
     const { run, outcome } = await begin('one', { resident: true });
@@ -97,6 +98,7 @@ describe('a resident', () => {
     expect([slots.running, slots.waiting, gate.goals]).toEqual([0, 0, ['host: one', 'host: two', 'host: three']]);
   });
 
+  // invariant: resident-message-needs-slot
   test('gets a message only once it has a slot; until then the message queues', async () => {
     const { gate, places: slots, begin, settled, write } = await openService();
     const { run } = await settled();
@@ -161,6 +163,7 @@ describe('a resident', () => {
     expect(gate.goals).toEqual(['host: one', 'host: two']);
   });
 
+  // invariant: resident-works-by-status
   test('keeps its slot while one of its agents works, even if that agent replies to no one', async () => {
     const { gate, places: slots, settled, write, served } = await openService();
     const { run } = await settled('start');
@@ -257,6 +260,7 @@ test('over REST, a waiting resident makes room for others, answers when there is
   expect(await post(`/v1/runs/${run}/finish`, {})).toMatchObject({ status: 202 });
 });
 
+// invariant: residents-bounded
 test('a caller may have 64 residents; the next is refused, another caller’s is not, and one that ends makes room', async () => {
   const { gate, places: slots, begin, served } = await openService({ running: 100 });
   gate.open();

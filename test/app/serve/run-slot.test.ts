@@ -17,6 +17,7 @@ const steps: fc.Arbitrary<readonly (readonly Step[])[]> = fc.array(
   { maxLength: 30 },
 );
 
+// invariant: slot-held-once
 test('in 1,000 random sequences, a slot is held at most once, every sender gets it or leaves, and none waits while there is room', async () => {
   const seeking = { agent: 'host', caller: 'ann', callerMax: 100 };
   const other = { ...seeking, agent: 'other', caller: 'ben' };
@@ -86,4 +87,23 @@ test('in 1,000 random sequences, a slot is held at most once, every sender gets 
       ],
     },
   );
+});
+
+// invariant: slot-work-synchronous
+test('whatever runs with the slot holds it, even when what runs before releases it', async () => {
+  const request = { agent: 'host', caller: 'ann', callerMax: 1 };
+  const slots = new SlotQueue({ running: 1, runningPerAgent: 1, waiting: 10 });
+  const slot = createRunSlot(slots, request, await slots.acquire(request));
+  slot.release();
+  const other = await slots.acquire(request);
+  const held: number[] = [];
+  const all = [1, 2, 3].map(() =>
+    slot.runWithSlot(() => {
+      held.push(slots.running);
+      slot.release();
+    }),
+  );
+  other();
+  await Promise.all(all);
+  expect(held).toEqual([1, 1, 1]);
 });

@@ -98,6 +98,7 @@ describe('slots', () => {
     expect(slotLimitsFor({ running: 5 }, 2)).toMatchObject({ running: 5, runningPerCaller: 3, waitingPerCaller: 32 });
   });
 
+  // invariants: slot-first-come-first-served, slot-aborted-takes-none
   test('go to the first request that fits its limits, and never exceed the maximum', () =>
     fc.assert(
       fc.asyncProperty(options, fc.array(step, { maxLength: 60, size: 'max' }), async (given, steps) => {
@@ -204,6 +205,7 @@ describe('requests', () => {
     expect((await ask('/v1/yes', { json: { input: 'Go.' } })).status).toBe(200);
   });
 
+  // invariant: slot-aborted-takes-none
   test('that are abandoned in the queue leave it, and their agent is never asked', async () => {
     const { agent, gate } = gatedAgent();
     const { server, token } = await serveAgents({ agents: [agent], slots: { running: 1, waiting: 1 } });

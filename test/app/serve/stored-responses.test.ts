@@ -94,6 +94,7 @@ describe('a response of a run whose client has tools', () => {
     expect(stableFields((await read(first.id)).body)).toEqual(stableFields(first));
   });
 
+  // invariant: responses-own-only
   test('is as unknown to another caller as one that never existed, whatever the run does', async () => {
     const { post, results, read } = await served();
     const never = 'resp_00000000-0000-4000-8000-000000000000';
@@ -111,6 +112,7 @@ describe('a response of a run whose client has tools', () => {
     expect((await read(yours.id, 'me')).status).toBe(404);
   });
 
+  // invariant: responses-bounded
   test('is kept for the 16 newest ended runs; reading an older one reports that', async () => {
     const { post, results, read } = await served();
     const ask = async (goal: string, as = 'me'): Promise<readonly [Response, Response]> => {
@@ -133,6 +135,7 @@ describe('a response of a run whose client has tools', () => {
   });
 });
 
+// invariant: responses-bounded
 test('is kept up to the newest 256 KiB of answers of one run', () => {
   const spent = { inputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 1 };
   const parts = new RequestStates();

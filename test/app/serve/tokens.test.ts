@@ -28,6 +28,7 @@ const entry = (name: string, more: Partial<TokenEntry> = {}): TokenEntry => ({
 });
 
 describe('a token', () => {
+  // invariant: token-check-takes-equal-time
   test('is compared once, in full, whether it is the first, the last, an expired one or none', () => {
     const entries = Array.from({ length: 20 }, (_, place) => entry(`t${place}`, place === 7 ? { expiresAt: 5 } : {}));
     const book = new TokenRegistry(entries, () => 10);
@@ -42,6 +43,7 @@ describe('a token', () => {
     expect(holders).toEqual(['t0', 't19', undefined, undefined, undefined, undefined]);
   });
 
+  // invariant: token-stored-as-hash
   test('is random, and only its hash is kept', () => {
     const [one, other] = [makeToken(), makeToken()];
     expect(one).toMatch(/^clo_[\w-]{43}$/u);
@@ -63,6 +65,7 @@ describe('a token', () => {
     expect([response.status, await response.json()]).toMatchObject([401, { error: { code: 'token_refused' } }]);
   });
 
+  // invariant: service-others-unknown
   test('reaches its own agents; others are as unknown as those that do not exist', async () => {
     const tokens = [entry('ann', { agents: ['one'] }), entry('ben')];
     const { server } = await serveAgents({ agents: [agent('one'), agent('hidden')], tokens });
@@ -106,6 +109,7 @@ describe('a budget', () => {
     );
   });
 
+  // invariant: service-request-in-budget
   test('of a client cannot be raised by it', async () => {
     const tokens = [entry('ann', { budget: { tokens: 10 } }), entry('ben')];
     const { server } = await serveAgents({ agents: [agent('yes')], tokens });

@@ -33,6 +33,7 @@ const turns = async (): Promise<undefined> => {
 };
 
 describe('a reader waiting for the next event', () => {
+  // invariant: reader-released-on-leave
   test('leaves immediately', async () => {
     const { agent, gate } = gatedAgent();
     await using cloister = await inMemory(agent);

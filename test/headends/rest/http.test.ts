@@ -121,6 +121,7 @@ describe('a run', () => {
     },
   );
 
+  // invariant: served-run-ends-with-client
   test('ends when its client disconnects, unless it was asked to keep running', async () => {
     const { ana, ben } = await serveTwoCallers();
     const leaving = new AbortController();
