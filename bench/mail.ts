@@ -38,22 +38,23 @@ const createWorld = (): RunPorts => {
 const twoCells = () => {
   const world = createWorld();
   const run = new LocalRun(world, async () => Promise.reject(new Error('no children')), 0);
-  const cellOf = (name: string): LocalContext =>
-    new LocalContext(
-      run,
-      {
-        cell: `${name}-1` as CellId,
-        agent: agent(name),
-        depth: 0,
-        parent: null,
-        deadline: 0,
-        ancestry: [],
-        createdAt: 0,
-        goal: null,
-      },
-      run.accountFor(`${name}-1` as CellId, null, {}),
-    );
-  return { run, writer: cellOf('writer'), reader: cellOf('reader') };
+  const cellOf = (name: string): LocalContext => {
+    const cell = `${name}-1` as CellId;
+    const seed = {
+      cell,
+      agent: agent(name),
+      depth: 0,
+      parent: null,
+      deadline: 0,
+      ancestry: [],
+      createdAt: 0,
+      goal: null,
+    };
+    const birth = { ...seed, agent: name, digest: seed.agent.digest, caps: {} };
+    run.write(cell, 0, { type: 'open', recordedBy: run.recordedBy, birth }, { childAgent: seed.agent });
+    return new LocalContext(run, seed, run.accountFor(cell, null, {}));
+  };
+  return { writer: cellOf('writer'), reader: cellOf('reader') };
 };
 
 export const sendThroughLedger = async (text: string): Promise<void> => {
