@@ -153,7 +153,7 @@ export type {
   RunCommandTable,
   StartedAgent,
 } from './run-command.ts';
-export type { RunListener, RunPorts, RunResources, SharedRunPorts } from './run-ports.ts';
+export type { RunListener, RunPorts, RunResources, SessionWorld, SharedRunPorts } from './run-ports.ts';
 export type { AgentMessage, Answer, LiveAgent, RunSession, TeamSession } from './run-session.ts';
 export type { Cost, Model, ModelSummary, Price, ModelReply, ReplyPart, Usage } from './model.ts';
 export type {

@@ -41,6 +41,10 @@ export type SharedRunPorts = {
   lane(name: string): Semaphore | undefined;
 };
 
+/** What a session is given of all this: nothing that leads to the run, its log or its listener. */
+export type SessionWorld = Pick<SharedRunPorts, 'validate' | 'windowLimitFor' | 'groupTokens' | 'readBlob'> &
+  Pick<RunResources, 'onClosing'>;
+
 /** The models and tools of one run's sessions. */
 export type RunResources = {
   /**

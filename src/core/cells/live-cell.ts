@@ -11,6 +11,7 @@ import type {
   OutsideSpawn,
   Redact,
   RunPorts,
+  SessionWorld,
   ShownWindow,
   StartedAgent,
 } from '#contracts';
@@ -44,6 +45,8 @@ export interface LiveCell extends Omit<CellPort, RunOwnMembers> {
     readonly startedAt: number;
     readonly format: number;
     readonly amendments: Amendments;
+    /** For its sessions. */
+    readonly world: SessionWorld;
     /** The number of the run's next frame. */
     readonly nextFrame: number;
     /** The run's recorded log, on resume and replay. */

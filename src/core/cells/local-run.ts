@@ -18,6 +18,7 @@ import type {
   RecordType,
   Redact,
   RunPorts,
+  SessionWorld,
 } from '#contracts';
 import { Door } from '#core/crossings';
 import { Account, Accounts, hasMailbox } from '#core/events';
@@ -27,6 +28,7 @@ import { readReceived } from './received-crossings.ts';
 import type { ReceivedCrossing } from './received-crossings.ts';
 import type { SettleRecord } from './begin-record.ts';
 import type { StartedChild } from './started-child.ts';
+import { LocalSessionWorld } from './local-session-world.ts';
 import { MailDelivery } from './mail-delivery.ts';
 import type { LiveCell, RunChild } from './live-cell.ts';
 import type { RecordedRun } from './recorded-run.ts';
@@ -36,6 +38,8 @@ type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly CellId[
 
 export class LocalRun {
   readonly ports: RunPorts;
+  /** What its sessions get of the ports. */
+  readonly world: SessionWorld;
   readonly #runChild: RunChild;
   /** Decides and records what crosses between its cells. */
   readonly door: Door;
@@ -67,6 +71,7 @@ export class LocalRun {
 
   constructor(ports: RunPorts, runChild: RunChild, startedAt: number, past?: RecordedPast) {
     this.ports = ports;
+    this.world = new LocalSessionWorld(ports);
     this.#runChild = runChild;
     this.recorded = past?.recorded ?? null;
     this.replaying = past?.replaying ?? null;

@@ -18,11 +18,17 @@ export const sessionPorts = (agent: Agent, world: RunPorts, runtime: LiveCell): 
   try {
     const resources = world.resources.resourcesFor(agent, undefined, without);
     // probe: session-ports
-    return { ...resources, ...forkModels(agent, world, runtime), ...compaction(agent), tools, world };
+    return {
+      ...resources,
+      ...forkModels(agent, world, runtime),
+      ...compaction(agent),
+      tools,
+      world: runtime.liveRun.world,
+    };
   } catch (error) {
     const setupFailure: Failure =
       error instanceof CloisterError ? error.failure : { code: 'defect', detail: String(error) };
-    return { models: [], sources: [], setupFailure, tools, world };
+    return { models: [], sources: [], setupFailure, tools, world: runtime.liveRun.world };
   }
 };
 

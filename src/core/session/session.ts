@@ -43,7 +43,7 @@ const runOpenSession = async (session: Session, first: ReceiveResult | null): Pr
   } catch (error) {
     return stoppedOutcome(session, failureFrom(error));
   } finally {
-    for (const source of session.sources) ports.world.resources.onClosing?.(source.close());
+    for (const source of session.sources) ports.world.onClosing?.(source.close());
   }
 };
 

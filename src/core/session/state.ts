@@ -14,7 +14,7 @@ import type {
   SourceUse,
   ToolSchema,
   CheckSteps,
-  RunPorts,
+  SessionWorld,
 } from '#contracts';
 import type { Cell } from '#core/memory';
 import type { ContextWindow } from '#core/memory';
@@ -34,9 +34,7 @@ export type SessionPorts = {
   checkAnswer?(value: Json): readonly string[];
   /** Begins a child that summarises this text; null if that is not possible. */
   compact?(session: Session, text: string): PendingOperation<ChildOperation> | null;
-  readonly world: Pick<RunPorts, 'validate' | 'windowLimitFor' | 'groupTokens' | 'readBlob'> & {
-    readonly resources: Pick<RunPorts['resources'], 'onClosing'>;
-  };
+  readonly world: SessionWorld;
 };
 
 /** The state that the turns of one session share. A replay rebuilds all of it. */

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import type { CellId, RunId } from '#base';
 import { Directory, Mailbox } from '#core/bus';
-import type { RunPorts } from '#contracts';
+import type { RunPorts, StepContext } from '#contracts';
 import { LocalContext, LocalRun } from '#core/cells';
 import type { LiveCell } from '#core/cells';
 import { Door } from '#core/crossings';
@@ -11,6 +11,7 @@ import { Account, Accounts } from '#core/events';
 import { Cell } from '#core/memory';
 import { buildAgent } from '#core/orchestration';
 import { MailDelivery } from '../../../src/core/cells/mail-delivery.ts';
+import { sessionPorts } from '../../../src/core/orchestration/session-ports.ts';
 
 const agent = buildAgent(
   { name: 'one', description: 'Works.', prompt: 'Work.', messages: ['parent', 'children'] },
@@ -24,6 +25,8 @@ const openRun = () => {
   const ports = {
     run: 'ce1100000002' as RunId,
     log: { append: () => undefined, durable: () => undefined, close: async () => undefined },
+    listener: { onFrame: () => undefined },
+    validate: () => [],
     clock: { now: () => 0, timer: () => () => undefined },
     ids: { random: () => `${++ids}` },
     storeBlob: async () => '',
@@ -45,7 +48,10 @@ const openRun = () => {
   ];
   const message = { kind: 'send', id: 'm-1', to: 'one', text: 'Hello.', correlation: null, reads: [] } as const;
   children[0]!.port.begin({ do: 'post', name: 'tool:send_message', request: { ...message, to: 'parent' } });
-  return { run, root, child: children[0]!, pending };
+  let step: StepContext | undefined;
+  const work = (context: StepContext) => new Promise<never>(() => (step = context));
+  root.port.begin({ do: 'step', name: 'tool:look', repeat: 'free', timeoutMs: 1, timeoutCode: 'tool_timeout', work });
+  return { run, root, child: children[0]!, pending, step: step! };
 };
 
 /** Everything that code can reach from a value: properties, getters, results of getters, prototypes, entries of collections. */
@@ -75,14 +81,17 @@ const runSide = [LocalContext, LocalRun, MailDelivery, Directory, Mailbox, Door,
 
 // invariant: port-operations-are-data
 test.each(['root', 'child'] as const)(
-  'nothing of the run, and no cell, is reachable from the port of the %s',
+  'nothing of the run, and no cell, is reachable from what the session of the %s gets',
   (which) => {
     const opened = openRun();
     const world = { workspaces: { open: () => ({}) as never }, readBlob: async () => new Uint8Array() };
     const cell = new Cell(opened[which].port, 'ce1100000002' as RunId, world);
-    const found = reachable([cell, cell.runtime, ...opened.pending]);
+    const { run, pending, step } = opened;
+    const found = reachable([cell, cell.runtime, ...pending, sessionPorts(agent, run.ports, opened[which]), step]);
     expect(found.size).toBeGreaterThan(50);
     for (const one of found) expect(runSide.find((type) => one instanceof type)?.name).toBeUndefined();
+    const { ports } = run;
+    expect([ports, ports.log, ports.listener!, ports.resources].filter((one) => found.has(one))).toEqual([]);
   },
 );
 

@@ -121,6 +121,20 @@ test.for(forgeries)('%s is not content that crossed', ([, forge]) => {
   expect(() => door.check(forge(crossed) as Crossed, helper)).toThrow('did not cross');
 });
 
+// invariant: seal-is-private
+test('whatever is replaced in the class of a crossing, a forgery is refused', () => {
+  const door = doorOf();
+  const crossed = crossGoal(door);
+  const holders = [crossed.constructor, Reflect.getPrototypeOf(crossed)!];
+  const methods = holders.flatMap((holder) => Reflect.ownKeys(holder).map((key) => [holder, key] as const));
+  for (const [holder, key] of methods) {
+    const before = Reflect.get(holder, key) as unknown;
+    const isReplaced = typeof before === 'function' && Reflect.set(holder, key, () => true);
+    expect(() => door.check({ ...crossed } as Crossed, helper), String(key)).toThrow('did not cross');
+    if (isReplaced) Reflect.set(holder, key, before);
+  }
+});
+
 // invariant: door-only-way-in
 test('what crossed into one cell is not accepted by another', () => {
   const door = doorOf();
