@@ -73,6 +73,38 @@ export const spawnedLeaks: readonly MailLeak[] = [
 
 export const mailLeaks: readonly MailLeak[] = [
   {
+    name: 'unread mail is handed to the next cell of that name',
+    edits: [
+      // Nobody notices that it never crossed into its reader.
+      { probe: 'ledger-check-crossed', put: '' },
+      {
+        probe: 'mailbox-put-again',
+        put: '$(whole)\n    ((this as any).planted ??= new Map()).set(message.seq, crossed);',
+      },
+      {
+        probe: 'directory-remove-member',
+        put: `$(whole)
+    const left = member.mailbox.unread.map(({ seq }) => (member.mailbox as any).planted.get(seq));
+    ((this as any).planted ??= new Map()).set(member.agent, left.filter(({ kind }) => kind !== 'result'));`,
+      },
+      {
+        probe: 'directory-add-member',
+        // Before its own mail, whose numbers begin with 0.
+        put: `$(whole)
+    const left = ((this as any).planted?.get(entry.agent) ?? []).map((one: any, no: number) =>
+      ({ ...one, cell: entry.cell, to: entry.cell, seq: no / 1_000 - 0.5 }));
+    (this as any).planted?.delete(entry.agent);
+    (member as any).planted = left;
+    for (const one of left) member.mailbox.put(one);`,
+      },
+      {
+        probe: 'mail-register',
+        put: `$(whole)
+    for (const one of (this.directory.get(cellId) as any)?.planted ?? []) address.receivedCrossings.addMail(one, 0);`,
+      },
+    ],
+  },
+  {
     name: 'an agent is told that another has ended that it may not write to',
     edits: [
       { probe: 'directory-ended-to', put: 'this.#members.values()' },

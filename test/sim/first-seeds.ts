@@ -61,7 +61,7 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['a branch loses the earlier history', 1_784],
   ['mail leaves the mailbox when a receive begins, not when it settles', 1_968],
   ['settlements are delivered in the order begun, not in the order recorded', 2_658],
-  ['a namesake gets the mail of another agent', 3_269],
+  ['a namesake gets the mail of another agent', 1_240],
   ['the log does not show that a hold was granted later', 1_349],
   ['a step that is stopped while it waits for its hold still gets it', 4_275],
   ['a failure blocks direct dependents but not indirect ones', 1_155],

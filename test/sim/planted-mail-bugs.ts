@@ -19,12 +19,25 @@ export const mailBugs: readonly Bug[] = [
     "if ($(test)) { $(consequent) directory.get(cell)?.mailbox.take({ channel: 'any', max: 100 }); }",
   ),
   // invariant: mail-addressed-to-a-cell
-  bug(
-    'a namesake gets the mail of another agent',
-    'post-deliver-letter',
-    `const named = $(expression.expression.callee.object.object)?.name;
-      [...directory.all].find(({ name }) => name === named)?.mailbox.put($(expression.expression.arguments.0));`,
-  ),
+  {
+    name: 'a namesake gets the mail of another agent',
+    edits: [
+      // Nobody notices that it never crossed into its reader.
+      { probe: 'ledger-check-crossed', put: '' },
+      {
+        probe: 'post-deliver-letter',
+        put: `const named = $(expression.expression.callee.object.object)?.agent;
+    [...directory.all].find(({ agent }) => agent === named)?.mailbox.put($(expression.expression.arguments.0));`,
+      },
+      {
+        probe: 'mail-deliver-address',
+        put: `const named = this.directory.get(crossed.cell)?.agent;
+      const namesake = [...this.directory.all].find(({ agent }) => agent === named)?.cell;
+      const $(declarations.0.id) = this.#addresses.get(isMessage(crossed) && namesake !== undefined ? namesake : crossed.cell);`,
+      },
+    ],
+    judges: ['messages are received once, in order', 'each message is shown once'],
+  },
   bug(
     'a sender’s latest message comes first',
     'mailbox-taken',

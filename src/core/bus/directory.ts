@@ -69,6 +69,7 @@ export class Directory {
       subscriptions: new Set(),
       ended: [],
     };
+    // probe: directory-add-member
     this.#members.set(entry.cell, member);
     if (entry.parent !== null) addTo(this.#byParent, entry.parent, member);
     for (const name of memberNames(entry)) addTo(this.#byName, name, member);

@@ -54,6 +54,7 @@ export class MailDelivery {
   /** A cell that mail can reach has come to life. */
   register(address: MailAddress): void {
     const { cellId } = address;
+    // probe: mail-register
     this.#addresses.set(cellId, address);
     for (const { crossed, frame } of this.#kept?.get(cellId) ?? []) receive(address, crossed, frame);
     this.#kept?.delete(cellId);
@@ -79,6 +80,7 @@ export class MailDelivery {
     if (record.type !== 'post' && record.type !== 'mail' && record.type !== 'settle') return;
     for (const crossed of contents) {
       if (crossed.kind !== 'note' && !isMessage(crossed)) continue;
+      // probe: mail-deliver-address
       const address = this.#addresses.get(crossed.cell);
       if (address !== undefined) receive(address, crossed, frame);
       else if (this.directory.get(crossed.cell) !== undefined) this.#keep(crossed, frame);

@@ -50,6 +50,7 @@ export class Ledger {
 
   /** Throws unless this content crossed in this run, into this cell. */
   check(crossed: Crossed, cell: CellId): void {
+    // probe: ledger-check-crossed
     if (!isSealedBy(this, crossed) || crossed.cell !== cell || crossed.to !== cell)
       throw new CloisterError('defect', `Content was put into ${cell} that did not cross into it.`);
   }
