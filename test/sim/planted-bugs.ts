@@ -99,8 +99,8 @@ export const bugs: readonly Bug[] = [
     'reply-cap-caps',
     `caps: $(value).map((caps) => ({
       ...caps,
-      tokens: (caps.tokens ?? Infinity) - $(value.object).spent(0).inputTokens,
-      nanoUsd: (caps.nanoUsd ?? Infinity) - ($(value.object).spent(0).usd ?? 0) * 1e9,
+      tokens: (caps.tokens ?? Infinity) - $(value.object).spent.inputTokens,
+      nanoUsd: (caps.nanoUsd ?? Infinity) - ($(value.object).spent.usd ?? 0) * 1e9,
     }))`,
   ),
   bug('a cell that cost more than its hold goes on', 'reply-overdrawn', ''),
