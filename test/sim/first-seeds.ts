@@ -63,6 +63,7 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['settlements are delivered in the order begun, not in the order recorded', 2_658],
   ['a namesake gets the mail of another agent', 1_240],
   ['the log does not show that a hold was granted later', 1_349],
+  ['a cell that cost more than its hold goes on', 3_630],
   ['a step that is stopped while it waits for its hold still gets it', 4_275],
   ['a failure blocks direct dependents but not indirect ones', 1_155],
   ['ready tasks are forgotten when the rest is skipped', 1_155],

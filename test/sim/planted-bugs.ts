@@ -167,9 +167,9 @@ export const bugs: readonly Bug[] = [
   bug(
     'a workspace record counts as written before it is',
     'page-written',
-    `if (page.after !== undefined) {
+    `if (item.after !== undefined) {
       $(declarations.0.init.argument.object);
-      return page.after + 1;
+      return item.after + 1;
     }
     $(whole)`,
   ),
