@@ -55,6 +55,10 @@ test('a name that the source no longer has is found', () => {
   ]);
 });
 
+test('a variable that only a comment names is found', () => {
+  expect(unknownNames([{ probe: 'page-written', put: 'page;' }])).toEqual(['page']);
+});
+
 const file = 'some.ts';
 const kindAfter = (text: string): string => pointsIn(file, text)[0]!.node.type;
 

@@ -5,21 +5,41 @@ import { applyEdits } from './apply-edits.ts';
 import type { Edit } from './apply-edits.ts';
 import { root } from './folders.ts';
 import { parseSource, probePoint, sourceFiles, walk } from './probes.ts';
-import type { SyntaxNode } from './probes.ts';
+import type { ProbePoint, SyntaxNode } from './probes.ts';
 
 /** A variable must be one of the file, of the plant itself or of the language; a member must be one of some file. */
 export const unknownNames = (edits: readonly Edit[]): readonly string[] =>
   [...applyEdits(edits)].flatMap(([file, text]) => {
-    const before = wordsOf(edits.map(({ probe }) => probePoint(probe)).find((point) => point.file === file)!.text);
+    const before = variablesIn(edits.map(({ probe }) => probePoint(probe)).find((point) => point.file === file)!);
     const nodes = [...walk(parseSource(file, text))];
-    const members = new Set(nodes.flatMap(memberOf));
     const declared = new Set(nodes.flatMap(declaredBy));
-    const names = nodes.filter(isIdentifier).filter(({ name }) => !before.has(name) && !declared.has(name));
-    const unknown = names.filter((node) =>
-      members.has(node) ? !allWords().has(node.name) && !(node.name in Array.prototype) : !(node.name in globalThis),
-    );
-    return [...new Set(unknown.map(({ name }) => name))];
+    const members = new Set(nodes.flatMap(memberOf));
+    const isUnknown = (node: Identifier): boolean =>
+      members.has(node)
+        ? !allWords().has(node.name) && !(node.name in Array.prototype)
+        : !before.has(node.name) && !declared.has(node.name) && !(node.name in globalThis) && node.name !== 'const';
+    return [
+      ...new Set(
+        nodes
+          .filter(isIdentifier)
+          .filter(isUnknown)
+          .map(({ name }) => name),
+      ),
+    ];
   });
+
+const known = new Map<string, ReadonlySet<string>>();
+
+/** Words in comments are no variables. */
+const variablesIn = ({ file, text }: ProbePoint): ReadonlySet<string> => {
+  const found = known.get(file);
+  if (found !== undefined) return found;
+  const nodes = [...walk(parseSource(file, text))];
+  const members = new Set(nodes.flatMap(memberOf));
+  const names = nodes.filter(isIdentifier).flatMap((node) => (members.has(node) ? [] : [node.name]));
+  known.set(file, new Set(names));
+  return known.get(file)!;
+};
 
 /** Where plants leave something for each other. */
 const own = ['planted'];
