@@ -2,7 +2,7 @@
 //
 //   format-in-first-record. The first record of a run says its format and the build that wrote it, in every format, past and
 //       future.
-//   format-for-life. A run keeps its format for its whole life: whichever build continues it, it writes that format.
+//   format-for-life. Whichever build continues a run, it writes the format that the run began with.
 import { CloisterError } from './errors/index.ts';
 import type { RunId } from './ids.ts';
 

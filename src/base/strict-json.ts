@@ -1,10 +1,8 @@
 // Parses untrusted JSON: JSON.parse, after a scan for what it would accept or could not handle.
 //
-//   strict-json-no-duplicate-key. A duplicate key is refused, because two readers of one request must not see different
-//       values.
+//   strict-json-no-duplicate-key. Two readers of one request must not see different values.
 //   strict-json-bounded-depth. Text that is nested too deeply, or that sets `__proto__`, never becomes an object.
-//   strict-json-bounded-values. The number of values is bounded, so that processing each value of a text of some megabytes
-//       does not take seconds.
+//   strict-json-bounded-values. Processing each value of a text of some megabytes must not take seconds.
 import type { Json } from './json.ts';
 
 export type StrictJson = { readonly value: Json } | { readonly problem: string };

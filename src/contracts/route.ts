@@ -1,7 +1,6 @@
 // What a protocol headend provides to the HTTP headend: routes, and how to format their errors.
 //
 //   route-behind-gate. A route is reached only after the gate has checked host, origin, token, rate and body.
-//   route-returns-data. A route returns data; only the HTTP headend turns it into bytes.
 import type { ErrorClass, ErrorCode, Json, JsonObject, LimitName, StrictJson } from '#base';
 import type { Caller } from './agent-service.ts';
 

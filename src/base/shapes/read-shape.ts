@@ -1,7 +1,7 @@
 // Reads a value by its shape: what fits is converted and kept, everything else is reported.
 //
-//   shape-reports-all. All problems of a value are reported, unknown keys of an object first; nothing is thrown.
-//   shape-own-keys. Only own keys count, so `constructor` is an unknown key like any other.
+//   shape-reports-all. All problems of a value, unknown keys of an object first; nothing is thrown.
+//   shape-own-keys. `constructor` is an unknown key like any other.
 import { isObject, nearestName } from '#base';
 import type { JsonObject } from '#base';
 import { showValue } from './show-value.ts';

@@ -2,7 +2,6 @@
 //
 //   shape-equals-schema. `readShape` accepts what the schema of `jsonSchemaOf` accepts. Only a rule without a schema, and a
 //       value that exists in code only, are more than a schema can say.
-//   shape-is-data. Shapes are plain data, frozen by nobody and changed by nobody: `{ ...shape, about }` is another shape.
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 

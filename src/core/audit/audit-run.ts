@@ -1,6 +1,6 @@
 // Audits a whole run from its log alone: everything that was recorded, crossed, shown and spent.
 //
-//   audit-never-throws. Never throws because of what the log contains: an unreadable frame is reported like any other problem.
+//   audit-never-throws. Whatever the log contains: an unreadable frame is reported like any other problem.
 import { readRecordedBy } from '#base';
 import type { RunId } from '#base';
 import type { AuditReport, Frame } from '#contracts';

@@ -1,7 +1,7 @@
 // Finds where two cells diverge: the first operation that differs, and what each cell did.
 //
-//   diff-ignores-times-and-ids. Times, ids and the run's name are ignored. So are the ids that a provider gives to calls, and
-//       the order in which several children answer.
+//   diff-ignores-times-and-ids. Also the run's name, the ids that a provider gives to calls, and the order in which several
+//       children answer.
 //   diff-sides-differ-in-text. The descriptions of the two sides are never the same text.
 import { canonicalJson, isObject, isSameJson } from '#base';
 import type { CellId, Hash, Json } from '#base';

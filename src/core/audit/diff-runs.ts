@@ -1,6 +1,6 @@
 // Compares two runs: which cells did the same, and where the others diverge.
 //
-//   diff-reads-frames-only. Reads frames only; an incomplete log is compared as far as it goes.
+//   diff-reads-frames-only. An incomplete log is compared as far as it goes.
 //   diff-is-symmetric. A run equals itself, and swapping the two runs swaps the sides and nothing else.
 import { isSameJson } from '#base';
 import type { CellId, Json, RunId } from '#base';

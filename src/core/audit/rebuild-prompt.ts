@@ -2,7 +2,7 @@
 //
 //   audit-sources-own-records. A source is looked up only among the cell's own settled operations, its own ledger and its own
 //       definition.
-//   audit-guesses-nothing. A segment that cannot be rebuilt has no part; nothing is guessed.
+//   audit-guesses-nothing. A segment that cannot be rebuilt has no part.
 import { zeroHash } from '#base';
 import type { Hash } from '#base';
 import type { Attempt, AgentDefinition, Origin, PromptPart, SegmentRecord, Source, ViewChange } from '#contracts';

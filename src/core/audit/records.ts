@@ -1,7 +1,7 @@
 // Splits the log into the records of each cell: the only records its prompts may be made from.
 //
-//   audit-reads-in-order. Reads only frames, in order: at each frame it knows what was recorded so far, and nothing later.
-//   audit-records-judge-nothing. Judges nothing: a record that does not fit is skipped, and the checks report it.
+//   audit-reads-in-order. At each frame it knows what was recorded so far, and nothing later.
+//   audit-records-judge-nothing. A record that does not fit is skipped, and the checks report it.
 import { readRecordedBy, unknownKind } from '#base';
 import type { CellId, Hash, Json } from '#base';
 import type {

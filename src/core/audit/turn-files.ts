@@ -1,7 +1,7 @@
 // What a turn of a conversation leaves to the next turn of its agent: its files, and the outputs that it can read by name.
 //
-//   turn-files-from-its-log. Derived from the turn's log alone: its first frame says what it took over, the other frames what
-//       it added. Only writes that settled count.
+//   turn-files-from-its-log. The first frame says what the turn took over, the other frames what it added. Only writes that
+//       settled count.
 import type { Hash } from '#base';
 import { sha256, utf8Bytes } from '#base';
 import { decodeInheritedFiles } from '#contracts';

@@ -4,8 +4,7 @@
 //       reply that called it.
 //   written-files-uncertain-apart. Writes that may or may not be on disk are listed separately: a write that was in flight,
 //       failed, or overlapped the write that settled last. A refused write leaves nothing.
-//   written-files-never-throw. Never throws because of what the log contains, and guesses nothing: an undeterminable write is
-//       a problem.
+//   written-files-never-throw. Whatever the log contains; and nothing is guessed: an undeterminable write is a problem.
 import { sha256, utf8Bytes } from '#base';
 import type { CellId, Hash, Json, JsonObject } from '#base';
 import type { Birth, Frame, FrameRecord, ModelReply, ReplyPart, ToolSchema } from '#contracts';

@@ -1,9 +1,8 @@
 // The mailbox of one cell: messages sent to it and not delivered yet, in log order.
 //
-//   mailbox-hands-out-once. A message is handed out once, to the waiter that has waited longest for a match; putting it again
-//       changes nothing.
-//   mailbox-one-asker. A piece of work is for one asker: it gets all mail of the sender of the oldest message, if that sender
-//       asks something. Otherwise it gets the mail of all senders that ask nothing. The rest stays here.
+//   mailbox-hands-out-once. To the waiter that has waited longest for a match; putting a message again changes nothing.
+//   mailbox-one-asker. A piece of work gets all mail of the sender of the oldest message, if that sender asks something.
+//       Otherwise it gets the mail of all senders that ask nothing. The rest stays here.
 //   mailbox-bounded-per-sender. What one sender may have unread is bounded by number and bytes, so no sender learns how much
 //       others have written. The result of a child always fits, because each child has only one.
 import { utf8Bytes } from '#base';

@@ -3,7 +3,7 @@
 //   child-gets-what-is-named. A child gets what its caller's request names, under the grants of its own definition, and
 //       nothing else.
 //   child-caps-from-definitions. Its caps and its deadline come from definitions: its own and its ancestors'.
-//   child-refusal-costs-nothing. What is refused costs nothing: no cell, and no spawn is counted.
+//   child-refusal-costs-nothing. No cell, and no spawn is counted.
 import { sha256 } from '#base';
 import type { CellId, Failure } from '#base';
 import type { Agent, Amounts, Budget, ChildRequest, SpawnedChild, SpawnIdentity } from '#contracts';

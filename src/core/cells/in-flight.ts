@@ -1,6 +1,6 @@
 // One cell's operations in flight, and the order in which it hears of their ends.
 //
-//   settlements-in-recorded-order. Settlements are handed out in recorded order, so a replay takes the same path.
+//   settlements-in-recorded-order. So a replay takes the same path.
 //   cell-time-by-settlement. The cell's time is that of the newest settlement that was handed out.
 //   stopped-cell-hears-nothing. What settled after the cell was stopped is no longer handed out.
 import { CloisterError } from '#base';

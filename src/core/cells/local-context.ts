@@ -4,8 +4,8 @@
 //       a replay takes the same path.
 //   effect-after-durable-begin. A step with a hold or with side effects starts only after its begin frame is durable.
 //       Otherwise a crash could leave an effect, or an idempotency key, that the log does not know.
-//   operation-settles-once. An operation settles once, and its hold is released once. Anything later is ignored.
-//   slots-for-steps-only. Only steps take slots of a lane. Waiting for a child or for time takes none.
+//   operation-settles-once. Its hold is released once, too. Anything later is ignored.
+//   slots-for-steps-only. Waiting for a child or for time takes no slot of a lane.
 import type { CellId, Failure, Json } from '#base';
 import type { Agent, Attempt, Crossed, Frame, LiveEvent, ShownWindow, SpawnedChild, SpawnIdentity } from '#contracts';
 import type { BeginOperation, ChildOperation, ChildRequest, Operation } from '#contracts';

@@ -3,8 +3,7 @@
 //   mailbox-holds-what-is-logged. A mailbox holds only what is in the log: a message is put there when its frame is written,
 //       in the order of frames.
 //   reader-woken-after-call. Its reader is woken after the call that wrote the frame has returned, in the order of frames.
-//   mail-addressed-to-a-cell. A message is addressed to a cell: it never reaches a cell that has ended, or a later cell with
-//       the same name.
+//   mail-addressed-to-a-cell. A message never reaches a cell that has ended, or a later cell with the same name.
 import type { CellId } from '#base';
 import { decodeMail } from '#contracts';
 import type { Agent, Crossed, Frame } from '#contracts';

@@ -1,9 +1,9 @@
 // The run's side of mail: what a cell asks for is data, and is decided here, where everybody is known.
 //
-//   mail-sender-set-by-run. The sender is set here, so neither a model nor a session can forge it.
+//   mail-sender-set-by-run. So neither a model nor a session can forge it.
 //   mail-tells-reachable-names. A cell learns of others only what the settlement says: the names of those that it may write
 //       to, and nothing else.
-//   mail-decided-synchronously. Deciding is synchronous: what is sent crosses in the frame of the post.
+//   mail-decided-synchronously. What is sent crosses in the frame of the post.
 import { CloisterError, encodeMessage, isoTime, utf8Bytes } from '#base';
 import type { CellId, Json } from '#base';
 import type {

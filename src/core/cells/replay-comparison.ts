@@ -1,9 +1,7 @@
 // Replays a whole run from its log and compares each record with the one today's code would write.
 //
-//   replay-touches-nothing. Nothing outside is touched: settlements of steps and sleeps, times and random ids come from the
-//       log.
-//   replay-decides-again. Everything else is decided again: which operation begins, its prompt, its hold, what crosses, how a
-//       cell ends.
+//   replay-touches-nothing. Settlements of steps and sleeps, times and random ids come from the log.
+//   replay-decides-again. Everything else: which operation begins, its prompt, its hold, what crosses, how a cell ends.
 //   replay-deviation-stays-local. A cell that deviates continues as recorded while it can. Otherwise it stops there, and the
 //       other cells continue.
 import { isSameJson, unknownKind } from '#base';

@@ -1,6 +1,6 @@
 // The seal on content that has crossed. TypeScript's brand stops mistakes; this stops casts and plain JavaScript.
 //
-//   seal-is-private. The seal is a private field, so a cast, a copy, a spread, JSON or a proxy does not have it.
+//   seal-is-private. A private field: a cast, a copy, a spread, JSON or a proxy does not have it.
 //   seal-names-ledger. A seal names its run's ledger, which nobody outside this folder can reach: what crossed in another run
 //       has another seal.
 import type { CellId } from '#base';

@@ -4,7 +4,7 @@
 //       records the decision, or from that entry on resume.
 //   door-decides-in-frame. Every decision, refusals included, is in the frame of its effect: deciding is synchronous, and
 //       nothing awaits before the frame.
-//   door-freezes-a-copy. A crossing is a frozen copy, so nobody can change it after the ledger has recorded it.
+//   door-freezes-a-copy. So nobody can change a crossing after the ledger has recorded it.
 //   door-asks-policy. Policy decides, from the two ends. A caller says what it wants to pass, never under which grant. A
 //       decision that throws is a refusal.
 import type { CellId } from '#base';

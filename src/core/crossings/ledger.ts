@@ -2,7 +2,7 @@
 //
 //   ledger-both-ends. A crossing is an `out` entry in the sender's chain and an `in` entry in the receiver's, in the same
 //       frame.
-//   ledger-one-link-per-frame. One link per cell per frame: hash = sha256(previous ‖ entries).
+//   ledger-one-link-per-frame. For each cell: hash = sha256(previous ‖ entries).
 //   ledger-numbers-per-cell. A cell's chain reveals nothing about any other cell: sequence numbers count per cell.
 //   ledger-makes-crossed. A `Crossed` is created here and nowhere else: with the entry that granted it, or from that entry on
 //       resume.

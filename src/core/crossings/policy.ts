@@ -2,7 +2,7 @@
 //
 //   policy-reads-no-content. It reads definitions, the position of the ends in the run, and what an operator has withdrawn.
 //       Nothing that a model, a message or a tool can write is among its inputs.
-//   policy-reads-two-ends. It reads the two ends alone: what any other cell is or does changes nothing.
+//   policy-reads-two-ends. What any other cell is or does changes nothing.
 //   policy-makes-every-grant. It is asked for every kind, and nobody else creates a `Grant`.
 import type { CellId } from '#base';
 import type { Agent, AgentDefinition, CrossingEnd, CrossingKind, GrantName, Label, TeamPart } from '#contracts';

@@ -5,8 +5,7 @@
 //   account-waits-for-running. A hold waits only while running attempts could make room; otherwise it is refused. A cap of
 //       zero allows nothing.
 //   account-leaves-floor. A child's hold leaves its ancestors a floor, so that they can still give a last answer.
-//   account-memory-is-a-level. Memory is a level, not a sum: what a cell holds now counts in every account above it, until the
-//       cell ends.
+//   account-memory-is-a-level. Not a sum: what a cell holds now counts in every account above it, until the cell ends.
 import type { Amounts, Cost, Spent } from '#contracts';
 import type { BudgetShortage } from './budget-shortage.ts';
 

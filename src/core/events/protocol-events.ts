@@ -1,7 +1,6 @@
 // Projects the log to the spawn protocol: each request, its start, and its result.
 //
-//   protocol-is-a-projection. Only a projection: a child's begin frame is the request and its execution, and its settlement is
-//       the result.
+//   protocol-is-a-projection. A child's begin frame is the request and its execution, and its settlement is the result.
 //   protocol-shows-what-crossed. The result contains only what crossed to the parent.
 import { limitBehind } from '#base';
 import type { CellId, Failure, Hash } from '#base';

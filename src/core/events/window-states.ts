@@ -1,6 +1,4 @@
 // Tracks a cell's window over its attempts: what is in view, and what was removed or shortened.
-//
-//   window-states-keep-no-text. Keeps only the number, category and size of a segment, never its text.
 import type { Attempt, DurableEvent, RuleName, SegmentRecord, ViewChange, WindowLimit } from '#contracts';
 
 export type WindowState = {

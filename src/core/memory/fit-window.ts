@@ -1,7 +1,7 @@
 // Makes room in a window: what is reduced, and in which order.
 //
 //   fit-keeps-goal. SYSTEM and the goal are never reduced. The newest turn is reduced last.
-//   fit-order. The order: tool calls of earlier turns, tool outputs, then dialog, then context; within each, the oldest first.
+//   fit-order. Tool calls of earlier turns, tool outputs, then dialog, then context; within each, the oldest first.
 //   fit-shares-first. A category is first reduced to its share of the window, and below that only when all others are at
 //       theirs.
 //   fit-keeps-pairs. A call and its result stay together: an output is shortened in place, and a turn is compacted as a whole.

@@ -1,7 +1,6 @@
 // A cell's folder together with the files that the turn before left: they are listed and read as the cell's own.
 //
-//   inherited-files-not-shared. Nothing is shared on disk. What is written goes to the cell's own folder, and hides the
-//       inherited file of that path.
+//   inherited-files-not-shared. What is written goes to the cell's own folder, and hides the inherited file of that path.
 //   inherited-paths-checked. The cell's own folder checks every path first, so an inherited file cannot be reached in a way
 //       that an own one could not.
 import { CloisterError } from '#base';

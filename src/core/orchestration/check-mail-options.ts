@@ -1,9 +1,7 @@
 // Checks that `spawns`, `messages` and `topics` of an agent defined in code agree with its tools and with each other.
 //
-//   code-sets-any-number. Code may set any number from 0 up, because its author is the operator. Files are limited by the
-//       config.
-//   roles-are-no-names. No agent may be named like a role: a grant to the role `parent` must not reach an agent named
-//       `parent`.
+//   code-sets-any-number. From 0 up, because its author is the operator. Files are limited by the config.
+//   roles-are-no-names. A grant to the role `parent` must not reach an agent named `parent`.
 import { nearestName } from '#base';
 import { showValue } from '#base/shapes';
 import type { AgentOptions, SpawnOptions } from '#contracts';

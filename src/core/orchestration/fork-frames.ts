@@ -1,9 +1,9 @@
 // The first frames of a fork: what it keeps of another run, and what changes after that point.
 //
-//   fork-keeps-prefix. A fork keeps a prefix of the log, up to the named operation, and the settlements of steps that were in
-//       flight there. Those steps began before the change, so their results stay.
+//   fork-keeps-prefix. Up to the named operation, and the settlements of steps that were in flight there. Those steps began
+//       before the change, so their results stay.
 //   fork-only-removes. An amendment only removes or replaces what the operator named. It never adds a grant.
-//   fork-keeps-definitions. The recorded definitions stay unchanged; the amendment is a separate record.
+//   fork-keeps-definitions. As they were recorded; the amendment is a separate record.
 import { CloisterError, unknownKind } from '#base';
 import type { CellId, RunId } from '#base';
 import type { Amendment, AgentDefinition, BeginKind, ForkOptions, Frame, FrameRecord, GrantName } from '#contracts';

@@ -2,8 +2,7 @@
 //
 //   outside-spawn-by-parent-rules. The `spawns` of the agent above decide: which agents, how many, how deep, how often. The
 //       agent counts for that parent.
-//   outside-spawn-goal-from-outside. The goal crosses from outside. Nothing of the parent crosses with it, and the result goes
-//       to the parent as mail.
+//   outside-spawn-goal-from-outside. Nothing of the parent crosses with it, and the result goes to the parent as mail.
 //   outside-spawn-from-log. What was started is an input from outside: resume and replay take it from the log and decide the
 //       rest again.
 import { CloisterError, utf8Bytes } from '#base';

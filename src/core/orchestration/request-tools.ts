@@ -1,6 +1,6 @@
 // Tools that come with one request, in addition to those of the agent's definition.
 //
-//   request-tools-root-only. Only the root agent has them: not its sub-agents, and not a copy of itself that it starts.
+//   request-tools-root-only. Not its sub-agents, and not a copy of itself that it starts.
 //   request-tools-replace-nothing. They never replace one of the agent's own tools, and add nothing to its system prompt.
 import { CloisterError } from '#base';
 import { listOf, object } from '#base/shapes';

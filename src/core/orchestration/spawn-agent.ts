@@ -2,7 +2,7 @@
 //
 //   spawn-checked-without-await. Limits are checked and taken without an await in between: the child's begin frame is the
 //       reservation.
-//   spawn-refusal-costs-nothing. A refusal costs nothing: no cell, no id, and no spawn is counted.
+//   spawn-refusal-costs-nothing. No cell, no id, and no spawn is counted.
 //   spawn-asks-for-less. The definition sets which agents, how many, how deep and how often; a call can only ask for less.
 import { isName, nearestName, utf8Bytes } from '#base';
 import type { CellId, Failure, Json, JsonObject } from '#base';

@@ -1,7 +1,7 @@
 // An agent that a model defines inline in its call. It is checked like a file and has no more than its parent.
 //
 //   template-parent-tools. A template can only name tools of its parent. Models, servers and variables come from the parent.
-//   template-plain-prompt. The prompt of a template is plain text: files and variables named in it are not looked up.
+//   template-plain-prompt. Files and variables named in the prompt are not looked up.
 //   template-says-model. A template says that a model wrote its prompt, so that no other cell gets it as system text.
 import { CloisterError, isName } from '#base';
 import type { JsonObject } from '#base';

@@ -6,7 +6,7 @@
 //       takes the same path.
 //   team-reads-before-deciding. All settlements are read before anything is decided, so a reader of the log alone arrives at
 //       the same queue.
-//   team-keeps-results. Results stay in this session. Only dependent tasks and the final answer read them.
+//   team-keeps-results. Only dependent tasks and the final answer read them.
 import { CloisterError, extractJson, findJsonAnswer } from '#base';
 import type { Failure, Json, JsonObject } from '#base';
 import { decodeEnvelope, decodeMail, decodeTeamGoal } from '#contracts';

@@ -1,6 +1,6 @@
 // Finds many fixed texts in one pass: an Aho–Corasick machine over UTF-16 units that skips ahead where no pattern can start.
 //
-//   redact-linear. Linear in the text, for all patterns and texts.
+//   redact-linear. For all patterns and texts.
 //   redact-longest. Reports every position where a pattern ends, with the longest pattern that ends there.
 
 /** No pattern is shorter; skipping ahead relies on this. */

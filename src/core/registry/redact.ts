@@ -2,8 +2,7 @@
 //
 //   redact-every-form. No form of a secret that `encodedForms` lists is left, wherever a stream is split.
 //   redact-keeps-other-text. Text without a secret stays byte for byte the same.
-//   redact-idempotent. Redacting twice equals redacting once: an existing mark is never searched, nor joined with the text
-//       around it.
+//   redact-idempotent. An existing mark is never searched, nor joined with the text around it.
 import type { Json } from '#base';
 import type { Redact } from '#contracts';
 import { encodedForms } from './redact-forms.ts';

@@ -1,14 +1,14 @@
 // Which values nobody can guess. Only those may be redacted where others can watch: whoever sees that a text is replaced has
 // confirmed a guess, so a value that can be guessed would be given away by its own redaction.
 //
-//   secret-judged-in-parts. A value is judged in parts, each by itself: lines, words, the fields of a URL, of JSON and of
-//       `name=value` lists. Whoever knows all parts but one has only that one left to guess.
+//   secret-judged-in-parts. Each by itself: lines, words, the fields of a URL, of JSON and of `name=value` lists. Whoever
+//       knows all parts but one has only that one left to guess.
 //   secret-strong-part. A part is strong if it has at least 20 characters and an estimated 64 bits.
 //   secret-strong-charset. A strong part consists of printable ASCII characters without spaces. Streams rely on this: they
 //       hold back the word that is being written, whether or not a secret begins like it.
 //   secret-words-count-nothing. Characters of words, names, years, dates, repeats and keyboard sequences count as no bits at
 //       all.
-//   secret-estimate-pure. The estimate is a pure function of the value: the same in every process, for every agent.
+//   secret-estimate-pure. The same in every process, for every agent.
 import { commonPairs, keyboardRows } from './secret-guesses.ts';
 
 export const strongCharsMin = 20;

@@ -1,9 +1,9 @@
 // Analyses a set of agents before a token is spent: cycles, the worst case, what each agent can reach, and warnings.
 //
-//   topology-pure. Pure: the same agents in the same order give the same result.
-//   topology-linear. Time and memory are linear, also for a chain of ten thousand agents or one agent that refers to all
-//       others. What could grow faster (the tree, paths between agents, cycles, lists of names) is cut, with the number of
-//       what is missing.
+//   topology-pure. The same agents in the same order give the same result.
+//   topology-linear. Time and memory, also for a chain of ten thousand agents or one agent that refers to all others. What
+//       could grow faster (the tree, paths between agents, cycles, lists of names) is cut, with the number of what is
+//       missing.
 import type { Topology, TopologyAgent } from '#contracts';
 import { findCycles } from './topology-cycles.ts';
 import { buildGraph } from './topology-graph.ts';

@@ -1,9 +1,7 @@
 // How many tokens a model may count for a text: the estimate behind every hold, a pure function of the text.
 //
-//   estimate-linear. Linear in the text, with a fixed cost for each kind of characters. Nothing is learnt from replies or
-//       other cells.
-//   estimate-measured. The costs are measured: `npm run bench -- token-estimate` compares them with real tokenizers for each
-//       kind of text.
+//   estimate-linear. With a fixed cost for each kind of characters. Nothing is learnt from replies or other cells.
+//   estimate-measured. `npm run bench -- token-estimate` compares the costs with real tokenizers for each kind of text.
 //   estimate-versioned. A hold is recorded and computed again by replay and audit, so a change of any figure needs another
 //       version.
 

@@ -5,8 +5,7 @@
 //       them. Nobody's other words surround them there.
 //   merged-only-source-notes. Beyond that, an answer changes another agent's block only by a note that both cite the same
 //       source.
-//   merged-notes-by-runtime. Notes are the runtime's: they consist of fixed words, numbers and names, and no text of an answer
-//       can look like one.
+//   merged-notes-by-runtime. They consist of fixed words, numbers and names, and no text of an answer can look like one.
 import { dataFrame } from './data-frame.ts';
 import type { FrameLine } from './data-frame.ts';
 import { answerLines } from './findings.ts';

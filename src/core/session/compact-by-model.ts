@@ -1,7 +1,7 @@
 // Summarises old turns with a model in its own cell, if the agent's file asks for it.
 //
-//   summary-is-a-crossing. The summary comes back as a crossing, so it has an origin like everything else.
-//   summary-is-optional. The summary is optional: if it fails or is too long, code makes room instead.
+//   summary-is-a-crossing. So it has an origin like everything else.
+//   summary-is-optional. If it fails or is too long, code makes room instead.
 import { decodeEnvelope } from '#contracts';
 import type { Model, Segment } from '#contracts';
 import { dropEarlierCalls, findOldTurns } from '#core/memory';

@@ -1,6 +1,6 @@
 // One session's use of a tool source.
 //
-//   sources-closed-with-session. What a session opened is closed with it, even if the session is stopped while opening it.
+//   sources-closed-with-session. Even if the session is stopped while opening one.
 import { CloisterError } from '#base';
 import type { JsonObject } from '#base';
 import { sourceToolName } from '#core/rules';

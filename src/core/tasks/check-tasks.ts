@@ -1,8 +1,7 @@
 // Validates a list of tasks before any of it runs: returns its problems, or the parsed list.
 //
 //   tasks-all-or-none. A list is accepted as a whole or not at all.
-//   tasks-given-id-stays. A given id stays; a missing id is made from the title, and such a task may also be named by its
-//       title.
+//   tasks-given-id-stays. A missing id is made from the title, and such a task may also be named by its title.
 //   tasks-check-linear. For any list, the time is linear in its tasks and dependencies, and nothing is recursive.
 import { CloisterError } from '#base';
 import { didYouMean } from './nearest-name.ts';

@@ -1,7 +1,7 @@
 // Draws a task graph as a self-contained SVG file.
 //
 //   svg-group-per-task. There is one group per task and one line per dependency, whatever the tasks' texts contain.
-//   svg-not-by-colour. Nothing is shown by colour alone: each status also has a word and a symbol.
+//   svg-not-by-colour. Each status also has a word and a symbol.
 import { listEdges } from '#base';
 import type { GraphEdge } from '#base';
 import type { DrawableTask } from '#contracts';

@@ -1,7 +1,6 @@
 // Decides whether a result meets a condition.
 //
-//   condition-first-line. Only the first line counts, ignoring case. Blank lines, quotes and Markdown marks before its first
-//       word are skipped.
+//   condition-first-line. Ignoring case. Blank lines, quotes and Markdown marks before its first word are skipped.
 //   condition-whole-word. The line must be or start with one of the words, as a whole word: `no` does not match `nothing` or
 //       `no-one`.
 //   condition-constant-time. The time does not grow with the size of the result.

@@ -1,7 +1,6 @@
 // The tasks of a team and their states: what can be started, by whom, and what the end of a task means for the others.
 //
-//   queue-deterministic. The queue is a deterministic state machine: the same calls give the same states. It has no clock and
-//       runs nothing.
+//   queue-deterministic. The same calls give the same states. It has no clock and runs nothing.
 //   queue-ready-after-dependencies. A task is ready only when all of its dependencies have ended well. A final state never
 //       changes.
 //   queue-linear. No step is recursive. All calls together take time linear in tasks and dependencies, except for ordering

@@ -244,6 +244,7 @@ test('plain text, or a crossing that was not checked, does not compile as crosse
   expect([text, request, other, copy, begin, unread, put]).toHaveLength(7);
 });
 
+// invariant: child-refusal-costs-nothing
 test.for([
   ['goal', ['result'], { refused: 1, cells: 1, words: 'The goal was refused: no-grant.' }],
   ['result', ['goal'], { refused: 1, cells: 2, words: 'No grant allows this crossing.' }],
@@ -260,6 +261,7 @@ test.for([
     expect(outcome).toMatchObject({ status: 'partial', output: 'Without it, then.', missing: ['child'] });
     expect(audit).toMatchObject({ ok: true, refused: expected.refused });
     expect(report.cells).toHaveLength(expected.cells);
+    expect(report.spent.spawns).toBe(expected.cells - 1);
     expect(requests.at(-1)!.text).toContain(expected.words);
     expect(requests.at(-1)!.text).not.toContain('A secret answer.');
     expect(report.events.filter(({ type }) => type === 'crossing-refused')).not.toHaveLength(0);

@@ -232,6 +232,18 @@ test('who waits in the mailbox when the agent is shut down is told that it was n
   expect(stage.shown('bob')).toContain('to desk was not read: that agent has ended.');
 });
 
+// invariant: audit-derives-relations
+test('the audit derives from the definitions who may write to whom', async () => {
+  await begin();
+  await writes('ann', 'My PIN?');
+  const frames: Loose[] = structuredClone(stage.frames);
+  for (const { definitions = [] } of frames)
+    for (const { definition } of definitions)
+      if (definition.messages.includes('ann')) definition.messages = ['parent', 'bob'];
+  const { problems } = await auditRun(frames, { readBlob: async () => new Uint8Array(), damaged: [] });
+  expect(problems.map(({ message }) => message).join('\n')).toContain('definitions of its ends do not list each other');
+});
+
 // invariant: audit-derives-askers
 test('the audit derives from the log who asked, and reports an answer that went to another', async () => {
   await begin();

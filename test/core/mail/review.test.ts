@@ -2,7 +2,7 @@
 // Regression tests for defects once found in mail.
 import { afterEach, expect, test } from 'vitest';
 import type { Agent } from '#contracts';
-import { agent, cheap } from '../session/driver.ts';
+import { agent, cheap, tool } from '../session/driver.ts';
 import { Stage } from './stage.ts';
 
 const tools = ['spawn_agent', 'shutdown_agent', 'send_message', 'receive_message', 'subscribe', 'publish'] as const;
@@ -16,8 +16,8 @@ const begin = async (root: Agent, resident = false): Promise<void> => {
   await stage.settle();
 };
 
-const result = async (who: string, tool: string, args: object = {}): Promise<any> => {
-  await stage.say(who, cheap({ calls: [{ tool, args: args as never }] }));
+const result = async (who: string, name: string, args: object = {}): Promise<any> => {
+  await stage.say(who, cheap({ calls: [{ tool: name, args: args as never }] }));
   const [text = ''] = stage.results(who);
   return text.startsWith('{') ? JSON.parse(text) : text;
 };
@@ -128,6 +128,21 @@ test('an agent’s time budget does not run while it waits', async () => {
   await spawn('ann', { initial_message: undefined });
   await stage.clock.advance(60_000);
   await result('lead', 'send_message', { to: 'ann', message: 'Awake?' });
+  expect(stage.pending).toContain('ann');
+});
+
+// invariant: resident-limits-per-work
+test('each piece of work has its own steps, turns and time', async () => {
+  const limits = { max_steps: 1, maxToolTurns: 2, timeout_ms: 10_000 };
+  await begin(lead([agent('ann', { tools: [tool('look', () => 'Seen.')], limits })]));
+  await spawn('ann');
+  for (let work = 0; work < 3; work++) {
+    await stage.clock.advance(6_000);
+    await stage.say('ann', cheap({ calls: [{ tool: 'look', args: {} }] }));
+    await stage.say('ann', cheap({ text: `Done ${work}.` }));
+    expect(await result('lead', 'receive_message')).toContain(`Done ${work}.`);
+    await result('lead', 'send_message', { to: 'ann', message: 'Once more.' });
+  }
   expect(stage.pending).toContain('ann');
 });
 

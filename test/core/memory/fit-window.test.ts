@@ -233,6 +233,15 @@ describe('what is trimmed', () => {
     expect(window.bytes * defaultTokensPerByte).toBeLessThanOrEqual(120);
   });
 
+  // invariant: fit-shares-first
+  test('dialog keeps its share of the window if that leaves enough room', () => {
+    const window = fit(2_000);
+    const left = 2_000 / defaultTokensPerByte - bytesOf(fixedIn(window.view));
+    const dialog = bytesOf(window.view.filter((segment) => segment.category === 'DIALOG'));
+    expect(rulesOf(window)).toContain('compact@1');
+    expect(dialog).toBeGreaterThanOrEqual(0.45 * left);
+  });
+
   // invariant: fit-frees-half
   test('more is trimmed than necessary, so that the next turn need not make room again', () => {
     const window = fit(3_000);

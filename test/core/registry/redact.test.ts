@@ -92,6 +92,13 @@ test('JSON may be nested to any depth', () => {
   expect(inner).toBe('[redacted]');
 });
 
+// invariant: redact-linear
+test('text that nearly matches a long secret at every position takes no longer than other text', () => {
+  const long = `${'a'.repeat(50_000)}b`;
+  const text = 'a'.repeat(2_000_000);
+  expect(makeRedact([long])!.text(`${text}b`)).toBe(`${'a'.repeat(1_950_000)}[redacted]`);
+});
+
 test('many secrets, long texts and long secrets are redacted completely', () => {
   const many = Array.from({ length: 50 }, (_, index) => `${index}-${'k'.repeat(index)}-secret-${index * 7919}`);
   const all = makeRedact(many)!;

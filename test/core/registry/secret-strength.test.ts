@@ -113,6 +113,20 @@ test('more of a value never makes its strong part weaker', () => {
   expect(strongParts(`{"a":{"b":["${key}"]},"c":"Summer2026!"}`)).toEqual([key]);
 });
 
+// invariant: secret-estimate-pure
+test('what was estimated before changes nothing', () => {
+  const values = [
+    'q7Zr2Kx9Wm4Bv8Tn3Hs6Yd',
+    'correct-horse-battery-staple',
+    'x7Kq9Wm2Zr',
+    'q7Zr2Kx9Wm4Bv8Tn3Hs6Yd'.repeat(2),
+  ];
+  const estimates = () => values.map((value) => [estimateBits(value), strongParts(value)]);
+  const first = estimates();
+  values.reverse();
+  expect(estimates().reverse()).toEqual(first);
+});
+
 // invariants: secret-strong-part, secret-strong-charset
 test('the estimate is between nothing and all bits of the characters, whatever the text', () => {
   fc.assert(

@@ -60,6 +60,16 @@ test('every kind of text was counted', () => {
   expect(Object.keys(counts)).toEqual(Object.keys(tokenSamples));
 });
 
+// invariant: estimate-linear
+test('the more often a text is repeated, the more it costs, by the same amount each time', () => {
+  for (const [kind, text] of Object.entries(tokenSamples)) {
+    const estimate = (times: number) => estimatePromptTokens(JSON.stringify(`${text}.\n`.repeat(times)));
+    const [two, four, six] = [estimate(2), estimate(4), estimate(6)];
+    expect(Math.abs(six - four - (four - two)), kind).toBeLessThanOrEqual(2);
+    expect(estimate(2), kind).toBe(two);
+  }
+});
+
 test('the estimate is at most 5 % above the bytes of the JSON, and a longer text costs no less, but for rounding', () =>
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), fc.string({ maxLength: 20 }), (text, more) => {

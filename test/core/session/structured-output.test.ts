@@ -56,6 +56,7 @@ test('a provider that refuses it without the schema too has refused it', async (
   expect(formats).toHaveLength(2);
 });
 
+// invariant: audit-derives-holds
 test('the schema counts as input that is reserved, and the audit knows its size', async () => {
   const expert = agent('expert', { output: { format: 'json', schema } });
   const recorded = async (facts: Partial<Model>) => {
@@ -72,6 +73,9 @@ test('the schema counts as input that is reserved, and the audit knows its size'
   const falsified = mutableCopy(native.frames);
   falsified.find((frame) => frame.attempt !== undefined).attempt.schemaBytes += 1;
   expect(await auditProblems(falsified)).toContainEqual(expect.objectContaining({ code: 'prompt-bytes' }));
+  const raised = mutableCopy(native.frames);
+  raised.find((frame) => frame.attempt !== undefined).record.hold.tokens += 1;
+  expect(await auditProblems(raised)).toContainEqual(expect.objectContaining({ code: 'hold-amount' }));
 });
 
 test('a run whose provider refused the schema takes the same path after any crash', async () => {
