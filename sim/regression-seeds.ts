@@ -84,6 +84,10 @@ export const regressionSeeds: readonly { readonly seed: number; readonly why: st
     why: 'a store whose thread had died did not release its runs when it was closed',
   },
   {
+    seed: 5_400,
+    why: 'the note of a child whose definition grants none crossed to a caller that it may exchange messages with',
+  },
+  {
     seed: 5582,
     why: 'an agent was asked to finish from outside: its grace timer was left over when the run ended',
   },

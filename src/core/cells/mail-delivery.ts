@@ -102,7 +102,7 @@ export class MailDelivery {
       if (type !== 'message') continue;
       // probe: post-unread-note
       const content = `Your message ${id} to ${member!.name} was not read: that agent has ended.`;
-      this.#door.cross({ kind: 'note', from: cell, to: from, content }, moment);
+      this.#door.cross({ kind: 'note', from: cell, to: from, content, unread: true }, moment);
     }
   }
 

@@ -22,6 +22,8 @@ export type CrossingRequest<K extends CrossingKind = CrossingKind> = Omit<Crossi
   readonly labels?: Crossing['labels'];
   /** For a broadcast. */
   readonly topic?: string | undefined;
+  /** For a note: it says that a message was not read. */
+  readonly unread?: true | undefined;
 };
 
 /** What operators have taken away from an agent's cells, in force at a frame. */
@@ -99,13 +101,18 @@ export class Door {
     return this.#ledger.restore(frame);
   }
 
-  #decide({ kind, from, to, labels, topic }: Omit<CrossingRequest, 'content'>, frame: number): Grant | RefusalReason {
+  #decide(request: Omit<CrossingRequest, 'content'>, frame: number): Grant | RefusalReason {
+    const { kind, from, to, labels, topic, unread } = request;
     try {
       // probe: door-ends
       const ends = { from: this.#end(from), to: this.#end(to) };
       if (ends.from === undefined || ends.to === undefined) return 'no-grant';
       const withdrawn = (agent: string): readonly GrantName[] => this.#withdrawals.withdrawnFrom(agent, frame);
-      const grant = policy(kind, ends as { [End in keyof typeof ends]: Party | 'outside' }, { withdrawn, topic });
+      const grant = policy(kind, ends as { [End in keyof typeof ends]: Party | 'outside' }, {
+        withdrawn,
+        topic,
+        unread,
+      });
       if (grant === null) return 'no-grant';
       return grant.refuses?.some((label) => labels?.includes(label) === true) === true ? 'label' : grant;
     } catch {

@@ -27,6 +27,8 @@ type Conditions = {
   readonly withdrawn: (agent: string) => readonly GrantName[];
   /** For a broadcast. */
   readonly topic?: string | undefined;
+  /** For a note: it says that a message was not read. */
+  readonly unread?: true | undefined;
 };
 
 declare const granted: unique symbol;
@@ -50,7 +52,7 @@ export const policy = (kind: CrossingKind, ends: Ends, conditions: Conditions): 
 const endOf = (party: Party | 'outside'): CrossingEnd => (party === 'outside' ? party : party.cell);
 
 /** The ledger records this name. */
-const grantName = (kind: CrossingKind, { from, to }: Ends, { withdrawn, topic }: Conditions): string | null => {
+const grantName = (kind: CrossingKind, { from, to }: Ends, { withdrawn, topic, unread }: Conditions): string | null => {
   if (from === to) return null;
   const has = ({ agent }: Party, name: GrantName): boolean =>
     defines(agent.definition, name) && !withdrawn(agent.name).includes(name);
@@ -65,7 +67,7 @@ const grantName = (kind: CrossingKind, { from, to }: Ends, { withdrawn, topic }:
     case 'note':
       if (from === 'outside' || to === 'outside' || withdrawn(from.agent.name).includes(kind)) return null;
       // Whoever may write to a cell is told that it did not read the message.
-      return (to.cell === from.parent && has(from, kind)) || mayMessage(from, to) ? kind : null;
+      return (to.cell === from.parent && has(from, kind)) || (unread === true && mayMessage(from, to)) ? kind : null;
     case 'history':
     case 'file':
       // The caller grants them: they are the caller's own.

@@ -82,20 +82,23 @@ type Question = {
   readonly from: CrossingEnd;
   readonly to: CrossingEnd;
   readonly topic?: string;
+  readonly unread?: true;
 };
 
 const questions = (parties: readonly Party[]): readonly Question[] => {
   const ends: readonly CrossingEnd[] = ['outside', ...parties.map(({ cell }) => cell)];
   return ends.flatMap((from) =>
     ends.flatMap((to) =>
-      kinds.flatMap((kind): Question[] =>
-        kind === 'broadcast' ? topics.map((topic) => ({ kind, from, to, topic })) : [{ kind, from, to }],
-      ),
+      kinds.flatMap((kind): Question[] => {
+        if (kind === 'broadcast') return topics.map((topic) => ({ kind, from, to, topic }));
+        return [{ kind, from, to }, ...(kind === 'note' ? [{ kind, from, to, unread: true } as const] : [])];
+      }),
     ),
   );
 };
 
-const keyOf = ({ kind, from, to, topic = '' }: Question): string => [kind, from, to, topic].join(' ');
+const keyOf = ({ kind, from, to, topic = '', unread }: Question): string =>
+  [kind, from, to, topic, unread === true].join(' ');
 
 /** The name of the grant for every crossing that is allowed. */
 const listPermissions = (parties: readonly Party[], withdrawn: Withdrawn): ReadonlyMap<string, string> => {
@@ -104,7 +107,7 @@ const listPermissions = (parties: readonly Party[], withdrawn: Withdrawn): Reado
     kind: CrossingKind,
     from: CrossingEnd,
     to: CrossingEnd,
-    more: { topic?: string; name?: string } = {},
+    more: { topic?: string; unread?: true; name?: string } = {},
   ): void => void all.set(keyOf({ kind, from, to, ...more }), more.name ?? kind);
   const taken = ({ agent }: Party, name: GrantName): boolean => (withdrawn[agent.name] ?? []).includes(name);
   const granted = (one: Party, name: GrantName): boolean =>
@@ -117,6 +120,7 @@ const listPermissions = (parties: readonly Party[], withdrawn: Withdrawn): Reado
     if ((agent.definition.share ?? []).length > 0 && !taken(one, 'share')) allow('share', requestedBy, cell);
     if (granted(one, 'result')) allow('result', cell, parent ?? 'outside');
     if (granted(one, 'note') && parent !== null) allow('note', cell, parent);
+    if (granted(one, 'note') && parent !== null) allow('note', cell, parent, { unread: true });
     if (parent === null) allow('file', 'outside', cell);
     if (parent === null && !taken(one, 'history')) allow('history', 'outside', cell);
     if (team !== undefined) allow('message', team.cell, cell);
@@ -139,7 +143,7 @@ const listPermissions = (parties: readonly Party[], withdrawn: Withdrawn): Reado
       );
       if (isBeside || !recipientsOf(one, readers).has(other) || !recipientsOf(other, readers).has(one)) continue;
       allow('message', one.cell, other.cell);
-      if (!taken(one, 'note')) allow('note', one.cell, other.cell);
+      if (!taken(one, 'note')) allow('note', one.cell, other.cell, { unread: true });
     }
   }
   return all;
