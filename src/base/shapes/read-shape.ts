@@ -115,9 +115,10 @@ type Fields = Readonly<Record<string, unknown>>;
 type Target = Record<string, unknown>;
 
 const nothingNear = (): null => null;
+const none: readonly never[] = [];
 
-/** `target`: what an object is read into. */
-const readValue = (shape: Shape, value: unknown, at: Place, reading: Reading, target: Target = {}): unknown => {
+/** `target`: what an object is read into. Default: a new one. */
+const readValue = (shape: Shape, value: unknown, at: Place, reading: Reading, target?: Target): unknown => {
   const before = reading.found;
   const read = readForm(shape, value, at, reading, target);
   if (read === undefined) return undefined;
@@ -133,7 +134,7 @@ const readValue = (shape: Shape, value: unknown, at: Place, reading: Reading, ta
 };
 
 const firstBreach = (shape: Shape, read: unknown, given: unknown, reading: Reading): RuleBreach | undefined => {
-  for (const rule of shape.rules ?? []) {
+  for (const rule of shape.rules ?? none) {
     const found = rule.find(read as never, given as never);
     if (found !== null) return found;
   }
@@ -141,14 +142,14 @@ const firstBreach = (shape: Shape, read: unknown, given: unknown, reading: Readi
   return problem === null ? undefined : { text: `This schema cannot be used: ${problem}` };
 };
 
-const readForm = (shape: Shape, value: unknown, at: Place, reading: Reading, target: Target): unknown => {
+const readForm = (shape: Shape, value: unknown, at: Place, reading: Reading, target?: Target): unknown => {
   switch (shape.is) {
     case 'list':
       return readList(shape, value, at, reading);
     case 'map':
       return readMap(shape, value, at, reading);
     case 'object':
-      return readObject(shape, value, at, target, reading);
+      return readObject(shape, value, at, target ?? {}, reading);
     case 'either': {
       const chosen = shape.of.find((one) => isOfType(one, value));
       if (chosen === undefined) return reportWrong(shape, value, at, reading);
@@ -241,18 +242,23 @@ const readList = (shape: ListForm & ShapeNotes, value: unknown, at: Place, readi
     report(reading, { path: pathOf(at, reading), kind: 'few', expected, value, nearest: nothingNear });
     return undefined;
   }
-  const seen = new Set<unknown>();
+  const seen = single ? new Set<unknown>() : null;
   return value.map((one: unknown, index) => {
     const place = { up: at, key: index, into: undefined };
     const item = readValue(of, one, place, reading);
-    const name = of.is === 'object' && of.short !== undefined ? (item as Fields | undefined)?.[of.short] : item;
-    if (single && item !== undefined && seen.has(name))
-      report(reading, { path: pathOf(place, reading), kind: 'twice', expected: '', value: name, nearest: nothingNear });
-    seen.add(name);
+    if (seen !== null) checkOnce(seen, of, item, place, reading);
     recordKey(place, reading);
     // An item that cannot be read leaves a gap, so that the others keep their places.
     return item;
   });
+};
+
+/** An object that can be written in short counts as the item that its short form names. */
+const checkOnce = (seen: Set<unknown>, of: Shape, item: unknown, at: Place, reading: Reading): void => {
+  const name = of.is === 'object' && of.short !== undefined ? (item as Fields | undefined)?.[of.short] : item;
+  if (item !== undefined && seen.has(name))
+    report(reading, { path: pathOf(at, reading), kind: 'twice', expected: '', value: name, nearest: nothingNear });
+  seen.add(name);
 };
 
 const readMap = (shape: MapForm & ShapeNotes, value: unknown, at: Place, reading: Reading): unknown => {
@@ -318,10 +324,10 @@ const reportUnknown = (key: string, { fields }: ObjectForm, value: unknown, at: 
 const readField = (key: string, field: Shape, value: unknown, at: Place, target: Target, reading: Reading): void => {
   const place = { up: at, key, into: field.into };
   recordKey(place, reading);
-  const into = field.into ?? [key];
+  const { into } = field;
   const holder =
-    into.length === 1 ? target : into.slice(0, -1).reduce((held, part) => (held[part] ??= {}) as Target, target);
-  const last = into.at(-1)!;
+    into === undefined ? target : into.slice(0, -1).reduce((held, part) => (held[part] ??= {}) as Target, target);
+  const last = into?.at(-1) ?? key;
   if (field.is === 'object' && isObject(value) && field.convert === undefined) {
     // Flat keys may have been stored in this object already.
     const read = readValue(field, value, place, reading, { ...(holder[last] as Target | undefined) });
@@ -330,7 +336,7 @@ const readField = (key: string, field: Shape, value: unknown, at: Place, target:
   }
   const read = readValue(field, value, place, reading);
   if (read === undefined) {
-    if (into.length > 1 && Object.keys(holder).length === 0) delete target[into[0]!];
+    if (holder !== target && Object.keys(holder).length === 0) delete target[into![0]!];
     return;
   }
   if (Object.hasOwn(holder, last) && holder[last] !== read) return reportConflict(place, holder[last], read, reading);

@@ -53,8 +53,8 @@ export const buildAgent = (options: AgentOptions, file: string | null, operator:
     gather: options.gather ?? null,
     toolName: options.toolName ?? options.name,
     modelToolName: toToolName(options.toolName ?? options.name),
-    input: deepFreeze(structuredClone(options.input ?? { format: 'text' as const })),
-    output: deepFreeze(structuredClone(options.output ?? { format: 'text' as const })),
+    input: options.input === undefined ? plainText : deepFreeze(structuredClone(options.input)),
+    output: options.output === undefined ? plainText : deepFreeze(structuredClone(options.output)),
     agentsAtOnce: options.agentsAtOnce ?? null,
     caching: options.caching ?? 'none',
     file,
@@ -74,6 +74,8 @@ export const buildAgent = (options: AgentOptions, file: string | null, operator:
     ...toMailFields(options),
   });
 };
+
+const plainText = Object.freeze({ format: 'text' as const });
 
 type MailFields = Pick<Agent, 'spawns' | 'spawnable' | 'messages' | 'topics'>;
 
