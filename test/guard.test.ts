@@ -50,6 +50,10 @@ test.for<[example: string, rule: string]>([
   ['class-cast', 'assertion'],
   ['own-door', 'maker new Door'],
   ['inner-file', 'inner file'],
+  ['re-exported', 'inner file'],
+  ['imported-later', 'inner file'],
+  ['parsed-member', 'any'],
+  ['optional-example', 'type argument'],
   ['silenced', 'silenced'],
 ])('the guard catches a forgery: %s', ([example, rule]) => {
   const found: readonly Forgery[] = inside(`tools/guard/forged/${example}.ts`);

@@ -26,21 +26,14 @@ const checks: { readonly [K in RunCommandName]: (command: RunCommand<K>, root: A
     if (topic !== undefined) checkTopic(topic, topicsBelow(root, 'hear'), 'subscribes to');
   },
   route: (command) => {
-    checkFields(command, { from: 'name', to: 'texts', categories: 'texts', segments: 'any' });
+    checkFields(command, { from: 'name', to: 'texts', ...routeFields });
     checkRouteChoice(command);
   },
   'forward-topic': ({ topic }, root) => checkTopic(topic, topicsBelow(root, 'say'), 'publishes to'),
   confirm: ({ message }) => checkOptionType('message', message, 'text'),
   spawn: (command) => {
     const { agent, metadata = {} } = command;
-    checkFields(command, {
-      agent: 'name',
-      goal: 'text',
-      parent: 'name',
-      workflow: 'name',
-      topics: 'texts',
-      metadata: 'any',
-    });
+    checkFields(command, spawnFields);
     checkOptionType('agent', agent, 'name');
     const isPlain = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata);
     if (!isPlain || Object.values(metadata).some((note) => typeof note !== 'string'))
@@ -50,6 +43,17 @@ const checks: { readonly [K in RunCommandName]: (command: RunCommand<K>, root: A
   'add-tasks': () => undefined,
   finish: ({ name }) => void (name === undefined || checkOptionType('name', name, 'name')),
 };
+
+export const routeFields = { categories: 'texts', segments: 'any' } as const;
+
+export const spawnFields = {
+  agent: 'name',
+  goal: 'text',
+  parent: 'name',
+  workflow: 'name',
+  topics: 'texts',
+  metadata: 'any',
+} as const;
 
 const checkFields = (command: RunCommand, fields: OptionFields): void =>
   checkOptions(Object.fromEntries(Object.entries(command).filter(([field]) => field !== 'do')), fields);

@@ -29,7 +29,7 @@ import type {
 } from '#contracts';
 import { protocolEvents } from '#core/events';
 import type { Run } from '#core/orchestration';
-import { checkRunCommand } from './check-run-command.ts';
+import { checkRunCommand, routeFields, spawnFields } from './check-run-command.ts';
 import { checkOptionType, checkOptions } from '#app/conversations';
 import { EarlyCommands, earlyCommands } from './early-commands.ts';
 import type { EarlyCommand } from './early-commands.ts';
@@ -234,6 +234,8 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   route(from: string, to: string | readonly string[], choice: RouteChoice): number {
     checkOptionType('choice', choice, 'options');
+    // Otherwise a field could turn it into another command.
+    checkOptions(choice, routeFields);
     return this.do({ do: 'route', ...choice, from, to: typeof to === 'string' ? [to] : to });
   }
 
@@ -243,6 +245,7 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   async spawn(request: OutsideSpawn): Promise<StartedAgent> {
     checkOptionType('options', request, 'options');
+    checkOptions(request, spawnFields);
     return this.do({ do: 'spawn', ...request });
   }
 

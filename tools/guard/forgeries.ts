@@ -64,6 +64,7 @@ type Part = Node & {
   readonly name?: Part;
   readonly body?: Part;
   readonly initializer?: Part;
+  readonly questionToken?: Part;
   readonly parent: Part;
   readonly typeParameters?: readonly Part[];
   readonly parameters?: readonly Part[];
@@ -120,8 +121,10 @@ class FileCheck {
         if (node.body === undefined && node.type !== undefined && this.#bears(this.#typeOf(node.type)))
           this.#report('overload', node);
         break;
-      case SyntaxKind.ImportDeclaration:
-        if (/core\/crossings\/(?!index)\w/u.test(node.getText(this.#file))) this.#report('inner file', node);
+      case SyntaxKind.StringLiteral:
+        // However it is imported: by a declaration, an export, a call or a type.
+        if (/\bcrossings\/(?!index\b)[\w-]+\.[jt]s$/u.test((node as unknown as { readonly text: string }).text))
+          this.#report('inner file', node);
         break;
       case SyntaxKind.NewExpression:
       case SyntaxKind.CallExpression:
@@ -188,7 +191,8 @@ class FileCheck {
       const made = types[index];
       if (made === undefined) continue;
       if ((made.flags & TypeFlags.Any) !== 0) {
-        if (!isAsserted(node)) this.#checkWanted('any', node);
+        const member = outermostMember(node);
+        if (!isAsserted(member)) this.#checkWanted('any', member);
       } else if (this.#brand.isOn(made)) this.#checkBranded(node);
     }
   }
@@ -200,8 +204,10 @@ class FileCheck {
     const returned = declaration?.type?.getText();
     if (returned === undefined || !(declaration?.typeParameters ?? []).some((one) => one.name?.getText() === returned))
       return;
-    const isTaken = (declaration?.parameters ?? []).some((one) =>
-      new RegExp(String.raw`\b${returned}\b`, 'u').test(one.type?.getText() ?? ''),
+    // An argument that can be left out shows nothing.
+    const isTaken = (declaration?.parameters ?? []).some(
+      (one) =>
+        one.questionToken === undefined && new RegExp(String.raw`\b${returned}\b`, 'u').test(one.type?.getText() ?? ''),
     );
     if (!isTaken) this.#report('type argument', node);
   }
@@ -233,6 +239,14 @@ class FileCheck {
 }
 
 const copies = /^(?:structuredClone|Object\.(?:assign|create|freeze|setPrototypeOf|defineProperty|defineProperties))$/u;
+
+/** All that is read from an `any` is one, too. */
+const outermostMember = (node: Part): Part => {
+  const { parent } = node;
+  const isRead =
+    parent.kind === SyntaxKind.PropertyAccessExpression || parent.kind === SyntaxKind.ElementAccessExpression;
+  return isRead && parent.expression === node ? outermostMember(parent) : node;
+};
 
 const wrappers: readonly SyntaxKind[] = [
   SyntaxKind.AsExpression,

@@ -1,0 +1,1 @@
+export const forged = async (): Promise<unknown> => import('../../../src/core/crossings/crossed.ts');

@@ -1,0 +1,1 @@
+export { sealCrossing } from '../../../src/core/crossings/crossed.ts';
