@@ -1,6 +1,5 @@
 // A fast LanguageModelV4 that takes its reply from the prompt, so that every loop drives it the same way.
-//
-//   bench-model-constant. Its own work per request does not grow with the prompt: it reads the turn from the newest call's id.
+// Its own work per request does not grow with the prompt: it reads the turn from the newest call's id.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   LanguageModelV4,

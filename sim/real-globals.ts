@@ -1,8 +1,9 @@
 // Makes the real clock, randomness, timers, network and processes throw while a seed runs, because nothing may depend on them.
 //
 //   sim-globals-restored. Between seeds they work as usual, because other code in this process needs them.
-//   sim-globals-late-only. References taken before the guard was installed are not detected. Files, workers and Node's
-//       internals are not guarded either. Running a seed twice shows whether anything depends on them.
+//
+// References taken before the guard was installed are not detected. Files, workers and Node's internals are not guarded either.
+// Running a seed twice shows whether anything depends on them.
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 
 export class RealWorldAccess extends Error {

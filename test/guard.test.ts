@@ -18,7 +18,7 @@ test('every file of core was read', () => {
   expect(files.length).toBeGreaterThan(200);
 });
 
-// invariants: door-only-way-in, ledger-makes-crossed, policy-makes-every-grant
+// invariants: door-only-way-in, ledger-makes-crossed, policy-makes-every-grant, guard-listed-makers
 test('core forges nothing, and only the listed files create a door or name its ends', () => {
   expect(inside('src/core/')).toEqual([]);
 });
@@ -32,6 +32,7 @@ test('outside core nothing names what crossed, or reaches the door', () => {
   expect(found).toEqual([]);
 });
 
+// invariants: guard-no-forged-type, guard-compiler-not-silenced, guard-listed-makers
 test.for<[example: string, rule: string]>([
   ['cast', 'assertion'],
   ['plain-message', 'silenced'],

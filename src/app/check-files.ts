@@ -1,6 +1,6 @@
 // Compares the files of a run's cells with its log: what an agent wrote must be there, and nothing else may be.
 //
-//   check-files-repairs-nothing. Nothing is repaired here: every difference is reported by cell and path.
+//   check-files-repairs-nothing. Every difference is reported by cell and path.
 //   check-files-derived-may-miss. Files derived from the log (offloaded outputs) may be missing or stale: `rebuild` recreates
 //       them.
 //   check-files-needs-file-tools. A cell whose agent has no file tools has no files. Nobody sees what is in its folder, so the

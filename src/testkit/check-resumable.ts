@@ -1,6 +1,6 @@
 // Crashes a workflow after every record of its run and resumes it from there.
 //
-//   resumable-nothing-repeated. Settled work is not repeated: no model request and no tool call is made again.
+//   resumable-nothing-repeated. Of settled work, no model request and no tool call is made again.
 //   resumable-unsafe-not-repeated. A tool call that is not safe to retry and was in flight is not repeated either: the model
 //       is told that its outcome is unknown.
 //   resumable-same-end. Unless `resumable-unsafe-not-repeated` applies, the run ends as it does without a crash.

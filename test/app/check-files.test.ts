@@ -15,6 +15,7 @@ import { writtenFiles } from '#core/audit';
 import { startRun } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';
 import type { RequestView, VirtualClock } from '#testkit';
+import { gate } from './conversations-driver.ts';
 import { checkFiles, fileProblemsText, restoreFiles } from '../../src/app/check-files.ts';
 
 const run = 'a1b2c3d4e5f6' as RunId;
@@ -446,6 +447,26 @@ test('a listed file that cannot be read is reported as changed; a failing disk i
     { kind: 'changed', cell: child, path: 'own.txt' },
   ]);
   await expect(checkFiles(frames, failing('store_failed'), id)).rejects.toMatchObject({ code: 'store_failed' });
+});
+
+// invariant: check-files-owner-only
+test('of a run that is still running, the owner is named, and its files are not checked', async () => {
+  const folder = newFolder();
+  const { tool, open, reached } = gate();
+  const calls = [{ tool: 'wait', args: {} }];
+  const models = [rehearse([{ when: { turn: 1 }, reply: { calls } }, { reply: 'Done.' }])];
+  const tools = ['write_file' as const, tool];
+  const lead = defineAgent({ name: 'lead', description: 'Leads.', prompt: 'You lead.', models, tools });
+  await using cloister = await openCloister({ workspace: folder, agents: [lead] });
+  const session = cloister.run('lead', 'Go.');
+  await reached;
+  const [root] = session.agents();
+  const outputs = join(folder, 'runs', session.run, root!.cell, 'outputs');
+  mkdirSync(outputs, { recursive: true });
+  writeFileSync(join(outputs, 'foreign.txt'), 'planted');
+  await expect(cloister.resume(session.run)).rejects.toMatchObject({ code: 'run_owned' });
+  open();
+  await session.outcome;
 });
 
 // invariant: check-files-needs-file-tools

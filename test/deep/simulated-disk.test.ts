@@ -35,6 +35,7 @@ const sync = (disk: SimulatedDisk, path: string): void => disk.endSync(disk.begi
 const bytes = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 
 describe('after a power cut', () => {
+  // invariant: disk-bytes-safe-after-sync
   test('a file is there when its bytes and its name were synced, and not before', () => {
     const disk = new SimulatedDisk('/r');
     disk.openFile('/r/a', { truncate: false });
@@ -46,6 +47,7 @@ describe('after a power cut', () => {
     expect(left(disk)).toEqual({ a: 'one' });
   });
 
+  // invariant: disk-bytes-safe-after-sync
   test('a sync does not cover what was written after it started', () => {
     const disk = new SimulatedDisk('/r');
     disk.openFile('/r/a', { truncate: false });
@@ -57,6 +59,7 @@ describe('after a power cut', () => {
     expect(left(disk)).toEqual({ a: 'one' });
   });
 
+  // invariant: disk-names-safe-after-sync
   test('a new name, a removed name and a truncation survive only once they were synced', () => {
     const disk = new SimulatedDisk('/r');
     for (const name of ['a', 'b']) {
@@ -85,6 +88,21 @@ describe('after a power cut', () => {
     expect(left(disk)).toEqual({});
     sync(disk, '/r');
     expect(left(disk)).toEqual({ 'f/a': 'deep' });
+  });
+
+  // invariant: disk-unsafe-may-survive
+  test('of what was not synced, each write may survive alone, and new names survive in their order', () => {
+    const disk = new SimulatedDisk('/r');
+    disk.openFile('/r/a', { truncate: false });
+    sync(disk, '/r');
+    disk.write('/r/a', 0, bytes('--'));
+    sync(disk, '/r/a');
+    disk.write('/r/a', 0, bytes('1'));
+    disk.write('/r/a', 1, bytes('2'));
+    for (const name of ['b', 'c']) disk.openFile(`/r/${name}`, { truncate: false });
+    const found = Array.from({ length: 60 }, (_, seed) => left(disk, seed));
+    expect(new Set(found.map(({ a }) => a))).toEqual(new Set(['--', '1-', '-2', '12']));
+    expect(new Set(found.map((files) => Object.keys(files).toSorted().join('')))).toEqual(new Set(['a', 'ab', 'abc']));
   });
 
   test('whatever else survives, synced data does', () => {

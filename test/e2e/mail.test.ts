@@ -94,6 +94,7 @@ test.concurrent('a chat that was killed while it waited is resumed by a program,
   expect(answers.text).toMatch(/^(?:(?:fighter|wizard|rogue): I .*\n){3}Stone grinds/u);
 });
 
+// invariant: chat-continues-killed
 test.concurrent('a chat that was killed is taken up by the next one, with the agents that lived and what nobody had seen', async () => {
   const cwd = newFolder();
   const chat = startCloister(['chat', 'game-master', ...agents], { cwd });

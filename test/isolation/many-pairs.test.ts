@@ -24,6 +24,7 @@ test('no cell of any team sees another’s private content', async () => {
   expect(report.bytes / report.pairs).toBeGreaterThan(8_000);
 });
 
+// invariant: pair-private-differs
 test('the random teams cover every way in which a cell receives something', async () => {
   const expectedKinds = [
     'Look into ',

@@ -18,6 +18,7 @@ test('what runs is the code as it was changed, the rest as it is', async () => {
   expect(changed).toEqual({ exit: 3, stdout: '[1,null]\n', stderr: '' });
 });
 
+// invariant: plant-own-process
 test('what one plant leaves in its realm reaches no other', async () => {
   const leaving: Edit = { ...wrong, put: "((globalThis as any).planted = 'left', 7)" };
   const plants = plantAll([
@@ -30,6 +31,7 @@ test('what one plant leaves in its realm reaches no other', async () => {
   await plants.remove();
 });
 
+// invariant: plant-never-lost
 test('a probe point that is not there is an error', async () => {
   await expect(planted([{ probe: 'nowhere', put: '' }])).rejects.toThrow('There is no probe point "nowhere" in src.');
 });
@@ -38,6 +40,7 @@ test('a plant that changes one thing twice is an error', async () => {
   await expect(planted([wrong, wrong])).rejects.toThrow('changes one probe point twice');
 });
 
+// invariant: plant-never-lost
 test('a change in a file that is not part of what runs is an error', async () => {
   await expect(planted([{ probe: 'cell-count-step', put: 'return 0;' }])).rejects.toThrow(
     /not part of what is run: .*cell\.ts/u,
@@ -55,6 +58,7 @@ test('two plants of one name are an error', () => {
   expect(() => plantAll([one, one])).toThrow('the same name');
 });
 
+// invariant: plant-never-ships
 test('nothing is left behind', async () => {
   await planted([wrong]);
   expect(await readdir(await myFolder())).toEqual([]);

@@ -1,8 +1,8 @@
 // The production code with something changed in it, bundled with a script that checks it, in a process of its own.
 //
 //   plant-never-lost. No change is lost unseen: its probe point exists once, and the changed file is part of the bundle.
-//   plant-own-process. Every plant has a process of its own: what one leaves in `globalThis` reaches no other.
-//   plant-never-ships. Nothing of it ships: changes exist as text, and below test/.planted while a test runs.
+//   plant-own-process. What one plant leaves in `globalThis` reaches no other.
+//   plant-never-ships. Changes exist as text, and below test/.planted while a test runs.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';

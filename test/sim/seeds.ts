@@ -6,6 +6,7 @@ import { testSeed } from '../test-seed.ts';
 
 export const seedsPass = (half: 0 | 1, count: number): void => {
   const from = testSeed().seed + half * count;
+  // invariant: sim-model-honest
   test(`all judges pass for seed ${from} and the ${count - 1} after it`, async () => {
     const { failures, seeds, twice } = await runSeedsApart(from, count, { failuresMax: 5 });
     expect(failures.map(failureText)).toEqual([]);

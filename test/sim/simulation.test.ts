@@ -71,6 +71,7 @@ describe('the real world is unreachable', () => {
     }
   });
 
+  // invariant: sim-globals-restored
   test('all globals are restored afterwards', () => {
     const found = (): readonly unknown[] =>
       [

@@ -6,6 +6,7 @@ import { defineAgent, openCloister } from 'cloister';
 import { fakeWorld, rehearse } from '#testkit';
 
 describe('a fake world', () => {
+  // invariant: timers-in-order
   test('fires timers by due time, equal ones in the order they were set, and no cancelled one', () =>
     fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(fc.nat(20), fc.boolean())), async (timers) => {
@@ -41,6 +42,7 @@ describe('a fake world', () => {
     await expect(fakeWorld().finish(Promise.reject(new Error('no')))).rejects.toThrow('no');
   });
 
+  // invariant: time-stands-still
   test('does not advance time while files are read or written', async () => {
     const { clock, finish } = fakeWorld();
     let isLate = false;

@@ -7,6 +7,7 @@ import { askFor, deltasOf, failureOf, readParts, textOf } from './driver.ts';
 const faulty = (reply: ScriptedReply) => rehearse([{ reply }]);
 
 describe('a fault', () => {
+  // invariant: rehearsal-real-errors
   test.each([
     [400, false],
     [401, false],
@@ -98,6 +99,7 @@ describe('an abort', () => {
     expect([error, model.unused().length]).toEqual([reason, 1]);
   });
 
+  // invariant: stream-abort-ends-all
   test.each<[string, ScriptedReply, 'doStream' | 'doGenerate']>([
     ['a time-out', { fault: 'timeout' }, 'doStream'],
     ['a time-out, whole', { fault: 'timeout' }, 'doGenerate'],
@@ -173,6 +175,7 @@ describe('delays', () => {
     expect(clock.now()).toBe(1140);
   });
 
+  // invariant: stream-no-idle-timer
   test('are not set on the clock unless requested', async () => {
     const timer = vi.fn<() => () => void>();
     const model = rehearse([{ reply: { text: 'a b', calls: [{ tool: 't' }] } }], { clock: { timer } });

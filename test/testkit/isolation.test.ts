@@ -3,11 +3,12 @@ import { AssertionError } from 'node:assert';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
-import type { ToolDefinition } from 'cloister';
+import type { Agent, ToolDefinition } from 'cloister';
 import { expectIsolated, verifyIsolation } from 'cloister/testkit';
 import type { Workflow } from 'cloister/testkit';
 import { checkIsolation } from '#testkit';
 import type { Environment } from '#testkit';
+import { AgentTree } from '../../src/testkit/isolation/agent-tree.ts';
 
 const never = (): never => {
   throw new Error('Something of the user was called.');
@@ -67,6 +68,22 @@ test('a call that offers an agent more time than it has starts the same agent', 
   });
 });
 
+// invariant: kit-tool-face-unchanged
+test('the stand-in of an agent is the same tool to those that call it', () => {
+  const { agents } = team();
+  const tree = new AgentTree({ agent: agents[0] as Agent }, { tool: never });
+  const faceOf = ({ name, description, usage, toolName, input, output }: Agent) => ({
+    name,
+    description,
+    usage,
+    toolName,
+    input,
+    output,
+  });
+  expect(tree.all.map(({ agent }) => faceOf(agent))).toEqual(tree.all.map(({ own }) => faceOf(own)));
+  expect(tree.all.map(({ own }) => own.name).toSorted()).toEqual(['child', 'lead']);
+});
+
 /** Tools of two agents that share their notes. */
 const sharing = (): Workflow => {
   let kept = 'nothing';
@@ -80,6 +97,7 @@ const sharing = (): Workflow => {
 };
 
 describe('agents that share nothing', () => {
+  // invariants: kit-calls-no-user-code, kit-limits-lifted
   test('are isolated; their own models and tools are not called for the check', async () => {
     const report = await expectIsolated(team(), { pairs: 150 });
     expect(report).toMatchObject({ ok: true, agent: 'lead', pairs: 150, differences: [] });
@@ -88,6 +106,7 @@ describe('agents that share nothing', () => {
     expect(report.bytes / report.pairs).toBeGreaterThan(5_000);
   });
 
+  // invariant: pair-by-seed
   test('are checked with the same pairs for the same seed, and with others for another seed', async () => {
     const [one, same, other] = [
       await verifyIsolation(team(), { pairs: 40, seed: 7 }),
@@ -116,6 +135,7 @@ describe('agents whose tools share state', () => {
     expect(await verifyIsolation(sharing(), { pairs: 60, seed: 3 })).toMatchObject({ ok: true });
   });
 
+  // invariant: pair-private-differs
   test('are detected when the tools are run, with a short case that shows it on its own', async () => {
     const { ok, differences } = await verifyIsolation(sharing(), { pairs: 500, seed: 1, realTools: true });
     expect(ok).toBe(false);
@@ -168,6 +188,7 @@ describe('the environment of agents', () => {
   const check = (leaks: boolean) =>
     checkIsolation({ agent: team().agents[0] as never, environment: environment(leaks) }, { pairs: 120, seed: 5 });
 
+  // invariant: pair-compares-every-byte
   test('is compared: a value that belongs only to another agent is a difference', async () => {
     expect(await check(false)).toMatchObject({ ok: true });
     const { differences } = await check(true);

@@ -64,6 +64,7 @@ const sharing = (): Workflow => {
 };
 
 describe('agents that spawn agents and share nothing', () => {
+  // invariants: act-takes-fixed-time, aides-wait-between-acts, private-work-is-short
   test('are isolated and all covered; their own models and tools are not called for the check', async () => {
     const report = await expectIsolated(team(), { pairs: 100, seed: 3 });
     // Half as many again, for messages.
@@ -121,6 +122,7 @@ describe('agents that spawn agents, and whose tools share state', () => {
     expect(again).toMatchObject({ ok: false, differences: [{ sink: difference!.sink, again: difference!.again }] });
   });
 
+  // invariant: request-names-cell
   test('are detected when they are two sessions of one agent', async () => {
     let kept = 'nothing';
     const note = tool('note', ({ text: words }) => (kept = words as string));

@@ -63,6 +63,7 @@ describe('a reply', () => {
     expect(deltasOf(parts).join('')).toBe(said);
   });
 
+  // invariant: rehearsal-deterministic
   test('with several calls gives each an id of turn and position', async () => {
     const model = rehearse([
       { reply: { calls: [{ tool: 'a', args: { x: 1 } }, { tool: 'b' }, { tool: 'c', id: 'own' }] } },
@@ -181,6 +182,7 @@ describe('a line', () => {
 });
 
 describe('a request that no line fits', () => {
+  // invariant: rehearsal-strict
   test('is an error that describes the request and why the closest line does not fit', async () => {
     const model = rehearse([
       { when: { agent: 'other', turn: 3, text: 'milk' }, reply: 'a' },

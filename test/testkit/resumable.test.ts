@@ -69,6 +69,7 @@ const workflow =
   };
 
 describe('a workflow with steps, files, a child and waiting', () => {
+  // invariants: resumable-nothing-repeated, resumable-unsafe-not-repeated
   test('resumes after a crash at any record, and ends the same', async () => {
     const { records, crashes, indeterminate, outcome } = await expectResumable(workflow());
     expect(outcome).toMatchObject({ status: 'completed', output: expect.stringContaining('Done with tea') });
@@ -106,6 +107,7 @@ describe('a workflow with steps, files, a child and waiting', () => {
 });
 
 describe('a workflow that is not resumable', () => {
+  // invariant: resumable-same-end
   test('is reported with the record of the crash: a tool whose results depend on earlier calls', async () => {
     let looks = 0;
     const failing = expectResumable(

@@ -1,8 +1,8 @@
 // Parses an `.ai-agent.env`: blank lines, `#` comments, `KEY=VALUE`, `KEY="VALUE"`, `KEY='VALUE'`, each also after `export`.
 //
 //   env-problem-shows-no-line. Never throws, and a problem never shows the content of a line, because it may be a secret.
-//   env-expands-nothing. Nothing is expanded: `$` is an ordinary character.
-//   env-linear. Linear in the text.
+//   env-expands-nothing. `$` is an ordinary character.
+//   env-linear. The cost is linear in the length of the text.
 
 type EnvProblem = { readonly line: number; readonly message: string };
 

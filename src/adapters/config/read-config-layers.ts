@@ -1,6 +1,6 @@
 // Finds the operator's configuration files in order, and reports their problems.
 //
-//   config-file-counts-once. A file that is reached twice counts once, at its first position.
+//   config-file-counts-once. At its first position, even if it is reached twice.
 //   config-reads-listed-files-only. Only the files listed here are read; the environment is passed in.
 //   config-file-read-once. A file is read and checked once for each `ConfigFiles`, however many folders it applies to.
 import { dirname, join, resolve } from 'node:path';

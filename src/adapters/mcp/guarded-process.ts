@@ -4,9 +4,8 @@
 //   mcp-process-group-dies. It and everything it starts form one process group. A watcher in that group holds one end of a
 //       socket and this process the other: when our end closes, deliberately or because we died, the watcher kills the group,
 //       itself included.
-//   mcp-process-group-id-kept. The watcher runs until then, so the group id cannot be reused for another group.
 //
-// Processes that deliberately leave the group (`setsid`) are out of reach.
+// The watcher runs until then, so the group id cannot be reused for another group. Processes that deliberately leave the group (`setsid`) are out of reach.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';

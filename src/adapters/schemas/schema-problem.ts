@@ -1,8 +1,8 @@
 // Explains why something is not a usable JSON Schema.
 //
 //   schema-passed-never-throws. A schema that passes does not make the validator throw.
-//   schema-fetches-nothing. Nothing is fetched: every `$ref` leads to a location in the schema itself.
-//   schema-bounds-before-recursion. No recursion before the bounds are checked: any depth, size or cycle gets an answer.
+//   schema-fetches-nothing. Every `$ref` leads to a location in the schema itself.
+//   schema-bounds-before-recursion. Any depth, size or cycle gets an answer.
 import { isObject } from '#base';
 import { hasCycle } from './has-cycle.ts';
 import { checks, inPlace, nestings } from './keywords.ts';

@@ -3,7 +3,8 @@
 //   pattern-same-matches. A translated pattern matches exactly the texts that the original matches.
 //   pattern-never-approximated. What has no translation is refused, never approximated: look-around, back-references,
 //       modifiers, some properties.
-//   pattern-only-whether. No group is captured and nothing is lazy: only whether a pattern matches is asked.
+//
+// No group is captured and nothing is lazy: only whether a pattern matches is asked.
 
 /** `cost`: about how large the compiled pattern is, with counted repetitions written out. */
 export type Translation =

@@ -1,9 +1,8 @@
 // Group commit, seen from the caller's thread.
 //
-//   writer-one-batch-in-flight. At most one batch is in flight; items that arrive meanwhile wait in the next batch, so one
-//       sync covers them all.
+//   writer-one-batch-in-flight. Items that arrive meanwhile wait in the next batch, so one sync covers them all.
 //   writer-batch-keeps-process. A batch in flight keeps the process alive; an idle writer does not.
-//   writer-answers-every-batch. Every batch is answered, even when the thread dies.
+//   writer-answers-every-batch. Even when the thread dies.
 //   writer-close-reaches-thread. Once anything was posted, closing always reaches a thread.
 import type { RunId } from '#base';
 import type { Ack, Item, ToWorker } from './messages.ts';

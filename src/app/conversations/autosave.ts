@@ -1,8 +1,8 @@
 // The single scheduler that saves changed runs, for all agents.
 //
-//   autosave-idle-costs-nothing. There is one timer, and only while there are unsaved changes: an idle Cloister costs nothing.
+//   autosave-idle-costs-nothing. There is one timer, and only while there are unsaved changes.
 //   autosave-at-end. A run that ends is saved immediately.
-//   autosave-failure-harmless. A failure to save never affects a run: its log is authoritative, and the next save retries.
+//   autosave-failure-harmless. The log of a run is authoritative, and the next save retries.
 import type { RunId } from '#base';
 import type { Clock, CancelTimer } from '#contracts';
 

@@ -1,7 +1,7 @@
 // Starts a turn: checks the agent, builds the history, and appends the turn to the workspace log.
 //
-//   conversation-one-turn-at-a-time. An agent takes one turn at a time in a conversation, across processes: the run is owned
-//       before its record is appended, the record is refused if another one came first, and earlier runs are locked meanwhile.
+//   conversation-one-turn-at-a-time. For each agent, across processes: the run is owned before its record is appended, the
+//       record is refused if another one came first, and earlier runs are locked meanwhile.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Agent, ConversationRef, History, InheritedFiles, RunLog } from '#contracts';

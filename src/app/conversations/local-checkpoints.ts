@@ -1,8 +1,7 @@
 // Takes, lists, restores, branches and compares checkpoints.
 //
-//   checkpoint-touches-no-run. A checkpoint is a record in the workspace log; taking one never touches the run.
-//   restore-is-one-record. A restore or a branch is one record: nothing changes before it is appended, and everything else
-//       follows from it.
+//   checkpoint-touches-no-run. A checkpoint is a record in the workspace log.
+//   restore-is-one-record. So is a branch: nothing changes before the record is appended, and everything else follows from it.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type {

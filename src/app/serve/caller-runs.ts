@@ -1,7 +1,7 @@
 // The runs of one caller: recorded ones, and ones that have just started.
 //
 //   run-belongs-to-caller. A run belongs to the caller that started it; for every other caller it does not exist.
-//   run-visible-at-once. A run is visible as soon as it was started here, even before its first record.
+//   run-visible-at-once. As soon as it was started here, even before its first record.
 import { CloisterError } from '#base';
 import type { PromptlyReleasingMap, RunId } from '#base';
 import type { Caller, Cloister, CallerRun, RunMessage, RunReport, RunSummary } from '#contracts';

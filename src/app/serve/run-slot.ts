@@ -1,6 +1,6 @@
 // The slot of one run, which it can release for a while.
 //
-//   slot-held-once. The slot is held at most once, however many requests wait for it.
+//   slot-held-once. However many requests wait for it.
 //   slot-work-synchronous. Work that needs the slot runs synchronously once the slot is held, so that nothing can release it
 //       in between.
 import type { ReleaseSlot, SlotQueue, SlotRequest } from './slot-queue.ts';

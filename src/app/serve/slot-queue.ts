@@ -1,6 +1,6 @@
 // Slots for runs: a limited number of running runs and of queued requests.
 //
-//   slot-first-come-first-served. First come, first served, among requests whose agent and caller are below their limits.
+//   slot-first-come-first-served. Among requests whose agent and caller are below their limits.
 //   slot-aborted-takes-none. An aborted request leaves the queue and never takes a slot.
 import { CloisterError } from '#base';
 

@@ -2,9 +2,9 @@
 //
 //   message-body-parsed-or-refused. Any body becomes a request or a CloisterError that is the client's mistake and names the
 //       path of the field.
-//   max-tokens-has-no-effect. `max_tokens` is required and has no effect. It bounds one reply of a model, while an answer here
-//       is the work of many replies, each bounded by its agent's own `maxOutputTokens`. Clients fill in a default that nobody
-//       chose, so it must not cut an answer.
+//   max-tokens-has-no-effect. `max_tokens` is required, but it bounds one reply of a model, while an answer here is the work of
+//       many replies, each bounded by its agent's own `maxOutputTokens`. Clients fill in a default that nobody chose, so it
+//       must not cut an answer.
 //   client-system-is-context. A client's system prompt becomes context for the agent, if the operator allows it; else it is
 //       refused.
 import { CloisterError, isObject } from '#base';

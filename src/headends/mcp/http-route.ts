@@ -1,8 +1,8 @@
 // MCP over streamable HTTP: each POST is a separate exchange, and no state is kept between them.
 //
 //   mcp-server-per-request. A server object serves one request of one caller.
-//   mcp-exchange-ends-with-client. An exchange ends when its client leaves: the signal of the request, or the end of the
-//       response body, cancels what it started.
+//   mcp-exchange-ends-with-client. The signal of the request, or the end of the response body, cancels what the exchange
+//       started.
 //   mcp-cancel-unambiguous. A cancellation in another POST ends an exchange only if it is the only one with that caller,
 //       client and id. The client is identified by the tag in the response to its `initialize`; without a tag, nothing is
 //       cancelled.

@@ -1,7 +1,7 @@
 // MCP over HTTP with server-sent events, as in the first version of the protocol: requests come as POSTs, all answers on one stream.
 //
 //   sse-session-own-caller. A session belongs to the caller who opened it; for every other caller it does not exist.
-//   sse-session-ends-with-stream. A session ends with its stream, and so does every call made in it.
+//   sse-session-ends-with-stream. So does every call made in it.
 import { CloisterError } from '#base';
 import type { AdmittedRequest, Caller, RouteReply, ServerEvent, PlainRoute } from '#contracts';
 import type { McpServerConnection } from './connection.ts';

@@ -2,7 +2,7 @@
 //
 //   response-first-and-last-event. The first is response.created; the last is response.completed, response.incomplete or
 //       response.failed.
-//   response-events-numbered. Events are numbered from 0 without gaps.
+//   response-events-numbered. From 0, without gaps.
 import { clientError } from '#headends/shared';
 import type { ServedRun, ServerEvent, SpentTokens } from '#contracts';
 import { answerFromOutcome } from '#headends/shared';

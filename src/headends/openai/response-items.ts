@@ -1,8 +1,7 @@
 // The items of a streamed response: activity as reasoning, the answer as one message, and calls of the client's tools.
 //
 //   response-items-end. Every item that starts also ends, and no event mentions it afterwards.
-//   response-one-message. There is one message. Reasoning may come before, between and after its parts, each time as a
-//       separate item.
+//   response-one-message. Reasoning may come before, between and after its parts, each time as a separate item.
 import type { JsonObject } from '#base';
 import type { ClientCall } from '#contracts';
 import { messageId, reasoningId } from './ids.ts';

@@ -1,6 +1,6 @@
 // The agents under test: the same definitions, with stand-ins for their models, tools, sources and servers.
 //
-//   kit-calls-no-user-code. No code of the user is called, unless `realTools` is set.
+//   kit-calls-no-user-code. Unless `realTools` is set.
 //   kit-tool-face-unchanged. What others see of an agent is unchanged: the name, description and schema of its tool.
 //   kit-limits-lifted. Limits that only time or spending could reach are lifted: budgets are removed, and short timeouts are
 //       lengthened.

@@ -81,6 +81,7 @@ const expectValidRequest = (asked: AgentRequest): void => {
   expect(asked.format === undefined).toBe(asked.schema === undefined);
 };
 
+// invariant: message-body-parsed-or-refused
 test.each([
   [
     'a message',
@@ -151,6 +152,7 @@ test('thinking blocks of an earlier answer are left out of the history', () => {
   });
 });
 
+// invariant: client-system-is-context
 test('a system prompt is refused, or becomes context if the operator allows it', () => {
   const blocks = [
     { type: 'text', text: 'Be brief.' },
@@ -202,6 +204,7 @@ test('activity is shown if the operator shows it and the client has not disabled
   expect(shown(permissive, { type: 'adaptive', display: 'omitted' })).toBe(false);
 });
 
+// invariant: max-tokens-has-no-effect
 test('harmless fields are accepted, and so are empty arrays for refused fields', () => {
   const sent = {
     ...plain,

@@ -61,6 +61,7 @@ const readBlocks = (events: readonly JsonObject[]): { type: string; text: string
   return blocks;
 };
 
+// invariant: blocks-numbered-and-closed
 test('blocks are complete and hold all pieces in any order, and activity only if it is shown', () =>
   fc.assert(
     fc.asyncProperty(pieces, fc.boolean(), async (come, activity) => {
@@ -127,6 +128,7 @@ test.each([
   expect((await stream(validBody)).at(-2)).toMatchObject({ delta: { stop_reason: reason } });
 });
 
+// invariant: message-error-ends-stream
 test.each([
   ['failed', '', 'model_server'],
   ['failed', 'So far.', 'model_server'],

@@ -73,6 +73,7 @@ const continued = async (behaviour: Behaviour) => {
   return { code: await cli.code, turns, finished, stderr: cli.stderr(), stdout: cli.stdout() };
 };
 
+// invariant: chat-continues-killed
 test('a session that was left in the conversation gets the next message, instead of a new one', async () => {
   const { code, turns, finished, stderr } = await continued({ left: true, others: 2 });
   expect({ code, turns, finished }).toEqual({ code: 0, turns: [['lead', 'And now?', {}]], finished: ['finish'] });
@@ -118,6 +119,7 @@ const leaveAtWork = async (delayMs: number, args: readonly string[] = []) => {
   return { code: await cli.code, stdout: cli.stdout(), stderr: cli.stderr() };
 };
 
+// invariant: chat-end-finishes-agents
 test('a chat that ends while an agent works names it with the reason, and exits with 5', async () => {
   const { code, stdout, stderr } = await leaveAtWork(60_000);
   expect({ code, stdout }).toEqual({ code: 5, stdout: 'Sent.\n' });

@@ -62,6 +62,7 @@ test('each line of a pipe is one message; empty lines are skipped; stdout gets o
   expect(prompts[0]).toBe('main> ');
 });
 
+// invariant: chat-end-finishes-agents
 test('one session takes all messages, and is asked to finish when there are no more', async () => {
   const finished: string[] = [];
   const { turns } = await chat(['a', 'b', 'c'], { behaviour: { onFinish: (how) => finished.push(how) } });
@@ -143,6 +144,7 @@ test('--json prints one value per message, also for refused ones', async () => {
   ]);
 });
 
+// invariant: chat-goes-on
 test('a refused message says why, the chat continues, and the exit code is that of the last failed message', async () => {
   const failures = [
     new CloisterError('model_auth'),
@@ -250,6 +252,7 @@ const held = (isTerminal: boolean, texts: NonNullable<Behaviour['lines']>['texts
     behaviour: { lines: { isTerminal, texts }, ...more },
   });
 
+// invariant: chat-cancel-one-turn
 test('at a terminal Ctrl-C cancels the current turn, any number of times, and the chat continues', async () => {
   const run = held(true, ['a', 'b', '/quit'], { holdAfter: 6 });
   for (const turn of [1, 2]) {
@@ -303,6 +306,7 @@ test('Ctrl-C at the prompt ends the chat and its session', async () => {
   expect(finished).toEqual(['cancel']);
 });
 
+// invariant: chat-cancel-one-turn
 test('without a terminal Ctrl-C cancels the current turn and ends the chat', async () => {
   const run = held(false, ['a', 'b'], { holdAfter: 6 });
   await settle();

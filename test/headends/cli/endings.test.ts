@@ -68,6 +68,7 @@ test('Ctrl-C once cancels, prints the result so far, and exits 130', async () =>
   }
 });
 
+// invariant: command-restores-terminal
 test('Ctrl-C twice exits immediately with the terminal restored, and nothing is written later', async () => {
   const released = Promise.withResolvers<void>();
   const run = startCli(['run', 'lead', 'x'], scene(), {

@@ -72,6 +72,7 @@ const drawings = { graphLines, finalGraphLines };
 const colours = new RegExp(String.raw`${escape}\[\d+m`, 'gu');
 const obeyed = /\p{Cc}|[\u202A-\u202E\u2066-\u2069]|\p{Cs}/u;
 
+// invariants: graph-lines-fit, graph-lines-sanitized
 test('no line is wider than the width, there are at most height lines, and no text controls the terminal', () => {
   fc.assert(
     fc.property(graph, views, fc.constantFrom(...Object.values(drawings)), (tasks, view, draw) => {

@@ -92,6 +92,7 @@ const refuseOne = (detail: string): NonNullable<Behaviour['onTurn']> => {
   };
 };
 
+// invariant: sanitized-no-control
 test('no foreign text can send a control character to the terminal', () =>
   fc.assert(
     fc.asyncProperty(hostileScene, fc.constantFrom(...commands), async (texts, args) => {
@@ -102,6 +103,7 @@ test('no foreign text can send a control character to the terminal', () =>
     { numRuns: testRuns(400) },
   ));
 
+// invariant: terminal-text-sanitized
 test('only the CLI’s own cursor moves and colours reach a terminal', () =>
   fc.assert(
     fc.asyncProperty(hostileScene, fc.constantFrom(...commands), async (texts, args) => {

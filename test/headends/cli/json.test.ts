@@ -81,6 +81,7 @@ const hostile = scene({
 const usageMistake = (value: unknown): boolean =>
   (value as { readonly error?: { readonly code?: string } }).error?.code === 'usage';
 
+// invariant: json-exactly-one-value
 test.each(Object.entries(behaviours))(
   '--json prints exactly one value for every command when %s',
   async (_name, behaviour) => {

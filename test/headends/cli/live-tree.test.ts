@@ -29,6 +29,7 @@ test('the tree shows what each cell is doing', async () => {
   }
 });
 
+// invariants: screen-cursor-below, screen-closed-whole
 test('redrawing leaves one tree, then the answer and the summary', async () => {
   const run = await drawnAfter(5, scene());
   for (let tick = 0; tick < 20; tick++) await run.pass(100);
@@ -56,6 +57,7 @@ test('it is redrawn at most ten times a second', async () => {
   expect(run.shortestMs()).toBeGreaterThanOrEqual(100);
 });
 
+// invariant: screen-drawing-fits
 test('with more cells than rows, running cells are shown, the rest is counted, and nothing scrolls away', async () => {
   const given = scene({ children: 40 });
   const terminal = { rows: 12 };
@@ -77,12 +79,14 @@ test('a running child stays in view, however many others have ended since', asyn
   expect(lines.join('\n')).toMatch(/ … 24 more/u);
 });
 
+// invariant: screen-closed-whole
 test('when the run has ended every cell is shown', async () => {
   const { screen } = await cli(['run', 'lead', 'x'], scene({ children: 40 }), { terminal: { tty: true, rows: 10 } });
   const { lines } = screenOf(screen, { rows: 10 });
   expect(lines.filter((line) => /^✓ [├└]─researcher/u.test(line))).toHaveLength(40);
 });
 
+// invariant: width-never-less
 test('no line is wider than the terminal, whatever the text', () =>
   fc.assert(
     fc.asyncProperty(

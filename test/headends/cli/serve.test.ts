@@ -107,6 +107,7 @@ describe('serve', () => {
     expect(stdout).not.toMatch(/--(?:running|waiting|memory)/u);
   });
 
+  // invariant: serve-names-continuable-runs
   test('stops cleanly on Ctrl-C, and immediately on the second, which lists the interrupted runs', async () => {
     const asked: number[] = [];
     const stopping = Promise.withResolvers<readonly string[]>();
@@ -144,6 +145,7 @@ describe('serve', () => {
     expect(stderr()).toBe(words);
   });
 
+  // invariants: serve-names-continuable-runs, serve-stop-bounded
   test('an immediate stop waits at most a second to find the interrupted runs, and says how to list them', async () => {
     const { interrupt, code, stderr, pass } = await serving([], { over: { stop: () => new Promise(() => undefined) } });
     interrupt();

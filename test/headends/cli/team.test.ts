@@ -279,6 +279,7 @@ describe('what is written', () => {
     expect([...written]).toEqual([[path, expected]]);
   });
 
+  // invariants: graph-file-writable-first, graph-file-own-only
   test.each([
     [
       'a folder that is not there',

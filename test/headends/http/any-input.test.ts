@@ -228,6 +228,7 @@ test('only the exact token is accepted', async () => {
   expect(passed).toBeGreaterThan(10);
 });
 
+// invariant: gate-host-known
 test('only host names of this machine are accepted, in every notation', async () => {
   const opened = await startServer();
   const names = ['localhost', '127.0.0.1', '[::1]', 'localhost:8787', '127.0.0.1:1', '[::1]:80'];
@@ -252,6 +253,7 @@ test('only host names of this machine are accepted, in every notation', async ()
   expect(passed).toBeGreaterThan(10);
 });
 
+// invariant: gate-origin-known
 test('only the server’s own origin and allowed origins are accepted', async () => {
   const opened = await startServer();
   const [own, allowed] = ['http://localhost', 'https://chat.example.com'];

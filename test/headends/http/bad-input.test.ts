@@ -315,6 +315,7 @@ test('pipelined requests are answered in order', async () => {
   await expectStillServing(opened);
 });
 
+// invariant: http-checks-before-body
 test('100 Continue is sent only for a body that will be read', async () => {
   const opened = await startServer();
   const { url, right, host, json, bearer } = opened;
@@ -347,6 +348,7 @@ test('100 Continue is sent only for a body that will be read', async () => {
   await expectStillServing(opened);
 });
 
+// invariant: slow-connection-closed
 test('a connection that sends slowly, partially or not at all is closed, and others do not wait for it', async () => {
   const ms = 300 * slowdown();
   const opened = await startServer({ headersTimeoutMs: ms, requestTimeoutMs: 2 * ms, idleMs: ms, stallMs: 7 * ms });
@@ -399,6 +401,7 @@ test('a client that keeps sending after a refusal is disconnected', async () => 
   await expectStillServing(opened);
 });
 
+// invariant: socket-text-counts
 test('a WebSocket has the same rate limit as plain requests', async () => {
   const token = makeToken();
   const { url } = await serveAgents({

@@ -92,6 +92,7 @@ const openBody = (app: Awaited<ReturnType<typeof serve>>['app'], caller: string,
   };
 };
 
+// invariants: bodies-bounded, bodies-returned
 test('for any bodies in any order, the total never exceeds the bound, and nothing remains at the end', async () => {
   const clock = virtualClock();
   const { app, bodies } = await serve({ clock });
@@ -240,6 +241,7 @@ const sockets = async (options: TestServerOptions = {}) => {
   return { ...served, heard: received, open };
 };
 
+// invariant: socket-partial-message-counts
 test('an incomplete WebSocket message counts against the budget; complete messages and control frames do not', async () => {
   const { url, bodies, open, heard: received } = await sockets();
   const [ann, bob, cleo] = [await open('ann'), await open('bob'), await open('cleo')];
@@ -290,6 +292,7 @@ test('a WebSocket message has the same time limit as a request', async () => {
   await until(() => received.length === 2);
 });
 
+// invariant: http-errors-in-protocol
 test('the refusal is in the format of the protocol', async () => {
   const model = rehearse([{ reply: 'Hello.' }]);
   const { url, token, ask } = await serveAgents({

@@ -65,6 +65,7 @@ test.for([
   expect(lines.flatMap((line) => (line.type === 'run' ? [line.caller] : []))).toEqual(['ann', 'bob']);
 });
 
+// invariant: socket-token-place
 test('the ws library also connects with a token subprotocol from an allowed origin, and only one subprotocol is confirmed', async () => {
   const { address } = await startServer();
   const socket = new LibrarySocket(address, ['mcp', tokenProtocol(ann)], { origin: 'https://chat.example.com' });
@@ -129,6 +130,7 @@ const wrong: Readonly<Record<string, readonly [headers: readonly Pair[], status:
   ],
 };
 
+// invariant: socket-behind-gate
 test.for(Object.keys(wrong))('a socket with %s is refused', async (what) => {
   const { url, lines } = await startServer();
   const [headers, status] = wrong[what]!;
@@ -149,6 +151,7 @@ test.for(Object.keys(wrong))('a socket with %s is refused', async (what) => {
     }
 });
 
+// invariant: socket-token-place
 test('a token subprotocol works for WebSockets only', async () => {
   const { url } = await startServer();
   for (const path of ['/v1', '/mcp/sse', '/mcp/ws'])

@@ -233,6 +233,7 @@ test.each([
   expect([next.status, jsonIn(next)['output']]).toEqual([200, 'echo heard y']);
 });
 
+// invariant: http-errors-in-protocol
 test('a refusal is in the format of its protocol', async () => {
   const { url } = await serve();
   const chat = await curl([...posted(asked), `${url}/v1/chat/completions`]);

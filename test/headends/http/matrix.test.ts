@@ -298,7 +298,7 @@ test('these tests cover every route and socket of the server', async () => {
 
 const hasPost = ({ method }: Address): boolean => method === 'POST';
 
-// invariant: route-behind-gate
+// invariants: route-behind-gate, http-checks-before-body
 test.for([...tokens, inQuery, ...hosts, ...origins])('every route refuses $what', async (wrong) => {
   const opened = await startServer();
   const all = await addresses(opened);
@@ -316,6 +316,7 @@ test.for([...media, encodedBody])('every route that takes a body refuses $what',
   await expectNoRuns(opened);
 });
 
+// invariant: gate-tells-nothing
 test('a path tells its allowed methods, but only to clients with a token', async () => {
   const opened = await startServer();
   const all = (await addresses(opened)).filter(({ path }) => !path.startsWith('/mcp/ws') && path !== '/nowhere');
@@ -344,6 +345,7 @@ test('a path tells its allowed methods, but only to clients with a token', async
   await expectNoRuns(opened);
 });
 
+// invariant: gate-tells-nothing
 test('without a token only /health answers, and not for foreign origins or hosts', async () => {
   const opened = await startServer();
   const { url, host } = opened;

@@ -89,6 +89,7 @@ const read = (events: readonly AnyEvent[]): readonly ReadEvent[] => {
 
 const oneLine = (text: string): string => text.replaceAll(/[\r\n\0]/gu, ' ').toWellFormed();
 
+// invariant: sse-text-stays-in-event
 test('a reader gets back exactly the events that were encoded, for any text', () =>
   check(
     property(array(anyEvent, { maxLength: 5 }), (events) => {

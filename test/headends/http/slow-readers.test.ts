@@ -45,6 +45,7 @@ test('a source is not read while its reader does not read', async () => {
   expect(seen).toEqual({ texts: 0, closed: false });
 });
 
+// invariant: stream-one-text-waits
 test('at most one text is taken from the source but not read, for any texts and any reader', () =>
   check(
     asyncProperty(
@@ -75,6 +76,7 @@ test('at most one text is taken from the source but not read, for any texts and 
     { numRuns: 50 },
   ));
 
+// invariant: stream-stalled-reader-dropped
 test('a reader that takes nothing for 30 seconds is dropped, and its source is closed', async () => {
   const { seen, source } = endless('x'.repeat(10));
   const { clock, reader, dropped } = openReader(source);
@@ -292,6 +294,7 @@ const until = async (holds: () => boolean): Promise<void> => {
   while (!holds()) await new Promise(setImmediate);
 };
 
+// invariant: slow-connection-closed
 test('a complete response that is not read is dropped, too', async () => {
   const body = 'x'.repeat(32 * kib * kib);
   const { url, responses } = await serveTestRoutes({

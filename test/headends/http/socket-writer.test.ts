@@ -51,6 +51,7 @@ const text = oneof(
   constantFrom(300 * kib).map((chars) => 'ä'.repeat(chars)),
 );
 
+// invariant: socket-bytes-bounded
 test('more than 256 KiB wait only as a single text; past that the socket is cut', () =>
   check(
     asyncProperty(array(oneof(text, constantFrom('take' as const)), { maxLength: 60, size: 'max' }), async (steps) => {
@@ -100,6 +101,7 @@ test('a sender that awaits each text can send any amount, and the close comes la
   expect(seen).toEqual({ texts: [...texts, 'last'], cut: false, closed: true });
 });
 
+// invariant: socket-stalled-reader-cut
 test('a reader that takes a part every 29 seconds is kept, and one that takes none for 30 is cut', async () => {
   const { writer, seen, take, clock } = open();
   const sent = writer.send('x'.repeat(640 * kib));

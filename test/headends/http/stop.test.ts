@@ -47,6 +47,7 @@ const mcp = async (url: string, token: string) => {
   return { socket, call };
 };
 
+// invariant: close-finishes-cut-ends
 test.for(['whole', 'streamed', 'over a WebSocket'] as const)('requests in flight are finished: %s', async (way) => {
   const { url, token, server, cloister, asked, answer, ask } = await startServer();
   const { socket, call } = await mcp(url, token);
@@ -115,6 +116,7 @@ test('a client whose run does not end in time is told that the run is left, and 
   answer();
 });
 
+// invariant: close-finishes-cut-ends
 test('a run that does not end in time is left, and its clients are cut off', async () => {
   const { url, token, server, asked, cloister } = await startServer();
   const { socket, call } = await mcp(url, token);

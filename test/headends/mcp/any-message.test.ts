@@ -97,6 +97,7 @@ describe('any message is answered, refused or dropped, and the next one is serve
     );
   });
 
+  // invariant: mcp-every-message-handled
   test('over a WebSocket', async () => {
     const routes = await mcpApp(fakeService());
     await fc.assert(
@@ -130,6 +131,7 @@ describe('any message is answered, refused or dropped, and the next one is serve
     );
   });
 
+  // invariant: stdio-messages-only
   test('over standard input', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -75,6 +75,7 @@ describe.each(all)('the official client over $transport, protocol $protocol', ({
       await happened.waitFor('cancel me', 2);
     }));
 
+  // invariant: mcp-failure-catalogue-text
   test('failures are results with the texts of the catalogue; an unknown tool is a protocol error', () =>
     withPeer(async ({ connect }) => {
       const client = await connect();
@@ -103,6 +104,7 @@ describe.each(all)('the official client over $transport, protocol $protocol', ({
       await Promise.all(clients.map((client) => client.close()));
     }));
 
+  // invariant: mcp-server-own-caller
   test('a caller without agents sees no tools and cannot call those of others', () =>
     withPeer(async ({ connect, fake }) => {
       const client = await connect('nobody');

@@ -98,6 +98,7 @@ test('nothing is kept of a request that the library fails to answer', async () =
   expect(asked.map(({ aborted }) => aborted)).toEqual([false, true]);
 });
 
+// invariant: mcp-server-per-request
 test('of 2,000 concurrent calls with the same id, some of them aborted, each gets the answer for its own caller', async () => {
   const routes = await mcpApp(fakeService());
   const ask = async (n: number): Promise<void> => {
@@ -113,6 +114,7 @@ test('of 2,000 concurrent calls with the same id, some of them aborted, each get
 });
 
 describe('a client that disconnects', () => {
+  // invariant: mcp-exchange-ends-with-client
   test('cancels its call by closing the request', async () => {
     const fake = fakeService();
     const stop = new AbortController();
@@ -122,6 +124,7 @@ describe('a client that disconnects', () => {
     expect(await fake.counts.waitFor('cancel me')).toBe(1);
   });
 
+  // invariant: mcp-exchange-ends-with-client
   test('cancels its call by cancelling the response body', async () => {
     const fake = fakeService();
     const response = await send(await mcpApp(fake), call(1, 'hang'));
@@ -184,6 +187,7 @@ describe('a cancellation in another POST', () => {
     await fake.counts.waitFor('cancel me');
   });
 
+  // invariant: mcp-cancel-unambiguous
   test('ends nothing if two calls of that client share the id, and one once the other has ended', async () => {
     const { fake, routes, tag } = await scene();
     const stop = new AbortController();

@@ -14,6 +14,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 /** A unique text of about so many bytes. */
 const textOf = (no: number, bytes: number): string => `${no}:${'€'.repeat(Math.ceil(bytes / 3))}`;
 
+// invariant: outbox-bounded
 test('more than 256 KiB wait for a client only as a single message, and no required message is lost', () =>
   fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60, size: 'max' }), async (steps) => {
@@ -60,6 +61,7 @@ test('more than 256 KiB wait for a client only as a single message, and no requi
     { numRuns: 200 },
   ));
 
+// invariant: outbox-counts-until-next
 test('a taken message counts until the next one is taken', async () => {
   const outbox = new Outbox();
   const answers: string[] = [];

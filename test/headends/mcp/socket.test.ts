@@ -67,6 +67,7 @@ test('a client that does not read its refusals is disconnected, and its calls ar
   expect([seen.closed, sent.length]).toEqual([true, 1]);
 });
 
+// invariant: mcp-requests-bounded
 test('a client that does not read may have a bounded number of unanswered requests; further ones are refused', async () => {
   const { hear, take } = await open();
   for (let id = 0; id < 70; id++) hear(request(id, 'ping'));

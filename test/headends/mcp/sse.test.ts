@@ -43,6 +43,7 @@ describe('HTTP with server-sent events', () => {
     },
   );
 
+  // invariants: sse-session-own-caller, sse-session-ends-with-stream
   test('a session exists only for its caller, and only until its stream ends', async () => {
     const fake = fakeService();
     const routes = await mcpApp(fake);
@@ -94,6 +95,7 @@ describe('HTTP with server-sent events', () => {
     await events.cancel();
   });
 
+  // invariant: mcp-id-belongs-to-request
   test('an id in use is refused, and can be reused once it is free', async () => {
     const fake = fakeService();
     const routes = await mcpApp(fake);
@@ -171,6 +173,7 @@ describe('a client that does not read its stream', () => {
     await events.cancel();
   });
 
+  // invariant: mcp-requests-bounded
   test('gets all long answers, each serialised only when the one before was taken', async () => {
     const fake = fakeService({ names: ['long', 'busy'], notes: 50 });
     const routes = await mcpApp(fake);

@@ -99,6 +99,7 @@ test('a message may arrive in chunks, split anywhere', async () => {
   expect(await readMessages(server)).toMatchObject([{ id: 'ä€', result: {} }]);
 });
 
+// invariant: stdio-reads-after-refusals
 test('a client that does not read is not read from, and loses nothing', async () => {
   const output = new PassThrough({ highWaterMark: 64 });
   const server = await serve(fakeService(), output);

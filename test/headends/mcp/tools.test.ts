@@ -36,6 +36,7 @@ describe('the input of a tool', () => {
     );
   });
 
+  // invariant: mcp-request-format-beside-fields
   test('the fields of an agent are placed beside format and schema', () => {
     const agent = agentWith({ input: { format: 'json', schema: placeSchema } });
     expect(Object.keys(agentAsTool(agent).inputSchema.properties!)).toEqual(['town', 'format', 'schema']);
@@ -50,6 +51,7 @@ describe('the input of a tool', () => {
     properties,
     ...more,
   });
+  // invariant: mcp-request-format-beside-fields
   test.each([
     ['a field of its own called format', fields({ format: { type: 'string' } })],
     ['a field of its own called schema', fields({ schema: { type: 'object' } })],
@@ -72,6 +74,7 @@ describe('the input of a tool', () => {
     expect(fits(agent, { input: { inner: { format: 'json' } } })).toBe(false);
   });
 
+  // invariant: mcp-output-schema-holds
   test('an agent that always returns objects has an output schema and accepts no other format', () => {
     const agent = agents['map']!;
     expect(agentAsTool(agent).outputSchema).toEqual(placeSchema);
@@ -201,6 +204,7 @@ describe('the outcome of a run', () => {
     );
   });
 
+  // invariant: mcp-output-schema-holds
   test('a tool with an output schema returns data or an error', () => {
     const half = makeOutcome('{"town":', { status: 'timeout', failure: { code: 'deadline_passed' } });
     expect(toToolResult(agents['map']!, 'json', half).isError).toBe(true);

@@ -165,6 +165,7 @@ test('an id that was never issued is unknown, whatever it looks like', () =>
     { numRuns: testRuns(300) },
   ));
 
+// invariant: earlier-responses-own-only
 test('another caller’s responses are unknown', async () => {
   const served = serve({ dialogs: { [run]: [{ by: 'agent', text: 'mine' }] } });
   const body = { model: 'guide', input: [{ type: 'item_reference', id: `msg_${run}` }] };

@@ -228,6 +228,7 @@ describe('a complete answer', () => {
 describe('a stream', () => {
   const piece = fc.record({ type: fc.constantFrom('text', 'activity'), text: fc.string({ minLength: 1 }) });
 
+  // invariant: done-means-answer
   test('holds every piece in order and ends with the finish reason, the usage if requested, and [DONE]', () =>
     fc.assert(
       fc.asyncProperty(fc.array(piece), fc.boolean(), fc.boolean(), async (told, activity, withUsage) => {
@@ -266,6 +267,7 @@ describe('a stream', () => {
     expect(got.at(-2).choices[0].finish_reason).toBe('length');
   });
 
+  // invariant: done-means-answer
   test('that fails ends with the error and without [DONE]', async () => {
     const outcome = makeOutcome('failed', '', { code: 'model_server', detail: 'secret words' });
     const got = await chunks({}, { pieces: text('Par'), outcome });

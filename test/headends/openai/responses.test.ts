@@ -214,6 +214,7 @@ describe('a complete answer', () => {
 describe('a stream', () => {
   const piece = fc.record({ type: fc.constantFrom('text', 'activity'), text: fc.string({ minLength: 1 }) });
 
+  // invariants: response-items-end, response-first-and-last-event, response-events-numbered
   test('numbers its events, ends every item that it starts, and ends with exactly what it sent in pieces', () =>
     fc.assert(
       fc.asyncProperty(fc.array(piece), fc.boolean(), async (list, activity) => {
@@ -275,6 +276,7 @@ describe('a stream', () => {
     );
   });
 
+  // invariant: response-one-message
   test('ends a reasoning item when the answer continues, and starts a new one later', async () => {
     const activity = (words: string): AnswerPiece => ({ type: 'activity', text: words });
     const pieces = [activity('a'), activity('b'), ...text('Par'), activity('c'), ...text('is.')];
@@ -291,6 +293,7 @@ describe('a stream', () => {
     expect(events.at(-1).response.output).toEqual([thought(0, 'ab'), message('Paris.'), thought(2, 'c')]);
   });
 
+  // invariant: response-first-and-last-event
   test('that is partial ends incomplete', async () => {
     const events = await streamedEvents({}, { outcome: makeOutcome('limit', 'Par', { code: 'agent_limit' }) });
     expect(events.at(-1)).toMatchObject({
@@ -299,6 +302,7 @@ describe('a stream', () => {
     });
   });
 
+  // invariant: response-first-and-last-event
   test('that fails ends with its error and its usage', async () => {
     const outcome = makeOutcome('failed', '', { code: 'model_server', detail: 'secret words' });
     const last = (await streamedEvents({}, { pieces: text('Par'), outcome })).at(-1);

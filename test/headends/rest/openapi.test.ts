@@ -37,6 +37,7 @@ const addressesIn = ({ paths }: Document) =>
   Object.entries(paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
 const addressOf = ({ method, path }: HttpRoute) => `${method.toLowerCase()} ${path.replace(/:([^/]+)/gu, '{$1}')}`;
 
+// invariant: openapi-lists-routes
 test('the document is valid OpenAPI, and holds every route and nothing else but /health', async () => {
   const document = documentOf(all);
   await isValid(document);
@@ -137,6 +138,7 @@ test('paths that differ only in their parameter names are one', async () => {
   expect(document.paths['/v1/models/{id}']!['delete']!.operationId).toBe('listModels_2');
 });
 
+// invariant: openapi-errors-by-protocol
 test('errors are described in the format of the protocol', () => {
   const { paths } = documentOf([other({})]);
   expect(JSON.stringify(paths['/v1/models']!['get']!.responses['429'])).toContain('"wrong":"The server is at capacity');
