@@ -119,11 +119,17 @@ export const mailBugs: readonly Bug[] = [
   ),
 
   // Spawning.
-  bug(
-    'only one of two simultaneous shutdowns of an agent waits for it',
-    'call-join',
-    '$(expression.callee)($(expression.arguments.0), [$(expression.arguments.1.elements.1)]);',
-  ),
+  {
+    name: 'only one of two simultaneous shutdowns of an agent waits for it',
+    edits: [
+      {
+        probe: 'call-join',
+        put: '$(expression.callee)($(expression.arguments.0), [$(expression.arguments.1.elements.1)]);',
+      },
+    ],
+    // The other call never gets a result, and the turn that shows all results fails.
+    judges: ['no defect'],
+  },
   // invariant: spawn-checked-without-await
   bug(
     'a spawn counts only after its turn, so others in the same turn exceed the limit',
