@@ -49,7 +49,7 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['mail that is delivered twice is received twice', 1_300],
   ['a child that starts after the stop keeps running', 1_306],
   ['one more agent than allowed is spawned in a minute', 1_353],
-  ['a call is made after its step has ended, because opening its source took long', 1_359],
+  ['a call is made after its step has ended, because opening its source took long', 3_740],
   ['entries that a restore removed are still in the history', 1_446],
   ['only one of two simultaneous shutdowns of an agent waits for it', 1_413],
   ['an old tool result is dropped without its call', 1_522],
