@@ -1,10 +1,11 @@
 // Checks commands for a run before anything is done.
 import { CloisterError, nearestName, utf8Bytes } from '#base';
+import { checkOptionType, checkOptions } from '#base/shapes';
+import type { OptionFields } from '#base/shapes';
 import type { Agent, Category, RouteChoice, RunCommand, RunCommandName } from '#contracts';
 import { mailBytesMax } from '#core/session';
 import { withChildren } from '#app/agents';
-import { checkAddedContext, checkOptionType, checkOptions } from '#app/conversations';
-import type { OptionFields } from '#app/conversations';
+import { checkAddedContext } from './run-options.ts';
 
 /** `root`: the definition of the run's root. Throws `options_invalid`, `context_too_large` or `mail_invalid`. */
 export const checkRunCommand = <K extends RunCommandName>(command: RunCommand<K>, root: Agent): void => {

@@ -4,7 +4,7 @@ import type { Agent, Budget, RunOptions, TasksOptions, TaskSpec, TeamGoal, TeamR
 import { checkTeamRequest } from '#core/orchestration';
 import { withChildren } from '#app/agents';
 import { checkSchemas } from './check-schemas.ts';
-import { checkOptionType, checkOptions } from '#app/conversations';
+import { checkOptionType, checkOptions } from '#base/shapes';
 import type { SharedPorts } from './shared-ports.ts';
 
 const commonOptions = { budget: 'any', signal: 'signal' } as const;

@@ -1,5 +1,10 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { CloisterError } from '#base';
+import { amount, checkShape, listOf, mapOf, object, oneOf, orNull, string, valueOf, whole } from '#base/shapes';
+import type { Shape } from '#base/shapes';
 import type { Agent, Clock, Ids, Model, Retention } from '#contracts';
+import { modelShape } from '#core/orchestration';
+import { retentionDefault } from '#app/conversations';
 import type { StallClock } from './stall-monitor.ts';
 
 export type CloisterOptions = {
@@ -39,3 +44,34 @@ export type CloisterOptions = {
   readonly ids?: Ids;
   readonly stallClock?: StallClock;
 };
+
+/** Checked where it is used. */
+const any = valueOf<never>('a value', () => true);
+
+const most = amount(1);
+
+const optionsShape = {
+  ...object({ agents: { ...listOf(any), expected: 'a list of agents' } }, {
+    workspace: string(),
+    store: oneOf('memory'),
+    models: listOf(modelShape),
+    concurrency: object({}, { models: whole(1), tools: whole(1) }),
+    config: string(),
+    cwd: string(),
+    env: mapOf(any),
+    preconnect: any,
+    offline: any,
+    clock: any,
+    ids: any,
+    stallClock: any,
+    defaultAgent: { ...orNull(string()), expected: 'the name of an agent' },
+    retention: object({}, Object.fromEntries(Object.keys(retentionDefault).map((name) => [name, most]))),
+    autosaveMs: most,
+    parallel: whole(1, 10_000),
+  } satisfies Record<keyof Omit<CloisterOptions, 'agents'>, Shape>),
+  expected: 'an object of options',
+};
+
+/** Throws `options_invalid`. */
+export const checkCloisterOptions = (options: CloisterOptions): void =>
+  checkShape(optionsShape, options, (text) => new CloisterError('options_invalid', text), 'openCloister');

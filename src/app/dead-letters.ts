@@ -2,7 +2,7 @@ import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { DeadLetters, MailReport, Store } from '#contracts';
 import { readRunMail } from '#core/events';
-import { checkOptions } from '#app/conversations';
+import { checkOptions } from '#base/shapes';
 
 type DeadLetterQuery = { readonly run?: string; readonly runs?: number };
 

@@ -5,7 +5,7 @@ import type { Agent, Cloister, RunStartInfo } from '#contracts';
 import { memoryStore, openSqliteStore } from '#adapters/stores';
 import { jailedCellFolders, memoryCellFolders } from '#adapters/cell-folders';
 import type { Configs } from '#app/agents';
-import { checkCloisterOptions } from './check-cloister-options.ts';
+import { checkCloisterOptions } from './cloister-options.ts';
 import { checkSchemas } from './check-schemas.ts';
 import type { CloisterOptions } from './cloister-options.ts';
 import { exportFolder, readConversationSettings } from '#app/conversations';

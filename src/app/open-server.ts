@@ -8,7 +8,7 @@ import type { AnsweredRequest, HttpApp, HttpListener } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
 import { openaiRoutes } from '#headends/openai';
 import { openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
-import { checkServerOptions } from './check-server-options.ts';
+import { checkServerOptions } from './server-options.ts';
 import { packageVersion } from './package-folder.ts';
 import {
   checkHostsAndOrigins,

@@ -14,7 +14,7 @@ import type {
 import { auditRun, diffRuns, explainCell } from '#core/audit';
 import { readRunMail, protocolEvents, reportRun, windowReport } from '#core/events';
 import { readRunTasks } from '#core/tasks';
-import { parseRunId } from '#app/conversations';
+import { parseRunId } from '#base/shapes';
 import { deadLetters } from './dead-letters.ts';
 
 /** For work on one log: returns a function that says whether it is time for a pause, and makes it. */

@@ -1,13 +1,15 @@
 // Checks requests for runs before anything is recorded or spent.
 import type { JsonObject } from '#base';
+import { checkOptions } from '#base/shapes';
 import type { Agent, Budget, History, ResidentOptions, RunOptions, DialogMessage } from '#contracts';
 import { assertAgent, checkRequest } from '#core/orchestration';
 import type { AgentList } from './agent-list.ts';
 import { checkRequestSchemaSizes, withRequestedFormat, withRequestTools } from './requested-format.ts';
-import { checkResident } from './check-resident.ts';
+import { checkTopic } from './check-run-command.ts';
 import { checkSchemas } from './check-schemas.ts';
 import { refuseTeamOptions, refuseTeamConversation } from './check-team.ts';
-import { checkOptions, runOptions, redactContext, redactDialog, dialogEntries, buildHistory } from '#app/conversations';
+import { buildHistory, dialogEntries } from '#app/conversations';
+import { redactContext, redactDialog, runOptions } from './run-options.ts';
 import type { SharedPorts } from './shared-ports.ts';
 
 export type ValidatedRequest = {
@@ -48,7 +50,18 @@ export class RunRequestChecker {
     const found = this.#resolveAgent(agent);
     refuseTeamConversation(found);
     checkSchemas(found, this.#shared);
-    return { agent: found, goal: checkResident(found, options, this.#shared), ...this.#checkContext(found, options) };
+    checkOptions(options, { ...runOptions, message: 'any', topics: 'texts' });
+    for (const topic of options.topics ?? [])
+      checkTopic(topic, found.topics.hear, `called "${found.name}" may subscribe to`);
+    return { agent: found, goal: this.#checkFirstMessage(found, options), ...this.#checkContext(found, options) };
+  }
+
+  /** Returns the goal as it crosses; null when the agent starts by waiting for messages. */
+  #checkFirstMessage(agent: Agent, { message, budget }: ResidentOptions): string | null {
+    if (message !== undefined) return this.checkGoal(agent, message, budget);
+    // Messages are text, whatever input format the agent's goals have.
+    this.checkGoal({ ...agent, input: { format: 'text' } }, 'mail', budget);
+    return null;
   }
 
   checkGoal(agent: Agent, input: string | JsonObject, budget?: Budget): string {

@@ -30,7 +30,7 @@ import type {
 import { protocolEvents } from '#core/events';
 import type { Run } from '#core/orchestration';
 import { checkRunCommand, routeFields, spawnFields } from './check-run-command.ts';
-import { checkOptionType, checkOptions } from '#app/conversations';
+import { checkOptionType, checkOptions } from '#base/shapes';
 import { EarlyCommands, earlyCommands } from './early-commands.ts';
 import type { EarlyCommand } from './early-commands.ts';
 import { followAnswer } from './follow-answer.ts';

@@ -1,4 +1,7 @@
+import { amount, boolean, cap, checkOptions, optionsShape, whole } from '#base/shapes';
+import type { OptionFields } from '#base/shapes';
 import type { Agent, ClientRules, Clock, Ids, RunOutcome, TokenEntry } from '#contracts';
+import { defaultLimits } from '#headends/http';
 import type { AnsweredRequest, HttpLimits } from '#headends/http';
 import type { SlotLimits } from '#app/serve';
 
@@ -55,3 +58,26 @@ export type Server = {
    */
   stop(graceMs?: number): Promise<readonly string[]>;
 };
+
+const number = cap(amount());
+
+/** The tokens are checked with the agents that are served. */
+const fields = {
+  agents: 'texts',
+  tokens: 'any',
+  host: 'text',
+  port: whole(0, 65_535),
+  expose: 'flag',
+  hosts: 'texts',
+  origins: 'texts',
+  slots: optionsShape({ running: number, runningPerAgent: number, waiting: number, waitingPerCaller: number }),
+  clients: optionsShape({ system: boolean(), tools: boolean(), activity: boolean() }),
+  clientToolMs: number,
+  limits: optionsShape(Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, number]))),
+  log: 'any',
+  clock: 'any',
+  ids: 'any',
+} as const satisfies Record<keyof ServerOptions, OptionFields[string]>;
+
+/** A misspelt option would be ignored, and could leave more open than intended. Throws `options_invalid`. */
+export const checkServerOptions = (options: ServerOptions): void => checkOptions(options, fields);

@@ -11,7 +11,7 @@ import { parseYaml } from '#adapters/yaml';
 import type { Problem } from '#contracts';
 import { parseAgentFile, parseTeamFile } from '#core/registry';
 import { restRoutes } from '#headends/rest';
-import { checkServerOptions } from '../../src/app/check-server-options.ts';
+import { checkServerOptions } from '../../src/app/server-options.ts';
 import { checkTokenEntries } from '../../src/app/serve/check-server-setup.ts';
 import { openFakeService } from '../headends/anthropic/fake-service.ts';
 import { call, serve } from '../headends/openai/driver.ts';

@@ -4,6 +4,7 @@
 //   restore-is-one-record. So is a branch: nothing changes before the record is appended, and everything else follows from it.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
+import { checkOptionType, checkOptions, parseRunId } from '#base/shapes';
 import type {
   Checkpoint,
   CheckpointDiff,
@@ -16,7 +17,6 @@ import type {
 } from '#contracts';
 import { cutFrames } from '#core/orchestration';
 import type { ResumableRun } from '#core/orchestration';
-import { checkOptionType, checkOptions, parseRunId } from './check-options.ts';
 import { conversationKey } from './workspace-state.ts';
 import type { WorkspaceState, ConversationState } from './workspace-state.ts';
 import { planBranch } from './branch.ts';

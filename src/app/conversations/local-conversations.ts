@@ -1,8 +1,8 @@
 // The conversations of a workspace, from its workspace log and the logs of its runs.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
+import { checkOptionType, checkOptions, openObject, string } from '#base/shapes';
 import type { WorkspaceRecord, Conversation, ConversationRef, Conversations } from '#contracts';
-import { checkOptionType, checkOptions, checkRef } from './check-options.ts';
 import { conversationKey } from './workspace-state.ts';
 import type { WorkspaceState, ConversationState } from './workspace-state.ts';
 import { describeConversation } from './conversation-names.ts';
@@ -15,6 +15,8 @@ import type { ConversationPorts } from './conversation-ports.ts';
 import { RunLocks, unfinishedRuns, runStates } from './active-runs.ts';
 import { conversationSummary } from './conversation-summary.ts';
 import { listTurns } from './turn-chain.ts';
+
+const refShape = { ...openObject({ agent: string(), name: string() }), expected: 'a conversation as { agent, name }' };
 
 export class LocalConversations implements Conversations {
   readonly #ports: ConversationPorts;
@@ -37,7 +39,7 @@ export class LocalConversations implements Conversations {
   }
 
   async show(ref: ConversationRef): Promise<Conversation> {
-    checkRef(ref);
+    checkOptionType('conversation', ref, refShape);
     const { store, reader } = this.#ports;
     const found = findConversation(await readWorkspaceState(store), ref);
     return {
@@ -133,7 +135,7 @@ export class LocalConversations implements Conversations {
     ref: ConversationRef,
     decide: (found: ConversationState, state: WorkspaceState) => Promise<WorkspaceRecord | null>,
   ): Promise<WorkspaceState> {
-    checkRef(ref);
+    checkOptionType('conversation', ref, refShape);
     const { store } = this.#ports;
     return retryOnConflict(store, async (state) => {
       const record = await decide(findConversation(state, ref), state);

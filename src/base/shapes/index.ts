@@ -31,3 +31,5 @@ export type { ShapePath, ShapeProblem, ShapeReader } from './read-shape.ts';
 export { jsonSchemaOf, namedSchemas } from './shape-schema.ts';
 export { formatPath, problemText } from './problem-text.ts';
 export { showValue } from './show-value.ts';
+export { checkOptionType, checkOptions, checkShape, optionsShape, parseRunId } from './check-options.ts';
+export type { OptionFields } from './check-options.ts';

@@ -1,12 +1,11 @@
 // Checks an agent's definition. Errors name the agent, the field and what was expected.
 import { CloisterError, nearestName } from '#base';
-import { object } from '#base/shapes';
+import { checkShape, object } from '#base/shapes';
 import { budgetShape } from '#contracts';
 import type { Agent, AgentOptions, Budget, BuiltinTool } from '#contracts';
 import { checkMailOptions } from './check-mail-options.ts';
-import { checkShape } from './check-shape.ts';
-import type { RejectField } from './check-shape.ts';
 import { agentOptionsShape, builtins } from './option-shapes.ts';
+import type { RejectField } from './option-shapes.ts';
 
 const givenBudget = object({}, { budget: budgetShape });
 

@@ -6,7 +6,7 @@ import { nearestName } from '#base';
 import { showValue } from '#base/shapes';
 import type { AgentOptions, SpawnOptions } from '#contracts';
 import { isMailTool } from '#core/session';
-import type { RejectField } from './check-shape.ts';
+import type { RejectField } from './option-shapes.ts';
 
 const mailRoles: readonly string[] = ['parent', 'children', 'siblings'];
 

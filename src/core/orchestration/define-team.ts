@@ -1,14 +1,13 @@
 // Defines a team in code: validated, completed, frozen. To the runtime it is an agent whose session works through a task graph.
 import { CloisterError, deepFreeze, isObject } from '#base';
-import { listOf, object, oneOf, whole } from '#base/shapes';
+import { checkShape, listOf, object, oneOf, whole } from '#base/shapes';
 import type { Shape } from '#base/shapes';
 import type { Agent, TeamOptions, TeamRules } from '#contracts';
-import { checkShape } from './check-shape.ts';
-import type { RejectField } from './check-shape.ts';
 import { buildAgent, completeDefinition, withReadOutput } from './define-agent.ts';
 import type { OperatorSettings } from './define-agent.ts';
 import { planFormat } from './coordinator-prompts.ts';
 import { teamOptionsShape } from './option-shapes.ts';
+import type { RejectField } from './option-shapes.ts';
 
 export const defineTeam = (options: TeamOptions): Agent => buildTeam(options, null);
 

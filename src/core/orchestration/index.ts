@@ -1,6 +1,5 @@
 export { buildAgent, withOutputFormat, assertAgent, defineAgent } from './define-agent.ts';
 export { lowerCaps } from '#core/cells';
-export { checkShape } from './check-shape.ts';
 export { modelShape } from './option-shapes.ts';
 export { defineTeam, teamRoster, buildTeam } from './define-team.ts';
 export { buildSynthesisPrompt, buildTaskPrompt } from './build-prompts.ts';

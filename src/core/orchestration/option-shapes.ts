@@ -21,6 +21,9 @@ import type { Agent, AgentOptions, BuiltinTool, Model, TeamOptions, ToolDefiniti
 import { frontmatterShape, modelSettingsShape, teamShape } from '#core/registry';
 import { builtinSchemas } from '#core/session';
 
+/** Throws. */
+export type RejectField = (field: string, expected: string) => never;
+
 const fieldsOf = (shape: Shape): ShapeFields => (shape as Shape & ObjectForm).fields;
 const agentKeys = fieldsOf(storedShape(frontmatterShape));
 const teamKeys = fieldsOf(storedShape(teamShape));

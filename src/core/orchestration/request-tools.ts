@@ -3,10 +3,9 @@
 //   request-tools-root-only. Not its sub-agents, and not a copy of itself that it starts.
 //   request-tools-replace-nothing. They never replace one of the agent's own tools, and add nothing to its system prompt.
 import { CloisterError } from '#base';
-import { listOf, object } from '#base/shapes';
+import { checkShape, listOf, object } from '#base/shapes';
 import type { Agent, ToolDefinition, ToolSchema } from '#contracts';
 import { toToolName } from '#core/rules';
-import { checkShape } from './check-shape.ts';
 import { completeDefinition } from './define-agent.ts';
 import { toolShape } from './option-shapes.ts';
 
