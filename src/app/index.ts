@@ -5,7 +5,7 @@ export { drawMermaid, drawSvg, patterns, SharedMemory, TaskQueue } from '#core/t
 export { openCloister } from './open-cloister.ts';
 export type { CloisterOptions } from './cloister-options.ts';
 export type { StallClock } from './stall-monitor.ts';
-export { openServer } from './open-server-lazily.ts';
+export { openServer } from './open-server.ts';
 export type { Server, ServerLine, ServerOptions } from './server-options.ts';
 export { hashToken, makeToken } from './make-token.ts';
 export type {

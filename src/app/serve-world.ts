@@ -10,7 +10,7 @@ import type { Cloister, TokenEntry } from '#contracts';
 import { findAgent, Configs } from '#app/agents';
 import type { LaunchEnvironment } from '#app/agents';
 import { openConfigured } from './open-cloister.ts';
-import { buildServer } from './open-server.ts';
+import { buildServer } from './build-server.ts';
 import { readTokens } from './read-tokens.ts';
 import { isLoopback } from '#app/serve';
 import { hashToken, makeToken } from './make-token.ts';

@@ -1,0 +1,172 @@
+// Assembles a server of agents: which callers it admits, which agents it serves, and over which protocols.
+import { CloisterError } from '#base';
+import { stdioCaller } from '#contracts';
+import type { Caller, Clock, Cloister, HttpRoute, PlainRoute } from '#contracts';
+import { anthropicRoutes } from '#headends/anthropic';
+import { BodyBudget, buildApp, defaultLimits, Gate, listen, socketUpgrade } from '#headends/http';
+import type { AnsweredRequest, HttpApp, HttpListener } from '#headends/http';
+import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
+import { openaiRoutes } from '#headends/openai';
+import { openapiRoute, reservedNames, restError, restRoutes } from '#headends/rest';
+import { checkServerOptions } from './server-options.ts';
+import { packageVersion } from './package-folder.ts';
+import {
+  checkHostsAndOrigins,
+  checkServedAgents,
+  checkTokenEntries,
+  checkHost,
+  hostsFor,
+  listenUrl,
+  LocalAgentService,
+  SlotQueue,
+  slotLimitsFor,
+  RateLimiter,
+  temporaryTokenEntry,
+  TokenRegistry,
+} from '#app/serve';
+import { hashToken, makeToken } from './make-token.ts';
+import type { Server, ServerOptions } from './server-options.ts';
+import { systemClock, systemIds } from './system-world.ts';
+
+/** Throws `options_invalid` for agents, tokens or addresses that cannot be served. */
+export const buildServer = async (cloister: Cloister, options: ServerOptions = {}): Promise<Server> => {
+  checkServerOptions(options);
+  const { host = '127.0.0.1', port = defaultPort } = options;
+  checkHost(host, options.expose === true);
+  checkHostsAndOrigins(options.hosts ?? [], options.origins ?? []);
+  const service = openService(cloister, options);
+  const { agentService, gate, slots, clock, limits, bodies, about, isStopping } = service;
+  const mcp = await mcpRoutes(agentService, { ...about, ids: service.ids, isStopping });
+  const app = createApp(cloister, service, mcp.routes, options.log);
+  let listening: HttpListener | undefined;
+  let stdio: Awaited<ReturnType<typeof serveMcpStdio>> | undefined;
+  return {
+    token: service.token,
+    agents: cloister.agents.filter(({ name }) => service.names.includes(name)),
+    get running() {
+      return agentService.running;
+    },
+    fetch: async (request) => app.fetch(request),
+    async listen() {
+      if (listening !== undefined) throw new CloisterError('options_invalid', 'The server is already listening.');
+      const upgrade = socketUpgrade(mcp.sockets, { gate, limits, bodies, clock, isStopping });
+      listening = await listen(app, { host, port, limits, upgrade });
+      return { url: listenUrl(host, listening.port), port: listening.port };
+    },
+    async serveStdio(streams) {
+      stdio = await serveMcpStdio(agentService, { name: stdioCaller }, streams, about);
+      return stdio;
+    },
+    async stop(graceMs = graceMsDefault) {
+      // New requests are refused as stopping until the last run has ended.
+      service.stop();
+      slots.close();
+      const left = await agentService.drain(graceMs);
+      // The last responses may still be in flight.
+      const isFirm = graceMs === 0 && left.length > 0;
+      if (listening !== undefined) await waitAtMost(clock, isFirm ? 0 : drainMs, listening.close());
+      listening?.cut();
+      await stdio?.close();
+      return left;
+    },
+  };
+};
+
+type Service = ReturnType<typeof openService>;
+
+const openService = (cloister: Cloister, options: ServerOptions) => {
+  const { clock = systemClock, ids = systemIds, host = '127.0.0.1', log } = options;
+  const names = options.agents ?? cloister.agents.map(({ name }) => name);
+  checkServedAgents(names, cloister.agents, reservedNames);
+  if (options.tokens?.length === 0)
+    throw new CloisterError('options_invalid', 'tokens: the list is empty, so no client could connect.');
+  checkTokenEntries(options.tokens ?? [], names);
+  const token = options.tokens === undefined ? makeToken() : null;
+  const now = (): number => clock.now();
+  // The stdio caller needs an entry, but nobody holds its token.
+  const stdio = { name: stdioCaller, sha256: hashToken(makeToken()) };
+  const tokens = new TokenRegistry(
+    [...(token === null ? (options.tokens ?? []) : [temporaryTokenEntry(token)]), stdio],
+    now,
+  );
+  const slotLimits = slotLimitsFor(options.slots ?? {}, options.tokens?.length ?? 1);
+  const slots = new SlotQueue(slotLimits);
+  const rates = new RateLimiter(now);
+  const gate = new Gate({
+    hosts: hostsFor(host, options.hosts),
+    origins: options.origins ?? [],
+    identify: (presented) => tokens.findCaller(presented),
+    admit: (caller) => rates.consume(caller.name, tokens.entry(caller)?.requestsPerMinute),
+  });
+  const agentService = new LocalAgentService({
+    cloister,
+    agents: names,
+    tokens,
+    slots,
+    runningPerCaller: slotLimits.runningPerCaller,
+    clients: { system: false, tools: false, activity: false, ...options.clients },
+    ...(options.clientToolMs === undefined ? {} : { clientToolMs: options.clientToolMs }),
+    clock,
+    ...(log === undefined ? {} : { ended: (run) => log({ type: 'run', ...run }) }),
+  });
+  const limits = { ...defaultLimits, ...options.limits };
+  let stopping = false;
+  return {
+    token,
+    names,
+    agentService,
+    gate,
+    slots,
+    clock,
+    ids,
+    now,
+    limits,
+    bodies: new BodyBudget(limits),
+    about: { version: packageVersion() },
+    isOperator: (caller: Caller) => tokens.entry(caller)?.operator === true,
+    isStopping: () => stopping,
+    stop: () => void (stopping = true),
+  };
+};
+
+const createApp = (
+  cloister: Cloister,
+  service: Service,
+  plainRoutes: readonly PlainRoute[],
+  log: ServerOptions['log'],
+): HttpApp => {
+  const { agentService, now, about } = service;
+  const redact = (text: string): string => cloister.redact(text);
+  const routes: HttpRoute[] = [
+    ...restRoutes(agentService, { ...about, redact }),
+    ...openaiRoutes(agentService, { now }),
+    ...anthropicRoutes(agentService, { now }),
+    openapiRoute(() => routes, about),
+  ];
+  const answered = (request: AnsweredRequest): void => {
+    const { caller } = request;
+    const run = caller === null ? null : (agentService.runFor(caller) ?? null);
+    log?.({ type: 'request', ...request, caller: caller?.name ?? null, run });
+  };
+  return buildApp({
+    ...service,
+    routes: [...routes, ...plainRoutes],
+    formatError: restError,
+    redact,
+    onAnswered: answered,
+    operatorHealth: (caller) => {
+      // probe: health-operator
+      if (!service.isOperator(caller)) return undefined;
+      return { stalls: cloister.stalls };
+    },
+  });
+};
+
+const [drainMs, graceMsDefault, defaultPort] = [1_000, 30_000, 8787];
+
+const waitAtMost = async (clock: Clock, ms: number, ended: Promise<void>): Promise<void> => {
+  const late = Promise.withResolvers<void>();
+  const stop = clock.timer(ms, late.resolve);
+  await Promise.race([ended, late.promise]);
+  stop();
+};
