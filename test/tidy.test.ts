@@ -160,3 +160,25 @@ test('every rule that renders prompts is pure: it imports types and base only', 
 test('the lock file carries no download addresses', () => {
   expect(read('package-lock.json')).not.toMatch(/"resolved": "(?:https?|git)/u);
 });
+
+test('every invariant has a name of its own, and a test, a judge or a plant cites it', () => {
+  const files = ['src', 'sim', 'deep', 'bench', 'tools', 'test']
+    .flatMap(sources)
+    .filter((file) => !file.includes('.planted'));
+  const named = files.flatMap((file) =>
+    [...read(file).matchAll(/^\/\/ {3}(?<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)+)\. /gmu)].map(
+      ({ groups }) => groups!['name']!,
+    ),
+  );
+  const cited = files.flatMap((file) =>
+    [
+      ...read(file).matchAll(/^\s*(?:\/\/|\/?\*+) invariants?: (?<names>[a-z0-9-]+(?:,\s+(?:\/\/ )?[a-z0-9-]+)*)/gmu),
+    ].flatMap(({ groups }) => groups!['names']!.split(/[^a-z0-9-]+/u)),
+  );
+  expect(named.filter((name, at) => named.indexOf(name) !== at)).toEqual([]);
+  expect(cited.filter((name) => !named.includes(name))).toEqual([]);
+  expect(named.filter((name) => !cited.includes(name))).toEqual([]);
+  expect(named.length).toBeGreaterThan(350);
+  const numbered = files.filter((file) => /^\/\/ {3}[A-Z]+\d+\. /mu.test(read(file)));
+  expect(numbered).toEqual([]);
+});

@@ -150,7 +150,7 @@ const recordKinds: Readonly<Record<Exclude<FrameRecord['type'], 'begin'> | `begi
   cancel: true,
   close: true,
 };
-const crossingKinds: Readonly<Record<Exclude<CrossingKind, 'checkpoint'>, true>> = {
+const crossingKinds: Readonly<Record<CrossingKind, true>> = {
   goal: true,
   result: true,
   share: true,
