@@ -70,9 +70,9 @@ export const firstSeeds: ReadonlyMap<string, number> = new Map([
   ['a retried task does not get its messages', 1_180],
   ['a task is skipped as soon as one of its dependencies was skipped', 1_250],
   ['a skipped task blocks its dependents', 1_250],
-  ['messages wait for a blocked task', 6_300],
+  ['messages wait for a blocked task', 13_500],
   ['a piece of work gets the mail of all senders', 1_160],
   ['an answer also goes to the next one that waits', 1_295],
   ['mail read with a tool makes its sender the asker', 1_770],
-  ['a person’s message that was read with a tool is not answered', 5_700],
+  ['a person’s message that was read with a tool is not answered', 3_000],
 ]);
