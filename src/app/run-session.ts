@@ -40,7 +40,7 @@ import { followMessages, followTopic, isToOutside, OutsideMessages } from './out
 import { caughtUp, RunFeed } from './run-feed.ts';
 import { isAutosaved, pastFrames, startsResident } from './run-start.ts';
 import type { RunStart } from './run-start.ts';
-import { noMemory, readOnlyTasks } from './team-view.ts';
+import { readOnlyMemory, readOnlyTasks } from './team-view.ts';
 
 /** What runs share. */
 export type RunHost = {
@@ -263,7 +263,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   }
 
   get sharedMemory(): TeamSession['sharedMemory'] {
-    return this.#live?.team?.memory ?? noMemory;
+    return readOnlyMemory(this.#live?.team?.memory);
   }
 
   getMessages(assignee: string): readonly TeamMessage[] {

@@ -1,11 +1,18 @@
-// What a session shows of its team. It shows nothing before the team has started, or if the root is not a team.
-import type { TeamSession } from '#contracts';
+// What a session shows of its team: copies, because only the team itself may change its tasks and results. It shows nothing before
+// the team has started, or if the root is not a team.
+import type { Task, TeamSession } from '#contracts';
 
-/** Read-only: only the team itself may change its tasks. */
-export const readOnlyTasks = (queue: TeamSession['queue'] | undefined): TeamSession['queue'] => ({
-  get: (id) => queue?.get(id),
-  tasks: () => [...(queue?.tasks() ?? [])],
-  earliestUnstarted: (assignee) => queue?.earliestUnstarted(assignee),
+type Queue = TeamSession['queue'];
+type Memory = TeamSession['sharedMemory'];
+
+export const readOnlyTasks = (queue: Queue | undefined): Queue => ({
+  get: (id) => copyTask(queue?.get(id)),
+  tasks: () => [...(queue?.tasks() ?? [])].map((task) => structuredClone(task)),
+  earliestUnstarted: (assignee) => copyTask(queue?.earliestUnstarted(assignee)),
 });
 
-export const noMemory: TeamSession['sharedMemory'] = { getSummary: () => '' };
+const copyTask = (task: Task | undefined): Task | undefined => (task === undefined ? undefined : structuredClone(task));
+
+export const readOnlyMemory = (memory: Memory | undefined): Memory => ({
+  getSummary: (filter) => memory?.getSummary(filter) ?? '',
+});

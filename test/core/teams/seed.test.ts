@@ -146,3 +146,14 @@ test('the planning request has the goal and the descriptions, and no prompt of a
   expect(plan!.prompt).toContain('- ann: Knows ants.');
   expect(JSON.stringify(plan!.options.prompt)).not.toContain('PRIVATE');
 });
+
+test('what a session shows of its team is a copy: changing it changes neither tasks nor results', async () => {
+  const stage = echo();
+  const { session } = await stage.run(stage.team(['ann']), [task('a', [], { assignee: 'ann' })]);
+  const before = [...session.queue.tasks()];
+  const [shown, found] = [[...session.queue.tasks()][0]!, session.queue.get('a')!];
+  for (const one of [shown, found]) Object.assign(one, { result: 'forged', status: 'failed' });
+  expect([...session.queue.tasks()]).toEqual(before);
+  expect(Object.keys(session.sharedMemory)).toEqual(['getSummary']);
+  expect(session.sharedMemory.getSummary()).not.toContain('forged');
+});
