@@ -68,7 +68,7 @@ export interface CellPort extends CellBirth {
   /** Whether the cell is stopped when the next operation begins (on replay: began). */
   readonly isStopped: boolean;
   /** Recorded with the frame of the next `begin`. `shown`: the window, for those who are allowed to see it. */
-  attach(attempt: Attempt, shown: ShownWindow): void;
+  attach(attempt: Attempt, shown: WindowView): void;
 
   readonly received: ReceivedContent;
   /** The goal for the child that the next operation creates: the requested one, unless a fork replaced it. */
@@ -98,7 +98,7 @@ export interface ReceivedContent {
 }
 
 /** `context`: all context that it was ever shown, whether the window still has room for it or not. */
-export type ShownWindow = { readonly view: readonly Segment[]; readonly context: readonly Segment[] };
+export type WindowView = { readonly view: readonly Segment[]; readonly context: readonly Segment[] };
 
 /** A spawned agent: its operation and its identity. */
 export type SpawnedChild = {

@@ -5,7 +5,7 @@ import type { LiveEvent } from './event.ts';
 import type { BeginKind, OperationKind } from './frame.ts';
 import type { ChildResultRef } from './session.ts';
 import type { Agent } from './agent.ts';
-import type { PostRequest, ReceiveResult, SpawnIdentity, WantedMail } from './mail.ts';
+import type { PostRequest, ReceiveResult, SpawnIdentity, ReceiveRequest } from './mail.ts';
 import type { TeamPart, TeamRules } from './team.ts';
 import type { RetrySafety } from './tool.ts';
 import type { Cost } from './model.ts';
@@ -81,7 +81,7 @@ export type ReceiveOperation = {
   readonly name: string;
   readonly about?: JsonObject;
   /** The run looks up the names when the operation begins, and again after a crash. */
-  readonly wanted: WantedMail;
+  readonly wanted: ReceiveRequest;
   /** 0: no timeout. */
   readonly timeoutMs: number;
 };

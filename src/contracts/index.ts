@@ -125,7 +125,7 @@ export type {
   RecordOf,
   RecordType,
 } from './frame.ts';
-export type { CellPort, ReceivedContent, ShownWindow, SpawnedChild } from './cell-port.ts';
+export type { CellPort, ReceivedContent, WindowView, SpawnedChild } from './cell-port.ts';
 export type { Checkpoints, Conversations } from './conversations.ts';
 export type {
   ChainRead,
@@ -140,7 +140,7 @@ export type {
   SpawnIdentity,
   SpawnRules,
   TopicRules,
-  WantedMail,
+  ReceiveRequest,
 } from './mail.ts';
 export type { ProtocolEvent } from './protocol.ts';
 export type {

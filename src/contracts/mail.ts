@@ -99,7 +99,7 @@ export type PostRequest =
   | { readonly kind: 'report-end'; readonly name: string; readonly status: string; readonly seq: number | null };
 
 /** The mail that a cell waits for, by the names that it knows. */
-export type WantedMail =
+export type ReceiveRequest =
   | { readonly kind: 'any'; readonly oneWork?: true; readonly max: number }
   | {
       readonly kind: 'messages';

@@ -12,7 +12,7 @@ import type {
   Redact,
   RunPorts,
   SessionWorld,
-  ShownWindow,
+  WindowView,
   StartedAgent,
 } from '#contracts';
 import type { Door } from '#core/crossings';
@@ -70,7 +70,7 @@ export interface LiveCell extends Omit<CellPort, RunOwnMembers> {
   /** Set while the cell accepts agents from outside. */
   outsideSpawner: { spawn(request: OutsideSpawn, run: OutsideSpawnPorts): StartedAgent } | null;
   /** What its model was last shown, for those who are allowed to see it. */
-  readonly shown: ShownWindow | null;
+  readonly shown: WindowView | null;
 }
 
 /** What starting an agent from outside needs of the run. */

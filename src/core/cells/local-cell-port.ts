@@ -1,7 +1,7 @@
 // What a session gets of its cell: the contract, and nothing behind it. The run's side is private, so no code of a session reaches it.
 import type { CellId, Failure } from '#base';
 import type { Agent, Amounts, Attempt, CellPort, ChildOperation, ChildRequest, LiveEvent } from '#contracts';
-import type { OwnOperation, PendingOperation, ReceivedContent, ShownWindow, SpawnedChild, Spent } from '#contracts';
+import type { OwnOperation, PendingOperation, ReceivedContent, WindowView, SpawnedChild, Spent } from '#contracts';
 import type { SpawnIdentity, TeamPart } from '#contracts';
 import type { LiveCell } from './live-cell.ts';
 
@@ -111,7 +111,7 @@ export class LocalCellPort implements CellPort {
     return this.#cell.isStopped;
   }
 
-  attach(attempt: Attempt, shown: ShownWindow): void {
+  attach(attempt: Attempt, shown: WindowView): void {
     this.#cell.attach(attempt, shown);
   }
 

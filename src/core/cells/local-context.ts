@@ -7,7 +7,7 @@
 //   operation-settles-once. Its hold is released once, too. Anything later is ignored.
 //   slots-for-steps-only. Waiting for a child or for time takes no slot of a lane.
 import type { CellId, Failure, Json } from '#base';
-import type { Agent, Attempt, Crossed, Frame, LiveEvent, ShownWindow, SpawnedChild, SpawnIdentity } from '#contracts';
+import type { Agent, Attempt, Crossed, Frame, LiveEvent, WindowView, SpawnedChild, SpawnIdentity } from '#contracts';
 import type { BeginOperation, ChildOperation, ChildRequest, Operation } from '#contracts';
 import type {
   OwnOperation,
@@ -51,7 +51,7 @@ export class LocalContext implements LiveCell {
   readonly receivedCrossings: ReceivedCrossings;
   readonly createdAt: number;
   readonly port = new LocalCellPort(this);
-  shown: ShownWindow | null = null;
+  shown: WindowView | null = null;
   outsideSpawner: LiveCell['outsideSpawner'] = null;
   readonly parent: CellId | null;
   readonly spawned: SpawnIdentity | null;
@@ -201,7 +201,7 @@ export class LocalContext implements LiveCell {
     return amendments.stepKey(`${this.cellId}/${no}`, this.#recorded?.begins.get(no)?.no, ports.run);
   }
 
-  attach(attempt: Attempt, shown: ShownWindow): void {
+  attach(attempt: Attempt, shown: WindowView): void {
     this.#attempt = attempt;
     this.shown = shown;
   }

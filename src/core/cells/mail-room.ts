@@ -17,7 +17,7 @@ import type {
   ReceiveResult,
   Settlement,
   SpawnedChild,
-  WantedMail,
+  ReceiveRequest,
 } from '#contracts';
 import { mailRefusals, mailToolSuccess, mailToolValue, sessionHandle } from '#core/bus';
 import type { LookupResult, MailFilter, Member } from '#core/bus';
@@ -74,7 +74,7 @@ const postValue = (cell: MailRequester, request: PostRequest, at: number): Json 
 /** What a receive waits for, or the value that it settles with at once. */
 export const decideWanted = (
   cell: MailRequester,
-  wanted: WantedMail,
+  wanted: ReceiveRequest,
 ): MailFilter | 'idle below' | { readonly settle: ReceiveResult } => {
   switch (wanted.kind) {
     case 'any':
@@ -211,7 +211,7 @@ const reportEnd = ({ name, status, seq }: Extract<PostRequest, { kind: 'report-e
 
 const wantedMessages = (
   cell: MailRequester,
-  { from: names, all = false, max }: Extract<WantedMail, { kind: 'messages' }>,
+  { from: names, all = false, max }: Extract<ReceiveRequest, { kind: 'messages' }>,
 ): ReturnType<typeof decideWanted> => {
   if (names === undefined) return { channel: 'mail', max };
   const { directory } = cell.liveRun.mail;
@@ -242,7 +242,7 @@ const unknownSender = (name: string, lookup: LookupResult): { readonly settle: R
 
 const wantedBroadcasts = (
   { subscriptions }: Member,
-  { topics, max }: Extract<WantedMail, { kind: 'broadcasts' }>,
+  { topics, max }: Extract<ReceiveRequest, { kind: 'broadcasts' }>,
 ): ReturnType<typeof decideWanted> => {
   const notSubscribed = topics?.find((topic) => !subscriptions.has(topic));
   if (notSubscribed !== undefined)

@@ -5,7 +5,7 @@
 //   publisher-learns-nobody. A publisher never learns who receives its message.
 import { utf8Bytes } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { PostRequest, ReceiveResult, WantedMail } from '#contracts';
+import type { PostRequest, ReceiveResult, ReceiveRequest } from '#contracts';
 import { mailRefusals, mailToolValue } from '#core/bus';
 import type { MailToolReply } from '#core/bus';
 import { bytesForEach, isLongMail, mailBody, outputName } from '#core/rules';
@@ -101,7 +101,7 @@ const receiveBroadcast: StartChain = (call, args, session) =>
 
 const [timeoutDefaultMs, timeoutMaxMs] = [30_000, 600_000];
 
-const receiveChain = (call: ToolCall, session: Session, args: JsonObject, wanted: WantedMail): ToolCallChain => {
+const receiveChain = (call: ToolCall, session: Session, args: JsonObject, wanted: ReceiveRequest): ToolCallChain => {
   const requestedMs = args['timeout_ms'];
   const ms = typeof requestedMs === 'number' ? Math.min(requestedMs, timeoutMaxMs) : timeoutDefaultMs;
   const { runtime } = session.cell;

@@ -3,16 +3,16 @@ import { isObject, parseStrictJson } from '#base';
 import type { Json, JsonObject } from '#base';
 import { clockTime, count, formatDuration, money, plural } from './shared/format.ts';
 import type { Paint } from './shared/output.ts';
-import type { ServedAgents, ServeLine } from './shared/cli-world.ts';
+import type { ServerBanner, ServeLine } from './shared/cli-world.ts';
 import { shellWord } from './shared/next-commands.ts';
 import { sanitizeLine, safeJson } from './shared/sanitize-text.ts';
 
-export const bannerLines = (served: ServedAgents, paint: Paint): readonly string[] => [
+export const bannerLines = (served: ServerBanner, paint: Paint): readonly string[] => [
   ...addressLines(served, paint),
   ...(served.url === null ? [] : [...tokenLines(served, paint), ...exampleLines(served, served.url)]),
 ];
 
-const addressLines = ({ url, stdio, agents }: ServedAgents, paint: Paint): readonly string[] => {
+const addressLines = ({ url, stdio, agents }: ServerBanner, paint: Paint): readonly string[] => {
   const where = [
     ...(url === null ? [] : [`at ${paint('bold', url)}`]),
     ...(stdio ? ['over MCP on stdin and stdout'] : []),
@@ -24,10 +24,10 @@ const addressLines = ({ url, stdio, agents }: ServedAgents, paint: Paint): reado
   ];
 };
 
-const tokenLines = ({ token }: ServedAgents, paint: Paint): readonly string[] =>
+const tokenLines = ({ token }: ServerBanner, paint: Paint): readonly string[] =>
   token === null ? [] : ['', 'Token (shown only once):', `  export CLOISTER_TOKEN=${paint('bold', token)}`];
 
-const exampleLines = ({ agents }: ServedAgents, url: string): readonly string[] => [
+const exampleLines = ({ agents }: ServerBanner, url: string): readonly string[] => [
   '',
   'Try it:',
   ...agents.map((agent) => `  ${curlFor(agent, url)}`),
@@ -39,7 +39,7 @@ const exampleLines = ({ agents }: ServedAgents, url: string): readonly string[] 
 ];
 
 /** A line to paste. */
-export const curlFor = ({ name, usage, input }: ServedAgents['agents'][number], url: string): string => {
+export const curlFor = ({ name, usage, input }: ServerBanner['agents'][number], url: string): string => {
   const token = '-H "authorization: Bearer $CLOISTER_TOKEN"';
   const asked = sanitizeLine(usage);
   if (input.format !== 'json')

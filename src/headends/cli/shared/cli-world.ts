@@ -171,7 +171,7 @@ export type ServeOptions = {
   readonly config: string | null;
 };
 
-export type ServedAgents = {
+export type ServerBanner = {
   readonly url: string | null;
   readonly stdio: boolean;
   /** The generated token; null if a token file was given. */
@@ -181,7 +181,7 @@ export type ServedAgents = {
   readonly notes: readonly string[];
 };
 
-export type RunningServer = ServedAgents & {
+export type RunningServer = ServerBanner & {
   /** How many runs are in flight. */
   running(): number;
   /** Settles when stdin ends; null without --stdio-mcp. */
