@@ -7,11 +7,13 @@ type Memory = TeamSession['sharedMemory'];
 
 export const readOnlyTasks = (queue: Queue | undefined): Queue => ({
   get: (id) => copyTask(queue?.get(id)),
-  tasks: () => [...(queue?.tasks() ?? [])].map((task) => structuredClone(task)),
+  tasks: () => [...(queue?.tasks() ?? [])].map((task) => copyTask(task)!),
   earliestUnstarted: (assignee) => copyTask(queue?.earliestUnstarted(assignee)),
 });
 
-const copyTask = (task: Task | undefined): Task | undefined => (task === undefined ? undefined : structuredClone(task));
+/** Cheap, because a screen that is drawn often asks for all tasks. */
+const copyTask = (task: Task | undefined): Task | undefined =>
+  task === undefined ? undefined : { ...task, dependsOn: [...task.dependsOn] };
 
 export const readOnlyMemory = (memory: Memory | undefined): Memory => ({
   getSummary: (filter) => memory?.getSummary(filter) ?? '',
