@@ -89,7 +89,7 @@ export const leaks: readonly Leak[] = [
   {
     name: 'a child id that is a counter, in idempotency keys',
     seenBy: child,
-    edits: [{ probe: 'child-id', put: '((this.liveRun as any).planted = ((this.liveRun as any).planted ?? 0) + 1)' }],
+    edits: [{ probe: 'child-id', put: '((this.run as any).planted = ((this.run as any).planted ?? 0) + 1)' }],
   },
   {
     name: 'the order of tools, by the number of the parent’s tools',
@@ -232,7 +232,7 @@ export const leaks: readonly Leak[] = [
       const last = asked.get(agent);
       asked.set(agent, request.goal!);
       return last === undefined ? '' : '\\nBefore: ' + last;
-    })((caller.liveRun as any).planted ??= new Map())`),
+    })((caller.run as any).planted ??= new Map())`),
     ],
   },
   {

@@ -9,7 +9,7 @@ const leak = (name: string, probe: string, put: string): MailLeak => ({ name, ed
 const leakOfRun = (name: string, probe: string, put: string): MailLeak => ({
   name,
   edits: [
-    { probe: 'port-run-side', put: '$(whole)\n  get liveRun() { return this.#cell.liveRun; }' },
+    { probe: 'port-run-side', put: '$(whole)\n  get run() { return this.#cell.run; }' },
     { probe, put },
   ],
 });
@@ -26,7 +26,7 @@ export const askerLeaks: readonly MailLeak[] = [
     'whoever waits for an answer also gets the one before',
     'answer-send',
     `$(whole)
-  const { directory } = cell.liveRun.mail;
+  const { directory } = cell.run.mail;
   for (const { from } of directory.get(cell.cellId)?.mailbox.unread ?? []) {
     const reader = from === 'outside' ? undefined : directory.get(from);
     if (reader !== undefined) sendTo(cell, reader, { ...message, id: id + from }, at);
@@ -51,8 +51,8 @@ export const windowLeaks: readonly MailLeak[] = [
   leakOfRun(
     'tokens per byte are learnt over all cells',
     'window-tokens-per-byte',
-    `$(key): ((session.cell.runtime.liveRun as any).planted = Math.max(
-    (session.cell.runtime.liveRun as any).planted ?? 0, $(value.left) ?? 0)) || $(value.right)`,
+    `$(key): ((session.cell.runtime.run as any).planted = Math.max(
+    (session.cell.runtime.run as any).planted ?? 0, $(value.left) ?? 0)) || $(value.right)`,
   ),
 ];
 
@@ -67,7 +67,7 @@ export const spawnedLeaks: readonly MailLeak[] = [
   leak(
     'agents forget who has ended when somebody outside starts an agent, anywhere in the run',
     'outside-spawn-rules',
-    '$(whole)\n  for (const one of parent.liveRun.mail.directory.all) one.ended.length = 0;',
+    '$(whole)\n  for (const one of parent.run.mail.directory.all) one.ended.length = 0;',
   ),
 ];
 
@@ -130,12 +130,12 @@ export const mailLeaks: readonly MailLeak[] = [
   leakOfRun(
     'the number of agents at a time is limited for the whole run',
     'spawn-live',
-    'const $(declarations.0.id) = [...runtime.liveRun.mail.directory.all].length - 1;',
+    'const $(declarations.0.id) = [...runtime.run.mail.directory.all].length - 1;',
   ),
   leakOfRun(
     'the rate of spawns is limited for the whole run',
     'spawn-recent',
-    'const $(declarations.0.id) = [...runtime.liveRun.mail.directory.all].filter(({ createdAt }) => createdAt > now - 60_000);',
+    'const $(declarations.0.id) = [...runtime.run.mail.directory.all].filter(({ createdAt }) => createdAt > now - 60_000);',
   ),
   leak(
     'a message carries the size of its sender’s window',
@@ -157,7 +157,7 @@ export const mailLeaks: readonly MailLeak[] = [
   leak(
     'the list of spawned agents shows how much they have done',
     'spawned-listed',
-    '$(whole), done: (liveRun as any).getLiveCell(pending.operation.cell)?.shown?.view.length',
+    '$(whole), done: (run as any).getLiveCell(pending.operation.cell)?.shown?.view.length',
   ),
   leak(
     'the result of a child shows its cost',
@@ -167,7 +167,7 @@ export const mailLeaks: readonly MailLeak[] = [
   leak(
     'a refused message shows the instructions of its recipient',
     'mail-not-found',
-    "{ ...$(whole), hint: JSON.stringify((cell.liveRun as any).getLiveCell?.(lookup.hidden?.cell)?.agent.prompt ?? '') }",
+    "{ ...$(whole), hint: JSON.stringify((cell.run as any).getLiveCell?.(lookup.hidden?.cell)?.agent.prompt ?? '') }",
   ),
   leak(
     'a note about unread mail shows the instructions of its recipient',

@@ -27,7 +27,7 @@ export const bugs: readonly Bug[] = [
   bug(
     'settled tool calls are repeated after a crash',
     'replay-settled',
-    `const isTool = liveRun.replaying === null && frame.record.type === 'begin' && frame.record.name.startsWith('tool:');
+    `const isTool = !follower.onlyRepeats && frame.record.type === 'begin' && frame.record.name.startsWith('tool:');
     const $(declarations.0.id) = isTool ? undefined : $(declarations.0.init);`,
   ),
   // invariant: effect-after-durable-begin
@@ -59,11 +59,7 @@ export const bugs: readonly Bug[] = [
   ),
   bug('the log does not show that a cell was stopped', 'cell-halted-by', 'return undefined;'),
   bug('a cancel is not recorded', 'run-record-cancel', ''),
-  bug(
-    'a run ends twice in its log',
-    'run-record-end',
-    'if ($(test)) for (const _ of [1, 2]) $(consequent) else $(alternate)',
-  ),
+  bug('a run ends twice in its log', 'run-record-end', 'if ($(test)) for (const _ of [1, 2]) $(consequent)'),
   bug('a result crosses back although no grant allows it', 'policy-result', 'kind'),
   bug('a goal crosses although no grant allows it', 'policy-down', 'kind'),
   // invariant: door-asks-policy

@@ -98,7 +98,7 @@ export const mailBugs: readonly Bug[] = [
     'an answer also goes to the next one that waits',
     'answer-send',
     `$(whole)
-  const { directory } = cell.liveRun.mail;
+  const { directory } = cell.run.mail;
   const next = directory.get(cell.cellId)?.mailbox.unread.at(-1)?.from;
   const reader = next === undefined || next === 'outside' ? undefined : directory.get(next);
   if (reader !== undefined) sendTo(cell, reader, { ...message, id: id + '0' }, at);`,
@@ -151,5 +151,5 @@ export const mailBugs: readonly Bug[] = [
     'spawned-still-open',
     'const $(declarations.0.id) = $(declarations.0.init.callee.object).slice(0, -1).flatMap($(declarations.0.init.arguments.0));',
   ),
-  bug('a spawned agent is not stopped with its parent', 'child-stop', 'if ($(test) && spawned === null) $(consequent)'),
+  bug('a spawned agent is not stopped with its parent', 'child-stop', 'if (operation.spawned === undefined) $(whole)'),
 ];

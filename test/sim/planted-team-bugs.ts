@@ -7,7 +7,7 @@ const resumed = '(this.#world as any).resumed';
 /** A session does not know: the run tells it. */
 const tellResumed = {
   probe: 'run-root',
-  put: '$(whole)\n    (ports as any).resumed = this.recorded !== null && this.replaying === null;',
+  put: '$(whole)\n    (ports as any).resumed = this.recorded !== null && !this.follower.onlyRepeats;',
 };
 
 const bug = (name: string, probe: string, put: string): Bug => ({ name, edits: [{ probe, put }] });

@@ -29,9 +29,10 @@ const makers: Readonly<Record<string, readonly string[]>> = {
 
 /** Where an operation is known to be a child, whose goal crossed when it was created. */
 const narrowed: Readonly<Record<string, readonly string[]>> = {
-  'src/core/cells/begin-record.ts': ['StartedChild'],
+  'src/core/cells/operation-records.ts': ['StartedChild'],
   'src/core/cells/local-context.ts': ['InFlightOperation<StartedChild>'],
-  'src/core/cells/resume-operation.ts': ['InFlightOperation<StartedChild>'],
+  'src/core/cells/log-follower.ts': ['InFlightOperation<StartedChild>'],
+  'src/core/cells/replay-comparison.ts': ['InFlightOperation<StartedChild>'],
 };
 
 const home = 'src/core/crossings/';

@@ -18,7 +18,7 @@ import type { StartedChild } from './started-child.ts';
 type Caller = {
   readonly cellId: CellId;
   readonly agent: Agent;
-  readonly liveRun: LocalRun;
+  readonly run: LocalRun;
   readonly account: Account;
   readonly now: number;
   readonly nextFrame: number;
@@ -32,8 +32,8 @@ export const createChild = (caller: Caller, request: ChildRequest): StartedChild
   const { agent, part, check, about } = request;
   const cell = caller.newCellId(agent.name, request.spawnsReserved);
   if (cell === null) return { code: 'budget_refused', detail: 'No more agents can be started.' };
-  const { cellId: from, liveRun } = caller;
-  const { door } = liveRun;
+  const { cellId: from, run } = caller;
+  const { door } = run;
   door.admit(partyOf({ cell, parent: from, agent, spawned: request.spawn, task: part }));
   const moment = { at: caller.now, frame: caller.nextFrame };
   // probe: child-goal-crossing
@@ -47,7 +47,7 @@ export const createChild = (caller: Caller, request: ChildRequest): StartedChild
   const spawned = request.spawn && spawnIdentity(request.spawn, agent, caller, cell);
   const caps = lowerCaps(agent.budget, caller.account.caps);
   const floor = agent.team === null ? undefined : answerReserve(agent, true, caps);
-  const recorded = liveRun.recorded?.cells.get(cell)?.birth;
+  const recorded = run.recorded?.cells.get(cell)?.birth;
   return {
     do: 'child',
     cell,
@@ -69,7 +69,7 @@ export const createChild = (caller: Caller, request: ChildRequest): StartedChild
 
 /** Crosses the rest. Whether a part of the caller's window crossed. */
 const crossGifts = (
-  { cellId, liveRun: { door } }: Caller,
+  { cellId, run: { door } }: Caller,
   cell: CellId,
   { gives = [], note }: ChildRequest,
   moment: CrossingMoment,

@@ -2,54 +2,49 @@
 import type { CellId, Json } from '#base';
 import type { Crossed, CrossingRefusal, Frame, Outcome, Settlement } from '#contracts';
 import type { CrossingMoment } from '#core/crossings';
-import { settleRecord } from './begin-record.ts';
+import { settleRecord } from './operation-records.ts';
 import type { StartedChild } from './started-child.ts';
 import { resultEnvelope } from './envelope.ts';
 import type { LocalRun } from './local-run.ts';
 import type { SettleExtras, InFlightOperation } from './step-runner.ts';
 
 type Caller = {
-  readonly liveRun: LocalRun;
+  readonly run: LocalRun;
   readonly cellId: CellId;
   settle(started: InFlightOperation, result: Settlement<Json>, more?: SettleExtras): void;
 };
 
-/** On replay the caller already has the recorded result, so this one is only compared. */
+/** `recorded`: where the log has this end. */
 export const endChild = (
   caller: Caller,
   started: InFlightOperation<StartedChild>,
   outcome: Outcome,
   recorded: Frame | undefined,
 ): void => {
-  const { liveRun } = caller;
-  const { replaying, door } = liveRun;
+  const { run } = caller;
   const { cell } = started.operation;
   // The end of its session, up to here, was the child's own work.
-  liveRun.ports.stalls?.end(cell);
-  const at = recorded?.at ?? liveRun.time();
-  const moment = { at, frame: recorded?.no ?? liveRun.nextFrame };
+  run.ports.stalls?.end(cell);
+  const at = recorded?.at ?? run.time();
+  const moment = { at, frame: recorded?.no ?? run.nextFrame };
   const passed = crossResult(caller, started.operation, outcome, moment);
   const result: Settlement<Json> =
     'refused' in passed
       ? { at, ok: false, failure: { code: 'crossing_refused' } }
       : { at, ok: true, value: { crossing: passed.seq } };
   const ended = { cell, outcome };
-  if (recorded !== undefined) liveRun.compareChildEnd(recorded, settleRecord(started.no, result, { ended }));
-  if (replaying !== null) {
-    door.discard();
-    return replaying.leave();
-  }
-  if (liveRun.usesMail) liveRun.mail.returnUnread(cell, moment);
+  if (!run.follower.mayEnd(run.door, recorded, settleRecord(started.no, result, { ended }))) return;
+  if (run.usesMail) run.mail.returnUnread(cell, moment);
   caller.settle(started, result, { ended });
-  liveRun.forgetCell(cell);
+  run.forgetCell(cell);
   // Not before its parent was told: that may be work for the parent.
-  if (!liveRun.usesMail) return;
-  liveRun.mail.notifyIdleWaiters();
-  liveRun.mail.wake();
+  if (!run.usesMail) return;
+  run.mail.notifyIdleWaiters();
+  run.mail.wake();
 };
 
 const crossResult = (
-  { liveRun, cellId: to }: Caller,
+  { run, cellId: to }: Caller,
   { cell, spawned }: StartedChild,
   outcome: Outcome,
   moment: CrossingMoment,
@@ -59,5 +54,5 @@ const crossResult = (
     ...resultEnvelope(outcome, 'parent'),
     ...(spawned === undefined ? {} : { agent_id: spawned.name }),
   });
-  return liveRun.door.cross({ kind: 'result', from: cell, to, content }, moment);
+  return run.door.cross({ kind: 'result', from: cell, to, content }, moment);
 };

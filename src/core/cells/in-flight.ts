@@ -7,7 +7,6 @@ import { CloisterError } from '#base';
 import type { Json } from '#base';
 import type { Operation, Settlement } from '#contracts';
 import type { Halt } from './recorded-run.ts';
-import { earliestSettled } from './replay.ts';
 import type { InFlightOperation } from './step-runner.ts';
 
 type Waiter = {
@@ -106,3 +105,21 @@ const isIdleWait = (operation: Operation): boolean =>
 
 /** Shared, so never pushed to: the first operation creates a new array. */
 const none: InFlightOperation[] = [];
+
+export const isSettledBefore = ({ result, order }: InFlightOperation, frame: number): boolean =>
+  result !== undefined && order < frame;
+
+/** The operation that settled first, before that frame, and has not been handed out yet. */
+const earliestSettled = (all: readonly InFlightOperation[], before: number): InFlightOperation | undefined => {
+  let earliest: InFlightOperation | undefined;
+  for (const one of all)
+    // probe: replay-earliest
+    if (
+      one.result !== undefined &&
+      one.settled === undefined &&
+      one.order < before &&
+      (earliest === undefined || one.order < earliest.order)
+    )
+      earliest = one;
+  return earliest;
+};

@@ -38,7 +38,7 @@ type RunOwnMembers =
 export interface LiveCell extends Omit<CellPort, RunOwnMembers> {
   readonly port: CellPort;
   readonly account: Account;
-  readonly liveRun: {
+  readonly run: {
     readonly mail: MailDelivery;
     readonly usesMail: boolean;
     readonly door: Door;

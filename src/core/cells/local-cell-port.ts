@@ -46,11 +46,11 @@ export class LocalCellPort implements CellPort {
   }
 
   get runStartedAt(): number {
-    return this.#cell.liveRun.startedAt;
+    return this.#cell.run.startedAt;
   }
 
   get format(): number {
-    return this.#cell.liveRun.format;
+    return this.#cell.run.format;
   }
 
   get capsUpwards(): readonly Amounts[] {
@@ -83,8 +83,8 @@ export class LocalCellPort implements CellPort {
   }
 
   get mailBytes(): number {
-    const { liveRun, cellId } = this.#cell;
-    return liveRun.usesMail ? (liveRun.mail.directory.get(cellId)?.mailbox.bytes ?? 0) : 0;
+    const { run, cellId } = this.#cell;
+    return run.usesMail ? (run.mail.directory.get(cellId)?.mailbox.bytes ?? 0) : 0;
   }
 
   begin<O extends OwnOperation>(operation: O): PendingOperation<O> {

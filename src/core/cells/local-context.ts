@@ -21,20 +21,16 @@ import type {
 } from '#contracts';
 import type { Account } from '#core/events';
 import { ReceivedCrossings } from './received-crossings.ts';
-import { beginRecord, settleRecord } from './begin-record.ts';
-import type { BeginRecord } from './begin-record.ts';
+import { beginRecord, postRecord, readSettlement, settleRecord } from './operation-records.ts';
 import { createChild } from './create-child.ts';
 import type { StartedChild } from './started-child.ts';
 import { endChild } from './end-child.ts';
-import { resumeOperation } from './resume-operation.ts';
-import { InFlight } from './in-flight.ts';
+import { InFlight, isSettledBefore } from './in-flight.ts';
+import type { BeginFrame, CellFrameExtras } from './log-follower.ts';
 import type { LocalRun } from './local-run.ts';
 import { partyOf } from './party.ts';
 import type { RecordedCell } from './recorded-run.ts';
 import { decidePost } from './mail-room.ts';
-import { postRecord } from './post-record.ts';
-import type { PostRecord } from './post-record.ts';
-import { followLog, isSettledBefore, readSettlement } from './replay.ts';
 import { startReceive, startSleep } from './start-wait.ts';
 import { SpawnedChildren } from './spawned-children.ts';
 import { StepRunner } from './step-runner.ts';
@@ -47,7 +43,7 @@ export class LocalContext implements LiveCell {
   readonly agent: Agent;
   readonly depth: number;
   readonly account: Account;
-  readonly liveRun: LocalRun;
+  readonly run: LocalRun;
   readonly receivedCrossings: ReceivedCrossings;
   readonly createdAt: number;
   readonly port = new LocalCellPort(this);
@@ -71,7 +67,7 @@ export class LocalContext implements LiveCell {
   readonly createdInFrame: number;
 
   constructor(run: LocalRun, seed: CellSeed, account: Account) {
-    this.liveRun = run;
+    this.run = run;
     this.cellId = seed.cell;
     this.agent = seed.agent;
     this.depth = seed.depth;
@@ -89,7 +85,7 @@ export class LocalContext implements LiveCell {
     run.door.admit(partyOf(seed));
     const receivedCrossings = (this.receivedCrossings = new ReceivedCrossings(this, seed.goal));
     if (seed.frame !== undefined) receivedCrossings.addFromFrame(seed.frame);
-    if (run.replaying === null && (this.spawned !== null || this.agent.messages !== null)) run.mail.register(this);
+    if (!run.follower.onlyRepeats && (this.spawned !== null || this.agent.messages !== null)) run.mail.register(this);
     const { halted } = this.#recorded ?? {};
     if (halted) this.#inFlight.halted = halted;
   }
@@ -106,12 +102,9 @@ export class LocalContext implements LiveCell {
   #begin<O extends Operation>(operation: O): PendingOperation<O> {
     const started = this.#inFlight.add(this.#nextOperation++, operation);
     const recorded = this.#recorded?.begins.get(started.no);
-    const frame = recorded?.no ?? this.liveRun.nextFrame;
+    const frame = recorded?.no ?? this.run.nextFrame;
     if (recorded !== undefined) this.#follow(started, recorded);
-    else if (this.liveRun.replaying === null && operation.do === 'post') this.#post(started, operation);
-    else if (this.liveRun.replaying === null) this.#start(started as InFlightOperation<BeginOperation>);
-    // On replay, the log ends before this operation or took another path. The operation never settles.
-    else this.liveRun.reportUnexpected({ cell: this.cellId, agent: this.agent.name, op: started.no }, operation);
+    else if (this.run.follower.mayBegin(this, started)) this.#start(started);
     if (operation.do === 'child' && operation.spawned !== undefined)
       (this.#spawned ??= new SpawnedChildren()).add(started as InFlightOperation<ChildOperation>, this.now, frame);
     return started as unknown as PendingOperation<O>;
@@ -138,10 +131,9 @@ export class LocalContext implements LiveCell {
   }
 
   first<P extends PendingOperation>(pending: readonly P[]): Promise<P> {
-    this.liveRun.ports.stalls?.end(this.cellId);
+    this.run.ports.stalls?.end(this.cellId);
     const all = pending as unknown as readonly InFlightOperation[];
-    // On replay, an operation that the log does not settle never will.
-    return this.#inFlight.first(all, () => this.liveRun.replaying?.leave()) as unknown as Promise<P>;
+    return this.#inFlight.first(all, () => this.run.follower.notifyWaiting()) as unknown as Promise<P>;
   }
 
   cancel(pending: PendingOperation, reason: Failure = { code: 'cancelled' }): void {
@@ -162,14 +154,14 @@ export class LocalContext implements LiveCell {
     const id =
       recorded ??
       (this.account.canSpawn(reserve)
-        ? (`${agent}-${/* probe: child-id */ this.liveRun.ports.ids.random()}` as CellId)
+        ? (`${agent}-${/* probe: child-id */ this.run.ports.ids.random()}` as CellId)
         : ('' as CellId));
-    if (recorded === undefined || this.liveRun.replaying !== null) (this.#ids ??= []).push(id);
+    if (recorded === undefined || this.run.follower.onlyRepeats) (this.#ids ??= []).push(id);
     return id === '' ? null : id;
   }
 
   get nextFrame(): number {
-    return this.#recorded?.begins.get(this.#nextOperation)?.no ?? this.liveRun.nextFrame;
+    return this.#recorded?.begins.get(this.#nextOperation)?.no ?? this.run.nextFrame;
   }
 
   /** Epoch milliseconds; 0 when there is none. As seen from its next operation. */
@@ -184,20 +176,20 @@ export class LocalContext implements LiveCell {
 
   #deadlineAt(frame: number): number {
     if (this.#deadline === 0) return 0;
-    return this.#deadline + this.#inFlight.idleMs + this.liveRun.amendments.pausedMs(this.createdAt, frame);
+    return this.#deadline + this.#inFlight.idleMs + this.run.amendments.pausedMs(this.createdAt, frame);
   }
 
   get downMs(): number {
-    return this.liveRun.downBetween(this.createdInFrame, this.nowFrame);
+    return this.run.downBetween(this.createdInFrame, this.nowFrame);
   }
 
   amendedGoal(requested: string): string {
-    return this.liveRun.amendments.goalAt(this.cellId, this.#nextOperation, this.nextFrame) ?? requested;
+    return this.run.amendments.goalAt(this.cellId, this.#nextOperation, this.nextFrame) ?? requested;
   }
 
   /** The idempotency key of this step: the same on every re-run. */
   stepKey(no: number): string {
-    const { amendments, ports } = this.liveRun;
+    const { amendments, ports } = this.run;
     return amendments.stepKey(`${this.cellId}/${no}`, this.#recorded?.begins.get(no)?.no, ports.run);
   }
 
@@ -207,11 +199,11 @@ export class LocalContext implements LiveCell {
   }
 
   emit(event: LiveEvent): void {
-    this.liveRun.ports.listener?.onLive?.(this.cellId, this.agent.name, event);
+    this.run.ports.listener?.onLive?.(this.cellId, this.agent.name, event);
   }
 
   get hasLiveListeners(): boolean {
-    return this.liveRun.ports.listener?.hasLiveListeners ?? false;
+    return this.run.ports.listener?.hasLiveListeners ?? false;
   }
 
   get now(): number {
@@ -227,30 +219,30 @@ export class LocalContext implements LiveCell {
   }
 
   /** Stops this cell and its descendants: operations settle as cancelled, and `first` rejects. */
-  halt(failure: Failure = { code: 'cancelled' }, frame = this.liveRun.nextFrame, at = this.liveRun.time()): void {
+  halt(failure: Failure = { code: 'cancelled' }, frame = this.run.nextFrame, at = this.run.time()): void {
     if (!this.halted) this.#inFlight.halt({ failure, at, frame });
   }
 
   /** Resolves when every operation that began has settled. */
   async whenAllSettled(): Promise<void> {
     if (this.#inFlight.isEmpty) return;
-    this.liveRun.replaying?.leave();
+    this.run.follower.notifyWaiting();
     await this.#inFlight.whenEmpty();
   }
 
   /** Decides and records the post in one synchronous stretch, then delivers it to the recipients' mailboxes. */
   #post(started: InFlightOperation, operation: PostOperation): void {
-    const at = this.liveRun.time();
+    const at = this.run.time();
     const { halted } = this.#inFlight;
     const result: Settlement<Json> =
       halted === null ? decidePost(this, operation.request, at) : { at, ok: false, failure: halted.failure };
     const record = postRecord(started.no, operation, result, this.#haltedBy);
-    const frame = this.liveRun.write(this.cellId, at, record, this.#takeFrameExtras());
+    const frame = this.run.write(this.cellId, at, record, this.#takeFrameExtras());
     this.#inFlight.settle(started, result, frame.no);
   }
 
   /** Takes what belongs into this cell's next frame, so that it is written once. */
-  #takeFrameExtras(): { readonly attempt: Attempt | undefined; readonly ids: readonly CellId[] | undefined } {
+  #takeFrameExtras(): CellFrameExtras {
     const extras = { attempt: this.#attempt, ids: this.#ids };
     this.#attempt = undefined;
     this.#ids = undefined;
@@ -259,9 +251,9 @@ export class LocalContext implements LiveCell {
 
   /** Writes the begin record; `waits` says that its hold has not been granted. */
   #writeBegin({ operation, no }: InFlightOperation<BeginOperation>, waits = false): Frame<Crossed> {
-    const at = this.liveRun.time();
+    const at = this.run.time();
     const begin = beginRecord(operation, no, at, this);
-    const frame = this.liveRun.write(this.cellId, at, waits ? { ...begin, waits } : begin, {
+    const frame = this.run.write(this.cellId, at, waits ? { ...begin, waits } : begin, {
       ...this.#takeFrameExtras(),
       childAgent: operation.do === 'child' ? operation.agent : undefined,
     });
@@ -269,10 +261,16 @@ export class LocalContext implements LiveCell {
     return frame;
   }
 
-  #start(started: InFlightOperation<BeginOperation>): void {
+  #start(started: InFlightOperation): void {
+    const { operation } = started;
+    if (operation.do === 'post') return this.#post(started, operation);
+    this.#startLasting(started as InFlightOperation<BeginOperation>);
+  }
+
+  #startLasting(started: InFlightOperation<BeginOperation>): void {
     const { operation } = started;
     if (operation.do === 'step' && !this.halted)
-      return new StepRunner(this, this.liveRun.ports, started as InFlightOperation<StepOperation>).begin((waits) =>
+      return new StepRunner(this, this.run.ports, started as InFlightOperation<StepOperation>).begin((waits) =>
         this.#writeBegin(started, waits),
       );
     const frame = this.#writeBegin(started, operation.do === 'step' && operation.hold !== undefined);
@@ -292,22 +290,20 @@ export class LocalContext implements LiveCell {
 
   startChild(started: InFlightOperation<StartedChild>, createdAt: number, frame?: Frame<Crossed>): void {
     const { operation } = started;
-    const { cell, agent } = operation;
-    const account = this.liveRun.accountFor(cell, this.account, operation.caps);
-    this.liveRun.replaying?.enter(cell, agent.name);
+    const { cell } = operation;
+    const account = this.run.accountFor(cell, this.account, operation.caps);
     const seed = { ...operation, depth: this.depth + 1, parent: this.cellId, createdAt, frame };
-    const child = new LocalContext(this.liveRun, seed, account);
-    this.liveRun.addLiveCell(child);
-    if (operation.shares === true) this.liveRun.addShare(cell, { from: this, cell: child });
-    // On replay, the log says when the child was stopped.
+    const child = new LocalContext(this.run, seed, account);
+    this.run.addLiveCell(child);
+    if (operation.shares === true) this.run.addShare(cell, { from: this, cell: child });
     const stop = (failure: Failure): void => child.halt(failure);
     // probe: child-stop
-    if (this.liveRun.replaying === null) started.stop = stop;
+    started.stop = stop;
     const { halted } = this.#inFlight;
     // probe: child-created-halted
     if (halted !== null) child.halt(halted.failure, halted.frame, halted.at);
-    const recorded = this.liveRun.replaying === null ? undefined : this.#recorded?.settles.get(started.no);
-    void this.liveRun.runChild(operation, child).then((outcome) => endChild(this, started, outcome, recorded));
+    const recorded = this.#recorded?.settles.get(started.no);
+    void this.run.runChild(operation, child).then((outcome) => endChild(this, started, outcome, recorded));
   }
 
   get #haltedBy(): { readonly at: number; readonly failure: Failure } | undefined {
@@ -317,28 +313,24 @@ export class LocalContext implements LiveCell {
   }
 
   fail(started: InFlightOperation, failure: Failure, more?: SettleExtras): void {
-    this.settle(started, { at: this.liveRun.time(), ok: false, failure }, more);
+    this.settle(started, { at: this.run.time(), ok: false, failure }, more);
   }
 
   /** Records the settlement and hands it to the waiter. */
   settle(started: InFlightOperation, result: Settlement<Json>, more?: SettleExtras): void {
     if (started.result !== undefined) return;
-    const frame = this.liveRun.write(this.cellId, result.at, settleRecord(started.no, result, more, this.#haltedBy));
+    const frame = this.run.write(this.cellId, result.at, settleRecord(started.no, result, more, this.#haltedBy));
     if (more?.ended !== undefined) this.receivedCrossings.addFromFrame(frame);
     this.#inFlight.settle(started, result, frame.no);
   }
 
-  /** An operation that the log contains. It gets its recorded end; what was in flight at a crash is resumed. */
-  #follow(started: InFlightOperation, frame: Frame & { readonly record: BeginRecord | PostRecord }): void {
-    const { liveRun } = this;
-    if (!followLog(this, started, frame, this.#takeFrameExtras())) return;
+  /** An operation that the log contains. It gets its recorded end. */
+  #follow(started: InFlightOperation, frame: BeginFrame): void {
+    const { follower } = this.run;
+    if (!follower.follow(this, started, frame, this.#takeFrameExtras())) return;
     // probe: replay-settled
     const settled = this.#recorded!.settles.get(started.no);
     if (settled !== undefined) this.#inFlight.settle(started, readSettlement(settled.record, settled.at), settled.no);
-    // On replay, children run again too: their callers have the recorded end, and the new one is compared with it.
-    if (liveRun.replaying !== null && started.operation.do === 'child')
-      this.startChild(started as InFlightOperation<StartedChild>, frame.at);
-    if (liveRun.replaying === null && settled === undefined && frame.record.type === 'begin')
-      resumeOperation(this, started, frame.record);
+    follower.continueOperation(this, started, frame);
   }
 }

@@ -12,7 +12,6 @@ import type {
   AgentDefinition,
   Frame,
   FrameRecord,
-  Operation,
   Outcome,
   PassedOverModel,
   RecordType,
@@ -23,16 +22,16 @@ import type {
 import { Door } from '#core/crossings';
 import { Account, Accounts, hasMailbox } from '#core/events';
 import { Amendments, noAmendments } from './amendments.ts';
+import { writingFollower } from './log-follower.ts';
+import type { LogFollower } from './log-follower.ts';
 import { admitRecorded } from './party.ts';
 import { readReceived } from './received-crossings.ts';
 import type { ReceivedCrossing } from './received-crossings.ts';
-import type { SettleRecord } from './begin-record.ts';
 import type { StartedChild } from './started-child.ts';
 import { LocalSessionWorld } from './local-session-world.ts';
 import { MailDelivery } from './mail-delivery.ts';
 import type { LiveCell, RunChild } from './live-cell.ts';
 import type { RecordedRun } from './recorded-run.ts';
-import type { ReplayedFrame, LogPosition, ReplayComparison } from './replay-comparison.ts';
 
 type FrameExtras = { readonly attempt?: Attempt; readonly ids?: readonly CellId[]; readonly childAgent?: Agent };
 
@@ -44,8 +43,8 @@ export class LocalRun {
   /** Decides and records what crosses between its cells. */
   readonly door: Door;
   readonly recorded: RecordedRun | null;
-  /** Set on replay: the whole run is repeated from its log, and nothing is written. */
-  readonly replaying: ReplayComparison | null;
+  /** How its cells follow the log that it has. */
+  readonly follower: LogFollower;
   /** What the forks in the log changed. */
   readonly amendments: Amendments;
   /** The format of the run's records. It stays what it was when the run was started, whichever build continues it. */
@@ -74,13 +73,13 @@ export class LocalRun {
     this.world = new LocalSessionWorld(ports);
     this.#runChild = runChild;
     this.recorded = past?.recorded ?? null;
-    this.replaying = past?.replaying ?? null;
+    this.follower = past?.follower ?? writingFollower;
     this.amendments = past === undefined ? noAmendments : new Amendments(past.recorded.frames);
     this.door = new Door(this.amendments);
     this.format = readRecordedBy(past?.recorded.frames[0]?.record)?.format ?? this.recordedBy.format;
     this.startedAt = startedAt;
     this.#latest = startedAt;
-    this.#accounts = new Accounts(this.replaying !== null);
+    this.#accounts = new Accounts(this.follower.onlyRepeats);
     if (past !== undefined) this.#load(past.recorded);
   }
 
@@ -89,7 +88,7 @@ export class LocalRun {
     this.writePendingResume();
     const frame = this.#createFrame(cell, at, record, extras);
     // A run that deviates from its record must not change the record, and a replay writes nothing.
-    if (this.#broken === null && this.replaying === null) this.#append(frame);
+    if (this.#broken === null && !this.follower.onlyRepeats) this.#append(frame);
     return frame;
   }
 
@@ -128,25 +127,6 @@ export class LocalRun {
       ids: extras?.ids,
       definitions,
     };
-  }
-
-  /** On replay: compares the frame that today's code would write with the recorded one. */
-  compare(frame: Frame, replayed: Omit<ReplayedFrame, 'crossed'>): void {
-    this.replaying?.compare(frame, { ...replayed, crossed: this.door.pending });
-    this.door.discard();
-  }
-
-  /** On replay: reports an operation that is not in the log. */
-  reportUnexpected(position: LogPosition, operation: Operation): void {
-    this.replaying?.addUnexpected(position, operation);
-    this.door.discard();
-  }
-
-  /** Like `compare`, for the end of a child. */
-  compareChildEnd(frame: Frame, replayed: SettleRecord): void {
-    const { value, ok, halted } = frame.record as SettleRecord;
-    // Ledger numbers follow the order of the log; on replay another child may have come first.
-    this.compare(frame, { record: { ...replayed, value: replayed.ok && ok ? value : replayed.value, halted } });
   }
 
   /** Removes the secrets of this agent's cells, and those that are removed for everyone. Null when there are none. */
@@ -286,14 +266,14 @@ export class LocalRun {
       if (frame.definitions !== undefined) definitions.push(...frame.definitions);
       this.#accounts.next(frame);
       // probe: mail-load
-      if (this.replaying === null) this.#nextMail(frame);
+      if (!this.follower.onlyRepeats) this.#nextMail(frame);
     }
     this.#accounts.loseAttempts();
-    if (this.replaying === null) admitRecorded(frames, this.door);
+    if (!this.follower.onlyRepeats) admitRecorded(frames, this.door);
     this.#downtimes = frames.flatMap(({ no, record, at }) =>
       record.type === 'resume' ? [{ no, at, ms: record.downMs }] : [],
     );
-    if (this.replaying === null) this.#resume(frames);
+    if (!this.follower.onlyRepeats) this.#resume(frames);
   }
 
   #resume(frames: readonly Frame[]): void {
@@ -329,7 +309,7 @@ const isOwnWork: Record<RecordType, boolean> = {
 type CellShare = { readonly from: LiveCell; readonly cell: LiveCell };
 
 /** The log that a run is resumed or replayed from. */
-export type RecordedPast = { readonly recorded: RecordedRun; readonly replaying?: ReplayComparison };
+export type RecordedPast = { readonly recorded: RecordedRun; readonly follower?: LogFollower };
 
 const noDefinitions: NonNullable<Frame['definitions']> = [];
 

@@ -31,7 +31,7 @@ export type MailRequester = {
   readonly parent: CellId | null;
   readonly agent: Agent;
   readonly spawnedChildren: readonly SpawnedChild[];
-  readonly liveRun: {
+  readonly run: {
     readonly mail: MailDelivery;
     readonly door: Door;
     readonly nextFrame: number;
@@ -92,8 +92,8 @@ export const decideWanted = (
   }
 };
 
-const selfOf = ({ cellId, liveRun }: MailRequester): Member => {
-  const self = liveRun.mail.directory.get(cellId);
+const selfOf = ({ cellId, run }: MailRequester): Member => {
+  const self = run.mail.directory.get(cellId);
   if (self === undefined) throw new CloisterError('defect', 'A cell without an address tried to send mail.');
   return self;
 };
@@ -103,7 +103,7 @@ type Draft = Extract<PostRequest, { kind: 'send' }>;
 const send = (cell: MailRequester, draft: Draft, at: number): Json => {
   const { id, to: name, text, correlation, expiresMs } = draft;
   const self = selfOf(cell);
-  const lookup = cell.liveRun.mail.directory.lookup(self, name);
+  const lookup = cell.run.mail.directory.lookup(self, name);
   if (lookup.found === null && lookup.hidden !== undefined) recordRefusal(cell, lookup.hidden, text, at);
   if (lookup.found === null)
     return mailToolValue(/* probe: mail-not-found */ mailRefusals.notFound(name, lookup), {
@@ -135,7 +135,7 @@ const publish = (cell: MailRequester, request: Extract<PostRequest, { kind: 'pub
   if (!say.includes(topic)) return mailToolValue(mailRefusals.topic(topic, 'is not a topic you can publish on', say));
   const chain = chainTo(request.reads, null, id);
   const message = { id, type: 'broadcast', text, topic, correlation: null, chain } as const;
-  const { directory, outsideTopics } = cell.liveRun.mail;
+  const { directory, outsideTopics } = cell.run.mail;
   if (outsideTopics.has(topic)) sendTo(cell, 'outside', message, at);
   const dead = directory
     .subscribersOf(topic)
@@ -163,7 +163,7 @@ const subscribe = (cell: MailRequester, topic: string): Json => {
 /** If the asker has ended meanwhile, the answer is recorded as undeliverable. */
 const answer = (cell: MailRequester, request: Extract<PostRequest, { kind: 'answer' }>, at: number): Json => {
   const { id, to: end, type, text, correlation, reads } = request;
-  const to = end === 'outside' ? ('outside' as const) : cell.liveRun.mail.directory.get(end);
+  const to = end === 'outside' ? ('outside' as const) : cell.run.mail.directory.get(end);
   const message = { id, type, text, correlation, chain: chainTo(reads, end, id) };
   // probe: answer-send
   const reason = to === undefined ? 'ended' : sendTo(cell, to, message, at);
@@ -173,7 +173,7 @@ const answer = (cell: MailRequester, request: Extract<PostRequest, { kind: 'answ
 
 /** Idle children end immediately; the others end when they have finished their current work. */
 const closeChildren = (cell: MailRequester, request: Extract<PostRequest, { kind: 'close-children' }>): Json => {
-  const { directory } = cell.liveRun.mail;
+  const { directory } = cell.run.mail;
   const unread = directory.get(cell.cellId)?.mailbox.unread ?? [];
   // What an agent said last is in its answer; its result only repeats it.
   const hasUnreadWords = (one: CellId): boolean => unread.some(({ from, kind }) => from === one && kind !== 'result');
@@ -190,9 +190,9 @@ const closeChildren = (cell: MailRequester, request: Extract<PostRequest, { kind
   return { asked: request.children, unheard };
 };
 
-const listChildren = ({ cellId, spawnedChildren, liveRun }: MailRequester): readonly Json[] =>
+const listChildren = ({ cellId, spawnedChildren, run }: MailRequester): readonly Json[] =>
   spawnedChildren.map(({ pending, identity, spawnedAt }) => {
-    const member = liveRun.mail.directory.get(pending.operation.cell);
+    const member = run.mail.directory.get(pending.operation.cell);
     return {
       // probe: spawned-listed
       sub_agent_id: identity.name,
@@ -214,7 +214,7 @@ const wantedMessages = (
   { from: names, all = false, max }: Extract<ReceiveRequest, { kind: 'messages' }>,
 ): ReturnType<typeof decideWanted> => {
   if (names === undefined) return { channel: 'mail', max };
-  const { directory } = cell.liveRun.mail;
+  const { directory } = cell.run.mail;
   const self = selfOf(cell);
   const senders: CellId[] = [];
   for (const name of names) {
@@ -295,7 +295,7 @@ const sendTo = (cell: MailRequester, to: Member | 'outside', message: Message, a
 const recordRefusal = (cell: MailRequester, to: Member, content: string, at: number): void =>
   void crossMail(cell, { kind: 'message', from: cell.cellId, to: to.cell, content }, at);
 
-const crossMail = ({ liveRun }: MailRequester, mail: CrossingRequest, at: number): DeadReason | null => {
-  const passed = liveRun.door.cross(mail, { at, frame: liveRun.nextFrame });
+const crossMail = ({ run }: MailRequester, mail: CrossingRequest, at: number): DeadReason | null => {
+  const passed = run.door.cross(mail, { at, frame: run.nextFrame });
   return 'refused' in passed ? 'refused' : null;
 };

@@ -17,7 +17,7 @@ type Receiver = {
   readonly createdInFrame: number;
   /** The number of the frame in which its next operation begins (on replay: began). */
   readonly nextFrame: number;
-  readonly liveRun: {
+  readonly run: {
     readonly door: { check(crossed: Crossed, cell: CellId): void };
     recordedCrossings(cell: CellId): ReadonlyMap<number, ReceivedCrossing> | undefined;
   };
@@ -29,7 +29,7 @@ export class ReceivedCrossings {
   #live: Map<number, ReceivedCrossing> | undefined;
 
   constructor(receiver: Receiver, goal: Crossed<'goal'> | null) {
-    if (goal !== null) receiver.liveRun.door.check(goal, receiver.cellId);
+    if (goal !== null) receiver.run.door.check(goal, receiver.cellId);
     this.#receiver = receiver;
     this.#goal = goal;
   }
@@ -58,7 +58,7 @@ export class ReceivedCrossings {
   }
 
   #set(crossed: Crossed, frame: number, mailed: boolean): void {
-    this.#receiver.liveRun.door.check(crossed, this.#receiver.cellId);
+    this.#receiver.run.door.check(crossed, this.#receiver.cellId);
     (this.#live ??= new Map()).set(crossed.seq, { crossed, frame, mailed });
   }
 
@@ -84,7 +84,7 @@ export class ReceivedCrossings {
   }
 
   get #recorded(): ReadonlyMap<number, ReceivedCrossing> | undefined {
-    return this.#receiver.liveRun.recordedCrossings(this.#receiver.cellId);
+    return this.#receiver.run.recordedCrossings(this.#receiver.cellId);
   }
 }
 

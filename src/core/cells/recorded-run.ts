@@ -1,11 +1,7 @@
 // A run's log, grouped by cell: resume and replay read it instead of calling the outside world.
 import { CloisterError, unknownKind } from '#base';
 import type { CellId, Failure } from '#base';
-import type { Birth, Frame, FrameRecord } from '#contracts';
-
-type Begin = Extract<FrameRecord, { type: 'begin' }>;
-type Settle = Extract<FrameRecord, { type: 'settle' }>;
-type Post = Extract<FrameRecord, { type: 'post' }>;
+import type { Birth, Frame, RecordOf } from '#contracts';
 
 /** Why, when and in which frame a cell was stopped. */
 export type Halt = { readonly failure: Failure; readonly at: number; readonly frame: number };
@@ -16,9 +12,9 @@ export type RecordedCell = {
   /** The number of the frame that created the cell. */
   readonly createdInFrame: number;
   /** The frame in which each operation began. */
-  readonly begins: Map<number, Frame & { readonly record: Begin | Post }>;
+  readonly begins: Map<number, Frame & { readonly record: RecordOf<'begin' | 'post'> }>;
   /** The settling frames; their numbers give the recorded order. */
-  readonly settles: Map<number, Frame & { readonly record: Settle | Post }>;
+  readonly settles: Map<number, Frame & { readonly record: RecordOf<'settle' | 'post'> }>;
   /** Where the log first shows that the whole cell was stopped. */
   halted: Halt | null;
   readonly ids: CellId[];
@@ -80,7 +76,7 @@ export const readRecordedRun = (frames: readonly Frame[]): RecordedRun => {
   return { root, cells, frames, closed, cancelled };
 };
 
-const settle = (cell: RecordedCell, frame: Frame, record: Settle | Post): void => {
+const settle = (cell: RecordedCell, frame: Frame, record: RecordOf<'settle' | 'post'>): void => {
   cell.settles.set(record.op, frame as Frame & { record: typeof record });
   if (record.halted !== undefined) cell.halted ??= { frame: frame.no, ...record.halted };
 };

@@ -6,21 +6,25 @@
 //       other cells continue.
 import { isSameJson, unknownKind } from '#base';
 import type { CellId } from '#base';
-import type { Attempt, CrossingContent, Frame, FrameRecord, Operation, ReplayDifference } from '#contracts';
-import type { UnsealedEntries } from '#core/crossings';
-import { operationName } from './begin-record.ts';
+import type { Attempt, CrossingContent, Frame, FrameRecord, ReplayDifference } from '#contracts';
+import type { Door, UnsealedEntries } from '#core/crossings';
+import type { BeginFrame, CellFrameExtras, FollowingCell, LogFollower } from './log-follower.ts';
+import { operationKind, operationName, replayedRecord } from './operation-records.ts';
+import type { StartedChild } from './started-child.ts';
+import type { InFlightOperation } from './step-runner.ts';
 
 /** What today's code would write at one position in the log. */
-export type ReplayedFrame = {
+type ReplayedFrame = {
   readonly record: FrameRecord;
   readonly attempt?: Attempt | undefined;
   readonly ids?: readonly CellId[] | undefined;
   readonly crossed: UnsealedEntries;
 };
 
-export type LogPosition = { readonly cell: CellId; readonly agent: string; readonly op: number | null };
+type LogPosition = { readonly cell: CellId; readonly agent: string; readonly op: number | null };
 
-export class ReplayComparison {
+export class ReplayComparison implements LogFollower {
+  readonly onlyRepeats = true;
   readonly #frames: readonly Frame[];
   readonly #replayed = new Map<number, Frame>();
   readonly #agents = new Map<CellId, string>();
@@ -50,23 +54,48 @@ export class ReplayComparison {
     this.#active++;
   }
 
-  /** A cell has ended, or waits for something that never comes. */
-  leave(): void {
+  /** The cell has ended, or waits for what the log does not settle. */
+  notifyWaiting(): void {
     if (--this.#active === 0) this.#idle.resolve();
   }
 
-  /** Compares a recorded frame with the replayed one. */
-  compare(frame: Frame, replayed: ReplayedFrame): void {
+  follow(cell: FollowingCell, started: InFlightOperation, frame: BeginFrame, extras: CellFrameExtras): boolean {
+    const record = replayedRecord(started.operation, started.no, frame, cell);
+    this.#compare(frame, { record, ...extras, crossed: cell.run.door.pending });
+    cell.run.door.discard();
+    return operationKind(frame.record) === started.operation.do && frame.record.name === record.name;
+  }
+
+  /** Children run again: their callers have the recorded end, and the new one is compared with it. The log says when they were stopped. */
+  continueOperation(cell: FollowingCell, started: InFlightOperation, { at }: BeginFrame): void {
+    const { operation } = started;
+    if (operation.do !== 'child') return;
+    this.enter(operation.cell, operation.agent.name);
+    cell.startChild(started as InFlightOperation<StartedChild>, at);
+    started.stop = undefined;
+  }
+
+  /** Reports the operation, unless the log stops before the cell ends: then more operations are expected. */
+  mayBegin({ cellId: cell, agent, run }: FollowingCell, { no: op, operation }: InFlightOperation): boolean {
+    const what = `it would continue with ${operationName(operation)}, which is not in the log`;
+    if (this.#ended.has(cell)) this.addDifference(null, { cell, agent: agent.name, op }, what);
+    run.door.discard();
+    return false;
+  }
+
+  mayEnd(door: Door, recorded: Frame | undefined, record: FrameRecord): boolean {
+    if (recorded !== undefined)
+      this.#compare(recorded, { record: withRecordedEnd(record, recorded), crossed: door.pending });
+    door.discard();
+    this.notifyWaiting();
+    return false;
+  }
+
+  #compare(frame: Frame, replayed: ReplayedFrame): void {
     const position = this.#positionOf(frame);
     const differences = differencesIn(frame, replayed);
     for (const what of differences) this.addDifference(frame.no, position, what);
     this.#replayed.set(frame.no, differences.length === 0 ? frame : replayedFrame(frame, replayed));
-  }
-
-  /** Reports an operation that is not in the log, unless the log stops before the cell ends: then more operations are expected. */
-  addUnexpected(position: LogPosition, operation: Operation): void {
-    if (this.#ended.has(position.cell))
-      this.addDifference(null, position, `it would continue with ${operationName(operation)}, which is not in the log`);
   }
 
   addDifference(frame: number | null, position: LogPosition, what: string): void {
@@ -93,6 +122,13 @@ export class ReplayComparison {
     return { cell, agent: this.#agents.get(cell) ?? 'unknown', op: 'op' in record ? record.op : null };
   }
 }
+
+/** Ledger numbers follow the order of the log; on replay another child may have come first. */
+const withRecordedEnd = (replayed: FrameRecord, { record }: Frame): FrameRecord => {
+  if (replayed.type !== 'settle' || record.type !== 'settle') return replayed;
+  const { value, ok, halted } = record;
+  return { ...replayed, value: replayed.ok && ok ? value : replayed.value, halted };
+};
 
 /** What the outside world or the operator did, and how the run began, is taken as recorded. */
 const isTakenAsRecorded = ({ record }: Frame): boolean => {

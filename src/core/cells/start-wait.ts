@@ -7,7 +7,7 @@ import type { MailRequester } from './mail-room.ts';
 import type { InFlightOperation } from './step-runner.ts';
 
 type TimedCell = {
-  readonly liveRun: { time(): number; readonly ports: Pick<RunPorts, 'clock'> };
+  readonly run: { time(): number; readonly ports: Pick<RunPorts, 'clock'> };
   settle(started: InFlightOperation, result: Settlement<Json>): void;
 };
 
@@ -16,28 +16,28 @@ type WaitingCell = TimedCell & MailRequester;
 /** Waits for matching mail, for at most that long; a timeout of 0 waits indefinitely. */
 export const startReceive = (owner: WaitingCell, started: InFlightOperation<ReceiveOperation>, ms: number): void => {
   const { timeoutMs } = started.operation;
-  const { mailbox } = owner.liveRun.mail.directory.get(owner.cellId) ?? noMailbox;
+  const { mailbox } = owner.run.mail.directory.get(owner.cellId) ?? noMailbox;
   const wanted = decideWanted(owner, started.operation.wanted);
-  const expired = [...mailbox.expire(owner.liveRun.time())];
+  const expired = [...mailbox.expire(owner.run.time())];
   let stopTimer = (): void => undefined;
   const settle = (value: ReceiveResult): void => {
     stopTimer();
     const late = expired.length === 0 ? {} : { expired };
-    owner.settle(started, { at: owner.liveRun.time(), ok: true, value: { ...value, ...late } as unknown as Json });
+    owner.settle(started, { at: owner.run.time(), ok: true, value: { ...value, ...late } as unknown as Json });
   };
   if (typeof wanted === 'object' && 'settle' in wanted) return settle(wanted.settle);
   const stopWaiting =
     wanted === 'idle below'
-      ? owner.liveRun.mail.awaitIdleBelow(owner.cellId, () => settle({ messages: [] }))
+      ? owner.run.mail.awaitIdleBelow(owner.cellId, () => settle({ messages: [] }))
       : mailbox.wait(wanted, ({ messages, closing }) =>
           settle({ messages: seqNumbers(messages), ...(closing ? closingValue(mailbox) : {}) }),
         );
   if (started.result !== undefined) return;
-  owner.liveRun.mail.notifyIdleWaiters();
+  owner.run.mail.notifyIdleWaiters();
   if (timeoutMs > 0)
-    stopTimer = owner.liveRun.ports.clock.timer(ms, () => {
+    stopTimer = owner.run.ports.clock.timer(ms, () => {
       stopWaiting();
-      expired.push(...mailbox.expire(owner.liveRun.time()));
+      expired.push(...mailbox.expire(owner.run.time()));
       if (wanted === 'idle below') return settle({ messages: [], timedOut: true });
       const messages = mailbox.take(wanted);
       settle({ messages: seqNumbers(messages), timedOut: true, ...missingSenders(messages, wanted) });
@@ -45,7 +45,7 @@ export const startReceive = (owner: WaitingCell, started: InFlightOperation<Rece
   const stop = (failure: Failure): void => {
     stopWaiting();
     stopTimer();
-    owner.settle(started, { at: owner.liveRun.time(), ok: false, failure });
+    owner.settle(started, { at: owner.run.time(), ok: false, failure });
   };
   started.stop = stop;
 };
@@ -71,12 +71,10 @@ const noMailbox = { mailbox: { wait: () => () => undefined, take: () => [], expi
 
 export const startSleep = (owner: TimedCell, started: InFlightOperation<SleepOperation>, ms: number): void => {
   const settle = (result: Settlement<Json>): void => owner.settle(started, result);
-  const stopTimer = owner.liveRun.ports.clock.timer(ms, () =>
-    settle({ at: owner.liveRun.time(), ok: true, value: null }),
-  );
+  const stopTimer = owner.run.ports.clock.timer(ms, () => settle({ at: owner.run.time(), ok: true, value: null }));
   const stop = (failure: Failure): void => {
     stopTimer();
-    settle({ at: owner.liveRun.time(), ok: false, failure });
+    settle({ at: owner.run.time(), ok: false, failure });
   };
   started.stop = stop;
 };

@@ -34,7 +34,7 @@ export type SettleExtras = Pick<Extract<FrameRecord, { type: 'settle' }>, 'ended
 /** What a step needs from its cell. */
 export type StepCell = {
   readonly cellId: CellId;
-  readonly liveRun: {
+  readonly run: {
     time(): number;
     write(cell: CellId, at: number, record: FrameRecord): unknown;
     redactFor(agent: Agent): Redact | null;
@@ -133,8 +133,8 @@ export class StepRunner implements StepContext {
   }
 
   #recordHeld(): void {
-    const { liveRun, cellId } = this.#owner;
-    liveRun.write(cellId, liveRun.time(), { type: 'held', op: this.#started.no });
+    const { run, cellId } = this.#owner;
+    run.write(cellId, run.time(), { type: 'held', op: this.#started.no });
   }
 
   get #slots(): Semaphore | undefined {
@@ -159,7 +159,7 @@ export class StepRunner implements StepContext {
 
   /** Null when the cell has no secrets to remove. Looked up once: a reply in a thousand pieces needs it for each of them. */
   get #redact(): Redact | null {
-    if (this.#redactor === undefined) this.#redactor = this.#owner.liveRun.redactFor(this.#owner.agent);
+    if (this.#redactor === undefined) this.#redactor = this.#owner.run.redactFor(this.#owner.agent);
     return this.#redactor;
   }
 
@@ -171,7 +171,7 @@ export class StepRunner implements StepContext {
   #watchDeadline(): void {
     const { deadline = 0 } = this.#started.operation;
     if (deadline === 0) return;
-    const leftMs = Math.max(0, deadline - this.#owner.liveRun.time());
+    const leftMs = Math.max(0, deadline - this.#owner.run.time());
     this.#stopTimer = this.#ports.clock.timer(leftMs, () => this.#stop({ code: 'deadline_passed' }));
   }
 
@@ -179,11 +179,11 @@ export class StepRunner implements StepContext {
     // The step may have been stopped since it became ready.
     if (this.#isSettled) return;
     const { operation } = this.#started;
-    const { liveRun } = this.#owner;
+    const { run } = this.#owner;
     const { timeoutMs, timeoutCode, deadline = 0 } = operation;
     try {
       this.#stopTimer?.();
-      const now = (this.#workStartedAt = liveRun.time());
+      const now = (this.#workStartedAt = run.time());
       const untilDeadline = deadline === 0 ? Infinity : deadline - now;
       const code = untilDeadline < timeoutMs ? 'deadline_passed' : timeoutCode;
       const leftMs = Math.max(0, Math.min(timeoutMs, untilDeadline));
@@ -207,7 +207,7 @@ export class StepRunner implements StepContext {
   readonly #succeed = (value: Json): void => {
     this.#live?.flush();
     const redact = this.#redact;
-    const at = this.#owner.liveRun.time();
+    const at = this.#owner.run.time();
     this.#settle({ at, ms: this.#ms(at), ok: true, value: /* probe: step-json */ redact ? redact.json(value) : value });
   };
 
@@ -215,7 +215,7 @@ export class StepRunner implements StepContext {
 
   #fail(failure: Failure): void {
     const redact = this.#redact;
-    const at = this.#owner.liveRun.time();
+    const at = this.#owner.run.time();
     const { detail } = failure;
     // Redact before truncating: otherwise a part of a secret could remain.
     // probe: step-failure

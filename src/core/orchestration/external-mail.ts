@@ -105,7 +105,7 @@ export const routeTo = (run: LocalRun, from: LiveCell, to: LiveCell, choice: Rou
 
 /** Context counts even if the window no longer has room for it; the rest comes from the current view. */
 const chooseParts = (
-  { shown, agent, liveRun }: LiveCell,
+  { shown, agent, run }: LiveCell,
   { categories, segments }: RouteChoice,
 ): RoutedMessages['parts'] => {
   const all = new Map([...(shown?.context ?? []), ...(shown?.view ?? [])].map((segment) => [segment.id, segment]));
@@ -115,7 +115,7 @@ const chooseParts = (
     .flatMap(({ category, part, origin }) => {
       const text =
         category === 'SYSTEM'
-          ? systemText(origin, fillDate(agent.definition.prompt, liveRun.startedAt))
+          ? systemText(origin, fillDate(agent.definition.prompt, run.startedAt))
           : isMadeBy(origin.rule, 'note')
             ? ''
             : partText(part);

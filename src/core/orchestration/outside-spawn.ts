@@ -24,7 +24,7 @@ type World = SessionPorts['world'];
 /** Starts again what the log says was started, and accepts more from now on. */
 export const acceptOutsideSpawns = (parent: LiveCell, cell: Cell, world: World): void => {
   if (parent.agent.spawns === null) return;
-  const begins = parent.liveRun.recorded?.cells.get(parent.cellId)?.begins;
+  const begins = parent.run.recorded?.cells.get(parent.cellId)?.begins;
   const spawner = { cell, parent, checkSteps: { left: checkStepsMax }, ports: { world } };
   for (let no = -1; begins?.has(no) === true; no--) restoreSpawn(spawner, begins.get(no)!);
   parent.outsideSpawner = { spawn: (request, run) => spawnForOutside(spawner, request, run) };
@@ -70,11 +70,11 @@ const spawnForOutside = (spawner: OutsideSpawner, request: OutsideSpawn, run: Ou
   if (!parent.account.canSpawn(0)) throw refused('SPAWN_LIMIT: the budget allows no more agents.');
   const id = `${agent.name}-${run.random()}` as CellId;
   const redacted = goal === null ? null : redact(goal, agent, parent.agent, run);
-  const { liveRun } = parent;
-  const moment = { at, frame: liveRun.nextFrame };
+  const { door, nextFrame } = parent.run;
+  const moment = { at, frame: nextFrame };
   admitChild(agent, parent, id);
-  if (goal !== null && !liveRun.door.permits({ kind: 'goal', from: 'outside', to: id }, moment.frame)) {
-    liveRun.door.forget(id);
+  if (goal !== null && !door.permits({ kind: 'goal', from: 'outside', to: id }, moment.frame)) {
+    door.forget(id);
     throw refused(`${agent.name} accepts no goal.`);
   }
   const spawned = spawnIdentity(readSpawn(args), agent, parent, id);
@@ -135,8 +135,8 @@ const redact = (goal: string, agent: Agent, parent: Agent, run: OutsideSpawnPort
 
 type NewCell = { readonly cell: CellId; readonly goal: string | null; readonly moment: CrossingMoment };
 
-const admitChild = (agent: Agent, { liveRun, cellId: parent }: LiveCell, cell: CellId): void =>
-  liveRun.door.admit(partyOf({ cell, parent, agent, spawned: true, byOutside: true }));
+const admitChild = (agent: Agent, { run, cellId: parent }: LiveCell, cell: CellId): void =>
+  run.door.admit(partyOf({ cell, parent, agent, spawned: true, byOutside: true }));
 
 const outsideChild = (
   agent: Agent,
@@ -144,7 +144,7 @@ const outsideChild = (
   { cell, goal, moment }: NewCell,
 ): Omit<StartedChild, 'deadline'> => {
   const request = { kind: 'goal', from: 'outside', to: cell, content: goal ?? '' } as const;
-  const passed = goal === null ? null : parent.liveRun.door.cross(request, moment);
+  const passed = goal === null ? null : parent.run.door.cross(request, moment);
   return {
     do: 'child',
     cell,

@@ -22,7 +22,7 @@ export const replayRun = async (
   const agent = resolveRootAgent(recorded, findAgent);
   const comparison = new ReplayComparison(frames);
   const world = unreachableWorld(frames[0]!, ports);
-  const run = new Run(world, recorded.root.createdAt, { recorded, replaying: comparison });
+  const run = new Run(world, recorded.root.createdAt, { recorded, follower: comparison });
   comparison.enter(recorded.root.birth.cell, agent.name);
   reportChangedDefinitions(frames, agent, comparison);
   run.open(rootFromRecord(run, recorded, agent)).outcome.catch(() => undefined);

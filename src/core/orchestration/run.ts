@@ -97,22 +97,21 @@ export class Run extends LocalRun implements CommandedRun {
     for (const stop of this.#graceTimers ?? []) stop();
     if (this.broken !== null) throw this.broken;
     const outcome = this.#close(withFinalSpend(ended, this.root));
-    this.replaying?.leave();
     await this.ports.log.durable();
     return outcome;
   }
 
   /** Crosses the result out and writes the last frame of the run. */
   #close(ended: Outcome): Outcome {
-    const recorded = this.replaying === null ? undefined : this.recorded?.closed;
+    const recorded = this.recorded?.closed;
     const at = recorded?.at ?? this.time();
     const content = JSON.stringify(resultEnvelope(ended, 'outside'));
     const moment = { at, frame: recorded?.no ?? this.nextFrame };
     const passed = this.door.cross({ kind: 'result', from: this.root.cellId, to: 'outside', content }, moment);
     const outcome = 'refused' in passed ? resultRefused(ended, passed.refused) : ended;
     // probe: run-record-end
-    if (recorded === undefined) this.write(this.root.cellId, at, { type: 'close', outcome });
-    else this.compare(recorded, { record: { type: 'close', outcome } });
+    if (this.follower.mayEnd(this.door, recorded, { type: 'close', outcome }))
+      this.write(this.root.cellId, at, { type: 'close', outcome });
     return outcome;
   }
 }

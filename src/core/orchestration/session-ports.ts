@@ -14,7 +14,7 @@ export const sessionPorts = (agent: Agent, world: RunPorts, runtime: LiveCell): 
     const count = agent.spawns?.pool[one.name] ?? 0;
     if (count > 0) world.resources.warm?.(asSpawned(one, agent), count);
   }
-  const without = runtime.liveRun.passedOver(runtime.cellId, agent)?.map(({ model }) => model) ?? [];
+  const without = runtime.run.passedOver(runtime.cellId, agent)?.map(({ model }) => model) ?? [];
   try {
     const resources = world.resources.resourcesFor(agent, undefined, without);
     // probe: session-ports
@@ -23,12 +23,12 @@ export const sessionPorts = (agent: Agent, world: RunPorts, runtime: LiveCell): 
       ...forkModels(agent, world, runtime),
       ...compaction(agent),
       tools,
-      world: runtime.liveRun.world,
+      world: runtime.run.world,
     };
   } catch (error) {
     const setupFailure: Failure =
       error instanceof CloisterError ? error.failure : { code: 'defect', detail: String(error) };
-    return { models: [], sources: [], setupFailure, tools, world: runtime.liveRun.world };
+    return { models: [], sources: [], setupFailure, tools, world: runtime.run.world };
   }
 };
 
@@ -37,7 +37,7 @@ const compaction = ({ compactor }: Agent): Pick<SessionPorts, 'compact'> =>
 
 /** A fork may have replaced the agent's model from some frame on. */
 const forkModels = (agent: Agent, world: RunPorts, runtime: LiveCell): Pick<SessionPorts, 'currentModels'> => {
-  const { amendments } = runtime.liveRun;
+  const { amendments } = runtime.run;
   const named = amendments.modelsFor(agent.name);
   if (named.length === 0) return {};
   const models = new Map(named.map((model) => [model, world.resources.resourcesFor(agent, model).models]));

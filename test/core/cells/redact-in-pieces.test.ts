@@ -12,7 +12,7 @@ const openStep = () => {
   const redactFor = vi.fn<() => typeof redact>(() => redact);
   const owner = {
     cellId: 'solo-1',
-    liveRun: { time: () => 0, redactFor },
+    run: { time: () => 0, redactFor },
     agent: null,
     settle: () => undefined,
     emit: () => undefined,

@@ -1,13 +1,10 @@
-// Operations as frame records.
+// Operations as frame records, and records as settlements.
 import { omitUndefined } from '#base';
 import type { CellId, Json } from '#base';
-import type { BeginOperation, FrameRecord, Operation, Settlement } from '#contracts';
+import type { BeginOperation, Frame, Operation, PostOperation, RecordOf, Settlement } from '#contracts';
 import type { LiveCell } from './live-cell.ts';
 import type { StartedChild } from './started-child.ts';
 import type { SettleExtras } from './step-runner.ts';
-
-export type BeginRecord = Extract<FrameRecord, { type: 'begin' }>;
-export type SettleRecord = Extract<FrameRecord, { type: 'settle' }>;
 
 /** The recorded name of an operation; a replay must produce the same one. */
 export const operationName = (operation: Operation): string => {
@@ -26,7 +23,7 @@ export const operationName = (operation: Operation): string => {
   }
 };
 
-export const beginRecord = (operation: BeginOperation, op: number, at: number, parent: Parent): BeginRecord => {
+export const beginRecord = (operation: BeginOperation, op: number, at: number, parent: Parent): RecordOf<'begin'> => {
   switch (operation.do) {
     case 'step': {
       const { name, repeat, hold, about } = operation;
@@ -56,8 +53,8 @@ export const settleRecord = (
   op: number,
   result: Settlement<Json>,
   more?: SettleExtras,
-  halted?: SettleRecord['halted'],
-): SettleRecord => ({
+  halted?: RecordOf<'settle'>['halted'],
+): RecordOf<'settle'> => ({
   type: 'settle',
   op,
   ok: result.ok,
@@ -70,16 +67,62 @@ export const settleRecord = (
   halted,
 });
 
+/** A post is begun, decided and settled in one frame. */
+export const postRecord = (
+  op: number,
+  { name, about }: Pick<PostOperation, 'name' | 'about'>,
+  result: Settlement<Json>,
+  halted?: RecordOf<'post'>['halted'],
+): RecordOf<'post'> => ({
+  type: 'post',
+  op,
+  name,
+  about,
+  ok: result.ok,
+  value: result.ok ? result.value : undefined,
+  failure: result.ok ? undefined : result.failure,
+  halted,
+});
+
+/**
+ * The record that a replay produces. The outcome of a post and the wait for a hold depend on other cells, so they are taken from
+ * the log.
+ */
+export const replayedRecord = (
+  operation: Operation,
+  no: number,
+  { record, at }: Frame,
+  parent: Parent,
+): RecordOf<'begin' | 'post'> => {
+  if (operation.do !== 'post') {
+    const begin = beginRecord(operation, no, at, parent);
+    return record.type === 'begin' && record.waits === true ? { ...begin, waits: true } : begin;
+  }
+  const { name, about } = operation;
+  return record.type === 'post' ? { ...record, op: no, name, about } : { type: 'post', op: no, name, about, ok: true };
+};
+
+/** The settlement that a record holds. */
+export const readSettlement = (settle: RecordOf<'settle' | 'post'>, at: number): Settlement<Json> => {
+  const ms = settle.type === 'settle' ? settle.ms : undefined;
+  if (settle.ok) return { at, ms, ok: true, value: settle.value ?? null };
+  return { at, ms, ok: false, failure: settle.failure ?? { code: 'defect' } };
+};
+
+/** The kind of operation that a record began. */
+export const operationKind = (record: RecordOf<'begin' | 'post'>): Operation['do'] =>
+  record.type === 'post' ? 'post' : record.do;
+
 export type Parent = {
   readonly cellId: CellId;
   readonly depth: number;
-  readonly liveRun: Pick<LiveCell['liveRun'], 'passedOver'>;
+  readonly run: Pick<LiveCell['run'], 'passedOver'>;
 };
 
 const birthRecord = (
   { cell, agent, caps, deadline, groupTokens, spawned, task, floor }: StartedChild,
-  { cellId, depth, liveRun }: Parent,
-): BeginRecord['birth'] => ({
+  { cellId, depth, run }: Parent,
+): RecordOf<'begin'>['birth'] => ({
   cell,
   parent: cellId,
   agent: agent.name,
@@ -91,5 +134,5 @@ const birthRecord = (
   ...(spawned === undefined ? {} : { spawned }),
   ...(task === undefined ? {} : { task }),
   ...(floor === undefined ? {} : { floor }),
-  ...omitUndefined({ passedOver: liveRun.passedOver(cell, agent) }),
+  ...omitUndefined({ passedOver: run.passedOver(cell, agent) }),
 });
