@@ -1,6 +1,6 @@
 // The estimate behind every hold against real tokenizers, for each kind of text: by how much it is above or below them.
 // Loading the tokenizers takes long, so they are development dependencies only; `npm test` compares recorded counts.
-import { estimatePromptTokens, tokenizerMargin } from '#core/rules';
+import { estimatePromptTokens, tokenizerMargin } from '#testing/core/rules';
 import { tokenSamples } from '../test/fixtures/token-samples.ts';
 import type { Benchmark, Line } from './benchmark.ts';
 

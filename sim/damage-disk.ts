@@ -1,5 +1,5 @@
 // At the end, changes one stored record and asks the store which problems it finds.
-import { openLogReader, describeOwner } from '#adapters/stores';
+import { openLogReader, describeOwner } from '#testing/adapters/stores';
 import type { History } from './history.ts';
 import type { World } from './world.ts';
 

@@ -4,8 +4,8 @@
 //   sim-disk-doubtful-commit. A failed commit may have been written anyway; the caller cannot know.
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
-import { addFacts, matchesQuery, queryLimit, noTail } from '#adapters/stores';
-import type { StoreConnection, FrameRow, LogRows, RunOwner, RunFacts, Tables, Tail } from '#adapters/stores';
+import { addFacts, matchesQuery, queryLimit, noTail } from '#testing/adapters/stores';
+import type { StoreConnection, FrameRow, LogRows, RunOwner, RunFacts, Tables, Tail } from '#testing/adapters/stores';
 
 export type DiskFault = 'full' | 'commit-lost' | 'commit-written' | 'busy' | 'unreadable' | 'unopened';
 

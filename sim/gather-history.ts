@@ -3,8 +3,8 @@
 import type { RunId } from '#base';
 import type { Agent, WorkspaceEntry, Frame } from '#contracts';
 import { validate } from '#adapters/schemas';
-import { openLogReader, describeOwner } from '#adapters/stores';
-import type { LogReader } from '#adapters/stores';
+import { openLogReader, describeOwner } from '#testing/adapters/stores';
+import type { LogReader } from '#testing/adapters/stores';
 import { auditRun } from '#core/audit';
 import { replayRun } from '#core/orchestration';
 import { withChildren } from './agents.ts';

@@ -4,7 +4,7 @@
 //       estimates, except in requests that are drawn to be `dense`: those overdraw.
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamResult } from '@ai-sdk/provider';
 import type { Model, Price } from '#contracts';
-import { estimatePromptTokens } from '#core/rules';
+import { estimatePromptTokens } from '#testing/core/rules';
 import type { ModelCall } from './history.ts';
 import { never } from './never.ts';
 import type { AgentPlan, ModelPlan } from './plan.ts';

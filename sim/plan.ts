@@ -1,10 +1,10 @@
 // A workload as plain data: drawn from a seed, and the same for every process that runs it.
 import type { JsonObject } from '#base';
 import type {
+  AgentOptions,
   Budget,
   BuiltinTool,
   GrantName,
-  InputFormat,
   Limits,
   MailTool,
   OutputFormat,
@@ -57,7 +57,7 @@ export type AgentPlan = {
   readonly sources: readonly SourcePlan[];
   readonly agents: readonly AgentPlan[];
   readonly gather: { readonly timeoutMs: number } | null;
-  readonly input: InputFormat;
+  readonly input: NonNullable<AgentOptions['input']>;
   readonly output: OutputFormat;
   readonly limits: Limits;
   readonly settings: ModelSettings;

@@ -6,8 +6,8 @@
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 import type { Clock, Ids, Store, CellFolder, CellFolders } from '#contracts';
-import { openCommitter, openLogReader, openLogStore, describeOwner } from '#adapters/stores';
-import type { Ack, LogStore, RunOwner, Owners, Thread, ThreadListener, ToWorker } from '#adapters/stores';
+import { openCommitter, openLogReader, openLogStore, describeOwner } from '#testing/adapters/stores';
+import type { Ack, LogStore, RunOwner, Owners, Thread, ThreadListener, ToWorker } from '#testing/adapters/stores';
 import type { ProcessLife } from './history.ts';
 import { never } from './never.ts';
 import { appendWatched } from './watched-workspace-log.ts';

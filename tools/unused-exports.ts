@@ -1,4 +1,4 @@
-// Lists exports of src that nobody imports, and those that only tests and tools import.
+// Lists exports of src that nobody imports, and those that only tests import without the `testing.ts` of their room.
 //   node tools/unused-exports.ts            lists them
 //   node tools/unused-exports.ts --remove   takes the first kind away; the compiler then names what is not used at all
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -7,17 +7,23 @@ import { pathToFileURL } from 'node:url';
 
 /** What a package exports, and what starts it: everything in these is used. */
 const entries = ['src/app/index.ts', 'src/app/testkit.ts', 'src/app/main.ts', 'src/adapters/stores/sqlite-worker.ts'];
-/** Folders outside src that may import from it. */
-const users = ['test', 'bench', 'sim', 'deep', 'tools'];
+/** Folders outside src whose uses count like those of src. Forgeries for the guard are tests. */
+const isProduct = (file: string): boolean => /^(?:src|examples|tools(?!\/guard\/forged))\//u.test(file);
+const users = ['test', 'bench', 'sim', 'deep', 'tools', 'examples'];
+/** The door for tests: `src/<room>/testing.ts`, imported as `#testing/<room>`. */
+const isTestDoor = (file: string): boolean => file.endsWith('/testing.ts');
 
 export type UnusedExports = {
   /** `file: name` */
   readonly unused: readonly string[];
-  /** The same for what only tests and tools import. */
-  readonly testOnly: readonly string[];
+  /** Only tests import it, and not, or not only, by the door for tests. */
+  readonly besideTestDoor: readonly string[];
+  /** In a door for tests, although the product imports it from there or from the room's index. */
+  readonly notTestOnly: readonly string[];
 };
 
-type Use = 'src' | 'outside';
+/** `door`: by tests, through a door for tests. */
+type Use = 'product' | 'tests' | 'door';
 type Reference = { readonly file: string; readonly name: string };
 type Source = {
   readonly path: string;
@@ -40,21 +46,28 @@ export const findUnusedExports = (root = '.'): UnusedExports => {
     uses.set(key, known.add(kind));
     const source = sources.get(resolve(root, file));
     const passedOn = source?.passedOn.get(name);
-    if (passedOn !== undefined) use(passedOn, kind);
+    if (passedOn !== undefined) use(passedOn, isTestDoor(file) && kind === 'tests' ? 'door' : kind);
     if (name === '*' && source !== undefined) for (const one of exportsOf(source)) use({ file, name: one }, kind);
   };
-  for (const entry of entries) use({ file: entry, name: '*' }, 'src');
+  for (const entry of entries) use({ file: entry, name: '*' }, 'product');
   for (const { path, imports } of sources.values())
-    for (const one of imports) use(one, relative(root, path).startsWith('src/') ? 'src' : 'outside');
+    for (const one of imports) use(one, isProduct(relative(root, path)) ? 'product' : 'tests');
   const all = [...sources.values()].flatMap((source) => {
     const file = relative(root, source.path);
     return file.startsWith('src/') ? exportsOf(source).map((name) => `${file}: ${name}`) : [];
   });
+  const isUsedBy = (kind: Use, one: string): boolean => uses.get(one)?.has(kind) === true;
+  const [doors, others] = [true, false].map((wanted) => all.filter((one) => isTestDoor(fileOf(one)) === wanted));
   return {
-    unused: all.filter((one) => uses.get(one) === undefined),
-    testOnly: all.filter((one) => uses.has(one) && !uses.get(one)!.has('src')),
+    unused: all.filter((one) => !uses.has(one)),
+    besideTestDoor: others!.filter((one) => isUsedBy('tests', one) && !isUsedBy('product', one)),
+    notTestOnly: doors!.filter(
+      (one) => isUsedBy('product', one) || all.includes(one.replace('/testing.ts', '/index.ts')),
+    ),
   };
 };
+
+const fileOf = (one: string): string => one.split(': ')[0]!;
 
 const exportsOf = ({ declared, passedOn }: Source): readonly string[] => [...declared, ...passedOn.keys()];
 
@@ -137,7 +150,7 @@ const specifierResolver = (root: string): ResolveSpecifier => {
 };
 
 const remove = (unused: readonly string[]): void => {
-  for (const [file, all] of Map.groupBy(unused, (one) => one.split(': ')[0]!)) {
+  for (const [file, all] of Map.groupBy(unused, fileOf)) {
     let text = readFileSync(file, 'utf8');
     for (const one of all) text = withoutExport(text, one.split(': ')[1]!);
     writeFileSync(file, text);
@@ -162,9 +175,8 @@ const withoutExport = (text: string, name: string): string => {
 };
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { unused, testOnly } = findUnusedExports();
-  if (process.argv.includes('--remove')) remove(unused);
-  process.stdout.write(
-    `${unused.length} unused:\n${unused.join('\n')}\n\n${testOnly.length} only for tests:\n${testOnly.join('\n')}\n`,
-  );
+  const found = findUnusedExports();
+  if (process.argv.includes('--remove')) remove(found.unused);
+  for (const [kind, names] of Object.entries(found))
+    process.stdout.write(`${kind}: ${names.length}\n${names.map((name) => `  ${name}\n`).join('')}`);
 }

@@ -1,7 +1,6 @@
 // Replaces `#adapters/stores` in the subject's bundle: the same stores, but every promise of the store is recorded by the
 // witness before anyone can rely on it.
 import { openSqliteStore as openUnwatched } from '#adapters/stores';
-import type { SqliteOptions } from '#adapters/stores';
 import type { RunLog, Store } from '#contracts';
 import { aboutFrame, shaOf } from './witness.ts';
 import type { Witness } from './witness.ts';
@@ -16,7 +15,7 @@ export const watchStoresWith = (witness: Witness): void => {
   watching = witness;
 };
 
-export const openSqliteStore = async (folder: string, options: SqliteOptions = {}) => {
+export const openSqliteStore = async (folder: string, options: Parameters<typeof openUnwatched>[1] = {}) => {
   const store = await openUnwatched(folder, options);
   return watching === null ? store : watched(store, watching);
 };

@@ -132,7 +132,7 @@ export type TopologyMail = {
   readonly topics: TopicRules;
 };
 
-export type TopologySpawns = SpawnCaps & {
+type TopologySpawns = SpawnCaps & {
   /** Files of the agents it may spawn, without itself. */
   readonly agents: readonly string[];
   readonly self: boolean;

@@ -9,7 +9,6 @@ import type { CheckReport, Problem } from '#contracts';
 import { rehearse } from '#testkit';
 import type { ScriptLine } from '#testkit';
 import { checkAgents } from '../../src/app/agents/check-agents.ts';
-import type { CheckAgentsOptions } from '../../src/app/agents/check-agents.ts';
 import { Configs } from '../../src/app/agents/configs.ts';
 import { loadRegistry } from '../../src/app/agents/registry.ts';
 import type { LaunchEnvironment } from '../../src/app/agents/launch-environment.ts';
@@ -52,7 +51,7 @@ export const load = (place: LaunchEnvironment, ...given: readonly (Agent | strin
 export const check = (
   place: LaunchEnvironment,
   paths: readonly string[],
-  more: Omit<CheckAgentsOptions, 'launch'> = {},
+  more: Omit<Parameters<typeof checkAgents>[1], 'launch'> = {},
 ) => {
   const config = join(place.home, '.ai-agent/.ai-agent.json');
   if (!existsSync(config)) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openCloister } from 'cloister';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { noTail, recordHash } from '#adapters/stores';
+import { noTail, recordHash } from '#testing/adapters/stores';
 import { recordFormats, sha256 } from '#base';
 import type { RunId } from '#base';
 import { cloister, cloisterJson, newFolder, readWithCloister, repo, team } from './driver.ts';

@@ -1,6 +1,6 @@
 // One agent's words never stand under another's name, whatever the agents write.
 import { expect, test } from 'vitest';
-import { normaliseText } from '#core/rules';
+import { normaliseText } from '#testing/core/rules';
 import { testSeed } from '../test-seed.ts';
 import { findMisattribution, misattributions, shownByGather, shownToCoordinator } from './attribution.ts';
 

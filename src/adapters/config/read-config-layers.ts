@@ -11,7 +11,7 @@ import { parseEnv } from './parse-env.ts';
 import { readText } from './read-text.ts';
 import type { TextFile } from './read-text.ts';
 
-export type ConfigPlaces = {
+type ConfigPlaces = {
   /** The path after `--config`; the file must exist. */
   readonly explicit?: string;
   readonly cwd: string;

@@ -12,7 +12,7 @@ import type { VendorModel } from './vendor.ts';
 import { vendorCode } from './vendors.ts';
 import { requireCompleteStream } from './complete-stream.ts';
 
-export type ConnectOptions = {
+type ConnectOptions = {
   /** `full`: mark the prompt for the vendor's cache where marks are needed (Anthropic); no effect elsewhere. */
   readonly caching?: 'full' | 'none';
   readonly fetch?: typeof fetch;

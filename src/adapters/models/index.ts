@@ -1,3 +1,2 @@
 export { connectModel } from './connect-model.ts';
-export type { ConnectOptions } from './connect-model.ts';
 export { modelFacts, similarModel } from './model-facts.ts';

@@ -22,9 +22,7 @@ export type SqliteOptions = {
   readonly now?: () => number;
 };
 
-export type SqliteStore = LogStore;
-
-export const createSqliteStore = async (folder: string, options: SqliteOptions = {}): Promise<SqliteStore> => {
+export const createSqliteStore = async (folder: string, options: SqliteOptions = {}): Promise<LogStore> => {
   const { busyTimeoutMs = 10_000, faults = {}, now = Date.now, build = 'unknown' } = options;
   const path = resolve(folder);
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false)

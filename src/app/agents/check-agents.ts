@@ -36,7 +36,7 @@ import { budgetWarnings } from './check-budgets.ts';
 import { probeServers, uncheckedWarnings } from './probe-servers.ts';
 import { withChildren } from './resources-from-code.ts';
 
-export type CheckAgentsOptions = {
+type CheckAgentsOptions = {
   readonly launch: LaunchEnvironment;
   /** Checks each file by itself: looks nothing up and does not follow sub-agents. */
   readonly syntaxOnly?: boolean;

@@ -13,7 +13,7 @@ export type SlotLimits = {
   readonly waitingPerCaller?: number;
 };
 
-export const defaultSlotLimits: SlotLimits = { running: 16, runningPerAgent: 16, waiting: 64 };
+const defaultSlotLimits: SlotLimits = { running: 16, runningPerAgent: 16, waiting: 64 };
 
 /** With several callers, each gets at most half of the slots and of the queue, unless configured otherwise. */
 export const slotLimitsFor = (

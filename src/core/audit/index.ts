@@ -1,7 +1,6 @@
 export { auditRun } from './audit-run.ts';
 export { diffRuns } from './diff-runs.ts';
 export { explainCell } from './explain-cell.ts';
-export type { ProblemCode } from './problems.ts';
 export { shownCalls } from './shown-calls.ts';
 export { writtenFiles } from './written-files.ts';
 export { inheritedBy, turnFiles } from './turn-files.ts';

@@ -8,7 +8,7 @@ import { resolveLimits } from './limits.ts';
 import { mergeDefaults } from './parse-frontmatter.ts';
 import { columnsMax, flowText, yamlLines } from './template-yaml.ts';
 
-export type TemplateArgs = {
+type TemplateArgs = {
   readonly own?: Frontmatter;
   readonly config?: Partial<Frontmatter>;
   /** The file of `config`. */

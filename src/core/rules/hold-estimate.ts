@@ -10,7 +10,7 @@ import { recordedVersions } from './recorded-versions.ts';
 
 type Reasoning = NonNullable<ModelSettings['reasoning']>;
 
-export type ReplyCapInput = {
+type ReplyCapInput = {
   /** The agent's `maxOutputTokens`; 0: it has none. */
   readonly agentMax: number;
   /** The model's, from the config. */
@@ -37,7 +37,7 @@ export type ReplyCap = {
   readonly tooSmall: ReplyShare | null;
 };
 
-export type HoldInput = {
+type HoldInput = {
   /** `<provider>/<model>`. */
   readonly model: string;
   /** The estimate for the prompt, or only for what is new since the usage in `reported`. */

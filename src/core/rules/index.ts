@@ -59,7 +59,6 @@ export { longTexts } from './long-texts.ts';
 export { isLongMail, mailOutputName, mailBody } from './mail.ts';
 export { fillDate, usesDateVariables } from './dates.ts';
 export { dataFrame } from './data-frame.ts';
-export { normaliseText } from './findings.ts';
 export { numberDuplicates } from './merge-results.ts';
 export { bytesForEach, cutBytes, outputName, preview, previewBytesMax } from './preview.ts';
 export {
@@ -72,9 +71,7 @@ export {
   synthesisText,
 } from './tasks.ts';
 export { isMadeBy, recordedVersions, ruleFamily, ruleInFormat, versionsByFormat } from './recorded-versions.ts';
-export type { RecordedVersions } from './recorded-versions.ts';
-export type { ResolvedSource, Rule } from './rule.ts';
-export { holdRules, holdRulesByVersion, replyTokensMin, thinkingTokens, tokenizerMargin } from './hold-estimate.ts';
-export type { HoldInput, HoldRules, ReplyCap, ReplyCapInput, ReplyShare } from './hold-estimate.ts';
-export { estimatePromptTokens } from './estimate-prompt-tokens.ts';
+export type { ResolvedSource } from './rule.ts';
+export { holdRules, replyTokensMin, thinkingTokens } from './hold-estimate.ts';
+export type { HoldRules, ReplyCap, ReplyShare } from './hold-estimate.ts';
 export { sourceToolName, toToolName } from './tool-name.ts';

@@ -5,7 +5,7 @@
 import { CloisterError } from '#base';
 import type { RuleName } from '#contracts';
 
-export type RecordedVersions = {
+type RecordedVersions = {
   /** The code names the newest version of each rule. A format that used an earlier version lists it here, under the newest name. */
   readonly earlierRules: Readonly<Partial<Record<RuleName, RuleName>>>;
   /** Which estimate of what an attempt may cost: see `holdRulesByVersion`. */

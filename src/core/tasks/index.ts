@@ -1,13 +1,10 @@
 export { checkTasks, parseTasks } from './check-tasks.ts';
 export type { KnownTasks } from './check-tasks.ts';
-export type { TaskLimits } from './read-task.ts';
 export { isFinal } from './dependency-outcomes.ts';
-export { matchesCondition } from './matches-condition.ts';
 export { patterns } from './patterns.ts';
 export { readPlan } from './read-plan.ts';
 export { SharedMemory } from './shared-memory.ts';
 export { TaskQueue } from './task-queue.ts';
-export type { FreeCapacity } from './task-queue.ts';
 export {
   abortedReason,
   refusalReason,

@@ -27,7 +27,7 @@ type TaskQueueOptions = TaskLimits & {
 };
 
 /** How many more tasks an assignee may start now. */
-export type FreeCapacity = (assignee: string) => number;
+type FreeCapacity = (assignee: string) => number;
 
 type StartedTask = { readonly task: Task; readonly assignee: string | null };
 

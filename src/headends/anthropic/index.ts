@@ -1,2 +1,1 @@
-export { anthropicError } from './anthropic-error.ts';
 export { anthropicRoutes } from './anthropic-routes.ts';

@@ -6,7 +6,4 @@ export { defaultLimits } from './limits.ts';
 export type { HttpLimits } from './limits.ts';
 export { listen } from './listen.ts';
 export type { HttpListener } from './listen.ts';
-export { pulledStream } from './pulled-stream.ts';
-export type { PulledOptions } from './pulled-stream.ts';
-export { encodeEvent } from './server-events.ts';
 export { socketUpgrade } from './sockets.ts';

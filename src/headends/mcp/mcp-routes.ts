@@ -21,7 +21,7 @@ const plainSocketRequest = (world: McpWorld): PlainRoute => ({
   },
 });
 
-export type McpRoutes = { readonly routes: readonly PlainRoute[]; readonly sockets: readonly SocketRoute[] };
+type McpRoutes = { readonly routes: readonly PlainRoute[]; readonly sockets: readonly SocketRoute[] };
 
 export const mcpRoutes = async (service: AgentService, world: McpWorld): Promise<McpRoutes> => {
   const library = await import('@modelcontextprotocol/server');

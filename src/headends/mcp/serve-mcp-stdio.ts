@@ -19,7 +19,7 @@ import type { McpLibrary, ServerFactory } from './server-factory.ts';
 
 type McpStreams = { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream };
 
-export type McpStdio = { readonly ended: Promise<void>; close(): Promise<void> };
+type McpStdio = { readonly ended: Promise<void>; close(): Promise<void> };
 
 export const serveMcpStdio = async (
   service: AgentService,

@@ -1,2 +1,1 @@
-export { openaiError } from './openai-error.ts';
 export { openaiRoutes } from './openai-routes.ts';

@@ -1,4 +1,3 @@
-export { openapiDocument } from './openapi-document.ts';
 export { openapiRoute } from './openapi-route.ts';
 export { reservedNames } from './reserved-names.ts';
 export { restError } from './rest-error.ts';

@@ -5,7 +5,6 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { readConfigLayers } from '#adapters/config';
-import type { ConfigPlaces } from '#adapters/config';
 
 const root = mkdtempSync(join(tmpdir(), 'cloister-config-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -28,7 +27,7 @@ const world = (files: Record<string, string | Uint8Array | object> = {}) => {
   };
   return {
     base,
-    read: async (more: Partial<ConfigPlaces> = {}) => {
+    read: async (more: Partial<Parameters<typeof readConfigLayers>[0]> = {}) => {
       const { layers, problems } = readConfigLayers({ ...places, env: {}, ...more });
       return {
         layers,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseEnv } from '#adapters/config';
+import { parseEnv } from '#testing/adapters/config';
 
 const valuesOf = (text: string): [string, string][] => Object.entries(parseEnv(text).values);
 

@@ -4,7 +4,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { LLMock } from '@copilotkit/aimock';
 import { connectModel } from '#adapters/models';
-import type { ConnectOptions } from '#adapters/models';
 import type { ResolvedProvider } from '#contracts';
 import type { Answer, OpenedModel } from '../../conformance/model.ts';
 import { eventsFor } from './wire.ts';
@@ -55,7 +54,7 @@ export const openPeer = ({ format }: Pick<Provider, 'format'>, answers: readonly
 export const openModel = async (
   provider: Provider,
   answers: readonly Answer[],
-  options: ConnectOptions = {},
+  options: Parameters<typeof connectModel>[2] = {},
 ): Promise<OpenedModel> => {
   const peer = await openPeer(provider, answers);
   const bodies: string[] = [];

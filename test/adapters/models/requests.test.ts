@@ -3,9 +3,8 @@ import { createServer } from 'node:http';
 import type { LanguageModelV4Prompt, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { expect, test } from 'vitest';
 import { connectModel } from '#adapters/models';
-import type { ConnectOptions } from '#adapters/models';
 import { thinkingTokens } from '#core/rules';
-import { thinkingShares } from '../../../src/adapters/models/thinking-share.ts';
+import { thinkingShares } from '#testing/adapters/models';
 import type { JsonObject } from '#base';
 import type { ResolvedProvider } from '#contracts';
 import { ask, callOf, continued } from '../../conformance/model.ts';
@@ -27,7 +26,7 @@ type Sent = { readonly url: string; readonly headers: Headers; readonly body: Js
 const sentBy = async (
   provider: Provider,
   more: Partial<ResolvedProvider> = {},
-  options: Pick<ConnectOptions, 'caching'> = {},
+  options: Pick<NonNullable<Parameters<typeof connectModel>[2]>, 'caching'> = {},
   call: Parameters<typeof ask>[1] = {},
 ): Promise<Sent[]> => {
   const sent: Sent[] = [];

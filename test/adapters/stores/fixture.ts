@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { openSqliteStore } from '#adapters/stores';
-import type { SqliteOptions, SqliteStore } from '#adapters/stores';
+import type { LogStore } from '#testing/adapters/stores';
 import type { RunId } from '#base';
 import { compileCache } from '../../compile-cache.ts';
 import { framesOf, newRun } from '../../conformance/store.ts';
@@ -16,7 +16,7 @@ import { cleanUpAfter } from '../../cleanup.ts';
 import { scratchFolder } from '../../scratch-folder.ts';
 
 let root: string | null = null;
-const opened: SqliteStore[] = [];
+const opened: LogStore[] = [];
 const started: ChildProcess[] = [];
 
 cleanUpAfter('test', async () => {
@@ -31,14 +31,17 @@ cleanUpAfter('file', () => {
 export const newFolder = (): string =>
   join((root ??= mkdtempSync(join(scratchFolder(), 'cloister-store-'))), randomUUID());
 
-export const openStore = async (folder = newFolder(), options: SqliteOptions = {}): Promise<SqliteStore> => {
+export const openStore = async (
+  folder = newFolder(),
+  options: Parameters<typeof openSqliteStore>[1] = {},
+): Promise<LogStore> => {
   const store = await openSqliteStore(folder, options);
   opened.push(store);
   return store;
 };
 
 /** A run with an opening and some steps, released. */
-export const writeRun = async (store: SqliteStore, steps = 3, text?: string): Promise<RunId> => {
+export const writeRun = async (store: LogStore, steps = 3, text?: string): Promise<RunId> => {
   const run = newRun();
   const log = await store.acquireRun(run);
   const make = framesOf(run);

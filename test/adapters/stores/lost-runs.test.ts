@@ -14,7 +14,7 @@ import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openSqliteStore } from '#adapters/stores';
-import type { SqliteStore } from '#adapters/stores';
+import type { LogStore } from '#testing/adapters/stores';
 import type { RunId } from '#base';
 import { framesOf, newRun } from '../../conformance/store.ts';
 import { newFolder, openStore, startProcess, writeRun } from './fixture.ts';
@@ -36,7 +36,7 @@ const crashedWorkspace = async () => {
 };
 
 /** Each of its frames is durable before the next one is written. */
-const writeSlowly = async (store: SqliteStore, at = 1000): Promise<RunId> => {
+const writeSlowly = async (store: LogStore, at = 1000): Promise<RunId> => {
   const run = newRun();
   const log = await store.acquireRun(run);
   const make = framesOf(run, 0, at);

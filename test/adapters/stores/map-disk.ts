@@ -7,7 +7,7 @@ import {
   openLogReader,
   openLogStore,
   describeOwner,
-} from '#adapters/stores';
+} from '#testing/adapters/stores';
 import type {
   CommitterPorts,
   StoreConnection,
@@ -20,7 +20,7 @@ import type {
   Tail,
   Thread,
   ThreadListener,
-} from '#adapters/stores';
+} from '#testing/adapters/stores';
 import { CloisterError } from '#base';
 import type { RunId } from '#base';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { migrateWorkspace, openSqliteStore } from '#adapters/stores';
-import type { Migration } from '#adapters/stores';
+import type { Migration } from '#testing/adapters/stores';
 import { newFolder, openStore, writeRun } from './fixture.ts';
 
 const rename = (from: string, to: string): string => `ALTER TABLE runs RENAME COLUMN ${from} TO ${to}`;

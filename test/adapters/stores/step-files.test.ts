@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { projectSteps } from '../../../src/adapters/stores/step-files.ts';
-import type { SqliteStore } from '#adapters/stores';
+import type { LogStore } from '#testing/adapters/stores';
 import type { CellId, Json, RunId } from '#base';
 import type { Frame } from '#contracts';
 import { birthOf, framesOf, goalContent, newRun, outcomeOf } from '../../conformance/store.ts';
@@ -50,7 +50,7 @@ const stepFrames = (run: RunId, ref: string): Frame[] => {
 const toolBegin = (op: number, about: { [key: string]: Json }) =>
   ({ type: 'begin', op, do: 'step', name: 'tool', about }) as const;
 
-const writeSteps = async (store: SqliteStore): Promise<RunId> => {
+const writeSteps = async (store: LogStore): Promise<RunId> => {
   const run = newRun();
   const ref = await store.putBlob(Buffer.from(output));
   const log = await store.acquireRun(run);

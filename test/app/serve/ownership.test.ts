@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defineAgent, openCloister, hashToken } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { LocalAgentService } from '../../../src/app/serve/local-agent-service.ts';
-import { defaultSlotLimits, SlotQueue } from '../../../src/app/serve/slot-queue.ts';
+import { SlotQueue } from '../../../src/app/serve/slot-queue.ts';
 import { TokenRegistry } from '../../../src/app/serve/token-registry.ts';
 import { systemClock } from '../../../src/app/system-world.ts';
 import { serveAgents } from '../../headends/http/driver.ts';
@@ -106,7 +106,7 @@ describe('a call of a client’s tool', () => {
       cloister,
       agents: ['lead'],
       tokens: new TokenRegistry(tokens, now),
-      slots: new SlotQueue(defaultSlotLimits),
+      slots: new SlotQueue({ running: 16, runningPerAgent: 16, waiting: 64 }),
       clients: { system: false, tools: true, activity: false },
       clock: systemClock,
     });

@@ -26,7 +26,8 @@ import type {
   WindowLimit,
   ViewChange,
 } from '#contracts';
-import { estimatePromptTokens, preview, previewBytesMax } from '#core/rules';
+import { preview, previewBytesMax } from '#core/rules';
+import { estimatePromptTokens } from '#testing/core/rules';
 
 export const lead = 'lead-aaaaaaaaaaaa' as CellId;
 export const researcher = 'researcher-bbbbbbbbbbbb' as CellId;

@@ -2,7 +2,8 @@
 // and core/memory do not even know core/cells is in the table of `.dependency-cruiser.cjs`.
 import { expect, test } from 'vitest';
 import type { CellId, RunId } from '#base';
-import { Directory, Mailbox } from '#core/bus';
+import { Directory } from '#core/bus';
+import { Mailbox } from '#testing/core/bus';
 import type { RunPorts, StepContext } from '#contracts';
 import { LocalContext, LocalRun } from '#core/cells';
 import type { LiveCell } from '#core/cells';

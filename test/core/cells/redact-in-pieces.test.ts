@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { makeRedact } from '#core/registry';
+import { makeRedact } from '#testing/core/registry';
 import { virtualClock } from '#testkit';
 import { StepRunner } from '../../../src/core/cells/step-runner.ts';
 

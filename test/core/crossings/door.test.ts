@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { sha256 } from '#base';
 import type { CellId } from '#base';
 import type { ChildOperation, Crossed, CrossingEnd, CrossingKind, Frame, GrantName, Label } from '#contracts';
-import { Mailbox } from '#core/bus';
+import { Mailbox } from '#testing/core/bus';
 import { partyOf } from '#core/cells';
 import { Door, replaceContent } from '#core/crossings';
 import type { CrossingRequest } from '#core/crossings';

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Agent, Redact } from '#contracts';
-import { Redactors, makeRedact } from '#core/registry';
+import { Redactors } from '#core/registry';
+import { makeRedact } from '#testing/core/registry';
 
 const mark = '[redacted]';
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Json } from '#base';
 import type { ProviderConfig, ServerConfig } from '#contracts';
-import { makeRedact, secretCharsMin, collectSecrets } from '#core/registry';
+import { collectSecrets } from '#core/registry';
+import { makeRedact, secretCharsMin } from '#testing/core/registry';
 
 const secret = 'sk-test-0123456789';
 const redact = makeRedact([secret])!;

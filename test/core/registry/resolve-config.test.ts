@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ConfigLayer, ProviderConfig, ServerConfig } from '#contracts';
-import { builtinProviders, resolveConfig, requiredVariables, listVariables } from '#core/registry';
+import { resolveConfig, requiredVariables, listVariables } from '#core/registry';
+import { builtinProviders } from '#testing/core/registry';
 
 const layer = (source: string, part: Partial<ConfigLayer> = {}): ConfigLayer => ({
   source,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { estimateBits, strongBitsMin, strongCharsMin, strongParts } from '#core/registry';
+import { strongParts } from '#core/registry';
+import { estimateBits, strongBitsMin, strongCharsMin } from '#testing/core/registry';
 import { seededRng } from '../../app/serve/seeded-rng.ts';
 
 const seed = 20_268;

@@ -1,7 +1,7 @@
 // Where frontmatter ends and prompt begins, whatever surrounds them.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { splitFile } from '#core/registry';
+import { splitFile } from '#testing/core/registry';
 
 test.each([
   ['---\na: 1\n---\nHello\n', 'a: 1\n', 2, 'Hello\n'],

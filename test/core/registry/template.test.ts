@@ -4,7 +4,6 @@ import { expect, test } from 'vitest';
 import { parseYaml } from '#adapters/yaml';
 import { frontmatterTemplate, mergeDefaults, parseAgentFile } from '#core/registry';
 import type { Frontmatter } from '#contracts';
-import type { TemplateArgs } from '#core/registry';
 import { frontmatterFields, innerFields } from './frontmatter-fields.ts';
 import { frontmatters } from './frontmatter-files.ts';
 
@@ -141,7 +140,7 @@ test('its commented examples are valid when uncommented', () => {
   expect(Object.keys(read.limits!)).toHaveLength(16);
 });
 
-const noteOf = (args: TemplateArgs, key: string): string => {
+const noteOf = (args: Parameters<typeof frontmatterTemplate>[0], key: string): string => {
   const line = frontmatterTemplate(args)
     .split('\n')
     .find((one) => one.trimStart().startsWith(key));

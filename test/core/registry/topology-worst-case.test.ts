@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Budget, Limits, TopologyAgent, TopologySpawns, WorstCase } from '#contracts';
+import type { Budget, Limits, TopologyAgent, TopologyMail, WorstCase } from '#contracts';
 import { checkTopology, resolveLimits } from '#core/registry';
 import type { Agent } from 'cloister';
 import { agent as define, always, ask } from '../session/driver.ts';
@@ -115,7 +115,11 @@ test('the limits used are those of a session', () => {
   expect(spelled).toEqual(root);
 });
 
-const spawner = (name: string, spawns: Partial<TopologySpawns>, over: Partial<TopologyAgent> = {}): TopologyAgent => ({
+const spawner = (
+  name: string,
+  spawns: Partial<TopologyMail['spawns']>,
+  over: Partial<TopologyAgent> = {},
+): TopologyAgent => ({
   ...agent(name, [], { limits: { maxToolTurns: 2, maxToolCallsPerTurn: 3 }, ...over }),
   mail: {
     spawns: { agents: [], self: false, children: 10, perMinute: 5, depth: 3, templates: null, ...spawns },

@@ -5,8 +5,9 @@ import type { RunId } from '#base';
 import type { Frame, RunPorts } from '#contracts';
 import { auditRun } from '#core/audit';
 import { checkResume, defineAgent, defineTeam, replayRun, resumeRun, startRun } from '#core/orchestration';
-import { holdRulesByVersion, rules, versionsByFormat } from '#core/rules';
-import type { HoldRules, RecordedVersions, Rule } from '#core/rules';
+import { rules, versionsByFormat } from '#core/rules';
+import { holdRulesByVersion } from '#testing/core/rules';
+import type { HoldRules } from '#core/rules';
 import { newestTeamTexts, teamTextsByVersion } from '#core/tasks';
 import type { TeamTexts } from '#core/tasks';
 import { memoryCellFolders } from '#adapters/cell-folders';
@@ -19,8 +20,8 @@ const tables = [rules, versionsByFormat, holdRulesByVersion, teamTextsByVersion]
   unknown
 >[];
 const [ruleTable, formatTable, holdTable, textTable] = tables as [
-  Record<string, Rule>,
-  Record<number, RecordedVersions>,
+  Record<string, (typeof rules)['goal@1']>,
+  Record<number, (typeof versionsByFormat)[number]>,
   Record<number, HoldRules>,
   Record<number, TeamTexts>,
 ];

@@ -2,7 +2,7 @@
 // the tokenizers takes long. `npm run bench -- token-estimate` counts again.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { estimatePromptTokens, tokenizerMargin } from '#core/rules';
+import { estimatePromptTokens, tokenizerMargin } from '#testing/core/rules';
 import { tokenSamples } from '../../fixtures/token-samples.ts';
 
 /** By o200k_base, cl100k_base, Llama 3, and the first tokenizer of Mistral, which stands for those that are not public. */

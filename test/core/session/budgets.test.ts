@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openCloister } from 'cloister';
 import type { Budget } from 'cloister';
-import { estimatePromptTokens } from '#core/rules';
+import { estimatePromptTokens } from '#testing/core/rules';
 import { rehearse } from '#testkit';
 import type { ScriptedFault, ScriptLine, ScriptedReply, ScriptWithSettings } from '#testkit';
 import { agent, always, ask, call, calls, lines, ofType, thrownBy, tool, world } from './driver.ts';

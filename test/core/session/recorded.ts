@@ -6,7 +6,7 @@ import { validate } from '#adapters/schemas';
 import { memoryStore } from '#adapters/stores';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import { auditRun } from '#core/audit';
-import { makeRedact } from '#core/registry';
+import { makeRedact } from '#testing/core/registry';
 import { checkResume, resumeRun, startRun } from '#core/orchestration';
 import type { Run } from '#core/orchestration';
 import { countingIds, rehearse, virtualClock } from '#testkit';

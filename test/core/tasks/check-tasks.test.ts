@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { TaskSpec } from '#contracts';
 import { checkTasks, parseTasks, TaskQueue } from '#core/tasks';
-import type { KnownTasks, TaskLimits } from '#core/tasks';
+import type { KnownTasks } from '#core/tasks';
 
 const task = (id: string, more: Record<string, unknown> = {}) => ({
   id,
@@ -26,6 +26,7 @@ const check = (specs: unknown, limits: TaskLimits = {}, known = {}) => checkTask
 const keys = 'id, title, description, assignee, dependsOn, memoryScope, retries, priority, when';
 const roster = { assignees: ['ann', 'bob'] };
 
+type TaskLimits = Parameters<typeof checkTasks>[2];
 type Case = readonly [problem: string, specs: unknown, limits?: TaskLimits];
 const cases: readonly Case[] = [
   ['Tasks must be a list; got an object.', {}],

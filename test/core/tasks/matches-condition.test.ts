@@ -1,6 +1,6 @@
 // Which first lines meet a condition.
 import { expect, test } from 'vitest';
-import { matchesCondition } from '#core/tasks';
+import { matchesCondition } from '#testing/core/tasks';
 
 const says = (result: string, words: string | readonly string[]): boolean => {
   const is = matchesCondition({ task: 'a', is: words }, result);

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Task, TaskReason } from '#contracts';
 import { isFinal, TaskQueue } from '#core/tasks';
-import type { FreeCapacity } from '#core/tasks';
 import { ReferenceQueue } from './reference-queue.ts';
 import type { Row, Spec } from './reference-queue.ts';
 
@@ -102,7 +101,7 @@ const sideBySide = (assignees: readonly string[] | undefined, room: Readonly<Rec
   const roomLeft = (name: string): number =>
     room[name]! - model.in('running').filter(({ assignee }) => assignee === name).length;
 
-  const take = (roomOf: FreeCapacity): boolean => {
+  const take = (roomOf: (assignee: string) => number): boolean => {
     const taken = queue.take(roomOf);
     const row = model.take(roomOf);
     expect(taken === undefined ? undefined : [taken.task.id, taken.assignee]).toEqual(

@@ -7,8 +7,9 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { defineAgent } from 'cloister';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { anthropicError } from '../../../src/headends/anthropic/index.ts';
 import { lead, now, openFakeService, spent } from './fake-service.ts';
+
+const anthropicError = openFakeService().routes[0]!.formatError;
 
 const validBody = { model: 'lead', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] };
 

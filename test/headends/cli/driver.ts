@@ -15,7 +15,7 @@ import type {
   TurnOptions,
 } from '#contracts';
 import { runCli } from '#headends/cli';
-import type { CliRuntime, CliServer, CliWorld, Lines } from '#headends/cli';
+import type { CliRuntime, CliServer, CliWorld } from '#headends/cli';
 import { loadCommands } from '../../../src/headends/cli/commands.ts';
 import { diffOf, replayOf, verifyOf } from './checks.ts';
 import { deadOf, fakeResident, mailOf, noMail, nothing } from './mail.ts';
@@ -340,7 +340,7 @@ export const startCli = (
 const fakeLines = (
   { isTerminal, texts }: NonNullable<Behaviour['lines']> = { isTerminal: true, texts: [] },
   asked: (prompt: string) => void,
-): Lines => {
+): ReturnType<CliWorld['terminal']['lines']> => {
   const closed = Promise.withResolvers<null>();
   const left = [...texts];
   let isClosed = false;

@@ -1,10 +1,10 @@
 // The part of the fake world that knows agent files: a team of two, or what a test provides instead.
 import type { CheckReport, Problem, ToolNames } from '#contracts';
-import type { CliFiles, CliRuntime, CliTasks, CliTerminal } from '#headends/cli';
+import type { CliFiles, CliRuntime, CliTasks, CliWorld } from '#headends/cli';
 
 /** Everything flat, so that a test provides what it needs. */
 export type FileWorld = Pick<CliRuntime, 'check' | 'init' | 'migrate' | 'agentHelp'> &
-  Pick<CliTerminal, 'stdin'> &
+  Pick<CliWorld['terminal'], 'stdin'> &
   CliFiles & {
     readonly readTasks: CliTasks['read'];
     readonly teamTasks: CliTasks['ofTeam'];

@@ -3,11 +3,11 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { DrawableTask } from '#contracts';
 import { finalGraphLines, graphLines } from '../../../src/headends/cli/shared/graph-lines.ts';
-import type { GraphView } from '../../../src/headends/cli/shared/graph-lines.ts';
 import { width as widthOf } from '../../../src/headends/cli/shared/sanitize-text.ts';
 import { escape } from './driver.ts';
 
 const statuses = ['running', 'failed', 'ready', 'blocked', 'pending', 'skipped', 'completed'] as const;
+type GraphView = Parameters<typeof graphLines>[1];
 const plain: GraphView = { width: 80, height: Infinity, paint: (_style, text) => text };
 const painted: GraphView['paint'] = (style, text) => styleText(style, text, { validateStream: false });
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { ServeLine, ServeOptions, RunningServer } from '#headends/cli';
-import { curlFor } from '../../../src/headends/cli/serve-lines.ts';
 import { cli, emulate, runId, scene, settle, startCli } from './driver.ts';
 
 const lead = { name: 'lead', description: 'Leads.', usage: 'What is "it"?', input: { format: 'text' } } as const;
@@ -53,8 +52,11 @@ describe('serve', () => {
     const lines = stdout().split('\n');
     expect(lines[0]).toBe('Serving 2 agents at http://127.0.0.1:8787');
     expect(stdout().match(/clo_secret/gu)).toHaveLength(1);
-    expect(stdout()).toContain(`  ${curlFor(lead, 'http://127.0.0.1:8787')}\n`);
-    expect(stdout()).toContain(`  ${curlFor(counter, 'http://127.0.0.1:8787')}\n`);
+    const token = '-H "authorization: Bearer $CLOISTER_TOKEN"';
+    const at = 'http://127.0.0.1:8787/v1';
+    expect(lines).toContain(`  curl -G ${token} ${at}/lead --data-urlencode 'q=What is "it"?'`);
+    const json = "-H 'content-type: application/json'";
+    expect(lines).toContain(`  curl ${token} ${json} ${at}/counter -d '{"input":{"from":1}}'`);
     expect(stdout()).toContain('ws://127.0.0.1:8787/mcp/ws');
   });
 

@@ -5,7 +5,7 @@ import type { JsonObject } from '#base';
 import { defineAgent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { expect, test } from 'vitest';
-import { curlFor } from '../../../src/headends/cli/serve-lines.ts';
+import { bannerLines } from '../../../src/headends/cli/serve-lines.ts';
 import { serveAgents } from './driver.ts';
 
 /** The text of a model must not be able to end or start an event. */
@@ -112,9 +112,11 @@ const eventsIn = ({ body }: Run): { event: string | undefined; data: string }[] 
 test('the curl line that is printed for each agent runs it', async () => {
   const { url, token, server } = await serve();
   const said: Record<string, unknown> = {};
-  for (const agent of server.agents) {
-    const { name } = agent;
-    const run = await pasted(curlFor(agent, url), token);
+  const banner = { url, stdio: false, token: null, agents: server.agents, notes: [] };
+  const lines = bannerLines(banner, (_style, text) => text).filter((line) => line.startsWith('  curl '));
+  expect(lines).toHaveLength(server.agents.length);
+  for (const [index, { name }] of server.agents.entries()) {
+    const run = await pasted(lines[index]!.trim(), token);
     expect([name, run.status, run.type]).toEqual([name, 200, 'application/json']);
     said[name] = jsonIn(run)['output'];
   }

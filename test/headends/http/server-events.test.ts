@@ -14,7 +14,7 @@ import { defineAgent } from 'cloister';
 import { rehearse, virtualClock } from 'cloister/testkit';
 import { expect, test } from 'vitest';
 import type { ServerEvent } from '#contracts';
-import { encodeEvent, pulledStream } from '#headends/http';
+import { encodeEvent, pulledStream } from '#testing/headends/http';
 import { serveAgents } from './driver.ts';
 import { parseEvents } from './parse-events.ts';
 import type { ReadEvent } from './parse-events.ts';

@@ -6,8 +6,7 @@ import { rehearse, virtualClock } from 'cloister/testkit';
 import { expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { RouteReply, ServedSocket, ServerEvent } from '#contracts';
-import { pulledStream } from '#headends/http';
-import type { PulledOptions } from '#headends/http';
+import { pulledStream } from '#testing/headends/http';
 import { testHeaders, serveTestRoutes } from './test-server.ts';
 import { serveAgents } from './driver.ts';
 import { parseEvents } from './parse-events.ts';
@@ -31,7 +30,10 @@ const endless = (text: string) => {
   return { seen, source: source() };
 };
 
-const openReader = (source: AsyncIterable<string | Uint8Array>, more: Partial<PulledOptions> = {}) => {
+const openReader = (
+  source: AsyncIterable<string | Uint8Array>,
+  more: Partial<Parameters<typeof pulledStream>[1]> = {},
+) => {
   const clock = virtualClock();
   const dropped: string[] = [];
   const stream = pulledStream(source, { clock, stallMs: 30_000, onDropped: (why) => dropped.push(why), ...more });

@@ -8,7 +8,7 @@ import * as library from '@modelcontextprotocol/server';
 import { defineAgent } from 'cloister';
 import { rehearse } from 'cloister/testkit';
 import { expect, onTestFinished, test } from 'vitest';
-import { routesFor } from '../../../src/headends/mcp/mcp-routes.ts';
+import { routesFor } from '#testing/headends/mcp';
 import { serveAgents } from '../http/driver.ts';
 import { conformanceServer } from './conformance-server.ts';
 import { routedApp, serveRoutes, testWorld } from './driver.ts';

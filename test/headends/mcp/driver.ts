@@ -8,11 +8,10 @@ import type { Agent, AgentRequest, Caller, Clock, RunEvent, RunOutcome, AgentSer
 import { BodyBudget, buildApp, defaultLimits, Gate, listen, socketUpgrade } from '#headends/http';
 import type { HttpApp } from '#headends/http';
 import { mcpRoutes, serveMcpStdio } from '#headends/mcp';
-import type { McpRoutes, McpStdio, McpWorld } from '#headends/mcp';
 import { rpcError } from '../../../src/headends/mcp/rpc.ts';
 import { realClock } from '../http/test-server.ts';
 
-export const testWorld = (clock: Clock = realClock): McpWorld & { readonly clock: Clock } => ({
+export const testWorld = (clock: Clock = realClock): Parameters<typeof mcpRoutes>[1] & { readonly clock: Clock } => ({
   clock,
   ids: { random: () => randomBytes(6).toString('hex') },
   version: '1.2.3',
@@ -194,6 +193,7 @@ const progressEvents = (at: number): RunEvent[] => {
 };
 
 /** The routes, behind the HTTP headend. */
+type McpRoutes = Awaited<ReturnType<typeof mcpRoutes>>;
 export type RoutedApp = McpRoutes & { readonly clock: Clock; readonly app: HttpApp };
 
 export const mcpApp = async (fake: FakeService, world = testWorld()): Promise<RoutedApp> =>
@@ -250,7 +250,11 @@ export const serveRoutes = async ({ app, sockets, clock }: RoutedApp): Promise<R
   };
 };
 
-export type Pipes = { readonly toServer: PassThrough; readonly fromServer: PassThrough; readonly served: McpStdio };
+export type Pipes = {
+  readonly toServer: PassThrough;
+  readonly fromServer: PassThrough;
+  readonly served: Awaited<ReturnType<typeof serveMcpStdio>>;
+};
 
 export const serveOnPipes = async (fake: FakeService, caller: Caller = { name: 'me' }): Promise<Pipes> => {
   const [toServer, fromServer] = [new PassThrough(), new PassThrough()];

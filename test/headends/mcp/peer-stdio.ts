@@ -2,7 +2,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as library from '@modelcontextprotocol/server';
-import { serveStreams } from '../../../src/headends/mcp/serve-mcp-stdio.ts';
+import { serveStreams } from '#testing/headends/mcp';
 import { newState, peerServer } from '../../adapters/mcp/peer-server.ts';
 
 const file = join(process.argv[2]!, String(process.pid));

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import * as library from '@modelcontextprotocol/server';
 import { mcpSource } from '#adapters/mcp';
 import type { AdmittedRequest } from '#contracts';
-import { routesFor } from '../../../src/headends/mcp/mcp-routes.ts';
+import { routesFor } from '#testing/headends/mcp';
 import { newState, peerServer } from '../../adapters/mcp/peer-server.ts';
 import { isAlive } from '../../adapters/mcp/processes.ts';
 import { compileCache } from '../../compile-cache.ts';

@@ -2,11 +2,12 @@ import { clientError, httpStatus } from '#headends/shared';
 import { expect, test } from 'vitest';
 import { CloisterError, errorCatalogue } from '#base';
 import type { ErrorCode } from '#base';
-import { openaiError } from '#headends/openai';
+import { openaiRoutes } from '#headends/openai';
 import { bodyOf, call, serve } from './driver.ts';
 
+const { formatError } = openaiRoutes(serve().serving, { now: () => 0 })[0]!;
 const errorBody = (code: ErrorCode, detail?: string): any =>
-  openaiError(clientError(new CloisterError(code, detail)), 'req');
+  formatError(clientError(new CloisterError(code, detail)), 'req');
 
 test('every failure has a type, a code and a message that says what to do', () => {
   for (const code of Object.keys(errorCatalogue) as ErrorCode[]) {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { CloisterError } from '#base';
 import type { Json, JsonObject, RunId } from '#base';
 import type { AnswerPiece, HttpRoute } from '#contracts';
-import { openaiError, openaiRoutes } from '#headends/openai';
+import { openaiRoutes } from '#headends/openai';
 import { bodyOf, call, codeOf, makeOutcome, run, serve, spent, startedAt, text } from './driver.ts';
 
 const routes = openaiRoutes(serve().serving, { now: () => startedAt });
@@ -61,7 +61,7 @@ test('models, stored responses and errors match their OpenAPI schemas', async ()
   const model = operation({ method: 'GET', path: '/v1/models/:model' });
   expect(misfits(replyOf(model), bodyOf(await call(served, 'GET /v1/models/cook')))).toEqual([]);
   expect(misfits(replyOf(read), bodyOf(await call(served, `GET /v1/responses/resp_${run}`)))).toEqual([]);
-  const failed = openaiError(clientError(new CloisterError('request_invalid', 'n: no.')), 'req');
+  const failed = routes[0]!.formatError(clientError(new CloisterError('request_invalid', 'n: no.')), 'req');
   for (const route of routes) expect(misfits(replyOf(route.operation, 'default'), failed)).toEqual([]);
 });
 

@@ -8,7 +8,7 @@ import type { ObjectForm, Shape } from '#base/shapes';
 import { budgetShape } from '#contracts';
 import type { Agent, AgentRequest } from '#contracts';
 import { testRuns } from '../../test-seed.ts';
-import { readRestBody, readQuery } from '../../../src/headends/rest/described-route.ts';
+import { readRestBody, readQuery } from '#testing/headends/rest';
 import { askQueryShape, messageShape, runRequestShape } from '../../../src/headends/rest/request-shapes.ts';
 import type { RunRequestBody } from '../../../src/headends/rest/request-shapes.ts';
 import { requestFromBody, requestFromQuery } from '../../../src/headends/rest/run-request.ts';

@@ -1,4 +1,4 @@
-import type { Mailbox } from '#core/bus';
+import type { Mailbox } from '#testing/core/bus';
 
 export const forged = (mailbox: Mailbox, content: string): void =>
   // @ts-expect-error: the compiler refuses it.

@@ -8,7 +8,7 @@ import { count } from './format.ts';
 import type { Paint, Style } from './output.ts';
 import { excerpt, padEnd, truncateColumns, width as widthOf } from './sanitize-text.ts';
 
-export type GraphView = {
+type GraphView = {
   /** Columns. */
   readonly width: number;
   /** Lines; Infinity for no limit. */

@@ -1,0 +1,19 @@
+// What only tests and the simulation use of this room: the same commit and recovery, over another disk.
+export { checkChain, noTail, recordHash } from './chain.ts';
+export type { FrameRow, Tail } from './chain.ts';
+export { openCommitter } from './committer.ts';
+export type { CommitterPorts, StoreConnection } from './committer.ts';
+export { openLogReader } from './log-reader.ts';
+export type { LogReader } from './log-reader.ts';
+export type { LogRows } from './log-rows.ts';
+export { openLogStore } from './log-store.ts';
+export type { LogStore } from './log-store.ts';
+export type { Ack, ToWorker } from './messages.ts';
+export { describeOwner } from './owner.ts';
+export type { RunOwner, Owners } from './owner.ts';
+export { addFacts } from './run-facts.ts';
+export type { RunFacts } from './run-facts.ts';
+export type { Tables } from './tables.ts';
+export { matchesQuery, queryLimit } from './run-query.ts';
+export type { Thread, ThreadListener } from './writer.ts';
+export type { Migration } from './migrate.ts';
