@@ -7,42 +7,33 @@ import { mailBytesMax } from '#core/session';
 import { withChildren } from '#app/agents';
 import { checkAddedContext } from './run-options.ts';
 
-/** `root`: the definition of the run's root. Throws `options_invalid`, `context_too_large` or `mail_invalid`. */
-export const checkRunCommand = <K extends RunCommandName>(command: RunCommand<K>, root: Agent): void => {
-  if (!Object.hasOwn(checks, command.do))
+/**
+ * The command as data that nobody can change any more: each field is read once, so what was checked is what is carried out.
+ * `root`: the definition of the run's root. Throws `options_invalid`, `context_too_large` or `mail_invalid`.
+ */
+export const readRunCommand = <K extends RunCommandName>(given: RunCommand<K>, root: Agent): RunCommand<K> => {
+  const command = copyOf(given);
+  const { do: name, ...fields } = command;
+  if (typeof name !== 'string' || !Object.hasOwn(checks, name))
     throw new CloisterError('options_invalid', `do: expected one of ${Object.keys(checks).join(', ')}.`);
-  checks[command.do](command, root);
+  checkOptions(fields, commandFields[name]);
+  checks[name](command, root);
+  return command;
 };
 
-const checks: { readonly [K in RunCommandName]: (command: RunCommand<K>, root: Agent) => void } = {
-  cancel: () => undefined,
-  'add-context': ({ text }) => checkAddedContext(text),
-  'refresh-share': ({ child }) => checkOptionType('child', child, 'name'),
-  send: (command, root) => {
-    const { text, to, topic } = command;
-    checkMessageText(text);
-    checkFields(command, { text: 'text', to: 'name', topic: 'name' });
-    if (to !== undefined && topic !== undefined)
-      throw invalid('Set either `to` (one agent) or `topic` (all subscribers), not both.');
-    if (topic !== undefined) checkTopic(topic, topicsBelow(root, 'hear'), 'subscribes to');
-  },
-  route: (command) => {
-    checkFields(command, { from: 'name', to: 'texts', ...routeFields });
-    checkRouteChoice(command);
-  },
-  'forward-topic': ({ topic }, root) => checkTopic(topic, topicsBelow(root, 'say'), 'publishes to'),
-  confirm: ({ message }) => checkOptionType('message', message, 'text'),
-  spawn: (command) => {
-    const { agent, metadata = {} } = command;
-    checkFields(command, spawnFields);
-    checkOptionType('agent', agent, 'name');
-    const isPlain = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata);
-    if (!isPlain || Object.values(metadata).some((note) => typeof note !== 'string'))
-      throw new CloisterError('options_invalid', 'metadata: expected an object whose values are texts.');
-  },
-  // The team checks them, against the tasks it has.
-  'add-tasks': () => undefined,
-  finish: ({ name }) => void (name === undefined || checkOptionType('name', name, 'name')),
+/** A getter, or a list that the caller keeps, could change after the check. */
+const copyOf = <T extends object>(given: T): T => {
+  checkOptionType('command', given, 'options');
+  return Object.fromEntries(Object.entries(given).map(([field, value]) => [field, copyOfField(field, value)])) as T;
+};
+
+const copyOfField = (field: string, value: unknown): unknown => {
+  if (typeof value !== 'object') return value;
+  try {
+    return structuredClone(value);
+  } catch {
+    throw new CloisterError('options_invalid', `${field}: expected plain data.`);
+  }
 };
 
 export const routeFields = { categories: 'texts', segments: 'any' } as const;
@@ -56,8 +47,47 @@ export const spawnFields = {
   metadata: 'any',
 } as const;
 
-const checkFields = (command: RunCommand, fields: OptionFields): void =>
-  checkOptions(Object.fromEntries(Object.entries(command).filter(([field]) => field !== 'do')), fields);
+const commandFields: { readonly [K in RunCommandName]: OptionFields } = {
+  cancel: {},
+  'add-context': { text: 'text' },
+  'refresh-share': { child: 'name' },
+  send: { text: 'text', to: 'name', topic: 'name' },
+  route: { from: 'name', to: 'texts', ...routeFields },
+  'forward-topic': { topic: 'name' },
+  confirm: { message: 'text' },
+  spawn: spawnFields,
+  // The team checks them, against the tasks it has.
+  'add-tasks': { tasks: 'any' },
+  finish: { name: 'name' },
+};
+
+/** What the types of its fields do not say. */
+const checks: { readonly [K in RunCommandName]: (command: RunCommand<K>, root: Agent) => void } = {
+  cancel: () => undefined,
+  'add-context': ({ text }) => checkAddedContext(text),
+  'refresh-share': ({ child }) => checkOptionType('child', child, 'name'),
+  send: ({ text, to, topic }, root) => {
+    checkMessageText(text);
+    if (to !== undefined && topic !== undefined)
+      throw invalid('Set either `to` (one agent) or `topic` (all subscribers), not both.');
+    if (topic !== undefined) checkTopic(topic, topicsBelow(root, 'hear'), 'subscribes to');
+  },
+  route: (command) => {
+    checkOptionType('from', command.from, 'name');
+    checkOptionType('to', command.to, 'texts');
+    checkRouteChoice(command);
+  },
+  'forward-topic': ({ topic }, root) => checkTopic(topic, topicsBelow(root, 'say'), 'publishes to'),
+  confirm: ({ message }) => checkOptionType('message', message, 'text'),
+  spawn: ({ agent, metadata = {} }) => {
+    checkOptionType('agent', agent, 'name');
+    const isPlain = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata);
+    if (!isPlain || Object.values(metadata).some((note) => typeof note !== 'string'))
+      throw new CloisterError('options_invalid', 'metadata: expected an object whose values are texts.');
+  },
+  'add-tasks': () => undefined,
+  finish: () => undefined,
+};
 
 const invalid = (detail: string): CloisterError => new CloisterError('mail_invalid', detail);
 

@@ -29,7 +29,7 @@ import type {
 } from '#contracts';
 import { protocolEvents } from '#core/events';
 import type { Run } from '#core/orchestration';
-import { checkRunCommand, routeFields, spawnFields } from './check-run-command.ts';
+import { readRunCommand, routeFields, spawnFields } from './check-run-command.ts';
 import { checkOptionType, checkOptions } from '#base/shapes';
 import { EarlyCommands, earlyCommands } from './early-commands.ts';
 import type { EarlyCommand } from './early-commands.ts';
@@ -113,8 +113,8 @@ export class LocalRunSession implements TeamSession, RunListener {
     return startsResident(this.#start);
   }
 
-  do<K extends RunCommandName>(command: RunCommand<K>): RunCommandResults[K] {
-    checkRunCommand(command, this.#start.agent);
+  do<K extends RunCommandName>(given: RunCommand<K>): RunCommandResults[K] {
+    const command = readRunCommand(given, this.#start.agent);
     const asked = command as RunCommand;
     if (asked.do === 'cancel') this.cancelled = true;
     else if (asked.do === 'confirm') this.#checkWaiting(asked.message);

@@ -609,3 +609,45 @@ test('invalid input is refused with a reason, before anything is recorded', asyn
   expect(await cloister.runs()).toHaveLength(1);
   await endAndAudit(cloister, session);
 });
+
+describe('a command that is held as data', () => {
+  test('is carried out as it was checked, whatever its fields say later', async () => {
+    const { cloister, model } = await open();
+    const session = await cloister.spawn('lead', { message: 'begin' });
+    await session.answer();
+    let reads = 0;
+    const sent = {
+      do: 'send' as const,
+      get text(): string {
+        return (reads += 1) === 1 ? 'first' : (7 as never);
+      },
+    };
+    expect((await session.answer(session.do(sent))).text).toBe('lead heard first');
+    const metadata = { role: 'eyes' };
+    const started = session.do({ do: 'spawn', agent: 'scout', metadata });
+    metadata.role = 9 as never;
+    await started;
+    expect(session.agents().map((one) => one.metadata)).toEqual([{}, { role: 'eyes' }]);
+    expect(model.requests).toHaveLength(2);
+    await endAndAudit(cloister, session);
+  });
+
+  test('is refused unless its name is a text and its fields are those of the command', async () => {
+    const { cloister } = await open();
+    const session = await cloister.spawn('lead', { message: 'begin' });
+    await session.answer();
+    const wrong = (command: unknown): Promise<string> => codeOf(() => session.do(command as never));
+    // As a key, a list of one name is that name.
+    expect(await wrong({ do: ['confirm'], message: 'm-none' })).toMatch(/^options_invalid: do: /u);
+    expect(await wrong({ do: ['cancel'] })).toMatch(/^options_invalid: do: /u);
+    expect(await wrong(Object.create({ do: 'cancel' }))).toMatch(/^options_invalid: do: /u);
+    expect(await wrong(null)).toMatch(/^options_invalid: command: /u);
+    expect(await wrong({ do: 'cancel', run: 'r' })).toMatch(/^options_invalid: run: unknown option/u);
+    expect(await wrong({ do: 'add-context', text: 'x', to: 'scout' })).toMatch(/^options_invalid: to: /u);
+    expect(await wrong({ do: 'spawn', agent: 'scout', metadata: { of: () => 1 } })).toBe(
+      'options_invalid: metadata: expected plain data.',
+    );
+    expect(await wrong({ do: 'route', to: ['lead'], segments: [1] })).toMatch(/^options_invalid: from: /u);
+    await endAndAudit(cloister, session);
+  });
+});
