@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
-import { IsolationSetup } from '../../src/testkit/isolation/isolation-setup.ts';
+import { CallPairs } from '../../src/testkit/isolation/call-pairs.ts';
 import { testRuns, testSeed } from '../test-seed.ts';
 import type { ManyPairsReport } from './many-pairs.ts';
 import { randomTeam } from './many-pairs-teams.ts';
@@ -53,9 +53,9 @@ test('the random teams cover every way in which a cell receives something', asyn
   ];
   const missing = new Set(expectedKinds);
   for (let nth = 0; nth < 60 && missing.size > 0; nth++) {
-    const scene = new IsolationSetup({ agent: randomTeam(defineAgent, nth) });
+    const pairs = new CallPairs({ agent: randomTeam(defineAgent, nth) });
     for (let group = nth * 20; group < nth * 20 + 16; group++)
-      for (const { observer } of (await scene.run(group, null)).cells)
+      for (const { observer } of (await pairs.run(group, null)).cells)
         for (const { bytes } of observer.observations) {
           const text = typeof bytes === 'string' ? bytes : bytes();
           for (const words of missing) if (text.includes(words)) missing.delete(words);

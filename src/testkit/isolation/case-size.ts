@@ -50,9 +50,11 @@ export const groupOfSeed = (seed: number): number => Math.floor(seed / pairsPerG
 
 export const sizeOfGroup = (group: number): number => group % caseSizes.length;
 
-/** Yields the seeds of one size from around a seed on, without end. */
-export function* seedsOfSize(size: number, near: number): Generator<number> {
+/** The first seeds of one size from around a seed on. */
+export const seedsOfSize = (size: number, near: number, count: number): readonly number[] => {
   const first = groupOfSeed(near) - sizeOfGroup(groupOfSeed(near)) + size;
-  for (let group = first; ; group += caseSizes.length)
-    for (let variant = 0; variant < pairsPerGroup; variant++) yield group * pairsPerGroup + variant;
-}
+  return Array.from({ length: count }, (_, index) => {
+    const group = first + Math.floor(index / pairsPerGroup) * caseSizes.length;
+    return group * pairsPerGroup + (index % pairsPerGroup);
+  });
+};

@@ -1,7 +1,9 @@
 // Gives one agent another definition that other agents cannot distinguish from the original: instructions, settings, own tools,
 // and even the name. And limits that no private work of a cell can reach.
 import type { Agent, AgentOptions, Limits, ToolDefinition } from '#contracts';
-import type { Rng } from './rng.ts';
+import { Rng } from './rng.ts';
+import type { TestAgent, AgentTree } from './agent-tree.ts';
+import type { MailVariation } from './mail-cell.ts';
 
 export const changeAgent = (options: AgentOptions, rng: Rng, names: ReadonlySet<string>): AgentOptions => {
   const { tools = [], agents = [], limits = {}, settings = {} } = options;
@@ -72,3 +74,27 @@ export const namesakes = (agents: readonly Agent[]): ReadonlySet<string> => {
   const names = agents.map(({ name }) => name);
   return new Set(names.filter((name, index) => names.indexOf(name) !== index));
 };
+
+// ---- agents that exchange messages
+
+const mailContextTokensMin = 16_000;
+
+export const prepareMailAgents = (team: AgentTree, variation: MailVariation | null): TestAgent =>
+  team.rebuild((own, options) => {
+    const testOptions = { ...options, limits: liftLimits(options.limits, mailContextTokensMin) };
+    const isChanged = variation !== null && variation.place === null && variation.agent === own.name;
+    if (!isChanged) return testOptions;
+    const changed = changeInstructions(testOptions, new Rng(`${variation.salt} ${own.name}`));
+    return {
+      ...changed,
+      usage: options.usage,
+      // Those that its children share stay as they are. Agents that it defines inline inherit its settings and tools.
+      ...(sharesSystem(own) ? { prompt: options.prompt } : {}),
+      ...(describesChildren(own) ? { settings: options.settings ?? {}, tools: options.tools ?? [] } : {}),
+    };
+  });
+
+const describesChildren = ({ spawns }: Agent): boolean => spawns !== null && spawns.templates !== null;
+
+const sharesSystem = ({ agents, spawnable, spawns }: Agent): boolean =>
+  spawns?.share.includes('system') === true || [...agents, ...spawnable].some(({ share }) => share.includes('system'));

@@ -1,14 +1,13 @@
-// Checks non-interference of a user's agents by running them in many pairs.
-import type { VerifyReport } from '#contracts';
-import { checkMail, spawnsOrMails } from './check-mail.ts';
-import { checkPairs, nothingVaried } from './check-pairs.ts';
-import type { DifferenceFound, PairCheckOptions, PairCheckReport } from './check-pairs.ts';
-import { Pairs } from './compare-pair.ts';
-import type { PairResult } from './compare-pair.ts';
-import { describeCase, variedName } from './describe-case.ts';
-import { checkTeamIsolation, withTeamsBelow } from './graph-team.ts';
-import { IsolationSetup } from './isolation-setup.ts';
-import { shortestCase } from './shortest-case.ts';
+// Checks non-interference of a user's agents by running them in many pairs: of calls, then of messages, then of the task graphs
+// of each team.
+import { AssertionError } from 'node:assert';
+import type { Agent, VerifyDifference, VerifyReport } from '#contracts';
+import { teamRoster } from '#core/orchestration';
+import { CallPairs } from './call-pairs.ts';
+import { checkPairs } from './check-pairs.ts';
+import type { PairCheckOptions, PairCheckReport } from './check-pairs.ts';
+import { GraphPairs } from './graph-pairs.ts';
+import { MailPairs, spawnsOrMails } from './mail-pairs.ts';
 import type { Subject } from './subject.ts';
 
 export type IsolationOptions = {
@@ -27,89 +26,159 @@ export type IsolationOptions = {
 /** `notes` lists what could not be checked. */
 export type IsolationReport = VerifyReport & { readonly notes: readonly string[] };
 
+const pairsDefault = 1_000;
+const progressEvery = 50;
+/** Enough to spawn most agents, and for each member of a team to do something. */
+const pairsMin = 20;
+
+/** `again` returns the call or command that runs these pairs again. */
+export const checkIsolation = async (
+  subject: Subject,
+  options: IsolationOptions & { readonly again?: PairCheckOptions['again'] } = {},
+): Promise<IsolationReport> => {
+  const { pairs = pairsDefault, seed = freshSeed(), recordsEvery, signal, progress } = options;
+  checkNumber('pairs', pairs, 1);
+  checkNumber('seed', seed, 0);
+  const again = options.again ?? ((from, count) => `verifyIsolation(workflow, { seed: ${from}, pairs: ${count} })`);
+  const check: PairCheckOptions = {
+    seed,
+    pairs,
+    recordsEvery,
+    signal,
+    again,
+    progress: (done) => {
+      if (done % progressEvery === 0) progress?.(done);
+    },
+  };
+  const report = await checkAgent(subject, check);
+  progress?.(report.pairs);
+  return { ...report, agent: subject.agent.name, seed };
+};
+
 const checkNumber = (name: string, value: number, least: number): void => {
   if (!Number.isSafeInteger(value) || value < least)
     throw new TypeError(`${name}: expected a whole number, ${least} or more; got ${value}.`);
 };
 
-const pairsDefault = 1_000;
-const progressEvery = 50;
-
-/** `again` returns the call or command that runs these pairs again. */
-export const checkIsolation = async (
-  subject: Subject,
-  options: IsolationOptions & { readonly again?: (seed: number, pairs: number) => string } = {},
-): Promise<IsolationReport> => {
-  const { pairs: wanted = pairsDefault, seed = freshSeed(), recordsEvery, signal, progress } = options;
-  const again = options.again ?? ((from, count) => `verifyIsolation(workflow, { seed: ${from}, pairs: ${count} })`);
-  checkNumber('pairs', wanted, 1);
-  checkNumber('seed', seed, 0);
-  const reportProgress = (done: number): void => {
-    if (done % progressEvery === 0) progress?.(done);
-  };
-  const graphs = { seed, pairs: wanted, recordsEvery, signal, progress: reportProgress, again };
-  if (subject.agent.team !== null) return checkTeamIsolation(subject, graphs, checkIsolation);
-  const setup = new IsolationSetup(subject);
-  const pairs = new Pairs(setup, recordsEvery);
-  const compared = await checkPairs(pairs, graphs, {
-    explain: (found, at) => explain(pairs, found, at),
-    noun: 'pairs',
-  });
-  progress?.(compared.pairs);
-  const calls = { ...compared, notes: [...setupNotes(setup), ...compared.notes] };
-  const { differences } = calls;
-  const checksMail = spawnsOrMails(subject.agent) && differences.length === 0 && signal?.aborted !== true;
-  const mail = checksMail ? await checkMail(subject, mailOptions(calls, { ...options, seed, again })) : null;
-  const report = mail === null ? calls : addMailReport(calls, mail);
-  // Pairs of one kind are no evidence for the other kind.
-  const hasEvidence = calls.pairs > 0 && (mail === null || mail.pairs > 0 || signal?.aborted === true);
-  const ok = report.differences.length === 0 && hasEvidence;
-  const complete = { ...report, ok, agent: subject.agent.name, seed };
-  return withTeamsBelow(complete, subject, { ...graphs, again: () => again(seed, wanted) }, checkIsolation);
-};
-
-/** Half as many more, but enough to spawn most agents. */
-const mailOptions = (
-  calls: PairCheckReport,
-  { seed, again, signal, progress, pairs = pairsDefault }: IsolationOptions & Pick<PairCheckOptions, 'seed' | 'again'>,
-): PairCheckOptions => ({
-  seed,
-  pairs: Math.max(mailPairsMin, Math.ceil(pairs / 2)),
-  signal,
-  progress: (done) => {
-    if (done % progressEvery === 0) progress?.(calls.pairs + done);
-  },
-  again,
-});
-
-const mailPairsMin = 20;
-
-const addMailReport = (calls: PairCheckReport, mail: PairCheckReport): PairCheckReport => ({
-  pairs: calls.pairs + mail.pairs,
-  sights: calls.sights + mail.sights,
-  bytes: calls.bytes + mail.bytes,
-  differences: mail.differences,
-  notes: [...calls.notes, ...mail.notes],
-});
-
-const explain = async (pairs: Pairs, found: PairResult, at: number): Promise<DifferenceFound> => {
-  const { compared, seed, isAlone } = await shortestCase(pairs, found, at);
-  const isSteady = await pairs.isReproducible(seed);
-  return {
-    ...compared.difference!,
-    varied: isSteady ? variedName(compared) : nothingVaried,
-    shortest: describeCase(compared),
-    // A difference that shows only after other runs is reproduced by repeating all of them.
-    seed: isAlone ? seed : null,
-    isProof: true,
-  };
-};
-
-const setupNotes = ({ tree }: IsolationSetup): readonly string[] => [
-  ...tree.notes,
-  ...(tree.all.length > 1 || spawnsOrMails(tree.root.own)
-    ? []
-    : [`"${tree.root.agent.name}" calls no other agents, so only its caller is compared.`]),
-];
-
 const freshSeed = (): number => Math.floor(Math.random() * 1e9);
+
+/** `ok`: pairs of every kind were compared, and none differs. Pairs of one kind are no evidence for another kind. */
+type KindReport = PairCheckReport & { readonly ok: boolean };
+type CheckKind = (subject: Subject, options: PairCheckOptions) => Promise<KindReport>;
+
+const checkAgent: CheckKind = async (subject, options) => {
+  const { agent } = subject;
+  if (agent.team !== null) return checkTeam(subject, options);
+  const { pairs } = options;
+  const half = { ...options, pairs: Math.max(pairsMin, Math.ceil(pairs / 2)) };
+  let report = await checkCalls(subject, options);
+  if (spawnsOrMails(agent)) report = await alsoCheck(report, subject, half, checkMail);
+  for (const team of teamsBelow(agent))
+    report = await alsoCheck(report, memberOf(subject, team), repeatingAll(half, options), checkTeam);
+  return report;
+};
+
+/** The task graphs of a team, and then each member that has agents of its own. */
+const checkTeam: CheckKind = async (subject, options) => {
+  const { pairs } = options;
+  const quarter = repeatingAll({ ...options, pairs: Math.max(pairsMin, Math.ceil(pairs / 4)) }, options);
+  let report = await checkGraphs(subject, options);
+  for (const member of teamRoster(subject.agent))
+    // Messages within the team are part of the graph pairs.
+    if (member.agents.length > 0 || member.spawns !== null)
+      report = await alsoCheck(report, memberOf(subject, member), quarter, checkAgent);
+  return report;
+};
+
+/** What is checked after other pairs is reproduced only by repeating all of them. */
+const repeatingAll = (options: PairCheckOptions, { again, seed, pairs }: PairCheckOptions): PairCheckOptions => ({
+  ...options,
+  again: () => again(seed, pairs),
+});
+
+const memberOf = ({ input: _input, ...subject }: Subject, agent: Agent): Subject => ({ ...subject, agent });
+
+const teamsBelow = (agent: Agent): readonly Agent[] => {
+  const all = new Set(agent.agents);
+  for (const one of all) for (const child of one.agents) all.add(child);
+  return [...all].filter(({ team }) => team !== null);
+};
+
+/** Adds another kind of pairs, unless a difference was found or the user has had enough. */
+const alsoCheck = async (
+  before: KindReport,
+  subject: Subject,
+  options: PairCheckOptions,
+  check: CheckKind,
+): Promise<KindReport> => {
+  const { signal, progress } = options;
+  const isAborted = (): boolean => signal?.aborted === true;
+  if (before.differences.length > 0 || isAborted()) return before;
+  const more = await check(subject, { ...options, progress: (done) => progress(before.pairs + done) });
+  return {
+    pairs: before.pairs + more.pairs,
+    sights: before.sights + more.sights,
+    bytes: before.bytes + more.bytes,
+    differences: more.differences,
+    notes: [...new Set([...before.notes, ...more.notes])],
+    ok: before.ok && (more.ok || (isAborted() && more.differences.length === 0)),
+  };
+};
+
+const checkCalls: CheckKind = async (subject, options) => {
+  const pairs = new CallPairs(subject, options.recordsEvery);
+  const { all, root, notes } = pairs.tree;
+  const isAlone = all.length === 1 && !spawnsOrMails(root.own);
+  return withNotes(await checkPairs(pairs, options), [
+    ...notes,
+    ...(isAlone ? [`"${root.agent.name}" calls no other agents, so only its caller is compared.`] : []),
+  ]);
+};
+
+const checkMail: CheckKind = async (subject, options) => {
+  const pairs = new MailPairs(subject);
+  const report = await checkPairs(pairs, options, 'such pairs');
+  return withNotes(report, [pairs.note(report.pairs)]);
+};
+
+const checkGraphs: CheckKind = async (subject, options) => {
+  const pairs = new GraphPairs(subject, options.recordsEvery);
+  const report = await checkPairs(pairs, options);
+  return withNotes(report, [...pairs.team.notes, ...(report.pairs === 0 ? [] : [pairs.note()])]);
+};
+
+const withNotes = (report: PairCheckReport, notes: readonly string[]): KindReport => ({
+  ...report,
+  notes: [...notes, ...report.notes],
+  ok: report.pairs > 0 && report.differences.length === 0,
+});
+
+// ---- as an assertion
+
+/** Throws unless pairs were compared and none differed. */
+export const assertIsolated = (report: IsolationReport): IsolationReport => {
+  const [difference] = report.differences;
+  if (difference !== undefined)
+    throw new AssertionError({
+      message: differenceText(difference),
+      actual: difference.other,
+      expected: difference.one,
+      operator: 'expectIsolated',
+    });
+  if (!report.ok)
+    throw new AssertionError({
+      message: ['No pair could be compared, so nothing was verified.', ...report.notes].join('\n  '),
+      operator: 'expectIsolated',
+    });
+  return report;
+};
+
+const differenceText = ({ sink, offset, one, other, varied, shortest, again }: VerifyDifference): string =>
+  [
+    `Private content of ${varied} reaches another cell.`,
+    `  seen by:   ${sink}, at character ${offset}`,
+    `  one run:   …${JSON.stringify(one)}`,
+    `  the other: …${JSON.stringify(other)}`,
+    `  shortest:  ${shortest}`,
+    `  reproduce: ${again}`,
+  ].join('\n');

@@ -8,6 +8,8 @@ import { shownBytesMax } from '#core/memory';
 import { resolveLimits } from '#core/registry';
 import { buildSynthesisPrompt, buildTaskPrompt } from '#core/orchestration';
 import { windowTokensDefault } from '#core/session';
+import { createObservation, firstDifference } from './observer.ts';
+import type { Difference, Observations } from './observer.ts';
 import { allTasks } from './graph-case.ts';
 import type { CaseTask } from './graph-case.ts';
 import type { GraphRun } from './graph-run.ts';
@@ -159,3 +161,25 @@ const readMessage = (content: string, from: CrossingEnd): SentMessage => {
   const { id, agent_id, recipient_id, text } = decodeMail(content);
   return { id, from: agent_id, to: recipient_id, content: text, sender: from === 'outside' ? null : from };
 };
+
+/** The first prompt that is not the expected one. */
+export const wrongPrompt = ({ cells }: GraphRun, { expected }: ExpectedPrompts): Difference | null => {
+  for (const { birth, place, firstRequest, shown } of cells) {
+    const { prompt, names } = expected.get(birth.cell) ?? {};
+    if (firstRequest === null || prompt === undefined || names === undefined) continue;
+    const found =
+      firstDifference(promptAt(place, prompt), promptAt(place, shown)) ??
+      firstDifference(promptAt(place, names.join('\n')), promptAt(place, namesInHeadings(shown).join('\n')));
+    if (found !== null) return found;
+  }
+  return null;
+};
+
+const promptAt = (place: string, text: string): Observations =>
+  new Map([[place, [createObservation('prompt, expected | actual', text)]]]);
+
+/** All names given as authors in the headings of results. */
+const namesInHeadings = (shown: string): readonly string[] =>
+  [...shown.matchAll(/^### .*$/gmu)].flatMap(([line]) =>
+    [...line.matchAll(/\(\s*by\s+([^)]*)\)/giu)].map(([, name]) => name!),
+  );

@@ -49,6 +49,16 @@ const kinds: readonly (readonly [GraphKind, times: number])[] = [
 /** Whether things happen in a different order in the two runs; then the order must not matter. */
 export const isReordered = (kind: GraphKind): boolean => kind === 'schedule' || kind === 'failure';
 
+/** What differs from the first run. */
+export type GraphVariation = {
+  readonly salt: string;
+  /** A task by its id; a member by its name; null: neither. */
+  readonly task: string | null;
+  readonly member: string | null;
+  /** Whether `member` is the coordinator. */
+  readonly isCoordinator: boolean;
+};
+
 /** Facts about the team. */
 export type TeamFacts = {
   readonly members: readonly string[];

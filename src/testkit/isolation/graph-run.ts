@@ -5,11 +5,10 @@ import { startRun } from '#core/orchestration';
 import type { Run } from '#core/orchestration';
 import type { GraphCase, GraphEvent } from './graph-case.ts';
 import type { PreparedTeam } from './test-team.ts';
-import { drawTeamReply, drawTeamToolOutput } from './team-model.ts';
+import { drawTeamReply, drawTeamToolOutput, TeamCell } from './team-model.ts';
 import type { TeamModelPorts } from './team-model.ts';
-import { TeamCellState } from './team-cell-state.ts';
 import { createTestModel } from './test-model.ts';
-import { createObservedSource } from './observed-source.ts';
+import { createStandInSource } from './stand-in-tools.ts';
 import type { TestAgent } from './agent-tree.ts';
 import { TestRun } from './test-run.ts';
 import type { TestRunSetting } from './test-run.ts';
@@ -21,7 +20,7 @@ type GraphSetting = TestRunSetting & {
   readonly goal: string | null;
 };
 
-export class GraphRun extends TestRun<TeamCellState, GraphSetting> {
+export class GraphRun extends TestRun<TeamCell, GraphSetting> {
   live!: Run;
   outcome!: Outcome;
   /** Of the agents whose sessions have started. */
@@ -42,7 +41,7 @@ export class GraphRun extends TestRun<TeamCellState, GraphSetting> {
     return cell === this.live.root.cellId ? 'the team' : super.nameOf(cell);
   }
 
-  protected override drawOutput(state: TeamCellState, name: string, args: JsonObject): ToolOutput {
+  protected override drawOutput(state: TeamCell, name: string, args: JsonObject): ToolOutput {
     return drawTeamToolOutput(state, name, args, this.setting.modelPorts);
   }
 
@@ -72,7 +71,7 @@ export class GraphRun extends TestRun<TeamCellState, GraphSetting> {
     if (birth === null || testAgent === undefined) throw new Error(`No cell was about to start as "${agent.name}".`);
     this.#newCell = null;
     this.#testAgents.set(agent, testAgent);
-    const state = this.addCell(new TeamCellState(birth, testAgent, this.#placeOf(birth, parent), parent), testAgent);
+    const state = this.addCell(new TeamCell(birth, this.#placeOf(birth, parent), parent, testAgent), testAgent);
     return {
       models: testAgent.models.map(({ contextTokens: _tokens, ...model }) =>
         createTestModel(model, {
@@ -85,12 +84,12 @@ export class GraphRun extends TestRun<TeamCellState, GraphSetting> {
       ),
       sources: testAgent.sources.map((source) => ({
         only: source.only,
-        source: createObservedSource(source, (...called) => this.tool(...called)),
+        source: createStandInSource(source, this),
       })),
     };
   }
 
-  #placeOf({ task, agent }: Birth, parent: TeamCellState | null): string {
+  #placeOf({ task, agent }: Birth, parent: TeamCell | null): string {
     if (task?.part === 'task') return `${task.task} #${task.attempt}`;
     if (task !== undefined) return `the ${task.part}`;
     const nth = this.cells.filter((one) => one.parent === parent && one.birth.agent === agent).length + 1;

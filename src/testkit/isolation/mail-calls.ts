@@ -7,7 +7,7 @@ import { isMailTool } from '#core/session';
 import type { Rng } from './rng.ts';
 import { drawGoal } from './plan.ts';
 import { sampleSchema } from './sample-schema.ts';
-import type { DrawnCall } from './mail-act.ts';
+import type { DrawnCall } from './mail-cell.ts';
 import type { TestAgent } from './agent-tree.ts';
 
 /** A session whose model is about to reply. */

@@ -1,48 +1,56 @@
-// Pairs of runs of agents that exchange messages. Both runs perform the same observable acts: spawns, messages, answers, ends,
-// passing time, crashes. The private content of one session differs, or of all sessions of one agent.
-import type { Outcome } from '#contracts';
-import { Rng } from './rng.ts';
+// Pairs of runs of agents that spawn agents and exchange messages. Both runs perform the same observable acts: spawns,
+// messages, answers, ends, passing time, crashes. The private content of one session differs, or of all sessions of one agent.
+import type { Agent, Outcome } from '#contracts';
+import { isMailTool } from '#core/session';
+import { AgentTree } from './agent-tree.ts';
+import type { TestAgent } from './agent-tree.ts';
+import { prepareMailAgents } from './change-agent.ts';
+import { cellOperations, countCrossings, nothingVaried, Pairs } from './check-pairs.ts';
+import type { DifferenceFound } from './check-pairs.ts';
+import { closingActs, drawActs } from './mail-acts.ts';
+import { actText, aideWorkflow, isVariedSession } from './mail-cell.ts';
+import type { Act, MailCell, MailVariation } from './mail-cell.ts';
+import { MailRun } from './mail-run.ts';
 import { bytesOf, compareObservations, createObservation, firstDifference } from './observer.ts';
 import type { Observation, ObservationComparison, Observations } from './observer.ts';
 import { chooseRootGoal } from './plan.ts';
 import { visibleOutcome } from './records.ts';
-import { cachedValidate } from './isolation-setup.ts';
+import { Rng } from './rng.ts';
 import type { Subject } from './subject.ts';
-import { aideWorkflow } from './mail-act.ts';
-import type { Act } from './mail-act.ts';
-import { prepareAgents } from './mail-agents.ts';
-import { drawActs, closingActs } from './mail-schedule.ts';
-import { MailRun } from './mail-run.ts';
-import { isVariedSession } from './mail-cell-state.ts';
-import type { MailCellState, MailVariation } from './mail-cell-state.ts';
-import { AgentTree } from './agent-tree.ts';
-import { TestEnvironment } from './test-environment.ts';
 
-export type MailPairResult = ObservationComparison & {
+type MailPair = ObservationComparison & {
   readonly seed: number;
   readonly variation: MailVariation;
   readonly acts: readonly Act[];
   readonly runs: readonly [MailRun, MailRun];
 };
 
-export class MailPairs {
-  readonly tree: AgentTree;
-  /** Why the latest incomparable pair could not be compared. */
-  obstacle = '';
-  readonly #subject: Subject;
-  readonly #environment: TestEnvironment | null;
-  readonly #validate = cachedValidate();
-  #current: MailRun | null = null;
+/** Whether an agent, or any below it, spawns agents or has mail tools. */
+export const spawnsOrMails = (agent: Agent): boolean => {
+  const all = new Set([agent]);
+  for (const one of all) {
+    if (one.spawns !== null || one.builtins.some(isMailTool)) return true;
+    for (const child of one.agents) all.add(child);
+  }
+  return false;
+};
+
+export class MailPairs extends Pairs<MailRun, MailPair> {
+  readonly #tree: AgentTree;
+  readonly #sessions = new Map<string, number>();
+  #messages = 0;
+  #broadcasts = 0;
 
   constructor(subject: Subject) {
-    this.#subject = subject;
-    this.tree = new AgentTree(subject, { tool: (...called) => this.#current!.tool(...called) });
-    const { environment } = subject;
-    this.#environment = environment === undefined ? null : new TestEnvironment(environment, this.tree.all);
+    super(subject);
+    this.#tree = new AgentTree(subject, this.handler);
   }
 
-  /** Returns null if the runs cannot be compared. */
-  async compare(seed: number): Promise<MailPairResult | null> {
+  protected override get testAgents(): readonly TestAgent[] {
+    return this.#tree.all;
+  }
+
+  override async compare(seed: number): Promise<MailPair | null> {
     const one = this.#open(seed, null);
     const acts = await this.#drawActs(one, seed);
     const variation = drawVariation(one, seed);
@@ -50,29 +58,27 @@ export class MailPairs {
   }
 
   /** Repeats a pair on its own, with other acts. */
-  async compareActs({ seed, variation }: MailPairResult, acts: readonly Act[]): Promise<MailPairResult | null> {
+  async #compareActs({ seed, variation }: MailPair, acts: readonly Act[]): Promise<MailPair | null> {
     const one = await this.#runAlone(seed, null, acts);
     return this.#compareRuns(one, await this.#runAlone(seed, variation, acts), { seed, acts, variation });
   }
 
   /** Whether the first run gives the same result when it is repeated. */
-  async isReproducible({ seed, acts }: MailPairResult): Promise<boolean> {
+  async #isReproducible({ seed, acts }: MailPair): Promise<boolean> {
     const one = await this.#runAlone(seed, null, acts);
     const other = await this.#run(seed, null, acts);
     return firstDifference(collectObservations(one, null), collectObservations(other, null)) === null;
   }
 
-  /** With real tools, runs twice, so that any state the tools keep comes from the same run. */
-  async #runAlone(seed: number, variation: MailVariation | null, acts: readonly Act[]): Promise<MailRun> {
-    if (this.#subject.realTools === true) await this.#run(seed, variation, acts);
-    return this.#run(seed, variation, acts);
+  #runAlone(seed: number, variation: MailVariation | null, acts: readonly Act[]): Promise<MailRun> {
+    return this.runAlone(() => this.#run(seed, variation, acts));
   }
 
   #compareRuns(
     one: MailRun,
     other: MailRun,
-    { seed, acts, variation }: Pick<MailPairResult, 'seed' | 'acts' | 'variation'>,
-  ): MailPairResult | null {
+    { seed, acts, variation }: Pick<MailPair, 'seed' | 'acts' | 'variation'>,
+  ): MailPair | null {
     const obstacle = findObstacle([one, other], variation);
     if (obstacle !== null) {
       this.obstacle = obstacle;
@@ -91,41 +97,35 @@ export class MailPairs {
   }
 
   #open(seed: number, variation: MailVariation | null): MailRun {
-    this.tree.forgetChanges();
+    this.#tree.forgetChanges();
     const words = `talk ${seed}`;
     const rng = new Rng(words);
-    const root = prepareAgents(this.tree, variation);
+    const root = prepareMailAgents(this.#tree, variation);
     const { messages, topics } = root.agent;
-    const other = this.#otherValues(variation);
-    const environment = this.#environment;
-    const run = new MailRun(this.tree, {
+    this.current = new MailRun(this.#tree, {
+      ...this.world(this.#otherValues(variation)),
       seed: words,
       root,
-      goal: chooseRootGoal(this.#subject, root, { seed: words, validate: this.#validate }),
+      goal: chooseRootGoal(this.subject, root, { seed: words, validate: this.validate }),
       resident: messages !== null && rng.percent(50) ? topics.hear.filter(() => rng.percent(70)) : null,
       variation,
-      validate: this.#validate,
-      usesRealTools: this.#subject.realTools === true,
       ids: `${words} ids`,
       startMs: 1_800_000_000_000,
       hasListeners: rng.percent(25),
-      environmentOf: (testAgent) => environment?.render(testAgent, other) ?? null,
-      redactFor: environment?.redactFor(other) ?? (() => null),
     });
-    this.#current = run;
-    return run;
+    return this.current;
   }
 
   /** Only for an agent with a unique name: values that all its sessions get, and no other agent. */
   #otherValues(variation: MailVariation | null) {
     if (variation === null || variation.place !== null) return null;
-    const candidates = this.tree.all.filter(({ own }) => own.name === variation.agent);
+    const candidates = this.#tree.all.filter(({ own }) => own.name === variation.agent);
     return candidates.length === 1 ? { testAgent: candidates[0]!, salt: variation.salt } : null;
   }
 
   async #drawActs(run: MailRun, seed: number): Promise<readonly Act[]> {
     const rng = new Rng(`acts ${seed}`);
-    const agents = this.tree.all.map(({ agent }) => agent);
+    const agents = this.#tree.all.map(({ agent }) => agent);
     const acts: Act[] = [];
     const play = async (act: Act): Promise<void> => {
       acts.push(act);
@@ -137,6 +137,58 @@ export class MailPairs {
     for (const act of closingActs(run, rng)) await play(act);
     await run.close();
     return acts;
+  }
+
+  override async explain(found: MailPair): Promise<DifferenceFound> {
+    const proof = await this.#reproduce(found, found.acts);
+    const { difference, acts, variation, runs } = proof === null ? found : await this.#reduceActs(proof);
+    const name = variation.place ?? `every "${variation.agent}"`;
+    const [one, other] = runs.map(({ cells, frames }) =>
+      cellOperations(
+        frames,
+        cells.filter((state) => isVariedSession(variation, state)),
+      ),
+    );
+    return {
+      ...difference!,
+      varied: proof === null ? nothingVaried : name,
+      shortest: `${acts.length} acts (${acts.map(actText).join('; ')}); ${name}: ${one} | ${other}`,
+      seed: proof === null ? null : found.seed,
+      isProof: proof !== null,
+    };
+  }
+
+  /** Repeats the pair on its own, with these acts. Returns null unless it still differs, and only when something is varied. */
+  async #reproduce(pair: MailPair, acts: readonly Act[]): Promise<MailPair | null> {
+    const alone = await this.#compareActs(pair, acts);
+    if (alone === null || alone.difference === null) return null;
+    return (await this.#isReproducible(alone)) ? alone : null;
+  }
+
+  /** Removes all acts that the difference does not need: many at a time where possible, then one by one. */
+  async #reduceActs(proof: MailPair): Promise<MailPair> {
+    let best = proof;
+    for (let size = proof.acts.length; size > 0; size = Math.floor(size / 2))
+      for (let end = best.acts.length; end > 0; end -= size) {
+        const fewer = [...best.acts.slice(0, Math.max(0, end - size)), ...best.acts.slice(end)];
+        best = (await this.#reproduce(best, fewer)) ?? best;
+      }
+    return best;
+  }
+
+  override tally({ runs: [{ cells, frames }] }: MailPair): void {
+    for (const { birth } of cells) this.#sessions.set(birth.agent, (this.#sessions.get(birth.agent) ?? 0) + 1);
+    this.#messages += countCrossings(frames, 'message');
+    this.#broadcasts += countCrossings(frames, 'broadcast');
+  }
+
+  note(pairs: number): string {
+    const known = this.#tree.all.map(({ own }) => own.name);
+    const sessions = known.map((name) => `${this.#sessions.get(name) ?? 0} of ${name}`);
+    const described = [...this.#sessions].filter(([name]) => !known.includes(name));
+    const count = described.reduce((sum, [, of]) => sum + of, 0);
+    if (count > 0) sessions.push(`${count} defined inline`);
+    return `${pairs} of the pairs spawn agents and exchange messages: sessions ${sessions.join(', ')}; they got ${this.#messages} messages and ${this.#broadcasts} broadcasts.`;
   }
 }
 
@@ -172,7 +224,7 @@ const variedEndings = (run: MailRun, variation: MailVariation): readonly string[
   });
 
 /** Aides that a stopped session left, if its parent was told of them with its result. */
-const aidesTold = ({ parent }: MailCellState, { missing }: Outcome): readonly string[] =>
+const aidesTold = ({ parent }: MailCell, { missing }: Outcome): readonly string[] =>
   missing.filter(
     (name) =>
       name.startsWith(aideWorkflow) &&

@@ -11,13 +11,11 @@ import type { Run } from '#core/orchestration';
 import { Rng } from './rng.ts';
 import { createTestModel } from './test-model.ts';
 import type { TestModelOutput } from './test-model.ts';
-import { aideWorkflow } from './mail-act.ts';
-import type { Act } from './mail-act.ts';
-import { actMs, buildMailReply, drawToolOutput, settleAides, workPrivately } from './private-work.ts';
+import { aideWorkflow, isVariedSession, MailCell } from './mail-cell.ts';
+import type { Act, MailVariation } from './mail-cell.ts';
+import { actMs, buildMailReply, settleAides, workPrivately } from './private-work.ts';
 import type { MailContent } from './private-work.ts';
-import { isVariedSession, MailCellState } from './mail-cell-state.ts';
-import type { MailVariation } from './mail-cell-state.ts';
-import { createObservedSource } from './observed-source.ts';
+import { createStandInSource, drawToolOutput } from './stand-in-tools.ts';
 import type { TestAgent, AgentTree } from './agent-tree.ts';
 import { TestRun } from './test-run.ts';
 import type { TestRunSetting } from './test-run.ts';
@@ -31,7 +29,7 @@ type MailSetting = TestRunSetting & {
   readonly variation: MailVariation | null;
 };
 
-export class MailRun extends TestRun<MailCellState, MailSetting> {
+export class MailRun extends TestRun<MailCell, MailSetting> {
   outcome: Outcome | null = null;
   /** Why the run could not be recorded, or not be resumed after a crash. */
   broken: string | null = null;
@@ -62,15 +60,15 @@ export class MailRun extends TestRun<MailCellState, MailSetting> {
   }
 
   /** Sessions with a pending model request, in the order in which they started. */
-  get waitingForReply(): readonly MailCellState[] {
+  get waitingForReply(): readonly MailCell[] {
     return this.cells.filter(({ pendingRequest, isAide }) => pendingRequest !== null && !isAide);
   }
 
-  agentOf({ birth }: MailCellState): Agent {
+  agentOf({ birth }: MailCell): Agent {
     return this.#agents.get(`${birth.agent} ${birth.digest}`)!;
   }
 
-  testAgentOf(state: MailCellState): TestAgent | undefined {
+  testAgentOf(state: MailCell): TestAgent | undefined {
     return this.findTestAgent(this.agentOf(state));
   }
 
@@ -124,7 +122,7 @@ export class MailRun extends TestRun<MailCellState, MailSetting> {
   }
 
   /** A reply of a session's model. */
-  async answer(state: MailCellState, content: MailContent, rng: Rng): Promise<void> {
+  async answer(state: MailCell, content: MailContent, rng: Rng): Promise<void> {
     const { pendingRequest: question } = state;
     if (question === null) return;
     const reply = buildMailReply(state, content, rng);
@@ -135,7 +133,7 @@ export class MailRun extends TestRun<MailCellState, MailSetting> {
   }
 
   /** A session's model fails with this HTTP status. */
-  async fail(state: MailCellState, fault: number, message: string): Promise<void> {
+  async fail(state: MailCell, fault: number, message: string): Promise<void> {
     const { pendingRequest: question } = state;
     state.pendingRequest = null;
     question?.answer({ fault, message, turn: state.replies, delayMs: 0 });
@@ -143,7 +141,7 @@ export class MailRun extends TestRun<MailCellState, MailSetting> {
   }
 
   /** The source of a session's private content. */
-  #rngFor(state: MailCellState | undefined, of: string): Rng {
+  #rngFor(state: MailCell | undefined, of: string): Rng {
     const { seed, variation } = this.setting;
     const salt = state !== undefined && isVariedSession(variation, state) ? variation!.salt : '';
     return new Rng(`${seed} ${salt} ${state?.place} ${of}`);
@@ -203,7 +201,7 @@ export class MailRun extends TestRun<MailCellState, MailSetting> {
     const label = isAide ? `${birth.agent} besides` : birth.agent;
     const place = parent === null ? birth.agent : `${parent.place} › ${label} #${nth}`;
     const testAgent = this.#tree.all.find((one) => one.agent.name === birth.agent);
-    this.addCell(new MailCellState(birth, place, parent), testAgent);
+    this.addCell(new MailCell(birth, place, parent), testAgent);
   }
 
   protected override equip(agent: Agent): SessionResources {
@@ -221,7 +219,7 @@ export class MailRun extends TestRun<MailCellState, MailSetting> {
       ),
       sources: (testAgent?.sources ?? []).map((source) => ({
         only: source.only,
-        source: createObservedSource(source, (...called) => this.tool(...called)),
+        source: createStandInSource(source, this),
       })),
     };
   }
@@ -247,8 +245,10 @@ export class MailRun extends TestRun<MailCellState, MailSetting> {
     });
   }
 
-  protected override drawOutput(state: MailCellState, name: string, args: JsonObject): ToolOutput {
-    return drawToolOutput(name, args, this.#rngFor(state, `${name} ${JSON.stringify(args)}`));
+  protected override drawOutput(state: MailCell, name: string, args: JsonObject): ToolOutput {
+    const testAgent = this.testAgentOf(state);
+    const secrets = testAgent === undefined ? [] : this.setting.secretsOf(testAgent);
+    return drawToolOutput(name, args, this.#rngFor(state, `${name} ${JSON.stringify(args)}`), { secrets });
   }
 }
 

@@ -2,7 +2,7 @@
 // answer. The plan depends on the seed and the cell's place in the tree, never on what its model is shown.
 import { CloisterError, isObject } from '#base';
 import type { JsonObject } from '#base';
-import type { Validate } from '#contracts';
+import type { Agent, Validate } from '#contracts';
 import { shownBytesMax } from '#core/memory';
 import type { CellLimits } from '#core/registry';
 import { Rng } from './rng.ts';
@@ -166,16 +166,23 @@ const drawAnswer = (
   { size, seed, validate }: Scenario,
   rng: Rng,
 ): string => {
-  const { format, schema } = testAgent.agent.output;
-  if (format === 'json') {
-    const value =
-      schema === undefined ? { found: rng.words() } : validSample(schema, `${seed} answer ${place}`, validate);
-    // If no value fits, every answer is refused, in both runs alike.
-    return JSON.stringify(value ?? null);
-  }
-  const answer = `Found ${rng.words()}`;
+  const words = rng.words();
+  const json = drawJsonAnswer(testAgent.agent.output, words, `${seed} answer ${place}`, validate);
+  if (json !== null) return json;
+  const answer = `Found ${words}`;
   const shown = shownBytesMax(limits);
   return size.longTexts && shown <= 8_000 && rng.percent(15)
     ? `${answer}\n`.padEnd(shown + 500, 'and so on\n')
     : answer;
+};
+
+/** Null for an agent that answers in text. If no value fits its schema, every answer is refused, in both runs alike. */
+export const drawJsonAnswer = (
+  { format, schema }: Agent['output'],
+  words: string,
+  seed: string,
+  validate: Validate,
+): string | null => {
+  if (format !== 'json') return null;
+  return JSON.stringify((schema === undefined ? { found: words } : validSample(schema, seed, validate)) ?? null);
 };

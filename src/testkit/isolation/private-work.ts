@@ -5,26 +5,24 @@
 //       does next does not depend on them.
 //   private-work-is-short. Private work takes time, but less than the act that it precedes.
 import type { JsonObject } from '#base';
-import type { Agent, ToolOutput } from '#contracts';
+import type { Agent } from '#contracts';
 import { isMailTool } from '#core/session';
-import { allGuesses } from './rng.ts';
 import type { Rng } from './rng.ts';
 import type { TestReply } from './random-model.ts';
-import { aideWorkflow } from './mail-act.ts';
-import type { DrawnCall } from './mail-act.ts';
+import { aideWorkflow } from './mail-cell.ts';
+import type { DrawnCall, MailCell } from './mail-cell.ts';
 import { callWithSampleArgs } from './mail-calls.ts';
-import type { MailCellState } from './mail-cell-state.ts';
 import type { TestAgent } from './agent-tree.ts';
 import type { FakeTime } from './fake-time.ts';
 
 /** The run that the session is part of. */
 type PrivateRun = {
-  readonly cells: readonly MailCellState[];
+  readonly cells: readonly MailCell[];
   readonly time: FakeTime;
-  agentOf(state: MailCellState): Agent;
-  testAgentOf(state: MailCellState): TestAgent | undefined;
-  answer(state: MailCellState, content: MailContent, rng: Rng): Promise<void>;
-  fail(state: MailCellState, fault: number, message: string): Promise<void>;
+  agentOf(state: MailCell): Agent;
+  testAgentOf(state: MailCell): TestAgent | undefined;
+  answer(state: MailCell, content: MailContent, rng: Rng): Promise<void>;
+  fail(state: MailCell, fault: number, message: string): Promise<void>;
 };
 
 export type MailContent = { readonly calls: readonly DrawnCall[]; readonly text: string };
@@ -34,7 +32,7 @@ const privateTurnCounts = [0, 0, 1, 1, 2];
 /** The time that an act takes, with the private work before it. */
 export const actMs = 60;
 
-export const workPrivately = async (run: PrivateRun, state: MailCellState, rng: Rng): Promise<void> => {
+export const workPrivately = async (run: PrivateRun, state: MailCell, rng: Rng): Promise<void> => {
   for (let left = rng.pick(privateTurnCounts); left > 0 && state.pendingRequest !== null; left--) {
     const kind = rng.below(10);
     if (kind < 2) await failOnce(run, state, rng);
@@ -44,20 +42,20 @@ export const workPrivately = async (run: PrivateRun, state: MailCellState, rng: 
 };
 
 /** Aides that something else has woken, such as a broadcast, answer at once; nobody hears it. */
-export const settleAides = async (run: PrivateRun, seedOf: (state: MailCellState) => Rng): Promise<void> => {
+export const settleAides = async (run: PrivateRun, seedOf: (state: MailCell) => Rng): Promise<void> => {
   for (const state of run.cells) if (state.isAide) await answerAll(run, state, seedOf(state));
 };
 
-const look = (run: PrivateRun, state: MailCellState, rng: Rng): Promise<void> =>
+const look = (run: PrivateRun, state: MailCell, rng: Rng): Promise<void> =>
   call(run, state, drawPrivateTurnCall(run, state, rng), rng);
 
-const call = (run: PrivateRun, state: MailCellState, one: DrawnCall, rng: Rng): Promise<void> =>
+const call = (run: PrivateRun, state: MailCell, one: DrawnCall, rng: Rng): Promise<void> =>
   run.answer(state, { calls: [one], text: '' }, rng);
 
-const hasTool = ({ tools }: MailCellState, name: string): boolean => tools.some((tool) => tool.name === name);
+const hasTool = ({ tools }: MailCell, name: string): boolean => tools.some((tool) => tool.name === name);
 
 /** A call that no other agent can observe. */
-const drawPrivateTurnCall = (run: PrivateRun, state: MailCellState, rng: Rng): DrawnCall => {
+const drawPrivateTurnCall = (run: PrivateRun, state: MailCell, rng: Rng): DrawnCall => {
   const testAgent = run.testAgentOf(state);
   const own = state.tools.filter(({ name }) =>
     isMailTool(name) ? name === 'list_spawned_agents' : name !== 'gather' && testAgent?.children.has(name) !== true,
@@ -67,7 +65,7 @@ const drawPrivateTurnCall = (run: PrivateRun, state: MailCellState, rng: Rng): D
 };
 
 /** The model fails once: the session falls back to the next one, or retries after a moment. */
-const failOnce = async (run: PrivateRun, state: MailCellState, rng: Rng): Promise<void> => {
+const failOnce = async (run: PrivateRun, state: MailCell, rng: Rng): Promise<void> => {
   const { pendingRequest } = state;
   const { models } = run.testAgentOf(state) ?? { models: [] };
   if (pendingRequest === null) return;
@@ -82,7 +80,7 @@ const failOnce = async (run: PrivateRun, state: MailCellState, rng: Rng): Promis
 const retryMs = 10;
 
 /** Aides that write only to their parent and children, of a session with room for many more. */
-const possibleAides = (run: PrivateRun, state: MailCellState): readonly Agent[] => {
+const possibleAides = (run: PrivateRun, state: MailCell): readonly Agent[] => {
   const agent = run.agentOf(state);
   const { spawns, spawnable } = agent;
   if (spawns === null || spawns.children < roomMin || spawns.perMinute < roomMin) return [];
@@ -97,7 +95,7 @@ const possibleAides = (run: PrivateRun, state: MailCellState): readonly Agent[] 
 const roomMin = 50;
 
 /** Starts an aide, makes it work, and reads what it says. */
-const useAide = async (run: PrivateRun, state: MailCellState, rng: Rng, levels: number): Promise<void> => {
+const useAide = async (run: PrivateRun, state: MailCell, rng: Rng, levels: number): Promise<void> => {
   const agent = rng.pick(possibleAides(run, state));
   const workflow = `${aideWorkflow}${rng.hex()}`;
   const args: JsonObject = {
@@ -126,7 +124,7 @@ const useAide = async (run: PrivateRun, state: MailCellState, rng: Rng, levels: 
   await run.time.settle();
 };
 
-const answerAll = async (run: PrivateRun, aide: MailCellState, rng: Rng): Promise<void> => {
+const answerAll = async (run: PrivateRun, aide: MailCell, rng: Rng): Promise<void> => {
   for (let left = answersMax; left > 0 && aide.pendingRequest !== null; left--)
     await run.answer(aide, { calls: [], text: rng.words() }, rng);
 };
@@ -134,7 +132,7 @@ const answerAll = async (run: PrivateRun, aide: MailCellState, rng: Rng): Promis
 const answersMax = 10;
 
 /** The calls or the answer, with private reasoning and usage, but no other text: the latest text may become the result. */
-export const buildMailReply = (state: MailCellState, { calls, text }: MailContent, rng: Rng): TestReply => {
+export const buildMailReply = (state: MailCell, { calls, text }: MailContent, rng: Rng): TestReply => {
   const outputMax = Math.min(state.pendingRequest?.options.maxOutputTokens ?? 200, 200);
   return {
     text,
@@ -144,11 +142,4 @@ export const buildMailReply = (state: MailCellState, { calls, text }: MailConten
     // Stays below what every attempt holds.
     usage: [rng.below(900), rng.below(Math.max(1, outputMax))],
   };
-};
-
-/** The result of a tool that is not really run. */
-export const drawToolOutput = (name: string, args: JsonObject, rng: Rng): ToolOutput => {
-  if (rng.percent(8)) throw new Error(`${rng.words()} ${allGuesses}`);
-  if (rng.percent(8)) return { type: 'json', value: { of: name, given: Object.keys(args).length } };
-  return `${rng.words()} ${allGuesses}`.repeat(1 + rng.below(3));
 };

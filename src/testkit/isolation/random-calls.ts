@@ -9,7 +9,7 @@ import type { CaseSize } from './case-size.ts';
 import { cheapLimits, drawGoal, mayCall } from './plan.ts';
 import type { ChildCall, CheapLimit } from './plan.ts';
 import { sampleSchema } from './sample-schema.ts';
-import type { CellState } from './cell-state.ts';
+import type { CallCell } from './call-cell.ts';
 
 export type TestCall = { readonly name: string; readonly input: string; readonly children: readonly ChildCall[] };
 
@@ -33,7 +33,7 @@ const createCall = (name: string, args: JsonObject, children: readonly ChildCall
 
 /** The private calls of a cell, within its limits. */
 export const drawPrivateCalls = (
-  state: CellState,
+  state: CallCell,
   shown: ShownTools,
   options: PrivateCallOptions,
 ): readonly TestCall[] => {
@@ -54,7 +54,7 @@ export const drawPrivateCalls = (
 };
 
 const drawPrivateCall = (
-  state: CellState,
+  state: CallCell,
   shown: ShownTools,
   options: PrivateCallOptions,
   before: readonly TestCall[],
@@ -100,7 +100,7 @@ const drawPath = (rng: Rng): string => {
   return rng.pick(['notes.md', 'plan.txt', 'a/b.txt', 'find_001.txt']);
 };
 
-const drawWrite = (state: CellState, rng: Rng): TestCall | null => {
+const drawWrite = (state: CallCell, rng: Rng): TestCall | null => {
   const { limits } = state.planned;
   const [path, content] = [drawPath(rng), rng.words().toWellFormed()];
   const bytes = Buffer.byteLength(content);
@@ -112,7 +112,7 @@ const drawWrite = (state: CellState, rng: Rng): TestCall | null => {
 };
 
 /** Never reads an output that may still arrive: whether a call of the same turn has ended depends on timing. */
-const drawReadOutput = (state: CellState, { tools, rng }: ShownTools, before: readonly TestCall[]): TestCall => {
+const drawReadOutput = (state: CallCell, { tools, rng }: ShownTools, before: readonly TestCall[]): TestCall => {
   const { name } = rng.pick(tools);
   const made = state.callCounts.get(name) ?? 0;
   const isOpen =
@@ -129,7 +129,7 @@ const drawReadOutput = (state: CellState, { tools, rng }: ShownTools, before: re
 // ---- agents
 
 /** Extra children come before the planned ones, whose results must be the last ones. */
-const mayCallExtra = (state: CellState, tool: string, { size }: PrivateCallOptions): boolean =>
+const mayCallExtra = (state: CallCell, tool: string, { size }: PrivateCallOptions): boolean =>
   size.extraChildren &&
   !state.planned.isExtra &&
   state.extraCalls < 2 &&
@@ -137,7 +137,7 @@ const mayCallExtra = (state: CellState, tool: string, { size }: PrivateCallOptio
   state.groupsDone === 0 &&
   mayCall(state.planned, tool);
 
-const planExtraChild = (state: CellState, tool: string, rng: Rng, options: PrivateCallOptions): ChildCall | null => {
+const planExtraChild = (state: CallCell, tool: string, rng: Rng, options: PrivateCallOptions): ChildCall | null => {
   if (!mayCallExtra(state, tool, options)) return null;
   const input = drawGoal(state.planned.testAgent.children.get(tool)!, rng.hex(), options.validate);
   return input === null
@@ -146,7 +146,7 @@ const planExtraChild = (state: CellState, tool: string, rng: Rng, options: Priva
 };
 
 const drawExtraCall = (
-  state: CellState,
+  state: CallCell,
   tool: LanguageModelV4FunctionTool,
   rng: Rng,
   options: PrivateCallOptions,
@@ -155,14 +155,14 @@ const drawExtraCall = (
   return child === null ? null : childCall(state, child, tool, rng);
 };
 
-const drawExtraGather = (state: CellState, rng: Rng, options: PrivateCallOptions): TestCall | null => {
+const drawExtraGather = (state: CallCell, rng: Rng, options: PrivateCallOptions): TestCall | null => {
   const child = planExtraChild(state, rng.pick([...state.planned.testAgent.children.keys()]), rng, options);
   return child === null ? null : gatherCall(state, [child], rng);
 };
 
 /** The calls of planned children: by their own tools or, if each is called once, perhaps with `gather`. */
 export const plannedCalls = (
-  state: CellState,
+  state: CallCell,
   group: readonly ChildCall[],
   { tools, rng }: ShownTools,
 ): readonly TestCall[] => {
@@ -175,7 +175,7 @@ export const plannedCalls = (
   });
 };
 
-const childCall = (state: CellState, child: ChildCall, tool: LanguageModelV4FunctionTool, rng: Rng): TestCall => {
+const childCall = (state: CallCell, child: ChildCall, tool: LanguageModelV4FunctionTool, rng: Rng): TestCall => {
   const { input } = state.planned.testAgent.children.get(child.tool)!.agent;
   const takes = (name: string): boolean =>
     input.format === 'text' ||
@@ -191,7 +191,7 @@ const childCall = (state: CellState, child: ChildCall, tool: LanguageModelV4Func
 const hasProperty = ({ properties }: JsonObject, name: string): boolean =>
   typeof properties === 'object' && properties !== null && Object.hasOwn(properties, name);
 
-const gatherCall = (state: CellState, children: readonly ChildCall[], rng: Rng): TestCall => {
+const gatherCall = (state: CallCell, children: readonly ChildCall[], rng: Rng): TestCall => {
   const tasks = children.map(({ tool, input }): JsonObject => {
     const isText = state.planned.testAgent.children.get(tool)!.agent.input.format === 'text';
     return { agent: tool, ...(isText ? input : { input }), reason: rng.words() };
@@ -202,7 +202,7 @@ const gatherCall = (state: CellState, children: readonly ChildCall[], rng: Rng):
 // ---- limits
 
 /** Calls that exceed some limit; which one is private. */
-export const limitExceedingCalls = (state: CellState, { tools, rng }: ShownTools): readonly TestCall[] => {
+export const limitExceedingCalls = (state: CallCell, { tools, rng }: ShownTools): readonly TestCall[] => {
   const { limits, testAgent } = state.planned;
   const kind: CheapLimit | undefined = rng.pick(cheapLimits(testAgent, limits));
   const name = (index: number): string => `${index}-${rng.hex()}.txt`;

@@ -6,7 +6,7 @@ import type { Rng } from './rng.ts';
 import type { CaseSize } from './case-size.ts';
 import { drawPrivateCalls, plannedCalls, limitExceedingCalls } from './random-calls.ts';
 import type { TestCall } from './random-calls.ts';
-import type { CellState } from './cell-state.ts';
+import type { CallCell } from './call-cell.ts';
 
 export type TestReply = {
   readonly text: string;
@@ -32,7 +32,7 @@ type ModelView = {
 
 type RandomModelPorts = { readonly size: CaseSize; readonly validate: Validate };
 
-export const drawReply = (state: CellState, shown: ModelView, ports: RandomModelPorts): TestReply | TestFault => {
+export const drawReply = (state: CallCell, shown: ModelView, ports: RandomModelPorts): TestReply | TestFault => {
   if (shown.model !== state.lastModel) state.consecutiveFaults = 0;
   state.lastModel = shown.model;
   const fault = drawFault(state, shown, ports.size);
@@ -49,7 +49,7 @@ export const drawReply = (state: CellState, shown: ModelView, ports: RandomModel
 };
 
 /** Never so many faults in a row that the session fails. */
-const drawFault = (state: CellState, { model, rng }: ModelView, size: CaseSize): TestFault | null => {
+const drawFault = (state: CallCell, { model, rng }: ModelView, size: CaseSize): TestFault | null => {
   if (!rng.percent(size.faults)) return null;
   const { limits, testAgent } = state.planned;
   const message = rng.words();
@@ -61,7 +61,7 @@ const retryableFaults = [429, 500, 503, 'cut', 'end', 'empty'] as const;
 /** After these, the session falls back to the next model. */
 const fallbackFaults = [400, 401, 403, 404, 'filter'] as const;
 
-const drawPlannedReply = (state: CellState, shown: ModelView, ports: RandomModelPorts): TestReply | TestFault => {
+const drawPlannedReply = (state: CallCell, shown: ModelView, ports: RandomModelPorts): TestReply | TestFault => {
   const { plan, planned, replies, groupsDone } = state;
   const { rng } = shown;
   const turnsLeft = planned.limits.maxToolTurns - replies;
@@ -89,7 +89,7 @@ const drawPlannedReply = (state: CellState, shown: ModelView, ports: RandomModel
 };
 
 /** If the latest text would become the result, earlier turns have no text. */
-const buildTurn = ({ plan: { ending } }: CellState, rng: Rng, calls: readonly TestCall[]): TestReply => ({
+const buildTurn = ({ plan: { ending } }: CallCell, rng: Rng, calls: readonly TestCall[]): TestReply => ({
   text: ending === 'refused' || ending === 'limit' || ending === 'hang' || ending === 'empty' ? '' : rng.words(),
   reasoning: rng.percent(30) ? rng.words() : '',
   calls,
@@ -100,7 +100,7 @@ const buildTurn = ({ plan: { ending } }: CellState, rng: Rng, calls: readonly Te
 /** Stays below what every attempt holds, because an overdraft would end the cell. */
 const drawUsage = (rng: Rng): TestReply['usage'] => (rng.percent(6) ? null : [rng.below(900), rng.below(2)]);
 
-const buildEnding = (state: CellState, shown: ModelView, turnsLeft: number): TestReply | TestFault => {
+const buildEnding = (state: CallCell, shown: ModelView, turnsLeft: number): TestReply | TestFault => {
   const { plan, planned } = state;
   const { rng } = shown;
   const reply: TestReply = {
@@ -138,7 +138,7 @@ const buildEnding = (state: CellState, shown: ModelView, turnsLeft: number): Tes
   }
 };
 
-const recordCalls = (state: CellState, calls: readonly TestCall[]): void => {
+const recordCalls = (state: CallCell, calls: readonly TestCall[]): void => {
   for (const { name, input, children } of calls) {
     state.callCounts.set(name, (state.callCounts.get(name) ?? 0) + 1);
     if (children.length === 0) state.calls.push({ input, child: null });

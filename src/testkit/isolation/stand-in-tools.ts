@@ -1,72 +1,69 @@
 // Stand-ins for tools and tool sources. Their results depend on every byte of the call.
 import type { JsonObject } from '#base';
 import type { ToolDefinition, ToolOutput, ToolSource } from '#contracts';
-import { shownBytesMax } from '#core/memory';
-import { Rng, allGuesses } from './rng.ts';
-import type { CaseSize } from './case-size.ts';
-import type { FakeTime } from './fake-time.ts';
-import type { CellState } from './cell-state.ts';
-import type { StandInSource } from './agent-tree.ts';
+import { allGuesses } from './rng.ts';
+import type { Rng } from './rng.ts';
+import type { StandInHandler, StandInSource } from './agent-tree.ts';
 
-export const drawStandInOutput = (
-  state: CellState,
-  name: string,
-  args: JsonObject,
-  size: CaseSize,
-  time: FakeTime,
-): Promise<ToolOutput> | ToolOutput => {
-  const rng = new Rng(`${state.salt} ${name} ${JSON.stringify(args)}`);
-  if (!rng.percent(size.delays)) return drawOutput(state, size, rng);
-  return time.sleep(1 + rng.below(6))!.then(() => drawOutput(state, size, rng));
+type PrivateOutput = {
+  /** Values of the cell's environment that the tool could leak. */
+  readonly secrets?: readonly string[];
+  /** The length of results that are too long to be shown in full; 0: there are none. */
+  readonly longBytes?: number;
 };
 
-const drawOutput = (state: CellState, size: CaseSize, rng: Rng): ToolOutput => {
+/** The result of a tool that is not really run. */
+export const drawToolOutput = (
+  name: string,
+  args: JsonObject,
+  rng: Rng,
+  { secrets = [], longBytes = 0 }: PrivateOutput = {},
+): ToolOutput => {
   const kind = rng.below(20);
   if (kind < 2) throw new Error(`${rng.words()} ${allGuesses}`);
   // A result that many calls share, whoever makes them.
   if (kind === 2) return 'Nothing was found.';
-  if (kind === 3) return { type: 'json', value: { found: rng.words(), nth: rng.below(9), [allGuesses]: allGuesses } };
-  const shown = shownBytesMax(state.planned.limits);
-  const said = state.secrets.length > 0 && rng.percent(20) ? `${rng.words()} ${rng.pick(state.secrets)}` : rng.words();
-  const words = rng.percent(20) ? `${said} ${allGuesses}` : said;
-  return kind < 8 && size.longTexts && shown <= 8_000 ? `${words} `.padEnd(shown + 300, 'and so on ') : words;
+  if (kind === 3)
+    return {
+      type: 'json',
+      value: { of: name, given: Object.keys(args).length, found: rng.words(), [allGuesses]: allGuesses },
+    };
+  const said = secrets.length > 0 && rng.percent(20) ? `${rng.words()} ${rng.pick(secrets)}` : rng.words();
+  const words = rng.percent(50) ? `${said} ${allGuesses}`.repeat(1 + rng.below(3)) : said;
+  return kind < 8 && longBytes > 0 ? `${words} `.padEnd(longBytes, 'and so on ') : words;
 };
 
-type HandleCall = (
-  name: string,
-  call: Parameters<ToolDefinition['execute']>,
-  own: ToolDefinition | null,
-) => ReturnType<ToolDefinition['execute']>;
+/** What a cell is shown when it lists the tools of a source; a view of one cell may draw it. */
+type Listing = {
+  readonly begin: (context: object) => Promise<void>;
+  readonly describe: (description: string) => string;
+  readonly close: () => Promise<void>;
+};
 
+/** The real source, if `realTools` is set, or a stand-in for it. Its calls go to the handler. */
 export const createStandInSource = (
-  source: StandInSource,
-  state: CellState,
-  time: FakeTime,
-  call: HandleCall,
-): ToolSource => ({
-  name: source.name,
-  list: async (context) => {
-    state.observer.record(`listing of ${source.name}`, JSON.stringify(Object.keys(context)));
-    const calling = (tool: ToolDefinition, own: ToolDefinition | null): ToolDefinition => ({
-      ...tool,
-      execute: (...made) => call(`${source.name}__${tool.name}`, made, own),
-    });
-    if (source.own !== undefined) {
-      const listed = await source.own.list(context);
-      return { ...listed, tools: listed.tools.map((tool) => calling(tool, tool)) };
-    }
-    const rng = new Rng(`${state.salt} listing ${source.name}`);
-    await time.sleep(rng.percent(10) ? 2 : 0);
-    if (state.plan.ending === 'unlisted') throw new Error(rng.words());
-    const tools = source.tools.map((tool): ToolDefinition => ({
-      ...tool,
-      description: `${tool.description} ${rng.hex()}`,
-      repeat: 'free',
-      execute: () => '',
-    }));
-    return {
-      tools: tools.map((tool) => calling(tool, null)),
-      close: async () => state.observer.record(`closing of ${source.name}`, ''),
-    };
-  },
-});
+  { name, tools, own }: StandInSource,
+  handler: StandInHandler,
+  listing?: Listing,
+): ToolSource => {
+  const handled = (tool: Omit<ToolDefinition, 'execute'>, real: ToolDefinition | null): ToolDefinition => ({
+    ...tool,
+    execute: (...call) => handler.tool(`${name}__${tool.name}`, call, real),
+  });
+  return {
+    name,
+    list: async (context) => {
+      await listing?.begin(context);
+      if (own !== undefined) {
+        const listed = await own.list(context);
+        return { ...listed, tools: listed.tools.map((tool) => handled(tool, tool)) };
+      }
+      return {
+        tools: tools.map(({ description, ...tool }) =>
+          handled({ ...tool, description: listing?.describe(description) ?? description, repeat: 'free' }, null),
+        ),
+        ...(listing === undefined ? {} : { close: listing.close }),
+      };
+    },
+  };
+};

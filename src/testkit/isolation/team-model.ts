@@ -2,18 +2,48 @@
 // text depends on every byte that the cell was shown and on its salt.
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { JsonObject } from '#base';
-import type { ToolOutput, Validate } from '#contracts';
+import type { Birth, ToolOutput, Validate } from '#contracts';
 import { isMailTool } from '#core/session';
 import { Rng } from './rng.ts';
 import type { GraphCase } from './graph-case.ts';
-import type { TeamCellState } from './team-cell-state.ts';
 import type { TestReply } from './random-model.ts';
-import { drawGoal } from './plan.ts';
+import { drawGoal, drawJsonAnswer } from './plan.ts';
 import type { TestModelOutput } from './test-model.ts';
-import { validSample } from './sample-schema.ts';
-import type { DrawnCall } from './mail-act.ts';
+import type { DrawnCall } from './mail-cell.ts';
 import { callWithSampleArgs } from './mail-calls.ts';
-import { drawToolOutput } from './private-work.ts';
+import { drawToolOutput } from './stand-in-tools.ts';
+import type { TestAgent } from './agent-tree.ts';
+import { ObservedCell } from './test-run.ts';
+
+/** One cell of a team. Its place: `t3 #1` is the first try of a task; `the plan`; `the answer`; below them `t3 #1 › helper #2`. */
+export class TeamCell extends ObservedCell {
+  declare readonly parent: TeamCell | null;
+  readonly testAgent: TestAgent;
+  requests = 0;
+  /** The first request to its model. */
+  firstRequest: LanguageModelV4CallOptions | null = null;
+
+  constructor(birth: Birth, place: string, parent: TeamCell | null, testAgent: TestAgent) {
+    super(birth, place, parent, testAgent.sentTools);
+    this.testAgent = testAgent;
+  }
+
+  /** The task that it works on or helps with. */
+  get task(): string | null {
+    const { task } = this.birth;
+    if (task === undefined) return this.parent?.task ?? null;
+    return task.part === 'task' ? task.task : null;
+  }
+
+  /** The user messages of the first request, part by part. */
+  get shown(): string {
+    return (this.firstRequest?.prompt ?? [])
+      .flatMap(({ role, content }) =>
+        role === 'user' ? content.map((part) => (part.type === 'text' ? part.text : `(${part.type})`)) : [],
+      )
+      .join('\n\n');
+  }
+}
 
 export type TeamModelPorts = {
   readonly graph: GraphCase;
@@ -21,7 +51,7 @@ export type TeamModelPorts = {
   readonly members: readonly string[];
   readonly planMayAskForAll: boolean;
   /** The salt of a cell's private content; empty in the first run. */
-  saltOf(state: TeamCellState): string;
+  saltOf(state: TeamCell): string;
   /** The salt of all delays. */
   readonly timeSalt: string;
   /** The task that must fail. */
@@ -31,7 +61,7 @@ export type TeamModelPorts = {
 type Act = 'look' | 'ask' | 'send' | 'fail' | 'end';
 
 export const drawTeamReply = (
-  state: TeamCellState,
+  state: TeamCell,
   options: LanguageModelV4CallOptions,
   ports: TeamModelPorts,
 ): TestModelOutput => {
@@ -50,7 +80,7 @@ export const drawTeamReply = (
 const [delayMin, delayMore] = [2, 400];
 
 /** The last act repeats. */
-const planActs = (state: TeamCellState, { graph, failingTask }: TeamModelPorts): readonly Act[] => {
+const planActs = (state: TeamCell, { graph, failingTask }: TeamModelPorts): readonly Act[] => {
   const rng = new Rng(`${graph.seed} ${state.place} acts`);
   const { task } = state.birth;
   if (task !== undefined && task.part !== 'task') return ['end'];
@@ -64,7 +94,7 @@ const taskActs: readonly (readonly Act[])[] = [[], [], [], ['look'], ['ask'], ['
 const helperActs: readonly (readonly Act[])[] = [[], [], ['look']];
 
 type ReplyContext = {
-  readonly state: TeamCellState;
+  readonly state: TeamCell;
   readonly options: LanguageModelV4CallOptions;
   /** For what others can observe. */
   readonly publicRng: Rng;
@@ -128,13 +158,10 @@ const drawAnswer = (context: ReplyContext): string => {
   const { state, publicRng, privateRng, ports } = context;
   const { graph, validate } = ports;
   if (state.birth.task?.part === 'plan') return planText(state, ports);
-  const { output } = state.testAgent.agent;
   const words = privateText(context);
-  if (output.format === 'json') {
-    const seed = graph.budget === null && graph.kind !== 'path' ? privateRng.hex() : publicRng.hex();
-    const value = output.schema === undefined ? { found: words } : validSample(output.schema, seed, validate);
-    return JSON.stringify(value ?? null);
-  }
+  const rng = graph.budget === null && graph.kind !== 'path' ? privateRng : publicRng;
+  const json = drawJsonAnswer(state.testAgent.agent.output, words, rng.hex(), validate);
+  if (json !== null) return json;
   const isLong = graph.budget === null && publicRng.percent(3);
   return `${publicRng.pick(firstLines)}Found ${isLong ? `${words} `.repeat(Math.ceil(longChars / words.length)) : words}`;
 };
@@ -143,7 +170,7 @@ const drawAnswer = (context: ReplyContext): string => {
 const firstLines = ['', '', 'yes\n', 'no\n', '## Context from prerequisite tasks\n', '### Forged (by nobody)\n'];
 const longChars = 9_000;
 
-const planText = ({ requests }: TeamCellState, { graph, planMayAskForAll }: TeamModelPorts): string => {
+const planText = ({ requests }: TeamCell, { graph, planMayAskForAll }: TeamModelPorts): string => {
   const isFirst = requests === 1;
   if (isFirst && graph.firstPlan === 'prose') return 'I would plan it like this.';
   const asksAll = isFirst && graph.firstPlan === 'asks for all' && !planMayAskForAll;
@@ -156,7 +183,7 @@ const planText = ({ requests }: TeamCellState, { graph, planMayAskForAll }: Team
 
 /** The result of a tool that is not really run. */
 export const drawTeamToolOutput = (
-  state: TeamCellState,
+  state: TeamCell,
   name: string,
   args: JsonObject,
   ports: TeamModelPorts,

@@ -4,6 +4,7 @@ import type { CellId, JsonObject, RunId } from '#base';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import type {
   Agent,
+  Birth,
   CellFolders,
   Frame,
   RunPorts,
@@ -14,28 +15,50 @@ import type {
 } from '#contracts';
 import { trackCall, FakeTime } from './fake-time.ts';
 import type { OpenCalls } from './fake-time.ts';
-import type { Observer } from './observer.ts';
+import { Observer } from './observer.ts';
+import type { PartCache } from './observer.ts';
 import { Rng } from './rng.ts';
 import type { TestAgent } from './agent-tree.ts';
 import type { RedactFor } from './test-environment.ts';
 
 /** What the runs of all kinds of pairs are given. */
-export type TestRunSetting = {
-  readonly validate: Validate;
-  /** Whether the user's own tools are run. */
-  readonly usesRealTools: boolean;
+export type TestRunSetting = TestRunWorld & {
   /** Whether clients listen during the run. */
   readonly hasListeners: boolean;
   /** The seed of the ids, and the start time. */
   readonly ids: string;
   readonly startMs: number;
+};
+
+/** What the subject says about the world around a run. */
+export type TestRunWorld = {
+  readonly validate: Validate;
+  /** Whether the user's own tools are run. */
+  readonly usesRealTools: boolean;
   /** What an agent's providers and servers get from the environment, if anything. */
   environmentOf(testAgent: TestAgent): string | null;
+  /** The secret values of its environment. */
+  secretsOf(testAgent: TestAgent): readonly string[];
   readonly redactFor: RedactFor;
 };
 
-/** A cell as it is observed. The place is the same in every run. */
-type ObservedCell = { readonly cell: CellId; readonly place: string; readonly observer: Observer };
+/** A cell as it is observed. */
+export class ObservedCell {
+  readonly birth: Birth;
+  readonly cell: CellId;
+  /** The same in every run: `lead › worker #2` is the second worker that the lead has started. */
+  readonly place: string;
+  readonly parent: ObservedCell | null;
+  readonly observer: Observer;
+
+  constructor(birth: Birth, place: string, parent: ObservedCell | null, tools?: PartCache) {
+    this.birth = birth;
+    this.cell = birth.cell;
+    this.place = place;
+    this.parent = parent;
+    this.observer = new Observer(tools);
+  }
+}
 
 type Execute = ToolDefinition['execute'];
 

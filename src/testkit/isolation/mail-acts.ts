@@ -1,15 +1,13 @@
 // Draws the next acts of a run with messages: a model replies, time passes, the process crashes, or the user sends a message or
 // asks an agent to finish.
-import type { Json } from '#base';
 import type { Agent } from '#contracts';
-import { allGuesses } from './rng.ts';
-import type { Rng } from './rng.ts';
-import { validSample } from './sample-schema.ts';
-import type { Act, DrawnCall } from './mail-act.ts';
 import { drawCalls } from './mail-calls.ts';
 import type { CallingSession } from './mail-calls.ts';
+import type { Act, DrawnCall, MailCell } from './mail-cell.ts';
 import type { MailRun } from './mail-run.ts';
-import type { MailCellState } from './mail-cell-state.ts';
+import { drawJsonAnswer } from './plan.ts';
+import { allGuesses } from './rng.ts';
+import type { Rng } from './rng.ts';
 
 const longMs = 31_000;
 
@@ -63,7 +61,7 @@ const drawOutsideMessage = ({ setting }: MailRun, rng: Rng): Act => {
   return { do: 'tell', text: `${rng.words()} ${allGuesses}`, ...topic };
 };
 
-const drawReplyAct = (run: MailRun, state: MailCellState, agents: readonly Agent[], rng: Rng): readonly Act[] => {
+const drawReplyAct = (run: MailRun, state: MailCell, agents: readonly Agent[], rng: Rng): readonly Act[] => {
   const speaker = callingSession(run, state, agents);
   // The answer of a root that is no resident would end the run.
   const mayAnswer = state.parent !== null || run.setting.resident !== null;
@@ -77,7 +75,7 @@ const drawReplyAct = (run: MailRun, state: MailCellState, agents: readonly Agent
   return [{ do: 'say', place, calls, text }, ...(ends ? drawGrace(run, rng) : [])];
 };
 
-const callingSession = (run: MailRun, state: MailCellState, agents: readonly Agent[]): CallingSession => {
+const callingSession = (run: MailRun, state: MailCell, agents: readonly Agent[]): CallingSession => {
   const members = publicMembers(run);
   const { birth } = state;
   const own = birth.cell;
@@ -95,9 +93,5 @@ const callingSession = (run: MailRun, state: MailCellState, agents: readonly Age
   };
 };
 
-const drawAnswer = ({ output }: Agent, { setting }: MailRun, rng: Rng): string => {
-  if (output.format !== 'json') return `Found ${rng.words()}`;
-  const value: Json | undefined =
-    output.schema === undefined ? { found: rng.words() } : validSample(output.schema, rng.hex(), setting.validate);
-  return JSON.stringify(value ?? null);
-};
+const drawAnswer = ({ output }: Agent, { setting }: MailRun, rng: Rng): string =>
+  drawJsonAnswer(output, rng.words(), rng.hex(), setting.validate) ?? `Found ${rng.words()}`;

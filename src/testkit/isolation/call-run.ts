@@ -1,6 +1,7 @@
-// One run of agents that call each other: each cell passes on what its plan says, and does anything else privately.
+// One run of agents that call each other: each cell passes on what its plan says, and does anything else privately. When it has
+// ended, it says what each cell could observe.
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@ai-sdk/provider';
-import type { Json, JsonObject } from '#base';
+import type { CellId, Json, JsonObject } from '#base';
 import type {
   Agent,
   Birth,
@@ -9,30 +10,37 @@ import type {
   Frame,
   History,
   HistoryEntry,
+  Model,
   Outcome,
   ToolOutput,
+  ToolSource,
   CellFolder,
   RunPorts,
 } from '#contracts';
+import { shownBytesMax } from '#core/memory';
 import { startRun } from '#core/orchestration';
 import type { Run } from '#core/orchestration';
-import { Rng } from './rng.ts';
-import { drawReply } from './random-model.ts';
+import { pathBelow } from './agent-tree.ts';
+import type { TestAgent, AgentTree, StandInSource } from './agent-tree.ts';
+import { CallCell } from './call-cell.ts';
+import { createObservation } from './observer.ts';
+import type { Observation, Observations } from './observer.ts';
 import { planCell } from './plan.ts';
 import type { ChildCall, PlannedCell, Scenario, Plan } from './plan.ts';
+import { drawReply } from './random-model.ts';
+import { Records, visibleOutcome } from './records.ts';
+import type { RelationToVaried } from './records.ts';
+import { Rng } from './rng.ts';
+import { createStandInSource, drawToolOutput } from './stand-in-tools.ts';
+import type { TestModelFacts } from './subject.ts';
 import { createTestModel } from './test-model.ts';
 import type { TestModelOutput } from './test-model.ts';
-import { createStandInSource, drawStandInOutput } from './stand-in-tools.ts';
-import { CellState } from './cell-state.ts';
-import type { TestModelFacts } from './subject.ts';
-import { pathBelow } from './agent-tree.ts';
-import type { TestAgent, AgentTree } from './agent-tree.ts';
 import { TestRun, testRunId } from './test-run.ts';
 import type { TestRunSetting } from './test-run.ts';
 
 type RunSetting = Scenario &
   TestRunSetting & {
-    readonly prepareRoot: TestAgent;
+    readonly root: TestAgent;
     /** Plans by place, as far as they have been drawn; all runs of a group share them. */
     readonly plans: Map<string, Plan>;
     /** The goal as it crosses. */
@@ -40,39 +48,66 @@ type RunSetting = Scenario &
     readonly budget: Budget;
     /** The salt of a cell's private content; the same for all cells that are not varied. */
     saltOf(place: string, path: string): string;
-    /** The secret values of its environment. */
-    secretsOf(testAgent: TestAgent): readonly string[];
   };
 
-type NewCell = { readonly birth: Birth; readonly parent: CellState | null; readonly child: ChildCall | null };
+type NewCell = { readonly birth: Birth; readonly parent: CallCell | null; readonly child: ChildCall | null };
 
-export class WatchedRun extends TestRun<CellState, RunSetting> {
-  /** Whether any cell has files. */
-  hasFiles = false;
+export class CallRun extends TestRun<CallCell, RunSetting> {
   readonly #tree: AgentTree;
   readonly #closing: Promise<void>[] = [];
   #newCell: NewCell | null = null;
   #live: Run | null = null;
   #contextGiven = false;
+  #hasFiles = false;
+  #outcome!: Outcome;
+  readonly #outcomes = new Map<CellId, Outcome>();
+  readonly #files = new Map<CellId, Observation>();
+  #records: Records | null = null;
 
   constructor(team: AgentTree, setting: RunSetting) {
     super(setting);
     this.#tree = team;
   }
 
-  async run(): Promise<Outcome> {
-    const { prepareRoot, goal, budget } = this.setting;
+  async run(): Promise<void> {
+    const { root, goal, budget } = this.setting;
     const history = this.#history();
-    const live = startRun(prepareRoot.agent, goal, budget, this.ports(), history === null ? {} : { history });
+    const live = startRun(root.agent, goal, budget, this.ports(), history === null ? {} : { history });
     this.#live = live;
-    const outcome = await this.time.finish(live.outcome);
+    this.#outcome = await this.time.finish(live.outcome);
     if (this.#closing.length > 0) await this.time.finish(Promise.all(this.#closing));
-    return outcome;
+    for (const state of this.#hasFiles ? this.cells : [])
+      this.#files.set(state.cell, createObservation('files', JSON.stringify(await this.#filesOf(state))));
+    for (const { record, cell } of this.frames) {
+      if (record.type === 'settle' && record.ended !== undefined)
+        this.#outcomes.set(record.ended.cell, record.ended.outcome);
+      if (record.type === 'close') this.#outcomes.set(cell, record.outcome);
+    }
+  }
+
+  outcomeOf({ cell }: CallCell): Outcome | undefined {
+    return this.#outcomes.get(cell);
+  }
+
+  /** The observations of all cells except the varied ones and their private helpers. */
+  observations(isVaried: (state: CallCell) => boolean, withRecords: boolean): Observations {
+    const relations = relateCells(this.cells, isVaried);
+    const relationOf = (cell: CellId): RelationToVaried => relations.get(cell) ?? 'unrelated';
+    const all = new Map<string, readonly Observation[]>();
+    for (const state of this.cells) {
+      if (isVaried(state) || state.isPrivateHelper(isVaried)) continue;
+      const { cell, place, observer } = state;
+      const records = withRecords ? (this.#records ??= new Records(this, false)).observationsOf(cell, relationOf) : [];
+      all.set(place, [...observer.observations, this.#files.get(cell) ?? noFiles, ...records]);
+    }
+    const relation = this.cells[0] === undefined ? 'varied' : relationOf(this.cells[0].cell);
+    const outcome = JSON.stringify(visibleOutcome(this.#outcome, relation));
+    return all.set('the caller', [createObservation('outcome', outcome)]);
   }
 
   /** Draws earlier conversation and context. It is private to the root, except for context that children share. */
   #history(): History | null {
-    const { prepareRoot: root, seed } = this.setting;
+    const { root, seed } = this.setting;
     const common = new Rng(`${seed} history`);
     if (common.percent(50)) return null;
     const { modelToolName } = root.agent;
@@ -87,7 +122,7 @@ export class WatchedRun extends TestRun<CellState, RunSetting> {
   }
 
   /** When the first child that shares the root's context starts, gives the root more context, and refreshes each such child. */
-  #refreshShare({ planned, cell }: CellState): void {
+  #refreshShare({ planned, cell }: CallCell): void {
     const { share } = planned.testAgent.agent;
     // A child that passes the context on would do so at a time that depends on its private work.
     if (planned.depth !== 1 || planned.isExtra || !share.includes('context') || this.#sharesContext(planned.testAgent))
@@ -133,14 +168,11 @@ export class WatchedRun extends TestRun<CellState, RunSetting> {
     this.#newCell = null;
     return {
       models: testAgent.models.map((model, index) => this.#model(state, model, index)),
-      sources: testAgent.sources.map((source) => ({
-        only: source.only,
-        source: createStandInSource(source, state, this.time, (...called) => this.tool(...called)),
-      })),
+      sources: testAgent.sources.map((source) => ({ only: source.only, source: this.#source(state, source) })),
     };
   }
 
-  #createCell(testAgent: TestAgent, { birth, parent, child }: NewCell): CellState {
+  #createCell(testAgent: TestAgent, { birth, parent, child }: NewCell): CallCell {
     const { modelToolName } = testAgent.agent;
     const label = child?.label ?? modelToolName;
     const place = parent === null ? label : `${parent.place} › ${label}`;
@@ -157,17 +189,12 @@ export class WatchedRun extends TestRun<CellState, RunSetting> {
     const { plans } = this.setting;
     const plan = plans.get(place) ?? planCell(planned, this.setting);
     plans.set(place, plan);
-    const state = new CellState(planned, plan, {
-      cell: birth.cell,
-      parent,
-      path,
-      salt: this.setting.saltOf(place, path),
-      secrets: this.setting.secretsOf(testAgent),
-    });
-    return this.addCell(state, testAgent);
+    const salt = this.setting.saltOf(place, path);
+    const secrets = this.setting.secretsOf(testAgent);
+    return this.addCell(new CallCell(birth, parent, { planned, plan, path, salt, secrets }), testAgent);
   }
 
-  #model(state: CellState, model: TestModelFacts, index: number) {
+  #model(state: CallCell, model: TestModelFacts, index: number): Model {
     const { size, validate } = this.setting;
     const reply = (options: LanguageModelV4CallOptions): TestModelOutput => {
       if (state.requests === 0) this.#refreshShare(state);
@@ -181,22 +208,41 @@ export class WatchedRun extends TestRun<CellState, RunSetting> {
     return createTestModel(model, { reply, sleep: (ms) => this.time.sleep(ms) });
   }
 
-  protected override drawOutput(state: CellState, name: string, args: JsonObject): Promise<ToolOutput> | ToolOutput {
-    return drawStandInOutput(state, name, args, this.setting.size, this.time);
+  #source(state: CallCell, source: StandInSource): ToolSource {
+    const rng = new Rng(`${state.salt} listing ${source.name}`);
+    return createStandInSource(source, this, {
+      begin: async (context) => {
+        state.observer.record(`listing of ${source.name}`, JSON.stringify(Object.keys(context)));
+        if (source.own !== undefined) return;
+        await this.time.sleep(rng.percent(10) ? 2 : 0);
+        if (state.plan.ending === 'unlisted') throw new Error(rng.words());
+      },
+      describe: (description) => `${description} ${rng.hex()}`,
+      close: async () => state.observer.record(`closing of ${source.name}`, ''),
+    });
+  }
+
+  protected override drawOutput(state: CallCell, name: string, args: JsonObject): Promise<ToolOutput> | ToolOutput {
+    const { delays, longTexts } = this.setting.size;
+    const rng = new Rng(`${state.salt} ${name} ${JSON.stringify(args)}`);
+    const shown = shownBytesMax(state.planned.limits);
+    const longBytes = longTexts && shown <= 8_000 ? shown + 300 : 0;
+    const draw = (): ToolOutput => drawToolOutput(name, args, rng, { secrets: state.secrets, longBytes });
+    return rng.percent(delays) ? this.time.sleep(1 + rng.below(6))!.then(draw) : draw();
   }
 
   #watchWrites(workspace: CellFolder): CellFolder {
     return {
       ...workspace,
       write: (path, bytes) => {
-        this.hasFiles = true;
+        this.#hasFiles = true;
         return workspace.write(path, bytes);
       },
     };
   }
 
   /** The complete files of a cell. */
-  async filesOf(state: CellState): Promise<Json> {
+  async #filesOf(state: CallCell): Promise<Json> {
     const workspace = this.folders.open(testRunId, state.cell);
     const files: JsonObject[] = [];
     for (const { path } of await workspace.list())
@@ -206,3 +252,18 @@ export class WatchedRun extends TestRun<CellState, RunSetting> {
 }
 
 const noTools: readonly LanguageModelV4FunctionTool[] = [];
+const noFiles = createObservation('files', '[]');
+
+const relateCells = (
+  cells: readonly CallCell[],
+  isVaried: (state: CallCell) => boolean,
+): ReadonlyMap<CellId, RelationToVaried> => {
+  const relations = new Map<CellId, RelationToVaried>();
+  for (const state of cells) {
+    if (!isVaried(state)) continue;
+    relations.set(state.cell, 'varied');
+    for (let { parent } = state; parent !== null; { parent } = parent)
+      if (relations.get(parent.cell) !== 'varied') relations.set(parent.cell, 'ancestor');
+  }
+  return relations;
+};

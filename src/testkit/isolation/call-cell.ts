@@ -1,23 +1,21 @@
-// One cell of a run as the check sees it: its place, its plan and its progress.
-import type { CellId } from '#base';
-import { Observer } from './observer.ts';
+// One cell of agents that call each other: its plan and its progress.
+import type { Birth } from '#contracts';
 import type { ChildCall, PlannedCell, Plan } from './plan.ts';
+import { ObservedCell } from './test-run.ts';
 
 /** A call that the cell's model made, with the child that it starts, if any. A `gather` call has one entry for each child. */
 type ObservedCall = { readonly input: string; readonly child: ChildCall | null };
 
-export class CellState {
+export class CallCell extends ObservedCell {
+  declare readonly parent: CallCell | null;
   readonly planned: PlannedCell;
   readonly plan: Plan;
-  readonly cell: CellId;
-  readonly parent: CellState | null;
   /** The tool names from the root down, without call numbers. */
   readonly path: string;
   /** Its private content is drawn from this and from what it sees. */
   readonly salt: string;
   /** Values of its environment that it could leak. */
   readonly secrets: readonly string[];
-  readonly observer: Observer;
 
   /** Requests to its models, and complete replies. */
   requests = 0;
@@ -37,33 +35,30 @@ export class CellState {
   #matched = 0;
 
   constructor(
-    planned: PlannedCell,
-    plan: Plan,
-    link: Pick<CellState, 'cell' | 'parent' | 'path' | 'salt' | 'secrets'>,
+    birth: Birth,
+    parent: CallCell | null,
+    state: Pick<CallCell, 'planned' | 'plan' | 'path' | 'salt' | 'secrets'>,
   ) {
-    this.planned = planned;
-    this.plan = plan;
-    this.cell = link.cell;
-    this.parent = link.parent;
-    this.path = link.path;
-    this.salt = link.salt;
-    this.secrets = link.secrets;
-    this.observer = new Observer(planned.testAgent.sentTools);
-  }
-
-  get place(): string {
-    return this.planned.place;
+    super(birth, state.planned.place, parent, state.planned.testAgent.sentTools);
+    this.planned = state.planned;
+    this.plan = state.plan;
+    this.path = state.path;
+    this.salt = state.salt;
+    this.secrets = state.secrets;
   }
 
   /** Finds the call that begins now. */
   matchCall(args: string): ObservedCall | undefined {
     const fits = ({ input }: ObservedCall): boolean => args.slice(0, comparedMax) === input.slice(0, comparedMax);
-    for (let index = this.#matched; index < this.calls.length; index++)
-      if (fits(this.calls[index]!)) {
-        this.#matched = index + 1;
-        return this.calls[index];
-      }
-    return undefined;
+    const index = this.calls.findIndex((call, at) => at >= this.#matched && fits(call));
+    if (index >= 0) this.#matched = index + 1;
+    return this.calls[index];
+  }
+
+  /** Whether the cell, or one above it, is an extra child of a varied cell and so part of its private work. */
+  isPrivateHelper(isVaried: (state: CallCell) => boolean): boolean {
+    if (this.parent === null) return false;
+    return (this.planned.isExtra && isVaried(this.parent)) || this.parent.isPrivateHelper(isVaried);
   }
 }
 
