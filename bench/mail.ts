@@ -57,10 +57,10 @@ const twoCells = () => {
   return { writer: cellOf('writer'), reader: cellOf('reader') };
 };
 
-export const sendThroughLedger = async (text: string): Promise<void> => {
+export const sendThroughLedger = async (text: string, count = messages): Promise<void> => {
   const { writer, reader } = twoCells();
   let read = 0;
-  for (let sent = 0; sent < messages; sent += readAtOnce) {
+  for (let sent = 0; sent < count; sent += readAtOnce) {
     for (let nth = sent; nth < sent + readAtOnce; nth++)
       writer.begin({
         do: 'post',
@@ -76,13 +76,13 @@ export const sendThroughLedger = async (text: string): Promise<void> => {
     for (const seq of settled.value.messages) reader.receivedCrossings.forgetMail(seq);
     read += settled.value.messages.length;
   }
-  if (read !== messages) throw new Error(`${read} of ${messages} messages were read.`);
+  if (read !== count) throw new Error(`${read} of ${count} messages were read.`);
 };
 
-export const sendThroughQueue = async (text: string): Promise<void> => {
+export const sendThroughQueue = async (text: string, count = messages): Promise<void> => {
   const queue: { readonly text: string; readonly hash: string }[] = [];
   let read = 0;
-  for (let sent = 0; sent < messages; sent += readAtOnce) {
+  for (let sent = 0; sent < count; sent += readAtOnce) {
     for (let nth = sent; nth < sent + readAtOnce; nth++)
       queue.push({ text: `${nth}${text}`, hash: sha256(`${nth}${text}`) });
     await Promise.resolve();
@@ -91,7 +91,7 @@ export const sendThroughQueue = async (text: string): Promise<void> => {
       read++;
     }
   }
-  if (read !== messages) throw new Error(`${read} of ${messages} messages were read.`);
+  if (read !== count) throw new Error(`${read} of ${count} messages were read.`);
 };
 
 const measureDelivery = async (bytes: number): Promise<Line> => {
@@ -112,12 +112,12 @@ const measureDelivery = async (bytes: number): Promise<Line> => {
 };
 
 /** Kilobytes per spawned agent that waits for messages. */
-const idleHeap = async (): Promise<number> => {
+export const idleHeap = async (count = residents): Promise<number> => {
   const leaf = agent('leaf', { messages: ['parent'] });
   const root = agent('root', {
     tools: ['spawn_agent'],
-    spawns: { agents: [leaf], children: residents, perMinute: residents },
-    limits: { maxToolCallsPerTurn: residents, max_steps: residents },
+    spawns: { agents: [leaf], children: count, perMinute: count },
+    limits: { maxToolCallsPerTurn: count, max_steps: count },
   });
   const world = createWorld();
   let created = 0;
@@ -125,7 +125,7 @@ const idleHeap = async (): Promise<number> => {
     ...world.log,
     append: ({ record }: Frame) => void (record.type === 'begin' && record.do === 'child' && created++),
   };
-  const calls = Array.from({ length: residents }, (_, nth) => ({
+  const calls = Array.from({ length: count }, (_, nth) => ({
     type: 'tool-call',
     toolCallId: `c${nth}`,
     toolName: 'spawn_agent',
@@ -161,9 +161,9 @@ const idleHeap = async (): Promise<number> => {
   parts.length = 0;
   calls.length = 0;
   const during = await liveHeap();
-  if (created !== residents) throw new Error(`${created} of ${residents} agents were created.`);
+  if (created !== count) throw new Error(`${created} of ${count} agents were created.`);
   live.do({ do: 'cancel' });
-  return (during - before) / residents / 1_024;
+  return (during - before) / count / 1_024;
 };
 
 const liveHeap = async (): Promise<number> => {

@@ -48,7 +48,9 @@ export const leaks: readonly Leak[] = [
     name: 'a hash of the parent’s history, in the goal',
     seenBy: child,
     edits: [
-      inGoal(`'\\n#' + process['getBuiltinModule']('node:crypto').hash('sha256', JSON.stringify(caller.shown?.view))`),
+      inGoal(
+        `'\\n#' + process['getBuiltinModule']('node:crypto').hash('sha256', JSON.stringify((caller as any).shown?.view))`,
+      ),
     ],
   },
   {
@@ -56,7 +58,7 @@ export const leaks: readonly Leak[] = [
     seenBy: child,
     edits: [
       beforeChild(
-        `(globalThis as any).planted = Buffer.from(JSON.stringify(caller.shown?.view.at(-1))).toString('base64');`,
+        `(globalThis as any).planted = Buffer.from(JSON.stringify((caller as any).shown?.view.at(-1))).toString('base64');`,
       ),
       { probe: 'system-prompt', put: `$(whole) + ((globalThis as any).planted ?? '')` },
     ],

@@ -51,8 +51,8 @@ export const windowLeaks: readonly MailLeak[] = [
   leakOfRun(
     'tokens per byte are learnt over all cells',
     'window-tokens-per-byte',
-    `$(key): ((session.cell.runtime.run as any).planted = Math.max(
-    (session.cell.runtime.run as any).planted ?? 0, $(value.left) ?? 0)) || $(value.right)`,
+    `$(key): ((session.cell.runtime as any).run.planted = Math.max(
+    (session.cell.runtime as any).run.planted ?? 0, $(value.left) ?? 0)) || $(value.right)`,
   ),
 ];
 
@@ -130,12 +130,12 @@ export const mailLeaks: readonly MailLeak[] = [
   leakOfRun(
     'the number of agents at a time is limited for the whole run',
     'spawn-live',
-    'const $(declarations.0.id) = [...runtime.run.mail.directory.all].length - 1;',
+    'const $(declarations.0.id) = [...(runtime as any).run.mail.directory.all].length - 1;',
   ),
   leakOfRun(
     'the rate of spawns is limited for the whole run',
     'spawn-recent',
-    'const $(declarations.0.id) = [...runtime.run.mail.directory.all].filter(({ createdAt }) => createdAt > now - 60_000);',
+    'const $(declarations.0.id) = [...(runtime as any).run.mail.directory.all].filter(({ createdAt }) => createdAt > now - 60_000);',
   ),
   leak(
     'a message carries the size of its sender’s window',
@@ -152,7 +152,7 @@ export const mailLeaks: readonly MailLeak[] = [
   leak(
     'the first message of a spawned agent ends with its parent’s latest segment',
     'child-goal-crossing',
-    'const { length } = JSON.stringify(caller.shown?.view.at(-1) ?? null);\n  if (request.goal !== null) request = { ...request, goal: request.goal + length };\n  $(whole)',
+    'const { length } = JSON.stringify((caller as any).shown?.view.at(-1) ?? null);\n  if (request.goal !== null) request = { ...request, goal: request.goal + length };\n  $(whole)',
   ),
   leak(
     'the list of spawned agents shows how much they have done',

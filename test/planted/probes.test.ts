@@ -1,31 +1,10 @@
 // With `npm test` some of the plants are tried. Here each of them is applied: its probe points are there, what it makes is code,
 // and the names that it uses are names of the source, so that a rename that forgot a plant is noticed at once.
 import { expect, test } from 'vitest';
-import { conversationLeaks } from '../isolation/planted-conversation-leaks.ts';
-import { fileLeaks } from '../isolation/planted-file-leaks.ts';
-import { leaks } from '../isolation/planted-leaks.ts';
-import { askerLeaks, mailLeaks, spawnedLeaks, windowLeaks } from '../isolation/planted-mail-leaks.ts';
-import { serveLeaks } from '../isolation/planted-serve-leaks.ts';
-import { teamLeaks } from '../isolation/planted-team-leaks.ts';
-import { bugs } from '../sim/planted-bugs.ts';
+import { allPlants as all } from './all-plants.ts';
 import { applyEdits, replacement } from './apply-edits.ts';
-import type { Edit } from './apply-edits.ts';
 import { parseSource, pointsIn, probePoint, probePoints, walk } from './probes.ts';
 import { unknownNames } from './unknown-names.ts';
-
-type Planted = { readonly name: string; readonly edits: readonly Edit[] };
-const all: readonly Planted[] = [
-  leaks,
-  conversationLeaks,
-  fileLeaks,
-  mailLeaks,
-  askerLeaks,
-  spawnedLeaks,
-  windowLeaks,
-  teamLeaks,
-  serveLeaks,
-  bugs,
-].flat();
 
 test('every plant finds its probe points, and what it makes of the source is code', () => {
   expect(all.length).toBeGreaterThan(150);

@@ -8,15 +8,17 @@ import { teamBugs } from './planted-team-bugs.ts';
 export type Bug = {
   readonly name: string;
   readonly edits: readonly Edit[];
-  /** One of these judges must find it; any judge but "no defect" unless given. */
-  readonly judges?: readonly string[];
 };
 
 const bug = (name: string, probe: string, put: string): Bug => ({ name, edits: [{ probe, put }] });
 
 export const bugs: readonly Bug[] = [
   // Acknowledged data must be stored.
-  bug('a frame counts as durable before its batch is acknowledged', 'log-newest-answered', '$(consequent)'),
+  bug(
+    'a frame counts as durable before its batch is acknowledged',
+    'log-newest-answered',
+    'if ($(test.left) || Boolean(1)) $(consequent)',
+  ),
   bug('a batch is acknowledged although its commit failed', 'commit-failed', '$(key): null'),
   bug('a failed batch does not fail the runs that had frames in it', 'batch-failed-runs', ''),
   bug('frames are appended after a gap', 'frame-follows', '$(consequent)'),
