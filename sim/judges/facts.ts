@@ -1,11 +1,11 @@
 // The facts of a run's log for judges: computed from the frames, without code of the runtime.
 import type { CellId } from '#base';
-import type { Attempt, Birth, FrameRecord, Outcome } from '#contracts';
+import type { Attempt, Birth, RecordOf, Outcome } from '#contracts';
 import { rebuiltPrompts } from './prompt-parts.ts';
 import type { DiskLengths, History, ModelCall, RunHistory, ToolCall } from '../history.ts';
 
-export type Begin = Extract<FrameRecord, { type: 'begin' }>;
-export type Settle = Extract<FrameRecord, { type: 'settle' }>;
+export type Begin = RecordOf<'begin'>;
+export type Settle = RecordOf<'settle'>;
 
 export type OperationFacts = {
   readonly cell: CellFacts;

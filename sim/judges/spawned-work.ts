@@ -1,7 +1,7 @@
 // Work of spawned agents is finished, or their parent is not `completed` and names them. What they wrote goes no further than to
 // whoever asked for the run.
 import type { CellId } from '#base';
-import type { Envelope, Frame, FrameRecord, Outcome } from '#contracts';
+import type { Envelope, Frame, RecordOf, Outcome } from '#contracts';
 import type { RunHistory } from '../history.ts';
 import { runFacts } from './facts.ts';
 import type { CellFacts } from './facts.ts';
@@ -75,7 +75,7 @@ const judgeEnd = (run: RunHistory, { birth, operations, outcome, endedIn }: Cell
 };
 
 /** Whether agents were asked to finish. If all had ended, only the words that were not read are recorded. */
-const hasAsked = ({ name, value }: Extract<FrameRecord, { type: 'post' }>): boolean =>
+const hasAsked = ({ name, value }: RecordOf<'post'>): boolean =>
   name === 'mail:close' && (value as { readonly asked: readonly CellId[] } | undefined)?.asked.length !== 0;
 
 /** An agent that never had work has nothing to finish. */

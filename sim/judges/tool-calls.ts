@@ -1,5 +1,5 @@
 // The tool calls of a turn's root cell whose results its model was shown, worked out from its log without code of the runtime.
-import type { Frame, FrameRecord, ToolResultValue } from '#contracts';
+import type { Frame, RecordOf, ToolResultValue } from '#contracts';
 
 /** `text` is empty if the call failed. */
 export type ShownToolCall = { readonly text: string; readonly call: { readonly name: string; readonly failed?: true } };
@@ -7,7 +7,7 @@ export type ShownToolCall = { readonly text: string; readonly call: { readonly n
 /** By the frame of the request that showed them. Calls of other agents are not included. */
 export const toolCallsIn = (frames: readonly Frame[]): ReadonlyMap<Frame, readonly ShownToolCall[]> => {
   const names = new Map<number, string>();
-  const settled = new Map<number, Extract<FrameRecord, { type: 'settle' }>>();
+  const settled = new Map<number, RecordOf<'settle'>>();
   const shown = new Map<Frame, readonly ShownToolCall[]>();
   for (const frame of frames) {
     const { cell, record, attempt } = frame;

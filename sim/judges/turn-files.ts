@@ -1,6 +1,6 @@
 // The files and outputs of a turn's root cell, worked out from its log without code of the runtime.
 import { sha256 } from '#base';
-import type { Frame, FrameRecord, ModelReply, ToolResultValue } from '#contracts';
+import type { Frame, RecordOf, ModelReply, ToolResultValue } from '#contracts';
 
 export type FileFacts = { readonly bytes: number; readonly sha256: string };
 
@@ -14,7 +14,7 @@ export type FileCall = {
   readonly content: string;
   readonly beganIn: number;
   settledIn: number;
-  settle: Extract<FrameRecord, { type: 'settle' }> | undefined;
+  settle: RecordOf<'settle'> | undefined;
 };
 
 /** What a turn took over, according to its first frame. */

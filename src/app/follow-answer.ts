@@ -2,7 +2,7 @@
 import type { CellId, ErrorCode } from '#base';
 import { decodeMail } from '#contracts';
 import type { Answer, DeadLetter, Frame, Mail, Status } from '#contracts';
-import { followMail } from '#core/events';
+import { followMessageStates } from '#core/events';
 import type { FrameFold } from './frame-reader.ts';
 
 /** Why no answer will come. */
@@ -15,7 +15,7 @@ export type AnswerFold = FrameFold<Answer | NoAnswerReason> & {
 
 /** `message`: the message id; null: the message that the run was spawned with. */
 export const followAnswer = (message: string | null): AnswerFold => {
-  const mail = followMail();
+  const mail = followMessageStates();
   let [reader, isRead]: [CellId | null, boolean] = [null, false];
   return {
     get isMessageKnown() {

@@ -7,7 +7,7 @@ import { closeSync, constants, lstatSync, mkdirSync, openSync, writeSync } from 
 import { join } from 'node:path';
 import { errorCatalogue, isName, unknownKind } from '#base';
 import type { CellId, Failure, Json, JsonObject, RunId } from '#base';
-import type { Frame, FrameRecord, StoredOutput } from '#contracts';
+import type { Frame, RecordOf, StoredOutput } from '#contracts';
 import { minimalArgs } from './minimal-args.ts';
 import { openMailFold } from './received-mail.ts';
 import { firstChars, findGoal } from './run-facts.ts';
@@ -59,7 +59,7 @@ export const openStepFold = (): StepFold => {
 };
 
 /** A post begins and settles in one record. */
-const postFile = (frame: Frame, record: Extract<FrameRecord, { type: 'post' }>): readonly StepFile[] => {
+const postFile = (frame: Frame, record: RecordOf<'post'>): readonly StepFile[] => {
   const { op, name, about, ok, value, failure } = record;
   const step = beginStep(frame, { type: 'begin', op, do: 'step', name, about });
   return step === undefined ? [] : endTool(frame, step, { type: 'settle', op, ok, value, failure });
@@ -82,8 +82,8 @@ export const writeStepFile = (
   }
 };
 
-type Begin = Extract<FrameRecord, { type: 'begin' }>;
-type Settle = Extract<FrameRecord, { type: 'settle' }>;
+type Begin = RecordOf<'begin'>;
+type Settle = RecordOf<'settle'>;
 
 type Step = {
   readonly no: number;

@@ -5,7 +5,7 @@
 //       it.
 import { unknownKind, zeroHash } from '#base';
 import type { CellId, Hash } from '#base';
-import type { Amounts, Birth, Frame, FrameRecord, SegmentRecord, WindowLimit } from '#contracts';
+import type { Amounts, Birth, Frame, FrameRecord, RecordOf, SegmentRecord, WindowLimit } from '#contracts';
 import { inheritedBy, writtenFiles } from '#core/audit';
 import { applyViewChange } from '#core/events';
 
@@ -150,7 +150,7 @@ export const checkpointFiles = (frames: readonly Frame[]): readonly FileView[] =
   ];
 };
 
-const addCost = (cell: CellDraft, { cost, uncertain }: Extract<FrameRecord, { type: 'settle' }>): void => {
+const addCost = (cell: CellDraft, { cost, uncertain }: RecordOf<'settle'>): void => {
   cell.uncertain += uncertain?.tokens ?? 0;
   if (cost === undefined) return;
   cell.tokens += cost.usage.inputTokens + cost.usage.outputTokens;

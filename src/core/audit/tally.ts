@@ -1,8 +1,8 @@
 // Counts what a cell used, from its frames. Money is in whole nano-dollars, so that sums are exact.
-import type { Amounts, FrameRecord, Spent } from '#contracts';
+import type { Amounts, RecordOf, Spent } from '#contracts';
 
-export type BeginFrameRecord = Extract<FrameRecord, { type: 'begin' }>;
-export type SettleFrameRecord = Extract<FrameRecord, { type: 'settle' }>;
+export type BeginFrameRecord = RecordOf<'begin'>;
+export type SettleFrameRecord = RecordOf<'settle'>;
 
 export type Tally = {
   inputTokens: number;

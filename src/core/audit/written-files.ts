@@ -7,7 +7,7 @@
 //   written-files-never-throw. Whatever the log contains; and nothing is guessed: an undeterminable write is a problem.
 import { sha256, utf8Bytes } from '#base';
 import type { CellId, Hash, Json, JsonObject } from '#base';
-import type { Birth, Frame, FrameRecord, ModelReply, ReplyPart, ToolSchema } from '#contracts';
+import type { Birth, Frame, RecordOf, ModelReply, ReplyPart, ToolSchema } from '#contracts';
 
 export type WrittenFile = {
   /** The operation that wrote it. */
@@ -44,8 +44,8 @@ export const writtenFiles = (frames: readonly Frame[]): ReadonlyMap<CellId, Cell
 };
 
 type Call = Extract<ReplyPart, { type: 'call' }>;
-type Begin = Extract<FrameRecord, { type: 'begin' }>;
-type Settle = Extract<FrameRecord, { type: 'settle' }>;
+type Begin = RecordOf<'begin'>;
+type Settle = RecordOf<'settle'>;
 
 type Write = {
   readonly op: number;

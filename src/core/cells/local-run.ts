@@ -250,8 +250,8 @@ export class LocalRun {
   /** Nothing is kept about mail before a cell is created that it can reach. */
   #nextMail(frame: Frame<Crossed>): void {
     const birth = frame.record.type === 'open' || frame.record.type === 'begin' ? frame.record.birth : undefined;
-    if (birth !== undefined && hasMailbox(birth, this.definitionOf(birth.digest))) this.mail.next(frame, this);
-    else this.#mail?.next(frame, this);
+    if (birth !== undefined && hasMailbox(birth, this.definitionOf(birth.digest))) this.mail.fold.next(frame, this);
+    else this.#mail?.fold.next(frame, this);
   }
 
   #load({ frames }: RecordedRun): void {
@@ -262,7 +262,6 @@ export class LocalRun {
     for (const frame of restored) {
       this.#latest = Math.max(this.#latest, frame.at);
       this.#nextFrame = frame.no + 1;
-      if (frame.links !== undefined) for (const link of frame.links) this.door.load(link);
       if (frame.definitions !== undefined) definitions.push(...frame.definitions);
       this.#accounts.next(frame);
       // probe: mail-load

@@ -1,4 +1,4 @@
-// How the cells of a run follow its log: a resumed run goes on where the log ends, a replay (`ReplayComparison`) only compares.
+// How the cells of a run follow its log: a resumed run continues where the log ends, a replay (`ReplayComparison`) only compares.
 import { CloisterError } from '#base';
 import type { CellId, Failure, Hash } from '#base';
 import type { Amounts, Attempt, Frame, FrameRecord, Operation, ReceiveOperation, RecordOf } from '#contracts';
@@ -16,9 +16,9 @@ import type { InFlightOperation, SettleExtras, StepCell } from './step-runner.ts
 export interface LogFollower {
   /** Whether the log is only repeated: nothing is written, and no mail is delivered. */
   readonly onlyRepeats: boolean;
-  /** Compares an operation that a cell begins with the recorded one. False: the cell cannot go on as recorded. */
+  /** Compares an operation that a cell begins with the recorded one. False: the cell cannot continue as recorded. */
   follow(cell: FollowingCell, started: InFlightOperation, frame: BeginFrame, extras: CellFrameExtras): boolean;
-  /** Goes on with an operation that was followed. A settled one has its settlement from the log. */
+  /** Continues an operation that was followed. A settled one has its settlement from the log. */
   continueOperation(cell: FollowingCell, started: InFlightOperation, frame: BeginFrame): void;
   /** Whether an operation that is not in the log can begin. If not, it never settles. */
   mayBegin(cell: FollowingCell, started: InFlightOperation): boolean;

@@ -1,7 +1,5 @@
-// Mail delivery of one run: puts the messages in a frame into their recipients' mailboxes.
+// Mail delivery of one run: gives live cells what a frame brings them, and wakes those that wait for it.
 //
-//   mailbox-holds-what-is-logged. A mailbox holds only what is in the log: a message is put there when its frame is written,
-//       in the order of frames.
 //   reader-woken-after-call. Its reader is woken after the call that wrote the frame has returned, in the order of frames.
 //   mail-addressed-to-a-cell. A message never reaches a cell that has ended, or a later cell with the same name.
 import type { CellId } from '#base';
@@ -10,7 +8,7 @@ import type { Agent, Crossed, Frame } from '#contracts';
 import { Directory, isMessage } from '#core/bus';
 import type { CrossingMoment, Door } from '#core/crossings';
 import { followMailDirectory } from '#core/events';
-import type { MailDirectoryFold, RunDefinitions } from '#core/events';
+import type { MailDirectoryFold } from '#core/events';
 import { DeliveryQueue } from './delivery-queue.ts';
 import type { ReceivedCrossings } from './received-crossings.ts';
 
@@ -31,6 +29,8 @@ const receive = ({ receivedCrossings }: MailAddress, crossed: Crossed, frame: Fr
 
 export class MailDelivery {
   readonly directory: Directory;
+  /** Who can receive mail, and their mailboxes. */
+  readonly fold: MailDirectoryFold;
   readonly #addresses = new Map<CellId, MailAddress>();
   /** For cells that a resumed run knows from its log and has not reached yet. */
   #kept: Map<CellId, readonly KeptCrossing[]> | null = null;
@@ -40,14 +40,13 @@ export class MailDelivery {
   readonly outsideTopics = new Set<string>();
 
   readonly #door: Door;
-  readonly #fold: MailDirectoryFold;
   readonly #queue = new DeliveryQueue();
   readonly #idleCheck = { serve: (): void => this.#checkIdle() };
 
   constructor(door: Door) {
     this.#door = door;
     this.directory = new Directory(door, this.#queue);
-    this.#fold = followMailDirectory(this.directory);
+    this.fold = followMailDirectory(this.directory);
   }
 
   /** A cell that mail can reach has come to life. */
@@ -66,11 +65,6 @@ export class MailDelivery {
   /** Null until a resumed run has reached the cell. */
   agentOf(cell: CellId): Agent | null {
     return this.#addresses.get(cell)?.agent ?? null;
-  }
-
-  /** Applies the next frame of the run. */
-  next(frame: Frame<Crossed>, run: RunDefinitions): void {
-    this.#fold.next(frame, run);
   }
 
   /** Hands the live cells what a frame that was just written brings them. */

@@ -6,6 +6,7 @@ import type {
   Amounts,
   Cost,
   FrameRecord,
+  RecordOf,
   LiveEvent,
   Operation,
   Redact,
@@ -29,7 +30,7 @@ export type InFlightOperation<O extends Operation = Operation> = {
   stop: ((failure: Failure) => void) | undefined;
 };
 
-export type SettleExtras = Pick<Extract<FrameRecord, { type: 'settle' }>, 'ended' | 'cost' | 'uncertain'>;
+export type SettleExtras = Pick<RecordOf<'settle'>, 'ended' | 'cost' | 'uncertain'>;
 
 /** What a step needs from its cell. */
 export type StepCell = {

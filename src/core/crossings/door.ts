@@ -9,7 +9,7 @@
 //       decision that throws is a refusal.
 import type { CellId } from '#base';
 import type { Crossed, Crossing, CrossingEnd, CrossingKind, CrossingRefusal, Frame, GrantName } from '#contracts';
-import type { LedgerLink, RefusalReason } from '#contracts';
+import type { RefusalReason } from '#contracts';
 import { Ledger } from './ledger.ts';
 import type { SealedEntries, UnsealedEntries } from './ledger.ts';
 import { policy } from './policy.ts';
@@ -91,12 +91,7 @@ export class Door {
     this.#ledger.discard();
   }
 
-  /** On resume: continues from a recorded link. */
-  load(link: LedgerLink): void {
-    this.#ledger.load(link);
-  }
-
-  /** On resume: a recorded frame with its contents as crossings. Each must be what its ledger entry says. */
+  /** On resume: continues the ledger with a recorded frame. Returns the frame with its contents as crossings. */
   restore(frame: Frame): Frame<Crossed> {
     return this.#ledger.restore(frame);
   }

@@ -55,9 +55,13 @@ export class Ledger {
       throw new CloisterError('defect', `Content was put into ${cell} that did not cross into it.`);
   }
 
-  /** On resume: a recorded frame with its contents as crossings. Each must be what its ledger entry says. */
+  /**
+   * On resume: continues with a recorded frame. Its links must follow from those before, and each content must be what its entry
+   * says. Returns the frame with its contents as crossings.
+   */
   restore(frame: Frame): Frame<Crossed> {
     const { links, contents, ...rest } = frame;
+    for (const link of links ?? []) this.#continueChain(link, frame.no);
     if (contents === undefined) return frame as Frame<never>;
     const crossed = contents.map((content) => {
       const entries = links?.find(({ cell }) => cell === content.cell)?.entries;
@@ -96,17 +100,22 @@ export class Ledger {
     this.#contents = noContents;
   }
 
-  /** On resume: continues from a recorded link. */
-  load(link: LedgerLink): void {
-    const chain = this.#getChain(link.cell);
-    chain.hash = link.hash;
-    chain.seq = (link.entries.at(-1)?.seq ?? -1) + 1;
-  }
-
   /** For a cell that has ended and will not write again. */
   forget(cell: CellId): void {
     if (this.#chains instanceof Map) this.#chains.delete(cell);
     else this.#chains = this.#chains.filter((chain) => chain.cell !== cell);
+  }
+
+  #continueChain({ cell, previous, entries, hash }: LedgerLink, frame: number): void {
+    const chain = this.#getChain(cell);
+    const isNumbered = entries.every((entry, index) => entry.seq === chain.seq + index);
+    if (!isNumbered || previous !== chain.hash || hash !== linkHash(previous, entries))
+      throw new CloisterError(
+        'store_damaged',
+        `Frame ${frame}: the ledger of ${cell} does not continue its hash chain.`,
+      );
+    chain.hash = hash;
+    chain.seq += entries.length;
   }
 
   #append(way: 'in' | 'out', end: CrossingEnd, other: CrossingEnd, decision: Decision): number | undefined {

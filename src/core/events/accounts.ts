@@ -5,7 +5,7 @@
 //   the order in which operations request their holds again after a crash is in no record.
 import { unknownKind } from '#base';
 import type { CellId } from '#base';
-import type { Birth, Frame, FrameRecord } from '#contracts';
+import type { Birth, Frame, RecordOf } from '#contracts';
 import { Account } from './account.ts';
 
 /** The wait of a session that has answered, for the work of the agents that it spawned. */
@@ -75,7 +75,7 @@ export class Accounts {
     for (const account of this.#all()) account.loseHolds();
   }
 
-  #begin(account: Account | undefined, record: Extract<FrameRecord, { type: 'begin' }>): Account | undefined {
+  #begin(account: Account | undefined, record: RecordOf<'begin'>): Account | undefined {
     const { birth, hold, op } = record;
     if (isCountedStep(record)) account?.countStep();
     if (hold !== undefined) account?.beginAttempt(op, hold, record.waits === true);
@@ -108,5 +108,5 @@ const createAccount = ({ caps, floor }: Birth, parent: Account | null): Account 
 };
 
 /** A step that counts for the limit of steps. */
-export const isCountedStep = ({ about }: Pick<Extract<FrameRecord, { type: 'begin' }>, 'about'>): boolean =>
+export const isCountedStep = ({ about }: Pick<RecordOf<'begin'>, 'about'>): boolean =>
   typeof about?.['step'] === 'number';

@@ -4,7 +4,7 @@ export { Accounts, spawnedWaitName } from './accounts.ts';
 export { amountText, shortageText } from './budget-shortage.ts';
 export { followMailDirectory, hasMailbox } from './mail-directory.ts';
 export type { MailDirectoryFold, RunDefinitions } from './mail-directory.ts';
-export { followMail, readRunMail } from './mail-states.ts';
+export { followMessageStates, readRunMail } from './mail-states.ts';
 export { projectEvents } from './project-events.ts';
 export { protocolEvents } from './protocol-events.ts';
 export { reportRun } from './report-run.ts';

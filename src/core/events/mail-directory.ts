@@ -1,6 +1,7 @@
 // Who can receive mail in a run, their subscriptions and their mailboxes: one fold over its frames, live and on resume.
 //
-//   A mailbox holds only what is in the log: what a frame brings is put there when the frame is written, in the order of frames.
+//   mailbox-holds-what-is-logged. A mailbox holds only what is in the log: a message is put there when its frame is written,
+//       in the order of frames.
 import { unknownKind } from '#base';
 import type { CellId, Hash, Json } from '#base';
 import type { AgentDefinition, BeginKind, Birth, Crossed, Frame, ReceiveResult, RecordOf } from '#contracts';

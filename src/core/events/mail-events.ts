@@ -2,9 +2,9 @@
 import { decodeMail } from '#contracts';
 import type { CrossingKind, Frame } from '#contracts';
 import type { EventBody } from './event-envelope.ts';
-import type { MailFold } from './mail-states.ts';
+import type { MessageFold } from './mail-states.ts';
 
-export const mailEvents = (frame: Frame, mail: MailFold): readonly EventBody[] =>
+export const mailEvents = (frame: Frame, mail: MessageFold): readonly EventBody[] =>
   mail.next(frame).map((report): EventBody => {
     const { id: message, message_type: kind, from, to, agent_id: sender, recipient_id: recipient } = report;
     const { topic, correlation_id: correlation, state: is, reason } = report;

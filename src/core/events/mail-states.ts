@@ -8,7 +8,7 @@ import type {
   DeadReason,
   CrossingEnd,
   Frame,
-  FrameRecord,
+  RecordOf,
   MailReport,
   ReceiveResult,
   Source,
@@ -16,14 +16,14 @@ import type {
 
 type MutableReport = { -readonly [K in keyof MailReport]: MailReport[K] };
 
-export type MailFold = {
+export type MessageFold = {
   /** The messages that changed with this frame, in their new state. */
   next(frame: Frame): readonly MailReport[];
   /** All messages, in log order. */
   all(): readonly MailReport[];
 };
 
-export const followMail = (): MailFold => {
+export const followMessageStates = (): MessageFold => {
   const state: State = {
     reports: [],
     openReports: new Map(),
@@ -210,11 +210,7 @@ const addDeadLetters = (frame: Frame, from: CrossingEnd, value: unknown, state: 
   });
 };
 
-const markDelivered = (
-  frame: Frame,
-  { op, value }: Extract<FrameRecord, { type: 'settle' }>,
-  state: State,
-): readonly MutableReport[] => {
+const markDelivered = (frame: Frame, { op, value }: RecordOf<'settle'>, state: State): readonly MutableReport[] => {
   if (!state.receives.delete(`${frame.cell}/${op}`)) return [];
   const { messages = [], expired = [] } = (value ?? {}) as Partial<ReceiveResult>;
   const expiredReports = expired.flatMap((seq) => {
@@ -295,7 +291,7 @@ const markDead = (
 
 /** Every message of a run. */
 export const readRunMail = (frames: readonly Frame[]): readonly MailReport[] => {
-  const fold = followMail();
+  const fold = followMessageStates();
   for (const frame of frames) fold.next(frame);
   return fold.all();
 };

@@ -18,8 +18,8 @@ import { eventEnvelope } from './event-envelope.ts';
 import { crossingEvents } from './crossing-events.ts';
 import type { EventBody } from './event-envelope.ts';
 import { mailEvents } from './mail-events.ts';
-import { followMail } from './mail-states.ts';
-import type { MailFold } from './mail-states.ts';
+import { followMessageStates } from './mail-states.ts';
+import type { MessageFold } from './mail-states.ts';
 import { followAttempt, startWindow } from './window-states.ts';
 import type { WindowState } from './window-states.ts';
 
@@ -40,7 +40,7 @@ type State = {
   /** Names that differ from the agent's name. */
   readonly names: Map<CellId, string>;
   readonly open: Map<string, OpenOperation>;
-  readonly mail: MailFold;
+  readonly mail: MessageFold;
   readonly tasks: TaskFold;
   /** Only for live cells. */
   readonly windows: Map<CellId, { readonly parent: CellId | null; readonly followed: WindowState }>;
@@ -52,7 +52,7 @@ export const projectEvents = (): EventFold => {
     agents: new Map(),
     names: new Map(),
     open: new Map(),
-    mail: followMail(),
+    mail: followMessageStates(),
     tasks: followTasks(),
     windows: new Map(),
   };

@@ -1,4 +1,5 @@
 // Reports what each cell's model was shown in its newest request, by category, and how its window was reduced before.
+import { unknownKind } from '#base';
 import type { CellId } from '#base';
 import type {
   Attempt,
@@ -6,7 +7,7 @@ import type {
   Category,
   CellWindow,
   Frame,
-  FrameRecord,
+  RecordOf,
   ToolResultValue,
   WindowChange,
   WindowPart,
@@ -38,13 +39,29 @@ const tokensPerByteDefault = 1 / 4;
 
 const watchFrame = (cells: Map<CellId, CellWindowState>, frame: Frame): void => {
   const { record } = frame;
-  if (record.type === 'open') return addCell(cells, record.birth);
   const cell = cells.get(frame.cell);
-  if (record.type === 'begin') {
-    if (record.birth !== undefined) addCell(cells, record.birth);
-    if (cell !== undefined) watchBegin(cells, cell, frame, record);
+  switch (record.type) {
+    case 'open':
+      return addCell(cells, record.birth);
+    case 'begin':
+      if (record.birth !== undefined) addCell(cells, record.birth);
+      return cell && watchBegin(cells, cell, frame, record);
+    case 'settle':
+      return cell && watchSettle(cell, frame, record);
+    case 'post':
+    case 'mail':
+    case 'give':
+    case 'held':
+    case 'again':
+    case 'resume':
+    case 'fork':
+    case 'delivered':
+    case 'cancel':
+    case 'close':
+      return;
+    default:
+      return unknownKind(record, undefined);
   }
-  if (record.type === 'settle' && cell !== undefined) watchSettle(cell, frame, record);
 };
 
 const addCell = (cells: Map<CellId, CellWindowState>, birth: Birth): void => {
@@ -64,7 +81,7 @@ const watchBegin = (
   cells: ReadonlyMap<CellId, CellWindowState>,
   cell: CellWindowState,
   { at, attempt }: Frame,
-  { op, name }: Extract<FrameRecord, { type: 'begin' }>,
+  { op, name }: RecordOf<'begin'>,
 ): void => {
   if (name.startsWith('tool:')) cell.tools.set(op, name.slice('tool:'.length));
   if (attempt === undefined) return;
@@ -78,11 +95,7 @@ const watchBegin = (
   cell.newest = attempt;
 };
 
-const watchSettle = (
-  cell: CellWindowState,
-  { at }: Frame,
-  { op, ok, value, cost }: Extract<FrameRecord, { type: 'settle' }>,
-): void => {
+const watchSettle = (cell: CellWindowState, { at }: Frame, { op, ok, value, cost }: RecordOf<'settle'>): void => {
   const attempt = cell.pendingAttempts.get(op);
   cell.pendingAttempts.delete(op);
   const used = cost?.usage.inputTokens ?? 0;

@@ -6,13 +6,13 @@
 //   fork-keeps-definitions. As they were recorded; the amendment is a separate record.
 import { CloisterError, unknownKind } from '#base';
 import type { CellId, RunId } from '#base';
-import type { Amendment, AgentDefinition, BeginKind, ForkOptions, Frame, FrameRecord, GrantName } from '#contracts';
+import type { Amendment, AgentDefinition, BeginKind, ForkOptions, Frame, RecordOf, GrantName } from '#contracts';
 import { replaceContent } from '#core/crossings';
 import { readRecordedRun } from '#core/cells';
 import type { RecordedCell, RecordedRun } from '#core/cells';
 import { framesHash } from './frames-hash.ts';
 
-type BeginFrame = Frame & { readonly record: Extract<FrameRecord, { type: 'begin' | 'post' }> };
+type BeginFrame = Frame & { readonly record: RecordOf<'begin' | 'post'> };
 
 /** Where a run is cut: before this frame, in a cell of this agent. */
 type Cut = { readonly at: string; readonly frame: number; readonly agent: string; readonly child: boolean };

@@ -1,10 +1,10 @@
 // Shows a session its mail. Each message is shown once.
 import { decodeMail } from '#contracts';
-import type { Source } from '#contracts';
+import type { CrossingEnd, Mail, Source } from '#contracts';
 import { isLongMail, mailOutputName, mailBody } from '#core/rules';
 import type { ResolvedSource } from '#core/rules';
 import { mailBytesMax } from './send-mail.ts';
-import type { Asker, DeferredMessage, Session } from './state.ts';
+import type { Session } from './state.ts';
 
 export const crossingAt = ({ cell }: Session, seq: number): Extract<ResolvedSource, { from: 'crossing' }> => {
   const { kind, content } = cell.runtime.received.at(seq)!;
@@ -24,9 +24,10 @@ export const showMail = (session: Session, seqs: readonly number[]): void => {
     // probe: mail-show
     window.add({ rule: 'mail@1', of, with: [shownMax, nth] }, 'DIALOG');
   }
-  const newest = askersOf(session, seqs).at(-1);
+  const mail = decodeReceived(session, seqs);
+  const newest = mail.findLast(isAsking);
   session.asker = newest === undefined ? null : { from: newest.from, id: newest.id };
-  noteReads(session, seqs);
+  noteReads(session, mail);
   for (const seq of seqs) cell.runtime.received.forgetMail(seq);
 };
 
@@ -47,32 +48,30 @@ export const showDeferred = (session: Session): void => {
  * this work. A person's message is answered with the next work, because an agent cannot write to a person otherwise.
  */
 export const noteMailRead = (session: Session, seqs: readonly number[]): void => {
-  for (const { seq, from, id, chain } of askersOf(session, seqs)) {
+  const mail = decodeReceived(session, seqs);
+  for (const { seq, from, id, chain } of mail.filter(isAsking)) {
     // probe: mail-read-asker
     if (from === session.asker?.from) session.asker = { from, id };
     else if (from === 'outside') session.deferred = [...session.deferred, { seq, id, chain }];
   }
   // probe: mail-read-chain
-  noteReads(session, seqs);
+  noteReads(session, mail);
 };
+
+type ReceivedMail = Mail & { readonly seq: number; readonly from: CrossingEnd };
+
+/** The mail among these, without the results of children. */
+const decodeReceived = ({ cell }: Session, seqs: readonly number[]): readonly ReceivedMail[] =>
+  seqs.flatMap((seq): readonly ReceivedMail[] => {
+    const { kind, from, content } = cell.runtime.received.at(seq)!;
+    return kind === 'result' ? [] : [{ ...decodeMail(content), seq, from }];
+  });
 
 /** What the session writes from now on is in the chain of what it has read. The result of a child belongs to no chain. */
-const noteReads = (session: Session, seqs: readonly number[]): void => {
-  for (const seq of seqs) {
-    const { kind, content } = crossingAt(session, seq);
-    const from = session.cell.runtime.received.at(seq)?.from;
-    if (kind === 'result' || from === undefined) continue;
-    const { chain } = decodeMail(content);
+const noteReads = (session: Session, mail: readonly ReceivedMail[]): void => {
+  for (const { from, chain } of mail)
     session.reads = [...session.reads.filter((read) => read.from !== from), { from, chain, isFollowed: false }];
-  }
 };
 
-/** The senders of plain messages: an answer, a result or a broadcast awaits no reply. */
-const askersOf = (session: Session, seqs: readonly number[]) =>
-  seqs.flatMap((seq): readonly (DeferredMessage & Pick<Asker, 'from'>)[] => {
-    const { kind, content } = crossingAt(session, seq);
-    const from = session.cell.runtime.received.at(seq)?.from;
-    if (kind !== 'message' || from === undefined) return [];
-    const { id, message_type: type, chain } = decodeMail(content);
-    return type === 'message' ? [{ from, id, chain, seq }] : [];
-  });
+/** An answer or a broadcast awaits no reply. */
+const isAsking = ({ message_type: type }: Mail): boolean => type === 'message';

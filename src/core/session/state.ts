@@ -96,7 +96,7 @@ export type Session = {
 };
 
 /** Whom a piece of work is for, and the newest message that it answers; null: the goal. */
-export type Asker = { readonly from: CrossingEnd; readonly id: string | null };
+type Asker = { readonly from: CrossingEnd; readonly id: string | null };
 
 export type DeferredMessage = { readonly seq: number; readonly id: string; readonly chain: string };
 

@@ -4,9 +4,8 @@
 //   tasks-given-id-stays. A missing id is made from the title, and such a task may also be named by its title.
 //   tasks-check-linear. For any list, the time is linear in its tasks and dependencies, and nothing is recursive.
 import { CloisterError } from '#base';
-import { didYouMean } from './nearest-name.ts';
 import { showValue } from '#base/shapes';
-import { TaskProblems } from './problems.ts';
+import { didYouMean, TaskProblems } from './problems.ts';
 import { parseTask } from './read-task.ts';
 import type { TaskDraft, ParsedTask, TaskLimits } from './read-task.ts';
 import { createIdAllocator, isTaskId, slugify } from './task-ids.ts';

@@ -1,4 +1,5 @@
 // Collects the problems of a task list: the first ten, and the number of the others.
+import { nearestName } from '#base';
 
 const problemsMax = 10;
 
@@ -33,3 +34,20 @@ export const joinNames = (names: readonly string[]): string =>
   names.length <= listedMax
     ? names.join(', ')
     : `${names.slice(0, listedMax).join(', ')} and ${names.length - listedMax} more`;
+
+/** Bounds the search in large graphs: a suggestion is only a courtesy. */
+const candidatesMax = 10_000;
+
+/** ` Did you mean …?`, or nothing. */
+export const didYouMean = (name: string, known: Iterable<string>): string => {
+  const near = nearestName(name, firstNames(known));
+  return near === null ? '' : ` Did you mean ${JSON.stringify(near)}?`;
+};
+
+function* firstNames(names: Iterable<string>): Generator<string> {
+  let left = candidatesMax;
+  for (const name of names) {
+    if (left-- === 0) return;
+    yield name;
+  }
+}

@@ -1,9 +1,8 @@
 // Parses one task: its keys and values, without looking at the other tasks.
 import { isObject, utf8Bytes } from '#base';
 import type { MemoryScope, TaskCondition, TaskSpec } from '#contracts';
-import { didYouMean } from './nearest-name.ts';
 import { showValue } from '#base/shapes';
-import { joinNames } from './problems.ts';
+import { didYouMean, joinNames } from './problems.ts';
 import type { ReportTaskProblem } from './problems.ts';
 import { taskIdCharsMax, isTaskId } from './task-ids.ts';
 

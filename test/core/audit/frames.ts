@@ -13,6 +13,7 @@ import type {
   Envelope,
   Frame,
   FrameRecord,
+  RecordOf,
   LedgerEntry,
   LedgerLink,
   Origin,
@@ -117,18 +118,14 @@ export class FrameWriter {
     );
   }
 
-  begin(
-    cell: CellId,
-    record: Omit<Extract<FrameRecord, { type: 'begin' }>, 'type' | 'op'>,
-    extras: Extras = {},
-  ): number {
+  begin(cell: CellId, record: Omit<RecordOf<'begin'>, 'type' | 'op'>, extras: Extras = {}): number {
     const op = this.#operations.get(cell) ?? 0;
     this.#operations.set(cell, op + 1);
     this.write(cell, { type: 'begin', op, ...record }, extras);
     return op;
   }
 
-  settle(cell: CellId, op: number, more: Omit<Extract<FrameRecord, { type: 'settle' }>, 'type' | 'op'>): void {
+  settle(cell: CellId, op: number, more: Omit<RecordOf<'settle'>, 'type' | 'op'>): void {
     this.write(cell, { type: 'settle', op, ...more });
   }
 

@@ -2,7 +2,16 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sha256 } from '#base';
 import type { CellId } from '#base';
-import type { ChildOperation, Crossed, CrossingEnd, CrossingKind, Frame, GrantName, Label } from '#contracts';
+import type {
+  ChildOperation,
+  Crossed,
+  CrossingEnd,
+  CrossingKind,
+  Frame,
+  GrantName,
+  Label,
+  LedgerLink,
+} from '#contracts';
 import { Mailbox } from '#testing/core/bus';
 import { partyOf } from '#core/cells';
 import { Door, replaceContent } from '#core/crossings';
@@ -152,9 +161,10 @@ test('a recorded frame is restored only if its ledger granted that content', () 
     JSON.stringify({ run: 'r', no: 3, at: 0, cell: lead, record: { type: 'cancel' }, ...door.seal() }),
   ) as Frame;
   const [content] = recorded.contents!;
-  const restored = door.restore(recorded).contents!;
+  const resumed = doorOf();
+  const restored = resumed.restore(recorded).contents!;
   expect(restored).toEqual([crossed]);
-  expect(() => door.check(restored[0]!, helper)).not.toThrow();
+  expect(() => resumed.check(restored[0]!, helper)).not.toThrow();
   for (const contents of [
     [{ ...content!, content: 'Stop' }],
     [{ ...content!, seq: 1 }],
@@ -164,7 +174,46 @@ test('a recorded frame is restored only if its ledger granted that content', () 
     [{ ...content!, to: 'child-3' as CellId }],
     [{ ...content!, labels: ['secret' as const] }],
   ])
-    expect(() => door.restore({ ...recorded, contents })).toThrow('its ledger does not have');
+    expect(() => doorOf().restore({ ...recorded, contents })).toThrow('its ledger does not have');
+});
+
+// invariant: ledger-one-link-per-frame
+test('a run whose ledger was changed is not continued: the error names the frame and the cell', () => {
+  const written = doorOf();
+  const frames = [3, 4].map((no) => {
+    crossGoal(written);
+    return {
+      run: 'r',
+      no,
+      at: 0,
+      cell: lead,
+      record: { type: 'cancel' },
+      links: written.seal()!.links,
+    } as unknown as Frame;
+  });
+  const [first, second] = frames as [Frame, Frame];
+  const restoreAll = (all: readonly Frame[]) => {
+    const door = doorOf();
+    for (const frame of all) door.restore(frame);
+    return door;
+  };
+  expect(() => restoreAll(frames)).not.toThrow();
+  const [link] = second.links!;
+  const [entry] = link!.entries;
+  const withLink = (changed: Partial<LedgerLink>): Frame => ({ ...second, links: [{ ...link!, ...changed }] });
+  for (const frame of [
+    withLink({ entries: [{ ...entry!, grant: 'share' }] }),
+    withLink({ entries: [{ ...entry!, verdict: 'no-grant' }] }),
+    withLink({ entries: [] }),
+    withLink({ previous: sha256('other') }),
+    withLink({ hash: sha256('other') }),
+  ])
+    expect(() => restoreAll([first, frame])).toThrow(
+      expect.objectContaining({ code: 'store_damaged', message: expect.stringMatching(/Frame 4\b.*lead-1/u) }),
+    );
+  // A link that is missing, or there twice.
+  expect(() => restoreAll([second])).toThrow('hash chain');
+  expect(() => restoreAll([first, first])).toThrow('hash chain');
 });
 
 const kinds: readonly CrossingKind[] = [

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { defineAgent } from 'cloister';
 import { expectResumable, rehearse } from 'cloister/testkit';
 import type { MakeWorkflow, Script } from 'cloister/testkit';
+import { agent } from '../session/driver.ts';
+import { Stage } from './stage.ts';
 
 const talk = ['send_message', 'receive_message', 'publish', 'subscribe', 'receive_broadcast'] as const;
 const call = (tool: string, args: object = {}) => ({ tool, args: args as any });
@@ -71,4 +73,32 @@ test('a crash after any record of a run with mail loses nothing and repeats noth
   const { records, crashes, outcome } = await expectResumable(workflow);
   expect(outcome).toMatchObject({ status: 'completed' });
   expect(crashes).toBe(records - 1);
+});
+
+test('a resident that was started with a history and no goal is resumed with that history, and no goal', async () => {
+  const history = {
+    conversation: 'plums',
+    leftOut: 0,
+    entries: [{ agent: null, category: 'DIALOG', text: 'The word is plum.' }],
+  } as const;
+  const askAfter = async (crashes: boolean): Promise<string> => {
+    const stage = new Stage([agent('desk')], true, undefined, { goal: null, history });
+    await stage.settle();
+    expect(stage.pending).toEqual([]);
+    if (crashes) await stage.crash();
+    stage.live.do({ do: 'send', text: 'Which word?' });
+    await stage.settle();
+    if (crashes) await stage.crash();
+    const shown = stage.shown('desk');
+    await stage.say('desk', { text: 'Plum.' });
+    stage.live.do({ do: 'finish' });
+    await stage.settle();
+    expect(await stage.live.outcome).toMatchObject({ status: 'completed' });
+    expect(await stage.audit()).toMatchObject({ problems: [], unattributedBytes: 0 });
+    return shown;
+  };
+  const shown = await askAfter(false);
+  expect(shown).toContain('The word is plum.');
+  expect(shown).toContain('Which word?');
+  expect(await askAfter(true)).toBe(shown);
 });

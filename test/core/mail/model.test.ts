@@ -3,7 +3,10 @@
 /* eslint-disable vitest/no-standalone-expect -- commands and hooks of tests that are below */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Agent } from '#contracts';
+import type { CellId, Hash } from '#base';
+import type { Agent, Crossed, Frame, ReceiveResult } from '#contracts';
+import { Directory } from '#core/bus';
+import { followMailDirectory } from '#core/events';
 import { agent } from '../session/driver.ts';
 import { Stage } from './stage.ts';
 
@@ -345,7 +348,63 @@ const commands = [
   fc.constant(checked(new TimeOut())),
 ];
 
+type MailState = readonly { readonly cell: CellId; readonly unread: readonly number[] }[];
+
+const mailState = (directory: Directory): MailState =>
+  [...directory.all].map(({ cell, parent, name, subscriptions, ended, mailbox: { unread, closing } }) => ({
+    cell,
+    parent,
+    name,
+    closing,
+    subscriptions: [...subscriptions],
+    ended: ended.map((one) => one.cell),
+    unread: unread.map(({ seq }) => seq),
+  }));
+
+/** A mailbox hands messages out just before the frame that says so. */
+const withoutHandedOut = (state: MailState, { cell, record }: Frame): MailState => {
+  if (record.type !== 'settle') return state;
+  const { messages = [], expired = [] } = (record.value ?? {}) as Partial<ReceiveResult>;
+  const isKept = (seq: number): boolean => !messages.includes(seq) && !expired.includes(seq);
+  return state.map((one) => (one.cell === cell ? { ...one, unread: one.unread.filter(isKept) } : one));
+};
+
+/** Before each frame, compares the mail of the live run with the fold over the frames in its log. */
+const compareWithLog = (stage: Stage): { compared: number } => {
+  const directory = new Directory({ check: () => undefined });
+  const fold = followMailDirectory(directory);
+  const definitionOf = (digest: Hash) =>
+    stage.frames.flatMap(({ definitions = [] }) => definitions).find((one) => one.digest === digest)?.definition;
+  const counts = { folded: 0, compared: 0 };
+  stage.beforeFrame = (frame) => {
+    for (; counts.folded < stage.frames.length; counts.folded++)
+      fold.next(stage.frames[counts.folded] as Frame<Crossed>, { definitionOf });
+    const logged = withoutHandedOut(mailState(directory), frame);
+    expect(withoutHandedOut(mailState(stage.live.mail.directory), frame)).toEqual(logged);
+    counts.compared++;
+  };
+  return counts;
+};
+
 describe('mail and agent lifetimes', () => {
+  // invariant: mailbox-holds-what-is-logged
+  test('before every frame, the mail of the run is what the fold over its log gives, also after crashes', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.commands(commands, { maxCommands: 60, size: '+1' }), async (sequence) => {
+        const stage = new Stage([team()], false);
+        await stage.settle();
+        const counts = compareWithLog(stage);
+        await fc.asyncModelRun(() => ({ model: new Model(), real: { stage } }), sequence);
+        const { length } = stage.frames;
+        stage.live.do({ do: 'cancel' });
+        await stage.clock.advance(1_000);
+        await stage.live.outcome;
+        expect(counts.compared).toBeGreaterThanOrEqual(stage.frames.length - length);
+      }),
+      { numRuns: 30, endOnFailure: false },
+    );
+  });
+
   test('match a small model, whatever the order of commands, including crashes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.commands(commands, { maxCommands: 80, size: '+1' }), async (sequence) => {

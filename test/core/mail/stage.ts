@@ -3,7 +3,7 @@ import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provid
 import { validate } from '#adapters/schemas';
 import { memoryCellFolders } from '#adapters/cell-folders';
 import type { RunId } from '#base';
-import type { Agent, Frame, RunPorts } from '#contracts';
+import type { Agent, Frame, History, RunPorts } from '#contracts';
 import { auditRun } from '#core/audit';
 import { readRunMail } from '#core/events';
 import { checkResume, resumeRun, startRun } from '#core/orchestration';
@@ -12,6 +12,8 @@ import { countingIds, rehearse, virtualClock } from '#testkit';
 import type { ScriptedReply } from '#testkit';
 
 type OnRequest = (request: { readonly agent: string; readonly options: LanguageModelV4CallOptions }) => void;
+/** What the root starts with. */
+type Beginning = { readonly goal: string | null; readonly history?: History };
 type PendingRequest = { readonly options: LanguageModelV4CallOptions; proceed(): void };
 
 export class Stage {
@@ -19,6 +21,8 @@ export class Stage {
   readonly ids = countingIds();
   readonly agents: readonly Agent[];
   frames: Frame[] = [];
+  /** Called before each frame that is appended, except while a run is being resumed. */
+  beforeFrame: ((frame: Frame) => void) | null = null;
   /** The timers of the current process. */
   timers = new Set<unknown>();
   live: Run;
@@ -27,13 +31,23 @@ export class Stage {
   #firstReply: ((agent: string) => ScriptedReply | null) | null = null;
   /** Incremented by a crash: whatever an earlier process still does has no effect. */
   #incarnation = 0;
+  #isResuming = false;
   readonly #onRequest: OnRequest | undefined;
 
   /** `agents`: the first is the root. */
-  constructor(agents: readonly Agent[], resident: boolean, onRequest?: OnRequest) {
+  constructor(
+    agents: readonly Agent[],
+    resident: boolean,
+    onRequest?: OnRequest,
+    begin: Beginning = { goal: 'Begin.' },
+  ) {
     this.agents = agents;
     this.#onRequest = onRequest;
-    this.live = startRun(agents[0]!, 'Begin.', undefined, this.#world(), resident ? { resident: {} } : {});
+    const { goal, history } = begin;
+    this.live = startRun(agents[0]!, goal, undefined, this.#world(), {
+      history,
+      ...(resident ? { resident: {} } : {}),
+    });
     this.live.outcome.catch(() => undefined);
   }
 
@@ -112,10 +126,12 @@ export class Stage {
     this.#incarnation++;
     this.#pending.clear();
     this.frames = [...this.frames];
+    this.#isResuming = true;
     this.live = resumeRun(
       checkResume([...this.frames], (name) => this.agents.find((agent) => agent.name === name)),
       this.#world(),
     );
+    this.#isResuming = false;
     this.live.outcome.catch(() => undefined);
     await this.settle();
   }
@@ -137,7 +153,11 @@ export class Stage {
     return {
       run: 'c0ffee000001' as RunId,
       log: {
-        append: (frame) => void (isDead() || frames.push(frame)),
+        append: (frame) => {
+          if (isDead()) return;
+          if (!this.#isResuming) this.beforeFrame?.(frame);
+          frames.push(frame);
+        },
         durable: () => undefined,
         close: async () => undefined,
       },
