@@ -153,10 +153,11 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   send(text: string, target: MessageTarget = {}): string {
     checkOptions(target, { to: 'name', topic: 'name' });
-    return this.do({ do: 'send', text, ...target });
+    return this.do({ ...target, do: 'send', text });
   }
 
   async answer(message?: string, options: NonNullable<Parameters<RunSession['answer']>[1]> = {}): Promise<Answer> {
+    if (message !== undefined) checkOptionType('message', message, 'text');
     checkOptions(options, { signal: 'signal', confirm: 'flag' });
     const { signal, confirm = true } = options;
     const isEarly = this.#early?.messages.some(({ id }) => id === message) === true;
@@ -189,8 +190,9 @@ export class LocalRunSession implements TeamSession, RunListener {
     throw new CloisterError(failure?.code ?? 'cell_ended', failure?.detail ? `${detail} ${failure.detail}` : detail);
   }
 
-  ask(text: string, { to }: { readonly to?: string } = {}): Promise<Answer> {
-    return this.answer(this.send(text, to === undefined ? {} : { to }));
+  ask(text: string, options: { readonly to?: string } = {}): Promise<Answer> {
+    checkOptions(options, { to: 'name' });
+    return this.answer(this.send(text, options));
   }
 
   messages(): AsyncIterable<AgentMessage> {
@@ -234,9 +236,8 @@ export class LocalRunSession implements TeamSession, RunListener {
 
   route(from: string, to: string | readonly string[], choice: RouteChoice): number {
     checkOptionType('choice', choice, 'options');
-    // Otherwise a field could turn it into another command.
     checkOptions(choice, routeFields);
-    return this.do({ do: 'route', ...choice, from, to: typeof to === 'string' ? [to] : to });
+    return this.do({ ...choice, do: 'route', from, to: typeof to === 'string' ? [to] : to });
   }
 
   agents(): readonly LiveAgent[] {
@@ -246,7 +247,7 @@ export class LocalRunSession implements TeamSession, RunListener {
   async spawn(request: OutsideSpawn): Promise<StartedAgent> {
     checkOptionType('options', request, 'options');
     checkOptions(request, spawnFields);
-    return this.do({ do: 'spawn', ...request });
+    return this.do({ ...request, do: 'spawn' });
   }
 
   finish(name?: string): void {

@@ -629,6 +629,13 @@ describe('a command that is held as data', () => {
     await started;
     expect(session.agents().map((one) => one.metadata)).toEqual([{}, { role: 'eyes' }]);
     expect(model.requests).toHaveLength(2);
+    // Shows the field only after its fields were checked.
+    let looks = 0;
+    const target = new Proxy(
+      { to: 'lead', do: 'cancel' },
+      { ownKeys: () => ((looks += 1) < 2 ? ['to'] : ['to', 'do']) },
+    );
+    expect((await session.answer(session.send('second', target))).text).toBe('lead heard second');
     await endAndAudit(cloister, session);
   });
 
@@ -648,6 +655,8 @@ describe('a command that is held as data', () => {
       'options_invalid: metadata: expected plain data.',
     );
     expect(await wrong({ do: 'route', to: ['lead'], segments: [1] })).toMatch(/^options_invalid: from: /u);
+    expect(await codeOf(() => session.answer(7 as never))).toBe('options_invalid: message: expected a string; got 7.');
+    expect(await codeOf(() => session.ask('x', { too: 'lead' } as never))).toMatch(/^options_invalid: too: unknown/u);
     await endAndAudit(cloister, session);
   });
 });

@@ -59,7 +59,7 @@ export const buildAgent = (options: AgentOptions, file: string | null, operator:
     caching: options.caching ?? 'none',
     file,
     limits: omitUndefined(options.limits),
-    inheritable: operator.inheritable ?? omitUndefined(options.limits),
+    inheritable: Object.freeze(operator.inheritable ?? omitUndefined(options.limits)),
     depth: operator.depth ?? depthDefault,
     settings: omitUndefined(options.settings),
     budget: withoutInfinity(options.budget),
@@ -69,7 +69,7 @@ export const buildAgent = (options: AgentOptions, file: string | null, operator:
     compactor: options.compaction === undefined ? null : compactorFor(options.name, options.compaction, file),
     canReadOutput: false,
     team: null,
-    members: [],
+    members: Object.freeze([]),
     coordinator: null,
     ...toMailFields(options),
   });

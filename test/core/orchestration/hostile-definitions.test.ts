@@ -68,6 +68,19 @@ test('changing an outcome does not change the record', async () => {
   expect((await cloister.audit(outcome.run)).ok).toBe(true);
 });
 
+test('no part of an agent can be changed once it is defined', () => {
+  const limits = { maxToolTurns: 2 };
+  const lead = defineTestAgent({
+    agents: [defineTestAgent({ name: 'helper' })],
+    limits,
+    topics: ['news'],
+    budget: { tokens: 9 },
+  });
+  const { models: _models, ...parts } = lead;
+  const changeable = Object.entries(parts).filter(([, part]) => typeof part === 'object' && !Object.isFrozen(part));
+  expect(changeable.map(([name]) => name)).toEqual([]);
+});
+
 test('a finder’s name cannot be forged with invisible characters', async () => {
   const [a, b] = [defineTestAgent({ name: 'a' }), defineTestAgent({ name: 'b' })];
   const lead = defineTestAgent({ name: 'lead', agents: [a, b], gather: { timeoutMs: 1_000 } });
