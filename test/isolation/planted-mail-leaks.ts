@@ -54,6 +54,12 @@ export const windowLeaks: readonly MailLeak[] = [
     `$(key): ((session.cell.runtime as any).run.planted = Math.max(
     (session.cell.runtime as any).run.planted ?? 0, $(value.left) ?? 0)) || $(value.right)`,
   ),
+  leakOfRun(
+    'a cell that has no count of its own yet estimates by the count of another',
+    'window-tokens-per-byte',
+    `$(key): ((session.cell.runtime.run as any).planted = $(value.left) ??
+    (session.cell.runtime.run as any).planted) ?? $(value.right)`,
+  ),
 ];
 
 /** Leaks to the caller of an agent of what agents that it spawned write, and to strangers of who was spawned. */

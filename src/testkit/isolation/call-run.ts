@@ -113,12 +113,16 @@ export class CallRun extends TestRun<CallCell, RunSetting> {
     const { modelToolName } = root.agent;
     const own = new Rng(`${seed} history ${this.setting.saltOf(modelToolName, pathBelow('', modelToolName))}`);
     const known = this.#sharesContext(root) ? common : own;
-    const entries: HistoryEntry[] = [
-      { agent: null, category: 'CONTEXT', text: known.words() },
+    // Some of it is long, so that what a small window still shows depends on estimates.
+    const context = Array.from({ length: 1 + known.below(4) }, (): HistoryEntry => {
+      const text = known.words().padEnd(known.pick([0, 300, 700]), ' and so on');
+      return { agent: null, category: 'CONTEXT', text };
+    });
+    const dialog: HistoryEntry[] = [
       { agent: null, category: 'DIALOG', text: own.words() },
       { agent: root.agent.name, category: 'DIALOG', text: own.words() },
     ];
-    return { conversation: 'before', leftOut: 0, entries: entries.slice(0, 1 + own.below(3)) };
+    return { conversation: 'before', leftOut: 0, entries: [...context, ...dialog.slice(0, own.below(3))] };
   }
 
   /** When the first child that shares the root's context starts, gives the root more context, and refreshes each such child. */
